@@ -3,7 +3,7 @@
 import { type ExecFileSyncOptions, execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
-const usualPlaces = [
+const defaultPlaces = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
@@ -19,7 +19,7 @@ export function installChromium(): string {
 }
 
 function found(): string | undefined {
-  return usualPlaces.find((place) => existsSync(place))
+  return defaultPlaces.find((place) => existsSync(place))
 }
 
 function install(): string {

@@ -2,7 +2,7 @@
 // themselves. A task that was merely read carries none: a bystander who passes it on is a bystander.
 import type { TaskRef } from './engine-api.ts'
 import type { Task } from './entities/task.ts'
-import { type Quote, quoteFrom } from './machines/ownership.ts'
+import { type ClaimToken, claimTokenFrom } from './machines/ownership.ts'
 
 /** Shared between copies of the package; not enumerable, so that copies of the object and its JSON do not speak for the owner. */
 const mark = Symbol.for('errand.claim')
@@ -13,7 +13,7 @@ export function asOwner(task: Task): Task {
 }
 
 /** A task that a write has returned: it speaks for the owner if that one has written, and owns it still. */
-export function asWriter(task: Task, quote: Quote | undefined): Task {
+export function asWriter(task: Task, quote: ClaimToken | undefined): Task {
   const owns = quote !== undefined && task.owner === quote.owner && (quote.fence ?? task.fence) === task.fence
   return owns ? asOwner(task) : task
 }
@@ -23,13 +23,13 @@ export function asWriter(task: Task, quote: Quote | undefined): Task {
  * the task: who says its name has read it.
  * @throws ErrandError INVALID_INPUT for a fence without an owner.
  */
-export function quoteOf(ref: TaskRef, said: Partial<Quote> = {}): Quote | undefined {
+export function claimTokenOf(ref: TaskRef, said: Partial<ClaimToken> = {}): ClaimToken | undefined {
   // What is no task at all has no mark either: it is refused where its id is read.
   const task = Object(ref) as Partial<Pick<Task, 'owner' | 'fence'>> & { [mark]?: true }
   if (said.owner === undefined) {
     const isOwners = said.fence === undefined && task[mark] === true
-    return isOwners ? { owner: task.owner as string, fence: task.fence } : quoteFrom(undefined, said.fence)
+    return isOwners ? { owner: task.owner as string, fence: task.fence } : claimTokenFrom(undefined, said.fence)
   }
   const seen = task.owner === said.owner && typeof task.fence === 'number' ? task.fence : undefined
-  return quoteFrom(said.owner, said.fence ?? seen)
+  return claimTokenFrom(said.owner, said.fence ?? seen)
 }

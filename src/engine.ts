@@ -102,7 +102,7 @@ export async function openEngine<const E extends Executors = Executors>(
     views: async (records) => (await opened.promise).host.views(records),
     view: async (taskId) => (await opened.promise).host.view(taskId),
     read: async (query) => (await opened.promise).host.read(query),
-    moment: async () => (await opened.promise).life.moment(),
+    stepContext: async () => (await opened.promise).life.stepContext(),
     clock,
     redaction,
     executors: () => [...executors.keys()].filter((name) => agents.canRun(name) !== 'none').sort(),
@@ -144,9 +144,9 @@ export async function openEngine<const E extends Executors = Executors>(
     const working = life as Lifecycle
     return {
       ...host,
-      step: (step) => working.patiently(step),
+      step: (step) => working.withRetry(step),
       read: (query) => working.ledger.read(query),
-      moment: async () => working.moment(),
+      stepContext: async () => working.stepContext(),
     }
   }
   try {

@@ -32,6 +32,7 @@ import {
   answerOptionsSchema,
   type ClaimOptions,
   claimOptionsSchema,
+  claimTokenOptionsSchema,
   deleteOptionsSchema,
   eventsOptionsSchema,
   eventTypeSchema,
@@ -44,7 +45,6 @@ import {
   limitsSchema,
   listOptionsSchema,
   purgeOptionsSchema,
-  quoteOptionsSchema,
   releaseOptionsSchema,
   retryOptionsSchema,
   type SharedLimitsPatch,
@@ -60,7 +60,7 @@ import {
 } from './api/options.ts'
 import type { Bus } from './bus/bus.ts'
 import { type Caller, libraryCaller } from './bus/caller.ts'
-import { asOwner, asWriter, quoteOf } from './claimed-task.ts'
+import { asOwner, asWriter, claimTokenOf } from './claimed-task.ts'
 import { ErrandError, TaskCanceledError, TaskFailedError } from './core/errors.ts'
 import { checkText, fromJson, toJson } from './core/json.ts'
 import { kindOf, parse, requireFunction, requireText } from './core/parse.ts'
@@ -72,7 +72,7 @@ import { type Message, toMessage } from './entities/message.ts'
 import { filterByStatus } from './entities/status-filter.ts'
 import type { Outcome, Task, TaskRecord } from './entities/task.ts'
 import type { Op, PurgePosition, Reads, Step } from './ledger/ledger.ts'
-import type { Quote } from './machines/ownership.ts'
+import type { ClaimToken } from './machines/ownership.ts'
 import { createHandler, type Handled, type HandleOptions } from './routing/handle.ts'
 import type { HandlerEngine } from './routing/handler-engine.ts'
 import { requireWithin } from './steps/conditions.ts'
@@ -82,7 +82,7 @@ import { findTask } from './steps/find-task.ts'
 import { loadSharedLimits, setSharedLimits } from './steps/limits.ts'
 import { purge } from './steps/purge.ts'
 import { notAround, notDeletingQuestions } from './steps/right-to-answer.ts'
-import { type Moment, requestedBy, requireTask } from './steps/step-context.ts'
+import { requestedBy, requireTask, type StepContext } from './steps/step-context.ts'
 import * as verbs from './steps/verbs.ts'
 
 export class TaskEngine {
@@ -203,15 +203,15 @@ export class TaskEngine {
 
   async update(ref: TaskRef, patch: TaskPatch): Promise<Task> {
     const parsed = parse(updateSchema, patch, 'update')
-    const stepOf = (id: string, context: ChangeContext) => updateStep(id, parsed, this.#moment(), context)
-    return this.#apply(ref, stepOf, quoteOf(ref), parsed.blockedBy)
+    const stepOf = (id: string, context: ChangeContext) => updateStep(id, parsed, this.#stepContext(), context)
+    return this.#apply(ref, stepOf, claimTokenOf(ref), parsed.blockedBy)
   }
 
   delete(ref: TaskRef, options: unknown = {}): Promise<boolean> {
     this.#life.requireOpen()
     const { children } = parse(deleteOptionsSchema, options, 'delete')
     const subject = subjectOf(ref)
-    const deletion = deleteTask(subject.taskId, children, this.#moment())
+    const deletion = deleteTask(subject.taskId, children, this.#stepContext())
     return applyTo(this.#context(), subject, notDeletingQuestions(deletion, subject.taskId, this.#caller))
   }
 
@@ -238,16 +238,16 @@ export class TaskEngine {
   }
 
   async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {
-    const quote = quoteOf(ref, parse(quoteOptionsSchema, options, 'complete'))
+    const quote = claimTokenOf(ref, parse(claimTokenOptionsSchema, options, 'complete'))
     const image = fromJson(toJson(result, 'the result'))
     const stepOf = (id: string) =>
-      notAround(verbs.complete(id, image, quote, this.#moment()), id, 'complete', this.#caller)
+      notAround(verbs.complete(id, image, quote, this.#stepContext()), id, 'complete', this.#caller)
     return this.#apply(ref, stepOf, quote)
   }
 
   async fail(ref: TaskRef, reason: string, options: unknown = {}): Promise<Task> {
     const { code, ...said } = parse(failOptionsSchema, options, 'fail')
-    return this.#change(taskFail, ref, { reason: requireText(reason, 'the reason'), code }, quoteOf(ref, said))
+    return this.#change(taskFail, ref, { reason: requireText(reason, 'the reason'), code }, claimTokenOf(ref, said))
   }
 
   async send(ref: TaskRef, message: string, options: unknown = {}): Promise<Task> {
@@ -274,17 +274,17 @@ export class TaskEngine {
   async claim(ref: TaskRef | null, options: ClaimOptions): Promise<Task | null> {
     const wanted = parse(claimOptionsSchema, options, 'claim')
     const taskId = ref === null ? null : idOf(ref)
-    const task = await claimTask(this.#context(), { ...wanted, taskId }, this.#life.moment())
+    const task = await claimTask(this.#context(), { ...wanted, taskId }, this.#life.stepContext())
     return task === null ? null : asOwner(task)
   }
 
   async heartbeat(ref: TaskRef, options: unknown = {}): Promise<Task> {
-    return this.#change(taskHeartbeat, ref, {}, quoteOf(ref, parse(quoteOptionsSchema, options, 'heartbeat')))
+    return this.#change(taskHeartbeat, ref, {}, claimTokenOf(ref, parse(claimTokenOptionsSchema, options, 'heartbeat')))
   }
 
   async release(ref: TaskRef, options: unknown = {}): Promise<Task> {
     const { reason, ...said } = parse(releaseOptionsSchema, options, 'release')
-    return this.#change(taskRelease, ref, { reason }, quoteOf(ref, said))
+    return this.#change(taskRelease, ref, { reason }, claimTokenOf(ref, said))
   }
 
   async block(ref: TaskRef, blockers: TaskRef | readonly TaskRef[]): Promise<Task> {
@@ -396,7 +396,7 @@ export class TaskEngine {
     forProgramsOnly(this.#caller, 'schedule')
     this.#life.requireOpen()
     const ids = await this.#host.step(
-      verbs.startHeld([...this.#host.drafter.context.executors.keys()], this.#life.moment()),
+      verbs.startHeld([...this.#host.drafter.context.executors.keys()], this.#life.stepContext()),
     )
     await this.idle()
     return this.#life.views(
@@ -443,17 +443,17 @@ export class TaskEngine {
     })
   }
 
-  async #change<I>(operation: Changing<I>, ref: TaskRef, input: I, claimant = quoteOf(ref)): Promise<Task> {
+  async #change<I>(operation: Changing<I>, ref: TaskRef, input: I, claimant = claimTokenOf(ref)): Promise<Task> {
     const given = { ...input, ...subjectOf(ref) }
-    const task = await operation.change(this.#context(claimant), given, this.#life.moment())
+    const task = await operation.change(this.#context(claimant), given, this.#life.stepContext())
     return asWriter(task, claimant)
   }
 
-  #moment(): Moment {
-    return requestedBy(this.#life.moment(), this.#caller)
+  #stepContext(): StepContext {
+    return requestedBy(this.#life.stepContext(), this.#caller)
   }
 
-  #context(claimant?: Quote): ChangeContext {
+  #context(claimant?: ClaimToken): ChangeContext {
     return { host: this.#host, caller: this.#caller, claimant }
   }
 
@@ -461,7 +461,7 @@ export class TaskEngine {
   async #apply(
     ref: TaskRef,
     stepOf: (id: string, context: ChangeContext) => Step,
-    claimant: Quote | undefined,
+    claimant: ClaimToken | undefined,
     others: readonly string[] = [],
   ): Promise<Task> {
     const subject = subjectOf(ref)

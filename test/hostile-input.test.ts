@@ -1,6 +1,6 @@
 // Hostile input at every door of the engine: kept as it was, or refused with a typed error before anything is written (X-037).
 import { expect, it, onTestFinished } from 'vitest'
-import { longestJson } from '../src/core/json.ts'
+import { maxJsonLength } from '../src/core/json.ts'
 import { createEngine, type ErrandError, type ExecutorFunction } from '../src/index.ts'
 
 const half = 'a\ud83d'
@@ -27,7 +27,7 @@ const executors = {
   nulOutput: (_task, run) => run.emit(nul),
   nulQuestion: (_task, run) => run.ask(nul),
   halfResult: (_task, run) => run.call('one', null, () => half),
-  hugeResult: () => 'x'.repeat(longestJson),
+  hugeResult: () => 'x'.repeat(maxJsonLength),
   throwing: () => {
     throw new Error(nul + half)
   },
@@ -51,7 +51,7 @@ const codeOf = (refused: Promise<unknown>) =>
 it('what no database keeps is refused at the door, field by field, and nothing is written (X-037)', async () => {
   const engine = await setup()
   const keyed = (key: string) => JSON.parse(`{${JSON.stringify(key)}:{"polluted":true}}`) as Record<string, never>
-  const attempts: Array<Promise<unknown>> = [nul, half, 'x'.repeat(longestJson + 1)].flatMap((text) => [
+  const attempts: Array<Promise<unknown>> = [nul, half, 'x'.repeat(maxJsonLength + 1)].flatMap((text) => [
     engine.create({ name: 'x', goal: text }),
     engine.create({ name: 'x', description: text }),
     engine.create({ name: 'x', input: { deep: [text] } }),

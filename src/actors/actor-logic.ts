@@ -62,7 +62,7 @@ export const runActorLogic: ActorLogic<RunSnapshot, { type: 'end' | 'close' }, R
 }
 
 /** In a final state of the chart it has let go by itself. */
-export function letGo(task: AnyActorRef): void {
+export function released(task: AnyActorRef): void {
   if ((task.getSnapshot() as { status: string }).status === 'active') task.send({ type: release })
 }
 

@@ -81,9 +81,9 @@ export class Admission {
 
   #admitNow(): Promise<void> {
     const { ledger, leaseMs, maxCrashes, executors, canRun, enlisted, report } = this.#host
-    const moment = this.#host.moment()
+    const ctx = this.#host.stepContext()
     const step = admit({
-      ...moment,
+      ...ctx,
       maxConcurrent: this.#maxConcurrent,
       // An agent without a model is not begun, only to fail.
       executors: [...executors]
@@ -96,7 +96,7 @@ export class Admission {
         })),
       maxCrashes,
       trees: this.trees,
-      instance: enlisted(dueAfter(moment.at, leaseMs)),
+      instance: enlisted(dueAfter(ctx.at, leaseMs)),
     })
     return ledger.step(step).then(
       (started) => this.#host.admitted(started),

@@ -11,7 +11,7 @@ import type { InstanceRecord } from '../entities/instance.ts'
 import type { Task, TaskRecord } from '../entities/task.ts'
 import type { Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
 import type { CreateRequest } from '../steps/create.ts'
-import type { Moment } from '../steps/step-context.ts'
+import type { StepContext } from '../steps/step-context.ts'
 import type { Feed } from './feed.ts'
 import type { LiveActors } from './live-actors.ts'
 import type { Report } from './report.ts'
@@ -31,7 +31,7 @@ export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock'
   readonly treeLimits: TreeLimits
   readonly report: Report
   readonly redaction: Redaction
-  moment(): Moment
+  stepContext(): StepContext
   nextId(prefix: string): string
   /** A random number from 0 to 1. */
   chance(): number

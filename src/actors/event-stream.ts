@@ -7,7 +7,7 @@ import type { Feed } from './feed.ts'
 
 const pageSize = 500
 /** Events that are kept for one follower; who falls further behind reads on in the ledger. */
-const mostKept = 1_000
+const maxKept = 1_000
 
 export interface EventStreamOptions {
   after: number
@@ -105,7 +105,7 @@ class Tail {
   }
 
   #keep(event: TaskEvent): void {
-    if (this.#kept.length === mostKept) {
+    if (this.#kept.length === maxKept) {
       this.#kept = []
       this.#from = event.seq
     } else this.#kept.push(event)

@@ -10,7 +10,7 @@ export type FeedListener = (event: TaskEvent) => void
 const pageSize = 500
 /** How long a failed read rests before it is tried again, at first and at most. */
 const firstPauseMs = 20
-const longestPauseMs = 5_000
+const maxPauseMs = 5_000
 
 export class Feed implements LedgerObserver {
   readonly #ledger: Ledger
@@ -148,7 +148,7 @@ export class Feed implements LedgerObserver {
    * that follow the feed and have no caller to pass an error to.
    */
   async read<R>(query: (tx: Reads) => Op<R>, doing: string): Promise<R | undefined> {
-    for (let pauseMs = 0; !this.stopped; pauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, pauseMs * 2))) {
+    for (let pauseMs = 0; !this.stopped; pauseMs = Math.min(maxPauseMs, Math.max(firstPauseMs, pauseMs * 2))) {
       if (pauseMs > 0) await this.#rest(pauseMs)
       if (this.stopped) return undefined
       try {

@@ -18,7 +18,7 @@ import { hasOldGroups, judgeOldGroups } from '../steps/judge-old-groups.ts'
 import { publishModels } from '../steps/offered-models.ts'
 import { type PublishedTraits, publishExecutors } from '../steps/published-executors.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
-import { dueAfter, type Moment } from '../steps/step-context.ts'
+import { dueAfter, type StepContext } from '../steps/step-context.ts'
 import { viewsOf } from '../steps/views.ts'
 import type { EngineHost } from './engine-host.ts'
 import { Feed } from './feed.ts'
@@ -30,7 +30,7 @@ import { StatusModel } from './status.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Supervisor } from './supervisor.ts'
 import { LiveOutput } from './task-stream.ts'
-import { TeamKeeper, type TeamWork } from './team-reconciler.ts'
+import { TeamReconciler, type TeamWork } from './team-reconciler.ts'
 
 export interface LifecycleParts
   extends Pick<
@@ -75,7 +75,7 @@ export class Lifecycle {
   readonly #parts: LifecycleParts
   readonly #actors: LiveActors
   readonly #archive: MemoryArchive
-  readonly #keeper: TeamKeeper
+  readonly #keeper: TeamReconciler
   #startedAt = 0
   #working: Promise<void> | undefined
   #closing: Promise<void> | undefined
@@ -104,10 +104,10 @@ export class Lifecycle {
         toolExecution: options.toolExecution,
         modelRetry: options.modelRetry as Partial<RetryPolicy> | undefined,
       },
-      moment: () => this.moment(),
+      stepContext: () => this.stepContext(),
       nextId: (prefix) => ids.next(prefix),
       chance: () => ids.random(),
-      step: (step) => this.patiently(step),
+      step: (step) => this.withRetry(step),
       read: (query) => ledger.read(query),
       views: (records) => this.views(records),
       placeOf: (task) => this.#placeOf(task),
@@ -119,12 +119,12 @@ export class Lifecycle {
     this.inspection = new Inspection(host)
     if (options.inspect !== undefined) this.inspection.attach(options.inspect, 'own')
     this.#archive = new MemoryArchive({ ...host, readTask: parts.readTask, wants: parts.memoryWants })
-    this.#keeper = new TeamKeeper({ ...host, ...parts.teamWork })
+    this.#keeper = new TeamReconciler({ ...host, ...parts.teamWork })
     this.supervisor = new Supervisor(host)
   }
 
   async open(): Promise<void> {
-    if (await this.ledger.read(hasOldGroups)) await this.ledger.step(judgeOldGroups(this.moment()))
+    if (await this.ledger.read(hasOldGroups)) await this.ledger.step(judgeOldGroups(this.stepContext()))
     await this.feed.start()
   }
 
@@ -138,7 +138,7 @@ export class Lifecycle {
   async #beginWork(trees: Trees | undefined): Promise<void> {
     const { instanceId } = this
     await this.ledger.register(instanceId)
-    this.#startedAt = this.moment().at
+    this.#startedAt = this.stepContext().at
     const instance = this.#enlisted(dueAfter(this.#startedAt, this.#parts.options.leaseMs))
     const executors = traitsOf(this.#parts.executors)
     const models = this.#parts.offeredModels()
@@ -200,8 +200,8 @@ export class Lifecycle {
   async #leave(kept: ReadonlySet<string>): Promise<boolean> {
     const { maxCrashes, shutdownTimeoutMs } = this.#parts.options
     const lost: LostEngine = { instanceId: this.instanceId, reason: 'released', onlyIfSilentAt: null }
-    const moment = this.moment()
-    const steps = [endRunsOf(lost, maxCrashes, moment), closeRunsOf(lost, kept, moment)]
+    const ctx = this.stepContext()
+    const steps = [endRunsOf(lost, maxCrashes, ctx), closeRunsOf(lost, kept, ctx)]
     let written = false
     try {
       // Queued together, they share a commit.
@@ -225,7 +225,7 @@ export class Lifecycle {
    * A step of a run, or of what follows from one. A ledger that is busy has kept nothing of it, and says nothing about the run's work:
    * it is asked again for as long as the engine lives. (Each time it has waited for seconds before it gave up.)
    */
-  async patiently<R>(step: Step<R>): Promise<R> {
+  async withRetry<R>(step: Step<R>): Promise<R> {
     for (;;) {
       try {
         return await this.ledger.step(step)
@@ -247,7 +247,7 @@ export class Lifecycle {
     await this.#keeper.accountFor(team?.taskId)
     if (team === undefined || team.agentId === null) return undefined
     const found = await this.ledger.read((tx) => tx.team.stintOfWorker(id))
-    const stint = found ?? (await this.patiently(takePlace({ taskId: id, run }, this.moment())))
+    const stint = found ?? (await this.withRetry(takePlace({ taskId: id, run }, this.stepContext())))
     return stint && { taskId: stint.taskId, agentId: stint.agentId }
   }
 
@@ -261,7 +261,7 @@ export class Lifecycle {
   }
 
   /** Whole milliseconds, as the tables keep them: a clock may tell fractions. */
-  moment(): Moment {
+  stepContext(): StepContext {
     return { at: Math.floor(this.clock.now()), instanceId: this.instanceId }
   }
 

@@ -5,7 +5,7 @@ import type { TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { acceptedEvents, publishedAs } from '../machines/task-machine.ts'
 import { restoreSnapshot } from '../machines/task-snapshot.ts'
-import { letGo, runActorLogic, supervisorLogic, taskActorLogic } from './actor-logic.ts'
+import { released, runActorLogic, supervisorLogic, taskActorLogic } from './actor-logic.ts'
 import type { InspectionEvent } from './inspection-event.ts'
 import type { Report } from './report.ts'
 
@@ -59,7 +59,7 @@ export class LiveActors {
     const type = chartEvents.get(event.type)
     if (type === undefined) return
     task.send({ type })
-    letGo(task)
+    released(task)
     this.#tasks.delete(event.taskId)
     this.#runs.get(event.taskId)?.send({ type: 'end' })
   }
@@ -71,7 +71,7 @@ export class LiveActors {
   }
 
   stop(): void {
-    for (const task of this.#tasks.values()) letGo(task)
+    for (const task of this.#tasks.values()) released(task)
     for (const run of this.#runs.values()) run.send({ type: 'close' })
     this.#tasks.clear()
     this.#runs.clear()

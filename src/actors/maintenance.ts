@@ -9,7 +9,7 @@ import type { EngineHost } from './engine-host.ts'
 import { recoverDead } from './recovery.ts'
 import type { SlotHost } from './run-slot.ts'
 
-export interface CaretakerHost extends EngineHost, Pick<SlotHost, 'retryOf'> {
+export interface MaintenanceHost extends EngineHost, Pick<SlotHost, 'retryOf'> {
   /** Called at each look around: the supervisor reads what is due and what is ready at the latest now. */
   looked(): void
   /** Called when families have left the ledger by the retention: no event tells of it. */
@@ -27,8 +27,8 @@ const instancesKeptMs = 24 * 60 * 60_000
 
 type Chore = 'give signs of life' | 'look around' | 'fire timers' | 'purge'
 
-export class Caretaker {
-  readonly #host: CaretakerHost
+export class Maintenance {
+  readonly #host: MaintenanceHost
   readonly #timers = new Map<Chore, unknown>()
   #working = false
   #ended = false
@@ -39,7 +39,7 @@ export class Caretaker {
   #beatDue = false
   #firing = false
 
-  constructor(host: CaretakerHost) {
+  constructor(host: MaintenanceHost) {
     this.#host = host
   }
 
@@ -56,7 +56,7 @@ export class Caretaker {
 
   /** When the next timer is due, as the ledger says now; undefined without one. */
   arm(dueAt: number | undefined): void {
-    this.#letGo('fire timers')
+    this.#released('fire timers')
     if (dueAt === undefined || !this.#working || this.#firing) return
     const leftMs = dueAt - this.#host.clock.now()
     if (leftMs <= 0) void this.#fireTimers()
@@ -66,7 +66,7 @@ export class Caretaker {
   /** Stops looking around; the signs of life go on until `end`, because runs may still be open. */
   async stop(): Promise<void> {
     this.#working = false
-    this.#letGo('look around', 'fire timers', 'purge')
+    this.#released('look around', 'fire timers', 'purge')
     await this.#looking
   }
 
@@ -75,14 +75,14 @@ export class Caretaker {
     this.#working = false
     this.#ended = true
     this.#beatDue = false
-    this.#letGo(...this.#timers.keys())
+    this.#released(...this.#timers.keys())
   }
 
   #later(chore: Chore, inMs: number, work: () => void): void {
     this.#timers.set(chore, this.#host.clock.setTimeout(work, inMs))
   }
 
-  #letGo(...chores: Chore[]): void {
+  #released(...chores: Chore[]): void {
     for (const chore of chores) this.#host.clock.clearTimeout(this.#timers.get(chore))
   }
 
@@ -110,10 +110,10 @@ export class Caretaker {
     this.#beatDue = true
     if (this.#beating) return
     this.#beating = true
-    const { ledger, instanceId, leaseMs, moment, enlisted } = this.#host
+    const { ledger, instanceId, leaseMs, stepContext, enlisted } = this.#host
     while (this.#beatDue) {
       this.#beatDue = false
-      const instance = enlisted(dueAfter(moment().at, leaseMs))
+      const instance = enlisted(dueAfter(stepContext().at, leaseMs))
       const sign = () => ledger.step({ name: 'sign of life', decide: (tx) => signOfLife(tx, instance) })
       await this.#try(sign, 'give a sign of life', { instance: instanceId })
     }
@@ -162,9 +162,9 @@ export class Caretaker {
 
   async #fireTimers(): Promise<void> {
     if (!this.#working || this.#firing) return
-    const { ledger, moment, chance, retryOf, executors, looked } = this.#host
+    const { ledger, stepContext, chance, retryOf, executors, looked } = this.#host
     this.#firing = true
-    const stepNow = () => fireTimers({ ...moment(), chance: chance(), retryOf, executors: [...executors.keys()] })
+    const stepNow = () => fireTimers({ ...stepContext(), chance: chance(), retryOf, executors: [...executors.keys()] })
     const fired = await this.#try(() => ledger.step(stepNow()), 'fire timers')
     this.#firing = false
     // Where another engine was faster, or the ledger refused, the next look around is soon enough.

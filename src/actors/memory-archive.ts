@@ -25,7 +25,7 @@ export interface MemoryArchiveHost extends EngineHost {
 }
 
 /** A memory that does not answer is not waited for any longer, in milliseconds. */
-const longestSaveMs = 30_000
+const maxSaveMs = 30_000
 
 export class MemoryArchive {
   readonly #host: MemoryArchiveHost
@@ -110,7 +110,7 @@ export class MemoryArchive {
     const { bus, clock, wants } = this.#host
     if (!wants(abilityId)) return
     const late = new AbortController()
-    const timer = clock.setTimeout(() => late.abort(new Error(`${abilityId} did not answer`)), longestSaveMs)
+    const timer = clock.setTimeout(() => late.abort(new Error(`${abilityId} did not answer`)), maxSaveMs)
     const signal = AbortSignal.any([late.signal, this.#giveUp.signal])
     try {
       await untilAborted(bus.call(abilityId, input, { caller: { surface: 'engine' }, signal }), signal)

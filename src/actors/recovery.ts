@@ -7,7 +7,7 @@ import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
 import type { EngineHost } from './engine-host.ts'
 
 export interface RecoveryHost
-  extends Pick<EngineHost, 'ledger' | 'instanceId' | 'maxCrashes' | 'moment' | 'reclaim' | 'report'> {
+  extends Pick<EngineHost, 'ledger' | 'instanceId' | 'maxCrashes' | 'stepContext' | 'reclaim' | 'report'> {
   /** False when this engine itself was away for a while: others may have been too, and get the chance to show up first. */
   readonly mayJudgeLeases: boolean
 }
@@ -15,7 +15,7 @@ export interface RecoveryHost
 /** Takes up what every lost engine left. */
 export async function recoverDead(host: RecoveryHost): Promise<void> {
   // Leases are judged as of the moment the look began: if this engine is held up in the middle of it, so are perhaps the others.
-  const { at } = host.moment()
+  const { at } = host.stepContext()
   const instances = await host.ledger.read((tx) => tx.instance.open())
   const others = instances.filter(({ id }) => id !== host.instanceId)
   // Side by side: the commands of one may take seconds to end.
@@ -37,10 +37,10 @@ async function recoverIfLost({ id, leaseUntil }: InstanceRecord, at: number, hos
 
 /** Resolves to whether nothing of the engine is open any more. */
 async function takeUp(lost: LostEngine, host: RecoveryHost): Promise<boolean> {
-  const calls = await host.ledger.step(endRunsOf(lost, host.maxCrashes, host.moment()))
+  const calls = await host.ledger.step(endRunsOf(lost, host.maxCrashes, host.stepContext()))
   if (calls === null) return false
   const kept = await reclaimAll(calls, host)
-  await host.ledger.step(closeRunsOf(lost, kept, host.moment()))
+  await host.ledger.step(closeRunsOf(lost, kept, host.stepContext()))
   return kept.size === 0
 }
 

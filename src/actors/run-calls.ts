@@ -31,7 +31,7 @@ export interface CallWay extends CallOptions {
 
 /** How long a ledger that refused is left alone before it is asked again: at first, and at most. */
 const firstRestMs = 200
-const longestRestMs = 10_000
+const maxRestMs = 10_000
 
 export class RunCalls {
   readonly #core: RunCore
@@ -116,7 +116,7 @@ export class RunCalls {
       case 'begin':
         return this.#core.busy(() => {
           const { host, ref } = this.#core
-          const begin = beginPending(ref, (found as CallRecord).id, way.announced === true, host.moment())
+          const begin = beginPending(ref, (found as CallRecord).id, way.announced === true, host.stepContext())
           return this.#perform(entry, found as CallRecord, begin, params, fn, way)
         })
       case 'anew':
@@ -127,8 +127,8 @@ export class RunCalls {
     const left = isNew ? await this.#core.divergence.pass(entry, onInterrupt, way.divergence) : []
     return this.#core.busy(() => {
       const record = this.#core.entryOf(entry, undefined, onInterrupt)
-      const moment = this.#core.host.moment()
-      const begin = beginEntry({ ...record, status: 'in_progress' }, moment, way.announced, left)
+      const ctx = this.#core.host.stepContext()
+      const begin = beginEntry({ ...record, status: 'in_progress' }, ctx, way.announced, left)
       return this.#perform(entry, record, begin, params, fn, way)
     })
   }
@@ -201,10 +201,10 @@ export class RunCalls {
   async #finish(callId: string, outcome: EntryOutcome): Promise<void> {
     if (!this.#output.isEmpty) await this.#output.flush()
     const { host, ref } = this.#core
-    const moment = host.moment()
-    for (let restMs = firstRestMs; ; restMs = Math.min(2 * restMs, longestRestMs)) {
+    const ctx = host.stepContext()
+    for (let restMs = firstRestMs; ; restMs = Math.min(2 * restMs, maxRestMs)) {
       try {
-        return await this.#core.step(finishEntry(ref, callId, outcome, moment))
+        return await this.#core.step(finishEntry(ref, callId, outcome, ctx))
       } catch (error) {
         if (host.stopped.aborted || isRunOver(error) || isRedactFailure(error)) throw error
         host.report(error, { ...ref, doing: 'finish call' })
@@ -219,7 +219,7 @@ export class RunCalls {
       const details = fromJson(toJson(given, 'the details of a call'))
       const call = this.#inFlight.get(record.id)
       if (call !== undefined) call.details = details
-      return this.#core.step(noteEntry(ref, record.id, details, host.moment()))
+      return this.#core.step(noteEntry(ref, record.id, details, host.stepContext()))
     }
     const identity = `${record.taskId}/${record.name.slice(0, 100)}/${record.ident}/${record.ordinal}`
     return {

@@ -60,7 +60,7 @@ export class RunConversation {
 
   async append({ id, role, content, step }: AgentMessage): Promise<void> {
     const core = this.#core
-    const moment = core.host.moment()
+    const ctx = core.host.stepContext()
     const { pending = [], ...taken } = step ?? {}
     const message = {
       id,
@@ -75,12 +75,12 @@ export class RunConversation {
       const place = { kind: 'call' as const, name, ident: identOf(callKeyOf(id, index), null), ordinal: 0, scope: null }
       return core.entryOf({ ...place, params: image }, undefined, onInterrupt)
     })
-    const made = await core.step(appendMessage(core.ref, core.messageOf(message, moment), calls, moment))
+    const made = await core.step(appendMessage(core.ref, core.messageOf(message, ctx), calls, ctx))
     for (const call of made) core.journal.remember(call)
   }
 
   modelFailed(failure: ModelFailure): Promise<void> {
-    return this.#core.step(recordModelFailure(this.#core.ref, failure, this.#core.host.moment()))
+    return this.#core.step(recordModelFailure(this.#core.ref, failure, this.#core.host.stepContext()))
   }
 
   /** Resolves to the message's id: of the one that an earlier run appended, or of the new one. */
@@ -115,9 +115,9 @@ export class RunConversation {
     const found = journal.findMessage(role, ident, ordinal)
     if (found !== undefined) return found
     const content = checkText(await text(), 'the message')
-    const moment = host.moment()
-    const message = this.#core.messageOf({ id, role, content, step: null, ident, ordinal }, moment)
-    await this.#core.step(appendMessage(ref, message, [], moment))
+    const ctx = host.stepContext()
+    const message = this.#core.messageOf({ id, role, content, step: null, ident, ordinal }, ctx)
+    await this.#core.step(appendMessage(ref, message, [], ctx))
     return id
   }
 

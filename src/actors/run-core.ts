@@ -13,7 +13,7 @@ import type { OnInterrupt } from '../entities/task-fields.ts'
 import type { NewCall, NewMessage, Step } from '../ledger/ledger.ts'
 import { RunJournal } from '../machines/run-journal.ts'
 import type { RunRef } from '../steps/journal.ts'
-import { dueAfter, type Moment } from '../steps/step-context.ts'
+import { dueAfter, type StepContext } from '../steps/step-context.ts'
 import { type CallScope, type EntryDescription, scopeWithin } from './call-scope.ts'
 import { DivergenceGuard } from './divergence.ts'
 import type { EngineHost } from './engine-host.ts'
@@ -28,7 +28,7 @@ export interface RunHost extends EngineHost {
 
 /** How long a ledger that did not answer is left alone before it is asked again: at first, and at most. */
 const pauseMs = 200
-const longestPauseMs = 5_000
+const maxPauseMs = 5_000
 
 export class RunCore {
   readonly task: TaskRecord
@@ -124,7 +124,7 @@ export class RunCore {
     const { taskId, attempt, host } = this
     // There may be entries, read or not.
     this.journaled = true
-    for (let restMs = pauseMs; !this.signal.aborted; restMs = Math.min(2 * restMs, longestPauseMs)) {
+    for (let restMs = pauseMs; !this.signal.aborted; restMs = Math.min(2 * restMs, maxPauseMs)) {
       try {
         this.journal = await host.read(function* (tx) {
           return new RunJournal(yield* tx.call.list(taskId), yield* tx.message.list(taskId), attempt)
@@ -162,7 +162,7 @@ export class RunCore {
   /** The row of a new entry. */
   entryOf(entry: EntryDescription, dueInMs?: number, onInterrupt: OnInterrupt = 'fail'): NewCall {
     this.journaled = true
-    const { at } = this.host.moment()
+    const { at } = this.host.stepContext()
     const { scope, ...described } = entry
     return {
       ...described,
@@ -186,7 +186,7 @@ export class RunCore {
   /** The row of a new message. */
   messageOf(
     message: Pick<NewMessage, 'id' | 'role' | 'content' | 'step' | 'ident' | 'ordinal'>,
-    { at }: Moment,
+    { at }: StepContext,
   ): NewMessage {
     this.journaled = true
     const { taskId, run } = this.ref

@@ -143,7 +143,7 @@ export class RunHandle implements Run {
       checkFraction(fraction)
       const text = note === undefined ? null : requireText(note, 'the note')
       const { ref, host } = this.#core
-      return this.#core.busy(() => this.#core.step(reportProgress(ref, fraction, text, host.moment())))
+      return this.#core.busy(() => this.#core.step(reportProgress(ref, fraction, text, host.stepContext())))
     })
   }
 

@@ -40,7 +40,7 @@ export class RunOutput {
   async #store(text: string): Promise<void> {
     const { host, ref } = this.#core
     try {
-      await this.#core.step(writeOutput(ref, text, host.moment()))
+      await this.#core.step(writeOutput(ref, text, host.stepContext()))
     } catch (error) {
       // Output of a run that was closed meanwhile has no place any more.
       if (isRunOver(error)) return

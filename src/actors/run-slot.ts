@@ -33,7 +33,7 @@ export interface SlotHost extends RunHost {
 
 /** How long a ledger that refused is left alone before it is asked again: at first, and at most. */
 const pauseMs = 200
-const longestPauseMs = 10_000
+const maxPauseMs = 10_000
 
 export class RunSlot {
   readonly task: TaskRecord
@@ -142,9 +142,9 @@ export class RunSlot {
     let outcome = given
     const open = await this.#write(
       'settle run',
-      ({ moment, chance, retryOf }) =>
+      ({ stepContext, chance, retryOf }) =>
         settleRun({
-          ...moment(),
+          ...stepContext(),
           ...ref,
           outcome,
           retry: retryOf(task),
@@ -169,7 +169,7 @@ export class RunSlot {
     await untilAborted(calls.processesEnded(), this.#host.stopped).catch(() => {})
     await this.#write(
       'close run',
-      ({ moment }) => closeRun(this.ref, moment()),
+      ({ stepContext }) => closeRun(this.ref, stepContext()),
       () => true,
     )
   }
@@ -182,7 +182,7 @@ export class RunSlot {
     refused: (error: unknown) => void = () => {},
   ): Promise<R | undefined> {
     const { clock, stopped, report, freed } = this.#host
-    for (let restMs = pauseMs; !stopped.aborted; restMs = Math.min(restMs * 2, longestPauseMs)) {
+    for (let restMs = pauseMs; !stopped.aborted; restMs = Math.min(restMs * 2, maxPauseMs)) {
       try {
         const writing = this.#host.ledger.step(stepOf(this.#host)).then((written) => {
           if (closes(written)) freed(this)

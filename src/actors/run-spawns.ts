@@ -53,7 +53,7 @@ async function makeChildren(
   const left = found === undefined ? await core.divergence.pass(entry, 'fail', divergence) : []
   return core.busy(async () => {
     const { treeLimits } = host
-    const request: CreateRequest = { ...host.moment(), trees, treeLimits }
+    const request: CreateRequest = { ...host.stepContext(), trees, treeLimits }
     const children = await core.step(spawn(core.entryOf(entry), request, earlier, left))
     // One was canceled, and another was made in its place: what came of the first may have led the earlier attempt elsewhere.
     const result = children.map((child) => child.id)

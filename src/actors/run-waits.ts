@@ -128,7 +128,7 @@ export class RunWaits {
   ): Promise<Array<Outcome | null>> {
     const { host, taskId } = this.#core
     const begin = (record: NewCall): Promise<WaitState> =>
-      this.#core.step(within(beginWait(record, host.moment()), own === null ? null : taskId, own ?? []))
+      this.#core.step(within(beginWait(record, host.stepContext()), own === null ? null : taskId, own ?? []))
     return this.#wait(entry, dueInMs, begin) as Promise<Array<Outcome | null>>
   }
 
@@ -171,7 +171,7 @@ export class RunWaits {
   }
 
   async #begin(record: NewCall): Promise<WaitState> {
-    await this.#core.step(beginEntry(record, this.#core.host.moment()))
+    await this.#core.step(beginEntry(record, this.#core.host.stepContext()))
     return { open: true }
   }
 
@@ -191,7 +191,7 @@ export class RunWaits {
     if (call?.status === 'completed') this.#resolve(callId, (each) => each.resolve(call.result))
     else if (call?.status === 'failed') this.#resolve(callId, (each) => each.reject(replayedError(call)))
     else if (wait.kind === 'wait') {
-      const state = await this.#core.step(takeWait(ref, callId, host.moment()))
+      const state = await this.#core.step(takeWait(ref, callId, host.stepContext()))
       if (!state.open) this.#resolve(callId, (each) => each.resolve(state.outcomes))
     }
   }
@@ -220,7 +220,7 @@ export class RunWaits {
       if (this.#isQuiet && !this.#output.isEmpty) await this.#output.flush()
       if (!this.#isQuiet) return
       const waits = [...this.#open.keys()]
-      const suspended = await this.#core.step(suspend({ ...ref, ...host.moment(), waits }))
+      const suspended = await this.#core.step(suspend({ ...ref, ...host.stepContext(), waits }))
       // The feed tells of the end, in its order; a run that could not be suspended has something to take up.
       if (!suspended) for (const callId of waits) this.poke(callId)
     } catch (error) {

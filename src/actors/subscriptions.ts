@@ -7,7 +7,7 @@ import type { Feed } from './feed.ts'
 import type { Report } from './report.ts'
 
 /** Events kept at hand for handlers that keep up. */
-const mostKept = 1_000
+const maxKept = 1_000
 const pageSize = 200
 
 interface Subscription {
@@ -53,7 +53,7 @@ export class Subscriptions {
 
   #onEvent(event: TaskEvent): void {
     this.#kept.push(event)
-    if (this.#kept.length > mostKept) this.#kept.shift()
+    if (this.#kept.length > maxKept) this.#kept.shift()
     this.#delivering ??= this.#deliver()
   }
 

@@ -15,13 +15,13 @@ import { runEnded } from '../steps/journal.ts'
 import { nextDue } from '../steps/timers.ts'
 import { Admission } from './admission.ts'
 import type { EngineHost } from './engine-host.ts'
-import { Caretaker } from './maintenance.ts'
+import { Maintenance } from './maintenance.ts'
 import { RunSlot, type SlotHost } from './run-slot.ts'
 
 /** When the ledger could not be read to take up a run, it is asked again after so many milliseconds. */
 const againMs = 200
 /** How long executors get to return after the time of the drain is over, and their commands to end after that. */
-const lastMomentMs = 250
+const drainMs = 250
 const lastCommandsMs = 2_000
 
 /** Events by which a run ends: its task leaves WORKING, or is hidden, or the run is closed. */
@@ -42,7 +42,7 @@ export class Supervisor {
   /** Rows of tasks that an admission has started, for the runs that are to be taken up. */
   readonly #admitted = new Map<string, TaskRecord>()
   readonly #admission: Admission
-  readonly #caretaker: Caretaker
+  readonly #caretaker: Maintenance
   readonly #stopped = new AbortController()
   #lookDue = false
   #unlisten: (() => void) | undefined
@@ -67,7 +67,7 @@ export class Supervisor {
       freeing: () => this.#admission.admit(),
       freed: (slot) => this.#free(slot),
     }
-    this.#caretaker = new Caretaker({
+    this.#caretaker = new Maintenance({
       ...host,
       retryOf,
       looked: () => this.wake(),
@@ -124,11 +124,11 @@ export class Supervisor {
     for (const slot of this.#slots.values()) slot.drain()
     await this.#slotsClosed(shutdownTimeoutMs, [looked, this.#admission.settled()])
     for (const slot of this.#slots.values()) slot.end(runEnded(slot.ref, 'the engine is closing'))
-    await this.#slotsClosed(lastMomentMs)
+    await this.#slotsClosed(drainMs)
     for (const slot of this.#slots.values()) slot.giveUp()
     const commands = [...this.#slots.values()].flatMap((slot) => slot.callsWithProcesses)
     const ended = this.#host.reclaim(commands).catch((error: unknown) => report(error, { doing: 'end commands' }))
-    await this.#slotsClosed(commands.length > 0 ? lastCommandsMs : lastMomentMs, [ended])
+    await this.#slotsClosed(commands.length > 0 ? lastCommandsMs : drainMs, [ended])
     const kept = [...this.#slots.values()].filter((slot) => slot.callsWithProcesses.length > 0)
     this.#stop()
     this.#changed()

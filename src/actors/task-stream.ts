@@ -13,7 +13,7 @@ import type { Feed } from './feed.ts'
 
 const pageSize = 200
 /** Live pieces kept for a reader; a slower one gets the message whole when it is stored. */
-const mostLive = 1_000
+const maxLive = 1_000
 
 export interface LiveContent {
   content: string
@@ -69,7 +69,7 @@ export async function* streamTask(
   }
   const unlisten = [
     output.listen(taskId, (content) => {
-      if (live.length < mostLive) live.push({ ...content, after: feed.cursor })
+      if (live.length < maxLive) live.push({ ...content, after: feed.cursor })
       rouse()
     }),
     feed.listenTo(taskId, rouse),

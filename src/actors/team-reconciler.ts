@@ -19,16 +19,16 @@ export interface TeamWork {
   closeTeam(team: TeamRecord, summary: string | undefined): Promise<void>
 }
 
-export type TeamKeeperHost = TeamWork & Pick<EngineHost, 'ledger' | 'clock' | 'feed' | 'report'>
+export type TeamReconcilerHost = TeamWork & Pick<EngineHost, 'ledger' | 'clock' | 'feed' | 'report'>
 
 /** Tasks that are looked at in one transaction. */
 const pageSize = 100
 /** A run does not wait any longer for those before it, in milliseconds. */
-const longestWaitMs = 10_000
+const maxWaitMs = 10_000
 /** What memory refused is tried again after so long, in milliseconds: a model that embeds may be out of reach for a while. */
 const retryAfterMs = 30_000
 /** Characters of what a task came to, as the agent's summary. */
-const longestSummary = 2_000
+const maxSummaryLength = 2_000
 
 /** Somebody else was first, or it is not due any more: nothing to tell anybody of. */
 const doneAlready: ReadonlySet<string> = new Set(['NOT_ACTIVE', 'AGENTS_ACTIVE', 'NOT_FOUND'])
@@ -38,8 +38,8 @@ type Due =
   | { what: 'complete an agent'; task: TaskRecord | undefined; stint: StintRecord }
   | { what: 'close a team'; task: TaskRecord; team: TeamRecord }
 
-export class TeamKeeper {
-  readonly #host: TeamKeeperHost
+export class TeamReconciler {
+  readonly #host: TeamReconcilerHost
   /** Tasks whose end may concern a team. */
   readonly #waiting = new Set<string>()
   /** Who wants to know when what is known by now has been dealt with. */
@@ -51,7 +51,7 @@ export class TeamKeeper {
   #retry: unknown
   #givenUp = false
 
-  constructor(host: TeamKeeperHost) {
+  constructor(host: TeamReconcilerHost) {
     this.#host = host
   }
 
@@ -73,7 +73,7 @@ export class TeamKeeper {
     const asked = [this.#takingUp]
     // What ends from now on is not waited for: in a busy engine there is no end of that.
     if (this.#work !== undefined) asked.push(new Promise<void>((resolve) => void this.#asking.push(resolve)))
-    await this.#within(longestWaitMs, asked)
+    await this.#within(maxWaitMs, asked)
   }
 
   /** Resolves when all is done, or after so long. Nothing is begun any more. */
@@ -207,5 +207,5 @@ function summaryOf({ status, result, error, statusReason }: TaskRecord): string 
   const reason = statusReason === null ? '' : `: ${statusReason}`
   const text =
     status === 'completed' ? said : `${status}${status === 'failed' ? failureSuffix(error?.message) : reason}`
-  return text === undefined || text.trim() === '' ? undefined : clipped(text, longestSummary)
+  return text === undefined || text.trim() === '' ? undefined : clipped(text, maxSummaryLength)
 }

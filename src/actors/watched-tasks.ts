@@ -5,13 +5,13 @@ import type { TaskEvent } from '../entities/event.ts'
 import { isSettled, openStatuses, type TaskRecord, type TaskStatus } from '../entities/task.ts'
 import { eventBetween } from '../machines/task-machine.ts'
 import { restoreSnapshot } from '../machines/task-snapshot.ts'
-import { letGo, runActorLogic, watchedTaskLogic } from './actor-logic.ts'
+import { released, runActorLogic, watchedTaskLogic } from './actor-logic.ts'
 import type { EngineHost } from './engine-host.ts'
 
 /** Tasks with an actor at once: the one that has been silent longest is let go first. */
-const mostWatched = 1_000
+const maxWatched = 1_000
 /** Events that may wait while rows are read. Beyond, what is there is looked at anew. */
-const mostWaiting = 10_000
+const maxWaiting = 10_000
 
 export type WatchedTasksHost = Pick<EngineHost, 'ledger' | 'feed' | 'actors' | 'report'>
 
@@ -49,7 +49,7 @@ export class WatchedTasks {
   }
 
   #hear(event: TaskEvent): void {
-    if (this.#waiting.length >= mostWaiting) {
+    if (this.#waiting.length >= maxWaiting) {
       this.#waiting = []
       this.#lookAnew = true
     }
@@ -84,10 +84,10 @@ export class WatchedTasks {
     const { ledger, actors } = this.#host
     this.#lookAnew = false
     const { rows, last } = await ledger.read(function* (tx) {
-      const working = yield* tx.task.list({ statuses: ['working'] }, mostWatched)
+      const working = yield* tx.task.list({ statuses: ['working'] }, maxWatched)
       const statuses = openStatuses.filter((status) => status !== 'working')
-      const resting = yield* tx.task.list({ statuses }, Math.max(1, mostWatched - working.length))
-      return { rows: [...working, ...resting].slice(0, mostWatched), last: yield* tx.event.last() }
+      const resting = yield* tx.task.list({ statuses }, Math.max(1, maxWatched - working.length))
+      return { rows: [...working, ...resting].slice(0, maxWatched), last: yield* tx.event.last() }
     })
     if (this.#stopped) return
     this.#waiting = this.#waiting.filter(({ seq }) => seq > last)
@@ -161,7 +161,7 @@ export class WatchedTasks {
     const watched: Watched = { task: this.#taskActor(row), status: row.status, run: undefined }
     this.#watched.set(row.id, watched)
     if (run !== undefined) this.#addRun(row.id, watched, run)
-    const oldest = this.#watched.size > mostWatched ? this.#watched.keys().next().value : undefined
+    const oldest = this.#watched.size > maxWatched ? this.#watched.keys().next().value : undefined
     if (oldest !== undefined) this.#forget(oldest)
   }
 
@@ -186,7 +186,7 @@ export class WatchedTasks {
   }
 
   #release(taskId: string, watched: Watched): void {
-    letGo(watched.task)
+    released(watched.task)
     this.#host.actors.removeOther(taskId)
   }
 

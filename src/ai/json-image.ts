@@ -162,14 +162,14 @@ function imageOfError(error: Error): ErrorImage {
 }
 
 /** Longest field that is kept, in characters of JSON: a page of somebody's server error is for the log. */
-const longestField = 100_000
+const maxFieldLength = 100_000
 
 /** Leaves out what has no JSON image: an error must never fail for what hangs on it. Errors inside have images of their own. */
 function withImage(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => {
       try {
-        return JSON.stringify(value).length <= longestField
+        return JSON.stringify(value).length <= maxFieldLength
       } catch {
         return false
       }

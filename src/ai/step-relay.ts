@@ -15,7 +15,7 @@ export class StepRelay {
   readonly stream: ReadableStream<StreamPart>
   #sink!: ReadableStreamDefaultController<StreamPart>
   #held: StreamPart[] = []
-  #isLetGo = false
+  #isReleased = false
 
   constructor() {
     this.stream = new ReadableStream<StreamPart>({
@@ -24,7 +24,7 @@ export class StepRelay {
       },
       // Whoever lets go of the stream does not break the step off: it is read to its end and recorded. To stop it, abort it.
       cancel: () => {
-        this.#isLetGo = true
+        this.#isReleased = true
       },
     })
   }
@@ -53,19 +53,19 @@ export class StepRelay {
 
   /** The step is recorded: what was held back flows, and the stream ends. */
   release(): void {
-    if (this.#isLetGo) return
+    if (this.#isReleased) return
     for (const part of this.#held) this.#sink.enqueue(part)
     this.#sink.close()
   }
 
   /** The step is lost: what was held back never flows. */
   break(error: unknown): void {
-    if (!this.#isLetGo) this.#sink.error(error)
+    if (!this.#isReleased) this.#sink.error(error)
   }
 
   #pass(part: StreamPart): void {
     if (this.#held.length > 0 || actingParts.has(part.type)) this.#held.push(part)
-    else if (!this.#isLetGo) this.#sink.enqueue(part)
+    else if (!this.#isReleased) this.#sink.enqueue(part)
   }
 }
 

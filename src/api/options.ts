@@ -109,7 +109,7 @@ export const deleteOptionsSchema = z.strictObject({
 })
 /** Who writes to a claimed task: its owner, and with a lease the number of the claim. */
 const quote = { owner: wordSchema.optional(), fence: z.int().min(1).optional() }
-export const quoteOptionsSchema = z.strictObject(quote)
+export const claimTokenOptionsSchema = z.strictObject(quote)
 export const failOptionsSchema = z.strictObject({ ...quote, code: z.string().min(1).max(100).default('TASK_FAILED') })
 export const releaseOptionsSchema = z.strictObject({ ...quote, reason: z.string().min(1).max(500).optional() })
 export const claimOptionsSchema = z.strictObject({

@@ -5,8 +5,8 @@ import { ErrandError } from '../core/errors.ts'
 import { type BoardFields, boardStatusOf, stretchOf, workspaceOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import { eventOf, type Moment } from '../steps/step-context.ts'
-import type { BoardPlace } from './board-host.ts'
+import { eventOf, type StepContext } from '../steps/step-context.ts'
+import type { BoardTarget } from './board-host.ts'
 import { type Found, notAllowed } from './task-ref.ts'
 
 /** Undefined leaves a field as it is, null takes it away. */
@@ -19,10 +19,10 @@ export interface FieldChanges {
 /** @throws ErrandError INVALID_TRANSITION for a workspace of a task that nobody works on, NOT_CLAIMABLE for one that is taken. */
 export function* keepFields(
   tx: Tx,
-  place: BoardPlace,
+  place: BoardTarget,
   found: Found,
   { activeForm, workspace, extra }: FieldChanges,
-  moment: Moment,
+  ctx: StepContext,
 ): Op<void> {
   const { task, entry } = found
   if (entry === undefined) {
@@ -43,19 +43,19 @@ export function* keepFields(
   }
   if (JSON.stringify(next) === JSON.stringify(entry.fields)) return
   yield* tx.board.saveFields(place.board, entry.number, next)
-  yield* tx.event.append(eventOf(moment, 'task.updated', task, { changed: ['board'] }))
+  yield* tx.event.append(eventOf(ctx, 'task.updated', task, { changed: ['board'] }))
 }
 
 /** Binds a workspace to a task that has just been claimed. */
 export function* bindWorkspace(
   tx: Tx,
-  place: BoardPlace,
+  place: BoardTarget,
   task: TaskRecord,
   workspace: string,
-  moment: Moment,
+  ctx: StepContext,
 ): Op<void> {
   const entry = yield* tx.board.entryOf(place.board, task.id)
-  yield* keepFields(tx, place, { task, entry }, { workspace }, moment)
+  yield* keepFields(tx, place, { task, entry }, { workspace }, ctx)
 }
 
 function unbind(fields: BoardFields): void {
@@ -64,7 +64,7 @@ function unbind(fields: BoardFields): void {
 }
 
 /** A workspace is bound while a task is in progress, and to one at a time. Bindings that have ended are cleared away. */
-function* requireFree(tx: Tx, { board }: BoardPlace, found: Found, workspace: string): Op<void> {
+function* requireFree(tx: Tx, { board }: BoardTarget, found: Found, workspace: string): Op<void> {
   const status = boardStatusOf(found.task)
   if (status !== 'in_progress') {
     const advice = 'a workspace is bound to a task that is in progress. Set status in_progress as well'

@@ -3,14 +3,14 @@ import type { Caller } from '../bus/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Drafter } from '../drafts/draft.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
-import type { Moment } from '../steps/step-context.ts'
+import type { StepContext } from '../steps/step-context.ts'
 
 export interface BoardHost {
   /** From what `create` takes to rows. */
   readonly drafter: Drafter
   step<R>(step: Step<R>): Promise<R>
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
-  moment(): Promise<Moment>
+  stepContext(): Promise<StepContext>
   nextId(prefix: string): string
 }
 
@@ -24,7 +24,7 @@ export interface TeamHost extends BoardHost {
 }
 
 /** A board, and in whose name it is used: a caller with a task sees and touches what is below that task, and nothing else. */
-export interface BoardPlace {
+export interface BoardTarget {
   board: string
   caller: Caller
 }

@@ -54,7 +54,7 @@ export interface BoardSession {
 /** Signs of life in the time of a lease. */
 const beatsPerLease = 3
 /** However short a lease is, in milliseconds. */
-const shortestBeatMs = 20
+const minBeatMs = 20
 
 /** A claim of the member's. */
 interface Hold {
@@ -92,7 +92,7 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
   /** As often as the shortest of the leases needs it, whoever chose that. */
   function beatLater(): void {
     const leases = Array.from(holds.values(), (hold) => hold.leaseMs ?? Infinity)
-    const wantedMs = Math.max(Math.min(...leases) / beatsPerLease, shortestBeatMs)
+    const wantedMs = Math.max(Math.min(...leases) / beatsPerLease, minBeatMs)
     if (closed || wantedMs === Infinity || (timer !== undefined && dueAt <= clock.now() + wantedMs)) return
     endTimer()
     dueAt = clock.now() + wantedMs

@@ -6,11 +6,11 @@ import type { TaskRecord } from '../entities/task.ts'
 import type { ClaimFilter, Op, Reads, Tx } from '../ledger/ledger.ts'
 import { claim } from '../steps/claim.ts'
 import { requireWithin } from '../steps/conditions.ts'
-import type { Moment } from '../steps/step-context.ts'
+import type { StepContext } from '../steps/step-context.ts'
 import { bindWorkspace } from './board-fields.ts'
-import type { BoardHost, BoardPlace } from './board-host.ts'
+import type { BoardHost, BoardTarget } from './board-host.ts'
 import { viewTask } from './board-view.ts'
-import { saidInNumbers } from './ids-as-numbers.ts'
+import { withNumbers } from './ids-as-numbers.ts'
 import { changeBoard } from './numbering.ts'
 import { type Found, findOnBoard, shownRef } from './task-ref.ts'
 
@@ -33,33 +33,33 @@ export interface NextClaim extends Claimant {
 /** @throws ErrandError BLOCKED, NOT_CLAIMABLE, with the numbers of what stands in the way, and who owns it. */
 export function claimOnBoard(
   host: BoardHost,
-  place: BoardPlace,
+  place: BoardTarget,
   ref: BoardRef,
   claimant: Claimant,
 ): Promise<BoardTask> {
-  return changeBoard(host, place, 'claim on board', function* (tx, moment) {
-    const task = yield* claimFound(tx, place, yield* findOnBoard(tx, place, ref), claimant, moment)
+  return changeBoard(host, place, 'claim on board', function* (tx, ctx) {
+    const task = yield* claimFound(tx, place, yield* findOnBoard(tx, place, ref), claimant, ctx)
     return yield* viewTask(tx, place.board, task)
   })
 }
 
 /** The best that may be claimed: highest priority, then oldest; null when there is none. */
-export function claimNext(host: BoardHost, place: BoardPlace, next: NextClaim): Promise<BoardTask | null> {
-  return changeBoard(host, place, 'claim next on board', (tx, moment) => claimBest(tx, place, next, moment))
+export function claimNext(host: BoardHost, place: BoardTarget, next: NextClaim): Promise<BoardTask | null> {
+  return changeBoard(host, place, 'claim next on board', (tx, ctx) => claimBest(tx, place, next, ctx))
 }
 
 /** Claims the best there is as a part of another step. */
-export function* claimBest(tx: Tx, place: BoardPlace, next: NextClaim, moment: Moment): Op<BoardTask | null> {
+export function* claimBest(tx: Tx, place: BoardTarget, next: NextClaim, ctx: StepContext): Op<BoardTask | null> {
   const filter = yield* claimFilterOf(tx, place, next)
   const { leaseMs, source, workspace } = next
-  const task = yield* claim({ ...moment, ...filter, taskId: null, owner: next.as, leaseMs, source }).decide(tx)
+  const task = yield* claim({ ...ctx, ...filter, taskId: null, owner: next.as, leaseMs, source }).decide(tx)
   if (task === null) return null
-  if (workspace !== undefined) yield* bindWorkspace(tx, place, task, workspace, moment)
+  if (workspace !== undefined) yield* bindWorkspace(tx, place, task, workspace, ctx)
   return yield* viewTask(tx, place.board, task)
 }
 
 /** Which tasks such a claim may come to. */
-export function* claimFilterOf(tx: Reads, place: BoardPlace, next: NextClaim): Op<ClaimFilter> {
+export function* claimFilterOf(tx: Reads, place: BoardTarget, next: NextClaim): Op<ClaimFilter> {
   const top = (yield* tx.board.get(place.board))?.parentId ?? undefined
   return {
     owner: next.as,
@@ -81,15 +81,15 @@ function* lowerOf(tx: Reads, own: string | undefined, top: string | undefined): 
 /** Claims a task as a part of another step. */
 export function* claimFound(
   tx: Tx,
-  place: BoardPlace,
+  place: BoardTarget,
   found: Found,
   { as, role, leaseMs, source, workspace }: Claimant,
-  moment: Moment,
+  ctx: StepContext,
 ): Op<TaskRecord> {
   yield* refuseBlocked(tx, place.board, found)
-  const request = { ...moment, taskId: found.task.id, owner: as, leaseMs, source, role }
-  const claimed = (yield* saidInNumbers(tx, place.board, claim(request).decide(tx))) as TaskRecord
-  if (workspace !== undefined) yield* bindWorkspace(tx, place, claimed, workspace, moment)
+  const request = { ...ctx, taskId: found.task.id, owner: as, leaseMs, source, role }
+  const claimed = (yield* withNumbers(tx, place.board, claim(request).decide(tx))) as TaskRecord
+  if (workspace !== undefined) yield* bindWorkspace(tx, place, claimed, workspace, ctx)
   return claimed
 }
 

@@ -1,6 +1,6 @@
 // A new task on the board: the task, its number, its place in the graph, all in one transaction.
 
-import { creatorOf, mayAffect, mayHearOf } from '../bus/caller.ts'
+import { creatorOf, mayAffect, mayKnowOf } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { TaskDraft } from '../drafts/draft.ts'
 import type { BoardRef, BoardTask } from '../entities/board.ts'
@@ -8,11 +8,11 @@ import type { Op, Step, Tx } from '../ledger/ledger.ts'
 import { requireWithin } from '../steps/conditions.ts'
 import { create } from '../steps/create.ts'
 import { block } from '../steps/edges.ts'
-import { type Moment, requestedBy } from '../steps/step-context.ts'
+import { requestedBy, type StepContext } from '../steps/step-context.ts'
 import { update } from '../steps/update.ts'
-import type { BoardHost, BoardPlace } from './board-host.ts'
+import type { BoardHost, BoardTarget } from './board-host.ts'
 import { viewTask } from './board-view.ts'
-import { saidInNumbers } from './ids-as-numbers.ts'
+import { withNumbers } from './ids-as-numbers.ts'
 import { giveNumber, loadBoard, numberNewcomers, openBoard } from './numbering.ts'
 import { findAllOnBoard, findOnBoard } from './task-ref.ts'
 
@@ -40,17 +40,17 @@ export interface NewBoardTask {
 }
 
 /** Resolves to the task as it stands on the board. @throws ErrandError; then nothing of it is there. */
-export async function createOnBoard(host: BoardHost, place: BoardPlace, given: NewBoardTask): Promise<BoardTask> {
+export async function createOnBoard(host: BoardHost, place: BoardTarget, given: NewBoardTask): Promise<BoardTask> {
   refuseExecutor(place, given)
   // One that comes with a number of its own is not to find it taken by a task that nobody has looked at yet.
   if (given.number === undefined) await numberNewcomers(host, place.board, place.caller)
-  const moment = requestedBy(await host.moment(), place.caller)
+  const ctx = requestedBy(await host.stepContext(), place.caller)
   const draft = draftOf(host, place, given)
-  return host.step(creation(host, place, draft, given, moment))
+  return host.step(creation(host, place, draft, given, ctx))
 }
 
 /** A task that is worked on from outside, or by an executor; never one that a model of the engine takes up by itself. */
-function draftOf(host: BoardHost, { caller }: BoardPlace, given: NewBoardTask): TaskDraft {
+function draftOf(host: BoardHost, { caller }: BoardTarget, given: NewBoardTask): TaskDraft {
   const { subject: name, description, priority, metadata, role, tags, executor, input, key } = given
   const spec = { name, description, priority, metadata, role, tags, executor, input, key }
   const [draft] = host.drafter.draft(spec, 'board:create')
@@ -58,7 +58,7 @@ function draftOf(host: BoardHost, { caller }: BoardPlace, given: NewBoardTask): 
 }
 
 /** To name any executor would be to run any command: that is for programs. */
-function refuseExecutor({ caller }: BoardPlace, { executor }: NewBoardTask): void {
+function refuseExecutor({ caller }: BoardTarget, { executor }: NewBoardTask): void {
   if (executor === undefined || caller.taskId === undefined) return
   throw new ErrandError(
     'FORBIDDEN',
@@ -69,23 +69,23 @@ function refuseExecutor({ caller }: BoardPlace, { executor }: NewBoardTask): voi
 
 function creation(
   host: BoardHost,
-  place: BoardPlace,
+  place: BoardTarget,
   draft: TaskDraft,
   given: NewBoardTask,
-  moment: Moment,
+  ctx: StepContext,
 ): Step<BoardTask> {
   return {
     name: 'create on board',
     *decide(tx): Op<BoardTask> {
       const { activeForm, extra } = given
       // Refuses a board that nobody has made, or that is not the caller's to add to; the main board is made here.
-      const { parentId: top } = yield* loadBoard(tx, place.board, moment.at, place.caller)
-      const board = yield* openBoard(tx, place.board, top, moment.at)
+      const { parentId: top } = yield* loadBoard(tx, place.board, ctx.at, place.caller)
+      const board = yield* openBoard(tx, place.board, top, ctx.at)
       const parentId = yield* parentOf(tx, place, top, given.parent)
-      const blockedBy = (yield* findAllOnBoard(tx, place, given.blockedBy ?? [], mayHearOf)).map((task) => task.id)
+      const blockedBy = (yield* findAllOnBoard(tx, place, given.blockedBy ?? [], mayKnowOf)).map((task) => task.id)
       const trees = [[{ ...draft, parentId, blockedBy }]]
-      const making = create({ ...moment, trees, treeLimits: host.drafter.treeLimits, by: place.caller }).decide(tx)
-      const [made] = yield* saidInNumbers(tx, place.board, making)
+      const making = create({ ...ctx, trees, treeLimits: host.drafter.treeLimits, by: place.caller }).decide(tx)
+      const [made] = yield* withNumbers(tx, place.board, making)
       if (made === undefined) throw new Error('a creation came to no task')
       // A key may lead to a task that was made before.
       const known = yield* tx.board.entryOf(place.board, made.id)
@@ -93,9 +93,9 @@ function creation(
       // The next one after all that have been looked at is looked at by that.
       const seenSeq = made.seq === board.seenSeq + 1 ? made.seq : board.seenSeq
       yield* giveNumber(tx, { ...board, seenSeq }, made.id, { activeForm, extra }, given.number)
-      if (given.owner !== undefined) yield* update(made.id, { owner: given.owner }, undefined, moment).decide(tx)
+      if (given.owner !== undefined) yield* update(made.id, { owner: given.owner }, undefined, ctx).decide(tx)
       for (const dependent of yield* findAllOnBoard(tx, place, given.blocks ?? [], mayAffect)) {
-        yield* saidInNumbers(tx, place.board, block(dependent.id, [made.id], moment).decide(tx))
+        yield* withNumbers(tx, place.board, block(dependent.id, [made.id], ctx).decide(tx))
       }
       const { task, entry } = yield* findOnBoard(tx, place, made.id)
       return yield* viewTask(tx, place.board, task, entry)
@@ -104,7 +104,7 @@ function creation(
 }
 
 /** Below the task that is named, else below the caller's own, else below the board's. */
-function* parentOf(tx: Tx, place: BoardPlace, top: string | null, named: BoardRef | undefined): Op<string | null> {
+function* parentOf(tx: Tx, place: BoardTarget, top: string | null, named: BoardRef | undefined): Op<string | null> {
   const parentId =
     named === undefined ? (place.caller.taskId ?? top) : (yield* findOnBoard(tx, place, named, mayAffect)).task.id
   if (top !== null && parentId !== null) yield* requireWithin(tx, top, [parentId])

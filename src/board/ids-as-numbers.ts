@@ -17,7 +17,7 @@ export function* textInNumbers(tx: Reads, board: string, text: string): Op<strin
 }
 
 /** Does a part of a step; what refuses it speaks in numbers. What is none of our errors is thrown on as it is. */
-export function* saidInNumbers<R>(tx: Reads, board: string, part: Op<R>): Op<R> {
+export function* withNumbers<R>(tx: Reads, board: string, part: Op<R>): Op<R> {
   try {
     return yield* part
   } catch (error) {

@@ -4,8 +4,8 @@ import { type Caller, libraryCaller, mayAffect } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import { type BoardFields, type BoardRecord, mainBoard } from '../entities/board.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-import { type Moment, requestedBy } from '../steps/step-context.ts'
-import type { BoardHost, BoardPlace } from './board-host.ts'
+import { requestedBy, type StepContext } from '../steps/step-context.ts'
+import type { BoardHost, BoardTarget } from './board-host.ts'
 
 /** Tasks that get their numbers in one transaction. */
 const numberedAtOnce = 500
@@ -89,7 +89,7 @@ export function* giveNumber(
  * to the board.
  */
 export async function numberNewcomers(host: BoardHost, name: string, caller?: Caller): Promise<void> {
-  const { at } = await host.moment()
+  const { at } = await host.stepContext()
   while (await host.read((tx) => hasNewcomers(tx, name, at, caller))) {
     await host.step({ name: 'number tasks', decide: (tx) => numberSome(tx, name, at) })
   }
@@ -104,17 +104,17 @@ export async function readBoard<R>(host: BoardHost, board: string, query: (tx: R
 /** Changes a board of which every task has a number, in one step. */
 export async function changeBoard<R>(
   host: BoardHost,
-  { board, caller }: BoardPlace,
+  { board, caller }: BoardTarget,
   name: string,
-  change: (tx: Tx, moment: Moment) => Op<R>,
+  change: (tx: Tx, ctx: StepContext) => Op<R>,
 ): Promise<R> {
   await numberNewcomers(host, board)
-  const moment = requestedBy(await host.moment(), caller)
+  const ctx = requestedBy(await host.stepContext(), caller)
   return host.step({
     name,
     *decide(tx): Op<R> {
-      yield* numberRest(tx, board, moment.at)
-      return yield* change(tx, moment)
+      yield* numberRest(tx, board, ctx.at)
+      return yield* change(tx, ctx)
     },
   })
 }

@@ -14,7 +14,7 @@ import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { explain } from '../steps/explain.ts'
 import { graphOf } from '../steps/graph.ts'
-import type { BoardHost, BoardPlace } from './board-host.ts'
+import type { BoardHost, BoardTarget } from './board-host.ts'
 import { eachOnBoard, isFreeToClaim, type Numbered, viewTask, viewTasks } from './board-view.ts'
 import { textInNumbers } from './ids-as-numbers.ts'
 import { loadBoard, readBoard } from './numbering.ts'
@@ -33,7 +33,7 @@ export interface BoardFilter {
 }
 
 /** @throws ErrandError NOT_FOUND `Task 9 not found` */
-export function getFromBoard(host: BoardHost, place: BoardPlace, ref: BoardRef): Promise<BoardTask> {
+export function getFromBoard(host: BoardHost, place: BoardTarget, ref: BoardRef): Promise<BoardTask> {
   return readBoard(host, place.board, function* (tx) {
     const { task, entry } = yield* findOnBoard(tx, place, ref)
     return yield* viewTask(tx, place.board, task, entry)
@@ -49,7 +49,7 @@ export interface BoardList {
 /** By number. */
 export function listBoard(
   host: BoardHost,
-  place: BoardPlace,
+  place: BoardTarget,
   filter: BoardFilter = {},
   limit = Number.POSITIVE_INFINITY,
 ): Promise<BoardList> {
@@ -65,7 +65,7 @@ export function listBoard(
 }
 
 /** Hands the tasks of the board to `see` that a filter finds, by number. */
-function* eachWanted(tx: Reads, place: BoardPlace, filter: BoardFilter, see: (row: Numbered) => void): Op<void> {
+function* eachWanted(tx: Reads, place: BoardTarget, filter: BoardFilter, see: (row: Numbered) => void): Op<void> {
   const { statuses, owner, role, tags = [], ready } = filter
   const parent = filter.parent === undefined ? undefined : (yield* findOnBoard(tx, place, filter.parent)).task
   const within: Array<ReadonlySet<string>> = []
@@ -84,7 +84,7 @@ function* eachWanted(tx: Reads, place: BoardPlace, filter: BoardFilter, see: (ro
 }
 
 /** Below which tasks all lie that the caller sees of the board. One that was moved from there keeps its number, and is not on it. */
-function* boundsOf(tx: Reads, { board, caller }: BoardPlace): Op<string[]> {
+function* boundsOf(tx: Reads, { board, caller }: BoardTarget): Op<string[]> {
   const { parentId } = yield* loadBoard(tx, board, 0)
   return [caller.taskId, parentId].filter((id) => id != null)
 }
@@ -92,7 +92,7 @@ function* boundsOf(tx: Reads, { board, caller }: BoardPlace): Op<string[]> {
 /** Pending, unowned, nothing in the way: by priority, then by number. */
 export function readyOnBoard(
   host: BoardHost,
-  place: BoardPlace,
+  place: BoardTarget,
   filter: Omit<BoardFilter, 'statuses' | 'ready'> = {},
   limit = Number.POSITIVE_INFINITY,
 ): Promise<BoardList> {
@@ -117,7 +117,7 @@ export const whySchema = z.object({
   blockedBy: z.array(boardRefSchema),
 })
 
-export function whyOnBoard(host: BoardHost, place: BoardPlace, ref: BoardRef): Promise<z.output<typeof whySchema>> {
+export function whyOnBoard(host: BoardHost, place: BoardTarget, ref: BoardRef): Promise<z.output<typeof whySchema>> {
   return readBoard(host, place.board, function* (tx) {
     const found = yield* findOnBoard(tx, place, ref)
     const { id: taskId } = found.task
@@ -142,7 +142,7 @@ export interface BoardGraph {
   critical: Array<{ id: BoardRef; holdsUp: number }>
 }
 
-export function graphOfBoard(host: BoardHost, place: BoardPlace): Promise<BoardGraph> {
+export function graphOfBoard(host: BoardHost, place: BoardTarget): Promise<BoardGraph> {
   return readBoard(host, place.board, function* (tx) {
     const bounds = yield* boundsOf(tx, place)
     const within: Array<ReadonlySet<string>> = []
@@ -181,7 +181,7 @@ export const claimLogSchema = z.object({
 type ClaimLogLine = z.output<typeof claimLogSchema>
 
 /** The claims of a task, oldest first. */
-export function claimLogOf(host: BoardHost, place: BoardPlace, ref: BoardRef): Promise<ClaimLogLine[]> {
+export function claimLogOf(host: BoardHost, place: BoardTarget, ref: BoardRef): Promise<ClaimLogLine[]> {
   return readBoard(host, place.board, function* (tx) {
     const found = yield* findOnBoard(tx, place, ref)
     const claims = yield* everyRow(

@@ -5,7 +5,7 @@ import type { BoardEntry, BoardRef } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { requireWithin } from '../steps/conditions.ts'
-import type { BoardPlace } from './board-host.ts'
+import type { BoardTarget } from './board-host.ts'
 
 export interface Found {
   task: TaskRecord
@@ -19,7 +19,7 @@ export type Naming = (caller: Caller, principal: string | undefined) => boolean
 const numeric = /^#?([1-9]\d{0,14})$/
 
 /** @throws ErrandError NOT_FOUND `Task 9 not found`; FORBIDDEN for a task that is not the caller's. */
-export function* findOnBoard(tx: Reads, place: BoardPlace, ref: BoardRef, mayName: Naming = () => true): Op<Found> {
+export function* findOnBoard(tx: Reads, place: BoardTarget, ref: BoardRef, mayName: Naming = () => true): Op<Found> {
   const number = numberOf(ref)
   const named = number === undefined ? undefined : yield* tx.board.entry(place.board, number)
   const id = named?.taskId ?? (number === undefined ? String(ref) : undefined)
@@ -31,7 +31,7 @@ export function* findOnBoard(tx: Reads, place: BoardPlace, ref: BoardRef, mayNam
 }
 
 /** Whether a task may be shown to the caller: one with a task sees what is below it. */
-export function* isWithin(tx: Reads, { caller }: BoardPlace, id: string): Op<boolean> {
+export function* isWithin(tx: Reads, { caller }: BoardTarget, id: string): Op<boolean> {
   if (caller.taskId === undefined || caller.taskId === id) return true
   return (yield* tx.task.ancestors(id)).some((above) => above.id === caller.taskId)
 }
@@ -39,7 +39,7 @@ export function* isWithin(tx: Reads, { caller }: BoardPlace, id: string): Op<boo
 /** Several, in the order in which they were named, each once. */
 export function* findAllOnBoard(
   tx: Reads,
-  place: BoardPlace,
+  place: BoardTarget,
   refs: readonly BoardRef[],
   mayName?: Naming,
 ): Op<TaskRecord[]> {

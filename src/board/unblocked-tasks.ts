@@ -4,12 +4,12 @@ import { type BoardTask, boardStatusOf } from '../entities/board.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
-import type { BoardPlace } from './board-host.ts'
+import type { BoardTarget } from './board-host.ts'
 import { viewTask } from './board-view.ts'
 import { isWithin } from './task-ref.ts'
 
 /** By number; only tasks of this board, and below a bounded caller's task. `except` is the one that was written. */
-export function* freedSince(tx: Reads, place: BoardPlace, since: number, except: string): Op<BoardTask[]> {
+export function* freedSince(tx: Reads, place: BoardTarget, since: number, except: string): Op<BoardTask[]> {
   const found: BoardTask[] = []
   const events = yield* everyRow((after, limit) => tx.event.after(Math.max(after, since), limit), isUnblocking)
   for (const id of new Set(events.map(({ taskId }) => taskId))) {

@@ -3,7 +3,7 @@
 
 import { briefError, ErrandError, Failure, nearestName } from '../core/errors.ts'
 import { readableError, toStoredError } from '../core/stored-error.ts'
-import { longestAbilityId } from '../entities/ability-pattern.ts'
+import { maxAbilityIdLength } from '../entities/ability-pattern.ts'
 
 /** What was thrown, as it leaves the bus. A refusal of the engine keeps its code; whatever else is an EXECUTION_ERROR. */
 export function abilityError(given: unknown, abilityId: string): ErrandError {
@@ -19,12 +19,12 @@ export function abilityError(given: unknown, abilityId: string): ErrandError {
 /** What an id that came from outside looks like in messages and logs. */
 export function shownId(abilityId: unknown): string {
   const text = String(abilityId)
-  return text.length > longestAbilityId ? `${text.slice(0, longestAbilityId)}…` : text
+  return text.length > maxAbilityIdLength ? `${text.slice(0, maxAbilityIdLength)}…` : text
 }
 
 export function notFound(abilityId: string, known: Iterable<string>): ErrandError {
   const shown = shownId(abilityId)
-  const nearest = abilityId.length > longestAbilityId ? undefined : nearestName(abilityId, known)
+  const nearest = abilityId.length > maxAbilityIdLength ? undefined : nearestName(abilityId, known)
   return new ErrandError('NOT_FOUND', `Ability not found: ${shown}${nearest ? `. Did you mean ${nearest}?` : ''}`, {
     abilityId: shown,
     nearest,

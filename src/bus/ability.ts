@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { type AnyExecutor, executorOptionsSchema, isExecutor, type Run } from '../api/executor.ts'
 import { ErrandError } from '../core/errors.ts'
-import { functionOf, issuesIn, issueWords, parse } from '../core/parse.ts'
+import { functionOf, issuesIn, issueText, parse } from '../core/parse.ts'
 import { abilityIdSchema } from '../entities/ability-pattern.ts'
 import type { OnInterrupt, RetryPolicy } from '../entities/task-fields.ts'
 import { type Access, accessClasses, type Caller } from './caller.ts'
@@ -275,7 +275,7 @@ function parseOutput(abilityId: string, { zod }: SchemaPair, value: unknown): un
   const issues = issuesIn(parsed.error)
   throw new ErrandError(
     'EXECUTION_ERROR',
-    `Ability ${abilityId} gave an output that does not fit its schema: ${issueWords(issues.slice(0, 3))}.`,
+    `Ability ${abilityId} gave an output that does not fit its schema: ${issueText(issues.slice(0, 3))}.`,
     { abilityId, issues },
   )
 }

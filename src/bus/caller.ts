@@ -124,7 +124,7 @@ export function mayAffect(caller: Caller, principal: string | undefined): boolea
 }
 
 /** Whether a caller may hear of a task that it names. */
-export function mayHearOf(caller: Caller, principal: string | undefined): boolean {
+export function mayKnowOf(caller: Caller, principal: string | undefined): boolean {
   return mayAffect(caller, principal) || grants(caller.scopes ?? [], 'read')
 }
 

@@ -1,7 +1,7 @@
 // What is refused of an input before its schema sees it: text that is no JSON, and data that could reach a prototype, that no
 // store keeps, or that has no bottom. Live objects (a model, a signal) are left to the schema, which alone can know them.
 import { ErrandError } from '../core/errors.ts'
-import { deepestJson, longestJson } from '../core/json.ts'
+import { deepestJson, maxJsonLength } from '../core/json.ts'
 import { isPlainObject } from './json-schema.ts'
 
 /**
@@ -16,8 +16,8 @@ export function readJson(json: unknown, abilityId: string): unknown {
       `expected JSON text, got ${json === null ? 'null' : typeof json}; \`call\` takes values`,
     )
   }
-  if (json.length > longestJson) {
-    throw refuse(abilityId, '', `it is ${json.length} characters of JSON, at most ${longestJson} are taken`)
+  if (json.length > maxJsonLength) {
+    throw refuse(abilityId, '', `it is ${json.length} characters of JSON, at most ${maxJsonLength} are taken`)
   }
   try {
     return JSON.parse(json) as unknown

@@ -21,8 +21,8 @@ export interface ToolTable {
 }
 
 /** What chat models allow at most. */
-const longestToolName = 64
-const shortestHash = 8
+const maxToolNameLength = 64
+const minHashLength = 8
 
 /**
  * The tools for some abilities. The names depend only on the set of ids and the reserved names: `:` becomes `_`; where two ids
@@ -81,7 +81,7 @@ function nameWhatIsAlone(
   for (const id of open) claims.set(spell(id), (claims.get(spell(id)) ?? 0) + 1)
   for (const id of open) {
     const name = spell(id)
-    if (claims.get(name) !== 1 || taken.has(name) || name.length > longestToolName) continue
+    if (claims.get(name) !== 1 || taken.has(name) || name.length > maxToolNameLength) continue
     taken.add(name)
     names.set(id, name)
   }
@@ -93,9 +93,9 @@ const doubledName = (id: string) => id.replaceAll('_', '__').replaceAll(':', '_'
 /** Ends in as much of the id's hash as it takes to be free: eight digits, and more only after a collision. */
 function hashedName(id: string, taken: ReadonlySet<string>): string {
   const digits = hash('sha256', id)
-  for (let length = shortestHash; ; length++) {
+  for (let length = minHashLength; ; length++) {
     const suffix = `_${digits.slice(0, length)}`
-    const name = `${plainName(id).slice(0, longestToolName - suffix.length)}${suffix}`
-    if (!taken.has(name) || length >= longestToolName) return name
+    const name = `${plainName(id).slice(0, maxToolNameLength - suffix.length)}${suffix}`
+    if (!taken.has(name) || length >= maxToolNameLength) return name
   }
 }

@@ -8,11 +8,11 @@ export interface Clock {
 }
 
 /** Node fires any longer delay after 1 ms, so nothing above this is ever handed to a timer. */
-export const longestDelayMs = 2 ** 31 - 1
+export const maxDelayMs = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  setTimeout: (fn, timeoutMs) => setTimeout(fn, Math.min(Math.max(0, timeoutMs), longestDelayMs)),
+  setTimeout: (fn, timeoutMs) => setTimeout(fn, Math.min(Math.max(0, timeoutMs), maxDelayMs)),
   clearTimeout: (id) => clearTimeout(id as NodeJS.Timeout),
 }
 

@@ -6,7 +6,7 @@ import { clipped, storableText } from './storable-text.ts'
 /** Deepest nesting that is kept. */
 const deepest = 20
 /** Longest preview of what is too large, in characters. */
-const longestPreview = 1_000
+const maxPreviewLength = 1_000
 
 /**
  * The image of `value`, at most `most` characters of JSON; a larger one is replaced by `{ truncated: true, preview }`. What has no
@@ -17,7 +17,7 @@ export function boundedJson(value: unknown, most: number): unknown {
   const image = imageOf(value, walk) ?? null
   const text = JSON.stringify(image)
   if (walk.left >= 0 && text.length <= most) return image
-  return { truncated: true, preview: clipped(text, longestPreview) }
+  return { truncated: true, preview: clipped(text, maxPreviewLength) }
 }
 
 interface Walk {

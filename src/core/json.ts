@@ -4,7 +4,7 @@ import { ErrandError } from './errors.ts'
 import { readableError } from './stored-error.ts'
 
 /** Longest JSON text of one value, in UTF-16 units. Larger things belong into a file whose path is stored. */
-export const longestJson = 4 * 1024 * 1024
+export const maxJsonLength = 4 * 1024 * 1024
 /** Deepest nesting of one value. */
 export const deepestJson = 64
 
@@ -26,8 +26,11 @@ export function toJson(value: unknown, what: string): string {
     throw refuse(what, error instanceof Error ? error.message : 'it cannot be turned into JSON', error)
   }
   if (text === undefined) throw refuse(what, `a ${typeof value} has no JSON image`)
-  if (text.length > longestJson) {
-    throw refuse(what, `it is ${text.length} characters of JSON, at most ${longestJson} are kept; store a path instead`)
+  if (text.length > maxJsonLength) {
+    throw refuse(
+      what,
+      `it is ${text.length} characters of JSON, at most ${maxJsonLength} are kept; store a path instead`,
+    )
   }
   if (text.length > deepestJson && nesting(text) > deepestJson)
     throw refuse(what, `it is nested deeper than ${deepestJson} levels`)
@@ -58,7 +61,8 @@ export function jsonObject(text: string): Record<string, unknown> | undefined {
  * @throws ErrandError INVALID_INPUT for NUL, a lone surrogate or too many characters.
  */
 export function checkText(text: string, what: string): string {
-  if (text.length > longestJson) throw refuse(what, `it has ${text.length} characters, at most ${longestJson} are kept`)
+  if (text.length > maxJsonLength)
+    throw refuse(what, `it has ${text.length} characters, at most ${maxJsonLength} are kept`)
   if (text.includes('\u0000')) throw refuse(what, 'it holds a NUL character, which PostgreSQL cannot store')
   if (!text.isWellFormed()) throw refuse(what, 'it holds half of a surrogate pair, which no UTF-8 store can keep')
   return text

@@ -1,7 +1,7 @@
 // A bell for whoever looks again when something may have changed.
 
 /** Wakes one waiter. Rings are not counted: one that came while nobody waited is heard at the next wait. */
-export class Bell {
+export class Notifier {
   #heard = false
   #wake: (() => void) | undefined
 

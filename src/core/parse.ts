@@ -13,7 +13,7 @@ export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T 
   refuseHostileShape(value, what)
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  const issue = mostTelling(parsed.error.issues)
+  const issue = maxTelling(parsed.error.issues)
   const path = issue.path.map(String).join('.')
   if (issue.code === 'unrecognized_keys') {
     const option = issue.keys[0] as string
@@ -28,7 +28,7 @@ export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T 
     )
   }
   const issues = issuesIn(parsed.error)
-  throw new ErrandError('INVALID_INPUT', `${what} is not valid: ${issueWords(issues.slice(0, 3))}.`, { issues })
+  throw new ErrandError('INVALID_INPUT', `${what} is not valid: ${issueText(issues.slice(0, 3))}.`, { issues })
 }
 
 /** Where a value does not fit, and how. */
@@ -41,7 +41,7 @@ export function issuesIn(error: z.ZodError): Issue[] {
   return error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message }))
 }
 
-export function issueWords(issues: readonly Issue[]): string {
+export function issueText(issues: readonly Issue[]): string {
   return issues.map(({ path, message }) => `${path ? `${path}: ` : ''}${message}`).join('; ')
 }
 
@@ -84,7 +84,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-function mostTelling(issues: z.core.$ZodIssue[]): z.core.$ZodIssue {
+function maxTelling(issues: z.core.$ZodIssue[]): z.core.$ZodIssue {
   return issues.find((issue) => issue.code === 'unrecognized_keys') ?? (issues[0] as z.core.$ZodIssue)
 }
 

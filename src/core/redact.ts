@@ -24,7 +24,7 @@ export interface Redaction {
 /** Deepest place of a value: the engine stores none that is deeper, so a hook that returns ever more is stopped. */
 const deepest = 100
 /** Characters of a text that is read as JSON. */
-const longestJson = 4 * 1024 * 1024
+const maxJsonLength = 4 * 1024 * 1024
 
 const noRedaction: Redaction = {
   isOn: false,
@@ -63,7 +63,7 @@ export function redactionBy(redact: RedactFunction | undefined): Redaction {
 
   /** A value is found under its key in a text that is JSON, too: models write their arguments so. */
   const visitText = (text: string, path: readonly string[]): string => {
-    const json = jsonIn(text, longestJson)
+    const json = jsonIn(text, maxJsonLength)
     if (json === undefined) return text
     const changed = visitInside(json, path)
     return changed === json ? text : JSON.stringify(changed)

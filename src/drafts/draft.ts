@@ -49,7 +49,7 @@ export interface DraftContext extends KnownExecutors {
   nextId: (prefix: string) => string
   autoStart: boolean
   /** What holds where a task says nothing. */
-  usualPolicy: PolicyFields
+  defaultPolicy: PolicyFields
 }
 
 interface Place {
@@ -79,7 +79,7 @@ export function createDrafter(
     executors,
     anyExecutor: !options.work,
     autoStart: options.autoStart,
-    usualPolicy: { autoComplete, onChildFailure, onDependencyFailure },
+    defaultPolicy: { autoComplete, onChildFailure, onDependencyFailure },
   }
   return {
     context,
@@ -123,7 +123,7 @@ function redactedSpec<S extends ChildSpec>(spec: S, redaction: Redaction): S {
   }
 }
 
-const longestDefaultName = 80
+const maxDefaultNameLength = 80
 
 /** The rows of a task and of those below it: the root first, parents before children. */
 function draftTree(spec: ChildSpec, localName: string | undefined, place: Place, context: DraftContext): TaskDraft[] {
@@ -131,7 +131,7 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
   const executor = named ?? executorOfGoal(spec)
   const children = spec.tasks ?? {}
   const group = spec.tasks !== undefined && executor === null && spec.goal === undefined
-  const name = spec.name ?? localName ?? named ?? spec.goal?.split('\n')[0]?.slice(0, longestDefaultName)
+  const name = spec.name ?? localName ?? named ?? spec.goal?.split('\n')[0]?.slice(0, maxDefaultNameLength)
   if (name === undefined) {
     throw new ErrandError('INVALID_INPUT', 'A task needs a name, unless it has an executor or a goal. Add `name`.', {})
   }
@@ -179,7 +179,7 @@ function executorOfGoal({ goal, role }: ChildSpec): string | null {
 function policyOf(spec: ChildSpec, executor: string | null, context: DraftContext): TaskPolicy {
   const lists = [agentOf(executor, context)?.abilities, spec.abilities].filter((list) => list !== undefined)
   return {
-    ...policyFrom(spec, context.usualPolicy),
+    ...policyFrom(spec, context.defaultPolicy),
     // The agent's own list stands with the task too: it binds what is created below it.
     ...(lists.length === 0 ? {} : { abilities: lists.map((list) => [...list]) }),
     ...(spec.systemPrompt === undefined ? {} : { systemPrompt: checkText(spec.systemPrompt, 'the system prompt') }),

@@ -4,7 +4,7 @@ import type { ZodSafeParseResult, ZodType } from 'zod'
 import { type AgentTraits, type AnyExecutor, isExecutor } from '../api/executor.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
 import { fromJson, toJson } from '../core/json.ts'
-import { issuesIn, issueWords } from '../core/parse.ts'
+import { issuesIn, issueText } from '../core/parse.ts'
 import { messageOf, readableError } from '../core/stored-error.ts'
 
 /** The executor of tasks that have a goal, and neither an executor nor a role. */
@@ -91,7 +91,7 @@ export function refuseUnfitInput(executor: string | null, input: unknown, name: 
   const issues = issuesIn(parsed.error)
   throw new ErrandError(
     'INVALID_INPUT',
-    `The input of "${name}" is not what ${executor} takes: ${issueWords(issues)}.`,
+    `The input of "${name}" is not what ${executor} takes: ${issueText(issues)}.`,
     { executor, issues },
   )
 }

@@ -4,12 +4,12 @@ import { parse } from '../core/parse.ts'
 
 const part = '[A-Za-z0-9_-]+'
 
-export const longestAbilityId = 100
+export const maxAbilityIdLength = 100
 
 /** `module:name`, up to four parts. */
 export const abilityIdSchema = z
   .string()
-  .max(longestAbilityId)
+  .max(maxAbilityIdLength)
   .regex(
     new RegExp(`^${part}(?::${part}){1,3}$`),
     'expected an id like `module:name`: two to four parts of letters, digits, `_` and `-`, joined by colons',
@@ -18,7 +18,7 @@ export const abilityIdSchema = z
 /** What a list of abilities may hold: an id, `module:*` for a module, `module:sub:*` for a part of one, `*` for all. */
 const abilityPatternSchema = z
   .string()
-  .max(longestAbilityId + 2)
+  .max(maxAbilityIdLength + 2)
   .regex(
     new RegExp(`^(?:\\*|${part}(?::${part}){0,3}(?::\\*)?)$`),
     'expected the id of an ability, a pattern like `module:*`, or `*`',

@@ -57,7 +57,7 @@ export function toCall(record: CallRecord): Call {
   return call
 }
 
-const longestPlainIdent = 80
+const maxPlainIdentLength = 80
 
 /**
  * What an entry is found by: its key, else its params. Never its position alone (design section 2).
@@ -66,10 +66,10 @@ const longestPlainIdent = 80
 export function identOf(key: string | undefined, params: unknown): string {
   if (key !== undefined) {
     checkText(key, 'the key of an entry')
-    return key.length > longestPlainIdent ? `k#${hash('sha256', key)}` : `k:${key}`
+    return key.length > maxPlainIdentLength ? `k#${hash('sha256', key)}` : `k:${key}`
   }
   const text = canonicalJson(params ?? null)
-  return text.length > longestPlainIdent ? `p#${hash('sha256', text)}` : `p:${text}`
+  return text.length > maxPlainIdentLength ? `p#${hash('sha256', text)}` : `p:${text}`
 }
 
 /** The call has noted a process of its own (`note({ processGroup })`): it is not closed while that lives. */

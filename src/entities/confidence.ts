@@ -35,7 +35,7 @@ export interface DurableRule {
   categories: readonly string[]
 }
 
-export const usualDurable: DurableRule = {
+export const defaultDurableCategories: DurableRule = {
   threshold: 80,
   categories: ['bug_fix', 'architecture', 'pattern', 'decision', 'security', 'performance'],
 }

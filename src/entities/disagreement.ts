@@ -5,7 +5,7 @@ import { comparable, spaced, splitRun, unspaced, wordOrRun } from './fact-tokens
 const negations = new Set(['not', 'no', 'never', 'without', 'cannot'])
 
 /** They hold a sentence together and say nothing of what it is about. */
-const functionWords = new Set(
+const functionText = new Set(
   (
     'the a an is are was were be been being to of for in on at by with and or it its this that ' +
     'has have had do does did will would should must can may'
@@ -85,7 +85,7 @@ export function readingOf(text: string): Reading {
     const { value, unit: unitOfValue = '', run, denial } = groups as Record<string, string | undefined>
     if (value !== undefined) numbers.add(normalizedNumber(value) + unitOfValue)
     else if (denial !== undefined || negations.has(run as string)) denials++
-    else if (!functionWords.has(run as string)) for (const word of splitRun(run as string)) words.add(word)
+    else if (!functionText.has(run as string)) for (const word of splitRun(run as string)) words.add(word)
   }
   return { words, numbers, isNegated: denials % 2 === 1 }
 }

@@ -11,7 +11,7 @@ export interface CategoryRule {
 }
 
 /** The first that matches decides. */
-export const usualRules: readonly CategoryRule[] = [
+export const defaultRules: readonly CategoryRule[] = [
   { category: 'bug_fix', words: ['bug', 'buggy', 'bugfix', 'hotfix', 'fix', 'error', 'issue'] },
   { category: 'architecture', words: ['architect', 'architecture', 'design', 'structure'] },
   {
@@ -39,7 +39,11 @@ export const usualRules: readonly CategoryRule[] = [
  * @example
  * inferCategory('insight', 'Authentication failed for guests') // 'security'
  */
-export function inferCategory(type: MemorableType, text: string, rules: readonly CategoryRule[] = usualRules): string {
+export function inferCategory(
+  type: MemorableType,
+  text: string,
+  rules: readonly CategoryRule[] = defaultRules,
+): string {
   if (type !== 'insight') return type
   const compared = comparable(text)
   const rule = compiled(rules).find(({ patterns }) => patterns.some((pattern) => pattern.test(compared)))

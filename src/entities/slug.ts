@@ -1,6 +1,6 @@
 // The names of branches: what of a task's name or an agent's id can be a part of one.
 
-const longestSegment = 60
+const maxSegmentLength = 60
 
 /**
  * A name as a part of a branch: lower case, words joined by single hyphens, at most 60 characters. Letters lose their accents;
@@ -41,5 +41,5 @@ function withoutAccents(text: string): string {
 const marks = /\p{M}+/gu
 
 function cutToSegment(text: string): string {
-  return text.slice(0, longestSegment).replace(/-+$/, '')
+  return text.slice(0, maxSegmentLength).replace(/-+$/, '')
 }

@@ -34,7 +34,7 @@ export interface Source {
 const singleVoiceConfidence = firstConfidence
 
 /** Sources that a fact names: the first ones, each once. */
-const mostSources = 20
+const maxSources = 20
 
 /** People and programs are believed as far as they say; so is what was recorded before sources were, like tasks of that time. */
 export function isTrusted({ kind }: Source): boolean {
@@ -58,7 +58,7 @@ function areRelated(voice: string, other: string): boolean {
 }
 
 /** How sure a fact may be at most that these have stated, in hundredths. */
-export function mostConfidence(sources: readonly Source[]): number {
+export function maxConfidence(sources: readonly Source[]): number {
   return isConfirmed(sources) ? fullConfidence : singleVoiceConfidence
 }
 
@@ -73,7 +73,7 @@ export function joinedSources(lists: ReadonlyArray<readonly Source[]>): Source[]
   const each = [...new Map(lists.flat().map((source) => [keyOf(source), source])).values()]
   const firsts = new Map(each.toReversed().map((source) => [voiceOf(source), source]))
   const isFirst = (source: Source) => firsts.get(voiceOf(source)) === source
-  return [...each.filter(isFirst), ...each.filter((source) => !isFirst(source))].slice(0, mostSources)
+  return [...each.filter(isFirst), ...each.filter((source) => !isFirst(source))].slice(0, maxSources)
 }
 
 /** A fact that may be carried to the branch above without anybody asking for it. */

@@ -39,10 +39,10 @@ const meanings = {
 } as const satisfies Readonly<Record<string, Readonly<{ statuses: readonly TaskStatus[]; released?: boolean }>>>
 
 export type StatusWord = keyof typeof meanings
-export const statusWords = Object.keys(meanings) as [StatusWord, ...StatusWord[]]
+export const statusLabels = Object.keys(meanings) as [StatusWord, ...StatusWord[]]
 
 /** One word. */
-export const statusWordSchema = z.enum(statusWords, { error: ({ input }) => unknownWord(input) })
+export const statusWordSchema = z.enum(statusLabels, { error: ({ input }) => unknownWord(input) })
 
 /** One word, or several: the tasks that any of them finds. */
 export const statusFilterSchema = z.union([statusWordSchema, z.array(statusWordSchema).min(1)], {
@@ -50,10 +50,10 @@ export const statusFilterSchema = z.union([statusWordSchema, z.array(statusWordS
 })
 
 function unknownWord(given: unknown): string {
-  const unknown = [given].flat().find((word) => !(statusWords as unknown[]).includes(word))
-  const nearest = typeof unknown === 'string' ? nearestName(unknown, statusWords) : undefined
+  const unknown = [given].flat().find((word) => !(statusLabels as unknown[]).includes(word))
+  const nearest = typeof unknown === 'string' ? nearestName(unknown, statusLabels) : undefined
   const got = typeof unknown === 'string' ? `, got ${JSON.stringify(unknown)}` : ''
-  return `expected one of ${statusWords.join(', ')}${got}.${nearest === undefined ? '' : ` Did you mean "${nearest}"?`}`
+  return `expected one of ${statusLabels.join(', ')}${got}.${nearest === undefined ? '' : ` Did you mean "${nearest}"?`}`
 }
 
 /** What any of the words finds. */

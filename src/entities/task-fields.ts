@@ -2,7 +2,7 @@
 // how it is stored, and who takes it. The types, the inputs of abilities, plans, flags and the tables of the documents derive from this.
 import { z } from 'zod'
 import { abilityListSchema } from './ability-pattern.ts'
-import { mostObjectives } from './team.ts'
+import { maxObjectives } from './team.ts'
 
 /**
  * Who takes fields: `create` and `update` (methods and abilities), plans, `errand add`, the board, and the abilities that models create
@@ -367,7 +367,7 @@ export const taskFields = {
         ),
         'expected a list of what is to be reached, like ["The login is repaired", "It has tests"]',
       )
-      .max(mostObjectives),
+      .max(maxObjectives),
     {
       says: 'What is to be reached, in parts; they are numbered from 1.',
       by: ['create', 'plans', 'add', 'models'],
@@ -463,7 +463,7 @@ const namesWhere = (applies: (rules: FieldRules) => boolean) =>
 /** What cannot change while the task works, or after. */
 export const workFields = namesWhere(({ definesWork }) => definesWork === true) as Array<FieldOf<'update'>>
 export const policyFields = namesWhere(({ policy }) => policy === true) as PolicyField[]
-const usualPolicy = policyFields.map((name) => [name, rulesOf.get(name)?.default] as const)
+const defaultPolicy = policyFields.map((name) => [name, rulesOf.get(name)?.default] as const)
 const storedFields = Object.entries(taskFields).flatMap(([name, rules]) =>
   'stored' in rules ? [[name as StoredField, rules.stored.first] as const] : [],
 )
@@ -477,7 +477,7 @@ export function unsaid(name: FieldOf<'update'>): unknown {
 /** The part of a policy that was said: what holds anyway is not written into each row. */
 export function policyFrom(said: PolicyFields, usual: PolicyFields): PolicyFields {
   const policy: Record<string, unknown> = {}
-  for (const [name, unless] of usualPolicy) {
+  for (const [name, unless] of defaultPolicy) {
     const value = said[name] ?? usual[name]
     if (value !== undefined && value !== unless) policy[name] = value
   }

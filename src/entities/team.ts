@@ -3,10 +3,10 @@
 import { z } from 'zod'
 
 /** Characters of the name under which an agent works in a team. */
-export const longestAgentId = 100
+export const maxAgentIdLength = 100
 
 /** Objectives that one task may have. */
-export const mostObjectives = 1_000
+export const maxObjectives = 1_000
 
 /** In the order in which they are usually passed; any may follow any other (conformance C-65). */
 export const objectiveStatuses = ['todo', 'active', 'done', 'blocked'] as const

@@ -8,9 +8,9 @@ import { isSecretVariable } from './secret-variables.ts'
 const resultPrefix = 'ERRAND_RESULT_'
 
 /** Longest value of one result, in bytes: Linux takes 128 KiB for `NAME=value`. */
-export const longestResult = 96 * 1024
+export const maxResultLength = 96 * 1024
 /** All results together, in bytes: arguments and environment must fit into a quarter of the stack, 1 MiB on macOS. */
-export const mostResults = 512 * 1024
+export const maxResults = 512 * 1024
 
 export interface CommandIdentity {
   taskId: string
@@ -45,7 +45,7 @@ export function commandEnvironment({
 }
 
 /** What programs need to find each other and to talk to people, and what holds no secrets. LC_* belongs to it. */
-const usualVariables: ReadonlySet<string> = new Set([
+const defaultVariables: ReadonlySet<string> = new Set([
   'PATH',
   'HOME',
   'USER',
@@ -62,17 +62,17 @@ function inherited(environment: NodeJS.ProcessEnv, inheritEnv: boolean): NodeJS.
   const isInherited = inheritEnv
     ? // An engine that itself runs inside a command must not hand that command's results to its own tasks.
       (name: string) => !name.startsWith(resultPrefix) && !isSecretVariable(name, environment)
-    : (name: string) => usualVariables.has(name) || name.startsWith('LC_')
+    : (name: string) => defaultVariables.has(name) || name.startsWith('LC_')
   return Object.fromEntries(Object.entries(environment).filter(([name]) => isInherited(name)))
 }
 
 function resultVariables(dependencies: ReadonlyArray<Pick<Task, 'name' | 'result'>>): Record<string, string> {
   const variables: Record<string, string> = {}
-  let room = mostResults
+  let room = maxResults
   for (const { name, result } of dependencies) {
     // The first of a name keeps it: a task that somebody puts before this one later does not take its place.
     if (Object.hasOwn(variables, resultVariable(name))) continue
-    const value = startOfText(resultText(result), Math.min(longestResult, room))
+    const value = startOfText(resultText(result), Math.min(maxResultLength, room))
     variables[resultVariable(name)] = value
     room -= Buffer.byteLength(value)
   }

@@ -3,12 +3,12 @@
 import { createMasks, type Secret, type SecretMask } from './secret-mask.ts'
 
 /** How much of each stream is kept, from its end, in bytes. */
-export const longestTail = 64 * 1024
+export const maxTailBytes = 64 * 1024
 /** A longer line is passed on in pieces of so many bytes. */
-export const longestLine = 8 * 1024
+export const maxLineLength = 8 * 1024
 /** How much of a command's output is stored; the rest is only shown live. */
-export const mostStoredBytes = 1024 * 1024
-export const mostStoredLines = 10_000
+export const maxStoredBytes = 1024 * 1024
+export const maxStoredLines = 10_000
 
 const newline = 10
 
@@ -26,7 +26,7 @@ export interface OutputStream {
   push(chunk: Buffer): void
   /** Passes on what is left when the last line has no end. */
   finish(): void
-  /** The last `longestTail` bytes as text. */
+  /** The last `maxTailBytes` bytes as text. */
   text(): string
   /** Something before `text` was dropped. */
   readonly truncated: boolean
@@ -44,7 +44,7 @@ export function createCommandOutput(emit: Emit, secrets: readonly Secret[] = [])
 
 function createOutputStream(emitLines: (lines: string[]) => void, mask: SecretMask | undefined): OutputStream {
   const lines = new LineSplitter()
-  const tail = new Tail(longestTail)
+  const tail = new Tail(maxTailBytes)
   const take = (chunk: Buffer): void => {
     tail.push(chunk)
     emitLines(lines.push(chunk))
@@ -72,7 +72,7 @@ function boundStorage(emit: Emit): (lines: string[]) => void {
     for (; !full && next < lines.length; next++) {
       const line = `${lines[next]}\n`
       const bytes = Buffer.byteLength(line)
-      full = storedLines === mostStoredLines || storedBytes + bytes > mostStoredBytes
+      full = storedLines === maxStoredLines || storedBytes + bytes > maxStoredBytes
       if (full) emit(storageNotice, { store: true })
       else emit(line, { store: true })
       if (full) break
@@ -84,10 +84,10 @@ function boundStorage(emit: Emit): (lines: string[]) => void {
 }
 
 const storageNotice =
-  `[errand] This command has printed ${mostStoredLines} lines or ${mostStoredBytes / 1024} KiB. ` +
+  `[errand] This command has printed ${maxStoredLines} lines or ${maxStoredBytes / 1024} KiB. ` +
   'What follows is shown live and not stored.\n'
 
-/** Cuts a stream of bytes into lines of at most `longestLine` bytes, without their newlines. */
+/** Cuts a stream of bytes into lines of at most `maxLineLength` bytes, without their newlines. */
 export class LineSplitter {
   #rest: Buffer = Buffer.alloc(0)
 
@@ -96,9 +96,9 @@ export class LineSplitter {
     let rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     for (;;) {
       const end = rest.indexOf(newline)
-      const whole = end !== -1 && end <= longestLine
-      if (!whole && rest.length <= longestLine) break
-      const cut = whole ? end : characterStart(rest, longestLine)
+      const whole = end !== -1 && end <= maxLineLength
+      if (!whole && rest.length <= maxLineLength) break
+      const cut = whole ? end : characterStart(rest, maxLineLength)
       lines.push(toText(rest.subarray(0, cut)))
       rest = rest.subarray(whole ? cut + 1 : cut)
     }

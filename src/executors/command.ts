@@ -60,8 +60,8 @@ const gateDescriptor = 3
  * after so many turns without any, or so many in all when it never falls silent.
  */
 const drainTurnMs = 25
-const mostQuietTurns = 8
-const mostDrainTurns = 80
+const maxQuietTurns = 8
+const maxDrainTurns = 80
 
 /**
  * Puts a command behind its gate and notes its group. Whoever gets the function that starts it must call it.
@@ -158,7 +158,7 @@ function follow(streams: CommandStreams, spec: CommandSpec): () => Promise<void>
   const closed = Promise.allSettled(outputs.map(([stream]) => finished(stream)))
   return async () => {
     let quietTurns = 0
-    for (let turn = 0; turn < mostDrainTurns && quietTurns < mostQuietTurns; turn++) {
+    for (let turn = 0; turn < maxDrainTurns && quietTurns < maxQuietTurns; turn++) {
       const before = chunks
       if (await waitAtMost(spec.clock, drainTurnMs, closed)) return
       quietTurns = chunks === before ? quietTurns + 1 : 0

@@ -26,13 +26,13 @@ export interface EndOptions {
 /** How long an orphan may take to go once it is killed, before its recovery is put off. */
 const killWaitMs = 2_000
 /** Pauses between two looks at the process table, growing from the first to the second. */
-const shortestPauseMs = 4
-const longestPauseMs = 100
+const minPauseMs = 4
+const maxPauseMs = 100
 /** The pause between two looks at what `killWaitMs` after KILL still runs, or while the process table cannot be read. */
 const rarePauseMs = 1_000
 
 /** How often is looked for what the processes that are stopped have started, before they are killed. */
-const mostLooksAtOnce = 5
+const maxConcurrentLooks = 5
 
 // 0, 1 and -1 would address our own group, init and everybody.
 const processGroupSchema = z.object({ pgid: z.int().min(2), startedAt: z.string().min(1), mark: z.string().min(3) })
@@ -80,7 +80,7 @@ export async function killAtOnce(
   if (groups.length === 0) return
   const search = new ProcessSearch({ processTable, trusted: true })
   const stopped = new Set<number>()
-  for (let look = 1; look <= mostLooksAtOnce; look++) {
+  for (let look = 1; look <= maxConcurrentLooks; look++) {
     const found = await search.find(groups)
     const fresh = found.flatMap((each) => send('SIGSTOP', membersOf(each), each, stopped))
     if (fresh.length === 0) break
@@ -167,8 +167,8 @@ async function look(trace: CommandTrace, search: ProcessSearch, patient: boolean
 function nextPause(waitedMs: number, lastMs: number, graceMs: number, unreadable: boolean): number {
   if (unreadable || waitedMs >= graceMs + killWaitMs) return rarePauseMs
   // The end of the grace begins the looks anew: what is killed goes soon.
-  if (waitedMs === graceMs) return shortestPauseMs
-  const grown = Math.max(shortestPauseMs, Math.min(lastMs * 2, longestPauseMs))
+  if (waitedMs === graceMs) return minPauseMs
+  const grown = Math.max(minPauseMs, Math.min(lastMs * 2, maxPauseMs))
   return waitedMs < graceMs ? Math.min(grown, graceMs - waitedMs) : grown
 }
 

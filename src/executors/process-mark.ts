@@ -10,7 +10,7 @@ const callIdVariable = 'ERRAND_CALL_ID'
 const outerCallIdsVariable = 'ERRAND_OUTER_CALL_IDS'
 
 /** Levels of engines inside commands that are kept, from the innermost. */
-const mostOuterCalls = 100
+const maxOuterCalls = 100
 
 /** `NAME=value`, as it stands in the environment of the call's processes. */
 export function markOf(callId: string): string {
@@ -22,7 +22,7 @@ export function markVariables(callId: string, environment: NodeJS.ProcessEnv): R
   const { [callIdVariable]: enclosing = '', [outerCallIdsVariable]: outer = '' } = environment
   const ids = `${outer} ${enclosing}`.split(' ').filter((id) => id !== '')
   const own = { [callIdVariable]: callId }
-  return ids.length === 0 ? own : { ...own, [outerCallIdsVariable]: ids.slice(-mostOuterCalls).join(' ') }
+  return ids.length === 0 ? own : { ...own, [outerCallIdsVariable]: ids.slice(-maxOuterCalls).join(' ') }
 }
 
 /** The mark that a process shows, and those of the commands around it. */

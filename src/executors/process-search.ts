@@ -44,7 +44,7 @@ interface Reading {
 }
 
 /** How often the table is read at most, to find those that show no environment for a moment. */
-const mostReadings = 5
+const maxReadings = 5
 
 export class ProcessSearch {
   readonly #options: SearchOptions
@@ -61,7 +61,7 @@ export class ProcessSearch {
     const found = traces.map((trace) => this.#findIn(first, trace))
     // The table is no snapshot: a process may be forked behind the reader's back and its parent end before he is reached. So
     // nothing is believed to have gone before it was missed twice.
-    for (let reading = 2, incomplete = true; incomplete && reading <= mostReadings; reading++) {
+    for (let reading = 2, incomplete = true; incomplete && reading <= maxReadings; reading++) {
       if (found.every((each) => !isEmpty(each))) break
       const next = await this.#read()
       for (const [index, trace] of traces.entries()) {

@@ -8,7 +8,7 @@ export interface Secret {
 }
 
 /** A shorter text is no secret, and replacing it everywhere would make output unreadable. */
-export const shortestMasked = 4
+export const minMaskedLength = 4
 
 /** Replaces the secrets in one stream. */
 export interface SecretMask {
@@ -32,7 +32,7 @@ export function createMasks(secrets: readonly Secret[]): (() => SecretMask) | un
 
 /** The value, and each of its lines: programs indent and quote keys of several lines. */
 function partsOf(value: string): string[] {
-  return [value, ...value.split(/\r?\n/)].filter((part) => part.length >= shortestMasked)
+  return [value, ...value.split(/\r?\n/)].filter((part) => part.length >= minMaskedLength)
 }
 
 function latin1(text: string): string {

@@ -57,9 +57,9 @@ export interface ShellOptions {
 }
 
 /** What of each stream an error carries, in bytes, and of one line its message. */
-const longestErrorTail = 8 * 1024
-const longestQuotedLine = 300
-const mostQuotedLines = 3
+const maxErrorTailBytes = 8 * 1024
+const maxQuotedLineLength = 300
+const maxQuotedLines = 3
 
 /**
  * Makes an executor whose tasks are shell commands. A command that exits with anything but 0 fails as `EXIT_CODE`, one that
@@ -133,22 +133,22 @@ function judge(command: string, exit: Exit, { stdout, stderr }: CommandOutput): 
   const result = { ...exit, stdout: stdout.text(), stderr: stderr.text(), truncated }
   if (exit.exitCode === 0) return result
   const ended = exit.signal === null ? `exited with code ${exit.exitCode}` : `was ended by ${exit.signal}`
-  throw new Failure(`\`${abbreviated(command)}\` ${ended}.${lastWords(result)}`, {
+  throw new Failure(`\`${abbreviated(command)}\` ${ended}.${lastLines(result)}`, {
     code: exit.signal === null ? 'EXIT_CODE' : 'SIGNALED',
     details: {
       ...exit,
-      stdout: endOfText(result.stdout, longestErrorTail),
-      stderr: endOfText(result.stderr, longestErrorTail),
+      stdout: endOfText(result.stdout, maxErrorTailBytes),
+      stderr: endOfText(result.stderr, maxErrorTailBytes),
     },
   })
 }
 
 /** What a command said last is mostly why it failed. Many a tool says it on stdout. */
-function lastWords({ stdout, stderr }: ShellResult): string {
+function lastLines({ stdout, stderr }: ShellResult): string {
   for (const [name, text] of Object.entries({ stderr, stdout })) {
     const lines = text.split('\n').filter((line) => line.trim() !== '')
     if (lines.length === 0) continue
-    const quoted = lines.slice(-mostQuotedLines).map((line) => endOfText(line.trimEnd(), longestQuotedLine))
+    const quoted = lines.slice(-maxQuotedLines).map((line) => endOfText(line.trimEnd(), maxQuotedLineLength))
     return ` Last on ${name}: ${quoted.join('\n')}`
   }
   return ' It printed nothing.'

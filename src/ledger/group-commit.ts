@@ -95,7 +95,7 @@ interface FailedGroup {
 }
 
 /** The most steps in one transaction: keeps a single commit, and with it the longest stall, short. */
-const largestGroup = 1_000
+const maxGroupSize = 1_000
 /** How long a busy ledger is tried again before the steps are refused. */
 const busyPatienceMs = 10_000
 
@@ -195,7 +195,7 @@ export class GroupCommit {
   }
 
   #flush(): Promise<void> {
-    const group = this.#queue.splice(0, largestGroup)
+    const group = this.#queue.splice(0, maxGroupSize)
     const result = this.#attempt(group)
     if (result instanceof Promise) {
       this.#running = result

@@ -89,10 +89,10 @@ export interface AskedCall {
 type Recorded = Pick<CallRecord, 'id' | 'kind' | 'name' | 'ident' | 'params'>
 
 /** In an error or an event; the rest is counted. */
-const mostNamed = 10
+const maxNamed = 10
 /** Params may be large and entries many: so many are compared. */
-const mostCompared = 200
-const mostDifferences = 5
+const maxCompared = 200
+const maxDifferences = 5
 
 /** @returns the refusal of a call that was held back in vain. `unasked` is not empty, and in the order of the journal. */
 export function callDiverged(asked: AskedCall, unasked: readonly Recorded[]): ErrandError {
@@ -107,7 +107,7 @@ export function callDiverged(asked: AskedCall, unasked: readonly Recorded[]): Er
       taskId,
       run,
       call: name,
-      unasked: unasked.slice(0, mostNamed).map((entry) => ({ callId: entry.id, kind: entry.kind, name: entry.name })),
+      unasked: unasked.slice(0, maxNamed).map((entry) => ({ callId: entry.id, kind: entry.kind, name: entry.name })),
       unaskedCount: unasked.length,
       ...difference.details,
     },
@@ -115,20 +115,20 @@ export function callDiverged(asked: AskedCall, unasked: readonly Recorded[]): Er
 }
 
 /** What the event tells of a new entry and of the completed ones that have not been asked for again. */
-export function divergenceTold(
+export function divergenceMessage(
   made: Pick<CallRecord, 'id' | 'kind' | 'name'>,
   left: readonly Pick<CallRecord, 'kind' | 'name'>[],
 ): Record<string, unknown> {
   return {
     callId: made.id,
     call: made.name,
-    entries: left.slice(0, mostNamed).map((entry) => `${entry.kind} ${entry.name}`),
+    entries: left.slice(0, maxNamed).map((entry) => `${entry.kind} ${entry.name}`),
     unasked: left.length,
   }
 }
 
 function named(unasked: readonly Recorded[]): string {
-  const names = unasked.slice(0, mostNamed).map((entry) => `${entry.kind} "${entry.name}" (${entry.id})`)
+  const names = unasked.slice(0, maxNamed).map((entry) => `${entry.kind} "${entry.name}" (${entry.id})`)
   const more = unasked.length - names.length
   return more === 0 ? names.join(', ') : `${names.join(', ')} and ${more} more`
 }
@@ -139,11 +139,11 @@ interface Explanation {
 }
 
 function differenceOf(asked: AskedCall, unasked: readonly Recorded[]): Explanation {
-  const compared = unasked.slice(0, mostCompared)
+  const compared = unasked.slice(0, maxCompared)
   const nearest = nearestOf(asked, compared)
   if (nearest !== undefined) {
     const { entry, differences } = nearest
-    const shown = differences.slice(0, mostDifferences)
+    const shown = differences.slice(0, maxDifferences)
     const text =
       shown.length === 0
         ? keysDiffer(asked, entry)
@@ -200,7 +200,7 @@ export interface Difference {
 }
 
 /** Beyond this nothing is gained by telling how much more they differ. */
-const mostCounted = 50
+const maxCounted = 50
 
 /** Where two JSON values differ, by their paths. */
 export function differencesOf(before: unknown, after: unknown): Difference[] {
@@ -210,7 +210,7 @@ export function differencesOf(before: unknown, after: unknown): Difference[] {
 }
 
 function compare(before: unknown, after: unknown, path: string, found: Difference[]): void {
-  if (found.length >= mostCounted || Object.is(before, after)) return
+  if (found.length >= maxCounted || Object.is(before, after)) return
   const inside = keysOf(before, after)
   if (inside === undefined) {
     found.push({ path: path === '' ? 'params' : path, was: shown(before), now: shown(after) })
@@ -229,10 +229,10 @@ function keysOf(before: unknown, after: unknown): Iterable<string> | undefined {
   return new Set([...Object.keys(before), ...Object.keys(after)])
 }
 
-const longestShown = 80
+const maxShownLength = 80
 
 function shown(value: unknown): string {
   if (value === undefined) return 'not given'
   const text = JSON.stringify(value)
-  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text
+  return text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text
 }

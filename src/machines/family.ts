@@ -3,7 +3,7 @@
 import { ErrandError } from '../core/errors.ts'
 import { isSettled, type Outcome, type TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
-import { isLetGo } from './readiness.ts'
+import { isReleased } from './readiness.ts'
 
 /** Of a parent's children that are not deleted. */
 export interface ChildFacts {
@@ -36,7 +36,7 @@ export function parentVerdict(parent: TaskRecord, children: ChildFacts): 'comple
   // Its owner is still at work: it is completed when that one says so.
   if (parent.status === 'working') return parent.runOpen || parent.owner !== null ? null : 'complete'
   // Let go, it waits for another owner: its own work is not done.
-  const waitsByHand = parent.status === 'waiting' && parent.executor === null && !isLetGo(parent)
+  const waitsByHand = parent.status === 'waiting' && parent.executor === null && !isReleased(parent)
   return waitsByHand || awaitsChildren(parent) ? 'complete' : null
 }
 

@@ -5,13 +5,13 @@ import { ErrandError } from '../core/errors.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 
 /** What a writer says of itself: who it is, and with a lease the number of its claim. */
-export interface Quote {
+export interface ClaimToken {
   owner: string
   fence?: number | undefined
 }
 
 /** @throws ErrandError INVALID_INPUT for a fence without an owner. */
-export function quoteFrom(owner: string | undefined, fence: number | undefined): Quote | undefined {
+export function claimTokenFrom(owner: string | undefined, fence: number | undefined): ClaimToken | undefined {
   if (owner !== undefined) return { owner, fence }
   if (fence === undefined) return undefined
   throw new ErrandError('INVALID_INPUT', 'A `fence` is quoted together with its `owner`.', { fence })
@@ -24,7 +24,7 @@ type Claimed = Pick<TaskRecord, 'id' | 'status' | 'owner' | 'fence' | 'leaseMs'>
  * @throws ErrandError NOT_OWNER { owner } for somebody else's task; STALE_CLAIM { fence } for a claim that has ended, and for a
  *   write under a lease that does not quote its fence.
  */
-export function requireOwner(task: Claimed, quote: Quote | undefined): void {
+export function requireOwner(task: Claimed, quote: ClaimToken | undefined): void {
   if (quote?.fence !== undefined && quote.fence !== task.fence)
     throw staleClaim(task, quote, quote.fence < task.fence ? 'it has been claimed since' : 'no claim has this number')
   if (task.owner === null) {
@@ -44,12 +44,12 @@ export function requireOwner(task: Claimed, quote: Quote | undefined): void {
 }
 
 /** It is the owner that writes, under the claim that holds: where anybody may write, only this is a sign of life. */
-export function isOwner(task: Claimed, quote: Quote | undefined): boolean {
+export function isOwner(task: Claimed, quote: ClaimToken | undefined): boolean {
   if (quote === undefined || quote.owner !== task.owner) return false
   return quote.fence === undefined ? task.leaseMs === null : quote.fence === task.fence
 }
 
-function notOwner(task: Claimed, quote: Quote | undefined): ErrandError {
+function notOwner(task: Claimed, quote: ClaimToken | undefined): ErrandError {
   return new ErrandError(
     'NOT_OWNER',
     `${task.id} is ${task.status === 'submitted' ? 'meant for' : 'worked on by'} ${task.owner}, ${quote === undefined ? 'and this write does not say who it is from' : `not by ${quote.owner}`}. Pass { owner }, or the task as \`claim\` returned it; \`cancel\` and \`pause\` are anybody's.`,
@@ -57,7 +57,7 @@ function notOwner(task: Claimed, quote: Quote | undefined): ErrandError {
   )
 }
 
-function staleClaim(task: Claimed, quote: Quote, why: string): ErrandError {
+function staleClaim(task: Claimed, quote: ClaimToken, why: string): ErrandError {
   return new ErrandError(
     'STALE_CLAIM',
     `The claim of ${quote.owner}${quote.fence === undefined ? '' : ` (number ${quote.fence})`} on ${task.id} does not hold: ${why}. ${task.owner === null ? 'Nobody owns it now' : `${task.owner} owns it now (number ${task.fence})`}; \`claim\` it anew, or pass the task as \`claim\` returned it.`,

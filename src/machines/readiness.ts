@@ -59,7 +59,7 @@ export function obstacleOf(task: ReadinessInput): Obstacle | null {
   if (task.openBlockers > 0) return 'blocked'
   if (task.notBefore !== null) return 'timer'
   if (task.status === 'input_required' && task.wakes === 0) return 'answer'
-  if (task.status === 'waiting' && task.wakes === 0 && !isLetGo(task)) return 'children'
+  if (task.status === 'waiting' && task.wakes === 0 && !isReleased(task)) return 'children'
   if (task.runOpen) return 'closing'
   return null
 }
@@ -90,6 +90,6 @@ export function isFree(task: ReadinessInput): boolean {
 }
 
 /** Its holder was lost or let go: it waits for nothing but another holder. */
-export function isLetGo(task: Pick<TaskRecord, 'status' | 'statusReason'>): boolean {
+export function isReleased(task: Pick<TaskRecord, 'status' | 'statusReason'>): boolean {
   return task.status === 'waiting' && (task.statusReason === 'interrupted' || task.statusReason === 'released')
 }

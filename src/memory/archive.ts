@@ -51,8 +51,8 @@ export async function archiveTask(
   taskId: string,
   context: readonly ChatLine[],
 ): Promise<number> {
-  const moment = await host.moment()
-  const writer = writerAt(moment, host)
+  const ctx = await host.stepContext()
+  const writer = writerAt(ctx, host)
   return host.step({
     name: 'archive task',
     *decide(tx): Op<number> {
@@ -69,7 +69,7 @@ export async function archiveTask(
         tool: isGiven ? yield* sourceOf(tx, caller) : yield* sourceIn(tx, 'tool', taskId),
       }
       const { branch: known, team, agentId } = yield* standingOf(tx, taskId)
-      const own = isTrusted(sources.model) ? known : yield* ownBranch(tx, taskId, moment)
+      const own = isTrusted(sources.model) ? known : yield* ownBranch(tx, taskId, ctx)
       const branch = yield* openBranch(tx, own, sources.model)
       if (caller.taskId !== undefined) yield* branchOfTeam(tx, caller, branch)
       const whose = { sessionId: taskId, branch, taskId: team?.taskId ?? taskId, agentId }
@@ -119,7 +119,7 @@ export function archiveBranch(host: MemoryHost, caller: Caller, name: string): P
       if (branch.name !== mainBranch && branch.status !== 'archived') {
         yield* consolidatePending(tx, d, { branch: branch.name, trigger: 'archive' })
       }
-      yield* setBranchStatus(tx, branch, 'archived', d.moment)
+      yield* setBranchStatus(tx, branch, 'archived', d.ctx)
       closed.push(branch.name)
       const parent = branch.name
       open.push(...(yield* everyRow((after, limit) => tx.branch.list({ parent }, limit, after))))

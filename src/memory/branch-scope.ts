@@ -11,7 +11,7 @@ import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { nearestOpenBranch, requireBranch, requireOpenBranch } from '../steps/branch.ts'
 import { requireWithin } from '../steps/conditions.ts'
 import { sourceOf } from '../steps/source.ts'
-import { loadTask, type Moment } from '../steps/step-context.ts'
+import { loadTask, type StepContext } from '../steps/step-context.ts'
 import { ensureBranch } from '../steps/team.ts'
 
 export interface Standing {
@@ -70,21 +70,21 @@ export function* placeOfStatement(
   tx: Tx,
   caller: Caller,
   meant: Whereabouts,
-  moment: Moment,
+  ctx: StepContext,
 ): Op<{ branch: BranchRecord; statedBy: Source }> {
   const statedBy = yield* sourceOf(tx, caller)
-  if (!isTrusted(statedBy) && caller.taskId !== undefined) yield* ownBranch(tx, caller.taskId, moment)
+  if (!isTrusted(statedBy) && caller.taskId !== undefined) yield* ownBranch(tx, caller.taskId, ctx)
   const branch = yield* branchMeant(tx, caller, meant, 'write')
   if (branch.name === mainBranch && !isTrusted(statedBy)) throw notOnMain(caller, statedBy)
   return { branch: yield* requireOpenBranch(tx, branch.name), statedBy }
 }
 
 /** The branch of the agent that works on a task, or of its team; without a team that of the task, made if it has none. */
-export function* ownBranch(tx: Tx, taskId: string, moment: Moment): Op<string> {
+export function* ownBranch(tx: Tx, taskId: string, ctx: StepContext): Op<string> {
   const { branch } = yield* standingOf(tx, taskId)
   if (branch !== mainBranch) return branch
   const task = (yield* tx.task.get(taskId)) ?? { id: taskId, name: taskId }
-  return (yield* ensureBranch(tx, task, null, moment)).name
+  return (yield* ensureBranch(tx, task, null, ctx)).name
 }
 
 /**

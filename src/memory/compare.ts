@@ -65,7 +65,7 @@ export interface Settlement {
 }
 
 /** So many of those that a fact is kept beside are named with it: of a value that is measured again and again there are thousands. */
-const mostNamed = 20
+const maxNamed = 20
 
 /**
  * A fact that has come to a branch and contradicts others there: both stay and are flagged, or one gives way to the other. What was
@@ -92,7 +92,7 @@ export function* settleContradictions(
     const why = { similarity: likeness, note: noteOf(d, ground) }
     if (resolution === 'keep-both') {
       // One that is flagged already loses nothing by not being named once more.
-      if (there.disputed && fact.disputed && settlements.length >= mostNamed) continue
+      if (there.disputed && fact.disputed && settlements.length >= maxNamed) continue
       fact = yield* disputeFact(tx, d, fact)
       yield* disputeFact(tx, d, there)
       run.decide('contradicted', fact.id, { otherId: there.id, ...why })

@@ -22,7 +22,7 @@ export interface AgentRequest {
 }
 
 /** Facts that one run compares; what is left over is for the next. */
-const mostAtOnce = 1_000_000
+const maxConcurrent = 1_000_000
 
 /** `summary` is null for an agent without facts. @throws ErrandError NOT_FOUND, BRANCH_CLOSED */
 export function* consolidateAgent(
@@ -50,7 +50,7 @@ function* unite(tx: Tx, d: Deliberation, run: ConsolidationRun, branch: string):
   const [sample] = yield* tx.fact.active(branch, 0, 1)
   if (sample === undefined) return
   const measure = d.measure(sample.text)
-  const uncompared = yield* tx.fact.uncompared(branch, measure, mostAtOnce)
+  const uncompared = yield* tx.fact.uncompared(branch, measure, maxConcurrent)
   const { facts, pairs, contrary, against } = yield* pairsOf(tx, d, branch, uncompared)
   const gone = yield* settleAll(tx, d, run, { facts, against, uncompared })
   const left = [...facts.values()].filter(({ id }) => !gone.has(id))

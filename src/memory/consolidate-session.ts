@@ -20,7 +20,7 @@ export interface SessionRequest {
 }
 
 /** Observations that one run takes up; what is left over is for the next. */
-const mostAtOnce = 100_000
+const maxConcurrent = 100_000
 
 /** @throws ErrandError NOT_FOUND, BRANCH_CLOSED */
 export function* consolidateSession(
@@ -38,7 +38,7 @@ export function* consolidateSession(
     agentId: agentId ?? on.agentId,
     trigger,
   })
-  for (const observation of yield* tx.observation.pending(branch, sessionId, mostAtOnce)) {
+  for (const observation of yield* tx.observation.pending(branch, sessionId, maxConcurrent)) {
     yield* takeUp(tx, d, run, observation)
   }
   return yield* run.close(tx)
@@ -54,7 +54,7 @@ function* takeUp(tx: Tx, d: Deliberation, run: ConsolidationRun, observation: Ob
 }
 
 /** What the observation would say as a fact. */
-function factOf({ moment, settings }: Deliberation, observation: ObservationRecord): FactLike {
+function factOf({ ctx, settings }: Deliberation, observation: ObservationRecord): FactLike {
   const { branch, content: text, type, sessionId, taskId, agentId, statedBy } = observation
   return {
     branch,
@@ -65,7 +65,7 @@ function factOf({ moment, settings }: Deliberation, observation: ObservationReco
     sessionId,
     taskId,
     agentId,
-    createdAt: moment.at,
+    createdAt: ctx.at,
   }
 }
 
@@ -114,7 +114,7 @@ export function* consolidatePending(
     do {
       run = yield* consolidateSession(tx, d, { sessionId, branch, taskId: null, agentId: null, trigger })
       runs.push(run)
-    } while (run.observationsProcessed === mostAtOnce)
+    } while (run.observationsProcessed === maxConcurrent)
   }
   return sumOf(runs)
 }

@@ -139,7 +139,7 @@ function* task(tx: Tx, d: Deliberation, caller: Caller, request: ConsolidateRequ
     throw notTheTeams(caller, taskId)
   }
   // A task that was purged is no longer there; its team went with it.
-  const team = yield* ensureTeam(tx, yield* loadTask(tx, taskId), d.moment)
+  const team = yield* ensureTeam(tx, yield* loadTask(tx, taskId), d.ctx)
   return yield* checkpointTask(tx, d, { team, taskId, trigger })
 }
 

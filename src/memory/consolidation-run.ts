@@ -42,7 +42,7 @@ export class ConsolidationRun {
   constructor(d: Deliberation, subject: RunSubject) {
     this.id = d.nextId('cons')
     this.#subject = subject
-    this.#at = d.moment.at
+    this.#at = d.ctx.at
   }
 
   /** This run has taken the observation up. */

@@ -12,7 +12,7 @@ import type { FactRecord } from '../entities/memory.ts'
 import { isConfirmed } from '../entities/source.ts'
 import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import type { Moment } from '../steps/step-context.ts'
+import type { StepContext } from '../steps/step-context.ts'
 import { findOut, Knowledge, Questions, type Ruling } from './knowledge.ts'
 import type { MemoryHost } from './memory-host.ts'
 import type { MemorySettings } from './memory-settings.ts'
@@ -31,7 +31,7 @@ export type FactLike = Pick<
   'text' | 'category' | 'confidence' | 'statedBy' | 'branch' | 'taskId' | 'agentId' | 'sessionId' | 'createdAt'
 >
 
-const mostRounds = 50
+const maxRounds = 50
 /** The model that answered last, so that the vectors that it made before are found without asking it. */
 const lastModels = new WeakMap<MemorySettings, string>()
 
@@ -45,7 +45,7 @@ export async function deliberate<R>(
   name: string,
   write: (tx: Tx, d: Deliberation) => Op<R>,
 ): Promise<R> {
-  const moment = await host.moment()
+  const ctx = await host.stepContext()
   const known = new Knowledge()
   known.model = lastModels.get(host.memory) ?? null
   let asked = new Questions()
@@ -56,7 +56,7 @@ export async function deliberate<R>(
     *decide(tx: Tx): Op<R> {
       asked = new Questions()
       try {
-        const result = yield* write(tx, new Deliberation(host, moment, known, asked, ids))
+        const result = yield* write(tx, new Deliberation(host, ctx, known, asked, ids))
         if (asked.isEmpty) return result
       } catch (error) {
         // What was refused on the strength of a stand-in may be fine once the answer is known.
@@ -65,7 +65,7 @@ export async function deliberate<R>(
       throw unanswered
     },
   }
-  for (let round = 1; round <= mostRounds; round++) {
+  for (let round = 1; round <= maxRounds; round++) {
     try {
       return await host.step(step)
     } catch (error) {
@@ -76,14 +76,14 @@ export async function deliberate<R>(
   }
   throw new ErrandError(
     'LIMIT_EXCEEDED',
-    `Each of ${mostRounds} rounds of "${name}" raised new questions about likeness or contradictions. Nothing was changed. Do the functions of the option \`memory\` answer the same each time?`,
-    { rounds: mostRounds },
+    `Each of ${maxRounds} rounds of "${name}" raised new questions about likeness or contradictions. Nothing was changed. Do the functions of the option \`memory\` answer the same each time?`,
+    { rounds: maxRounds },
   )
 }
 
 /** What the writing of memory is given beside the transaction: one for each round. */
 export class Deliberation {
-  readonly moment: Moment
+  readonly ctx: StepContext
   readonly settings: MemorySettings
   readonly #host: MemoryHost
   readonly #known: Knowledge
@@ -97,8 +97,8 @@ export class Deliberation {
   /** What was read of branches whose facts are all candidates, by id. */
   readonly #branches = new Map<string, Map<string, FactRecord>>()
 
-  constructor(host: MemoryHost, moment: Moment, known: Knowledge, asked: Questions, ids: string[]) {
-    this.moment = moment
+  constructor(host: MemoryHost, ctx: StepContext, known: Knowledge, asked: Questions, ids: string[]) {
+    this.ctx = ctx
     this.settings = host.memory
     this.#host = host
     this.#known = known

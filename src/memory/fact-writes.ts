@@ -1,9 +1,9 @@
 // The only places where facts are written: a new one, one that is surer, one that gives way to another. What a fact says, and where,
 // never changes.
 import type { FactRecord } from '../entities/memory.ts'
-import { addVoice, joinedSources, mostConfidence, type Source } from '../entities/source.ts'
+import { addVoice, joinedSources, maxConfidence, type Source } from '../entities/source.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import type { Moment } from '../steps/step-context.ts'
+import type { StepContext } from '../steps/step-context.ts'
 import type { Deliberation } from './deliberate.ts'
 import type { MemoryHost } from './memory-host.ts'
 
@@ -15,11 +15,11 @@ export type NewFact = Pick<
   Partial<Pick<FactRecord, 'observationId' | 'originId' | 'comparedBy'>>
 
 /** What writing takes of a deliberation: whoever compares nothing writes without one. */
-export type Writer = Pick<Deliberation, 'moment' | 'nextId'> & Partial<Pick<Deliberation, 'written'>>
+export type Writer = Pick<Deliberation, 'ctx' | 'nextId'> & Partial<Pick<Deliberation, 'written'>>
 
 /** Of a step that compares nothing. */
-export function writerAt(moment: Moment, host: Pick<MemoryHost, 'nextId'>): Writer {
-  return { moment, nextId: (prefix) => host.nextId(prefix) }
+export function writerAt(ctx: StepContext, host: Pick<MemoryHost, 'nextId'>): Writer {
+  return { ctx, nextId: (prefix) => host.nextId(prefix) }
 }
 
 /** It is no surer than those who state it can make it. */
@@ -29,7 +29,7 @@ export function* insertFact(tx: Tx, d: Writer, given: NewFact): Op<FactRecord> {
     originId: null,
     comparedBy: null,
     ...given,
-    confidence: Math.min(given.confidence, mostConfidence(given.statedBy)),
+    confidence: Math.min(given.confidence, maxConfidence(given.statedBy)),
     id: d.nextId('fact'),
     status: 'active',
     successorId: null,
@@ -37,8 +37,8 @@ export function* insertFact(tx: Tx, d: Writer, given: NewFact): Op<FactRecord> {
     verdict: null,
     mergedTo: null,
     mergedConfidence: null,
-    createdAt: d.moment.at,
-    updatedAt: d.moment.at,
+    createdAt: d.ctx.at,
+    updatedAt: d.ctx.at,
   }
   const stored = { ...fact, seq: yield* tx.fact.insert(fact) }
   if (d.written !== undefined) yield* d.written(tx, stored)
@@ -64,20 +64,20 @@ export function* confirmFact(
   by: readonly Source[],
 ): Op<FactRecord> {
   const statedBy = joinedSources([fact.statedBy, by])
-  const reached = addVoice(fact.statedBy, by) ? Math.min(confidence, mostConfidence(statedBy)) : fact.confidence
+  const reached = addVoice(fact.statedBy, by) ? Math.min(confidence, maxConfidence(statedBy)) : fact.confidence
   if (reached > fact.confidence) {
-    return yield* saved(tx, d, { ...fact, statedBy, confidence: reached, updatedAt: d.moment.at })
+    return yield* saved(tx, d, { ...fact, statedBy, confidence: reached, updatedAt: d.ctx.at })
   }
   return statedBy.length === fact.statedBy.length ? fact : yield* saved(tx, d, { ...fact, statedBy })
 }
 
 export function* disputeFact(tx: Tx, d: Writer, fact: FactRecord): Op<FactRecord> {
   if (fact.disputed) return fact
-  return yield* saved(tx, d, { ...fact, disputed: true, updatedAt: d.moment.at })
+  return yield* saved(tx, d, { ...fact, disputed: true, updatedAt: d.ctx.at })
 }
 
 export function* supersedeFact(tx: Tx, d: Writer, fact: FactRecord, successorId: string): Op<FactRecord> {
-  return yield* saved(tx, d, { ...fact, status: 'superseded', successorId, updatedAt: d.moment.at })
+  return yield* saved(tx, d, { ...fact, status: 'superseded', successorId, updatedAt: d.ctx.at })
 }
 
 function* saved(tx: Tx, d: Writer, fact: FactRecord): Op<FactRecord> {

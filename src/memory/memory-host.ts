@@ -2,14 +2,14 @@
 
 import type { Redaction } from '../core/redact.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
-import type { Moment } from '../steps/step-context.ts'
+import type { StepContext } from '../steps/step-context.ts'
 import type { MemorySettings } from './memory-settings.ts'
 
 export interface MemoryHost {
   readonly memory: MemorySettings
   step<R>(step: Step<R>): Promise<R>
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
-  moment(): Promise<Moment>
+  stepContext(): Promise<StepContext>
   nextId(prefix: string): string
   /** What the user's hook makes of values, for those that are compared with stored ones. */
   readonly redaction: Redaction

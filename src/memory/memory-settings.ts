@@ -8,8 +8,8 @@ import {
   type ParsedMemoryOptions,
 } from '../api/options.ts'
 import { parse } from '../core/parse.ts'
-import { type DurableRule, toHundredths, usualDurable } from '../entities/confidence.ts'
-import { type CategoryRule, usualRules } from '../entities/fact-category.ts'
+import { type DurableRule, defaultDurableCategories, toHundredths } from '../entities/confidence.ts'
+import { type CategoryRule, defaultRules } from '../entities/fact-category.ts'
 import type { ContradictionPolicy } from '../entities/memory.ts'
 import type { TeamRecord } from '../entities/team.ts'
 
@@ -32,7 +32,7 @@ export interface MemorySettings {
 }
 
 /** Likeness by words and by meaning are different scales. */
-const usualThreshold = { words: 0.85, embeddings: 0.92 }
+const defaultThreshold = { words: 0.85, embeddings: 0.92 }
 
 /**
  * `false`: no `mem:*`, and for teams what is usual.
@@ -45,13 +45,16 @@ export function memorySettings(options: unknown): MemorySettings {
   return {
     offered: options !== false,
     similarity,
-    threshold: given.threshold ?? (similarity === 'embeddings' ? usualThreshold.embeddings : usualThreshold.words),
+    threshold: given.threshold ?? (similarity === 'embeddings' ? defaultThreshold.embeddings : defaultThreshold.words),
     candidates: given.candidates ?? 'all',
     durable: {
-      threshold: given.durableThreshold === undefined ? usualDurable.threshold : toHundredths(given.durableThreshold),
-      categories: given.durableCategories ?? usualDurable.categories,
+      threshold:
+        given.durableThreshold === undefined
+          ? defaultDurableCategories.threshold
+          : toHundredths(given.durableThreshold),
+      categories: given.durableCategories ?? defaultDurableCategories.categories,
     },
-    categoryRules: given.categoryRules ?? usualRules,
+    categoryRules: given.categoryRules ?? defaultRules,
     consolidateEvery: given.consolidateEvery ?? null,
     onContradiction: given.onContradiction ?? 'keep-both',
     contradicts: given.contradicts ?? null,

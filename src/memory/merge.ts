@@ -75,7 +75,7 @@ export function* mergeBranch(
     if (last === undefined || facts.length < factsAtOnce) break
     after = last.seq
   }
-  if (only === 'all' && source.status === 'active') yield* setBranchStatus(tx, source, 'merged', d.moment)
+  if (only === 'all' && source.status === 'active') yield* setBranchStatus(tx, source, 'merged', d.ctx)
   const { merged: count, rejected, conflicts } = carrier
   const summary = `${counted(count, 'fact')} of ${from} reached ${into}${rejected === 0 ? '' : `, ${rejected} were settled against`}.`
   const { historyId } = yield* run.close(tx, { merged: count, rejected, summary })

@@ -15,7 +15,7 @@ import { consolidateSession } from './consolidate-session.ts'
 import { deliberate } from './deliberate.ts'
 import { insertFact, type Writer, writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
-import { categorySchema, fractionSchema, placeShape, sessionIdSchema, textSchema } from './request-fields.ts'
+import { categorySchema, fractionSchema, listenAddressShape, sessionIdSchema, textSchema } from './request-fields.ts'
 
 /** `identity` is that of the call that says so: repeated, it says it once. */
 type Said<Request> = Request & { identity: string | undefined }
@@ -27,7 +27,7 @@ export const observeSchema = z.strictObject({
     .describe('insight, decision and discovery become facts; tool_use and error are kept to look at.'),
   content: textSchema.describe('What was seen, in a sentence that is true by itself.'),
   outcome: textSchema.optional().describe('What came of it.'),
-  ...placeShape('Branch of memory.'),
+  ...listenAddressShape('Branch of memory.'),
 })
 
 /** @throws ErrandError NOT_FOUND for branch or task, BRANCH_CLOSED, FORBIDDEN */
@@ -36,16 +36,16 @@ export async function takeObservation(
   caller: Caller,
   given: Said<z.output<typeof observeSchema> & { sessionId: string }>,
 ): Promise<{ observationId: string }> {
-  const moment = await host.moment()
+  const ctx = await host.stepContext()
   const { sessionId, type, content, outcome = null, taskId = null, agentId = null, identity } = given
   const own = identity === undefined ? {} : { id: idUnder('obs', identity) }
   const { consolidateEvery } = host.memory
   const stored = await host.step({
     name: 'observe',
     *decide(tx): Op<{ observationId: string; branch: string; isDue: boolean }> {
-      const { branch: on, statedBy } = yield* placeOfStatement(tx, caller, given, moment)
+      const { branch: on, statedBy } = yield* placeOfStatement(tx, caller, given, ctx)
       const branch = on.name
-      const writer = writerAt(moment, host)
+      const writer = writerAt(ctx, host)
       const observation = { ...own, sessionId, branch, type, content, outcome, taskId, agentId, statedBy }
       const { observationId } = yield* observe(tx, writer, observation)
       const isDue =
@@ -77,7 +77,7 @@ export function* observe(
     id,
     taskId: given.taskId ?? branch.taskId,
     agentId: given.agentId ?? branch.agentId,
-    createdAt: d.moment.at,
+    createdAt: d.ctx.at,
     consolidatedBy: null,
   })
   return { observationId: id, isNew }
@@ -101,7 +101,7 @@ export const rememberSchema = z.strictObject({
   confidence: fractionSchema
     .optional()
     .describe('How sure it is, 0 to 1. Default 0.7, which is also the most that a model alone is believed.'),
-  ...placeShape('Branch of memory.'),
+  ...listenAddressShape('Branch of memory.'),
   sessionId: sessionIdSchema.optional(),
 })
 
@@ -122,15 +122,15 @@ export async function remember(
       { category },
     )
   }
-  const moment = await host.moment()
+  const ctx = await host.stepContext()
   return host.step({
     name: 'remember',
     *decide(tx): Op<{ factId: string }> {
       if (own !== undefined && (yield* tx.fact.get(own)) !== undefined) return { factId: own }
-      const { branch, statedBy } = yield* placeOfStatement(tx, caller, given, moment)
+      const { branch, statedBy } = yield* placeOfStatement(tx, caller, given, ctx)
       const fact = yield* insertFact(
         tx,
-        { moment, nextId: (prefix) => own ?? host.nextId(prefix) },
+        { ctx, nextId: (prefix) => own ?? host.nextId(prefix) },
         {
           branch: branch.name,
           text,

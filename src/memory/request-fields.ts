@@ -1,27 +1,27 @@
 // What requests to memory are made of: each field once, with its bounds.
 import { z } from 'zod'
 import { taskIdSchema } from '../entities/task-fields.ts'
-import { longestAgentId } from '../entities/team.ts'
+import { maxAgentIdLength } from '../entities/team.ts'
 
 /** Characters of one observation, and of one fact. */
-const longestText = 100_000
+const maxTextLength = 100_000
 
 export const branchSchema = z.string().trim().min(1).max(1_000)
 export const sessionIdSchema = z.string().trim().min(1).max(500)
-export const agentIdSchema = z.string().trim().min(1).max(longestAgentId)
+export const agentIdSchema = z.string().trim().min(1).max(maxAgentIdLength)
 export const categorySchema = z.string().trim().min(1).max(100)
 export const factIdSchema = z.string().trim().min(1).max(200)
 export const textSchema = z
   .string()
-  .max(longestText)
+  .max(maxTextLength)
   .refine((text) => text.trim() !== '', { message: 'it is empty' })
 export const fractionSchema = z.number().min(0).max(1)
 
-const usualBranch = "Default: the agent's on the task, else the task's, else that of the task that calls, else main."
+const defaultBranch = "Default: the agent's on the task, else the task's, else that of the task that calls, else main."
 
 /** By what a branch is meant; `what` says what it is wanted for. */
-export const placeShape = (what: string) => ({
-  branch: branchSchema.optional().describe(`${what} ${usualBranch}`),
+export const listenAddressShape = (what: string) => ({
+  branch: branchSchema.optional().describe(`${what} ${defaultBranch}`),
   taskId: taskIdSchema.optional(),
   agentId: agentIdSchema.optional(),
 })

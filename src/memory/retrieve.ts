@@ -8,12 +8,12 @@ import { sourceSchema } from '../entities/source.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { branchMeant } from './branch-scope.ts'
 import type { MemoryHost } from './memory-host.ts'
-import { fractionSchema, placeShape } from './request-fields.ts'
+import { fractionSchema, listenAddressShape } from './request-fields.ts'
 
 export const retrieveSchema = z.strictObject({
   query: z.string().max(100_000).describe('What it is about, in words.'),
   limit: z.int().min(0).max(100).default(5),
-  ...placeShape('Where to look: there and on the branches above.'),
+  ...listenAddressShape('Where to look: there and on the branches above.'),
   minConfidence: fractionSchema.optional().describe('Only facts at least so sure, 0 to 1.'),
 })
 type RetrieveRequest = z.output<typeof retrieveSchema>
@@ -33,7 +33,7 @@ export const chunkSchema = z.object({
 type Chunk = z.output<typeof chunkSchema>
 
 /** So many of the best texts are weighed. */
-const leastWeighed = 50
+const minWeighed = 50
 const weighedPerChunk = 4
 const halfLifeMs = 30 * 24 * 60 * 60 * 1_000
 const oldestWeight = 0.5
@@ -41,14 +41,14 @@ const oldestWeight = 0.5
 /** @throws ErrandError NOT_FOUND for branch or task, FORBIDDEN */
 export async function retrieve(host: MemoryHost, caller: Caller, request: RetrieveRequest): Promise<Chunk[]> {
   const words = wordsOf(request.query)
-  const { at } = await host.moment()
+  const { at } = await host.stepContext()
   return host.read(function* (tx): Op<Chunk[]> {
     const { name } = yield* branchMeant(tx, caller, request, 'read')
     if (words.length === 0 || request.limit === 0) return []
     const branches = (yield* tx.branch.lineage(name)).map((branch) => branch.name)
     const least = toHundredths(request.minConfidence ?? 0)
     let shown: Weighed[] = []
-    for (let most = Math.max(leastWeighed, request.limit * weighedPerChunk); ; most *= 8) {
+    for (let most = Math.max(minWeighed, request.limit * weighedPerChunk); ; most *= 8) {
       const found = yield* tx.fact.search(branches, words, most)
       const best = Math.max(...found.map(({ rank }) => rank))
       const weighed = found

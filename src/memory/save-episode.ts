@@ -9,7 +9,7 @@ import { failureSuffix } from '../entities/task.ts'
 import { taskIdSchema } from '../entities/task-fields.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { sourceIn, sourceOf } from '../steps/source.ts'
-import type { Moment } from '../steps/step-context.ts'
+import type { StepContext } from '../steps/step-context.ts'
 import { branchOfTeam, openBranch, ownBranch, standingOf } from './branch-scope.ts'
 import { insertFact, supersedeFact, writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
@@ -24,8 +24,8 @@ type SaveRequest = z.output<typeof saveSchema>
 /** It says what happened, not what is so: never durable unless it is configured to be. */
 const episodeCategory = 'episode'
 
-const longestTitle = 1_000
-const longestOutcome = 10_000
+const maxTitleLength = 1_000
+const maxOutcomeLength = 10_000
 
 /**
  * On the branch of its team, else of `main`; what the engine saves of a task is what its model came to, and stays on a branch of the task.
@@ -36,15 +36,15 @@ export async function saveEpisode(
   caller: Caller,
   { task, error }: SaveRequest,
 ): Promise<{ factId: string }> {
-  const moment = await host.moment()
+  const ctx = await host.stepContext()
   const text = episodeOf(task, error)
   return host.step({
     name: 'save episode',
     *decide(tx): Op<{ factId: string }> {
       const statedBy = yield* sourceOfEpisode(tx, caller, task.id)
-      const branch = yield* branchOfEpisode(tx, caller, task.id, statedBy, moment)
+      const branch = yield* branchOfEpisode(tx, caller, task.id, statedBy, ctx)
       if (caller.taskId !== undefined) yield* branchOfTeam(tx, caller, branch)
-      return { factId: yield* write(tx, host, moment, { taskId: task.id, branch, text, statedBy }) }
+      return { factId: yield* write(tx, host, ctx, { taskId: task.id, branch, text, statedBy }) }
     },
   })
 }
@@ -54,10 +54,10 @@ function* sourceOfEpisode(tx: Reads, caller: Caller, taskId: string): Op<Source>
 }
 
 /** A task that is purged may still be saved; one whose branch is closed is remembered above it. */
-function* branchOfEpisode(tx: Tx, caller: Caller, taskId: string, statedBy: Source, moment: Moment): Op<string> {
+function* branchOfEpisode(tx: Tx, caller: Caller, taskId: string, statedBy: Source, ctx: StepContext): Op<string> {
   const { branch, team } = yield* standingOf(tx, taskId)
   if (team !== undefined) return yield* openBranch(tx, team.branch, statedBy)
-  if (!isTrusted(statedBy)) return yield* openBranch(tx, yield* ownBranch(tx, taskId, moment), statedBy)
+  if (!isTrusted(statedBy)) return yield* openBranch(tx, yield* ownBranch(tx, taskId, ctx), statedBy)
   return caller.taskId === undefined ? mainBranch : yield* openBranch(tx, branch, statedBy)
 }
 
@@ -68,11 +68,11 @@ interface Episode {
   statedBy: Source
 }
 
-function* write(tx: Tx, host: MemoryHost, moment: Moment, { taskId, branch, text, statedBy }: Episode): Op<string> {
+function* write(tx: Tx, host: MemoryHost, ctx: StepContext, { taskId, branch, text, statedBy }: Episode): Op<string> {
   const filter = { branches: [branch], category: episodeCategory, taskId }
   const [last]: FactRecord[] = yield* tx.fact.list(filter, 1, Number.MAX_SAFE_INTEGER)
   if (last?.text === text) return last.id
-  const writer = writerAt(moment, host)
+  const writer = writerAt(ctx, host)
   const episode = yield* insertFact(tx, writer, {
     branch,
     text,
@@ -95,7 +95,7 @@ function episodeOf({ id, name, goal, status, result }: SaveRequest['task'], erro
       : result === undefined || result === null
         ? textOf(status)
         : textOf(result)
-  return storableText(`${shortened(title, longestTitle)} — ${shortened(outcome, longestOutcome)}`)
+  return storableText(`${shortened(title, maxTitleLength)} — ${shortened(outcome, maxOutcomeLength)}`)
 }
 
 function textOf(value: unknown): string {

@@ -13,11 +13,11 @@ export function shortened(text: string, characters: number): string {
   return clipped(text.replace(/\s+/g, ' ').trim(), characters)
 }
 
-const mostFindings = 5
-const longestFinding = 200
+const maxFindings = 5
+const maxFindingLength = 200
 
 /** The five surest facts, of equals the oldest, joined by semicolons, without what would end a sentence. */
 export function keyFindings(facts: readonly FactRecord[]): string {
-  const surest = facts.toSorted((a, b) => b.confidence - a.confidence || a.seq - b.seq).slice(0, mostFindings)
-  return surest.map(({ text }) => shortened(text, longestFinding).replace(/[.;\s]+$/, '')).join('; ')
+  const surest = facts.toSorted((a, b) => b.confidence - a.confidence || a.seq - b.seq).slice(0, maxFindings)
+  return surest.map(({ text }) => shortened(text, maxFindingLength).replace(/[.;\s]+$/, '')).join('; ')
 }

@@ -18,7 +18,7 @@ import {
 import type { MemoryHost } from './memory-host.ts'
 
 /** A fact with what made it. */
-export interface FactStory {
+export interface FactHistory {
   fact: FactView
   /** What said it, oldest first: the one that it was made of, and those that confirmed it. */
   observations: ObservationView[]
@@ -28,7 +28,7 @@ export interface FactStory {
   moreDecisions?: true
 }
 
-export interface FactWhy extends FactStory {
+export interface FactWhy extends FactHistory {
   /**
    * Decisions about other facts in which this one was the other side, oldest first: what contradicts it or gave way to it, what it took
    * the place of, where it was carried. The latest 100.
@@ -37,17 +37,17 @@ export interface FactWhy extends FactStory {
   /** There are older ones. */
   moreMentions?: true
   /** Facts of branches below that it was carried from, or made surer by; each with its own story, down to the observations; at most 100. */
-  sources: FactStory[]
+  sources: FactHistory[]
   /** The facts that `mentions` and `decisions` name, but for those in `sources`; at most 200. */
   others: FactView[]
   /** The fact that says it now. */
   successor?: FactView
 }
 
-const mostSources = 100
-const mostDecisions = 500
-const mostMentions = 100
-const mostOthers = 200
+const maxSources = 100
+const maxDecisions = 500
+const maxMentions = 100
+const maxOthers = 200
 
 /**
  * `ref` is an id or a unique beginning of one. A caller with a task is told only of facts that it reads.
@@ -56,7 +56,7 @@ const mostOthers = 200
 export function whyFact(host: MemoryHost, caller: Caller, ref: string): Promise<FactWhy> {
   return host.read(function* (tx): Op<FactWhy> {
     const fact = yield* findFact(tx, caller, ref)
-    const { told, sourceIds } = yield* storyOf(tx, fact)
+    const { told, sourceIds } = yield* factHistoryOf(tx, fact)
     const sources = yield* sourcesOf(tx, caller, fact, sourceIds)
     const { mentions, isCut } = yield* mentionsOf(tx, caller, fact)
     const successor = fact.successorId === null ? undefined : yield* tx.fact.get(fact.successorId)
@@ -72,29 +72,29 @@ export function whyFact(host: MemoryHost, caller: Caller, ref: string): Promise<
 }
 
 function* mentionsOf(tx: Reads, caller: Caller, { id }: FactRecord): Op<{ mentions: MentionView[]; isCut: boolean }> {
-  const found = yield* tx.consolidation.decisionsNaming(id, mostMentions + 1)
+  const found = yield* tx.consolidation.decisionsNaming(id, maxMentions + 1)
   const mentions: MentionView[] = []
-  for (const decision of found.slice(0, mostMentions).reverse()) {
+  for (const decision of found.slice(0, maxMentions).reverse()) {
     const run = yield* tx.consolidation.get(decision.consolidationId)
     const about = yield* tx.fact.get(decision.factId)
     if (run === undefined || about === undefined || !(yield* isReadable(tx, caller, about.branch))) continue
     mentions.push(mentionView(decision, run))
   }
-  return { mentions, isCut: found.length > mostMentions }
+  return { mentions, isCut: found.length > maxMentions }
 }
 
 function* othersOf(
   tx: Reads,
   caller: Caller,
-  { fact, decisions }: FactStory,
+  { fact, decisions }: FactHistory,
   mentions: readonly MentionView[],
-  sources: readonly FactStory[],
+  sources: readonly FactHistory[],
 ): Op<FactView[]> {
   const met = new Set([fact.id, ...sources.map((source) => source.fact.id)])
   const others: FactView[] = []
   for (const id of [...mentions.map(({ factId }) => factId), ...decisions.map(({ otherId }) => otherId)]) {
     if (id === undefined || met.has(id)) continue
-    if (others.length >= mostOthers) break
+    if (others.length >= maxOthers) break
     met.add(id)
     const other = yield* tx.fact.get(id)
     if (other !== undefined && (yield* isReadable(tx, caller, other.branch))) others.push(factView(other))
@@ -103,27 +103,27 @@ function* othersOf(
 }
 
 /** Level by level. A caller with a task is told only of what it reads. */
-function* sourcesOf(tx: Reads, caller: Caller, fact: FactRecord, ids: readonly string[]): Op<FactStory[]> {
+function* sourcesOf(tx: Reads, caller: Caller, fact: FactRecord, ids: readonly string[]): Op<FactHistory[]> {
   const met = new Set([fact.id])
-  const stories: FactStory[] = []
+  const stories: FactHistory[] = []
   const open = [...ids]
-  for (let id = open.shift(); id !== undefined && stories.length < mostSources; id = open.shift()) {
+  for (let id = open.shift(); id !== undefined && stories.length < maxSources; id = open.shift()) {
     const source = met.has(id) ? undefined : yield* tx.fact.get(id)
     met.add(id)
     if (source === undefined || !(yield* isReadable(tx, caller, source.branch))) continue
-    const { told, sourceIds } = yield* storyOf(tx, source)
+    const { told, sourceIds } = yield* factHistoryOf(tx, source)
     stories.push(told)
     open.push(...sourceIds)
   }
   return stories
 }
 
-function* storyOf(tx: Reads, fact: FactRecord): Op<{ told: FactStory; sourceIds: string[] }> {
+function* factHistoryOf(tx: Reads, fact: FactRecord): Op<{ told: FactHistory; sourceIds: string[] }> {
   const decisions: DecisionView[] = []
   const observationIds = new Set(fact.observationId === null ? [] : [fact.observationId])
   const sourceIds = fact.originId === null ? [] : [fact.originId]
-  const found = yield* tx.consolidation.decisionsOn(fact.id, mostDecisions + 1)
-  for (const decision of found.slice(0, mostDecisions).reverse()) {
+  const found = yield* tx.consolidation.decisionsOn(fact.id, maxDecisions + 1)
+  for (const decision of found.slice(0, maxDecisions).reverse()) {
     const run = yield* tx.consolidation.get(decision.consolidationId)
     if (run === undefined) continue
     decisions.push(decisionView(decision, run))
@@ -136,12 +136,12 @@ function* storyOf(tx: Reads, fact: FactRecord): Op<{ told: FactStory; sourceIds:
     const observation = yield* tx.observation.get(id)
     if (observation !== undefined) observations.push(observationView(observation))
   }
-  const more = found.length > mostDecisions ? { moreDecisions: true as const } : {}
+  const more = found.length > maxDecisions ? { moreDecisions: true as const } : {}
   return { told: { fact: factView(fact), observations, decisions, ...more }, sourceIds }
 }
 
 const prefixPattern = /^fact-[a-z0-9]*$/
-const mostCandidates = 10
+const maxCandidates = 10
 
 /**
  * A fact by what people write: an id, or a beginning of one, with or without `fact-`. Of a beginning only facts that the caller reads
@@ -156,7 +156,7 @@ function* findFact(tx: Reads, caller: Caller, ref: string): Op<FactRecord> {
     return exact
   }
   const prefix = ref.startsWith('fact-') ? ref : `fact-${ref}`
-  const begun = prefixPattern.test(prefix) ? yield* tx.fact.findByPrefix(prefix, mostCandidates) : []
+  const begun = prefixPattern.test(prefix) ? yield* tx.fact.findByPrefix(prefix, maxCandidates) : []
   const found: FactRecord[] = []
   for (const fact of begun) if (yield* isReadable(tx, caller, fact.branch)) found.push(fact)
   const whole = found.find(({ id }) => id === prefix)
@@ -170,11 +170,11 @@ function* findFact(tx: Reads, caller: Caller, ref: string): Op<FactRecord> {
     )
   }
   // Where not all were looked at there may be others.
-  if (found.length === 1 && begun.length < mostCandidates) return only
+  if (found.length === 1 && begun.length < maxCandidates) return only
   const candidates = found.map(({ id }) => id)
   throw new ErrandError(
     'INVALID_INPUT',
-    `"${ref}" is the beginning of several facts: ${candidates.join(', ')}${begun.length < mostCandidates ? '' : ' and others'}. Write more of the id.`,
+    `"${ref}" is the beginning of several facts: ${candidates.join(', ')}${begun.length < maxCandidates ? '' : ' and others'}. Write more of the id.`,
     { factId: ref, candidates },
   )
 }

@@ -28,7 +28,7 @@ export type ModelErrorCode =
 export const retryableModelCodes = ['rate_limited', 'upstream', 'connection', 'protocol'] as const
 
 /** The longest rest that a provider may ask for, in milliseconds: one hour. */
-const longestRetryAfterMs = 60 * 60 * 1000
+const maxRetryAfterMs = 60 * 60 * 1000
 
 /** What the model had said when the step failed. */
 export type PartialAnswer = Pick<ModelAnswer, 'content' | 'toolCalls'>
@@ -122,7 +122,7 @@ function judge(thrown: unknown, clock: Clock): Verdict {
   if (thrown instanceof UnfinishedStream) return { code: 'protocol', message: clean(thrown.message), retry: true }
   const isReported = thrown instanceof ReportedError
   const error = read(isReported ? thrown.reported : thrown)
-  return judgeStatus(error, clock) ?? judgeWords(error) ?? judgeKind(error, isReported)
+  return judgeStatus(error, clock) ?? judgeText(error) ?? judgeKind(error, isReported)
 }
 
 function judgeStatus(error: ProviderError, clock: Clock): Verdict | undefined {
@@ -151,7 +151,7 @@ function judgeStatus(error: ProviderError, clock: Clock): Verdict | undefined {
 }
 
 /** An error event in the stream has no status; the provider's own words tell. */
-function judgeWords(error: ProviderError): Verdict | undefined {
+function judgeText(error: ProviderError): Verdict | undefined {
   if (isOverflow(error, undefined)) return overflow(quote(error.message))
   if (/authentication_error|invalid_api_key|permission_error/.test(error.words))
     return refusedCredentials('in the stream')
@@ -244,13 +244,13 @@ function causesOf(cause: unknown, depth = 0): string {
 
 /**
  * How long the provider asks to wait, in milliseconds: `retry-after-ms`, else `retry-after` in seconds or as a date, at
- * most `longestRetryAfterMs`. Undefined when it does not say.
+ * most `maxRetryAfterMs`. Undefined when it does not say.
  */
 function retryAfter(headers: Record<string, string>, clock: Clock): number | undefined {
   const inMs = number(headers['retry-after-ms'])
   const inSeconds = number(headers['retry-after'])
   const asked = inMs ?? (inSeconds === undefined ? untilDate(headers, clock) : inSeconds * 1000)
-  return asked === undefined ? undefined : Math.min(Math.max(0, Math.ceil(asked)), longestRetryAfterMs)
+  return asked === undefined ? undefined : Math.min(Math.max(0, Math.ceil(asked)), maxRetryAfterMs)
 }
 
 /** Measured against the provider's own `date` where it gives one, so that a wrong clock on either side does no harm. */

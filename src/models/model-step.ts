@@ -65,7 +65,7 @@ async function openStream(
   const opening = Promise.resolve(model.doStream(toCallOptions(step, signal)))
   const opened = await untilAborted(opening, signal).catch((error: unknown) => {
     // It may begin all the same.
-    void opening.then(({ stream }) => letGo(stream), ignore)
+    void opening.then(({ stream }) => released(stream), ignore)
     throw error
   })
   return opened.stream
@@ -81,12 +81,12 @@ async function* partsOf<T>(stream: ReadableStream<T>, signal: AbortSignal): Asyn
       yield value
     }
   } finally {
-    letGo(reader)
+    released(reader)
   }
 }
 
 /** Lets go of a stream without waiting for it, and without a word if it has already broken. */
-function letGo(stream: { cancel(): Promise<void> }): void {
+function released(stream: { cancel(): Promise<void> }): void {
   stream.cancel().catch(ignore)
 }
 

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { Failure } from '../core/errors.ts'
 import { parse } from '../core/parse.ts'
-import { longestSearchMs, withinTime } from '../core/within-time.ts'
+import { maxSearchMs, withinTime } from '../core/within-time.ts'
 import type { LanguageModelLike } from './language-model.ts'
 import type { ModelCallOptions, PromptMessage } from './model-prompt.ts'
 import { type ParsedTurn, type ScriptedTurn, scriptedTurnSchema, scriptSchema } from './script.ts'
@@ -103,7 +103,7 @@ function fromList(turns: readonly ParsedTurn[]): ChooseTurn {
 
 function choiceTooLong(): Failure {
   return new Failure(
-    `The patterns of the script were searched for in this conversation for more than ${longestSearchMs} ms. A repetition inside of a repetition, as in /(a+)+$/, takes so long: write the pattern without one, or a text that occurs.`,
+    `The patterns of the script were searched for in this conversation for more than ${maxSearchMs} ms. A repetition inside of a repetition, as in /(a+)+$/, takes so long: write the pattern without one, or a text that occurs.`,
     { code: 'protocol', retry: false },
   )
 }

@@ -2,7 +2,7 @@
 // ran itself, metadata) is none of our business and passes by.
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
-import { longestJson } from '../core/json.ts'
+import { maxJsonLength } from '../core/json.ts'
 import { parse } from '../core/parse.ts'
 import type { LanguageModelLike } from './language-model.ts'
 import { ReportedError, UnfinishedStream } from './model-error.ts'
@@ -61,7 +61,7 @@ export async function* toChunks(
       return
     } else {
       characters += part.type === 'tool-call' ? part.input.length : part.delta.length
-      if (characters > longestJson) throw tooLong()
+      if (characters > maxJsonLength) throw tooLong()
       const chunk = toChunk(part)
       if (chunk) yield chunk
     }
@@ -108,7 +108,7 @@ function toUsage(usage: z.output<typeof usageSchema>): ModelUsage {
 function tooLong(): ErrandError {
   return new ErrandError(
     'LIMIT_EXCEEDED',
-    `the answer is longer than ${longestJson} characters, the most that is kept of one step. Set \`maxOutputTokens\``,
-    { limit: longestJson },
+    `the answer is longer than ${maxJsonLength} characters, the most that is kept of one step. Set \`maxOutputTokens\``,
+    { limit: maxJsonLength },
   )
 }

@@ -3,7 +3,7 @@
 import type { Engine } from '../engine-api.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { Task } from '../entities/task.ts'
-import { goesOn, type QuietOptions, untilQuiet } from './idle.ts'
+import { type IdleOptions, isActive, waitUntilIdle } from './idle.ts'
 import { readRound } from './prepare-round.ts'
 import { type KnownRound, openWork, tasksOf } from './round.ts'
 import { isOfRound } from './round-key.ts'
@@ -25,7 +25,7 @@ export class RoundFeed {
   }
 }
 
-export interface FollowOptions extends Pick<QuietOptions, 'engine' | 'bell' | 'signal' | 'clock'> {
+export interface FollowOptions extends Pick<IdleOptions, 'engine' | 'bell' | 'signal' | 'clock'> {
   round: string
   feed: RoundFeed
   observer: RoundObserver
@@ -50,18 +50,18 @@ export async function followRound(options: FollowOptions): Promise<KnownRound | 
     observer.event(event)
     if (observer.looksIdle) bell.ring()
   })
-  await untilQuiet({
+  await waitUntilIdle({
     engine,
     bell,
     signal,
     clock,
     restPerLook: 4,
     stopped: 'The engine has stopped in the middle of the run. What is durable stays; run again.',
-    async goesOn() {
+    async isActive() {
       if (engine.status.get().context.running.some(({ taskId }) => observer.includes(taskId))) return true
       known = await readRound(engine, round)
       observer.refresh(tasksOf(known))
-      return await goesOn(engine, openWork(known), (task) => isOfRound(engine, round, task))
+      return await isActive(engine, openWork(known), (task) => isOfRound(engine, round, task))
     },
   })
   return known

@@ -3,7 +3,7 @@
 
 import { type Clock, systemClock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
-import type { Bell } from '../core/notifier.ts'
+import type { Notifier } from '../core/notifier.ts'
 import { rest } from '../core/signals.ts'
 import type { Engine, Why } from '../engine-api.ts'
 import { isQueuedTask, isSettled, type Task } from '../entities/task.ts'
@@ -15,8 +15,12 @@ type Runs = (task: Task) => Promise<boolean>
  * @param tasks open ones that this process runs; groups count through what they hold.
  * @param runs of the tasks that those wait for. One that this process does not run goes on only while another engine works on it.
  */
-export async function goesOn(engine: Engine, tasks: readonly Task[], runs: Runs = async () => true): Promise<boolean> {
-  return await anyGoesOn({ engine, runs, seen: new Set() }, tasks)
+export async function isActive(
+  engine: Engine,
+  tasks: readonly Task[],
+  runs: Runs = async () => true,
+): Promise<boolean> {
+  return await anyActive({ engine, runs, seen: new Set() }, tasks)
 }
 
 interface Look {
@@ -26,8 +30,8 @@ interface Look {
   seen: Set<string>
 }
 
-async function anyGoesOn(look: Look, tasks: readonly Task[]): Promise<boolean> {
-  if (tasks.some((task) => !task.group && isGoingOn(task, undefined))) return true
+async function anyActive(look: Look, tasks: readonly Task[]): Promise<boolean> {
+  if (tasks.some((task) => !task.group && isProgressing(task, undefined))) return true
   for (const task of tasks) {
     if (look.seen.has(task.id)) continue
     look.seen.add(task.id)
@@ -38,20 +42,20 @@ async function anyGoesOn(look: Look, tasks: readonly Task[]): Promise<boolean> {
 
 async function restsOnWork(look: Look, task: Task): Promise<boolean> {
   const { engine } = look
-  if (task.group) return await anyAwaitedGoesOn(look, openOf(await engine.children(task.id)))
-  if (!isUnclear(task)) return await anyAwaitedGoesOn(look, await openTasks(engine, task.blockedBy))
+  if (task.group) return await anyAwaitedActive(look, openOf(await engine.children(task.id)))
+  if (!isUnclear(task)) return await anyAwaitedActive(look, await openTasks(engine, task.blockedBy))
   const why = await engine.why(task.id)
-  if (isGoingOn(task, why)) return true
-  return why.reason === 'children' && (await anyAwaitedGoesOn(look, await openTasks(engine, why.tasks)))
+  if (isProgressing(task, why)) return true
+  return why.reason === 'children' && (await anyAwaitedActive(look, await openTasks(engine, why.tasks)))
 }
 
-async function anyAwaitedGoesOn(look: Look, tasks: readonly Task[]): Promise<boolean> {
+async function anyAwaitedActive(look: Look, tasks: readonly Task[]): Promise<boolean> {
   const own: Task[] = []
   for (const task of tasks) {
     if (task.group || (await look.runs(task))) own.push(task)
     else if (task.status === 'working') return true
   }
-  return await anyGoesOn(look, own)
+  return await anyActive(look, own)
 }
 
 /** Those of these tasks that are there and have not settled. */
@@ -74,7 +78,7 @@ function openOf(tasks: ReadonlyArray<Task | null>): Task[] {
 const passing: ReadonlyArray<Why['reason']> = ['running', 'slot', 'lane', 'limit', 'timer', 'closing']
 
 /** A run of it is open, or it will have one without anybody's help: it is ready, on a timer, or closing. */
-export function isGoingOn(task: Task, why: Pick<Why, 'reason' | 'at'> | undefined): boolean {
+export function isProgressing(task: Task, why: Pick<Why, 'reason' | 'at'> | undefined): boolean {
   // Only `why` knows whether there is a model for an agent.
   const lacksModel = why === undefined ? task.executor === 'agent' : why.reason === 'model'
   if (task.status === 'working' || (isQueuedTask(task) && !lacksModel)) return true
@@ -92,14 +96,14 @@ function isUnclear({ status, blockedBy, questions, notBefore }: Task): boolean {
   return status === 'paused' || status === 'waiting'
 }
 
-export interface QuietOptions {
+export interface IdleOptions {
   engine: Engine
   /** Rung by whoever knows a reason to look again. */
-  bell: Bell
+  bell: Notifier
   /** Aborts when the user wants to stop. */
   signal: AbortSignal
   /** Looks whether anything goes on. */
-  goesOn: () => Promise<boolean>
+  isActive: () => Promise<boolean>
   /** What is said when the engine has stopped meanwhile. */
   stopped?: string
   /** After a look at least so many times its own length passes until the next one, but never more than a second. Default 0. */
@@ -107,21 +111,21 @@ export interface QuietOptions {
   clock?: Clock | undefined
 }
 
-const longestRestMs = 1_000
+const maxRestMs = 1_000
 const engineStopped = 'The engine has stopped in the middle of the work. What is durable stays.'
 
 /** Resolves when all is quiet, or at once when the user wants to stop. Nothing is polled: the bell says when to look again. */
-export async function untilQuiet(options: QuietOptions): Promise<void> {
-  const { engine, bell, signal, goesOn, stopped = engineStopped, restPerLook = 0, clock = systemClock } = options
+export async function waitUntilIdle(options: IdleOptions): Promise<void> {
+  const { engine, bell, signal, isActive, stopped = engineStopped, restPerLook = 0, clock = systemClock } = options
   const watching = engine.status.subscribe(() => bell.ring())
   try {
     while (!signal.aborted) {
       if (!engine.status.get().context.working) throw new ErrandError('ENGINE_CLOSED', stopped)
       const begunAt = clock.now()
-      const quiet = !(await goesOn())
+      const quiet = !(await isActive())
       // A look takes its time: it may have missed what happened meanwhile.
       if (quiet && !bell.heard) return
-      const restMs = Math.min((clock.now() - begunAt) * restPerLook, longestRestMs)
+      const restMs = Math.min((clock.now() - begunAt) * restPerLook, maxRestMs)
       await bell.rung(signal)
       await rest(clock, restMs, signal)
     }

@@ -24,8 +24,8 @@ import { messageOf } from '../core/stored-error.ts'
 export type PlanPath = ReadonlyArray<string | number>
 
 /** How many mappings and lists may stand inside each other, the plan itself included. */
-const mostLevels = 64
-const tooDeep = `The plan is nested too deep: at most ${mostLevels} mappings and lists may stand inside each other`
+const maxLevels = 64
+const tooDeep = `The plan is nested too deep: at most ${maxLevels} mappings and lists may stand inside each other`
 
 export interface PlanSource {
   /** As the user named it, for messages. */
@@ -109,7 +109,7 @@ function parseSource(text: string, file: string): PlanSource {
     if (error instanceof RangeError) throw error
     throw refuse(0, messageOf(error))
   }
-  const deep = pathBelow(value, mostLevels)
+  const deep = pathBelow(value, maxLevels)
   if (deep !== undefined) throw refuse(offsetOf(document.contents, deep), tooDeep)
   return {
     file,

@@ -45,7 +45,7 @@ export interface PreparedRound {
 }
 
 /** How often another process may be faster before this one gives up; each time the round is judged anew. */
-const mostRaces = 100
+const maxRaces = 100
 
 export async function readRound(engine: Engine, round: string): Promise<KnownRound> {
   const pages = await Promise.all(roundPrefixes(round).map((keyPrefix) => allTasks(engine, { keyPrefix })))
@@ -72,7 +72,7 @@ export async function prepareRound(engine: Engine, options: PrepareOptions): Pro
 async function createMissing(engine: Engine, options: PrepareOptions): Promise<PreparedRound> {
   const { plan, round, invocation } = options
   let { found } = options
-  for (let lost = 0; lost < mostRaces; lost++) {
+  for (let lost = 0; lost < maxRaces; lost++) {
     const known: KnownRound = { ...found, nextGeneration: found.nextGeneration + lost }
     checkKinds(plan, known)
     const decisions = decide(plan, known, options)
@@ -84,7 +84,7 @@ async function createMissing(engine: Engine, options: PrepareOptions): Promise<P
   }
   throw new ErrandError(
     'LEDGER_BUSY',
-    `Other processes kept starting ${round} at the same moment, ${mostRaces} times. Try again.`,
+    `Other processes kept starting ${round} at the same moment, ${maxRaces} times. Try again.`,
     { round },
   )
 }
@@ -104,8 +104,8 @@ function checkKinds(plan: Plan, known: KnownRound): void {
   for (const task of plan.byPath.values()) {
     const found = known.newest.get(task.path)
     if (found === undefined) continue
-    const was = kindWords(found.task)
-    const is = kindWords({ group: task.group, executor: task.spec.executor ?? null })
+    const was = kindText(found.task)
+    const is = kindText({ group: task.group, executor: task.spec.executor ?? null })
     // Without a model, earlier versions left a goal to whoever claimed it.
     if (was === is || (isGoal(task) && found.task.goal !== null)) continue
     throw new ErrandError(
@@ -116,7 +116,7 @@ function checkKinds(plan: Plan, known: KnownRound): void {
   }
 }
 
-function kindWords({ group, executor }: Pick<Task, 'group' | 'executor'>): string {
+function kindText({ group, executor }: Pick<Task, 'group' | 'executor'>): string {
   return group ? 'a group' : executor === null ? 'a task to be claimed' : 'a task'
 }
 

@@ -8,7 +8,7 @@ import type { Task } from '../entities/task.ts'
 import { eachTask } from './each-task.ts'
 
 /** The ledger takes keys of 500 characters; what would not fit is replaced by its hash. */
-const longestPart = 200
+const maxPartLength = 200
 
 /** What all rounds of a plan begin with: where the file lies, seen from the ledger, so that both can move together. */
 export function planKey(planFile: string, ledger: string): string {
@@ -60,5 +60,5 @@ export async function isOfRound(engine: Engine, round: string, task: Task): Prom
 }
 
 function bounded(text: string): string {
-  return text.length <= longestPart ? text : `~${hash('sha256', text)}`
+  return text.length <= maxPartLength ? text : `~${hash('sha256', text)}`
 }

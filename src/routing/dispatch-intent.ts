@@ -9,7 +9,7 @@ import { type HandlerEngine, listScope, type NewTask, type Scope, type TaskChang
 import type { Intent } from './intent.ts'
 
 /** What was done, and to which task. */
-export interface Deed {
+export interface Effect {
   did: 'sent' | 'created' | 'paused' | 'resumed' | 'canceled' | 'listed' | 'status' | 'updated' | 'nothing'
   /** As it is afterwards; null when there is none. */
   task: Task | null
@@ -40,7 +40,7 @@ export async function dispatchIntent(
   engine: DispatchEngine,
   intent: Intent,
   options: DispatchOptions = {},
-): Promise<Deed> {
+): Promise<Effect> {
   const { action, taskId } = intent
   if (action === 'unknown') return nothing('It could not be told what is wanted.')
   if (action === 'create_task') return createFrom(engine, intent, options)
@@ -57,7 +57,7 @@ export function canDispatch(intent: Intent): boolean {
 
 type TaskAction = Exclude<Intent['action'], 'create_task' | 'list_tasks' | 'unknown'>
 
-async function act(engine: DispatchEngine, action: TaskAction, taskId: string, intent: Intent): Promise<Deed> {
+async function act(engine: DispatchEngine, action: TaskAction, taskId: string, intent: Intent): Promise<Effect> {
   switch (action) {
     case 'pause_task':
       return { did: 'paused', task: await engine.pause(taskId) }
@@ -76,7 +76,7 @@ async function createFrom(
   engine: DispatchEngine,
   intent: Intent,
   { message, parentId }: DispatchOptions,
-): Promise<Deed> {
+): Promise<Effect> {
   const { name, description, priority } = changesIn(intent)
   const goal = message ?? read(intent, 'goal', textSchema) ?? description ?? name
   if (goal === undefined) return nothing('create_task needs a goal, a description or a name, and none was given.')
@@ -84,13 +84,13 @@ async function createFrom(
   return reportRefusal(engine, null, async () => ({ did: 'created', task: await engine.create(task) }))
 }
 
-async function listFor(engine: DispatchEngine, intent: Intent, scope: Scope): Promise<Deed> {
+async function listFor(engine: DispatchEngine, intent: Intent, scope: Scope): Promise<Effect> {
   const status = read(intent, 'status', listedSchema) ?? 'open'
-  const { tasks } = await engine.list({ ...listScope(scope), ...statusesOf(status), limit: mostListed })
+  const { tasks } = await engine.list({ ...listScope(scope), ...statusesOf(status), limit: maxListed })
   return { did: 'listed', task: null, tasks }
 }
 
-async function updateFrom(engine: DispatchEngine, taskId: string, intent: Intent): Promise<Deed> {
+async function updateFrom(engine: DispatchEngine, taskId: string, intent: Intent): Promise<Effect> {
   const changes = changesIn(intent)
   if (Object.keys(changes).length > 0) return { did: 'updated', task: await engine.update(taskId, changes) }
   const reason = 'update_task changes the name, the description or the priority, and no such value was given.'
@@ -113,8 +113,8 @@ function isOwnTrouble(code: ErrorCode): boolean {
 export async function reportRefusal(
   engine: Pick<HandlerEngine, 'get'>,
   taskId: string | null,
-  work: () => Promise<Deed>,
-): Promise<Deed> {
+  work: () => Promise<Effect>,
+): Promise<Effect> {
   try {
     return await work()
   } catch (error) {
@@ -124,11 +124,11 @@ export async function reportRefusal(
   }
 }
 
-const nothing = (reason: string): Deed => ({ did: 'nothing', task: null, reason })
+const nothing = (reason: string): Effect => ({ did: 'nothing', task: null, reason })
 
 // ── what a model has read in a message ──
 
-const mostListed = 100
+const maxListed = 100
 const textSchema = z.string().trim().min(1)
 const nameSchema = textSchema.max(500)
 const reasonSchema = textSchema.max(500)

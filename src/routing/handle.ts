@@ -5,7 +5,7 @@ import { ErrandError } from '../core/errors.ts'
 import { parse, requireText } from '../core/parse.ts'
 import type { Task } from '../entities/task.ts'
 import { type AskBus, type AskModel, askModelOf, type ModelChoice } from './ask-model.ts'
-import { canDispatch, type Deed, dispatchIntent, reportRefusal } from './dispatch-intent.ts'
+import { canDispatch, dispatchIntent, type Effect, reportRefusal } from './dispatch-intent.ts'
 import { type HandlerEngine, openTasks, routeInEngine } from './handler-engine.ts'
 import { createIntentRecognizer, type Intent } from './intent.ts'
 import { extractMention, type Mention } from './mention.ts'
@@ -26,7 +26,7 @@ export interface HandleOptions {
 }
 
 /** What became of a message. */
-export interface Handled extends Deed {
+export interface Handled extends Effect {
   /** What decided it: the mention, the intent, the route, or nobody (then a new task was created for want of a better one). */
   by: 'mention' | 'intent' | 'route' | 'none'
   /** 0 to 1: how sure that was. */
@@ -123,11 +123,11 @@ function recognize(message: string, candidates: readonly Task[], { ask, signal }
   return recognizer.recognize(message, { availableTasks, ...(signal ? { signal } : {}) })
 }
 
-function send(engine: HandlerEngine, taskId: string, text: string): Promise<Deed> {
+function send(engine: HandlerEngine, taskId: string, text: string): Promise<Effect> {
   return reportRefusal(engine, taskId, async () => ({ did: 'sent', task: await engine.send(taskId, text) }))
 }
 
-function create(engine: HandlerEngine, goal: string, parentId: string | undefined): Promise<Deed> {
+function create(engine: HandlerEngine, goal: string, parentId: string | undefined): Promise<Effect> {
   const task = { goal, ...(parentId === undefined ? {} : { parentId }) }
   return reportRefusal(engine, null, async () => ({ did: 'created', task: await engine.create(task) }))
 }

@@ -39,7 +39,7 @@ export interface Scope {
   rootsOnly?: boolean | undefined
 }
 
-const mostCandidates = 1_000
+const maxCandidates = 1_000
 
 /** The scope as `list` takes it. */
 export function listScope({ parentId, rootsOnly }: Scope): { parentId?: string | null } {
@@ -49,7 +49,7 @@ export function listScope({ parentId, rootsOnly }: Scope): { parentId?: string |
 
 /** The tasks of the scope that are not settled; of more than a thousand the first by priority and age. */
 export async function openTasks(engine: Pick<HandlerEngine, 'list'>, scope: Scope = {}): Promise<Task[]> {
-  const { tasks } = await engine.list({ ...listScope(scope), status: [...openStatuses], limit: mostCandidates })
+  const { tasks } = await engine.list({ ...listScope(scope), status: [...openStatuses], limit: maxCandidates })
   return tasks
 }
 

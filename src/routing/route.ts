@@ -128,25 +128,25 @@ export function whyUnreachable(taskId: string, task: { status: TaskStatus } | nu
 // ── asking a model ──
 
 /** Tasks in one prompt at most: it must not grow with the ledger. */
-const mostShownTasks = 50
+const maxShownTasks = 50
 
 /**
  * The open ones among tasks, as a model is shown them: first those that wait for an answer, then those that changed last;
- * at most `mostShownTasks`.
+ * at most `maxShownTasks`.
  */
 export function shownTasks<T extends { status: TaskStatus; updatedAt?: number }>(tasks: readonly T[]): T[] {
   return tasks
     .filter((task) => !isSettled(task.status))
     .sort((a, b) => waits(b) - waits(a) || (b.updatedAt ?? 0) - (a.updatedAt ?? 0))
-    .slice(0, mostShownTasks)
+    .slice(0, maxShownTasks)
 }
 
 const waits = (task: { status: TaskStatus }) => Number(task.status === 'input_required')
 
 const recentMessages = 3
-const longestMessage = 16_000
-const longestGoal = 1_000
-const longestLine = 1_000
+const maxMessageLength = 16_000
+const maxGoalLength = 1_000
+const maxLineLength = 1_000
 
 const routerInstructions = `You route messages. The user gives you a JSON object with a new message and the open tasks it may belong to, each with its goal, its status and the latest messages of its conversation.
 Decide which task the message belongs to: one whose goal or conversation it continues, corrects or answers. If the message fits several tasks, prefer one whose status is input_required, because it waits for an answer. If the message starts something new, choose none.
@@ -161,7 +161,7 @@ async function routerPrompt(
   const tasks = await Promise.all(open.map(async (task) => describe(task, await contextOf(task.id))))
   return [
     { role: 'system', content: routerInstructions },
-    { role: 'user', content: JSON.stringify({ message: clipped(message, longestMessage), tasks }) },
+    { role: 'user', content: JSON.stringify({ message: clipped(message, maxMessageLength), tasks }) },
   ]
 }
 
@@ -169,13 +169,13 @@ function describe(task: Candidate, context: readonly ContextMessage[]) {
   const recent = context
     .filter((line) => line.announcement !== true)
     .slice(-recentMessages)
-    .map(({ role, content }) => ({ role, content: clipped(content, longestLine) }))
+    .map(({ role, content }) => ({ role, content: clipped(content, maxLineLength) }))
   const question = task.questions?.[0]?.question
   return {
     id: task.id,
-    goal: clipped(task.goal ?? task.name, longestGoal),
+    goal: clipped(task.goal ?? task.name, maxGoalLength),
     status: task.status,
-    ...(question === undefined ? {} : { question: clipped(question, longestLine) }),
+    ...(question === undefined ? {} : { question: clipped(question, maxLineLength) }),
     lastMessage: recent.at(-1) ?? null,
     recentMessages: recent,
   }

@@ -12,11 +12,11 @@ import { enterTeam } from './enter-team.ts'
 import { loadSharedLimits } from './limits.ts'
 import { runsAlone } from './recover.ts'
 import { failWhereItStands, settleAll } from './settle-family.ts'
-import { dueAfter, type Moment } from './step-context.ts'
+import { dueAfter, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 import { wayToWorking } from './walk.ts'
 
-export interface AdmitRequest extends Moment {
+export interface AdmitRequest extends StepContext {
   /** Slots of this engine in all. */
   maxConcurrent: number
   /** Executors that can run here, with their slots. */

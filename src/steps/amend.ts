@@ -3,19 +3,19 @@ import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { type Changes, touched } from '../machines/task-transition.ts'
-import { eventOf, type Moment } from './step-context.ts'
+import { eventOf, type StepContext } from './step-context.ts'
 
 /** Saves the change and appends the event; resolves to the task as it is then. */
 export function* amend(
   tx: Tx,
   task: TaskRecord,
   set: Changes,
-  moment: Moment,
+  ctx: StepContext,
   type: EventType,
   data: Record<string, unknown> = {},
 ): Op<TaskRecord> {
-  const next = touched(task, moment.at, set)
+  const next = touched(task, ctx.at, set)
   yield* tx.task.save(next)
-  yield* tx.event.append(eventOf(moment, type, next, data))
+  yield* tx.event.append(eventOf(ctx, type, next, data))
   return next
 }

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import type { AnswerSchema } from '../api/executor.ts'
 import { ErrandError } from '../core/errors.ts'
-import { issuesIn, issueWords } from '../core/parse.ts'
-import { longestSearchMs, withinTime } from '../core/within-time.ts'
+import { issuesIn, issueText } from '../core/parse.ts'
+import { maxSearchMs, withinTime } from '../core/within-time.ts'
 import type { QuestionParams } from '../entities/question.ts'
 
 /** The JSON Schema that is stored for a question. @throws ErrandError INVALID_INPUT when it is not one. */
@@ -31,7 +31,7 @@ export function checkAnswer(taskId: string, params: QuestionParams, value: unkno
   const issues = issuesIn(parsed.error)
   throw new ErrandError(
     'INVALID_ANSWER',
-    `This does not answer "${params.question}" (${taskId}): ${issueWords(issues)}.`,
+    `This does not answer "${params.question}" (${taskId}): ${issueText(issues)}.`,
     { taskId, issues, schema: params.schema },
   )
 }
@@ -51,7 +51,7 @@ function judged(schema: unknown, value: unknown): z.ZodSafeParseResult<unknown> 
 function tooLong(taskId: string, { question, schema }: QuestionParams): ErrandError {
   return new ErrandError(
     'INVALID_ANSWER',
-    `Whether this answers "${question}" (${taskId}) could not be judged within ${longestSearchMs} ms: a pattern in the schema of the question takes too long. Give a shorter answer, or cancel the task and have it ask without that pattern.`,
+    `Whether this answers "${question}" (${taskId}) could not be judged within ${maxSearchMs} ms: a pattern in the schema of the question takes too long. Give a shorter answer, or cancel the task and have it ask without that pattern.`,
     { taskId, schema },
   )
 }

@@ -11,10 +11,10 @@ import { requireTransition } from '../machines/task-machine.ts'
 import { amend } from './amend.ts'
 import { checkAnswer } from './answer-schema.ts'
 import { requireAnswerer } from './right-to-answer.ts'
-import type { Moment } from './step-context.ts'
+import type { StepContext } from './step-context.ts'
 import { goOnByHand, loadFree } from './verbs.ts'
 
-export interface AnswerRequest extends Moment {
+export interface AnswerRequest extends StepContext {
   taskId: string
   /** Absent: the question's default. */
   value?: { given: unknown }

@@ -4,7 +4,7 @@
 import { ErrandError } from '../core/errors.ts'
 import { type BranchRecord, type BranchStatus, mainBranch } from '../entities/memory.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-import type { Moment } from './step-context.ts'
+import type { StepContext } from './step-context.ts'
 
 /** @throws ErrandError NOT_FOUND { branch } */
 export function* requireBranch(tx: Reads, name: string): Op<BranchRecord> {
@@ -43,14 +43,19 @@ export interface NewBranch {
 }
 
 /** The name must be free. @throws ErrandError NOT_FOUND, BRANCH_CLOSED for the parent. */
-export function* makeBranch(tx: Tx, branch: NewBranch, { at }: Moment): Op<BranchRecord> {
+export function* makeBranch(tx: Tx, branch: NewBranch, { at }: StepContext): Op<BranchRecord> {
   yield* requireOpenBranch(tx, branch.parent)
   const made = { ...branch, status: 'active' as const, createdAt: at, updatedAt: at }
   return { ...made, seq: yield* tx.branch.insert(made) }
 }
 
 /** @throws ErrandError INVALID_INPUT for `main`, which stays as it is (conformance S2-038). */
-export function* setBranchStatus(tx: Tx, branch: BranchRecord, status: BranchStatus, { at }: Moment): Op<BranchRecord> {
+export function* setBranchStatus(
+  tx: Tx,
+  branch: BranchRecord,
+  status: BranchStatus,
+  { at }: StepContext,
+): Op<BranchRecord> {
   if (branch.name === mainBranch) {
     throw new ErrandError(
       'INVALID_INPUT',

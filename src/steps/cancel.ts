@@ -3,15 +3,15 @@
 import { type Step, step } from '../ledger/ledger.ts'
 import { isStuckGroup } from '../machines/family.ts'
 import { cancelBelow, settleAll } from './settle-family.ts'
-import { loadTask, type Moment } from './step-context.ts'
+import { loadTask, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 
 /** A group that failed because nothing in it could move stays FAILED: what is open below it is canceled. */
-export function cancel(id: string, reason: string | null, moment: Moment): Step<void> {
+export function cancel(id: string, reason: string | null, ctx: StepContext): Step<void> {
   return step('cancel', function* (tx) {
     const task = yield* loadTask(tx, id)
-    const below = isStuckGroup(task) ? yield* cancelBelow(tx, task, reason, moment) : []
-    if (below.length > 0) yield* settleAll(tx, below, moment)
-    else yield* transition(tx, task, 'cancel', moment, { set: { statusReason: reason } })
+    const below = isStuckGroup(task) ? yield* cancelBelow(tx, task, reason, ctx) : []
+    if (below.length > 0) yield* settleAll(tx, below, ctx)
+    else yield* transition(tx, task, 'cancel', ctx, { set: { statusReason: reason } })
   })
 }

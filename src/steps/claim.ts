@@ -4,17 +4,17 @@
 import { ErrandError } from '../core/errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { type ClaimFilter, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
-import { type Quote, requireOwner } from '../machines/ownership.ts'
+import { type ClaimToken, requireOwner } from '../machines/ownership.ts'
 import { isByHand, obstacleOf } from '../machines/readiness.ts'
 import { requireTransition } from '../machines/task-machine.ts'
 import { renewed } from '../machines/task-transition.ts'
 import { amend } from './amend.ts'
-import { blocked, loadTask, type Moment } from './step-context.ts'
+import { blocked, loadTask, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 import { endRest } from './wait.ts'
 import { wayToWorking } from './walk.ts'
 
-export interface ClaimRequest extends Moment, ClaimFilter {
+export interface ClaimRequest extends StepContext, ClaimFilter {
   /** Null: the best that may be claimed. */
   taskId: string | null
   owner: string
@@ -24,7 +24,7 @@ export interface ClaimRequest extends Moment, ClaimFilter {
 }
 
 /** Leases and timers that are closed on the way, at most: the rest falls to the next claim, or to a working engine's timer. */
-const mostOverdue = 200
+const maxOverdue = 200
 
 /**
  * Resolves to the task as this claim made it, or null when none may be claimed. Not to what is read later: by then it may be
@@ -54,17 +54,17 @@ export function claim(request: ClaimRequest): Step<TaskRecord | null> {
 }
 
 /** Ends claims whose lease is over, and frees tasks whose `notBefore` has passed without an engine that works telling them so. */
-function* closeOverdue(tx: Tx, moment: Moment): Op<void> {
-  const overdue = yield* tx.task.lapsed(moment.at, mostOverdue)
-  overdue.push(...(yield* tx.task.due(moment.at, mostOverdue)).filter((task) => task.leaseUntil === null))
-  for (const task of overdue) yield* endIfOver(tx, task, moment)
+function* closeOverdue(tx: Tx, ctx: StepContext): Op<void> {
+  const overdue = yield* tx.task.lapsed(ctx.at, maxOverdue)
+  overdue.push(...(yield* tx.task.due(ctx.at, maxOverdue)).filter((task) => task.leaseUntil === null))
+  for (const task of overdue) yield* endIfOver(tx, task, ctx)
 }
 
 /** By the time, and not by who claims: its events record nobody. */
-function* endIfOver(tx: Tx, task: TaskRecord, { at, instanceId }: Moment): Op<void> {
-  const moment: Moment = { at, instanceId }
-  if (isOver(task.leaseUntil, moment.at)) yield* writeLapse(tx, task, moment)
-  else if (isOver(task.notBefore, moment.at) && isByHand(task)) yield* endRest(tx, task, moment)
+function* endIfOver(tx: Tx, task: TaskRecord, { at, instanceId }: StepContext): Op<void> {
+  const ctx: StepContext = { at, instanceId }
+  if (isOver(task.leaseUntil, ctx.at)) yield* writeLapse(tx, task, ctx)
+  else if (isOver(task.notBefore, ctx.at) && isByHand(task)) yield* endRest(tx, task, ctx)
 }
 
 function isOver(time: number | null, at: number): boolean {
@@ -132,26 +132,31 @@ function unmet(task: TaskRecord, claim: ClaimFilter): string {
 }
 
 /** A sign of life of the owner; the task as it is under this claim. */
-export function heartbeat(id: string, quote: Quote | undefined, moment: Moment): Step<TaskRecord> {
+export function heartbeat(id: string, quote: ClaimToken | undefined, ctx: StepContext): Step<TaskRecord> {
   return step('heartbeat', function* (tx) {
     const task = yield* loadTask(tx, id)
     requireClaim(task, quote, 'keep alive')
-    yield* tx.task.save(renewed(task, moment.at))
+    yield* tx.task.save(renewed(task, ctx.at))
     return yield* loadTask(tx, id)
   })
 }
 
 /** The owner lets go: WORKING → WAITING, and anybody may claim it; a task that rests (paused, say) stays as it is, unowned. */
-export function release(id: string, reason: string | null, quote: Quote | undefined, moment: Moment): Step<void> {
+export function release(
+  id: string,
+  reason: string | null,
+  quote: ClaimToken | undefined,
+  ctx: StepContext,
+): Step<void> {
   return step('release', function* (tx) {
     const task = yield* loadTask(tx, id)
     requireClaim(task, quote, 'release')
-    yield* writeLetGo(tx, task, 'released', { reason }, moment)
+    yield* writeReleased(tx, task, 'released', { reason }, ctx)
   })
 }
 
 /** Somebody put it to work by hand, without a claim, and it goes back to where anybody may claim it: WORKING → WAITING, `released`. */
-export function putBack(id: string, moment: Moment): Step<void> {
+export function putBack(id: string, ctx: StepContext): Step<void> {
   return step('put back', function* (tx) {
     const task = yield* loadTask(tx, id)
     requireTransition(task, 'wait')
@@ -160,12 +165,12 @@ export function putBack(id: string, moment: Moment): Step<void> {
       throw notClaimable(task, what, `${task.owner} owns it, and \`release\` is its owner's`, 'owner')
     }
     if (!isByHand(task)) throw notClaimable(task, what, 'it is not worked on by hand', 'executor')
-    yield* writeLetGo(tx, task, 'released', { reason: null }, moment)
+    yield* writeReleased(tx, task, 'released', { reason: null }, ctx)
   })
 }
 
 /** A claim that holds, quoted by its owner. One who has lost it hears that first, whatever has become of the task since. */
-function requireClaim(task: TaskRecord, quote: Quote | undefined, what: string): void {
+function requireClaim(task: TaskRecord, quote: ClaimToken | undefined, what: string): void {
   if (task.fence > 0 || task.owner !== null) requireOwner(task, quote)
   if (task.completedAt !== null) requireTransition(task, 'wait')
   if (task.owner !== null) return
@@ -173,22 +178,22 @@ function requireClaim(task: TaskRecord, quote: Quote | undefined, what: string):
 }
 
 /** The owner gave no sign of life for the length of its lease. */
-export function* writeLapse(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
-  yield* writeLetGo(tx, task, 'interrupted', { reason: 'the lease is over', lapsed: true }, moment)
+export function* writeLapse(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
+  yield* writeReleased(tx, task, 'interrupted', { reason: 'the lease is over', lapsed: true }, ctx)
 }
 
-type WhyLetGo = 'released' | 'interrupted'
+type ReleaseReason = 'released' | 'interrupted'
 
 /** A claim ends without an outcome. */
-function* writeLetGo(tx: Tx, task: TaskRecord, why: WhyLetGo, data: object, moment: Moment): Op<void> {
+function* writeReleased(tx: Tx, task: TaskRecord, why: ReleaseReason, data: object, ctx: StepContext): Op<void> {
   const { owner, fence } = task
   const released = { owner, fence, ...data }
   if (task.status === 'working') {
     const cause = { type: 'task.released' as const, data: () => released }
-    return void (yield* transition(tx, task, 'wait', moment, { set: { ...unowned(why), wakes: 0 }, cause }))
+    return void (yield* transition(tx, task, 'wait', ctx, { set: { ...unowned(why), wakes: 0 }, cause }))
   }
-  yield* amend(tx, task, unowned(why), moment, 'task.released', released)
+  yield* amend(tx, task, unowned(why), ctx, 'task.released', released)
 }
 
 /** A task that rests keeps the reason too: when it goes on, it waits for another owner (verbs.ts). */
-const unowned = (why: WhyLetGo) => ({ owner: null, leaseMs: null, statusReason: why })
+const unowned = (why: ReleaseReason) => ({ owner: null, leaseMs: null, statusReason: why })

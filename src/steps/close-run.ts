@@ -8,16 +8,16 @@ import { type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { amend } from './amend.ts'
 import type { RunRef } from './journal.ts'
 import { closeEntries, isInFlight } from './journal-closing.ts'
-import type { Moment } from './step-context.ts'
+import type { StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 
 /** Closes the run if it is still open. One that has not ended is released first: its task is ready for another holder. */
-export function closeRun(ref: RunRef, moment: Moment): Step<void> {
+export function closeRun(ref: RunRef, ctx: StepContext): Step<void> {
   return step('close run', function* (tx) {
     const task = yield* tx.task.get(ref.taskId)
     if (task?.run !== ref.run || !task.runOpen) return
-    const ended = task.status === 'working' ? yield* releaseRun(tx, task, 'released', moment) : task
-    yield* closeEndedRun(tx, { ...ended, crashes: 0 }, moment)
+    const ended = task.status === 'working' ? yield* releaseRun(tx, task, 'released', ctx) : task
+    yield* closeEndedRun(tx, { ...ended, crashes: 0 }, ctx)
   })
 }
 
@@ -26,11 +26,11 @@ export function* releaseRun(
   tx: Tx,
   task: TaskRecord,
   reason: 'released' | 'interrupted',
-  moment: Moment,
+  ctx: StepContext,
   crashes: number = task.crashes,
 ): Op<TaskRecord> {
   const set = { statusReason: reason, wakes: 0, crashes }
-  return yield* transition(tx, task, 'wait', moment, { set, outcome: reason })
+  return yield* transition(tx, task, 'wait', ctx, { set, outcome: reason })
 }
 
 /** An engine whose runs are taken up by another. */
@@ -41,12 +41,12 @@ export interface FormerHolder {
 }
 
 /** Closes the ended run of a task, and with it its calls in flight. */
-export function* closeEndedRun(tx: Tx, task: TaskRecord, moment: Moment, former?: FormerHolder): Op<void> {
-  yield* closeEntries(tx, task, isInFlight, (call) => brokenOff(call, task, former), moment)
+export function* closeEndedRun(tx: Tx, task: TaskRecord, ctx: StepContext, former?: FormerHolder): Op<void> {
+  yield* closeEntries(tx, task, isInFlight, (call) => brokenOff(call, task, former), ctx)
   const run = yield* tx.run.get(task.id, task.run)
-  if (run) yield* tx.run.save({ ...run, status: 'closed', closedAt: moment.at })
+  if (run) yield* tx.run.save({ ...run, status: 'closed', closedAt: ctx.at })
   const lost = former === undefined ? {} : { lost: former.instanceId }
-  yield* amend(tx, task, { runOpen: false }, moment, 'run.closed', { run: task.run, ...lost })
+  yield* amend(tx, task, { runOpen: false }, ctx, 'run.closed', { run: task.run, ...lost })
 }
 
 /** What had begun may have happened. Only a death is called one. */

@@ -1,6 +1,6 @@
 // Creation: one task, a tree or several, all or nothing. What exists under the same key is returned instead of made again.
 
-import { type Caller, mayAffect, mayHearOf } from '../bus/caller.ts'
+import { type Caller, mayAffect, mayKnowOf } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { Opening } from '../drafts/agent-draft.ts'
 import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
@@ -22,7 +22,7 @@ import { belowCanceled, canceledAbove, reviveGroupsAbove } from './groups-above.
 import { isSpec, keyConflict, keyTaken, newTask, requirePlace, requireSameDefinition } from './new-task.ts'
 import { refuseCommands } from './right-to-run.ts'
 import { settleAll, settleBlockers, settleEdges } from './settle-family.ts'
-import { eventOf, type Moment, requireTask } from './step-context.ts'
+import { eventOf, requireTask, type StepContext } from './step-context.ts'
 import { noteConcerned } from './stuck.ts'
 import { ensureBranch, openTeam } from './team.ts'
 import { writeLine } from './write-message.ts'
@@ -42,7 +42,7 @@ interface Loaded {
 }
 
 /** Drafts in trees: the first of each is its root. */
-export interface CreateRequest extends Moment {
+export interface CreateRequest extends StepContext {
   trees: ReadonlyArray<readonly TaskDraft[]>
   treeLimits: TreeLimits
   /** Who asks for them; absent: a program, which may create and name any. */
@@ -283,7 +283,7 @@ function requireRoom(newborns: readonly Newborn[], { stored, allowance }: Loaded
  * (abilities/task/keys.ts); this one is of those who have none.
  */
 function requireKeyOfOwn(draft: TaskDraft, existing: NewTask, by: Caller | undefined): void {
-  if (by !== undefined && !mayHearOf(by, existing.policy.principal)) throw keyTaken(draft)
+  if (by !== undefined && !mayKnowOf(by, existing.policy.principal)) throw keyTaken(draft)
 }
 
 /** A task that is not for the caller to name is as good as unknown. */
@@ -315,28 +315,28 @@ function edgesOf(draft: TaskDraft, own: ReadonlySet<string>, loaded: Loaded, by:
   return [...named].map((blockerId) => {
     if (own.has(blockerId)) return { blockerId, open: true, broken: false }
     const isFor = (principal: string | undefined): boolean =>
-      by === undefined || inherited.has(blockerId) || mayHearOf(by, principal)
+      by === undefined || inherited.has(blockerId) || mayKnowOf(by, principal)
     const { status } = known(loaded.stored.get(blockerId), blockerId, isFor)
     return { blockerId, open: status !== 'completed', broken: isBroken(status) }
   })
 }
 
 /** What stands with a new task: its edges, its event, its team, its conversation. Resolves to the groups that it opens again. */
-function* announce(tx: Tx, { task, edges, opening, team }: Newborn, moment: Moment): Op<TaskRecord[]> {
-  for (const { blockerId, open } of edges) yield* insertAfter(tx, task.id, blockerId, !open, moment)
+function* announce(tx: Tx, { task, edges, opening, team }: Newborn, ctx: StepContext): Op<TaskRecord[]> {
+  for (const { blockerId, open } of edges) yield* insertAfter(tx, task.id, blockerId, !open, ctx)
   yield* tx.event.append(
-    eventOf(moment, 'task.created', task, {
+    eventOf(ctx, 'task.created', task, {
       ...(task.parentId === null ? {} : { parentId: task.parentId }),
       ...(task.goal === null ? {} : { goal: task.goal }),
       ...(task.executor === null ? {} : { executor: task.executor }),
     }),
   )
-  if (isSpec(team)) yield* openTeam(tx, task, team, moment)
-  else if (team === 'later') yield* ensureBranch(tx, task, null, moment)
+  if (isSpec(team)) yield* openTeam(tx, task, team, ctx)
+  else if (team === 'later') yield* ensureBranch(tx, task, null, ctx)
   // What its agent hears first: its instructions, then the goal, which is a message from outside like any later one.
   for (const line of opening) {
-    yield* writeLine(tx, task, { ...line, delivery: line.role === 'user' ? 'steer' : null }, moment)
+    yield* writeLine(tx, task, { ...line, delivery: line.role === 'user' ? 'steer' : null }, ctx)
   }
   // A child of a failed group opens it again.
-  return yield* reviveGroupsAbove(tx, task, moment)
+  return yield* reviveGroupsAbove(tx, task, ctx)
 }

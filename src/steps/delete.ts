@@ -6,12 +6,12 @@ import { type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { nextStatus } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
 import { cancelBelow, cancelFamily, settleAll, settleByChildren } from './settle-family.ts'
-import { eventOf, type Moment } from './step-context.ts'
+import { eventOf, type StepContext } from './step-context.ts'
 
 export type ChildrenPolicy = 'promote' | 'cascade' | 'refuse'
 
 /** Resolves to false for a task that is not there. */
-export function deleteTask(id: string, policy: ChildrenPolicy, moment: Moment): Step<boolean> {
+export function deleteTask(id: string, policy: ChildrenPolicy, ctx: StepContext): Step<boolean> {
   return step('delete', function* (tx) {
     const task = yield* tx.task.get(id)
     if (!task || task.deletedAt !== null) return false
@@ -23,34 +23,34 @@ export function deleteTask(id: string, policy: ChildrenPolicy, moment: Moment): 
         { taskId: id, children: children.map((child) => child.id) },
       )
     }
-    for (const child of children) yield* promote(tx, child, moment)
-    yield* hide(tx, task, moment)
-    if (task.parentId !== null) yield* settleByChildren(tx, task.parentId, moment)
+    for (const child of children) yield* promote(tx, child, ctx)
+    yield* hide(tx, task, ctx)
+    if (task.parentId !== null) yield* settleByChildren(tx, task.parentId, ctx)
     return true
   })
 }
 
-function* promote(tx: Tx, child: TaskRecord, moment: Moment): Op<void> {
-  const root = touched(child, moment.at, { parentId: null, lane: '', depth: 0 })
+function* promote(tx: Tx, child: TaskRecord, ctx: StepContext): Op<void> {
+  const root = touched(child, ctx.at, { parentId: null, lane: '', depth: 0 })
   yield* tx.task.saveDefinition(root)
   if (child.childCount > 0) yield* tx.task.raise(child.id, child.depth)
-  yield* tx.event.append(eventOf(moment, 'task.promoted', root, { from: child.parentId }))
+  yield* tx.event.append(eventOf(ctx, 'task.promoted', root, { from: child.parentId }))
 }
 
 /** Hides a task and what is still below it, all of it canceled first. */
-function* hide(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+function* hide(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
   // Hidden before it is canceled: a child that goes is no reason for its group to fail.
-  const hidden = touched(task, moment.at, { deletedAt: moment.at })
+  const hidden = touched(task, ctx.at, { deletedAt: ctx.at })
   yield* tx.task.saveDefinition(hidden)
   const live = nextStatus(task.status, 'cancel') !== undefined
-  const [canceled] = live ? yield* cancelFamily(tx, hidden, 'deleted', moment) : []
-  if (!live) yield* cancelBelow(tx, hidden, 'deleted', moment)
+  const [canceled] = live ? yield* cancelFamily(tx, hidden, 'deleted', ctx) : []
+  if (!live) yield* cancelBelow(tx, hidden, 'deleted', ctx)
   const gone = (yield* tx.task.get(task.id)) as TaskRecord
-  yield* tx.event.append(eventOf(moment, 'task.deleted', gone, { settled: isSettled(task.status), run: gone.run }))
-  const below = yield* tx.cascade.hide({ root: task.id, ...moment })
+  yield* tx.event.append(eventOf(ctx, 'task.deleted', gone, { settled: isSettled(task.status), run: gone.run }))
+  const below = yield* tx.cascade.hide({ root: task.id, ...ctx })
   // Only now that all are hidden, and for all at once: who comes after one of them is free, whatever became of it, and no group is
   // told that nothing in it can move before that is known.
   const ended = [canceled ?? { task: gone, edges: yield* tx.dependency.dependents(task.id) }]
   if (below) ended.push({ task: gone, edges: yield* tx.cascade.edgesOut(below) })
-  yield* settleAll(tx, ended, moment)
+  yield* settleAll(tx, ended, ctx)
 }

@@ -8,7 +8,7 @@ import { awaitsChildren, isBroken } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
 import { amend } from './amend.ts'
 import { settleAll, settleEdges } from './settle-family.ts'
-import { eventOf, loadTask, type Moment } from './step-context.ts'
+import { eventOf, loadTask, type StepContext } from './step-context.ts'
 
 /** What is to change, loaded and free of cycles. */
 export interface Rewiring {
@@ -29,7 +29,7 @@ export function* loadRewiring(
 ): Op<Rewiring> {
   const added: TaskRecord[] = []
   for (const id of new Set(change.add)) added.push(yield* loadTask(tx, id))
-  const inGroup = task.group ? (yield* tx.task.subtree(task.id)).filter(mayBeTold) : []
+  const inGroup = task.group ? (yield* tx.task.subtree(task.id)).filter(mayBeNotified) : []
   const ids = added.map((each) => each.id)
   if (ids.length > 0) {
     const targets = new Set([task, ...inGroup].map((each) => each.id))
@@ -40,19 +40,19 @@ export function* loadRewiring(
 }
 
 /** Neither at work nor over: its next start may still be made to wait. */
-function mayBeTold(task: TaskRecord): boolean {
+function mayBeNotified(task: TaskRecord): boolean {
   return task.status !== 'working' && !isTerminal(task.status)
 }
 
-export function* writeRewiring(tx: Tx, { tasks, added, removed }: Rewiring, moment: Moment): Op<void> {
-  for (const task of tasks) yield* rewire(tx, task, added, removed, moment)
+export function* writeRewiring(tx: Tx, { tasks, added, removed }: Rewiring, ctx: StepContext): Op<void> {
+  for (const task of tasks) yield* rewire(tx, task, added, removed, ctx)
   // One that has failed by now means what it would have meant then.
   const ids = new Set(tasks.map((task) => task.id))
-  for (const blocker of added) if (isBroken(blocker.status)) yield* settleEdges(tx, ids, blocker.id, moment)
-  yield* settleAll(tx, [], moment, { tasks: [...ids] })
+  for (const blocker of added) if (isBroken(blocker.status)) yield* settleEdges(tx, ids, blocker.id, ctx)
+  yield* settleAll(tx, [], ctx, { tasks: [...ids] })
 }
 
-function* rewire(tx: Tx, task: TaskRecord, added: TaskRecord[], removed: string[], moment: Moment): Op<void> {
+function* rewire(tx: Tx, task: TaskRecord, added: TaskRecord[], removed: string[], ctx: StepContext): Op<void> {
   const known = yield* tx.dependency.blockers(task.id)
   const open = yield* tx.dependency.openBlockers(task.id)
   let delta = 0
@@ -64,50 +64,56 @@ function* rewire(tx: Tx, task: TaskRecord, added: TaskRecord[], removed: string[
     if (known.includes(blocker.id) && !removed.includes(blocker.id)) continue
     const satisfied = blocker.status === 'completed'
     if (!satisfied) delta++
-    yield* insertAfter(tx, task.id, blocker.id, satisfied, moment)
+    yield* insertAfter(tx, task.id, blocker.id, satisfied, ctx)
   }
   const current = (yield* tx.task.get(task.id)) as TaskRecord
   const set = { openBlockers: current.openBlockers + delta }
-  const next = yield* amend(tx, current, set, moment, 'task.updated', { changed: ['blockedBy'] })
+  const next = yield* amend(tx, current, set, ctx, 'task.updated', { changed: ['blockedBy'] })
   if (current.openBlockers > 0 && next.openBlockers === 0) {
-    yield* tx.event.append(eventOf(moment, 'task.unblocked', next, { removed }))
+    yield* tx.event.append(eventOf(ctx, 'task.unblocked', next, { removed }))
   }
 }
 
 /** A task comes after another one, which satisfies that already or is still open. */
-export function* insertAfter(tx: Tx, taskId: string, blockerId: string, satisfied: boolean, { at }: Moment): Op<void> {
+export function* insertAfter(
+  tx: Tx,
+  taskId: string,
+  blockerId: string,
+  satisfied: boolean,
+  { at }: StepContext,
+): Op<void> {
   const edge = { taskId, blockerId, kind: 'after', callId: '', createdAt: at } as const
   yield* tx.dependency.insert({ ...edge, satisfiedAt: satisfied ? at : null })
 }
 
 /** The task comes after these too; what it comes after already stays as it is. */
-export function block(id: string, blockers: readonly string[], moment: Moment): Step<void> {
-  return rewiring('block', id, { add: blockers, remove: [] }, moment)
+export function block(id: string, blockers: readonly string[], ctx: StepContext): Step<void> {
+  return rewiring('block', id, { add: blockers, remove: [] }, ctx)
 }
 
 /** The task no longer comes after these; one that it did not come after is no error. */
-export function unblock(id: string, blockers: readonly string[], moment: Moment): Step<void> {
-  return rewiring('unblock', id, { add: [], remove: blockers }, moment)
+export function unblock(id: string, blockers: readonly string[], ctx: StepContext): Step<void> {
+  return rewiring('unblock', id, { add: [], remove: blockers }, ctx)
 }
 
 function rewiring(
   name: 'block' | 'unblock',
   id: string,
   change: { add: readonly string[]; remove: readonly string[] },
-  moment: Moment,
+  ctx: StepContext,
 ): Step<void> {
   return step(name, function* (tx) {
     const task = yield* loadTask(tx, id)
     const loaded = yield* loadRewiring(tx, task, change)
     requireTellable(task, name)
-    yield* writeRewiring(tx, loaded, moment)
+    yield* writeRewiring(tx, loaded, ctx)
   })
 }
 
 /** A working group has no run of its own: what it holds and has not begun may still be told to wait. */
 function requireTellable(task: TaskRecord, verb: 'block' | 'unblock'): void {
   const isDone = isTerminal(task.status) || awaitsChildren(task)
-  if (!isDone && (mayBeTold(task) || (task.group && task.status === 'working'))) return
+  if (!isDone && (mayBeNotified(task) || (task.group && task.status === 'working'))) return
   throw new ErrandError(
     'INVALID_TRANSITION',
     `Cannot ${verb} ${task.id}: ${awaitsChildren(task) ? 'its own work is done' : `it is ${task.status}`}. ${

@@ -2,10 +2,10 @@
 // its name before is just leaving, before its first step.
 
 import { isSettled, type TaskRecord } from '../entities/task.ts'
-import { longestAgentId, type StintRecord, type TeamRecord } from '../entities/team.ts'
+import { maxAgentIdLength, type StintRecord, type TeamRecord } from '../entities/team.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { loadLive, type RunRef } from './journal.ts'
-import type { Moment } from './step-context.ts'
+import type { StepContext } from './step-context.ts'
 import { beginStint } from './team.ts'
 
 /**
@@ -17,7 +17,7 @@ export function* enterTeam(
   tx: Tx,
   worker: TaskRecord,
   { patience }: { patience: boolean },
-  moment: Moment,
+  ctx: StepContext,
 ): Op<TaskRecord> {
   const place = worker.policy.team
   if (place === undefined || place.agentId === null) return worker
@@ -26,10 +26,10 @@ export function* enterTeam(
   const team = task && (yield* liveTeam(tx, task))
   if (task === undefined || team === undefined) return worker
   // It is called after its executor by default, and the names of executors may be longer.
-  const wanted = cut(place.agentId, longestAgentId)
+  const wanted = cut(place.agentId, maxAgentIdLength)
   if (patience && (yield* isBeingLeft(tx, yield* tx.team.latestStint(team.taskId, wanted)))) return worker
   const agentId = yield* freeName(tx, team, wanted, worker)
-  yield* beginStint(tx, team, task, { agentId, role: null, objectives: [], workerId: worker.id }, moment)
+  yield* beginStint(tx, team, task, { agentId, role: null, objectives: [], workerId: worker.id }, ctx)
   if (agentId === place.agentId) return worker
   const named = { ...worker, policy: { ...worker.policy, team: { ...place, agentId } } }
   yield* tx.task.saveDefinition(named)
@@ -37,10 +37,10 @@ export function* enterTeam(
 }
 
 /** A live run takes its place, under whichever name is free; its stint, or undefined where there is no place. @throws ErrandError RUN_ENDED */
-export function takePlace(ref: RunRef, moment: Moment): Step<StintRecord | undefined> {
+export function takePlace(ref: RunRef, ctx: StepContext): Step<StintRecord | undefined> {
   return step('enter team', function* (tx) {
     const task = yield* loadLive(tx, ref)
-    yield* enterTeam(tx, task, { patience: false }, moment)
+    yield* enterTeam(tx, task, { patience: false }, ctx)
     return yield* tx.team.stintOfWorker(task.id)
   })
 }
@@ -65,7 +65,7 @@ function* freeName(tx: Reads, { taskId }: TeamRecord, wanted: string, worker: Ta
     const ending = [...(tried > 0 ? [worker.seq] : []), ...(tried > 1 ? [tried] : [])]
       .map((each) => `-${each}`)
       .join('')
-    const name = `${cut(wanted, longestAgentId - ending.length)}${ending}`
+    const name = `${cut(wanted, maxAgentIdLength - ending.length)}${ending}`
     if ((yield* tx.team.latestStint(taskId, name))?.status !== 'active') return name
   }
 }

@@ -10,19 +10,19 @@ import { isQueued } from '../machines/readiness.ts'
 import { loadSharedLimits } from './limits.ts'
 
 /** A sentence holds only so many. */
-const mostListed = 5
+const maxListed = 5
 
 export function nameOf(task: Pick<TaskRecord, 'id' | 'name'>): string {
   return `${task.name} (${task.id})`
 }
 
 export function listOf(items: readonly string[], between = ', '): string {
-  const listed = items.slice(0, mostListed).join(between)
-  return items.length > mostListed ? `${listed} and ${items.length - mostListed} more` : listed
+  const listed = items.slice(0, maxListed).join(between)
+  return items.length > maxListed ? `${listed} and ${items.length - maxListed} more` : listed
 }
 
 /** Sentences to follow what else is said of a live task, beginning with a space; empty when there is nothing to say. */
-export function* familyWords(tx: Reads, parent: TaskRecord): Op<string> {
+export function* familyText(tx: Reads, parent: TaskRecord): Op<string> {
   if (parent.childCount === 0) return ''
   const children = (yield* tx.task.children(parent.id)).filter((child) => child.deletedAt === null)
   const open = children.filter((child) => !isSettled(child.status))
@@ -30,8 +30,8 @@ export function* familyWords(tx: Reads, parent: TaskRecord): Op<string> {
   return [
     ...openWords(parent, open, broken),
     ...brokenWords(parent, broken),
-    ...policyWords(parent, open),
-    ...(yield* laneWords(tx, parent, open)),
+    ...policyText(parent, open),
+    ...(yield* laneText(tx, parent, open)),
   ]
     .map((sentence) => ` ${sentence}`)
     .join('')
@@ -60,7 +60,7 @@ function brokenWords(parent: TaskRecord, broken: TaskRecord[]): string[] {
   return [`${ended}, so it does not complete by itself: ${retry}\`delete\` there goes on without.`]
 }
 
-function policyWords(parent: TaskRecord, open: TaskRecord[]): string[] {
+function policyText(parent: TaskRecord, open: TaskRecord[]): string[] {
   if (open.length === 0) return []
   switch (parent.policy.onChildFailure) {
     case 'fail':
@@ -73,7 +73,7 @@ function policyWords(parent: TaskRecord, open: TaskRecord[]): string[] {
   }
 }
 
-function* laneWords(tx: Reads, parent: TaskRecord, open: TaskRecord[]): Op<string[]> {
+function* laneText(tx: Reads, parent: TaskRecord, open: TaskRecord[]): Op<string[]> {
   const { concurrency } = parent.policy
   const queued = open.filter((child) => child.ready)
   if (concurrency === undefined || queued.length === 0) return []
@@ -113,14 +113,14 @@ function* explainLimit(tx: Reads, executor: string): Op<Pick<Why, 'reason' | 'me
   const ofExecutor = open.get(executor) ?? 0
   const limit = shared.limits[executor]
   if (shared.maxConcurrent !== null && all >= shared.maxConcurrent) {
-    return { reason: 'limit', tasks: [], message: limitWords('', shared.maxConcurrent, all) }
+    return { reason: 'limit', tasks: [], message: limitText('', shared.maxConcurrent, all) }
   }
   if (limit !== undefined && ofExecutor >= limit) {
-    return { reason: 'limit', tasks: [], message: limitWords(` of the executor ${executor}`, limit, ofExecutor) }
+    return { reason: 'limit', tasks: [], message: limitText(` of the executor ${executor}`, limit, ofExecutor) }
   }
   return undefined
 }
 
-function limitWords(of: string, limit: number, open: number): string {
+function limitText(of: string, limit: number, open: number): string {
   return `It is ready, but the engines on this ledger together may have only ${limit} open ${limit === 1 ? 'run' : 'runs'}${of}, and ${open} ${open === 1 ? 'is' : 'are'} open. \`setSharedLimits\` raises the limit.`
 }

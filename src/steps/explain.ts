@@ -8,7 +8,7 @@ import { type Question, toQuestion } from '../entities/question.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { isQueued, obstacleOf } from '../machines/readiness.ts'
-import { explainPlace, familyWords, listOf, nameOf } from './explain-place.ts'
+import { explainPlace, familyText, listOf, nameOf } from './explain-place.ts'
 import { loadTask, loadTasks } from './step-context.ts'
 
 /** Which tasks of an executor this engine can run; null for one that only commands. */
@@ -26,7 +26,7 @@ export function* explain(tx: Reads, id: string, canRun: CanRun): Op<Why> {
       return {
         ...base,
         reason: 'running',
-        message: `${task.name} is ${yield* whoWorks(tx, task)}.${yield* familyWords(tx, task)}`,
+        message: `${task.name} is ${yield* whoWorks(tx, task)}.${yield* familyText(tx, task)}`,
       }
     case 'group':
       if (task.status !== 'submitted') return yield* explainByHand(tx, task, base)
@@ -147,7 +147,7 @@ function* explainGroup(tx: Reads, group: TaskRecord, base: Base): Op<Why> {
       ...base,
       reason: 'running',
       tasks: running.map((each) => each.id),
-      message: `${group.name} is a group and ends with its last task: ${listOf(running.map(nameOf))} ${running.length === 1 ? 'is' : 'are'} running, ${open.length - running.length} more to come.${yield* familyWords(tx, group)}`,
+      message: `${group.name} is a group and ends with its last task: ${listOf(running.map(nameOf))} ${running.length === 1 ? 'is' : 'are'} running, ${open.length - running.length} more to come.${yield* familyText(tx, group)}`,
     }
   }
   return {
@@ -159,7 +159,7 @@ function* explainGroup(tx: Reads, group: TaskRecord, base: Base): Op<Why> {
         open.map((each) => `${nameOf(each)}, ${isQueued(each) ? 'queued' : each.status}`),
         '; ',
       ) || 'its tasks'
-    }. \`why\` of each says what it waits for.${yield* familyWords(tx, group)}`,
+    }. \`why\` of each says what it waits for.${yield* familyText(tx, group)}`,
   }
 }
 
@@ -205,7 +205,7 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
     message:
       awaited.length > 0
         ? `It waits for ${listOf(awaited)}.`
-        : `It waits for its children.${yield* familyWords(tx, task)}`,
+        : `It waits for its children.${yield* familyText(tx, task)}`,
   }
 }
 

@@ -8,7 +8,7 @@ import { criticalBlockers, type GraphNode, topologicalOrder } from '../machines/
 import { loadTask } from './step-context.ts'
 
 /** Tasks that are put into an order at once. More would make an answer that nobody reads, and take long to compute. */
-const mostInGraph = 5_000
+const maxInGraph = 5_000
 
 /**
  * Groups are not listed: what they hold is worked off, not they. Who comes after one comes after all that it
@@ -20,12 +20,12 @@ export function* graphOf(
   parentId: string | undefined,
 ): Op<{ order: TaskRecord[]; critical: TaskGraph['critical'] }> {
   let tasks: TaskRecord[]
-  if (parentId === undefined) tasks = yield* tx.task.list({ statuses: [...openStatuses] }, mostInGraph + 1)
+  if (parentId === undefined) tasks = yield* tx.task.list({ statuses: [...openStatuses] }, maxInGraph + 1)
   else {
     yield* loadTask(tx, parentId)
     tasks = (yield* tx.task.subtree(parentId)).filter((task) => openStatuses.includes(task.status))
   }
-  if (tasks.length > mostInGraph) throw tooMany(parentId)
+  if (tasks.length > maxInGraph) throw tooMany(parentId)
   const byId = new Map(tasks.map((task) => [task.id, task]))
   const ends = new Map<string, string>()
   for (const { parentId } of tasks) {
@@ -59,7 +59,7 @@ function tooMany(parentId: string | undefined): ErrandError {
   const where = parentId === undefined ? 'in the ledger' : `below ${parentId}`
   return new ErrandError(
     'LIMIT_EXCEEDED',
-    `More than ${mostInGraph} tasks are open ${where}, and that many are not put into an order at once. Ask for those below one task, with \`parentId\`.`,
-    { limit: mostInGraph, parentId: parentId ?? null },
+    `More than ${maxInGraph} tasks are open ${where}, and that many are not put into an order at once. Ask for those below one task, with \`parentId\`.`,
+    { limit: maxInGraph, parentId: parentId ?? null },
   )
 }

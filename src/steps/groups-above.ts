@@ -5,15 +5,15 @@ import { ErrandError } from '../core/errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { NewTask, Op, Reads, Tx } from '../ledger/ledger.ts'
 import { isStuckGroup } from '../machines/family.ts'
-import type { Moment } from './step-context.ts'
+import type { StepContext } from './step-context.ts'
 import { walk, walkToWorking } from './walk.ts'
 
 /** A child starts: the groups above it that have not started do. */
-export function* startGroupsAbove(tx: Tx, child: TaskRecord, moment: Moment): Op<void> {
+export function* startGroupsAbove(tx: Tx, child: TaskRecord, ctx: StepContext): Op<void> {
   for (let id = child.parentId; id !== null; ) {
     const parent: TaskRecord | undefined = yield* tx.task.get(id)
     if (!parent?.group || parent.status !== 'submitted') return
-    yield* walkToWorking(tx, parent, moment)
+    yield* walkToWorking(tx, parent, ctx)
     id = parent.parentId
   }
 }
@@ -27,17 +27,17 @@ export function futureDeadline({ deadline }: Pick<TaskRecord, 'deadline'>, at: n
  * A child is tried again, or is new: the failed groups above it are open again. Resolves to these. One in which nothing could move
  * is opened by what can, when that is judged.
  */
-export function* reviveGroupsAbove(tx: Tx, { parentId }: NewTask, moment: Moment): Op<TaskRecord[]> {
+export function* reviveGroupsAbove(tx: Tx, { parentId }: NewTask, ctx: StepContext): Op<TaskRecord[]> {
   const parent = parentId === null ? undefined : yield* tx.task.get(parentId)
-  return parent === undefined || isStuckGroup(parent) ? [] : yield* reviveGroups(tx, parent, moment)
+  return parent === undefined || isStuckGroup(parent) ? [] : yield* reviveGroups(tx, parent, ctx)
 }
 
 /** Opens a failed group again, and the failed groups around it up to one in which nothing could move. */
-export function* reviveGroups(tx: Tx, innermost: TaskRecord, moment: Moment): Op<TaskRecord[]> {
+export function* reviveGroups(tx: Tx, innermost: TaskRecord, ctx: StepContext): Op<TaskRecord[]> {
   const revived: TaskRecord[] = []
   for (let group: TaskRecord | undefined = innermost; group?.group && group.status === 'failed'; ) {
-    const set = { attempt: group.attempt + 1, error: null, deadline: futureDeadline(group, moment.at) }
-    revived.push(yield* walk(tx, group, 'retry', moment, { set }))
+    const set = { attempt: group.attempt + 1, error: null, deadline: futureDeadline(group, ctx.at) }
+    revived.push(yield* walk(tx, group, 'retry', ctx, { set }))
     group = group.parentId === null ? undefined : yield* tx.task.get(group.parentId)
     if (group !== undefined && isStuckGroup(group)) break
   }

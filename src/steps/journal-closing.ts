@@ -5,7 +5,7 @@ import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { NewCall, NewEvent, Op, Tx } from '../ledger/ledger.ts'
 import { observeCall } from './observe-work.ts'
-import { eventOf, type Moment } from './step-context.ts'
+import { eventOf, type StepContext } from './step-context.ts'
 import { announceEnd } from './write-message.ts'
 
 /** Fails the open entries that `closes` picks. */
@@ -14,32 +14,32 @@ export function* closeEntries(
   task: TaskRecord,
   closes: (call: CallRecord) => boolean,
   errorOf: (call: CallRecord) => StoredError,
-  moment: Moment,
+  ctx: StepContext,
 ): Op<void> {
   for (const call of yield* tx.call.open(task.id)) {
-    if (closes(call)) yield* endEntry(tx, task, { ...call, status: 'failed', error: errorOf(call) }, moment)
+    if (closes(call)) yield* endEntry(tx, task, { ...call, status: 'failed', error: errorOf(call) }, ctx)
   }
 }
 
 /** Saves an entry that has its outcome now. A call has its event, and its line where it was announced. */
-export function* endEntry(tx: Tx, task: TaskRecord, outcome: CallRecord, moment: Moment): Op<void> {
-  const ended = { ...outcome, dueAt: null, updatedAt: moment.at }
-  yield* tx.call.save({ ...ended, endMessageId: yield* announceEnd(tx, task, ended, moment) })
-  if (ended.kind === 'wait') yield* tx.dependency.satisfyWaits(ended.id, moment.at)
+export function* endEntry(tx: Tx, task: TaskRecord, outcome: CallRecord, ctx: StepContext): Op<void> {
+  const ended = { ...outcome, dueAt: null, updatedAt: ctx.at }
+  yield* tx.call.save({ ...ended, endMessageId: yield* announceEnd(tx, task, ended, ctx) })
+  if (ended.kind === 'wait') yield* tx.dependency.satisfyWaits(ended.id, ctx.at)
   if (ended.kind !== 'call') return
-  yield* tx.event.append(callEvent(moment, task, ended))
-  yield* observeCall(tx, task, ended, moment)
+  yield* tx.event.append(callEvent(ctx, task, ended))
+  yield* observeCall(tx, task, ended, ctx)
 }
 
 /** The event that tells how a call stands. */
 export function callEvent(
-  moment: Moment,
+  ctx: StepContext,
   task: TaskRecord,
   { id: callId, name: tool, status, params: args, result, error, run }: NewCall,
 ): NewEvent {
-  if (status === 'completed') return eventOf(moment, 'call.completed', task, { callId, tool, result })
-  if (status === 'failed') return eventOf(moment, 'call.failed', task, { callId, tool, error })
-  return eventOf(moment, 'call.started', task, { callId, tool, args, run })
+  if (status === 'completed') return eventOf(ctx, 'call.completed', task, { callId, tool, result })
+  if (status === 'failed') return eventOf(ctx, 'call.failed', task, { callId, tool, error })
+  return eventOf(ctx, 'call.started', task, { callId, tool, args, run })
 }
 
 /** It may be on its way: asked for and begun. One that was never begun waits for a later run. */

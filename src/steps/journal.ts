@@ -6,10 +6,10 @@ import { ErrandError, type StoredError } from '../core/errors.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { type NewCall, type NewMessage, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
-import { divergenceTold } from '../machines/divergence.ts'
+import { divergenceMessage } from '../machines/divergence.ts'
 import { callEvent, endEntry } from './journal-closing.ts'
 import { observeAnswer } from './observe-work.ts'
-import { eventOf, type Moment } from './step-context.ts'
+import { eventOf, type StepContext } from './step-context.ts'
 import { announceStart, writeMessage } from './write-message.ts'
 
 /** Which run asks. */
@@ -39,17 +39,17 @@ export function* loadLive(tx: Reads, ref: RunRef): Op<TaskRecord> {
  */
 export function beginEntry(
   entry: NewCall,
-  moment: Moment,
+  ctx: StepContext,
   announced = false,
   left: readonly CallRecord[] = [],
 ): Step<void> {
   return step(`begin ${entry.kind}`, function* (tx) {
     const task = yield* loadLive(tx, entry)
-    const startMessageId = announced ? yield* announceStart(tx, task, entry, moment) : null
+    const startMessageId = announced ? yield* announceStart(tx, task, entry, ctx) : null
     yield* tx.call.insert({ ...entry, startMessageId })
-    yield* publishDivergence(tx, task, entry, left, moment)
+    yield* publishDivergence(tx, task, entry, left, ctx)
     // A question is published when the run has ended for it (suspend.ts): before that nobody could answer it.
-    if (entry.kind === 'call') yield* publishStart(tx, task, entry, moment)
+    if (entry.kind === 'call') yield* publishStart(tx, task, entry, ctx)
   })
 }
 
@@ -59,10 +59,10 @@ export function* publishDivergence(
   task: TaskRecord,
   entry: NewCall,
   left: readonly CallRecord[],
-  moment: Moment,
+  ctx: StepContext,
 ): Op<void> {
   if (left.length === 0) return
-  yield* tx.event.append(eventOf(moment, 'task.diverged', task, { run: task.run, ...divergenceTold(entry, left) }))
+  yield* tx.event.append(eventOf(ctx, 'task.diverged', task, { run: task.run, ...divergenceMessage(entry, left) }))
 }
 
 /** Records a value that a run has drawn: known at once, and the same in every later run. */
@@ -74,26 +74,26 @@ export function recordValue(entry: NewCall, value: unknown): Step<void> {
 }
 
 /** Begins a call that was recorded when a model asked for it. */
-export function beginPending(ref: RunRef, callId: string, announced: boolean, moment: Moment): Step<void> {
+export function beginPending(ref: RunRef, callId: string, announced: boolean, ctx: StepContext): Step<void> {
   return step('begin call', function* (tx) {
     const task = yield* loadLive(tx, ref)
     const call = yield* loadOpenEntry(tx, ref, callId)
-    const startMessageId = announced ? yield* announceStart(tx, task, call, moment) : null
-    yield* tx.call.save({ ...call, status: 'in_progress', startMessageId, updatedAt: moment.at })
-    yield* publishStart(tx, task, call, moment)
+    const startMessageId = announced ? yield* announceStart(tx, task, call, ctx) : null
+    yield* tx.call.save({ ...call, status: 'in_progress', startMessageId, updatedAt: ctx.at })
+    yield* publishStart(tx, task, call, ctx)
   })
 }
 
-function* publishStart(tx: Tx, task: TaskRecord, call: NewCall, moment: Moment): Op<void> {
-  yield* tx.event.append(callEvent(moment, task, { ...call, status: 'in_progress', run: task.run }))
+function* publishStart(tx: Tx, task: TaskRecord, call: NewCall, ctx: StepContext): Op<void> {
+  yield* tx.event.append(callEvent(ctx, task, { ...call, status: 'in_progress', run: task.run }))
 }
 
 /** Keeps details of a call in progress, while its run is open. */
-export function noteEntry(ref: RunRef, callId: string, details: unknown, moment: Moment): Step<void> {
+export function noteEntry(ref: RunRef, callId: string, details: unknown, ctx: StepContext): Step<void> {
   return step('note call', function* (tx) {
     yield* loadOpenRun(tx, ref)
     const call = yield* loadOpenEntry(tx, ref, callId)
-    yield* tx.call.save({ ...call, details, updatedAt: moment.at })
+    yield* tx.call.save({ ...call, details, updatedAt: ctx.at })
   })
 }
 
@@ -103,15 +103,15 @@ export type EntryOutcome = { ok: true; result: unknown } | { ok: false; error: S
  * Records the outcome of an entry. A call may still end while its run is ending: its result is not lost. May be repeated with the
  * same moment when it is unknown whether the outcome was written.
  */
-export function finishEntry(ref: RunRef, callId: string, outcome: EntryOutcome, moment: Moment): Step<void> {
+export function finishEntry(ref: RunRef, callId: string, outcome: EntryOutcome, ctx: StepContext): Step<void> {
   const status = outcome.ok ? 'completed' : 'failed'
   return step('finish call', function* (tx) {
     const recorded = yield* tx.call.get(callId)
-    if (recorded?.status === status && recorded.updatedAt === moment.at) return
+    if (recorded?.status === status && recorded.updatedAt === ctx.at) return
     const task = yield* loadOpenRun(tx, ref)
     const call = yield* loadOpenEntry(tx, ref, callId)
     const came = outcome.ok ? { result: outcome.result, error: null } : { result: null, error: outcome.error }
-    yield* endEntry(tx, task, { ...call, status, ...came }, moment)
+    yield* endEntry(tx, task, { ...call, status, ...came }, ctx)
   })
 }
 
@@ -134,12 +134,12 @@ export function appendMessage(
   ref: RunRef,
   message: NewMessage,
   calls: readonly NewCall[],
-  moment: Moment,
+  ctx: StepContext,
 ): Step<CallRecord[]> {
   return step('append message', function* (tx) {
     const task = yield* loadLive(tx, ref)
-    yield* writeMessage(tx, task, message, moment)
-    yield* observeAnswer(tx, task, message, moment)
+    yield* writeMessage(tx, task, message, ctx)
+    yield* observeAnswer(tx, task, message, ctx)
     for (const call of calls) yield* tx.call.insert(call)
     const stored: CallRecord[] = []
     for (const { id } of calls) stored.push((yield* tx.call.get(id)) as CallRecord)
@@ -148,26 +148,26 @@ export function appendMessage(
 }
 
 /** Records that a try of a model step failed: a step that was not taken is no message and no call, but people should know. */
-export function recordModelFailure(ref: RunRef, failure: ModelFailure, moment: Moment): Step<void> {
+export function recordModelFailure(ref: RunRef, failure: ModelFailure, ctx: StepContext): Step<void> {
   return step('record model failure', function* (tx) {
     const task = yield* loadLive(tx, ref)
-    yield* tx.event.append(eventOf(moment, 'model.failed', task, { ...failure, run: ref.run }))
+    yield* tx.event.append(eventOf(ctx, 'model.failed', task, { ...failure, run: ref.run }))
   })
 }
 
 /** Keeps a batch of output. */
-export function writeOutput(ref: RunRef, text: string, moment: Moment): Step<void> {
+export function writeOutput(ref: RunRef, text: string, ctx: StepContext): Step<void> {
   return step('write output', function* (tx) {
     const task = yield* loadOpenRun(tx, ref)
-    yield* tx.event.append(eventOf(moment, 'output.written', task, { text, run: ref.run }))
+    yield* tx.event.append(eventOf(ctx, 'output.written', task, { text, run: ref.run }))
   })
 }
 
-export function reportProgress(ref: RunRef, fraction: number, note: string | null, moment: Moment): Step<void> {
+export function reportProgress(ref: RunRef, fraction: number, note: string | null, ctx: StepContext): Step<void> {
   return step('report progress', function* (tx) {
     const live = yield* loadLive(tx, ref)
-    const task = { ...live, progress: { fraction, note, at: moment.at }, updatedAt: moment.at }
+    const task = { ...live, progress: { fraction, note, at: ctx.at }, updatedAt: ctx.at }
     yield* tx.task.saveProgress(task)
-    yield* tx.event.append(eventOf(moment, 'progress.reported', task, { fraction, note, run: ref.run }))
+    yield* tx.event.append(eventOf(ctx, 'progress.reported', task, { fraction, note, run: ref.run }))
   })
 }

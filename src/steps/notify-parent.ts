@@ -5,18 +5,18 @@ import { z } from 'zod'
 import { storableText } from '../core/storable-text.ts'
 import { failureSuffix, isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import type { Moment } from './step-context.ts'
+import type { StepContext } from './step-context.ts'
 import { rouse } from './wait.ts'
 import { writeLine } from './write-message.ts'
 
 /** Sends the parent of a child that has just settled a message of it. A parent that has ended itself gets none. */
-export function* notifyParent(tx: Tx, child: TaskRecord, moment: Moment): Op<void> {
+export function* notifyParent(tx: Tx, child: TaskRecord, ctx: StepContext): Op<void> {
   if (!child.policy.notifyParent || child.parentId === null) return
   const parent = yield* tx.task.get(child.parentId)
   if (!parent || parent.group || parent.deletedAt !== null || isSettled(parent.status)) return
-  const content = storableText(outcomeWords(child))
-  yield* writeLine(tx, parent, { id: lineId(child), role: 'user', content, delivery: 'steer' }, moment)
-  yield* rouse(tx, parent, 'steer', moment)
+  const content = storableText(outcomeText(child))
+  yield* writeLine(tx, parent, { id: lineId(child), role: 'user', content, delivery: 'steer' }, ctx)
+  yield* rouse(tx, parent, 'steer', ctx)
 }
 
 /** Each attempt ends once, so there is one line for it, and the table would refuse a second. */
@@ -25,23 +25,24 @@ function lineId({ id, attempt }: TaskRecord): string {
 }
 
 /** Characters of each text that is quoted; of what a command printed, the end. */
-const longestQuote = 2_000
-const longestName = 200
+const maxQuoteLength = 2_000
+const maxNameLength = 200
 
 /** `[background] task-… "name" completed: …`, what came of it below. */
-function outcomeWords(child: TaskRecord): string {
-  const name = startOf(child.name.replaceAll(/\s+/g, ' '), longestName)
-  return `[background] ${child.id} "${name}" ${endingWords(child)}`
+function outcomeText(child: TaskRecord): string {
+  const name = startOf(child.name.replaceAll(/\s+/g, ' '), maxNameLength)
+  return `[background] ${child.id} "${name}" ${endingText(child)}`
 }
 
-function endingWords({ status, statusReason, result, error }: TaskRecord): string {
+function endingText({ status, statusReason, result, error }: TaskRecord): string {
   if (status === 'canceled')
-    return `was canceled${statusReason === null ? '' : `: ${startOf(statusReason, longestQuote)}`}`
-  const command = commandWords(status === 'failed' ? error?.details : result)
+    return `was canceled${statusReason === null ? '' : `: ${startOf(statusReason, maxQuoteLength)}`}`
+  const command = commandText(status === 'failed' ? error?.details : result)
   if (command !== undefined) return `${status}: ${command}`
-  if (status === 'failed') return `failed${failureSuffix(error === null ? null : startOf(error.message, longestQuote))}`
+  if (status === 'failed')
+    return `failed${failureSuffix(error === null ? null : startOf(error.message, maxQuoteLength))}`
   if (result === null || result === undefined) return 'completed'
-  return `completed: ${startOf(typeof result === 'string' ? result : JSON.stringify(result), longestQuote)}`
+  return `completed: ${startOf(typeof result === 'string' ? result : JSON.stringify(result), maxQuoteLength)}`
 }
 
 /** What a command leaves, as a result or as the details of its failure. */
@@ -53,13 +54,13 @@ const commandEndSchema = z.object({
 })
 
 /** Undefined for what is no end of a command. */
-function commandWords(outcome: unknown): string | undefined {
+function commandText(outcome: unknown): string | undefined {
   const { data } = commandEndSchema.safeParse(outcome)
   if (data === undefined) return undefined
   const ended = data.signal ? `ended by ${data.signal}` : `exit ${data.exitCode}`
   const printed = (['stdout', 'stderr'] as const).filter((name) => data[name].trim() !== '')
   if (printed.length === 0) return `${ended}, and it printed nothing`
-  return [ended, ...printed.map((name) => `${name}:\n${endOf(data[name].trimEnd(), longestQuote)}`)].join('\n')
+  return [ended, ...printed.map((name) => `${name}:\n${endOf(data[name].trimEnd(), maxQuoteLength)}`)].join('\n')
 }
 
 function startOf(text: string, limit: number): string {

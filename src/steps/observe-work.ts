@@ -9,23 +9,23 @@ import type { TaskRecord } from '../entities/task.ts'
 import type { StintRecord } from '../entities/team.ts'
 import type { NewMessage, Op, Reads, Tx } from '../ledger/ledger.ts'
 import { sourceIn } from './source.ts'
-import type { Moment } from './step-context.ts'
+import type { StepContext } from './step-context.ts'
 
 /** Characters. The whole stands in the calls and in the conversation of the task. */
 const longest = { call: 2_000, outcome: 500, answer: 10_000 }
 
 /** A call has ended, or was broken off. One that no model asked for, or that was never begun, is nothing that an agent did. */
-export function* observeCall(tx: Tx, task: TaskRecord, call: CallRecord, moment: Moment): Op<void> {
+export function* observeCall(tx: Tx, task: TaskRecord, call: CallRecord, ctx: StepContext): Op<void> {
   const isTheModels = call.kind === 'call' && call.startMessageId !== null
   if (task.policy.team === undefined || !isTheModels) return
-  yield* observe(tx, task, callObserved(call), moment)
+  yield* observe(tx, task, callObserved(call), ctx)
 }
 
 /** A step of the model without calls is what the agent has found. */
-export function* observeAnswer(tx: Tx, task: TaskRecord, message: NewMessage, moment: Moment): Op<void> {
+export function* observeAnswer(tx: Tx, task: TaskRecord, message: NewMessage, ctx: StepContext): Op<void> {
   const isAnswer = message.step !== null && message.step.calls.length === 0 && message.content.trim() !== ''
   if (task.policy.team === undefined || !isAnswer) return
-  yield* observe(tx, task, answerObserved(message.id, message.content), moment)
+  yield* observe(tx, task, answerObserved(message.id, message.content), ctx)
 }
 
 export interface Observed extends Pick<ObservationRecord, 'id' | 'type' | 'content' | 'outcome'> {
@@ -50,7 +50,7 @@ export function answerObserved(id: string, content: string): Observed {
   return { id: `obs-${id}`, type: 'insight', content: cut(content, longest.answer), outcome: null, by: 'model' }
 }
 
-function* observe(tx: Tx, task: TaskRecord, { by, ...observed }: Observed, { at }: Moment): Op<void> {
+function* observe(tx: Tx, task: TaskRecord, { by, ...observed }: Observed, { at }: StepContext): Op<void> {
   const stint = yield* stintOf(tx, task)
   if (stint === undefined) return
   // Closed by hand while the agent is at work: that is no reason to lose what the call came to.

@@ -11,11 +11,11 @@ const setting = 'executors'
 
 export function* publishExecutors(tx: Tx, executors: Readonly<Record<string, PublishedTraits>>): Op<void> {
   const known = yield* publishedExecutors(tx)
-  const isNews = Object.entries(executors).some(
+  const isChange = Object.entries(executors).some(
     ([name, { runsCommands, asksPeople }]) =>
       known[name]?.runsCommands !== runsCommands || known[name]?.asksPeople !== asksPeople,
   )
-  if (isNews) yield* tx.setting.put(setting, { ...known, ...executors })
+  if (isChange) yield* tx.setting.put(setting, { ...known, ...executors })
 }
 
 export function* publishedExecutors(tx: Reads): Op<Readonly<Record<string, PublishedTraits | undefined>>> {

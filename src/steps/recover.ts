@@ -11,7 +11,7 @@ import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.
 import { type CrashFacts, chargedBy } from '../machines/crashes.ts'
 import { closeEndedRun, type FormerHolder, releaseRun } from './close-run.ts'
 import { isInFlight } from './journal-closing.ts'
-import type { Moment } from './step-context.ts'
+import type { StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 
 /** An engine whose runs are to be taken up. */
@@ -37,7 +37,7 @@ interface Live {
  * Ends the live runs of a lost engine: their tasks are WAITING for another holder, or FAILED as POISONED. Resolves to the calls of
  * these tasks whose processes may still run; null when the engine is not lost.
  */
-export function endRunsOf(lost: LostEngine, maxCrashes: number, moment: Moment): Step<CallRecord[] | null> {
+export function endRunsOf(lost: LostEngine, maxCrashes: number, ctx: StepContext): Step<CallRecord[] | null> {
   return step('end runs of a lost engine', function* (tx) {
     const runs = yield* loadRuns(tx, lost)
     if (runs === null) return null
@@ -55,8 +55,8 @@ export function endRunsOf(lost: LostEngine, maxCrashes: number, moment: Moment):
       }
       live.push({ task, run, facts })
     }
-    if (lost.reason === 'released') for (const { task } of live) yield* releaseRun(tx, task, 'released', moment)
-    else yield* endCrashed(tx, live, lost, maxCrashes, moment)
+    if (lost.reason === 'released') for (const { task } of live) yield* releaseRun(tx, task, 'released', ctx)
+    else yield* endCrashed(tx, live, lost, maxCrashes, ctx)
     return left
   })
 }
@@ -66,7 +66,7 @@ function mayHaveLeftProcess({ status, details, error }: CallRecord): boolean {
   return notesProcess(details) && (status === 'in_progress' || error?.code === 'CALL_INTERRUPTED')
 }
 
-function* endCrashed(tx: Tx, live: readonly Live[], lost: LostEngine, maxCrashes: number, moment: Moment): Op<void> {
+function* endCrashed(tx: Tx, live: readonly Live[], lost: LostEngine, maxCrashes: number, ctx: StepContext): Op<void> {
   const charged = chargedBy(
     live.map(({ facts }) => facts),
     maxCrashes,
@@ -75,31 +75,31 @@ function* endCrashed(tx: Tx, live: readonly Live[], lost: LostEngine, maxCrashes
     const crashes = (facts.progressed ? 0 : task.crashes) + (charged[index] ? 1 : 0)
     // Only what ran alone is certain: a suspect that died beside others is tried once more, by itself (admit.ts).
     const poisoned = charged[index] && !facts.progressed && crashes >= maxCrashes && live.length === 1
-    if (poisoned) yield* poison(tx, task, crashes, lost, moment)
-    else yield* releaseRun(tx, task, 'interrupted', moment, crashes)
+    if (poisoned) yield* poison(tx, task, crashes, lost, ctx)
+    else yield* releaseRun(tx, task, 'interrupted', ctx, crashes)
   }
 }
 
 /** Its runs died again and again and left nothing. */
-function* poison(tx: Tx, task: TaskRecord, crashes: number, lost: LostEngine, moment: Moment): Op<void> {
+function* poison(tx: Tx, task: TaskRecord, crashes: number, lost: LostEngine, ctx: StepContext): Op<void> {
   const error: StoredError = {
     code: 'POISONED',
     message: `${crashes} runs in a row died with nothing recorded in between: it seems to take its process down`,
     details: { crashes, lastInstance: lost.instanceId },
   }
-  yield* transition(tx, task, 'fail', moment, { set: { crashes, error }, outcome: 'interrupted' })
+  yield* transition(tx, task, 'fail', ctx, { set: { crashes, error }, outcome: 'interrupted' })
 }
 
 /**
  * Closes the runs of a lost engine that have ended, except those of `kept` tasks, and with the last of them the engine. Resolves to
  * how many were closed. An engine that shows up meanwhile closes them itself.
  */
-export function closeRunsOf(lost: LostEngine, kept: ReadonlySet<string>, moment: Moment): Step<number> {
+export function closeRunsOf(lost: LostEngine, kept: ReadonlySet<string>, ctx: StepContext): Step<number> {
   return step('close runs of a lost engine', function* (tx) {
     const runs = (yield* loadRuns(tx, lost)) ?? []
     const ended = runs.filter((run) => run.status === 'ending' && !kept.has(run.taskId))
-    for (const run of ended) yield* closeEndedRun(tx, (yield* tx.task.get(run.taskId)) as TaskRecord, moment, lost)
-    if (ended.length === runs.length) yield* tx.instance.end(lost.instanceId, moment.at)
+    for (const run of ended) yield* closeEndedRun(tx, (yield* tx.task.get(run.taskId)) as TaskRecord, ctx, lost)
+    if (ended.length === runs.length) yield* tx.instance.end(lost.instanceId, ctx.at)
     return ended.length
   })
 }

@@ -4,19 +4,19 @@ import type { TaskPolicy, TaskRecord } from '../entities/task.ts'
 import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import { requireTransition } from '../machines/task-machine.ts'
 import { belowCanceled, canceledAbove, futureDeadline } from './groups-above.ts'
-import { loadTask, type Moment } from './step-context.ts'
+import { loadTask, type StepContext } from './step-context.ts'
 import { transitionAll } from './transition.ts'
 import type { Edge } from './walk.ts'
 
 /** FAILED → SUBMITTED. A group tries its failed children again. `divergence` holds until the next retry by hand. */
-export function retry(id: string, moment: Moment, divergence?: TaskPolicy['divergence']): Step<void> {
+export function retry(id: string, ctx: StepContext, divergence?: TaskPolicy['divergence']): Step<void> {
   return step('retry', function* (tx) {
     const task = yield* loadTask(tx, id)
     requireTransition(task, 'retry')
     const canceled = yield* canceledAbove(tx, id)
     if (canceled) throw belowCanceled(`retry ${id}`, canceled, task.parentId)
     const failed = [task, ...(task.group ? yield* failedIn(tx, id) : [])]
-    yield* transitionAll(tx, failed, 'retry', moment, (each) => newAttempt(each, moment, divergence))
+    yield* transitionAll(tx, failed, 'retry', ctx, (each) => newAttempt(each, ctx, divergence))
   })
 }
 
@@ -30,7 +30,7 @@ function* failedIn(tx: Reads, groupId: string): Op<TaskRecord[]> {
   return [...below.values()].filter((task) => task.status === 'failed' && !isBelowCanceled(task))
 }
 
-function newAttempt(failed: TaskRecord, { at }: Moment, divergence: TaskPolicy['divergence']): Edge {
+function newAttempt(failed: TaskRecord, { at }: StepContext, divergence: TaskPolicy['divergence']): Edge {
   const { divergence: _earlier, ...policy } = failed.policy
   const chosen = divergence === undefined ? {} : { divergence }
   return {

@@ -8,12 +8,12 @@ import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { type NewCall, type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import { callTransitions, openCallStatuses } from '../machines/lifecycles.ts'
 import { callEvent } from './journal-closing.ts'
-import { loadTask, type Moment } from './step-context.ts'
+import { loadTask, type StepContext } from './step-context.ts'
 
 /** The run that saved calls belong to: none. */
 const noRun = 0
 
-export interface SaveCallRequest extends Moment {
+export interface SaveCallRequest extends StepContext {
   call: Pick<
     CallRecord,
     | 'id'

@@ -7,10 +7,10 @@ import type { MessageRecord } from '../entities/message.ts'
 import { isSettled } from '../entities/task.ts'
 import { type Step, step } from '../ledger/ledger.ts'
 import { send } from './send.ts'
-import { loadTask, type Moment } from './step-context.ts'
+import { loadTask, type StepContext } from './step-context.ts'
 import { writeLine } from './write-message.ts'
 
-export interface SaveMessageRequest extends Moment {
+export interface SaveMessageRequest extends StepContext {
   message: Pick<MessageRecord, 'id' | 'taskId' | 'role' | 'content' | 'timestamp'>
   caller: Caller
 }
@@ -29,8 +29,8 @@ export function saveMessage(request: SaveMessageRequest): Step<void> {
       const line = { id, role, content, delivery, announcement: isSaid && task.executor !== null, timestamp } as const
       return yield* writeLine(tx, task, line, request)
     }
-    const { message: _message, ...moment } = request
-    const sending = { ...moment, taskId, messageId: id, content, timestamp }
+    const { message: _message, ...ctx } = request
+    const sending = { ...ctx, taskId, messageId: id, content, timestamp }
     yield* send({ ...sending, delivery: 'steer', retry: false }).decide(tx)
   })
 }

@@ -15,11 +15,11 @@ import { touched } from '../machines/task-transition.ts'
 import { answer } from './answer.ts'
 import { cancel } from './cancel.ts'
 import { create } from './create.ts'
-import { eventOf, type Moment } from './step-context.ts'
+import { eventOf, type StepContext } from './step-context.ts'
 import { update } from './update.ts'
 import { complete, fail, start } from './verbs.ts'
 
-export interface SaveTaskRequest extends Moment {
+export interface SaveTaskRequest extends StepContext {
   id: string
   /** Undefined: none for a new task, whatever it has for a known one. */
   parentId: string | undefined

@@ -12,12 +12,12 @@ import { fitsAnswer } from './answer-schema.ts'
 import { retry } from './retry.ts'
 import { mayAnswer } from './right-to-answer.ts'
 import { settleAll } from './settle-family.ts'
-import { loadTask, type Moment } from './step-context.ts'
+import { loadTask, type StepContext } from './step-context.ts'
 import { pause } from './verbs.ts'
 import { rouse } from './wait.ts'
 import { writeLine } from './write-message.ts'
 
-export interface SendRequest extends Moment {
+export interface SendRequest extends StepContext {
   taskId: string
   messageId: string
   content: string

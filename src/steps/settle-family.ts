@@ -21,7 +21,7 @@ import { touched } from '../machines/task-transition.ts'
 import { reviveGroups } from './groups-above.ts'
 import { endEntry, endedWith, isInFlight } from './journal-closing.ts'
 import { notifyParent } from './notify-parent.ts'
-import { eventOf, type Moment } from './step-context.ts'
+import { eventOf, type StepContext } from './step-context.ts'
 import { type Concerned, judgeTask, noteConcerned, stuckError, Turns } from './stuck.ts'
 import { wake } from './wait.ts'
 import { walk, walkToWorking } from './walk.ts'
@@ -53,19 +53,19 @@ interface ConcernedIds {
 }
 
 /** Settles the relatives of what has ended, and judges anew whether tasks that this or something else concerns can move. */
-export function* settleAll(tx: Tx, ended: readonly Ended[], moment: Moment, concerned: ConcernedIds = {}): Op<void> {
+export function* settleAll(tx: Tx, ended: readonly Ended[], ctx: StepContext, concerned: ConcernedIds = {}): Op<void> {
   const pending = new Pending(ended, concerned)
   let settled = 0
   for (let more = true; more; ) {
     for (; settled < pending.ended.length; settled++) {
-      yield* settleOne(tx, pending.ended[settled] as Ended, pending, moment)
+      yield* settleOne(tx, pending.ended[settled] as Ended, pending, ctx)
     }
-    more = yield* judgeNext(tx, pending, moment)
+    more = yield* judgeNext(tx, pending, ctx)
   }
 }
 
 /** Judges one of those that are concerned; false when none is left. */
-function* judgeNext(tx: Tx, pending: Pending, moment: Moment): Op<boolean> {
+function* judgeNext(tx: Tx, pending: Pending, ctx: StepContext): Op<boolean> {
   const taskId = pending.tasks.next()
   if (taskId !== undefined) {
     const task = yield* tx.task.get(taskId)
@@ -74,31 +74,31 @@ function* judgeNext(tx: Tx, pending: Pending, moment: Moment): Op<boolean> {
   }
   const parentId = pending.parents.next()
   if (parentId !== undefined) {
-    yield* judgeParent(tx, parentId, pending, moment, true)
+    yield* judgeParent(tx, parentId, pending, ctx, true)
     return true
   }
   const groupId = pending.stuckGroups.next()
-  if (groupId !== undefined) yield* judgeStuckGroup(tx, groupId, pending, moment)
+  if (groupId !== undefined) yield* judgeStuckGroup(tx, groupId, pending, ctx)
   return groupId !== undefined
 }
 
-function* settleOne(tx: Tx, { task, edges }: Ended, pending: Pending, moment: Moment): Op<void> {
+function* settleOne(tx: Tx, { task, edges }: Ended, pending: Pending, ctx: StepContext): Op<void> {
   for (const edge of edges ?? (yield* tx.dependency.dependents(task.id))) {
     const blocker = edge.blockerId === task.id ? task : yield* tx.task.get(edge.blockerId)
-    if (blocker) yield* endEdge(tx, edge, blocker, pending, moment)
+    if (blocker) yield* endEdge(tx, edge, blocker, pending, ctx)
   }
   if (edges !== undefined || task.parentId === null) return
   // First of all: a parent that is told of an end goes on, and is not completed by it.
-  yield* notifyParent(tx, task, moment)
-  if (task.status === 'failed') pending.ended.push(...(yield* childFailed(tx, task.parentId, task, moment)))
-  yield* judgeParent(tx, task.parentId, pending, moment, false)
+  yield* notifyParent(tx, task, ctx)
+  if (task.status === 'failed') pending.ended.push(...(yield* childFailed(tx, task.parentId, task, ctx)))
+  yield* judgeParent(tx, task.parentId, pending, ctx, false)
 }
 
 /**
  * A child has ended, or can move or no longer: its parent ends by it, or the same becomes true of it. That nothing can move is said
  * only when all tasks are judged: until then one of them may be free already and not known to be.
  */
-function* judgeParent(tx: Tx, id: string, pending: Pending, moment: Moment, allJudged: boolean): Op<void> {
+function* judgeParent(tx: Tx, id: string, pending: Pending, ctx: StepContext, allJudged: boolean): Op<void> {
   const parent = yield* tx.task.get(id)
   if (parent === undefined) return
   if (isStuckGroup(parent)) return pending.stuckGroups.add(id)
@@ -111,30 +111,30 @@ function* judgeParent(tx: Tx, id: string, pending: Pending, moment: Moment, allJ
     return
   }
   if (verdict === 'fail' && children.live && !allJudged) return pending.parents.add(id)
-  pending.ended.push({ task: yield* endParent(tx, parent, verdict, children, moment) })
+  pending.ended.push({ task: yield* endParent(tx, parent, verdict, children, ctx) })
 }
 
 /** One of its tasks may be able to move again: then it is open again, with the failed groups around it. */
-function* judgeStuckGroup(tx: Tx, id: string, pending: Pending, moment: Moment): Op<void> {
+function* judgeStuckGroup(tx: Tx, id: string, pending: Pending, ctx: StepContext): Op<void> {
   const group = (yield* tx.task.get(id)) as TaskRecord
   if (!isStuckGroup(group) || !(yield* tx.task.childFacts(id)).movable) return
-  for (const opened of yield* reviveGroups(tx, group, moment)) {
+  for (const opened of yield* reviveGroups(tx, group, ctx)) {
     yield* noteConcerned(tx, opened, pending)
     pending.ended.push(...(yield* brokenBlockers(tx, opened)))
   }
 }
 
 /** A blocker was named as a dependency after its end: the edges of those that come after it since are judged now. */
-export function* settleEdges(tx: Tx, taskIds: ReadonlySet<string>, blockerId: string, moment: Moment): Op<void> {
+export function* settleEdges(tx: Tx, taskIds: ReadonlySet<string>, blockerId: string, ctx: StepContext): Op<void> {
   const task = yield* tx.task.get(blockerId)
   if (!task) return
   const edges = (yield* tx.dependency.dependents(blockerId)).filter((edge) => taskIds.has(edge.taskId))
-  yield* settleAll(tx, [{ task, edges }], moment)
+  yield* settleAll(tx, [{ task, edges }], ctx)
 }
 
 /** What a task comes after ended while that meant nothing to it (it had settled, or its policy was another): it is judged now. */
-export function* settleBlockers(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
-  yield* settleAll(tx, yield* brokenBlockers(tx, task), moment)
+export function* settleBlockers(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
+  yield* settleAll(tx, yield* brokenBlockers(tx, task), ctx)
 }
 
 /** What a task comes after and has failed or was canceled; each with the edge that leads to the task. */
@@ -149,19 +149,19 @@ function* brokenBlockers(tx: Tx, { id, openBlockers }: TaskRecord): Op<Ended[]> 
 }
 
 /** Closes one edge that points at a settled (or deleted) task, if that satisfies it. */
-function* endEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord, pending: Pending, moment: Moment): Op<void> {
-  if (edge.kind === 'wait') return yield* endWaitEdge(tx, edge, blocker, moment)
+function* endEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord, pending: Pending, ctx: StepContext): Op<void> {
+  if (edge.kind === 'wait') return yield* endWaitEdge(tx, edge, blocker, ctx)
   const dependent = yield* tx.task.get(edge.taskId)
   if (dependent === undefined) return
   switch (dependencyVerdict(dependent, blocker)) {
     case 'satisfy':
-      yield* satisfyDependency(tx, edge, dependent, moment)
+      yield* satisfyDependency(tx, edge, dependent, ctx)
       // Stuck behind another one, it still is.
       if (dependent.stuckBy === blocker.id) pending.tasks.add(dependent.id)
       return
     case 'cancel': {
       const reason = `dependency ${blocker.id} ${howEnded(blocker)}`
-      return void pending.ended.push(...(yield* cancelFamily(tx, dependent, reason, moment)))
+      return void pending.ended.push(...(yield* cancelFamily(tx, dependent, reason, ctx)))
     }
     case null:
       if (dependent.stuckBy === null) pending.tasks.add(dependent.id)
@@ -172,73 +172,73 @@ function howEnded(task: TaskRecord): string {
   return task.status === 'failed' ? 'failed' : 'was canceled'
 }
 
-function* endWaitEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord, moment: Moment): Op<void> {
-  yield* tx.dependency.satisfy(edge, moment.at)
+function* endWaitEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord, ctx: StepContext): Op<void> {
+  yield* tx.dependency.satisfy(edge, ctx.at)
   const call = yield* tx.call.get(edge.callId)
   const waiter = yield* tx.task.get(edge.taskId)
   if (!call || !waiter || call.status !== 'pending') return
   if (!endsWait(call.params as WaitParams, blocker.status, yield* tx.dependency.hasOpenWaits(edge.callId))) return
-  yield* tx.call.save({ ...call, details: { over: true }, updatedAt: moment.at })
-  yield* wake(tx, waiter, call.id, moment)
+  yield* tx.call.save({ ...call, details: { over: true }, updatedAt: ctx.at })
+  yield* wake(tx, waiter, call.id, ctx)
 }
 
 /**
  * Cancels a task and everything live below it, below settled ones too (conformance C-42); what ended by that. The task itself
  * is one row, what is below it one set statement.
  */
-export function* cancelFamily(tx: Tx, task: TaskRecord, reason: string | null, moment: Moment): Op<Ended[]> {
-  const next = yield* walk(tx, task, 'cancel', moment, { set: { statusReason: reason } })
-  return [{ task: next }, ...(yield* cancelBelow(tx, next, reason, moment))]
+export function* cancelFamily(tx: Tx, task: TaskRecord, reason: string | null, ctx: StepContext): Op<Ended[]> {
+  const next = yield* walk(tx, task, 'cancel', ctx, { set: { statusReason: reason } })
+  return [{ task: next }, ...(yield* cancelBelow(tx, next, reason, ctx))]
 }
 
 /** Cancels everything live below a task, and not the task. */
-export function* cancelBelow(tx: Tx, root: TaskRecord, reason: string | null, moment: Moment): Op<Ended[]> {
-  const canceled = yield* tx.cascade.cancel({ root: root.id, reason, ...moment })
+export function* cancelBelow(tx: Tx, root: TaskRecord, reason: string | null, ctx: StepContext): Op<Ended[]> {
+  const canceled = yield* tx.cascade.cancel({ root: root.id, reason, ...ctx })
   if (canceled === undefined) return []
   for (const { call, runOpen } of yield* tx.cascade.openEntries(canceled)) {
     if (isInFlight(call) && runOpen) continue
     const task = (yield* tx.task.get(call.taskId)) as TaskRecord
-    yield* endEntry(tx, task, { ...call, status: 'failed', error: endedWith(task) }, moment)
+    yield* endEntry(tx, task, { ...call, status: 'failed', error: endedWith(task) }, ctx)
   }
   return [{ task: root, edges: yield* tx.cascade.edgesOut(canceled) }]
 }
 
 /** What the parent's policy makes of a child that failed for good. */
-function* childFailed(tx: Tx, parentId: string, child: TaskRecord, moment: Moment): Op<Ended[]> {
+function* childFailed(tx: Tx, parentId: string, child: TaskRecord, ctx: StepContext): Op<Ended[]> {
   const parent = yield* tx.task.get(parentId)
   const verdict = parent && childFailureVerdict(parent)
   if (!parent || !verdict) return []
   const why = `child ${child.id} failed`
-  if (verdict === 'cancel-siblings') return yield* cancelSiblings(tx, parent, why, moment)
+  if (verdict === 'cancel-siblings') return yield* cancelSiblings(tx, parent, why, ctx)
   const error = {
     code: 'CHILD_FAILED',
     message: `Child ${child.id} (${child.name}) failed${failureSuffix(child.error?.message)}`,
     details: { child: child.id },
   }
-  return [{ task: yield* failWhereItStands(tx, parent, error, moment) }]
+  return [{ task: yield* failWhereItStands(tx, parent, error, ctx) }]
 }
 
 /** The parent goes on without its children, so it is told of those that tell it of their end. */
-function* cancelSiblings(tx: Tx, parent: TaskRecord, why: string, moment: Moment): Op<Ended[]> {
+function* cancelSiblings(tx: Tx, parent: TaskRecord, why: string, ctx: StepContext): Op<Ended[]> {
   const telling = (yield* tx.task.children(parent.id)).filter(
     (child) => child.policy.notifyParent && !isSettled(child.status),
   )
-  const ended = yield* cancelBelow(tx, parent, why, moment)
-  for (const { id } of telling) yield* notifyParent(tx, (yield* tx.task.get(id)) as TaskRecord, moment)
+  const ended = yield* cancelBelow(tx, parent, why, ctx)
+  for (const { id } of telling) yield* notifyParent(tx, (yield* tx.task.get(id)) as TaskRecord, ctx)
   return ended
 }
 
 /** Fails a task from whatever live state it is in: it walks to WORKING if it must, and its run, if it has one, ends. */
-export function* failWhereItStands(tx: Tx, task: TaskRecord, error: StoredError, moment: Moment): Op<TaskRecord> {
-  return yield* walk(tx, yield* walkToWorking(tx, task, moment), 'fail', moment, { set: { error } })
+export function* failWhereItStands(tx: Tx, task: TaskRecord, error: StoredError, ctx: StepContext): Op<TaskRecord> {
+  return yield* walk(tx, yield* walkToWorking(tx, task, ctx), 'fail', ctx, { set: { error } })
 }
 
-function* satisfyDependency(tx: Tx, edge: DependencyRecord, dependent: TaskRecord, moment: Moment): Op<void> {
-  yield* tx.dependency.satisfy(edge, moment.at)
-  const freed = touched(dependent, moment.at, { openBlockers: Math.max(0, dependent.openBlockers - 1) })
+function* satisfyDependency(tx: Tx, edge: DependencyRecord, dependent: TaskRecord, ctx: StepContext): Op<void> {
+  yield* tx.dependency.satisfy(edge, ctx.at)
+  const freed = touched(dependent, ctx.at, { openBlockers: Math.max(0, dependent.openBlockers - 1) })
   yield* tx.task.save(freed)
   if (freed.openBlockers === 0 && freed.completedAt === null && freed.deletedAt === null) {
-    yield* tx.event.append(eventOf(moment, 'task.unblocked', freed, { by: edge.blockerId }))
+    yield* tx.event.append(eventOf(ctx, 'task.unblocked', freed, { by: edge.blockerId }))
   }
 }
 
@@ -253,16 +253,16 @@ function* endParent(
   parent: TaskRecord,
   verdict: 'complete' | 'fail',
   { stuck }: ChildFacts,
-  moment: Moment,
+  ctx: StepContext,
 ): Op<TaskRecord> {
-  const working = yield* walkToWorking(tx, parent, moment)
-  if (verdict === 'complete') return yield* walk(tx, working, verdict, moment)
+  const working = yield* walkToWorking(tx, parent, ctx)
+  if (verdict === 'complete') return yield* walk(tx, working, verdict, ctx)
   const error =
     stuck === null ? { code: 'CHILD_FAILED', message: 'A child failed or was canceled' } : yield* stuckError(tx, stuck)
-  return yield* walk(tx, working, verdict, moment, { set: { error } })
+  return yield* walk(tx, working, verdict, ctx, { set: { error } })
 }
 
 /** Ends a task that has just begun, or was opened again, if its children have all ended already; then its family in turn. */
-export function* settleByChildren(tx: Tx, taskId: string, moment: Moment): Op<void> {
-  yield* settleAll(tx, [], moment, { parents: [taskId] })
+export function* settleByChildren(tx: Tx, taskId: string, ctx: StepContext): Op<void> {
+  yield* settleAll(tx, [], ctx, { parents: [taskId] })
 }

@@ -8,7 +8,7 @@ import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.
 import { isHeldUp, retryDelay } from '../machines/family.ts'
 import type { RunRef } from './journal.ts'
 import { isInFlight } from './journal-closing.ts'
-import { dueAfter, type Moment } from './step-context.ts'
+import { dueAfter, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 import type { Edge } from './walk.ts'
 import { announce } from './write-message.ts'
@@ -18,7 +18,7 @@ export type ExecutorOutcome =
   | { kind: 'returned'; result: unknown }
   | { kind: 'threw'; error: StoredError; retryAfterMs?: number | undefined }
 
-export interface SettleRunRequest extends Moment, RunRef {
+export interface SettleRunRequest extends StepContext, RunRef {
   outcome: ExecutorOutcome
   retry: RetryPolicy
   /** From 0 to 1, for the jitter of the next attempt. */
@@ -83,7 +83,7 @@ export function* failAttempt(
   task: TaskRecord,
   { error, retryAfterMs }: { error: StoredError; retryAfterMs?: number | undefined },
   edge: Edge,
-  request: Moment & { retry: RetryPolicy; chance: number },
+  request: StepContext & { retry: RetryPolicy; chance: number },
 ): Op<TaskRecord> {
   const { attempt } = task
   const { code, final } = error

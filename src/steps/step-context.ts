@@ -6,7 +6,7 @@ import type { TaskRecord } from '../entities/task.ts'
 import type { NewEvent, NewTask, Op, Reads } from '../ledger/ledger.ts'
 import { isQueued } from '../machines/readiness.ts'
 
-export interface Moment {
+export interface StepContext {
   /** Epoch milliseconds. */
   at: number
   instanceId: string
@@ -15,14 +15,14 @@ export interface Moment {
 }
 
 /** The same moment, with who asked for what is done at it: all events of the step record them. */
-export function requestedBy<M extends Moment>(moment: M, caller: Caller): M {
+export function requestedBy<M extends StepContext>(ctx: M, caller: Caller): M {
   const requester = requesterOf(caller)
-  return requester === undefined ? moment : { ...moment, requester }
+  return requester === undefined ? ctx : { ...ctx, requester }
 }
 
 /** The same host for one caller: the moments that it gives record who asked. */
-export function onBehalfOf<H extends { moment(): Promise<Moment> }>(host: H, caller: Caller): H {
-  return { ...host, moment: async () => requestedBy(await host.moment(), caller) }
+export function onBehalfOf<H extends { stepContext(): Promise<StepContext> }>(host: H, caller: Caller): H {
+  return { ...host, ctx: async () => requestedBy(await host.stepContext(), caller) }
 }
 
 const latestDate = 8.64e15
@@ -33,18 +33,23 @@ export function dueAfter(at: number, delayMs: number): number {
 }
 
 /** An event about a task as it is after the step. `ready` stands in it when the task is queued, `team` when a team may have to be. */
-export function eventOf(moment: Moment, type: EventType, task: NewTask, data: Record<string, unknown> = {}): NewEvent {
+export function eventOf(
+  ctx: StepContext,
+  type: EventType,
+  task: NewTask,
+  data: Record<string, unknown> = {},
+): NewEvent {
   return {
     type,
     taskId: task.id,
-    at: moment.at,
-    instanceId: moment.instanceId,
+    at: ctx.at,
+    instanceId: ctx.instanceId,
     data: {
       name: task.name,
       status: task.status,
       ...(isQueued(task) ? { ready: true } : {}),
       ...(task.policy.team === undefined ? {} : { team: task.policy.team.taskId }),
-      ...(moment.requester === undefined ? {} : { requestedBy: moment.requester }),
+      ...(ctx.requester === undefined ? {} : { requestedBy: ctx.requester }),
       ...data,
       // The stack stays in the row: events go to every subscriber and every surface, and a model may read them.
       ...(data.error ? { error: briefError(data.error as StoredError) } : {}),

@@ -4,10 +4,10 @@ import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
 import type { RunRef } from './journal.ts'
-import { eventOf, type Moment } from './step-context.ts'
+import { eventOf, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 
-export interface SuspendRequest extends Moment, RunRef {
+export interface SuspendRequest extends StepContext, RunRef {
   /** Entries that the run waits for. One that is over by now would wake nobody any more: the run takes it up instead. */
   waits: readonly string[]
 }

@@ -9,7 +9,7 @@ import type { TaskRecord } from '../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../entities/team.ts'
 import type { NewTask, Op, Reads, Tx } from '../ledger/ledger.ts'
 import { makeBranch, nearestOpenBranch, requireBranch, setBranchStatus } from './branch.ts'
-import { eventOf, type Moment } from './step-context.ts'
+import { eventOf, type StepContext } from './step-context.ts'
 
 /** A team of which nothing was said. */
 const plainTeam: TeamSpec = {
@@ -21,8 +21,8 @@ const plainTeam: TeamSpec = {
 }
 
 /** Gives a task its team: a branch of its own, and its objectives. @throws ErrandError NOT_FOUND, BRANCH_CLOSED for the parent branch. */
-export function* openTeam(tx: Tx, task: NewTask, spec: TeamSpec, moment: Moment): Op<TeamRecord> {
-  const branch = yield* ensureBranch(tx, task, spec.parentBranch, moment)
+export function* openTeam(tx: Tx, task: NewTask, spec: TeamSpec, ctx: StepContext): Op<TeamRecord> {
+  const branch = yield* ensureBranch(tx, task, spec.parentBranch, ctx)
   const team: TeamRecord = {
     taskId: task.id,
     type: spec.type,
@@ -34,17 +34,17 @@ export function* openTeam(tx: Tx, task: NewTask, spec: TeamSpec, moment: Moment)
     checkpointId: null,
     mergeId: null,
     closedAt: null,
-    createdAt: moment.at,
+    createdAt: ctx.at,
   }
   yield* tx.team.insert(team)
-  yield* addObjectives(tx, task.id, spec.objectives, 1, moment)
+  yield* addObjectives(tx, task.id, spec.objectives, 1, ctx)
   return team
 }
 
 type NamedTask = Pick<NewTask, 'id' | 'name'>
 
 /** The branch of a task, made if it has none yet. `parent` null: the nearest open one, from that of the team above on. */
-export function* ensureBranch(tx: Tx, task: NamedTask, parent: string | null, moment: Moment): Op<BranchRecord> {
+export function* ensureBranch(tx: Tx, task: NamedTask, parent: string | null, ctx: StepContext): Op<BranchRecord> {
   const found = yield* tx.branch.ofTask(task.id)
   if (found !== undefined) return found
   const made = {
@@ -54,7 +54,7 @@ export function* ensureBranch(tx: Tx, task: NamedTask, parent: string | null, mo
     taskId: task.id,
     agentId: null,
   }
-  return yield* makeBranch(tx, made, moment)
+  return yield* makeBranch(tx, made, ctx)
 }
 
 export function* addObjectives(
@@ -62,7 +62,7 @@ export function* addObjectives(
   taskId: string,
   descriptions: readonly string[],
   first: number,
-  { at }: Moment,
+  { at }: StepContext,
 ): Op<void> {
   for (const [index, description] of descriptions.entries()) {
     yield* tx.team.insertObjective({
@@ -78,10 +78,10 @@ export function* addObjectives(
 }
 
 /** The team of a task; one that was created without gets one with its first agent (conformance X-022). */
-export function* ensureTeam(tx: Tx, task: TaskRecord, moment: Moment): Op<TeamRecord> {
+export function* ensureTeam(tx: Tx, task: TaskRecord, ctx: StepContext): Op<TeamRecord> {
   const found = yield* tx.team.get(task.id)
   if (found !== undefined) return found
-  const team = yield* openTeam(tx, task, plainTeam, moment)
+  const team = yield* openTeam(tx, task, plainTeam, ctx)
   const agentId = task.policy.team?.agentId ?? null
   yield* tx.task.saveDefinition({ ...task, policy: { ...task.policy, team: { taskId: task.id, agentId } } })
   return team
@@ -97,14 +97,14 @@ function* branchAbove(tx: Reads, task: NamedTask): Op<string> {
 }
 
 /** So many tasks of one name are told apart by a number; more by their ids, so that none is looked for among thousands. */
-const mostNumbered = 9
+const maxNumbered = 9
 
 function* branchNames({ id, name }: NamedTask): Generator<string, void, void> {
   const own = id.replace(/^task-/, '')
   const slug = slugOf(name)
   if (slug === '') return yield `task/${own}`
   yield `task/${slug}`
-  for (let number = 2; number <= mostNumbered; number++) yield `task/${slug}-${number}`
+  for (let number = 2; number <= maxNumbered; number++) yield `task/${slug}-${number}`
   yield `task/${slug}-${own}`
 }
 
@@ -131,7 +131,7 @@ export function* beginStint(
   team: TeamRecord,
   task: TaskRecord,
   given: NewStint,
-  moment: Moment,
+  ctx: StepContext,
 ): Op<StintRecord> {
   const latest = yield* tx.team.latestStint(task.id, given.agentId)
   if (latest?.status === 'active') throw alreadyActive(latest)
@@ -140,18 +140,18 @@ export function* beginStint(
     agentId: given.agentId,
     number: (latest?.number ?? 0) + 1,
     role: given.role ?? latest?.role ?? null,
-    branch: latest === undefined ? yield* agentBranch(tx, team, given.agentId, moment) : latest.branch,
+    branch: latest === undefined ? yield* agentBranch(tx, team, given.agentId, ctx) : latest.branch,
     status: 'active',
     objectives: [...given.objectives],
     summary: null,
     workerId: given.workerId,
-    joinedAt: moment.at,
+    joinedAt: ctx.at,
     leftAt: null,
   }
-  if (latest !== undefined) yield* setBranchStatus(tx, yield* requireBranch(tx, stint.branch), 'active', moment)
+  if (latest !== undefined) yield* setBranchStatus(tx, yield* requireBranch(tx, stint.branch), 'active', ctx)
   yield* tx.team.insertStint(stint)
   yield* tx.event.append(
-    eventOf(moment, 'agent.joined', task, {
+    eventOf(ctx, 'agent.joined', task, {
       agentId: stint.agentId,
       role: stint.role,
       branch: stint.branch,
@@ -171,7 +171,7 @@ function alreadyActive({ taskId, agentId, branch }: StintRecord): ErrandError {
 }
 
 /** Two agents whose names come to the same letters have branches of their own. */
-function* agentBranch(tx: Tx, team: TeamRecord, agentId: string, moment: Moment): Op<string> {
+function* agentBranch(tx: Tx, team: TeamRecord, agentId: string, ctx: StepContext): Op<string> {
   const name = `${team.branch}/${safeSegment(agentId)}`
   function* names(): Generator<string, void, void> {
     yield name
@@ -184,5 +184,5 @@ function* agentBranch(tx: Tx, team: TeamRecord, agentId: string, moment: Moment)
     taskId: team.taskId,
     agentId,
   }
-  return (yield* makeBranch(tx, branch, moment)).name
+  return (yield* makeBranch(tx, branch, ctx)).name
 }

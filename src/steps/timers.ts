@@ -11,13 +11,13 @@ import { type Op, type OwnRuns, type Reads, type Step, step, type Tx } from '../
 import { writeLapse } from './claim.ts'
 import { cancelBelow, type Ended, failWhereItStands, settleAll } from './settle-family.ts'
 import { failAttempt } from './settle-run.ts'
-import { eventOf, type Moment } from './step-context.ts'
+import { eventOf, type StepContext } from './step-context.ts'
 import { endRest, wake } from './wait.ts'
 
 /** At most so many of each kind in one step: the rest follow in the next. */
 const batch = 200
 
-export interface TimerRequest extends Moment {
+export interface TimerRequest extends StepContext {
   /** From 0 to 1, for the jitter of next attempts. */
   chance: number
   retryOf(task: TaskRecord): RetryPolicy
@@ -52,15 +52,15 @@ export function* nextDue(tx: Reads, own: OwnRuns): Op<number | undefined> {
 }
 
 /** A sleep ends; a question takes its default; a question without one, and a wait, fail with TIMEOUT. */
-function* fireEntry(tx: Tx, call: CallRecord, moment: Moment): Op<void> {
+function* fireEntry(tx: Tx, call: CallRecord, ctx: StepContext): Op<void> {
   const task = yield* tx.task.get(call.taskId)
   if (!task) return
   const outcome = outcomeAtDue(call)
-  yield* tx.call.save({ ...call, ...outcome, dueAt: null, updatedAt: moment.at })
-  if (call.kind === 'wait') yield* tx.dependency.satisfyWaits(call.id, moment.at)
+  yield* tx.call.save({ ...call, ...outcome, dueAt: null, updatedAt: ctx.at })
+  if (call.kind === 'wait') yield* tx.dependency.satisfyWaits(call.id, ctx.at)
   const last = call.kind !== 'ask' || !(yield* tx.call.open(task.id)).some((entry) => entry.kind === 'ask')
-  const woken = last ? yield* wake(tx, task, call.id, moment) : task
-  yield* tx.event.append(eventOf(moment, 'timer.fired', woken, { callId: call.id, kind: call.kind }))
+  const woken = last ? yield* wake(tx, task, call.id, ctx) : task
+  yield* tx.event.append(eventOf(ctx, 'timer.fired', woken, { callId: call.id, kind: call.kind }))
 }
 
 function outcomeAtDue(call: CallRecord): Pick<CallRecord, 'status' | 'result' | 'error'> {

@@ -6,7 +6,7 @@ import { awaitsChildren } from '../machines/family.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
 import { reviveGroupsAbove, startGroupsAbove } from './groups-above.ts'
 import { cancelBelow, settleAll, settleBlockers } from './settle-family.ts'
-import type { Moment } from './step-context.ts'
+import type { StepContext } from './step-context.ts'
 import { noteConcerned } from './stuck.ts'
 import { type Edge, walk } from './walk.ts'
 
@@ -18,11 +18,11 @@ export function* transition(
   tx: Tx,
   task: TaskRecord,
   event: TaskEventName,
-  moment: Moment,
+  ctx: StepContext,
   edge: Edge = {},
 ): Op<TaskRecord> {
-  const next = yield* walk(tx, task, event, moment, edge)
-  if (!edge.passing) yield* settle(tx, next, moment)
+  const next = yield* walk(tx, task, event, ctx, edge)
+  if (!edge.passing) yield* settle(tx, next, ctx)
   return next
 }
 
@@ -31,30 +31,30 @@ export function* transitionAll(
   tx: Tx,
   tasks: readonly TaskRecord[],
   event: TaskEventName,
-  moment: Moment,
+  ctx: StepContext,
   edgeOf: (task: TaskRecord) => Edge,
 ): Op<void> {
   const moved: TaskRecord[] = []
-  for (const task of tasks) moved.push(yield* walk(tx, task, event, moment, edgeOf(task)))
-  for (const task of moved) yield* settle(tx, task, moment)
+  for (const task of tasks) moved.push(yield* walk(tx, task, event, ctx, edgeOf(task)))
+  for (const task of moved) yield* settle(tx, task, ctx)
 }
 
-function* settle(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+function* settle(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
   if (task.status === 'canceled') {
-    return yield* settleAll(tx, [{ task }, ...(yield* cancelBelow(tx, task, task.statusReason, moment))], moment)
+    return yield* settleAll(tx, [{ task }, ...(yield* cancelBelow(tx, task, task.statusReason, ctx))], ctx)
   }
-  if (isSettled(task.status)) return yield* settleAll(tx, [{ task }], moment)
+  if (isSettled(task.status)) return yield* settleAll(tx, [{ task }], ctx)
   const concerned = { tasks: new Set<string>(), parents: new Set<string>() }
   if (task.openBlockers > 0 || task.stuckBy !== null) concerned.tasks.add(task.id)
   if (task.status === 'submitted') {
-    const opened = [task, ...(yield* reviveGroupsAbove(tx, task, moment))]
+    const opened = [task, ...(yield* reviveGroupsAbove(tx, task, ctx))]
     for (const each of opened) yield* noteConcerned(tx, each, concerned)
     // What they come after ended while that meant nothing to them.
-    for (const each of opened) yield* settleBlockers(tx, each, moment)
+    for (const each of opened) yield* settleBlockers(tx, each, ctx)
   }
-  if (task.status === 'working') yield* startGroupsAbove(tx, task, moment)
+  if (task.status === 'working') yield* startGroupsAbove(tx, task, ctx)
   // Its children may all have ended, or be stuck, before it began, was opened again, or began to wait for them.
   const endsByChildren = (task.status === 'working' && !task.runOpen) || task.group || awaitsChildren(task)
   if (endsByChildren) concerned.parents.add(task.id)
-  if (concerned.tasks.size + concerned.parents.size > 0) yield* settleAll(tx, [], moment, concerned)
+  if (concerned.tasks.size + concerned.parents.size > 0) yield* settleAll(tx, [], ctx, concerned)
 }

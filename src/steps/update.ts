@@ -9,8 +9,8 @@ import { isTerminal, noReason } from '../entities/task.ts'
 import { policyFields, workFields } from '../entities/task-fields.ts'
 import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import { awaitsChildren } from '../machines/family.ts'
-import { isOwner, type Quote, requireOwner } from '../machines/ownership.ts'
-import { isByHand, isLetGo } from '../machines/readiness.ts'
+import { type ClaimToken, isOwner, requireOwner } from '../machines/ownership.ts'
+import { isByHand, isReleased } from '../machines/readiness.ts'
 import { cycleError } from '../machines/task-graph.ts'
 import { eventBetween, refuseTransition, type TaskEventName } from '../machines/task-machine.ts'
 import { renewed, touched } from '../machines/task-transition.ts'
@@ -21,7 +21,7 @@ import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
 import { retry } from './retry.ts'
 import { notAround } from './right-to-answer.ts'
 import { settleBlockers, settleByChildren } from './settle-family.ts'
-import { eventOf, loadTask, type Moment } from './step-context.ts'
+import { eventOf, loadTask, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 import { complete, fail, loadFree, pause, resume, saveWhole, start } from './verbs.ts'
 
@@ -42,8 +42,8 @@ interface Updater {
 export function update(
   id: string,
   patch: TaskPatch,
-  quote: Quote | undefined,
-  moment: Moment,
+  quote: ClaimToken | undefined,
+  ctx: StepContext,
   updater?: Updater,
 ): Step<void> {
   return step('update', function* (tx) {
@@ -57,21 +57,21 @@ export function update(
     if (told.input !== undefined) updater?.checkInput(executor, told.input, told.name ?? task.name)
     refuseLateChange(task, patch)
     refuseIdlePolicy(patch, task.name, executor, task.group)
-    const next = yield* toldAnew(tx, task, told, moment.at)
-    const verb = status && verbTo(task, status, quote, moment, updater?.caller)
+    const next = yield* toldAnew(tx, task, told, ctx.at)
+    const verb = status && verbTo(task, status, quote, ctx, updater?.caller)
 
     // What its owner writes is a sign of life; what anybody else may write is none.
-    const saved = isOwner(task, quote) ? renewed(next, moment.at) : next
+    const saved = isOwner(task, quote) ? renewed(next, ctx.at) : next
     yield* saveWhole(tx, saved)
     if (changed.includes('concurrency')) {
       yield* tx.task.setLanes(id, saved.policy.concurrency === undefined ? '' : id)
     }
-    if (changed.length > 0) yield* tx.event.append(eventOf(moment, 'task.updated', saved, { changed }))
-    if (rewiring !== undefined) yield* writeRewiring(tx, rewiring, moment)
+    if (changed.length > 0) yield* tx.event.append(eventOf(ctx, 'task.updated', saved, { changed }))
+    if (rewiring !== undefined) yield* writeRewiring(tx, rewiring, ctx)
     // What its policies speak of may have happened before: its dependencies failed, its children ended.
-    if (changed.includes('onDependencyFailure')) yield* settleBlockers(tx, yield* loadTask(tx, id), moment)
+    if (changed.includes('onDependencyFailure')) yield* settleBlockers(tx, yield* loadTask(tx, id), ctx)
     if (verb !== undefined) yield* verb.decide(tx)
-    if (changed.includes('autoComplete')) yield* settleByChildren(tx, id, moment)
+    if (changed.includes('autoComplete')) yield* settleByChildren(tx, id, ctx)
   })
 }
 
@@ -141,7 +141,7 @@ function refuseLateChange(task: TaskRecord, patch: TaskPatch): void {
 /** To name an owner is to say who shall begin: not for what runs by itself, nor over the head of who is at work. */
 function requireAssignable(task: TaskRecord): void {
   const why = isByHand(task)
-    ? task.status === 'submitted' || isLetGo(task)
+    ? task.status === 'submitted' || isReleased(task)
       ? undefined
       : `it is ${task.status}${task.owner === null ? '' : ` and ${task.owner} owns it`}; \`release\` it first`
     : task.group
@@ -155,44 +155,44 @@ function requireAssignable(task: TaskRecord): void {
 function verbTo(
   task: TaskRecord,
   status: TaskRecord['status'],
-  quote: Quote | undefined,
-  moment: Moment,
+  quote: ClaimToken | undefined,
+  ctx: StepContext,
   caller: Caller | undefined,
 ): Step {
   const { id } = task
   switch (eventBetween(task.status, status)) {
     case 'start':
-      return start(id, moment)
+      return start(id, ctx)
     case 'pause':
-      return pause(id, moment)
+      return pause(id, ctx)
     case 'resume':
-      return resume(id, moment)
+      return resume(id, ctx)
     case 'complete':
       return caller === undefined
-        ? complete(id, null, quote, moment)
-        : notAround(complete(id, null, quote, moment), id, 'complete', caller)
+        ? complete(id, null, quote, ctx)
+        : notAround(complete(id, null, quote, ctx), id, 'complete', caller)
     case 'fail':
-      return fail(id, { reason: noReason, code: 'TASK_FAILED' }, quote, moment)
+      return fail(id, { reason: noReason, code: 'TASK_FAILED' }, quote, ctx)
     case 'cancel':
-      return cancel(id, null, moment)
+      return cancel(id, null, ctx)
     case 'retry':
-      return retry(id, moment)
+      return retry(id, ctx)
     case 'answer':
       if (caller === undefined) return refuseTransition(task, 'update', status)
-      return answer({ ...moment, taskId: id, questionId: undefined, caller })
+      return answer({ ...ctx, taskId: id, questionId: undefined, caller })
     case 'ask':
-      return walkByHand(id, 'ask', quote, moment)
+      return walkByHand(id, 'ask', quote, ctx)
     case 'wait':
-      return walkByHand(id, 'wait', quote, moment)
+      return walkByHand(id, 'wait', quote, ctx)
     case 'unblock':
-      return walkByHand(id, 'unblock', quote, moment)
+      return walkByHand(id, 'unblock', quote, ctx)
     case undefined:
       return refuseTransition(task, 'update', status)
   }
 }
 
 /** A task that is worked on by hand may be put into the waiting states by hand; one with an executor gets there by its run. */
-function walkByHand(id: string, event: TaskEventName, quote: Quote | undefined, moment: Moment): Step<void> {
+function walkByHand(id: string, event: TaskEventName, quote: ClaimToken | undefined, ctx: StepContext): Step<void> {
   return step(event, function* (tx) {
     const task = yield* loadFree(tx, id, event)
     if (!isByHand(task)) {
@@ -203,6 +203,6 @@ function walkByHand(id: string, event: TaskEventName, quote: Quote | undefined, 
       )
     }
     requireOwner(task, quote)
-    yield* transition(tx, task, event, moment)
+    yield* transition(tx, task, event, ctx)
   })
 }

@@ -3,27 +3,27 @@
 import { ErrandError } from '../core/errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
-import { type Quote, requireOwner } from '../machines/ownership.ts'
+import { type ClaimToken, requireOwner } from '../machines/ownership.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { nextStatus, requireTransition, type TaskEventName } from '../machines/task-machine.ts'
 import { amend } from './amend.ts'
-import { blocked, loadTask, type Moment } from './step-context.ts'
+import { blocked, loadTask, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 import type { Edge } from './walk.ts'
 
 /** SUBMITTED: with an executor it may compete for a slot; without one it is WORKING by hand; a group lets its children go. */
-export function start(id: string, moment: Moment): Step<void> {
+export function start(id: string, ctx: StepContext): Step<void> {
   return step('start', function* (tx) {
     const task = yield* loadFree(tx, id, 'start')
     requireTransition(task, 'start')
     if (task.group || task.executor !== null) {
-      yield* release(tx, task, moment)
+      yield* release(tx, task, ctx)
       for (const child of task.group ? yield* tx.task.subtree(id) : []) {
-        if (child.status === 'submitted') yield* release(tx, child, moment)
+        if (child.status === 'submitted') yield* release(tx, child, ctx)
       }
       return
     }
-    yield* transition(tx, task, 'start', moment, { set: { held: false, notBefore: null } })
+    yield* transition(tx, task, 'start', ctx, { set: { held: false, notBefore: null } })
   })
 }
 
@@ -37,18 +37,18 @@ export function* loadFree(tx: Reads, id: string, event: TaskEventName): Op<TaskR
   throw blocked(`${event} ${id}`, yield* tx.dependency.openBlockers(id), { taskId: id })
 }
 
-function* release(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
-  if (task.held) yield* amend(tx, task, { held: false }, moment, 'task.updated', { changed: ['held'] })
+function* release(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
+  if (task.held) yield* amend(tx, task, { held: false }, ctx, 'task.updated', { changed: ['held'] })
 }
 
 /** SUBMITTED tasks of these executors that only `autoStart: false` holds back may now start; their ids. */
-export function startHeld(executors: readonly string[], moment: Moment): Step<string[]> {
+export function startHeld(executors: readonly string[], ctx: StepContext): Step<string[]> {
   return step('schedule', function* (tx) {
     const ids: string[] = []
     for (const executor of executors) {
       for (const task of yield* tx.task.list({ statuses: ['submitted'], executor }, 1_000_000)) {
         if (!task.ready && !(task.held && task.openBlockers === 0 && task.notBefore === null)) continue
-        yield* release(tx, task, moment)
+        yield* release(tx, task, ctx)
         ids.push(task.id)
       }
     }
@@ -57,30 +57,30 @@ export function startHeld(executors: readonly string[], moment: Moment): Step<st
 }
 
 /** WORKING: its run ends. PAUSED and resumed, but not running yet: the resume is withdrawn. */
-export function pause(id: string, moment: Moment): Step<void> {
+export function pause(id: string, ctx: StepContext): Step<void> {
   return step('pause', function* (tx) {
     const task = yield* loadTask(tx, id)
     const { status: from } = task
     // Resumed and still queued: no edge is walked, the resume is withdrawn.
     if (from === 'paused' && !task.held) {
-      yield* amend(tx, task, { held: true }, moment, 'task.paused', { from, withdrawn: 'resume' })
+      yield* amend(tx, task, { held: true }, ctx, 'task.paused', { from, withdrawn: 'resume' })
       return
     }
-    yield* transition(tx, task, 'pause', moment, { set: { held: true } })
+    yield* transition(tx, task, 'pause', ctx, { set: { held: true } })
   })
 }
 
 /** PAUSED: ready as soon as its last run is closed; without an executor WORKING at once. */
-export function resume(id: string, moment: Moment): Step<void> {
+export function resume(id: string, ctx: StepContext): Step<void> {
   return step('resume', function* (tx) {
     const task = yield* loadFree(tx, id, 'resume')
     requireTransition(task, 'resume')
     if (task.executor !== null) {
       if (!task.held) throw resumedAlready(task)
-      yield* amend(tx, task, { held: false }, moment, 'task.resumed')
+      yield* amend(tx, task, { held: false }, ctx, 'task.resumed')
       return
     }
-    yield* goOnByHand(tx, task, 'resume', moment, { set: { held: false } })
+    yield* goOnByHand(tx, task, 'resume', ctx, { set: { held: false } })
   })
 }
 
@@ -96,26 +96,26 @@ export function* goOnByHand(
   tx: Tx,
   task: TaskRecord,
   event: 'resume' | 'answer',
-  moment: Moment,
+  ctx: StepContext,
   edge: Edge,
 ): Op<void> {
   const reason = leftBehind(task)
-  const working = yield* transition(tx, task, event, moment, { ...edge, passing: reason !== null })
-  if (reason !== null) yield* transition(tx, working, 'wait', moment, { set: { statusReason: reason } })
+  const working = yield* transition(tx, task, event, ctx, { ...edge, passing: reason !== null })
+  if (reason !== null) yield* transition(tx, working, 'wait', ctx, { set: { statusReason: reason } })
 }
 
-export function complete(id: string, result: unknown, quote: Quote | undefined, moment: Moment): Step<void> {
-  return end(id, 'complete', { result, error: null }, quote, moment)
+export function complete(id: string, result: unknown, quote: ClaimToken | undefined, ctx: StepContext): Step<void> {
+  return end(id, 'complete', { result, error: null }, quote, ctx)
 }
 
 /** An explicit failure is final: no retry policy is asked. */
 export function fail(
   id: string,
   { reason, code }: { reason: string; code: string },
-  quote: Quote | undefined,
-  moment: Moment,
+  quote: ClaimToken | undefined,
+  ctx: StepContext,
 ): Step<void> {
-  return end(id, 'fail', { statusReason: reason, error: { code, message: reason } }, quote, moment)
+  return end(id, 'fail', { statusReason: reason, error: { code, message: reason } }, quote, ctx)
 }
 
 /** By the owner, where there is one. */
@@ -123,14 +123,14 @@ function end(
   id: string,
   event: 'complete' | 'fail',
   outcome: Partial<Pick<TaskRecord, 'result' | 'statusReason' | 'error'>>,
-  quote: Quote | undefined,
-  moment: Moment,
+  quote: ClaimToken | undefined,
+  ctx: StepContext,
 ): Step<void> {
   return step(event, function* (tx) {
     const working = yield* loadTask(tx, id)
     requireOwner(working, quote)
     const data = event === 'complete' ? { by: working.owner ?? 'verb' } : {}
-    yield* transition(tx, working, event, moment, { set: outcome, data })
+    yield* transition(tx, working, event, ctx, { set: outcome, data })
   })
 }
 

@@ -11,13 +11,13 @@ import { cycleError } from '../machines/task-graph.ts'
 import { touched } from '../machines/task-transition.ts'
 import { amend } from './amend.ts'
 import { loadLive, type RunRef } from './journal.ts'
-import { eventOf, loadTask, type Moment } from './step-context.ts'
+import { eventOf, loadTask, type StepContext } from './step-context.ts'
 
 /** What a wait came to: `open` while it is not over. */
 export type WaitState = { open: true } | { open: false; outcomes: Array<Outcome | null> }
 
 /** Records a wait; one that is over already has its outcome at once. */
-export function beginWait(entry: NewCall, moment: Moment): Step<WaitState> {
+export function beginWait(entry: NewCall, ctx: StepContext): Step<WaitState> {
   const params = entry.params as WaitParams
   return step('begin wait', function* (tx) {
     yield* loadLive(tx, entry)
@@ -42,7 +42,7 @@ export function beginWait(entry: NewCall, moment: Moment): Step<WaitState> {
         kind: 'wait',
         callId: entry.id,
         satisfiedAt: null,
-        createdAt: moment.at,
+        createdAt: ctx.at,
       })
     }
     return { open: true }
@@ -59,16 +59,16 @@ function* refuseCycle(tx: Reads, waiter: string, awaited: readonly TaskRecord[])
 }
 
 /** Takes up the outcome of a recorded wait if it is over. */
-export function takeWait(ref: RunRef, callId: string, moment: Moment): Step<WaitState> {
+export function takeWait(ref: RunRef, callId: string, ctx: StepContext): Step<WaitState> {
   return step('take wait', function* (tx) {
     yield* loadLive(tx, ref)
     const call = yield* tx.call.get(callId)
     if (call?.status !== 'pending') return { open: true }
     const params = call.params as WaitParams
     const statuses = (yield* awaitedOf(tx, params)).map((each) => each?.status ?? 'canceled')
-    if (isWaitOver(params, statuses)) return { open: false, outcomes: yield* endWait(tx, call, moment.at) }
+    if (isWaitOver(params, statuses)) return { open: false, outcomes: yield* endWait(tx, call, ctx.at) }
     // It was over, and one of its tasks has been tried again since: the edge is open anew, and so is the wait.
-    if (call.details !== null) yield* tx.call.save({ ...call, details: null, updatedAt: moment.at })
+    if (call.details !== null) yield* tx.call.save({ ...call, details: null, updatedAt: ctx.at })
     return { open: true }
   })
 }
@@ -104,27 +104,26 @@ function* awaitedOf(tx: Reads, params: WaitParams): Op<Array<TaskRecord | undefi
 }
 
 /** One of a task's waits is over: it may run again, or its live run goes on. */
-export function* wake(tx: Tx, waiter: TaskRecord, callId: string | undefined, moment: Moment): Op<TaskRecord> {
+export function* wake(tx: Tx, waiter: TaskRecord, callId: string | undefined, ctx: StepContext): Op<TaskRecord> {
   const told = callId === undefined ? {} : { callId }
-  return yield* amend(tx, waiter, { wakes: waiter.wakes + 1 }, moment, 'task.unblocked', told)
+  return yield* amend(tx, waiter, { wakes: waiter.wakes + 1 }, ctx, 'task.unblocked', told)
 }
 
 /** Its `notBefore` has passed: cleared, so that readiness needs no clock. */
-export function* endRest(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
-  const free = touched(task, moment.at, { notBefore: null })
+export function* endRest(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
+  const free = touched(task, ctx.at, { notBefore: null })
   yield* tx.task.save(free)
-  if (free.completedAt === null) yield* tx.event.append(eventOf(moment, 'timer.fired', free))
+  if (free.completedAt === null) yield* tx.event.append(eventOf(ctx, 'timer.fired', free))
 }
 
 /** A message has just been written: an agent that only waits takes it up, by the end of its wait or in a new run. */
-export function* rouse(tx: Tx, task: TaskRecord, delivery: Delivery, moment: Moment): Op<void> {
+export function* rouse(tx: Tx, task: TaskRecord, delivery: Delivery, ctx: StepContext): Op<void> {
   let current = task
   if (delivery === 'steer') {
-    for (const callId of yield* endWaitsByMessage(tx, task, moment.at))
-      current = yield* wake(tx, current, callId, moment)
+    for (const callId of yield* endWaitsByMessage(tx, task, ctx.at)) current = yield* wake(tx, current, callId, ctx)
   }
   // Its own work was done; now there is more of it, and its children do not complete it meanwhile. Only a task that has heard
   // messages before is an agent's.
   const isAgents = awaitsChildren(task) && (yield* tx.message.list(task.id)).some((message) => message.step !== null)
-  if (isAgents) yield* wake(tx, touched(current, moment.at, { statusReason: 'message' }), undefined, moment)
+  if (isAgents) yield* wake(tx, touched(current, ctx.at, { statusReason: 'message' }), undefined, ctx)
 }

@@ -8,7 +8,7 @@ import { awaitsChildren } from '../machines/family.ts'
 import { publishedAs, type TaskEventName } from '../machines/task-machine.ts'
 import { type Changes, moved } from '../machines/task-transition.ts'
 import { closeEntries, endedWith, isIdle } from './journal-closing.ts'
-import { eventOf, type Moment } from './step-context.ts'
+import { eventOf, type StepContext } from './step-context.ts'
 
 /** What an edge carries beside its event. */
 export interface Edge {
@@ -30,17 +30,23 @@ export interface Edge {
  * Walks one edge; the task as it is then.
  * @throws ErrandError INVALID_TRANSITION where the table has no such edge.
  */
-export function* walk(tx: Tx, task: TaskRecord, event: TaskEventName, moment: Moment, edge: Edge = {}): Op<TaskRecord> {
-  const next = moved(task, event, moment.at, {
+export function* walk(
+  tx: Tx,
+  task: TaskRecord,
+  event: TaskEventName,
+  ctx: StepContext,
+  edge: Edge = {},
+): Op<TaskRecord> {
+  const next = moved(task, event, ctx.at, {
     ...edge.set,
     ...(edge.settling === undefined ? {} : { runOpen: !edge.settling.closed }),
   })
   if (task.status === 'working' && task.runOpen) {
     // From WORKING the state that the task gets to says how its run has ended.
-    yield* endRun(tx, task, edge.outcome ?? (next.status as RunOutcome), next, moment, edge.settling)
+    yield* endRun(tx, task, edge.outcome ?? (next.status as RunOutcome), next, ctx, edge.settling)
   }
   if (edge.settling?.journaled !== false && (isSettled(next.status) || awaitsChildren(next))) {
-    yield* closeEntries(tx, next, task.runOpen ? isIdle : () => true, () => endedWith(next), moment)
+    yield* closeEntries(tx, next, task.runOpen ? isIdle : () => true, () => endedWith(next), ctx)
   }
   // Readiness rests on columns of both statements, so only the second returns it.
   if (edge.set?.policy !== undefined) yield* tx.task.saveDefinition({ ...next, ready: false, claimable: false })
@@ -51,8 +57,8 @@ export function* walk(tx: Tx, task: TaskRecord, event: TaskEventName, moment: Mo
     yield* tx.task.setStuck(next.id, null)
   }
   yield* tx.task.save(next)
-  if (edge.cause !== undefined) yield* tx.event.append(eventOf(moment, edge.cause.type, next, edge.cause.data(next)))
-  yield* tx.event.append(eventOf(moment, publishedAs[event], next, { ...toldOf(task, next, edge), ...edge.data }))
+  if (edge.cause !== undefined) yield* tx.event.append(eventOf(ctx, edge.cause.type, next, edge.cause.data(next)))
+  yield* tx.event.append(eventOf(ctx, publishedAs[event], next, { ...toldOf(task, next, edge), ...edge.data }))
   return next
 }
 
@@ -65,10 +71,10 @@ export const wayToWorking: Partial<Record<TaskRecord['status'], TaskEventName>> 
 }
 
 /** Walks a task into WORKING without a run: the edges stay legal and each emits its event. */
-export function* walkToWorking(tx: Tx, task: TaskRecord, moment: Moment): Op<TaskRecord> {
+export function* walkToWorking(tx: Tx, task: TaskRecord, ctx: StepContext): Op<TaskRecord> {
   const event = wayToWorking[task.status]
   if (event === undefined) return task
-  return yield* walk(tx, task, event, moment, { set: { held: false, wakes: 0 } })
+  return yield* walk(tx, task, event, ctx, { set: { held: false, wakes: 0 } })
 }
 
 /** Marks the task's live run as ending, or as closed; one that has ended already stays as it is. */
@@ -77,7 +83,7 @@ function* endRun(
   { id, run }: TaskRecord,
   outcome: RunOutcome,
   { error }: TaskRecord,
-  { at }: Moment,
+  { at }: StepContext,
   settling: Edge['settling'],
 ): Op<void> {
   // The fence of a run that settles has shown that it is live.

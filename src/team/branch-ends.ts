@@ -1,7 +1,7 @@
 // Where a branch ends: to which branch above it gives what it holds, and that it can, although somebody has archived it meanwhile.
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { requireBranch, setBranchStatus } from '../steps/branch.ts'
-import type { Moment } from '../steps/step-context.ts'
+import type { StepContext } from '../steps/step-context.ts'
 
 /** One that has been given on itself passes nothing on any more, so what lasts goes to the nearest above that has not; `main` never has. */
 export function* liveBranchAbove(tx: Reads, branch: string): Op<string> {
@@ -12,11 +12,11 @@ export function* liveBranchAbove(tx: Reads, branch: string): Op<string> {
 }
 
 /** Does the work with the branch open. One that was archived is archived again: whoever works on it comes to an end all the same. */
-export function* whileOpen<R>(tx: Tx, name: string, work: Op<R>, moment: Moment): Op<R> {
+export function* whileOpen<R>(tx: Tx, name: string, work: Op<R>, ctx: StepContext): Op<R> {
   const branch = yield* requireBranch(tx, name)
   if (branch.status !== 'archived') return yield* work
-  yield* setBranchStatus(tx, branch, 'active', moment)
+  yield* setBranchStatus(tx, branch, 'active', ctx)
   const result = yield* work
-  yield* setBranchStatus(tx, yield* requireBranch(tx, name), 'archived', moment)
+  yield* setBranchStatus(tx, yield* requireBranch(tx, name), 'archived', ctx)
   return result
 }

@@ -70,22 +70,22 @@ export function* endStint(
   d: Deliberation,
   { task, team, stint, summary, trigger, objectives = 'done' }: Ending,
 ): Op<AgentCompleted> {
-  const { moment } = d
+  const { ctx } = d
   const { branch, agentId } = stint
   const { sessions, agent, merge } = yield* giveToTeam(tx, d, team, stint, trigger)
   const ended: StintRecord = {
     ...stint,
     status: 'completed',
     summary: summary ?? agent.summary,
-    leftAt: moment.at,
+    leftAt: ctx.at,
   }
   yield* tx.team.saveStint(ended)
   for (const objective of yield* tx.team.objectives(task.id)) {
     if (objective.agentId !== agentId || objective.status !== 'active') continue
-    yield* changeObjective(tx, task, objective, { status: objectives }, moment)
+    yield* changeObjective(tx, task, objective, { status: objectives }, ctx)
   }
   yield* tx.event.append(
-    eventOf(moment, 'agent.completed', (yield* tx.task.get(task.id)) as TaskRecord, {
+    eventOf(ctx, 'agent.completed', (yield* tx.task.get(task.id)) as TaskRecord, {
       agentId,
       role: ended.role,
       branch,
@@ -112,8 +112,8 @@ interface Given {
 
 /** Memory's part: what it observed becomes facts, what it saw twice becomes one, and its branch is given to the team's. */
 function giveToTeam(tx: Tx, d: Deliberation, team: TeamRecord, from: Source, trigger: string): Op<Given> {
-  const given = whileOpen(tx, from.branch, give(tx, d, team, from, trigger), d.moment)
-  return whileOpen(tx, team.branch, given, d.moment)
+  const given = whileOpen(tx, from.branch, give(tx, d, team, from, trigger), d.ctx)
+  return whileOpen(tx, team.branch, given, d.ctx)
 }
 
 function* give(

@@ -7,14 +7,14 @@ import type { TaskRecord, TaskStatus } from '../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../entities/team.ts'
 import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-import type { Quote } from '../machines/ownership.ts'
+import type { ClaimToken } from '../machines/ownership.ts'
 import { checkpointTask } from '../memory/checkpoint.ts'
 import { type Deliberation, deliberate } from '../memory/deliberate.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
 import { type Merge, mergeBranch } from '../memory/merge.ts'
 import { requireBranch, setBranchStatus } from '../steps/branch.ts'
 import { refuseDetour } from '../steps/right-to-answer.ts'
-import { eventOf, loadTask, type Moment, onBehalfOf } from '../steps/step-context.ts'
+import { eventOf, loadTask, onBehalfOf, type StepContext } from '../steps/step-context.ts'
 import { ensureTeam } from '../steps/team.ts'
 import { liveBranchAbove, whileOpen } from './branch-ends.ts'
 import { endStint, giveWhatIsLeft } from './complete-agent.ts'
@@ -37,7 +37,7 @@ export interface CompleteTaskRequest {
   /** True: refused while an objective is not done. Default false: objectives and task are independent (conformance X-023). */
   requireObjectives?: boolean | undefined
   /** Who completes it, and under which claim: judged for a task that somebody has claimed. */
-  by?: Quote | undefined
+  by?: ClaimToken | undefined
   /** What set it off, for the history. Default `task:complete`. */
   trigger?: string | undefined
 }
@@ -76,15 +76,15 @@ export async function completeTask(
       requireSameResult(task, result)
       return outcomeOf(task, yield* firstOutcome(tx, known))
     }
-    const team = known ?? (yield* ensureTeam(tx, task, d.moment))
+    const team = known ?? (yield* ensureTeam(tx, task, d.ctx))
     yield* endStints(tx, d, task, team, request)
     if (request.requireObjectives) yield* requireObjectivesDone(tx, task)
     yield* refuseDetour(tx, task, 'complete', caller)
     // Before its memory: what cannot be completed is refused before anything is judged.
-    yield* walkToCompleted(tx, yield* loadTask(tx, task.id), result, request.by, d.moment)
+    yield* walkToCompleted(tx, yield* loadTask(tx, task.id), result, request.by, d.ctx)
     const closing = yield* closeMemory(tx, d, task, team, request)
     const completed = yield* loadTask(tx, task.id)
-    yield* tx.event.append(eventOf(d.moment, 'team.closed', completed, closedData(closing)))
+    yield* tx.event.append(eventOf(d.ctx, 'team.closed', completed, closedData(closing)))
     return outcomeOf(completed, closing)
   })
 }
@@ -144,11 +144,11 @@ function* closeMemory(
   team: TeamRecord,
   { merge: merges = true, archive = false, summary, trigger = 'task:complete' }: CompleteTaskRequest,
 ): Op<Closing> {
-  const { moment } = d
+  const { ctx } = d
   const { branch } = team
   yield* giveWhatIsLeft(tx, d, team, trigger)
   const checkpointed = checkpointTask(tx, d, { team, taskId: task.id, trigger })
-  const checkpoint = yield* whileOpen(tx, branch, checkpointed, moment)
+  const checkpoint = yield* whileOpen(tx, branch, checkpointed, ctx)
   const into = yield* liveBranchAbove(tx, branch)
   const request = { from: branch, into, only: 'durable', taskId: task.id, agentId: null, trigger } as const
   const merge = merges ? yield* mergeBranch(tx, d, request) : null
@@ -157,10 +157,10 @@ function* closeMemory(
     summary: summary ?? null,
     checkpointId: checkpoint.historyId,
     mergeId: merge?.mergeId ?? null,
-    closedAt: moment.at,
+    closedAt: ctx.at,
   }
   yield* tx.team.save(closed)
-  yield* markBranches(tx, team, { merged: merge !== null, archive }, moment)
+  yield* markBranches(tx, team, { merged: merge !== null, archive }, ctx)
   return { team: closed, merge, durable: checkpoint.durable, ephemeral: checkpoint.ephemeral }
 }
 
@@ -169,13 +169,13 @@ function* markBranches(
   tx: Tx,
   { taskId, branch }: TeamRecord,
   { merged, archive }: { merged: boolean; archive: boolean },
-  moment: Moment,
+  ctx: StepContext,
 ): Op<void> {
   const own = yield* requireBranch(tx, branch)
-  if (merged && own.status !== 'archived') yield* setBranchStatus(tx, own, 'merged', moment)
+  if (merged && own.status !== 'archived') yield* setBranchStatus(tx, own, 'merged', ctx)
   if (!archive) return
   for (const each of yield* everyRow((after, limit) => tx.branch.list({ taskId }, limit, after))) {
-    yield* setBranchStatus(tx, each, 'archived', moment)
+    yield* setBranchStatus(tx, each, 'archived', ctx)
   }
 }
 

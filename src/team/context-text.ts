@@ -7,13 +7,13 @@ import type { ActiveAgent, AgentSummary, KeyFact, TeamContext, TeamTask } from '
 import type { Objective } from './objectives.ts'
 
 /** No text is longer, in UTF-16 units. */
-export const longestContext = 8_000
+export const maxContextLength = 8_000
 
 /** What each part of it may take; together less than the whole. */
 const room = { title: 200, description: 1_200, objectives: 2_200, work: 1_700, agents: 500, facts: 1_900 }
 
 /** One line of a part. */
-const longestLine = 400
+const maxLineLength = 400
 
 export function contextText({ task, progress, ...context }: TeamContext): string {
   return [
@@ -69,12 +69,12 @@ function shortName(name: string): string {
 }
 
 /** A part with as many of its lines as there is room for; nothing at all without lines. */
-function part(title: string, lines: readonly string[], mostLength: number): string[] {
+function part(title: string, lines: readonly string[], maxLength: number): string[] {
   if (lines.length === 0) return []
   const shown: string[] = []
-  let left = mostLength - title.length - 20
+  let left = maxLength - title.length - 20
   for (const line of lines) {
-    const short = clipped(line, longestLine)
+    const short = clipped(line, maxLineLength)
     if (short.length + 1 > left) break
     shown.push(short)
     left -= short.length + 1

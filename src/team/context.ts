@@ -180,16 +180,16 @@ function toActiveAgent(stint: StintRecord, objectives: readonly Objective[]): Ac
 }
 
 /** Facts that a context shows. */
-const mostKeyFacts = 20
+const maxKeyFacts = 20
 
 function* newestFacts(tx: Reads, branch: string): Op<FactRecord[]> {
   const found: FactRecord[] = []
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-    const page = yield* tx.fact.list({ branches: [branch], status: 'active' }, mostKeyFacts, before)
+    const page = yield* tx.fact.list({ branches: [branch], status: 'active' }, maxKeyFacts, before)
     found.push(...page.filter(({ category }) => category !== summaryCategory))
     const last = page.at(-1)
-    if (found.length >= mostKeyFacts || last === undefined || page.length < mostKeyFacts)
-      return found.slice(0, mostKeyFacts)
+    if (found.length >= maxKeyFacts || last === undefined || page.length < maxKeyFacts)
+      return found.slice(0, maxKeyFacts)
     before = last.seq
   }
 }

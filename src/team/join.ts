@@ -1,9 +1,9 @@
 // An agent joins a team's task: a stint begins, on a branch of its own, and the objectives that it takes are active.
-import { type Caller, mayHearOf } from '../bus/caller.ts'
+import { type Caller, mayKnowOf } from '../bus/caller.ts'
 import { checkText } from '../core/json.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
-import { type Moment, requestedBy, requireTask } from '../steps/step-context.ts'
+import { requestedBy, requireTask, type StepContext } from '../steps/step-context.ts'
 import { beginStint, ensureTeam } from '../steps/team.ts'
 import { readContext, type TeamContext } from './context.ts'
 import { changeObjective, refuseFinal, requireObjectives } from './objectives.ts'
@@ -31,25 +31,25 @@ export interface Joined {
  * @throws ErrandError NOT_FOUND for the task and for objectives; ALREADY_ACTIVE; INVALID_TRANSITION for a task that is over for good.
  */
 export async function joinTeam(host: MemoryHost, caller: Caller, request: JoinRequest): Promise<Joined> {
-  const moment = requestedBy(await host.moment(), caller)
+  const ctx = requestedBy(await host.stepContext(), caller)
   checkText(request.agentId, 'the agent’s name')
   if (request.role !== undefined) checkText(request.role, 'the role')
-  return host.step({ name: 'join team', decide: (tx) => join(tx, caller, request, moment) })
+  return host.step({ name: 'join team', decide: (tx) => join(tx, caller, request, ctx) })
 }
 
-function* join(tx: Tx, caller: Caller, request: JoinRequest, moment: Moment): Op<Joined> {
+function* join(tx: Tx, caller: Caller, request: JoinRequest, ctx: StepContext): Op<Joined> {
   const { taskId, agentId, role } = request
   const task = yield* loadOwn(tx, caller, taskId)
   // Who joins is told what is known of the task: to others it is as good as unknown.
-  if (!mayHearOf(caller, task.policy.principal)) requireTask(undefined, taskId)
+  if (!mayKnowOf(caller, task.policy.principal)) requireTask(undefined, taskId)
   refuseFinal(task, 'join')
   const numbers = [...new Set(request.objectives)].toSorted((a, b) => a - b)
   const objectives = yield* requireObjectives(tx, task, numbers)
-  const team = yield* ensureTeam(tx, task, moment)
+  const team = yield* ensureTeam(tx, task, ctx)
   const stint = { agentId, role: role ?? null, objectives: numbers, workerId: null }
-  const { branch } = yield* beginStint(tx, team, task, stint, moment)
+  const { branch } = yield* beginStint(tx, team, task, stint, ctx)
   for (const objective of objectives) {
-    yield* changeObjective(tx, task, objective, { status: 'active', agentId }, moment)
+    yield* changeObjective(tx, task, objective, { status: 'active', agentId }, ctx)
   }
   return { branch, context: yield* readContext(tx, yield* loadOwn(tx, caller, taskId)) }
 }

@@ -6,13 +6,13 @@ import { ErrandError } from '../core/errors.ts'
 import { checkText } from '../core/json.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { mostObjectives, type ObjectiveRecord, type ObjectiveStatus, objectiveStatuses } from '../entities/team.ts'
+import { maxObjectives, type ObjectiveRecord, type ObjectiveStatus, objectiveStatuses } from '../entities/team.ts'
 import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { objectiveEventBetween } from '../machines/lifecycles.ts'
 import { touched } from '../machines/task-transition.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
-import { eventOf, type Moment, requestedBy } from '../steps/step-context.ts'
+import { eventOf, requestedBy, type StepContext } from '../steps/step-context.ts'
 import { addObjectives, ensureTeam } from '../steps/team.ts'
 import { loadOwn, loadShared } from './team-scope.ts'
 
@@ -45,7 +45,7 @@ export async function updateObjective(
   caller: Caller,
   request: { taskId: string; objectiveId: number } & ObjectiveChange,
 ): Promise<Objective[]> {
-  const moment = requestedBy(await host.moment(), caller)
+  const ctx = requestedBy(await host.stepContext(), caller)
   if (request.agentId) checkText(request.agentId, 'the agent’s name')
   if (request.notes) checkText(request.notes, 'the notes')
   return host.step({
@@ -53,7 +53,7 @@ export async function updateObjective(
     *decide(tx): Op<Objective[]> {
       const task = yield* loadShared(tx, caller, request.taskId)
       const [objective] = yield* requireObjectives(tx, task, [request.objectiveId])
-      yield* changeObjective(tx, task, objective as ObjectiveRecord, request, moment)
+      yield* changeObjective(tx, task, objective as ObjectiveRecord, request, ctx)
       return (yield* tx.team.objectives(task.id)).map(toObjective)
     },
   })
@@ -65,30 +65,30 @@ export async function appendObjectives(
   caller: Caller,
   request: { taskId: string; descriptions: readonly string[] },
 ): Promise<Objective[]> {
-  const moment = requestedBy(await host.moment(), caller)
+  const ctx = requestedBy(await host.stepContext(), caller)
   const descriptions = request.descriptions.map((each) => checkText(each, 'an objective'))
   return host.step({
     name: 'add objectives',
     *decide(tx): Op<Objective[]> {
       const task = yield* loadOwn(tx, caller, request.taskId)
       refuseFinal(task, 'add objectives to')
-      yield* ensureTeam(tx, task, moment)
+      yield* ensureTeam(tx, task, ctx)
       const before = yield* tx.team.objectives(task.id)
       requireRoom(task, before.length + descriptions.length)
-      yield* addObjectives(tx, task.id, descriptions, (before.at(-1)?.number ?? 0) + 1, moment)
+      yield* addObjectives(tx, task.id, descriptions, (before.at(-1)?.number ?? 0) + 1, ctx)
       const changed = { changed: ['objectives'], added: descriptions.length }
-      yield* tx.event.append(eventOf(moment, 'task.updated', yield* touch(tx, task.id, moment), changed))
+      yield* tx.event.append(eventOf(ctx, 'task.updated', yield* touch(tx, task.id, ctx), changed))
       return (yield* tx.team.objectives(task.id)).map(toObjective)
     },
   })
 }
 
 function requireRoom({ id }: TaskRecord, wanted: number): void {
-  if (wanted <= mostObjectives) return
+  if (wanted <= maxObjectives) return
   throw new ErrandError(
     'LIMIT_EXCEEDED',
-    `Cannot give ${id} ${wanted} objectives: a task has at most ${mostObjectives}. Make tasks below it of what does not fit.`,
-    { taskId: id, limit: 'objectives', value: mostObjectives },
+    `Cannot give ${id} ${wanted} objectives: a task has at most ${maxObjectives}. Make tasks below it of what does not fit.`,
+    { taskId: id, limit: 'objectives', value: maxObjectives },
   )
 }
 
@@ -127,20 +127,20 @@ export function* changeObjective(
   task: TaskRecord,
   before: ObjectiveRecord,
   change: ObjectiveChange,
-  moment: Moment,
+  ctx: StepContext,
 ): Op<void> {
   const after: ObjectiveRecord = {
     ...before,
     status: change.status,
     agentId: change.agentId === undefined ? before.agentId : change.agentId,
     notes: change.notes === undefined ? before.notes : change.notes,
-    updatedAt: moment.at,
+    updatedAt: ctx.at,
   }
   const event = objectiveEventBetween(before.status, after.status)
   if (event === undefined && after.agentId === before.agentId && after.notes === before.notes) return
   yield* tx.team.saveObjective(after)
   yield* tx.event.append(
-    eventOf(moment, 'objective.updated', yield* touch(tx, task.id, moment), {
+    eventOf(ctx, 'objective.updated', yield* touch(tx, task.id, ctx), {
       objectiveId: after.number,
       from: before.status,
       to: after.status,
@@ -154,7 +154,7 @@ export function* changeObjective(
  * Whoever lists tasks by change sees that something has happened. The row is read anew, for it may have changed in this step; also
  * that of a deleted task, whose last agents come to their end like any other.
  */
-function* touch(tx: Tx, taskId: string, { at }: Moment): Op<TaskRecord> {
+function* touch(tx: Tx, taskId: string, { at }: StepContext): Op<TaskRecord> {
   const task = touched((yield* tx.task.get(taskId)) as TaskRecord, at, {})
   yield* tx.task.save(task)
   return task

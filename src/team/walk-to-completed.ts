@@ -5,10 +5,10 @@ import { ErrandError } from '../core/errors.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import { type Quote, requireOwner } from '../machines/ownership.ts'
+import { type ClaimToken, requireOwner } from '../machines/ownership.ts'
 import { refuseTransition } from '../machines/task-machine.ts'
 import { startGroupsAbove } from '../steps/groups-above.ts'
-import type { Moment } from '../steps/step-context.ts'
+import type { StepContext } from '../steps/step-context.ts'
 import { complete } from '../steps/verbs.ts'
 import { walkToWorking } from '../steps/walk.ts'
 
@@ -24,8 +24,8 @@ export function* walkToCompleted(
   tx: Tx,
   task: TaskRecord,
   result: unknown,
-  by: Quote | undefined,
-  moment: Moment,
+  by: ClaimToken | undefined,
+  ctx: StepContext,
 ): Op<void> {
   // A name alone says nothing about a task that is nobody's.
   const quote = task.owner === null && by?.fence === undefined ? undefined : by
@@ -34,10 +34,10 @@ export function* walkToCompleted(
   if (task.status === 'failed' || task.status === 'canceled') refuseTransition(task, 'complete')
   if (task.status !== 'working') {
     yield* refuseBlocked(tx, task)
-    const working = yield* walkToWorking(tx, task, moment)
-    if (task.status === 'submitted') yield* startGroupsAbove(tx, working, moment)
+    const working = yield* walkToWorking(tx, task, ctx)
+    if (task.status === 'submitted') yield* startGroupsAbove(tx, working, ctx)
   }
-  yield* complete(task.id, result ?? null, quote, moment).decide(tx)
+  yield* complete(task.id, result ?? null, quote, ctx).decide(tx)
 }
 
 /** What a task came to stands: said again it is no news, another one would be lost. */

@@ -12,7 +12,7 @@ import { cliCaller } from './caller.ts'
 import { type CommandIo, hasColor, type Keyboard } from './io.ts'
 import { LiveScreen } from './live-screen.ts'
 import { createPaint } from './paint.ts'
-import type { OpenQuestion, Row, RunView } from './round-view.ts'
+import type { OpenQuestion, RoundView, Row } from './round-view.ts'
 import { cleanLine, displayWidth, firstLine, fitWidth } from './terminal-text.ts'
 
 export class AnswerPrompt {
@@ -130,7 +130,7 @@ export interface QuestionLine {
 /** `isLineFree`: the cursor stands at the beginning of a line, so that drawing there destroys nothing. */
 export function createQuestionLine(
   io: CommandIo,
-  view: RunView,
+  view: RoundView,
   prompt: AnswerPrompt,
   isLineFree: () => boolean,
 ): QuestionLine {

@@ -3,7 +3,7 @@
 
 import type { StreamItem } from '../engine-api.ts'
 import { failureSuffix } from '../entities/task.ts'
-import { toolWords } from './event-fields.ts'
+import { toolText } from './event-fields.ts'
 import { cleanLine, cleanText, firstLine } from './terminal-text.ts'
 
 export interface Listener {
@@ -13,7 +13,7 @@ export interface Listener {
   note(line: string): void
 }
 
-export class ToldAnswer {
+export class AnswerStream {
   readonly #listener: Listener
   readonly #flow = new TextFlow()
   /** The message that is being said. */
@@ -22,10 +22,10 @@ export class ToldAnswer {
   #lineEnded = true
   #heard = 0
 
-  /** `hearsAll`: what others tell the agent is told too, but for the first, its goal. */
-  constructor(listener: Listener, { hearsAll = true }: { hearsAll?: boolean } = {}) {
+  /** `showsAll`: what others tell the agent is told too, but for the first, its goal. */
+  constructor(listener: Listener, { showsAll = true }: { showsAll?: boolean } = {}) {
     this.#listener = listener
-    if (!hearsAll) this.#heard = Number.NEGATIVE_INFINITY
+    if (!showsAll) this.#heard = Number.NEGATIVE_INFINITY
   }
 
   /** Nothing stands on the line yet on which the next text would go. */
@@ -116,7 +116,7 @@ export class ToldAnswer {
 function noteOn(item: StreamItem): string | undefined {
   switch (item.type) {
     case 'tool_call':
-      return toolWords(item.tool, item.args)
+      return toolText(item.tool, item.args)
     case 'tool_result':
       return item.error === undefined ? undefined : `${cleanLine(item.tool)} failed: ${firstLine(item.error.message)}`
     case 'question':
@@ -135,7 +135,7 @@ function noteOn(item: StreamItem): string | undefined {
 const escapeSign = '\u001b'
 const bellSign = '\u0007'
 /** A sequence that is longer has no end: it is shown as what is left of it. */
-const longestSequence = 64
+const maxSequenceLength = 64
 
 /**
  * Text that arrives in pieces. A piece may end in the middle of an escape sequence or of a character: its end then waits for the next
@@ -164,7 +164,7 @@ export class TextFlow {
 function endsInside(text: string): number {
   const begin = text.lastIndexOf(escapeSign)
   const sequence = begin === -1 ? '' : text.slice(begin + 1)
-  if (begin !== -1 && sequence.length <= longestSequence && !isWhole(sequence)) return sequence.length + 1
+  if (begin !== -1 && sequence.length <= maxSequenceLength && !isWhole(sequence)) return sequence.length + 1
   return /[\ud800-\udbff\r]$/.test(text) ? 1 : 0
 }
 

@@ -6,11 +6,11 @@ import type { BoardStatus, BoardTask } from '../entities/board.ts'
 import { colorOf } from './board-text.ts'
 import type { Paint } from './paint.ts'
 import { type Columns, formatTable } from './table.ts'
-import { leaseWords } from './task-labels.ts'
+import { leaseLabel } from './task-labels.ts'
 import { cleanLine, fitWidth } from './terminal-text.ts'
 
 /** Lines of news at most. */
-export const newsShown = 6
+export const changesShown = 6
 
 export interface FrameOptions {
   now: number
@@ -34,7 +34,7 @@ export function drawBoard(
   { board, tasks, unread, news }: BoardPicture,
   { now, columns, height, paint }: FrameOptions,
 ): string[] {
-  const told = news.slice(-Math.max(0, Math.min(newsShown, Math.floor(height / 4))))
+  const told = news.slice(-Math.max(0, Math.min(changesShown, Math.floor(height / 4))))
   const room = Math.max(1, height - 2 - (told.length === 0 ? 0 : told.length + 1))
   const sorted = [...tasks].sort((a, b) => rankOf(a) - rankOf(b) || within(a, b))
   const shown = sorted.slice(0, room)
@@ -95,7 +95,7 @@ function stateOf({ status, ready, queued, blockedBy, canonicalStatus }: BoardTas
 
 function ownerOf({ owner, leaseUntil, status }: BoardTask, now: number): string {
   if (owner === '' || leaseUntil === null || status !== 'in_progress') return owner
-  return `${owner} (${leaseWords(leaseUntil, now)})`
+  return `${owner} (${leaseLabel(leaseUntil, now)})`
 }
 
 /** Since it was made or, if it is over, since its end. */

@@ -28,21 +28,21 @@ export function outputOf(event: TaskEvent): string {
   return event.type === 'output.written' ? textOf(event, 'text') : ''
 }
 
-const longestArguments = 120
+const maxArgumentsLength = 120
 
 /** `calls fs:read {"path":"notes.md"}`, of a call that begins. */
-export function callWords(event: TaskEvent): string {
-  return toolWords(textOf(event, 'tool'), event.data['args'])
+export function callText(event: TaskEvent): string {
+  return toolText(textOf(event, 'tool'), event.data['args'])
 }
 
-export function toolWords(tool: string, args: unknown): string {
+export function toolText(tool: string, args: unknown): string {
   const given = JSON.stringify(args) ?? ''
-  const shown = given === '{}' || given === 'null' ? '' : ` ${fitWidth(cleanLine(given), longestArguments)}`
+  const shown = given === '{}' || given === 'null' ? '' : ` ${fitWidth(cleanLine(given), maxArgumentsLength)}`
   return `calls ${cleanLine(tool)}${shown}`
 }
 
 /** `answered by ada (http)`, as the event tells who answered and through which surface. */
-export function answeredWords(event: TaskEvent): string {
+export function answeredText(event: TaskEvent): string {
   const by = event.data['answeredBy'] as { surface?: unknown; owner?: unknown; taskId?: unknown } | undefined
   const who = by?.owner ?? by?.taskId
   const from = typeof by?.surface === 'string' ? ` (${cleanLine(by.surface)})` : ''
@@ -61,12 +61,12 @@ export function willRetry(event: TaskEvent): boolean {
 }
 
 /** `failed: no such file (another attempt follows)`; `after` follows the word. */
-export function failureWords(event: TaskEvent, after = ''): string {
+export function failureText(event: TaskEvent, after = ''): string {
   return `failed${after}${failureSuffix(firstLine(errorMessageOf(event)))}${willRetry(event) ? ' (another attempt follows)' : ''}`
 }
 
 /** `: out of time`, of an event that gives a reason. */
-export function reasonWords(event: TaskEvent): string {
+export function reasonText(event: TaskEvent): string {
   const reason = firstLine(textOf(event, 'reason') || textOf(event, 'statusReason'))
   return reason === '' ? '' : `: ${reason}`
 }

@@ -1,7 +1,7 @@
 // Why a fact is as it is, told as a story: what was observed, what each run made of it, from where it was carried, the oldest first.
 import { isoTime } from '../core/clock.ts'
 import type { DecisionView, FactView, MentionView, ObservationView } from '../memory/fact-view.ts'
-import type { FactStory, FactWhy } from '../memory/why-fact.ts'
+import type { FactHistory, FactWhy } from '../memory/why-fact.ts'
 import { certainty, shortFactId, sourcesText } from './memory-text.ts'
 import { cleanLine } from './terminal-text.ts'
 
@@ -12,10 +12,10 @@ interface Chapter {
 }
 
 /** Lines of clean text. */
-export function storyLines(why: FactWhy): string[] {
+export function factHistoryLines(why: FactWhy): string[] {
   const { fact, observations, decisions, mentions, moreDecisions, moreMentions, sources, others, successor } = why
   // What lies deepest happened first, where the clock does not tell.
-  const stories: FactStory[] = [...sources.toReversed(), { fact, observations, decisions }]
+  const stories: FactHistory[] = [...sources.toReversed(), { fact, observations, decisions }]
   const known = new Map([...others, ...stories.map((each) => each.fact)].map((each) => [each.id, each]))
   const chapters = [
     ...observationChapters(stories),
@@ -43,7 +43,7 @@ export function storyLines(why: FactWhy): string[] {
 }
 
 /** One that several stories tell of is told once, where it was made. */
-function observationChapters(stories: readonly FactStory[]): Chapter[] {
+function observationChapters(stories: readonly FactHistory[]): Chapter[] {
   const met = new Map<string, ObservationView>()
   for (const { observations } of stories) for (const each of observations) met.set(each.id, each)
   return [...met.values()].map(({ createdAt: at, branch, agentId, sessionId, type, content, outcome }) => ({
@@ -56,7 +56,7 @@ function observationChapters(stories: readonly FactStory[]): Chapter[] {
 }
 
 function decisionChapters(
-  { fact, observations, decisions }: FactStory,
+  { fact, observations, decisions }: FactHistory,
   known: ReadonlyMap<string, FactView>,
 ): Chapter[] {
   return decisions.map((decision) => {

@@ -7,7 +7,7 @@ import type { AnswerPrompt } from './answer-prompt.ts'
 import { type CommandIo, hasColor } from './io.ts'
 import { LiveScreen } from './live-screen.ts'
 import { createPaint, type Paint } from './paint.ts'
-import type { Reporter, Row, RunView } from './round-view.ts'
+import type { Reporter, RoundView, Row } from './round-view.ts'
 import { cleanLine, displayWidth, firstLine, fitWidth, padWidth } from './terminal-text.ts'
 
 const frameMs = 100
@@ -19,7 +19,7 @@ const timeWidth = 7
 /** `prompt`: where open questions are answered; undefined when nobody sits at a keyboard. */
 export function createLiveTree(
   io: CommandIo,
-  view: RunView,
+  view: RoundView,
   { prompt, clock = systemClock }: { prompt?: AnswerPrompt | undefined; clock?: Clock } = {},
 ): Reporter {
   const screen = new LiveScreen(io.stdout)

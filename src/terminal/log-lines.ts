@@ -4,7 +4,7 @@
 
 import type { StreamItem } from '../engine-api.ts'
 import { failureSuffix } from '../entities/task.ts'
-import { toolWords } from './event-fields.ts'
+import { toolText } from './event-fields.ts'
 import { cleanLine, firstLine } from './terminal-text.ts'
 
 export class LogLines {
@@ -27,10 +27,10 @@ export class LogLines {
         if (!this.#announcesCall(item)) this.note(`${item.role}: ${item.content}`)
         return
       case 'tool_call':
-        if (this.#told.has(bareId(item.callId))) this.note(toolWords(item.tool, item.args))
+        if (this.#told.has(bareId(item.callId))) this.note(toolText(item.tool, item.args))
         return
       case 'tool_result':
-        if (this.#told.has(bareId(item.callId))) this.note(resultWords(item))
+        if (this.#told.has(bareId(item.callId))) this.note(resultText(item))
         return
       case 'question':
         this.note(`asks: ${item.question}`)
@@ -72,14 +72,14 @@ export class LogLines {
   }
 }
 
-const longestResult = 200
+const maxResultLength = 200
 
 function bareId(callId: string): string {
   return callId.replace(/^call-/, '')
 }
 
-function resultWords({ tool, result, error }: Extract<StreamItem, { type: 'tool_result' }>): string {
+function resultText({ tool, result, error }: Extract<StreamItem, { type: 'tool_result' }>): string {
   if (error !== undefined) return `${cleanLine(tool)} failed: ${firstLine(error.message)}`
   const text = cleanLine(typeof result === 'string' ? result : (JSON.stringify(result) ?? ''))
-  return `${cleanLine(tool)} gave ${text.length > longestResult ? `${text.slice(0, longestResult)}…` : text}`
+  return `${cleanLine(tool)} gave ${text.length > maxResultLength ? `${text.slice(0, maxResultLength)}…` : text}`
 }

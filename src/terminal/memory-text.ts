@@ -55,9 +55,9 @@ export function factColumns({ branches }: { branches: boolean }): Columns<FactVi
 
 /** Of a name that anybody may have chosen: what stands beside it must be seen as well. */
 function short(name: string): string {
-  return fitWidth(cleanLine(name), longestName)
+  return fitWidth(cleanLine(name), maxNameLength)
 }
-const longestName = 24
+const maxNameLength = 24
 
 /** A branch with how many active facts it has. */
 export interface CountedBranch extends BranchView {

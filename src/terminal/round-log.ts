@@ -3,22 +3,22 @@
 import { formatDuration } from '../core/duration.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import {
-  answeredWords,
-  callWords,
+  answeredText,
+  callText,
   errorMessageOf,
-  failureWords,
+  failureText,
   modelFailure,
   outputOf,
-  reasonWords,
+  reasonText,
   textOf,
 } from './event-fields.ts'
 import { type CommandIo, print, printJson } from './io.ts'
-import type { Reporter, Row, RunView } from './round-view.ts'
+import type { Reporter, RoundView, Row } from './round-view.ts'
 import { cleanLine, displayWidth, firstLine, padWidth } from './terminal-text.ts'
 
 const widestLabel = 28
 
-export function createPlainLines(io: CommandIo, view: RunView): Reporter {
+export function createPlainLines(io: CommandIo, view: RoundView): Reporter {
   const labels = view.rows.filter((row) => !row.group).map((row) => displayWidth(cleanLine(row.path)))
   const width = Math.min(widestLabel, Math.max(0, ...labels))
   return {
@@ -46,13 +46,13 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
     case 'task.claimed':
       return [`claimed by ${textOf(event, 'owner')}`]
     case 'task.answered':
-      return [answeredWords(event)]
+      return [answeredText(event)]
     case 'task.resumed':
     case 'task.paused':
     case 'task.deleted':
       return [event.type.replace('task.', '')]
     case 'task.released':
-      return [`let go by ${textOf(event, 'owner')}${reasonWords(event)}`]
+      return [`let go by ${textOf(event, 'owner')}${reasonText(event)}`]
     case 'task.waiting':
       // Of a task without runs it was the owner who was lost, and that line is told already.
       return event.data['reason'] === 'interrupted' && event.data['run'] !== 0
@@ -61,7 +61,7 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
     case 'model.failed':
       return [modelFailure(event)]
     case 'call.started':
-      return row.agent === true ? [callWords(event)] : []
+      return row.agent === true ? [callText(event)] : []
     case 'call.failed':
       return row.agent === true
         ? [`${cleanLine(textOf(event, 'tool'))} failed: ${firstLine(errorMessageOf(event))}`]
@@ -73,9 +73,9 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
     case 'task.completed':
       return [`completed${inTime(event, row)}`]
     case 'task.failed':
-      return [failureWords(event, inTime(event, row))]
+      return [failureText(event, inTime(event, row))]
     case 'task.canceled':
-      return [`canceled${reasonWords(event)}`]
+      return [`canceled${reasonText(event)}`]
     case 'agent.joined':
       return [`${textOf(event, 'agentId')} joins the team`]
     case 'agent.completed':

@@ -47,7 +47,7 @@ export interface Reporter {
   end(): void
 }
 
-export class RunView {
+export class RoundView {
   readonly #rows: Row[]
   readonly #byTask: Map<string, Row>
 
@@ -72,7 +72,7 @@ export class RunView {
   }
 
   /** Takes in a task that an agent made; what another task has below it is nobody's business here. */
-  adopt(task: ToldTask): Row | undefined {
+  adopt(task: RowTask): Row | undefined {
     const parent = task.parentId === null ? undefined : this.#byTask.get(task.parentId)
     if (parent === undefined || this.#byTask.has(task.id) || !(parent.agent || parent.subtask)) return undefined
     const name = cleanLine(task.name)
@@ -146,7 +146,7 @@ export class RunView {
 }
 
 /** Keeps the view up to date while its round is followed, and reports each event of a task of the plan. */
-export function observing(view: RunView, reporter: Reporter): RoundObserver {
+export function observing(view: RoundView, reporter: Reporter): RoundObserver {
   return {
     event(event) {
       const row = view.apply(event)
@@ -161,13 +161,13 @@ export function observing(view: RunView, reporter: Reporter): RoundObserver {
 }
 
 /** What a row tells of its task. */
-type ToldTask = Pick<
+type RowTask = Pick<
   Task,
   'id' | 'name' | 'parentId' | 'group' | 'executor' | 'status' | 'ready' | 'attempt' | 'error' | 'questions'
 >
 type Place = Pick<Row, 'path' | 'name' | 'group' | 'depth'>
 
-function rowOf(place: Place, task: ToldTask): Row {
+function rowOf(place: Place, task: RowTask): Row {
   return {
     ...place,
     taskId: task.id,
@@ -190,7 +190,7 @@ function agentLine({ agent }: Row, event: TaskEvent): string {
   return event.type === 'model.failed' ? `the model failed: ${firstLine(errorMessageOf(event))}` : ''
 }
 
-function stateOf(task: ToldTask): Pick<Row, 'status' | 'ready' | 'attempt' | 'error' | 'question'> {
+function stateOf(task: RowTask): Pick<Row, 'status' | 'ready' | 'attempt' | 'error' | 'question'> {
   return {
     status: task.status,
     ready: isQueuedTask(task),
@@ -200,7 +200,7 @@ function stateOf(task: ToldTask): Pick<Row, 'status' | 'ready' | 'attempt' | 'er
   }
 }
 
-function questionOf({ id: taskId, status, ready, questions: [question] }: ToldTask): OpenQuestion | null {
+function questionOf({ id: taskId, status, ready, questions: [question] }: RowTask): OpenQuestion | null {
   return status === 'input_required' && !ready && question !== undefined ? { ...question, taskId } : null
 }
 

@@ -10,7 +10,7 @@ import type { CommandIo } from './io.ts'
 /** A person does not press twice within this time and mean it. */
 const echoMs = 250
 /** "At once" may take this long: to end what runs. */
-const longestExitMs = 300
+const maxExitMs = 300
 
 export class StopListener {
   /** What must be put right before the process ends at once. */
@@ -54,7 +54,7 @@ export class StopListener {
   async #exit(io: CommandIo): Promise<void> {
     this.beforeExit()
     try {
-      await waitAtMost(this.#clock, longestExitMs, this.endCommands())
+      await waitAtMost(this.#clock, maxExitMs, this.endCommands())
     } catch {
       // A ledger that cannot be read tells no more than one that takes too long: the process ends all the same.
     }

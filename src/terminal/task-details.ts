@@ -8,16 +8,16 @@ import type { Message } from '../entities/message.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { Task } from '../entities/task.ts'
 import { type Columns, formatTable } from './table.ts'
-import { ownerWords, shortId, stateWord, taskLabel } from './task-labels.ts'
+import { ownerLabel, shortId, stateLabel, taskLabel } from './task-labels.ts'
 import { contextOf } from './team-text.ts'
 import { abridged, cleanLine, cleanText, firstLine, fitWidth } from './terminal-text.ts'
 
 const timeFields: ReadonlySet<string> = new Set(['notBefore', 'deadline', 'leaseUntil'] satisfies Array<keyof Task>)
 
-type Picture = Awaited<ReturnType<typeof takePicture>>
+type Picture = Awaited<ReturnType<typeof readTaskDetails>>
 
 /** `team` is of a task that has a branch of memory. */
-export async function takePicture(engine: Engine, task: Task) {
+export async function readTaskDetails(engine: Engine, task: Task) {
   const [why, runs, calls, messages, context] = await Promise.all([
     engine.why(task.id),
     engine.runs(task.id),
@@ -31,7 +31,7 @@ export async function takePicture(engine: Engine, task: Task) {
 }
 
 /** All of it, in lines. */
-export function describePicture(
+export function formatTaskDetails(
   { task, why, runs, calls, messages, team }: Picture,
   columns: number | undefined,
 ): string[] {
@@ -52,7 +52,7 @@ export function describeTask(task: Task): string[] {
 }
 
 function headline(task: Task): string {
-  return `${taskLabel(task)}: ${stateWord(task)}${task.owner === null ? '' : `, ${ownerWords(task)}`}`
+  return `${taskLabel(task)}: ${stateLabel(task)}${task.owner === null ? '' : `, ${ownerLabel(task)}`}`
 }
 
 /** The fields that say something; those that are empty or stand elsewhere in the picture are left out. */

@@ -3,7 +3,7 @@ import type { Engine } from '../engine-api.ts'
 import type { Task } from '../entities/task.ts'
 import { allTasks } from '../plans/each-task.ts'
 import { type GraphNode, toFlowchart } from './mermaid.ts'
-import { stateWord } from './task-labels.ts'
+import { stateLabel } from './task-labels.ts'
 import { cleanLine } from './terminal-text.ts'
 
 /** Of a task and everything below it, or of the whole ledger. */
@@ -19,7 +19,7 @@ async function taskNodes(engine: Engine, tasks: readonly Task[]): Promise<GraphN
   return Promise.all(
     sorted.map(async (task) => ({
       id: task.id,
-      label: cleanLine(`${task.name}: ${stateWord(task)}`),
+      label: cleanLine(`${task.name}: ${stateLabel(task)}`),
       group: parents.has(task.id),
       parent: task.parentId,
       after: (await engine.dependencies(task)).map((blocker) => blocker.id),

@@ -10,7 +10,7 @@ import { cleanLine, firstLine, fitWidth } from './terminal-text.ts'
  * The state for people: that of the ledger, but a task that waits for a slot is queued, one that waits for somebody who works
  * on it is claimable, and one that is blocked says so.
  */
-export function stateWord(task: Pick<Task, 'status' | 'ready' | 'blockedBy' | 'statusReason' | 'executor'>): string {
+export function stateLabel(task: Pick<Task, 'status' | 'ready' | 'blockedBy' | 'statusReason' | 'executor'>): string {
   if (task.ready) return isQueuedTask(task) ? 'queued' : 'claimable'
   if (task.status === 'submitted' && task.blockedBy.length > 0) return 'blocked'
   return task.status
@@ -28,7 +28,7 @@ export function taskLabel(task: Pick<Task, 'seq' | 'name'>): string {
 
 /** `#12 lines paused, told`: what has become of a task that was just changed. */
 export function changedLine(task: Task, more = ''): string {
-  return `${taskLabel(task)} ${stateWord(task)}${more === '' ? '' : `, ${more}`}`
+  return `${taskLabel(task)} ${stateLabel(task)}${more === '' ? '' : `, ${more}`}`
 }
 
 /** Why a task does not run, with the tasks that this is about and, of a limit, the command that shows it. */
@@ -39,7 +39,7 @@ export async function whyLines(engine: Pick<Engine, 'get'>, { message, reason, t
     ...(reason === 'limit' ? ['    errand limit'] : []),
     ...others
       .filter((task) => task !== null)
-      .map((task) => `  ${taskLabel(task)} ${stateWord(task)} ${endReason(task)}`.trimEnd()),
+      .map((task) => `  ${taskLabel(task)} ${stateLabel(task)} ${endReason(task)}`.trimEnd()),
   ]
 }
 
@@ -51,20 +51,20 @@ export function endReason(task: Pick<Task, 'status' | 'error' | 'statusReason'>)
 }
 
 /** Whose it is, by which claim and for how long: `ann's (claim 2), lease until 2030-01-31T08:00:00.000Z (4m59s left)`. */
-export function ownerWords(task: Pick<Task, 'owner' | 'fence' | 'leaseUntil'>, now = systemClock.now()): string {
+export function ownerLabel(task: Pick<Task, 'owner' | 'fence' | 'leaseUntil'>, now = systemClock.now()): string {
   if (task.owner === null) return "nobody's"
   const lease =
-    task.leaseUntil === null ? '' : `, lease until ${isoTime(task.leaseUntil)} (${leaseWords(task.leaseUntil, now)})`
+    task.leaseUntil === null ? '' : `, lease until ${isoTime(task.leaseUntil)} (${leaseLabel(task.leaseUntil, now)})`
   return `${cleanLine(task.owner)}'s (claim ${task.fence})${lease}`
 }
 
 /** The owner in a column, with what is left of the lease. */
 export function ownerCell(task: Pick<Task, 'owner' | 'leaseUntil' | 'status'>, now: number): string {
   if (task.owner === null || isSettled(task.status)) return task.owner ?? ''
-  return task.leaseUntil === null ? task.owner : `${task.owner} (${leaseWords(task.leaseUntil, now)})`
+  return task.leaseUntil === null ? task.owner : `${task.owner} (${leaseLabel(task.leaseUntil, now)})`
 }
 
 /** A claim whose lease is over still holds until somebody else takes the task. */
-export function leaseWords(leaseUntil: number, now: number): string {
+export function leaseLabel(leaseUntil: number, now: number): string {
   return leaseUntil > now ? `${formatDuration(leaseUntil - now)} left` : 'lease over'
 }

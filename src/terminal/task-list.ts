@@ -2,7 +2,7 @@
 import type { Engine } from '../engine-api.ts'
 import { filterByStatus, type StatusWord } from '../entities/status-filter.ts'
 import { openStatuses, type Task } from '../entities/task.ts'
-import { isLetGo } from '../machines/readiness.ts'
+import { isReleased } from '../machines/readiness.ts'
 import { allTasks } from '../plans/each-task.ts'
 
 /** A part of what `engine.list` takes. */
@@ -27,7 +27,7 @@ function hasStatus(task: Task, words: StatusWord[]): boolean {
   const { statuses, released } = filterByStatus(words)
   return (
     statuses.includes(task.status) &&
-    (task.status !== 'waiting' || released === undefined || isLetGo(task) === released)
+    (task.status !== 'waiting' || released === undefined || isReleased(task) === released)
   )
 }
 

@@ -3,11 +3,11 @@
 import { formatDuration } from '../core/duration.ts'
 import type { Task } from '../entities/task.ts'
 import { type Columns, formatTable } from './table.ts'
-import { ownerCell, shortId, stateWord } from './task-labels.ts'
+import { ownerCell, shortId, stateLabel } from './task-labels.ts'
 
 /** What the table tells of a task. */
 export type ListedTask = Pick<Task, 'id' | 'seq' | 'name' | 'createdAt' | 'attempt'> &
-  Parameters<typeof stateWord>[0] &
+  Parameters<typeof stateLabel>[0] &
   Parameters<typeof ownerCell>[0]
 
 /** The header, and one line a task; owners have a column only where there are some. */
@@ -16,7 +16,7 @@ export function taskTable(tasks: readonly ListedTask[], now: number, columns?: n
   const table: Columns<ListedTask> = {
     '#': ({ seq }) => seq,
     id: ({ id }) => shortId(id),
-    status: stateWord,
+    status: stateLabel,
     ...(tasks.some((task) => task.owner !== null) && { owner }),
     age: ({ createdAt }) => formatDuration(now - createdAt),
     attempt: ({ attempt }) => attempt,

@@ -2,7 +2,7 @@
 import type { Engine } from '../engine-api.ts'
 import { failureSuffix, isSettled, openStatuses, type Task } from '../entities/task.ts'
 import { allTasks, eachTask } from '../plans/each-task.ts'
-import { endReason, shortId, stateWord, taskLabel } from './task-labels.ts'
+import { endReason, shortId, stateLabel, taskLabel } from './task-labels.ts'
 import { fitWidth } from './terminal-text.ts'
 
 export interface TaskTree {
@@ -50,7 +50,7 @@ function drawTree({ root, below }: TaskTree): string[] {
   const lines: string[] = []
   const draw = (task: Task, lead: string, indent: string): void => {
     const reason = isSettled(task.status) && task.status !== 'completed' ? failureSuffix(endReason(task)) : ''
-    lines.push(`${lead}${taskLabel(task)} ${stateWord(task)}${reason} (${shortId(task.id)})`)
+    lines.push(`${lead}${taskLabel(task)} ${stateLabel(task)}${reason} (${shortId(task.id)})`)
     const inside = (children.get(task.id) ?? []).toSorted((a, b) => a.seq - b.seq)
     for (const [index, child] of inside.entries()) {
       const last = index === inside.length - 1

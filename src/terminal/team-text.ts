@@ -48,7 +48,7 @@ export function factCount(count: number): string {
 }
 
 /** What a merge came to, in a line. */
-export function mergeWords({ merged, rejected, conflicts }: Pick<Merge, 'merged' | 'rejected' | 'conflicts'>): string {
+export function mergeText({ merged, rejected, conflicts }: Pick<Merge, 'merged' | 'rejected' | 'conflicts'>): string {
   const told = [
     `${factCount(merged)} merged`,
     ...(rejected === 0 ? [] : [`${rejected} rejected`]),

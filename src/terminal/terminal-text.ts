@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from 'node:util'
 
 /** Controls except line break and tab, and what turns the direction of writing or breaks lines in its own way. */
 const controlCharacters = /(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/gu
-const longestShown = 2_000
+const maxShownLength = 2_000
 const combining = /^[\p{M}\p{Cf}]$/u
 const wide =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1faff}\u{20000}-\u{3fffd}]$/u
@@ -35,8 +35,8 @@ export function indented(text: string): string {
 
 /** At most 2,000 characters of what may be long; then says how many there are. */
 export function abridged(text: string): string {
-  return text.length > longestShown
-    ? `${text.slice(0, longestShown)}… (${text.length} characters; --json shows all)`
+  return text.length > maxShownLength
+    ? `${text.slice(0, maxShownLength)}… (${text.length} characters; --json shows all)`
     : text
 }
 

@@ -2,9 +2,9 @@
 import { deepestJson } from '../core/json.ts'
 
 /** Largest body, in bytes, unless a surface says otherwise. */
-export const largestBody = 1024 * 1024
+export const maxBodyBytes = 1024 * 1024
 /** Most keys of one object of a body: each is judged by itself, and what has more of a kind is a list. */
-export const mostKeys = 1_000
+export const maxKeys = 1_000
 
 export type JsonBody = { json: unknown } | { refused: 400 | 413; why: string }
 
@@ -12,7 +12,7 @@ export type JsonBody = { json: unknown } | { refused: 400 | 413; why: string }
  * Reads the body of a request and no more of it than `limitBytes`; what was declared to be larger is not read at all. An empty
  * body is no JSON.
  */
-export async function readJsonBody(request: Request, limitBytes: number = largestBody): Promise<JsonBody> {
+export async function readJsonBody(request: Request, limitBytes: number = maxBodyBytes): Promise<JsonBody> {
   const read = await readText(request, limitBytes)
   if (typeof read !== 'string') return read
   let json: unknown
@@ -50,8 +50,8 @@ function refusedShape(json: unknown): string | undefined {
   let level: object[] = isObject(json) ? [json] : []
   for (let depth = 0; level.length > 0; depth++) {
     if (depth >= deepestJson) return `The body is nested deeper than ${deepestJson} levels.`
-    if (level.some((each) => !Array.isArray(each) && Object.keys(each).length > mostKeys)) {
-      return `An object of the body has more than ${mostKeys} keys. Send a list, or several requests.`
+    if (level.some((each) => !Array.isArray(each) && Object.keys(each).length > maxKeys)) {
+      return `An object of the body has more than ${maxKeys} keys. Send a list, or several requests.`
     }
     level = level.flatMap((each) => Object.values(each).filter(isObject))
   }

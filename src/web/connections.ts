@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 
 export interface ConnectionLimits {
   most: number
-  mostPerAddress: number
+  maxPerAddress: number
 }
 
 interface Connection {
@@ -40,9 +40,9 @@ export class Connections {
     address.open += 1
     address.idle.add(socket)
     socket.once('close', () => this.#forget(socket))
-    const { most, mostPerAddress } = this.#limits
-    if (address.open > mostPerAddress) this.#close(address)
-    else if (this.#open.size > most) this.#close(this.#mostIdle())
+    const { most, maxPerAddress } = this.#limits
+    if (address.open > maxPerAddress) this.#close(address)
+    else if (this.#open.size > most) this.#close(this.#maxIdle())
   }
 
   /** The listener, during whose answers a connection is not idle. */
@@ -74,7 +74,7 @@ export class Connections {
     return this.#addresses.get(from) as Address
   }
 
-  #mostIdle(): Address {
+  #maxIdle(): Address {
     const [first, ...others] = this.#addresses.values()
     return others.reduce((most, each) => (each.idle.size > most.idle.size ? each : most), first as Address)
   }

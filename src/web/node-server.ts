@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { waitAtMost } from '../core/signals.ts'
 import { Connections } from './connections.ts'
-import { hostName, type PlaceOptions } from './request-guard.ts'
+import { hostName, type ListenAddressOptions } from './request-guard.ts'
 
 export { type FetchFunction, type NodeListenerOptions, type Peer, toNodeListener } from './node-listener.ts'
 
@@ -35,7 +35,7 @@ export interface Place {
   url: string
 }
 
-export interface ListenOptions extends PlaceOptions {
+export interface ListenOptions extends ListenAddressOptions {
   /** Makes what answers, once it is known where it is reached. */
   listener: (place: Place) => RequestListener
   /** What takes a connection over for another protocol. Default: nothing. */
@@ -67,7 +67,7 @@ export async function listen(options: ListenOptions): Promise<NodeServer> {
   })
   const connections = new Connections({
     most: limits.connections ?? 1_024,
-    mostPerAddress: limits.connectionsPerAddress ?? 512,
+    maxPerAddress: limits.connectionsPerAddress ?? 512,
   })
   server.on('connection', (socket) => connections.add(socket))
   server.listen(port, host)

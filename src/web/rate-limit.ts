@@ -8,7 +8,7 @@ interface Bucket {
 }
 
 /** Buckets that are kept; those that nobody has drawn from for longest go first, and a new one is full. */
-const mostBuckets = 10_000
+const maxBuckets = 10_000
 
 export class RateLimit {
   readonly #limit: { perSecond: number; burst: number }
@@ -36,7 +36,7 @@ export class RateLimit {
   }
 
   #forgetOldest(): void {
-    if (this.#buckets.size <= mostBuckets) return
+    if (this.#buckets.size <= maxBuckets) return
     const [oldest] = this.#buckets.keys()
     this.#buckets.delete(oldest as string)
   }

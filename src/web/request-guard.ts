@@ -8,7 +8,7 @@ import { createRandomIds } from '../core/ids.ts'
 import { functionOf } from '../core/parse.ts'
 
 /** Who is let in by what their request says of where it goes, and from which page it comes. */
-export interface DoorOptions {
+export interface RequestGuardOptions {
   /**
    * Values of the `Host` header that are served, port included (`example.org`, `127.0.0.1:8080`). Default: the loopback names, at
    * any port where the port is not known.
@@ -18,7 +18,7 @@ export interface DoorOptions {
   allowedOrigins?: readonly string[] | undefined
 }
 
-export interface PlaceOptions {
+export interface ListenAddressOptions {
   /** The address to listen at. Default 127.0.0.1. Any that is not loopback needs a token, or `authenticate`. */
   host?: string | undefined
   /** Default 0: a free one. */
@@ -38,7 +38,7 @@ export const tokenSchema = z.custom<string | false>(
 )
 
 /** Hosts are compared as they are written, in lower case, port included; absent: those of loopback. */
-export const doorShape = {
+export const requestGuardShape = {
   allowedHosts: z.array(z.string().trim().toLowerCase().min(1).max(300)).max(100).optional(),
   allowedOrigins: z
     .array(
@@ -50,14 +50,14 @@ export const doorShape = {
     .default([]),
 }
 
-export const placeShape = {
+export const listenAddressShape = {
   host: z.string().trim().min(1).max(255).default('127.0.0.1'),
   port: z.int().min(0).max(65_535).default(0),
 }
 
 const loopbackNames = ['127.0.0.1', 'localhost', '[::1]']
 /** Of http, in which all servers here speak. */
-const usualPort = 80
+const defaultPort = 80
 const loopbackAddresses = ['127.0.0.1', 'localhost', '::1']
 
 export interface Refused {
@@ -67,9 +67,9 @@ export interface Refused {
 }
 
 /** Why a request is not let in by its host or its origin; undefined for one that is. */
-export function refusedAtDoor(
+export function refuseRequest(
   request: Request,
-  { allowedHosts, allowedOrigins = [] }: DoorOptions,
+  { allowedHosts, allowedOrigins = [] }: RequestGuardOptions,
 ): Refused | undefined {
   const host = hostOf(request)
   if (!(allowedHosts === undefined ? isLoopbackHost(host) : allowedHosts.includes(host))) {
@@ -134,7 +134,7 @@ export function hostsAt(host: string, port: number): string[] {
 
 /** Clients leave out the port that they would take anyway. */
 function namesAt(name: string, port: number): string[] {
-  return port === usualPort ? [name, `${name}:${port}`] : [`${name}:${port}`]
+  return port === defaultPort ? [name, `${name}:${port}`] : [`${name}:${port}`]
 }
 
 /** An address as it stands in a URL. */

@@ -127,11 +127,11 @@ async function familyOf({ engine, ids }: World): Promise<Set<string>> {
 async function outcomeOf(
   work: (signal: AbortSignal) => Promise<unknown>,
 ): Promise<{ text: string; code: string | undefined }> {
-  const letGo = new AbortController()
-  const working = work(letGo.signal)
+  const released = new AbortController()
+  const working = work(released.signal)
   working.catch(() => {})
   for (let turn = 0; turn < 6; turn++) await new Promise(setImmediate)
-  letGo.abort(new Error('let go'))
+  released.abort(new Error('let go'))
   try {
     return { text: JSON.stringify(await working) ?? '', code: undefined }
   } catch (error) {

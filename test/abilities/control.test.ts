@@ -157,9 +157,9 @@ describe('task:wait', () => {
 
   it('ends when whoever waits lets go', async () => {
     const { engine, taskIds } = await setupTwo()
-    const letGo = new AbortController()
-    const waiting = engine.bus.call('task:wait', { taskIds }, { signal: letGo.signal })
-    letGo.abort(new Error('gone home'))
+    const released = new AbortController()
+    const waiting = engine.bus.call('task:wait', { taskIds }, { signal: released.signal })
+    released.abort(new Error('gone home'))
     await expect(waiting).rejects.toThrow('gone home')
   })
 

@@ -103,8 +103,8 @@ async function outsideOf({ engine, ids }: Family, scope: Name): Promise<string> 
 
 /** What the model would read of it. Waits and streams are let go of. */
 async function heardFrom({ engine }: Family, ability: Ability, input: unknown, scope: string) {
-  const letGo = new AbortController()
-  const options = { caller: modelOf(scope), signal: letGo.signal }
+  const released = new AbortController()
+  const options = { caller: modelOf(scope), signal: released.signal }
   const work = async (): Promise<unknown> => {
     if (!ability.isStream) return engine.bus.call(ability.id as string, input, options)
     const items: unknown[] = []
@@ -116,7 +116,7 @@ async function heardFrom({ engine }: Family, ability: Ability, input: unknown, s
     (error: unknown) => ({ text: String(error), code: ErrandError.isInstance(error) ? error.code : 'not ours' }),
   )
   await turns(6)
-  letGo.abort(new Error('let go'))
+  released.abort(new Error('let go'))
   return working
 }
 

@@ -9,7 +9,7 @@ import { ledgerFile, openEngine, puppet } from '../engine/world.ts'
 
 const said = 5_000
 /** A thousand that nobody has fetched yet, and as many that are on their way to the reader. */
-const mostKept = 2_000
+const maxKept = 2_000
 
 describe('A slow reader', () => {
   it('S1-020 is kept some pieces of what it has not read, and has the whole text all the same', async () => {
@@ -32,14 +32,14 @@ describe('A slow reader', () => {
     const first = (await waiting).value as StreamItem
     await allSaid.promise
     const pieces: StreamItem[] = [first]
-    while (pieces.length < mostKept / 2) pieces.push((await stream.next()).value as StreamItem)
+    while (pieces.length < maxKept / 2) pieces.push((await stream.next()).value as StreamItem)
     expect(new Set(pieces.map(({ type }) => type))).toEqual(new Set(['content']))
     hold.resolve()
     await message
     end.resolve(null)
     const rest: StreamItem[] = []
     for await (const item of stream) rest.push(item)
-    expect(pieces.length + rest.filter(({ type }) => type === 'content').length).toBeLessThanOrEqual(mostKept)
+    expect(pieces.length + rest.filter(({ type }) => type === 'content').length).toBeLessThanOrEqual(maxKept)
     const whole = rest.find((item) => item.type === 'message')
     expect(whole).toMatchObject({ content: Array.from({ length: said }, (_, word) => `${word} `).join('') })
     expect(rest.at(-1)).toMatchObject({ type: 'end', status: 'completed' })

@@ -173,19 +173,19 @@ describe('a streamed step', () => {
 
   it('is read to its end and recorded when its reader lets go of it', async () => {
     const { model, begun } = heldModel()
-    const [letGo, recorded] = [deferred(), deferred()]
+    const [released, recorded] = [deferred(), deferred()]
     const { seen } = await seenTwice(
       async (run) => {
         const { stream } = await durable(run, model).doStream(question)
         if (run.number > 1) return (await collect(stream)).length
         await stream.cancel()
-        letGo.resolve()
+        released.resolve()
         await recorded.promise
         return 0
       },
       async (engine, task) => {
         const source = await begun
-        await letGo.promise
+        await released.promise
         for (const part of parts) source.enqueue(part)
         source.close()
         for await (const event of engine.events({ taskId: task.id })) if (event.type === 'call.completed') break

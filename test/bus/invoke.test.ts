@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createBus } from '../../src/bus/bus.ts'
-import { deepestJson, longestJson } from '../../src/core/json.ts'
+import { deepestJson, maxJsonLength } from '../../src/core/json.ts'
 import { model, refusalOf, register, setup } from './world.ts'
 
 describe('invoke', () => {
@@ -143,7 +143,7 @@ describe('invoke', () => {
     for (const levels of [deepestJson + 1, 1_000_000]) {
       expect((await refusalOf(bus.invoke('a:b')(nested(levels)), 'INVALID_INPUT')).message).toContain('deeper than')
     }
-    const long = await refusalOf(bus.invoke('a:b')(JSON.stringify('x'.repeat(longestJson))), 'INVALID_INPUT')
+    const long = await refusalOf(bus.invoke('a:b')(JSON.stringify('x'.repeat(maxJsonLength))), 'INVALID_INPUT')
     expect(long.message).toContain('characters of JSON')
     const endless: unknown[] = []
     endless.push(endless)

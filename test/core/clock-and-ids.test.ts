@@ -1,11 +1,11 @@
 // Time and chance as they are in production.
 import { expect, it, onTestFinished } from 'vitest'
-import { longestDelayMs, systemClock } from '../../src/core/clock.ts'
+import { maxDelayMs, systemClock } from '../../src/core/clock.ts'
 import { createRandomIds } from '../../src/core/ids.ts'
 
 it('a delay longer than a timer can hold does not fire at once', async () => {
   let fired = false
-  const timer = systemClock.setTimeout(() => (fired = true), longestDelayMs * 2)
+  const timer = systemClock.setTimeout(() => (fired = true), maxDelayMs * 2)
   onTestFinished(() => systemClock.clearTimeout(timer))
   // Node turns a delay that is too long into one of 1 ms: a timer of 5 ms, set later, would come after it.
   await new Promise<void>((resolve) => systemClock.setTimeout(() => resolve(), 5))

@@ -1,6 +1,6 @@
 // The door for values: what passes comes back as it was, what could not is refused by name.
 import { describe, expect, it } from 'vitest'
-import { canonicalJson, checkText, deepestJson, fromJson, longestJson, toJson } from '../../src/core/json.ts'
+import { canonicalJson, checkText, deepestJson, fromJson, maxJsonLength, toJson } from '../../src/core/json.ts'
 
 const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown
 const keyed = (key: string) => JSON.parse(`{"a":[{${JSON.stringify(key)}:1}]}`) as unknown
@@ -36,7 +36,7 @@ describe('a value is refused, and named (X-037):', () => {
     ['a prototype key of a class', keyed('prototype'), /"prototype"/],
     ['one level too many', nested(deepestJson + 1), /deeper than 64/],
     ['a hundred thousand levels', nested(100_000), /./],
-    ['too long a text', 'x'.repeat(longestJson), /at most/],
+    ['too long a text', 'x'.repeat(maxJsonLength), /at most/],
     ['a circle', circle, /circular/i],
     ['a bigint', 1n, /BigInt/i],
     ['a function', () => 1, /a function has no JSON image/],
@@ -67,7 +67,7 @@ describe('the JSON image', () => {
 describe('plain text', () => {
   it('passes byte for byte, or is refused', () => {
     expect(checkText(`'; drop table task; -- 👍`, 'the name')).toBe(`'; drop table task; -- 👍`)
-    for (const text of ['\u0000', '\ud800', 'x'.repeat(longestJson + 1)]) {
+    for (const text of ['\u0000', '\ud800', 'x'.repeat(maxJsonLength + 1)]) {
       expect(() => checkText(text, 'the name')).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
     }
   })

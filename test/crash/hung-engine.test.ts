@@ -263,7 +263,7 @@ describe('A machine that slept for an hour', () => {
       await turns()
     }
     sleep(clock)
-    for (let moment = 0; moment < 300; moment++) {
+    for (let ctx = 0; ctx < 300; ctx++) {
       await turns()
       clock.advance(50)
     }

@@ -50,9 +50,9 @@ it('A plan of 200 shell tasks killed ten times at random ends complete, with not
     const child = startEngine(place, { create, leave: 'settled', maxConcurrent: 4, maxCrashes, follow: true })
     // A moment is an event: the n-th that this process tells, of about six for each task. All ten together come to some half of
     // the plan: on a busy machine a process gets further before it is killed, and the last of them has to find work too.
-    const moment = 10 + Math.floor(random() * 110)
+    const ctx = 10 + Math.floor(random() * 110)
     let heard = 0
-    await child.heard((line) => ('seq' in line && ++heard >= moment) || 'steps' in line)
+    await child.heard((line) => ('seq' in line && ++heard >= ctx) || 'steps' in line)
     if ((await child.kill()).signal === 'SIGKILL') killed++
   }
   const last = startEngine(place, { create, leave: 'settled', maxConcurrent: 4, maxCrashes })

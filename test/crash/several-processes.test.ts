@@ -160,9 +160,9 @@ it('Two engines that are killed in turn at random moments lose nothing, do nothi
   for (let death = 0; death < 8; death++) {
     const index = death % 2
     const victim = engines[index] as ReturnType<typeof start>
-    const moment = 10 + Math.floor(random() * 60)
+    const ctx = 10 + Math.floor(random() * 60)
     let told = 0
-    await victim.heard((line) => ('seq' in line && ++told >= moment) || 'steps' in line)
+    await victim.heard((line) => ('seq' in line && ++told >= ctx) || 'steps' in line)
     if ((await victim.kill()).signal === 'SIGKILL') killed++
     engines[index] = start()
   }

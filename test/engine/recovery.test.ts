@@ -37,7 +37,7 @@ async function setup({ isAlive = 'dead' as Awaited<ReturnType<Ledger['isAlive']>
     instanceId: 'instance-recovering',
     maxCrashes: 3,
     mayJudgeLeases: true,
-    moment: () => ({ at: now, instanceId: 'instance-recovering' }),
+    stepContext: () => ({ at: now, instanceId: 'instance-recovering' }),
     async reclaim(calls: readonly CallRecord[]) {
       reclaimed.push(calls.map(({ id }) => id))
     },

@@ -177,7 +177,7 @@ describe('Limits that engines share', () => {
     await Promise.all(engines.map((engine) => engine.ready))
     const first = (await hands.create(many(90, 'tick'))) as unknown as Task[]
     await Promise.all(first.map((task) => hands.settled(task)))
-    expect(mostOpen(effects)).toBe(3)
+    expect(maxOpen(effects)).toBe(3)
     const { size } = new Set(
       readFileSync(effects, 'utf8')
         .split('\n')
@@ -190,13 +190,13 @@ describe('Limits that engines share', () => {
     writeFileSync(effects, '')
     const second = (await hands.create(many(20, 'tick'))) as unknown as Task[]
     await Promise.all(second.map((task) => hands.settled(task)))
-    expect(mostOpen(effects)).toBe(1)
+    expect(maxOpen(effects)).toBe(1)
     for (const engine of engines) expect(await engine.leave()).toBe(0)
   }, 60_000)
 })
 
 /** The most that was open at once, by the order of the marks. */
-function mostOpen(effects: string): number {
+function maxOpen(effects: string): number {
   let [open, most] = [0, 0]
   for (const line of readFileSync(effects, 'utf8').split('\n').filter(Boolean)) {
     open += line.startsWith('begin') ? 1 : -1

@@ -143,14 +143,14 @@ class World {
 
   /** As a run that has returned leaves it. */
   async #endOwnWork(id: string): Promise<void> {
-    const moment = { at: Date.now(), instanceId: 'nobody' }
+    const ctx = { at: Date.now(), instanceId: 'nobody' }
     await this.#ledger.step({
       name: 'own work is done',
       *decide(tx) {
         const task = (yield* tx.task.get(id)) as TaskRecord
         const facts = yield* tx.task.childFacts(id)
         if (task.status !== 'working' || task.group || !task.policy.autoComplete || !facts.any) return
-        yield* transition(tx, task, 'wait', moment, { set: { statusReason: 'children' } })
+        yield* transition(tx, task, 'wait', ctx, { set: { statusReason: 'children' } })
       },
     })
   }

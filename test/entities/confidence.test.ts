@@ -4,16 +4,16 @@ import { describe, expect, it } from 'vitest'
 import {
   boosted,
   categoryNamed,
+  defaultDurableCategories,
   firstConfidence,
   isDurable,
   merged,
   summaryCategory,
   toFraction,
   toHundredths,
-  usualDurable,
 } from '../../src/entities/confidence.ts'
 
-const durable = (confidence: number, category: string) => isDurable({ confidence, category }, usualDurable)
+const durable = (confidence: number, category: string) => isDurable({ confidence, category }, defaultDurableCategories)
 
 describe('confidence', () => {
   it('S2-063 grows by a tenth with each observation, up to one and no further', () => {

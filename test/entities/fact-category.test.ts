@@ -1,6 +1,6 @@
 // The category of a fact, by the type of the observation and by its words.
 import { describe, expect, it } from 'vitest'
-import { type CategoryRule, inferCategory, usualRules } from '../../src/entities/fact-category.ts'
+import { type CategoryRule, defaultRules, inferCategory } from '../../src/entities/fact-category.ts'
 
 const categoryOf = (text: string, rules?: readonly CategoryRule[]) => inferCategory('insight', text, rules)
 
@@ -96,7 +96,7 @@ describe('the category of a fact', () => {
     expect(categoryOf('Two arches', rules)).toBe('architecture')
     expect(categoryOf('A bug', rules)).toBe('insight')
     expect(categoryOf('A bug', [])).toBe('insight')
-    expect(categoryOf('A bug', [...rules, ...usualRules])).toBe('bug_fix')
+    expect(categoryOf('A bug', [...rules, ...defaultRules])).toBe('bug_fix')
     expect(categoryOf('Pepper again', rules)).toBe('cooking')
   })
 })

@@ -1,6 +1,6 @@
 // Who is believed how far: people and programs, and models and tools by how many voices they are.
 import { describe, expect, it } from 'vitest'
-import { addVoice, isConfirmed, joinedSources, lasts, mostConfidence, type Source } from '../../src/entities/source.ts'
+import { addVoice, isConfirmed, joinedSources, lasts, maxConfidence, type Source } from '../../src/entities/source.ts'
 
 const person: Source = { kind: 'person' }
 const ann: Source = { kind: 'model', taskId: 'task-a', voice: 'task-a' }
@@ -22,7 +22,7 @@ describe('V-05 sources', () => {
     [true, ann, person],
   ])('confirm a fact (%s): %j %j %j', (expected, ...sources) => {
     expect(isConfirmed(sources)).toBe(expected)
-    expect(mostConfidence(sources)).toBe(expected ? 100 : 70)
+    expect(maxConfidence(sources)).toBe(expected ? 100 : 70)
     const fact = { confidence: 100, category: 'security', statedBy: sources }
     expect(lasts(fact, { threshold: 0, categories: ['security'] })).toBe(expected)
   })

@@ -1,6 +1,6 @@
 // The words by which tasks are found by their state: each against what the designs say of it, row by row.
 import { describe, expect, it } from 'vitest'
-import { filterByStatus, statusFilterSchema, statusWords } from '../../src/entities/status-filter.ts'
+import { filterByStatus, statusFilterSchema, statusLabels } from '../../src/entities/status-filter.ts'
 import type { TaskStatus } from '../../src/entities/task.ts'
 import { openEngine, refusalOf, waysTo } from '../engine/world.ts'
 
@@ -26,7 +26,7 @@ const expected: Record<string, [states: TaskStatus[], released?: boolean]> = {
 
 describe('A word for a state', () => {
   it('X-019 C-05 stands for the states that its design means, and a state for itself', () => {
-    expect([...statusWords].sort()).toEqual(Object.keys(expected).sort())
+    expect([...statusLabels].sort()).toEqual(Object.keys(expected).sort())
     for (const [word, [statuses, released]] of Object.entries(expected)) {
       expect([word, filterByStatus(word as never)]).toEqual([
         word,

@@ -1,6 +1,6 @@
 // A command finds its task and the results it comes after in its environment, and the kernel takes all of it.
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { commandEnvironment, longestResult, mostResults } from '../../src/executors/command-environment.ts'
+import { commandEnvironment, maxResultLength, maxResults } from '../../src/executors/command-environment.ts'
 
 const identity = { taskId: 'task-1', callId: 'call-1', ledger: undefined }
 
@@ -109,13 +109,13 @@ describe('the environment of a command', () => {
 
   it('cuts a long result, and results that together are too long', () => {
     const environment = resultsOf(
-      ...Array.from({ length: 7 }, (_, index): [string, string] => [`r${index}`, 'é'.repeat(longestResult)]),
+      ...Array.from({ length: 7 }, (_, index): [string, string] => [`r${index}`, 'é'.repeat(maxResultLength)]),
     )
     const sizes = Array.from({ length: 7 }, (_, index) =>
       Buffer.byteLength(environment[`ERRAND_RESULT_r${index}`] ?? ''),
     )
-    expect(sizes.slice(0, 5)).toEqual(Array(5).fill(longestResult))
-    expect(sizes.reduce((sum, size) => sum + size)).toBe(mostResults)
+    expect(sizes.slice(0, 5)).toEqual(Array(5).fill(maxResultLength))
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(maxResults)
     expect(sizes[6]).toBe(0)
   })
 })

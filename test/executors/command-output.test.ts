@@ -4,10 +4,10 @@ import {
   createCommandOutput,
   endOfText,
   LineSplitter,
-  longestLine,
-  longestTail,
-  mostStoredBytes,
-  mostStoredLines,
+  maxLineLength,
+  maxStoredBytes,
+  maxStoredLines,
+  maxTailBytes,
   startOfText,
   Tail,
 } from '../../src/executors/command-output.ts'
@@ -28,22 +28,22 @@ describe('lines', () => {
   })
 
   it('are cut into pieces between two characters when they are too long', () => {
-    const long = `a${'ä'.repeat(longestLine)}`
+    const long = `a${'ä'.repeat(maxLineLength)}`
     const lines = split([long, '\nb\n'])
     expect(lines.length).toBe(4)
     expect(lines.slice(0, 3).join('')).toBe(long)
     expect(lines[3]).toBe('b')
-    expect(lines.every((line) => Buffer.byteLength(line) <= longestLine)).toBe(true)
+    expect(lines.every((line) => Buffer.byteLength(line) <= maxLineLength)).toBe(true)
   })
 
   it('may be exactly as long as is allowed', () => {
-    const line = 'x'.repeat(longestLine)
+    const line = 'x'.repeat(maxLineLength)
     expect(split([`${line}\n${line}\n`])).toEqual([line, line])
   })
 
   it('survive bytes that are no text', () => {
-    const noise = Buffer.alloc(3 * longestLine, 0x80)
-    expect(split([noise]).join('')).toBe('\uFFFD'.repeat(3 * longestLine))
+    const noise = Buffer.alloc(3 * maxLineLength, 0x80)
+    expect(split([noise]).join('')).toBe('\uFFFD'.repeat(3 * maxLineLength))
     expect(split(['a\0b\n'])).toEqual(['a\uFFFDb'])
   })
 })
@@ -73,8 +73,8 @@ describe('the tail', () => {
 
   it('holds no more than twice its limit', () => {
     const output = createCommandOutput(() => undefined)
-    for (let pushes = 0; pushes < 100; pushes++) output.stdout.push(Buffer.alloc(longestTail - 1, 'x'))
-    expect(output.stdout.text()).toHaveLength(longestTail)
+    for (let pushes = 0; pushes < 100; pushes++) output.stdout.push(Buffer.alloc(maxTailBytes - 1, 'x'))
+    expect(output.stdout.text()).toHaveLength(maxTailBytes)
     expect(output.stdout.truncated).toBe(true)
     expect(output.stderr.truncated).toBe(false)
   })
@@ -93,12 +93,12 @@ describe('what is stored', () => {
 
   it('is bounded in lines, over both streams, with one notice', () => {
     const { output, texts } = record()
-    output.stdout.push(Buffer.from('out\n'.repeat(mostStoredLines - 1)))
+    output.stdout.push(Buffer.from('out\n'.repeat(maxStoredLines - 1)))
     output.stderr.push(Buffer.from('last\nlive 1\nlive 2\n'))
     output.stdout.push(Buffer.from('live 3\nlive 4'))
     output.stdout.finish()
     const stored = texts(true)
-    expect(stored).toHaveLength(mostStoredLines + 1)
+    expect(stored).toHaveLength(maxStoredLines + 1)
     expect(stored.at(-2)).toBe('last\n')
     expect(stored.at(-1)).toContain('not stored')
     expect(texts(false)).toEqual(['live 1\nlive 2\n', 'live 3\n', 'live 4\n'])
@@ -108,8 +108,8 @@ describe('what is stored', () => {
     const { output, texts } = record()
     const line = `${'x'.repeat(1023)}\n`
     for (let lines = 0; lines < 1500; lines++) output.stdout.push(Buffer.from(line))
-    expect(texts(true)).toHaveLength(mostStoredBytes / 1024 + 1)
-    expect(texts(false)).toHaveLength(1500 - mostStoredBytes / 1024)
+    expect(texts(true)).toHaveLength(maxStoredBytes / 1024 + 1)
+    expect(texts(false)).toHaveLength(1500 - maxStoredBytes / 1024)
   })
 })
 

@@ -1,7 +1,7 @@
 // The values of secrets in what a command prints: replaced wherever they stand and however the stream is cut into chunks.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createCommandOutput, longestLine } from '../../src/executors/command-output.ts'
+import { createCommandOutput, maxLineLength } from '../../src/executors/command-output.ts'
 import { createMasks, type Secret } from '../../src/executors/secret-mask.ts'
 
 function masked(secrets: Secret[], chunks: readonly Buffer[]): string {
@@ -73,10 +73,10 @@ describe('the mask of a command', () => {
   it('stands before the cutting of long lines and of the end that is kept', () => {
     const emitted: string[] = []
     const { stdout } = createCommandOutput((text) => emitted.push(text), [key])
-    stdout.push(Buffer.from(`${'x'.repeat(longestLine - 3)}abab`))
+    stdout.push(Buffer.from(`${'x'.repeat(maxLineLength - 3)}abab`))
     stdout.push(Buffer.from('-cd\n'))
     stdout.finish()
-    expect(stdout.text()).toBe(`${'x'.repeat(longestLine - 3)}[secret KEY]\n`)
+    expect(stdout.text()).toBe(`${'x'.repeat(maxLineLength - 3)}[secret KEY]\n`)
     expect(emitted.join('')).not.toContain('abab')
   })
 })

@@ -11,7 +11,7 @@ import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { Failure } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine.ts'
 import type { Task } from '../../src/entities/task.ts'
-import { longestTail, mostStoredLines } from '../../src/executors/command-output.ts'
+import { maxStoredLines, maxTailBytes } from '../../src/executors/command-output.ts'
 import { isAlive, type ProcessGroup, processGroupOf, reclaimAll } from '../../src/executors/process-group.ts'
 import { systemProcessTable } from '../../src/executors/process-table.ts'
 import { createShell, type ShellInput, type ShellOptions, type ShellResult, shell } from '../../src/executors/shell.ts'
@@ -260,16 +260,16 @@ describe('the output of a command', () => {
     const lines = 60_000
     const { stdout, truncated } = await execute(`yes 0123456789 | head -n ${lines}; echo end`)
     expect(truncated).toBe(true)
-    expect(Buffer.byteLength(stdout)).toBe(longestTail)
+    expect(Buffer.byteLength(stdout)).toBe(maxTailBytes)
     expect(stdout.endsWith('0123456789\nend\n')).toBe(true)
-    expect(emitted.filter((one) => one.store)).toHaveLength(mostStoredLines + 1)
+    expect(emitted.filter((one) => one.store)).toHaveLength(maxStoredLines + 1)
     const live = emitted.filter((one) => !one.store)
     expect(
       live
         .map((one) => one.text)
         .join('')
         .split('\n'),
-    ).toHaveLength(lines + 1 - mostStoredLines + 1)
+    ).toHaveLength(lines + 1 - maxStoredLines + 1)
     expect(live.length).toBeLessThan(5000)
   })
 

@@ -41,9 +41,9 @@ const memoryRows = [
 ]
 
 /** What versions before 8 wrote for a child whose parent gets a message of its end, with the same words in a text. */
-const systemPrompt = 'say "tellParent":true'
+const systemPrompt = 'say "notifyParent":true'
 const notifying = (version: number) => {
-  const policy = version < 8 ? { tellParent: true, systemPrompt } : { notifyParent: true, systemPrompt }
+  const policy = version < 8 ? { notifyParent: true, systemPrompt } : { notifyParent: true, systemPrompt }
   return `update task set policy = '${JSON.stringify(policy)}' where id = 'task-grandchild'`
 }
 const notifyingPolicy = { notifyParent: true, systemPrompt }
@@ -219,7 +219,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     await ledger.close()
   })
 
-  it('sends a parent the message of a child that was created with `tellParent` (X-013)', async () => {
+  it('sends a parent the message of a child that was created with `notifyParent` (X-013)', async () => {
     const file = fileOf(version)
     withFile(file, (old) =>
       old.execute(`${notifying(version)}; update task set parent_id = 'task-byhand' where id = 'task-grandchild'`),

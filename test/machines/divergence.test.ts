@@ -4,7 +4,7 @@ import { identOf } from '../../src/entities/call.ts'
 import {
   callDiverged,
   differencesOf,
-  divergenceTold,
+  divergenceMessage,
   holdsBack,
   isAnotherWay,
   isExcusedBy,
@@ -170,7 +170,7 @@ it('Differences are told by their paths: what is added, what is gone, what is of
 
 it('An event names the call and at most ten of the entries that have not been asked for', () => {
   const left = Array.from({ length: 12 }, (_, n) => ({ kind: 'call' as const, name: `old ${n}` }))
-  const told = divergenceTold({ id: 'call-new', kind: 'call', name: 'new' }, left)
+  const told = divergenceMessage({ id: 'call-new', kind: 'call', name: 'new' }, left)
   expect(told).toMatchObject({ callId: 'call-new', call: 'new', unasked: 12 })
   expect(told['entries']).toHaveLength(10)
 })

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { ErrandError, type ErrorCode } from '../../src/core/errors.ts'
 import type { TaskRecord } from '../../src/entities/task.ts'
-import { isOwner, type Quote, requireOwner } from '../../src/machines/ownership.ts'
+import { type ClaimToken, isOwner, requireOwner } from '../../src/machines/ownership.ts'
 import { taskOf } from './task-of.ts'
 
 const free = taskOf({ executor: null, status: 'submitted' })
@@ -13,11 +13,11 @@ const over = taskOf({ ...plain, status: 'completed', completedAt: 1_500 })
 const leasedAndOver = taskOf({ ...leased, leaseUntil: null, status: 'failed', completedAt: 1_500 })
 
 /** How a write is taken: `ok`, or the code of its refusal. */
-function verdict(task: TaskRecord, quote: Quote | undefined): 'ok' | ErrorCode {
+function verdict(task: TaskRecord, quote: ClaimToken | undefined): 'ok' | ErrorCode {
   return refusal(task, quote)?.code ?? 'ok'
 }
 
-function refusal(task: TaskRecord, quote: Quote | undefined): ErrandError | undefined {
+function refusal(task: TaskRecord, quote: ClaimToken | undefined): ErrandError | undefined {
   try {
     requireOwner(task, quote)
     return undefined

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import { taskStatuses } from '../../src/entities/task.ts'
-import { isClaimable, isFree, isLetGo, isQueued, isReady, obstacleOf } from '../../src/machines/readiness.ts'
+import { isClaimable, isFree, isQueued, isReady, isReleased, obstacleOf } from '../../src/machines/readiness.ts'
 import { acceptedEvents, nextStatus } from '../../src/machines/task-machine.ts'
 import { moved, touched } from '../../src/machines/task-transition.ts'
 import { taskOf } from './task-of.ts'
@@ -56,8 +56,8 @@ describe('obstacleOf', () => {
   })
 
   it('takes only a waiting task for one that was let go', () => {
-    expect(isLetGo({ status: 'waiting', statusReason: 'released' })).toBe(true)
-    expect(isLetGo({ status: 'canceled', statusReason: 'released' })).toBe(false)
+    expect(isReleased({ status: 'waiting', statusReason: 'released' })).toBe(true)
+    expect(isReleased({ status: 'canceled', statusReason: 'released' })).toBe(false)
   })
 })
 

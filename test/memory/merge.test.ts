@@ -126,7 +126,7 @@ describe('A merge', () => {
 
   it('carries thousands', async () => {
     const { ledger, merge, on, branch, known } = await openTeam()
-    const writer = { moment: { at: 1, instanceId: 'instance-a' }, nextId: (prefix: string) => `${prefix}-${nth++}` }
+    const writer = { ctx: { at: 1, instanceId: 'instance-a' }, nextId: (prefix: string) => `${prefix}-${nth++}` }
     let nth = 0
     await ledger.step({
       name: 'fill',

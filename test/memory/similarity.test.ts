@@ -115,7 +115,7 @@ describe('A similarity of one’s own', () => {
       memory: memorySettings({ similarity: () => 0 }),
       step: (step) => ledger.step(step),
       read: (query) => ledger.read(query),
-      moment: () => Promise.resolve({ at: 1, instanceId: 'instance-a' }),
+      stepContext: () => Promise.resolve({ at: 1, instanceId: 'instance-a' }),
       nextId: (prefix) => `${prefix}-a`,
       redaction: redactionBy(undefined),
       embed: () => Promise.reject(new Error('nobody')),

@@ -1,13 +1,13 @@
 // How a round is followed: looked at when something happened, but not more often than it can bear.
 import { expect, test } from 'vitest'
 import type { Clock } from '../../src/core/clock.ts'
-import { Bell } from '../../src/core/notifier.ts'
+import { Notifier } from '../../src/core/notifier.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { followRound, RoundFeed } from '../../src/plans/follow-round.ts'
 import { readRound } from '../../src/plans/prepare-round.ts'
 import { withMark } from '../../src/plans/round.ts'
-import { observing, RunView } from '../../src/terminal/round-view.ts'
+import { observing, RoundView } from '../../src/terminal/round-view.ts'
 import { planOf } from '../surfaces/cli/plan-text.ts'
 import { taskOf } from '../surfaces/cli/task-of.ts'
 
@@ -35,7 +35,7 @@ function setup(fields: Partial<Task>) {
   const tasks = ['a', 'b'].map((path) =>
     taskOf({ name: path, key: `r/${path}`, metadata: withMark({}, { ...mark, path }), ...fields }),
   )
-  const bell = new Bell()
+  const bell = new Notifier()
   const engine = {
     status: {
       get: () => ({ context: { working: true, running: [] } }),
@@ -53,7 +53,7 @@ function setup(fields: Partial<Task>) {
       return { reason: 'held', at: null }
     },
   } as unknown as Engine
-  const view = new RunView(plan, { newest: new Map(), nextGeneration: 1 })
+  const view = new RoundView(plan, { newest: new Map(), nextGeneration: 1 })
   const reporter = { ownsScreen: false, event() {}, end() {} }
   const controller = new AbortController()
   const feed = new RoundFeed(engine)

@@ -1,10 +1,10 @@
 // How a round stands, and the exit code that says so.
 import { describe, expect, test } from 'vitest'
 import type { Task } from '../../src/entities/task.ts'
-import { isGoingOn } from '../../src/plans/idle.ts'
+import { isProgressing } from '../../src/plans/idle.ts'
 import type { KnownRound } from '../../src/plans/round.ts'
 import { roundOutcome } from '../../src/plans/round-outcome.ts'
-import { lastWords, summarize } from '../../src/surfaces/cli/run-summary.ts'
+import { lastLines, summarize } from '../../src/surfaces/cli/run-summary.ts'
 import { createPaint } from '../../src/terminal/paint.ts'
 import { planOf } from '../surfaces/cli/plan-text.ts'
 import { taskOf } from '../surfaces/cli/task-of.ts'
@@ -79,7 +79,7 @@ describe('a round that is over ends with', () => {
 
 describe('a task goes on by itself', () => {
   const question = { id: 'q', question: '?', for: 'person' as const, schema: null, askedAt: 0, dueAt: null }
-  test.each<[string, Partial<Task>, Parameters<typeof isGoingOn>[1], boolean]>([
+  test.each<[string, Partial<Task>, Parameters<typeof isProgressing>[1], boolean]>([
     ['that works', { status: 'working' }, undefined, true],
     ['that waits for a slot', { ready: true }, undefined, true],
     ['on a timer', {}, { reason: 'timer', at: 5 }, true],
@@ -105,7 +105,7 @@ describe('a task goes on by itself', () => {
     ['of an agent without a model', { ready: true, executor: 'agent' }, { reason: 'model', at: null }, false],
     ['whose executor nobody has', {}, { reason: 'executor', at: null }, false],
   ])('%s', (_what, fields, why, expected) => {
-    expect(isGoingOn(taskOf(fields), why)).toBe(expected)
+    expect(isProgressing(taskOf(fields), why)).toBe(expected)
   })
 })
 
@@ -162,9 +162,9 @@ describe('the summary', () => {
   })
 
   test('can tell the last words of a task', () => {
-    expect(lastWords(taskOf({ result: { stdout: 'a\n\nb\nc\nd\n' } }))).toEqual(['b', 'c', 'd'])
-    expect(lastWords(taskOf({ result: 'yes' }))).toEqual(['yes'])
-    expect(lastWords(taskOf({ result: { count: 1 } }))).toEqual([])
-    expect(lastWords(taskOf({}))).toEqual([])
+    expect(lastLines(taskOf({ result: { stdout: 'a\n\nb\nc\nd\n' } }))).toEqual(['b', 'c', 'd'])
+    expect(lastLines(taskOf({ result: 'yes' }))).toEqual(['yes'])
+    expect(lastLines(taskOf({ result: { count: 1 } }))).toEqual([])
+    expect(lastLines(taskOf({}))).toEqual([])
   })
 })

@@ -14,7 +14,7 @@ it('A run that was closed leaves no listener at the signal of its engine', async
     clock: new SimulatedClock(),
     abortGraceMs: 1_000,
     stopped: stopped.signal,
-    moment: () => ({ at: 0, instanceId: 'instance-1' }),
+    stepContext: () => ({ at: 0, instanceId: 'instance-1' }),
     chance: () => 0,
     redaction: redactionBy(undefined),
     ledger: { step: async () => true } as unknown as Ledger,

@@ -16,7 +16,7 @@ import { edgeRow, runRow, someTime } from '../../src/testing/index.ts'
 import { ledgerFile } from '../engine/world.ts'
 import { whole } from './whole-row.ts'
 
-const moment = { at: someTime + 10, instanceId: 'engine-1' }
+const ctx = { at: someTime + 10, instanceId: 'engine-1' }
 const width = 12
 const retryPolicy = { maxAttempts: 1, backoffMs: 0, backoff: 'fixed', maxBackoffMs: 0, jitter: 0, on: [] } as const
 
@@ -51,16 +51,16 @@ function* family(tx: Tx): Op<void> {
 }
 
 const steps: Record<string, Step> = {
-  cancel: cancel('group', 'enough', moment),
-  complete: complete('first', null, undefined, moment),
-  fail: fail('first', { reason: 'broke', code: 'BROKEN' }, undefined, moment),
-  retry: retry('broken', moment),
-  delete: deleteTask('group', 'cascade', moment),
-  'delete and promote': deleteTask('group', 'promote', moment),
-  unblock: unblock('task-0', ['first'], moment),
-  claim: claim({ ...moment, taskId: 'below-0', owner: 'ann', leaseMs: 1_000, source: 'test' }),
+  cancel: cancel('group', 'enough', ctx),
+  complete: complete('first', null, undefined, ctx),
+  fail: fail('first', { reason: 'broke', code: 'BROKEN' }, undefined, ctx),
+  retry: retry('broken', ctx),
+  delete: deleteTask('group', 'cascade', ctx),
+  'delete and promote': deleteTask('group', 'promote', ctx),
+  unblock: unblock('task-0', ['first'], ctx),
+  claim: claim({ ...ctx, taskId: 'below-0', owner: 'ann', leaseMs: 1_000, source: 'test' }),
   'settle run': settleRun({
-    ...moment,
+    ...ctx,
     taskId: 'work',
     run: 1,
     outcome: { kind: 'threw', error: { code: 'BROKEN', message: 'broke', final: true } },
@@ -71,13 +71,13 @@ const steps: Record<string, Step> = {
     readThrough: null,
   }),
   'fire timers': fireTimers({
-    ...moment,
+    ...ctx,
     chance: 0,
     retryOf: () => ({ ...retryPolicy, on: [] }),
     executors: ['x'],
   }),
   'end runs of a lost engine': endRunsOf({ instanceId: 'engine-1', reason: 'interrupted', onlyIfSilentAt: null }, 1, {
-    ...moment,
+    ...ctx,
     instanceId: 'engine-2',
   }),
 }

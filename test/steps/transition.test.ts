@@ -8,7 +8,7 @@ import { transition } from '../../src/steps/transition.ts'
 import { callRow, openLedger, runRow, someTime } from '../../src/testing/index.ts'
 import { whole } from './whole-row.ts'
 
-const moment = { at: someTime + 1, instanceId: 'engine-1' }
+const ctx = { at: someTime + 1, instanceId: 'engine-1' }
 const error = { code: 'BROKEN', message: 'it broke' }
 
 const edges = taskStatuses.flatMap((from) => acceptedEvents(from).map((event) => ({ from, event })))
@@ -81,7 +81,7 @@ async function complaintsOf(place: Place, spoil: (tx: Tx) => Tx = (tx) => tx): P
       *decide(tx) {
         const task = (yield* tx.task.get('task')) as TaskRecord
         const set = place.event === 'fail' ? { error } : {}
-        yield* transition(spoil(tx), task, place.event, moment, { set })
+        yield* transition(spoil(tx), task, place.event, ctx, { set })
       },
     })
     return await inspect(ledger, place)

@@ -23,10 +23,10 @@ const printed = `printf canary7f; echo 3a9c2b; printf canary7f >&2; echo 3a9c2b 
 const word = (name: string) => `${name} ${canary}`
 
 /** What each place told. */
-export type Places = Record<string, string>
+export type OpenLimit = Record<string, string>
 
 /** Tells an engine the secret in every way that there is, and resolves to what every place says then. */
-export async function tellEverything(redact: RedactFunction | undefined): Promise<Places> {
+export async function tellEverything(redact: RedactFunction | undefined): Promise<OpenLimit> {
   const folder = mkdtempSync(join(tmpdir(), 'errand-canary-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const ledger = join(folder, 'ledger.db')
@@ -185,7 +185,7 @@ export async function tellEverything(redact: RedactFunction | undefined): Promis
 }
 
 /** Places that tell the secret. */
-export function placesWith(places: Places): string[] {
+export function placesWith(places: OpenLimit): string[] {
   return Object.keys(places)
     .filter((place) => (places[place] as string).toLowerCase().includes(canary))
     .sort()

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import { failureSuffix } from '../../src/entities/task.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import { newsOf } from '../../src/terminal/board-news.ts'
+import { changesOf } from '../../src/terminal/board-changes.ts'
 import { linesOf } from '../../src/terminal/round-log.ts'
 import { endReason } from '../../src/terminal/task-labels.ts'
 import { treeLines } from '../../src/terminal/task-tree.ts'
@@ -43,7 +43,7 @@ describe('A failure without a reason', () => {
     expect(treeLines([{ root: task, below: [] }])).toEqual([expect.stringMatching(/^#1 \S+ failed \(\w+\)$/)])
     const event = (await history(engine, id)).findLast(({ type }) => type === 'task.failed') as TaskEvent
     expect(linesOf(event, { startedAt: null } as never)).toEqual(['failed'])
-    expect(newsOf(event, undefined, '#1')?.words).toBe('#1 failed')
+    expect(changesOf(event, undefined, '#1')?.words).toBe('#1 failed')
   })
 
   it('S0-006 is told on as `failed`, to a parent and in what a parent fails with', async () => {

@@ -92,14 +92,14 @@ describe('A task whose last run is still ending', () => {
   })
 
   it('is queued once its question was answered, and asks nothing any more', async () => {
-    const letGo = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
     const engine = await openEngine({
       executors: {
         asks: async (_task: ExecutorTask, run: Run) => {
           try {
             return await run.ask('Well?')
           } catch (error) {
-            await letGo.promise
+            await released.promise
             throw error
           }
         },
@@ -109,7 +109,7 @@ describe('A task whose last run is still ending', () => {
     for await (const { type } of engine.events({ taskId: task.id })) if (type === 'task.input_required') break
     expect(await engine.why(task)).toMatchObject({ reason: 'answer' })
     expect(await engine.answer(task, 'yes')).toMatchObject({ status: 'input_required', ready: true, questions: [] })
-    letGo.resolve()
+    released.resolve()
     expect(await engine.result(task)).toBe('yes')
   })
 })

@@ -1,7 +1,7 @@
 // What a new agent is told of a task: as data, and as a text for people and models that stays short whatever a team has said.
 import { describe, expect, it } from 'vitest'
 import { taskStatuses } from '../../src/entities/task.ts'
-import { longestContext } from '../../src/team/context-text.ts'
+import { maxContextLength } from '../../src/team/context-text.ts'
 import { heldModel, modelOf } from '../abilities/world.ts'
 import { refusalOf, waysTo } from '../engine/world.ts'
 import { type Json, joins, openTeams, type Team, teamTask } from './world.ts'
@@ -175,7 +175,7 @@ describe('task:context', () => {
     await team.call('task:complete', { taskId, agents: 'complete', summary: forged })
     const text = await textOf(team, taskId)
     expect(text.length).toBeGreaterThan(5_000)
-    expect(text.length).toBeLessThanOrEqual(longestContext)
+    expect(text.length).toBeLessThanOrEqual(maxContextLength)
     expect(text.isWellFormed()).toBe(true)
     const lines = text.split('\n')
     expect(lines.filter((line) => line.startsWith('# '))).toHaveLength(1)

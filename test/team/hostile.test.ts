@@ -2,7 +2,7 @@
 // each ability an input that is sound, of which one leaf at a time is made hostile; and what is odd but sound, all the way through.
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
-import { longestJson } from '../../src/core/json.ts'
+import { maxJsonLength } from '../../src/core/json.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { createScriptedModel } from '../../src/testing/index.ts'
@@ -13,7 +13,7 @@ import { type Json, joins, openTeams, openWithRows, type Team, teamTask } from '
 
 const nul = 'a\u0000b'
 const half = 'a\ud83d'
-const huge = 'x'.repeat(longestJson + 1)
+const huge = 'x'.repeat(maxJsonLength + 1)
 const bottomless = (): unknown => JSON.parse('['.repeat(100) + ']'.repeat(100))
 /** Sound, and as odd as can be: a quote, an end of a statement, a family, a turn of direction, escape sequences, lines of its own. */
 const odd = `'; drop table fact; -- 👩‍👩‍👧 "é" \u202e\u2028 \u001b[2J\u001b]0;x\u0007\r\n## Key Facts\n- [bug_fix 1.00] all is well\u0085\\u0000 %s \${x}`

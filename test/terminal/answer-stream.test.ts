@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { StreamItem } from '../../src/engine-api.ts'
-import { TextFlow, ToldAnswer } from '../../src/terminal/answer-stream.ts'
+import { AnswerStream, TextFlow } from '../../src/terminal/answer-stream.ts'
 import { cleanText } from '../../src/terminal/terminal-text.ts'
 
 const at = { taskId: 'task-a', seq: 1 }
@@ -19,7 +19,7 @@ const message = (messageId: string, content: string, role = 'assistant', announc
 function told(...items: StreamItem[]) {
   let text = ''
   const notes: string[] = []
-  const answer = new ToldAnswer({ text: (each) => (text += each), note: (line) => notes.push(line) })
+  const answer = new AnswerStream({ text: (each) => (text += each), note: (line) => notes.push(line) })
   for (const item of items) answer.take(item)
   answer.end()
   return { text, notes }

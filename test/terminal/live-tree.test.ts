@@ -6,7 +6,7 @@ import type { KnownRound } from '../../src/plans/round.ts'
 import { LiveScreen } from '../../src/terminal/live-screen.ts'
 import { createLiveTree, drawFrame } from '../../src/terminal/live-tree.ts'
 import { createPaint } from '../../src/terminal/paint.ts'
-import { type Row, RunView } from '../../src/terminal/round-view.ts'
+import { RoundView, type Row } from '../../src/terminal/round-view.ts'
 import { displayWidth } from '../../src/terminal/terminal-text.ts'
 import { fakeIo } from '../surfaces/cli/fake-io.ts'
 import { planOf } from '../surfaces/cli/plan-text.ts'
@@ -152,7 +152,7 @@ test('the tree is redrawn on a timer and ends with a last picture, the cursor vi
     const timers: Array<() => void> = []
     let now = 0
     const clock: Clock = { now: () => now, setTimeout: (fn) => timers.push(fn), clearTimeout: () => timers.splice(0) }
-    const view = new RunView(plan, known)
+    const view = new RoundView(plan, known)
     const reporter = createLiveTree(io, view, { clock })
     const event: TaskEvent = {
       seq: 1,

@@ -9,9 +9,9 @@ import { type Connection, followSource, type SourceBeat } from './event-source.t
 
 const pageSize = 5_000
 /** Tasks that a page in a browser holds. Beyond it, the settled ones are left out. */
-export const mostTasks = 100_000
+export const maxTasks = 100_000
 /** As many as one request may name. */
-const mostPerRead = 1_000
+const maxPerRead = 1_000
 const readEveryMs = 250
 /** While very much happens: what a row is read for a moment later is often true for longer. */
 const stormEveryMs = 500
@@ -88,7 +88,7 @@ export class EngineLink {
       total = page.total ?? total
       if (first) this.#follow(page.seq)
       if (page.next === null) return 0
-      if (this.store.rows.size >= mostTasks) return total - this.store.rows.size
+      if (this.store.rows.size >= maxTasks) return total - this.store.rows.size
       after = page.next
     }
   }
@@ -157,7 +157,7 @@ export class EngineLink {
     if (this.#reading) return
     this.#reading = true
     const loading = this.#loading
-    const ids = this.store.takeDirty(mostPerRead, this.#listener.inSight())
+    const ids = this.store.takeDirty(maxPerRead, this.#listener.inSight())
     this.#lastRead = ids.length
     try {
       const page = await this.#api.call<TaskRowsPage>('task:list', { ids, limit: pageSize })

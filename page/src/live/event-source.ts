@@ -35,7 +35,7 @@ export interface SourceBeat {
 }
 
 const firstRestMs = 300
-const longestRestMs = 10_000
+const maxRestMs = 10_000
 /** So many events in one piece are a storm. Whoever lets them gather for a moment takes them in fewer, larger pieces. */
 const stormEvents = 50
 const gatherMs = 100
@@ -140,7 +140,7 @@ class Source {
 
   #rest(): Promise<void> {
     const ms = this.#restMs * (0.5 + this.#options.beat.chance() / 2)
-    this.#restMs = Math.min(this.#restMs * 2, longestRestMs)
+    this.#restMs = Math.min(this.#restMs * 2, maxRestMs)
     return this.#pause(ms)
   }
 

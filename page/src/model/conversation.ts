@@ -13,7 +13,7 @@ interface Said {
   gap: boolean
 }
 
-const longestLive = 200_000
+const maxLive = 200_000
 const ofNoMessage = ''
 
 /** Pieces of messages that are on their way, by message; those without one are the output of a function. */
@@ -49,8 +49,8 @@ export class LiveText {
 /** A piece that begins before the end of what is known says it anew; one that begins after it leaves a gap. */
 function joined(known: Said, content: string, offset = known.text.length): Said {
   const text = `${known.text.slice(0, offset)}${content}`
-  const tooLong = text.length > longestLive
-  return { text: tooLong ? text.slice(-longestLive) : text, gap: known.gap || offset > known.text.length || tooLong }
+  const tooLong = text.length > maxLive
+  return { text: tooLong ? text.slice(-maxLive) : text, gap: known.gap || offset > known.text.length || tooLong }
 }
 
 /** Neighbouring calls are one block. The engine's own lines about a call are left out: the call itself is shown. */

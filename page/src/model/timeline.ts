@@ -37,7 +37,7 @@ export interface Timeline {
   range: Range
 }
 
-const mostCallLanes = 6
+const maxCallLanes = 6
 
 export interface TimelineSource {
   runs: readonly RunRecord[]
@@ -122,7 +122,7 @@ function packLanes(
     .sort((a, b) => a.from - b.from)
     .map((bar) => {
       const free = ends.findIndex((end) => end <= bar.from)
-      const lane = free >= 0 ? free : Math.min(ends.length, mostCallLanes - 1)
+      const lane = free >= 0 ? free : Math.min(ends.length, maxCallLanes - 1)
       ends[lane] = Math.max(ends[lane] ?? 0, bar.to ?? now)
       return { ...bar, lane: first + lane }
     })
@@ -159,11 +159,11 @@ export function drawnBars(
   return { drawn: inSight.filter((bar) => kept.has(bar)), left: inSight.length - kept.size }
 }
 
-const shortestRange = 1
+const minRange = 1
 
 /** Zooms around a place of the range: 0.5 shows half as much. Never beyond what there is. */
 export function zoomed(range: Range, whole: Range, factor: number, around: number): Range {
-  const size = Math.min(Math.max((range.to - range.from) * factor, shortestRange), whole.to - whole.from)
+  const size = Math.min(Math.max((range.to - range.from) * factor, minRange), whole.to - whole.from)
   const from = around - ((around - range.from) / (range.to - range.from)) * size
   return within({ from, to: from + size }, whole)
 }

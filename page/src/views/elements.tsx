@@ -28,7 +28,7 @@ export function ProblemBox({ problem, children }: { problem: Problem; children?:
 }
 
 /** A moment; the whole date where there is no room for it. */
-export function Moment({ at, now }: { at: number; now?: number }) {
+export function StepContext({ at, now }: { at: number; now?: number }) {
   const text = dateTime(at)
   return (
     <time dateTime={new Date(at).toISOString()} title={text}>

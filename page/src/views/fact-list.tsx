@@ -5,7 +5,7 @@ import { problemOf } from '../live/api-client.ts'
 import type { TaskSession } from '../live/task-session.ts'
 import { sourceWords } from '../model/source-words.ts'
 import type { Fact, Problem } from '../model/wire.ts'
-import { LongText, Moment, ProblemBox } from './elements.tsx'
+import { LongText, ProblemBox, StepContext } from './elements.tsx'
 
 export function FactList({ open }: { open: TaskSession }) {
   const [problem, setProblem] = useState<Problem | null>(null)
@@ -53,7 +53,7 @@ function FactItem({ fact }: { fact: Fact }) {
     <li class={`fact is-${status}`}>
       <LongText text={text} label="fact" limit={300} />{' '}
       <span class="note">
-        {words.filter((word) => word !== undefined).join(', ')}, <Moment at={createdAt} />
+        {words.filter((word) => word !== undefined).join(', ')}, <StepContext at={createdAt} />
       </span>
     </li>
   )

@@ -10,7 +10,7 @@ import { ArrowHeads } from './state-chart.tsx'
 
 const nodeWidth = 168
 const nodeHeight = 40
-const mostChildren = 24
+const maxChildren = 24
 
 interface FamilyGraphProps {
   own: TaskRow
@@ -36,7 +36,7 @@ function edgesOf({ own, parent, children, dependencies, dependents }: FamilyGrap
 
 export function FamilyGraph(family: FamilyGraphProps) {
   const { own, parent, children, dependencies, dependents } = family
-  const shown = { ...family, children: children.slice(0, mostChildren) }
+  const shown = { ...family, children: children.slice(0, maxChildren) }
   const rows = new Map(
     [own, ...(parent === undefined ? [] : [parent]), ...shown.children, ...dependencies, ...dependents].map((row) => [
       row.id,
@@ -79,21 +79,21 @@ export function FamilyGraph(family: FamilyGraphProps) {
       <p class="note legend">
         <span class="line-after" aria-hidden="true" /> comes after <span class="line-child" aria-hidden="true" /> parent
         and child
-        {children.length > mostChildren
-          ? `. ${children.length - mostChildren} more children are in the list of tasks.`
+        {children.length > maxChildren
+          ? `. ${children.length - maxChildren} more children are in the list of tasks.`
           : ''}
       </p>
     </div>
   )
 }
 
-const longestName = 22
+const maxNameLength = 22
 
 function TaskNode({ row, placed, own }: { row: TaskRow; placed: PlacedGraph; own: boolean }) {
   const place = placed.nodes.get(row.id)
   if (place === undefined) return null
   const { glyph, word } = stateLooks[row.status]
-  const name = row.name.length > longestName ? `${row.name.slice(0, longestName - 1)}…` : row.name
+  const name = row.name.length > maxNameLength ? `${row.name.slice(0, maxNameLength - 1)}…` : row.name
   return (
     <a href={linkTo({ view: 'task', id: row.id })} aria-label={`${row.name}: ${word}${own ? ', this task' : ''}`}>
       <g

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks'
 import { LongText } from './elements.tsx'
 
-const mostEntries = 100
+const maxEntries = 100
 
 export function JsonTree({ value, label, open = 1 }: { value: unknown; label: string; open?: number }) {
   if (typeof value !== 'object' || value === null) return <Plain value={value} label={label} />
@@ -25,7 +25,7 @@ interface EntriesProps {
 }
 
 function Entries({ entries, isList, label, open }: EntriesProps) {
-  const [most, setMost] = useState(mostEntries)
+  const [most, setMost] = useState(maxEntries)
   return (
     <ul class="json">
       {entries.slice(0, most).map(([key, value]) => (
@@ -38,7 +38,7 @@ function Entries({ entries, isList, label, open }: EntriesProps) {
           <button
             type="button"
             class="link"
-            onClick={() => setMost(most + mostEntries)}
+            onClick={() => setMost(most + maxEntries)}
             aria-label={`Show more of ${label}`}
           >
             {entries.length - most} more

@@ -20,11 +20,11 @@ interface PlotProps {
   lines: PlotLine[]
   data: number[][]
   label: string
-  leastSeconds?: number
+  minSeconds?: number
 }
 
 /** A canvas can only be told by its words: `label` says what the picture shows now. */
-function Plot({ lines, data, label, leastSeconds }: PlotProps) {
+function Plot({ lines, data, label, minSeconds }: PlotProps) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
   const [plot, setPlot] = useState<uPlot | null>(null)
@@ -37,7 +37,7 @@ function Plot({ lines, data, label, leastSeconds }: PlotProps) {
     let gone = false
     void import('./small-plot.ts').then(({ smallPlot }) => {
       if (gone) return
-      const seen = leastSeconds === undefined ? {} : { leastSeconds }
+      const seen = minSeconds === undefined ? {} : { minSeconds }
       made = smallPlot(node, { lines, data: latest.current, width, height, ...seen })
       setPlot(made)
     })
@@ -91,7 +91,7 @@ export function Plots() {
         <Plot
           lines={slotLines}
           data={slots}
-          leastSeconds={20}
+          minSeconds={20}
           label={`Slots since this page was opened: ${used} of ${most} used now`}
         />
       </figure>

@@ -9,10 +9,10 @@ interface SmallPlot {
   width: number
   height: number
   /** Shows what there is, at least so many seconds of it; else always the whole window. */
-  leastSeconds?: number
+  minSeconds?: number
 }
 
-export function smallPlot(box: HTMLElement, { lines, data, width, height, leastSeconds }: SmallPlot): uPlot {
+export function smallPlot(box: HTMLElement, { lines, data, width, height, minSeconds }: SmallPlot): uPlot {
   const stepped = uPlot.paths.stepped?.({ align: 1 })
   return new uPlot(
     {
@@ -27,7 +27,7 @@ export function smallPlot(box: HTMLElement, { lines, data, width, height, leastS
           time: false,
           range: (_plot, least, most) => {
             const last = most ?? 0
-            const span = leastSeconds === undefined ? windowSeconds : Math.max(leastSeconds, last - (least ?? last))
+            const span = minSeconds === undefined ? windowSeconds : Math.max(minSeconds, last - (least ?? last))
             return [last - Math.min(span, windowSeconds), last]
           },
         },

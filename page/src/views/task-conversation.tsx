@@ -14,11 +14,11 @@ interface ConversationProps {
 }
 
 const nearTheEnd = 40
-const mostLines = 200
+const maxLines = 200
 
 export function Conversation({ messages, calls, live }: ConversationProps) {
   const lines = conversationLines(messages, calls, live)
-  const [most, setMost] = useState(mostLines)
+  const [most, setMost] = useState(maxLines)
   const list = useRef<HTMLDivElement>(null)
   const atEnd = useRef(true)
   // Whoever reads at the end stays there; whoever has scrolled up is left in peace.
@@ -40,7 +40,7 @@ export function Conversation({ messages, calls, live }: ConversationProps) {
       }}
     >
       {lines.length > most ? (
-        <button type="button" onClick={() => setMost(most + mostLines)}>
+        <button type="button" onClick={() => setMost(most + maxLines)}>
           Show earlier ({lines.length - most})
         </button>
       ) : null}

@@ -9,7 +9,16 @@ import { clockTime, counted, duration } from '../model/time-words.ts'
 import type { Question, ShownTask, Task, TaskRow, TaskStatus } from '../model/wire.ts'
 import { followRows, link, past, session, storeShown } from '../state.ts'
 import { ActionDialog } from './action-dialog.tsx'
-import { CopyButton, LongText, Moment, ProblemBox, Section, StateBadge, useFocusOnOpen, useNow } from './elements.tsx'
+import {
+  CopyButton,
+  LongText,
+  ProblemBox,
+  Section,
+  StateBadge,
+  StepContext,
+  useFocusOnOpen,
+  useNow,
+} from './elements.tsx'
 import { EventList } from './event-list.tsx'
 import { FactList } from './fact-list.tsx'
 import { FamilyGraph } from './family-graph.tsx'
@@ -159,7 +168,7 @@ function NotYet({ name }: { name: string }) {
   )
 }
 
-const longestTitle = 160
+const maxTitleLength = 160
 
 interface HeadProps {
   task: Task
@@ -181,7 +190,7 @@ function Head({ task, status, queued, name }: HeadProps) {
       </nav>
       <div class="title-line">
         <h1>
-          <LongText text={name === '' ? task.id : name} label="the name" limit={longestTitle} />
+          <LongText text={name === '' ? task.id : name} label="the name" limit={maxTitleLength} />
         </h1>
         <StateBadge status={status} queued={queued} />
       </div>
@@ -197,12 +206,12 @@ function Head({ task, status, queued, name }: HeadProps) {
   )
 }
 
-const mostAncestors = 6
+const maxAncestors = 6
 
 function ancestorsOf(task: Task): TaskRow[] {
   const above: TaskRow[] = []
   let id = task.parentId
-  while (id !== null && above.length < mostAncestors) {
+  while (id !== null && above.length < maxAncestors) {
     const row = link.store.rows.get(id)
     if (row === undefined) break
     above.unshift(row)
@@ -340,12 +349,12 @@ function Facts({ task, row, standing, inPast }: FactsProps) {
     ['Run', run],
     ['Tags', task.tags.length === 0 ? null : task.tags.join(', ')],
     ['Key', task.key],
-    ['Created', <Moment key="created" at={task.createdAt} />],
-    ['Changed', inPast ? null : <Moment key="changed" at={row?.updatedAt ?? task.updatedAt} now={now} />],
-    ['Ended', task.completedAt === null || inPast ? null : <Moment key="ended" at={task.completedAt} />],
+    ['Created', <StepContext key="created" at={task.createdAt} />],
+    ['Changed', inPast ? null : <StepContext key="changed" at={row?.updatedAt ?? task.updatedAt} now={now} />],
+    ['Ended', task.completedAt === null || inPast ? null : <StepContext key="ended" at={task.completedAt} />],
     ['Took', task.completedAt === null || inPast ? null : duration(task.completedAt - task.createdAt)],
     ['Not before', task.notBefore === null ? null : clockTime(task.notBefore)],
-    ['Deadline', task.deadline === null ? null : <Moment key="deadline" at={task.deadline} />],
+    ['Deadline', task.deadline === null ? null : <StepContext key="deadline" at={task.deadline} />],
     ['Version', inPast ? null : task.version],
   ]
   return (

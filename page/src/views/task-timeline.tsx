@@ -21,8 +21,8 @@ import { useNow, useWidth } from './elements.tsx'
 const laneHeight = 22
 const labelWidth = 74
 const headHeight = 20
-const leastBar = 3
-const mostBars = 400
+const minBar = 3
+const maxBars = 400
 /** A rest often begins with the mark of a question. */
 const besideMark = 14
 /** Room for the left half of a mark at the very beginning. */
@@ -39,8 +39,8 @@ interface TaskTimelineProps {
 export function TaskTimeline({ runs, calls, events, until }: TaskTimelineProps) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
-  const goesOn = runs.some(({ endedAt }) => endedAt === null) || calls.some(({ status }) => status === 'in_progress')
-  const second = useNow(goesOn ? 500 : 60_000)
+  const isActive = runs.some(({ endedAt }) => endedAt === null) || calls.some(({ status }) => status === 'in_progress')
+  const second = useNow(isActive ? 500 : 60_000)
   const now = until ?? second
   const timeline = useMemo(() => timelineOf({ runs, calls, events, now }), [runs, calls, events, now])
   return (
@@ -81,7 +81,7 @@ function Drawing({ timeline, now, width }: { timeline: Timeline; now: number; wi
     ArrowRight: () => setChosen(moved(range, whole, 0.2)),
     '0': () => setChosen(null),
   }
-  const { drawn, left } = drawnBars(bars, range, now, mostBars)
+  const { drawn, left } = drawnBars(bars, range, now, maxBars)
   const ticks = ticksOf(range, whole.from, Math.max(2, Math.floor(plotWidth / 80)))
   const step = (ticks[1] ?? Number.POSITIVE_INFINITY) - (ticks[0] ?? 0)
   const height = headHeight + lanes.length * laneHeight + 4
@@ -170,7 +170,7 @@ function BarShape({ bar, range, xOf, now, tell }: BarShapeProps) {
   const to = bar.to ?? now
   if (to < range.from || bar.from > range.to) return null
   const x = xOf(Math.max(bar.from, range.from))
-  const width = Math.max(leastBar, xOf(Math.min(to, range.to)) - x)
+  const width = Math.max(minBar, xOf(Math.min(to, range.to)) - x)
   const y = headHeight + bar.lane * laneHeight + 3
   const text = `${bar.label}: ${bar.status.replace('_', ' ')}, ${clockTime(bar.from, true)}, ${duration(to - bar.from)}${bar.to === null ? ' so far' : ''}`
   return (
@@ -239,7 +239,7 @@ function useWheel(element: { current: SVGSVGElement | null }, onWheel: (event: W
 /** A stretch that is drawn with the pointer. */
 function useDrag(timeAt: (clientX: number) => number, onSpan: (from: number, to: number) => void) {
   const [drag, setDrag] = useState<{ startX: number; from: number; to: number } | null>(null)
-  const leastPixels = 6
+  const minPixels = 6
   return {
     span: drag === null ? null : { from: Math.min(drag.from, drag.to), to: Math.max(drag.from, drag.to) },
     handlers: {
@@ -252,7 +252,7 @@ function useDrag(timeAt: (clientX: number) => number, onSpan: (from: number, to:
         if (drag !== null) setDrag({ ...drag, to: timeAt(event.clientX) })
       },
       onPointerUp: (event: PointerEvent) => {
-        if (drag !== null && Math.abs(event.clientX - drag.startX) >= leastPixels) {
+        if (drag !== null && Math.abs(event.clientX - drag.startX) >= minPixels) {
           onSpan(Math.min(drag.from, drag.to), Math.max(drag.from, drag.to))
         }
         setDrag(null)

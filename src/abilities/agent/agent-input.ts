@@ -1,12 +1,12 @@
 // Pieces of input that the abilities of teams have in common.
 import { z } from 'zod'
-import { longestAgentId } from '../../entities/team.ts'
+import { maxAgentIdLength } from '../../entities/team.ts'
 
 export const agentIdSchema = z
   .string()
   .trim()
   .min(1)
-  .max(longestAgentId)
+  .max(maxAgentIdLength)
   .describe('The name under which the agent works in the team.')
 export const roleSchema = z.string().trim().min(1).max(100)
 export const summarySchema = z.string().trim().min(1).max(100_000)

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { taskIdSchema } from '../../entities/task-fields.ts'
-import { mostObjectives } from '../../entities/team.ts'
+import { maxObjectives } from '../../entities/team.ts'
 import { countsShape } from '../../memory/consolidation-run.ts'
 import { mergeOutcomeSchema } from '../../memory/merge.ts'
 import { completeAgent } from '../../team/complete-agent.ts'
@@ -27,7 +27,7 @@ const joinSchema = z.strictObject({
   role: roleSchema.optional().describe('As what it works: implementer, reviewer, …'),
   objectives: z
     .array(objectiveIdSchema)
-    .max(mostObjectives)
+    .max(maxObjectives)
     .optional()
     .describe('Objectives that it takes: they are active.'),
 })

@@ -143,7 +143,7 @@ export function boardOpen(host: AbilityHost) {
     output: z.object({ board: z.string(), parentId: z.string().nullable(), nextNumber: z.number() }),
     handle: async ({ board, parent }, { caller }) => {
       if (parent !== undefined) await numberNewcomers(host, mainBoard)
-      const { at } = await host.moment()
+      const { at } = await host.stepContext()
       return host.step({
         name: 'open board',
         *decide(tx) {

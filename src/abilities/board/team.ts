@@ -1,6 +1,6 @@
 // The members of a board among themselves: mail, requests that want a yes or a no, and waiting for mail or for a task.
 import { z } from 'zod'
-import { longestWaitMs } from '../../board/team/await-work.ts'
+import { maxWaitMs } from '../../board/team/await-work.ts'
 import { answerRequest, requestSchema, requestsOf, sendRequest } from '../../board/team/handshakes.ts'
 import { readInbox, sendMail, verdictSchema } from '../../board/team/mail.ts'
 import { waitForWork } from '../../board/team/wait-for-work.ts'
@@ -11,13 +11,13 @@ import type { AbilityHost } from '../ability-host.ts'
 import { asSchema, boardSchema, boardTaskSchema, idsAmong, nameOf, nextClaimShape, requireName } from './board-input.ts'
 
 /** Longest body of a message, in characters. */
-const longestBody = 65_536
+const maxBodyLength = 65_536
 
 const memberSchema = asSchema
   .refine((name) => name !== '*', { message: 'a message goes to one member: send it to each of them by name' })
   .describe('Name of the member.')
 const topicSchema = z.string().trim().min(1).max(100)
-const bodySchema = z.string().max(longestBody)
+const bodySchema = z.string().max(maxBodyLength)
 
 const mailSchema = z.object({
   id: z.string(),
@@ -133,7 +133,7 @@ export function boardRequests(host: AbilityHost) {
   })
 }
 
-const waitSchema = z.number().max(longestWaitMs)
+const waitSchema = z.number().max(maxWaitMs)
 
 /** The inbox first, then the board. A task that comes back is claimed; for a caller that has gone nothing is. */
 export function boardWait(host: AbilityHost) {

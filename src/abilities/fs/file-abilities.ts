@@ -22,7 +22,7 @@ export function fileAbilities(folder: string) {
 
 // ── fs:list ──
 
-const mostEntries = 500
+const maxEntries = 500
 const deepest = 8
 
 /** Folder by folder, each before what is in it. */
@@ -49,34 +49,34 @@ function fsList(root: FilesRoot) {
       const list = async (folder: string, levels: number): Promise<void> => {
         for (const entry of await root.entries(folder)) {
           signal.throwIfAborted()
-          if (entries.length > mostEntries) return
+          if (entries.length > maxEntries) return
           const { isLink = false, ...shown } = entry
           entries.push(shown)
           if (entry.kind === 'folder' && levels > 1 && !isLink) await list(entry.path, levels - 1)
         }
       }
       await list(path, depth)
-      return { entries: entries.slice(0, mostEntries), truncated: entries.length > mostEntries }
+      return { entries: entries.slice(0, maxEntries), truncated: entries.length > maxEntries }
     },
   })
 }
 
 // ── fs:read ──
 
-const usualLines = 500
-const mostLines = 2_000
+const defaultLines = 500
+const maxLines = 2_000
 /** What a model is given at once, whatever the lines are like. */
-const mostCharacters = 50_000
+const maxCharacters = 50_000
 
 function fsRead(root: FilesRoot) {
   return defineAbility({
     id: 'fs:read',
     access: 'read',
-    description: `Reads a text file: at most ${usualLines} lines at once unless more are asked for, from \`fromLine\` on.`,
+    description: `Reads a text file: at most ${defaultLines} lines at once unless more are asked for, from \`fromLine\` on.`,
     input: z.strictObject({
       path: z.string().min(1).describe('The file, from the folder that may be read on, like "notes/plan.md".'),
       fromLine: z.int().min(1).default(1).describe('The first line to give. Default 1.'),
-      lines: z.int().min(1).max(mostLines).default(usualLines).describe(`How many lines. Default ${usualLines}.`),
+      lines: z.int().min(1).max(maxLines).default(defaultLines).describe(`How many lines. Default ${defaultLines}.`),
     }),
     output: z.strictObject({
       text: z.string(),
@@ -95,11 +95,11 @@ function fsRead(root: FilesRoot) {
       const text = given.join('\n')
       const last = given.length
       return {
-        text: text.slice(0, mostCharacters),
+        text: text.slice(0, maxCharacters),
         fromLine: last === 0 ? 0 : fromLine,
         toLine: last === 0 ? 0 : fromLine - 1 + last,
         totalLines: all.length,
-        cutCharacters: Math.max(0, text.length - mostCharacters),
+        cutCharacters: Math.max(0, text.length - maxCharacters),
       }
     },
   })
@@ -116,16 +116,16 @@ function fitting(lines: readonly string[]): string[] {
   let characters = 0
   const end = lines.findIndex((line, index) => {
     characters += line.length + 1
-    return characters > mostCharacters && index > 0
+    return characters > maxCharacters && index > 0
   })
   return end === -1 ? [...lines] : lines.slice(0, end)
 }
 
 // ── fs:search ──
 
-const mostMatches = 100
-const mostFiles = 2_000
-const longestLine = 300
+const maxMatches = 100
+const maxFiles = 2_000
+const maxLineLength = 300
 /** Installed packages: large, and seldom what is meant. They can still be listed and read. */
 const skippedFolder = 'node_modules'
 
@@ -134,7 +134,7 @@ function fsSearch(root: FilesRoot) {
   return defineAbility({
     id: 'fs:search',
     access: 'read',
-    description: `Finds the lines of text files in which a text occurs, in a folder and all below it. At most ${mostMatches} lines.`,
+    description: `Finds the lines of text files in which a text occurs, in a folder and all below it. At most ${maxMatches} lines.`,
     input: z.strictObject({
       text: z.string().min(1).max(1_000).describe('What to look for: a plain text, no pattern.'),
       path: z.string().default('.').describe('The folder or file to look in. Default: the top folder.'),
@@ -155,16 +155,17 @@ function fsSearch(root: FilesRoot) {
       let files = 0
       for await (const file of filesBelow(root, path)) {
         signal.throwIfAborted()
-        if (files === mostFiles || found.length > mostMatches)
-          return { matches: found.slice(0, mostMatches), files, truncated: true }
+        if (files === maxFiles || found.length > maxMatches)
+          return { matches: found.slice(0, maxMatches), files, truncated: true }
         const content = await textOrNothing(root, file)
         if (content === undefined) continue
         files++
         for (const [index, line] of linesOf(content).entries()) {
-          if (fold(line).includes(wanted)) found.push({ path: file, line: index + 1, text: line.slice(0, longestLine) })
+          if (fold(line).includes(wanted))
+            found.push({ path: file, line: index + 1, text: line.slice(0, maxLineLength) })
         }
       }
-      return { matches: found.slice(0, mostMatches), files, truncated: found.length > mostMatches }
+      return { matches: found.slice(0, maxMatches), files, truncated: found.length > maxMatches }
     },
   })
 }

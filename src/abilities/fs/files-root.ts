@@ -11,7 +11,7 @@ import { requireText } from '../../core/parse.ts'
 import { isOpenLedgerFile } from '../../ledger/open-files.ts'
 
 /** A larger file is not read, whatever part of it is asked for. */
-const largestFileBytes = 4 * 1024 * 1024
+const maxFileBytes = 4 * 1024 * 1024
 
 /** A file or folder, named from the root with `/`. */
 export interface Entry {
@@ -146,15 +146,15 @@ async function readWhole(file: string, path: string, isStill: () => Promise<bool
         { path },
       )
     }
-    if (size > largestFileBytes) {
+    if (size > maxFileBytes) {
       throw new ErrandError(
         'LIMIT_EXCEEDED',
-        `${path} has ${size} bytes, and files of more than ${largestFileBytes} are not read.`,
-        { path, bytes: size, limit: largestFileBytes },
+        `${path} has ${size} bytes, and files of more than ${maxFileBytes} are not read.`,
+        { path, bytes: size, limit: maxFileBytes },
       )
     }
     if (!(await isStill())) throw notFound(path)
-    return await readUpTo(handle, largestFileBytes)
+    return await readUpTo(handle, maxFileBytes)
   } finally {
     await handle.close()
   }

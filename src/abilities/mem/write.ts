@@ -99,7 +99,7 @@ export function memSave(host: AbilityHost) {
     output: z.object({ factId: z.string() }),
     models: false,
     scope: ({ task }) => [task.id],
-    handle: async (request, { caller }) => saveEpisode(await keeperHost(host, caller), caller, request),
+    handle: async (request, { caller }) => saveEpisode(await reconcilerHost(host, caller), caller, request),
   })
 }
 
@@ -121,13 +121,13 @@ export function memArchive(host: AbilityHost) {
     scope: ({ taskId }) => idsIn(taskId),
     async handle({ taskId, branch, context = [] }, { caller }) {
       if (branch !== undefined) return { observations: 0, branches: await archiveBranch(host, caller, branch) }
-      const observations = await archiveTask(await keeperHost(host, caller), caller, taskId as string, context)
+      const observations = await archiveTask(await reconcilerHost(host, caller), caller, taskId as string, context)
       return { observations, branches: [] }
     },
   })
 }
 
 /** The engine gives tasks that have ended to memory while it closes, too, when nobody else may write. */
-async function keeperHost(host: AbilityHost, { surface }: Caller): Promise<MemoryHost> {
+async function reconcilerHost(host: AbilityHost, { surface }: Caller): Promise<MemoryHost> {
   return surface === 'engine' ? await host.whileClosing() : host
 }

@@ -1,7 +1,7 @@
 // The abilities of what a team is to reach: objectives are added, change, and what became of them is listed.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
-import { mostObjectives, objectiveStatuses } from '../../entities/team.ts'
+import { maxObjectives, objectiveStatuses } from '../../entities/team.ts'
 import {
   appendObjectives,
   objectiveLog as logOf,
@@ -19,7 +19,7 @@ const addSchema = z.strictObject({
   descriptions: z
     .array(z.string().trim().min(1).max(10_000))
     .min(1)
-    .max(mostObjectives)
+    .max(maxObjectives)
     .describe('What is to be reached, one thing each.'),
 })
 

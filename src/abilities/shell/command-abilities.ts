@@ -92,7 +92,7 @@ function isFolder(path: string): boolean {
 // ── shell:run: a command whose end is waited for; one that fails is a result like any other ──
 
 /** Of each stream, in bytes. */
-export const longestShown = 16 * 1024
+export const maxShownLength = 16 * 1024
 
 const reportSchema = z.object({
   /** 128 and the signal's number for one that a signal ended. */
@@ -109,7 +109,7 @@ export type CommandReport = z.output<typeof reportSchema>
 function shellRun(settings: CommandSettings) {
   return defineAbility({
     id: 'shell:run',
-    description: `Runs a shell command and waits until it has ended. Gives its exit code and the last ${longestShown / 1024} KiB of each stream of its output. What may take long is better started with shell:background.`,
+    description: `Runs a shell command and waits until it has ended. Gives its exit code and the last ${maxShownLength / 1024} KiB of each stream of its output. What may take long is better started with shell:background.`,
     input: z.strictObject({
       command: commandSchema,
       timeoutMs: timeoutSchema
@@ -176,7 +176,7 @@ async function untilLate(
 
 function shown(stream: OutputStream): { text: string; truncated: boolean } {
   const whole = stream.text()
-  const text = endOfText(whole, longestShown)
+  const text = endOfText(whole, maxShownLength)
   return { text, truncated: stream.truncated || text !== whole }
 }
 

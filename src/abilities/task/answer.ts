@@ -16,9 +16,9 @@ export const taskAnswer = taskChange({
       .describe('The answer, as the question wants it. Default: what the question proposes.'),
     question: z.string().min(1).max(100).optional().describe('Id of the question, if there are several.'),
   },
-  step: ({ taskId, value, question }, moment, { caller }) =>
+  step: ({ taskId, value, question }, ctx, { caller }) =>
     answer({
-      ...moment,
+      ...ctx,
       taskId,
       questionId: question,
       ...(value === undefined ? {} : { value: { given: fromJson(toJson(value, 'the answer')) } }),

@@ -10,5 +10,5 @@ export const taskBlock = taskChange({
   input: { blockedBy: z.array(taskIdSchema).min(1).max(10_000) },
   models: false,
   others: ({ blockedBy }) => blockedBy,
-  step: ({ taskId, blockedBy }, moment) => block(taskId, blockedBy, moment),
+  step: ({ taskId, blockedBy }, ctx) => block(taskId, blockedBy, ctx),
 })

@@ -7,5 +7,5 @@ export const taskCancel = taskChange({
   id: 'task:cancel',
   description: 'Cancels a task and its subtasks for good.',
   input: { reason: z.string().trim().min(1).optional().describe('Kept with the task as its `statusReason`.') },
-  step: ({ taskId, reason = null }, moment) => cancel(taskId, reason, moment),
+  step: ({ taskId, reason = null }, ctx) => cancel(taskId, reason, ctx),
 })

@@ -5,7 +5,7 @@ import { defineAbility } from '../../bus/ability.ts'
 import type { Task } from '../../entities/task.ts'
 import { claim } from '../../steps/claim.ts'
 import { within } from '../../steps/conditions.ts'
-import { type Moment, requestedBy } from '../../steps/step-context.ts'
+import { requestedBy, type StepContext } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { requireName } from '../board/board-input.ts'
 import { idsIn } from '../own-tasks.ts'
@@ -38,7 +38,7 @@ export function taskClaim(host: AbilityHost) {
       task: await claimTask(
         { host, caller },
         { ...wanted, taskId, owner: requireName(caller, said, 'owner'), source: caller.surface },
-        await host.moment(),
+        await host.stepContext(),
       ),
     }),
   })
@@ -47,10 +47,10 @@ export function taskClaim(host: AbilityHost) {
 export async function claimTask(
   { host, caller }: ChangeContext,
   wanted: z.output<typeof claimOptionsSchema> & { taskId: string | null },
-  moment: Moment,
+  ctx: StepContext,
 ): Promise<Task | null> {
   const named = wanted.taskId ?? wanted.parentId ?? 'the best of all tasks'
-  const step = claim({ ...requestedBy(moment, caller), leaseMs: undefined, ...wanted })
+  const step = claim({ ...requestedBy(ctx, caller), leaseMs: undefined, ...wanted })
   const claimed = await host.step(within(step, caller.taskId ?? null, [named]))
   // Not as it is later: by then it may be somebody else's.
   return claimed === null ? null : ((await host.views([claimed]))[0] as Task)

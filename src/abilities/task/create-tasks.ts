@@ -30,7 +30,7 @@ export async function createTasks(host: AbilityHost, caller: Caller, specs: read
   if (drafts.length === 0) return []
   const trees = await boundModels(host, caller, drafts)
   const step = create({
-    ...requestedBy(await host.moment(), caller),
+    ...requestedBy(await host.stepContext(), caller),
     trees,
     treeLimits: drafter.treeLimits,
     by: caller,

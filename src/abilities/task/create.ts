@@ -80,12 +80,12 @@ function tasksIn(given: unknown): number {
   return specs.length
 }
 
-const longestDefaultName = 80
+const maxDefaultNameLength = 80
 
 /** A task without a goal is called what it is described as. */
 function namedBy({ goal, name, executor, description }: CreateInput): Pick<CreateOptions, 'name'> {
   if ((goal ?? name ?? executor) !== undefined || description === undefined) return {}
-  return { name: (description.split('\n')[0] as string).trim().slice(0, longestDefaultName).toWellFormed() }
+  return { name: (description.split('\n')[0] as string).trim().slice(0, maxDefaultNameLength).toWellFormed() }
 }
 
 /** What nothing works on by itself is for agents that join it; what an agent works on by itself others may join later. */

@@ -21,7 +21,7 @@ export function taskDelete(host: AbilityHost) {
     scope: ({ taskId }) => [taskId],
     handle: async ({ children, ...subject }, { caller }) => {
       const { taskId } = subject
-      const deletion = deleteTask(taskId, children, requestedBy(await host.moment(), caller))
+      const deletion = deleteTask(taskId, children, requestedBy(await host.stepContext(), caller))
       return { deleted: await applyTo({ host, caller }, subject, notDeletingQuestions(deletion, taskId, caller)) }
     },
   })

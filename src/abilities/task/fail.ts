@@ -13,6 +13,6 @@ export const taskFail = taskChange({
     ...claimantShape,
   },
   models: false,
-  step: ({ taskId, reason, code, ...said }, moment, context) =>
-    fail(taskId, { reason, code }, claimantOf(context, said), moment),
+  step: ({ taskId, reason, code, ...said }, ctx, context) =>
+    fail(taskId, { reason, code }, claimantOf(context, said), ctx),
 })

@@ -14,7 +14,7 @@ import { wholeTaskSchema } from '../views/whole-task.ts'
 import { taskIdSchema } from './task-input.ts'
 
 /** Of those that come after a task so many are shown: there may be as many as there are tasks. */
-const mostDependents = 1_000
+const maxDependents = 1_000
 
 /** An unknown id is NOT_FOUND. A caller with a task sees those of its neighbours that are its own. */
 export function taskGet(host: AbilityHost) {
@@ -60,7 +60,7 @@ function shownTo(caller: Caller, task: Task): Partial<Task> & Omit<Task, 'fence'
 
 function* dependentsOf(tx: Reads, taskId: string): Op<TaskRecord[]> {
   const found: TaskRecord[] = []
-  for (const { taskId: dependent } of yield* tx.dependency.dependents(taskId, mostDependents)) {
+  for (const { taskId: dependent } of yield* tx.dependency.dependents(taskId, maxDependents)) {
     const task = yield* tx.task.get(dependent)
     if (task !== undefined && task.deletedAt === null) found.push(task)
   }

@@ -9,5 +9,5 @@ export const taskHeartbeat = taskChange({
   input: claimantShape,
   models: false,
   answersWritten: true,
-  step: ({ taskId, ...said }, moment, context) => heartbeat(taskId, claimantOf(context, said), moment),
+  step: ({ taskId, ...said }, ctx, context) => heartbeat(taskId, claimantOf(context, said), ctx),
 })

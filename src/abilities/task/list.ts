@@ -9,7 +9,7 @@ import { eitherCase } from '../key-case.ts'
 import { amongOwn, idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { positionSchema } from '../views/event-view.ts'
 import { type TaskRow, taskRowSchema, toPastRow, toRow } from '../views/task-row.ts'
-import { taskIdSchema, usualLimit } from './task-input.ts'
+import { defaultLimit, taskIdSchema } from './task-input.ts'
 
 const word = z.string().trim().min(1).max(500)
 
@@ -30,7 +30,7 @@ const inputSchema = z
     ids: z.array(taskIdSchema).max(1_000).optional(),
     at: positionSchema.optional().describe('How they stood at this position of the feed. Only with `ids`, or alone.'),
     after: positionSchema.default(0).describe('The `next` of the page before. Default: from the beginning.'),
-    limit: z.int().min(1).max(5_000).default(usualLimit),
+    limit: z.int().min(1).max(5_000).default(defaultLimit),
   })
   .refine(
     ({ at, status, type, parentId, executor, owner, tag, keyPrefix, text }) =>

@@ -5,7 +5,7 @@ import { loadTask } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { requireOwn } from '../own-tasks.ts'
 import { ledgerMessageSchema, toLedgerMessage } from '../views/message-view.ts'
-import { limitSchema, taskIdSchema, usualLimit } from './task-input.ts'
+import { defaultLimit, limitSchema, taskIdSchema } from './task-input.ts'
 
 /** Whoever keeps `next` and gives it as `after` reads each message once. An unknown id is NOT_FOUND. */
 export function taskMessages(host: AbilityHost) {
@@ -20,7 +20,7 @@ export function taskMessages(host: AbilityHost) {
         .min(0)
         .default(0)
         .describe('Only what comes after this position: the `next` of an earlier answer. Default 0, the beginning.'),
-      limit: limitSchema.default(usualLimit),
+      limit: limitSchema.default(defaultLimit),
     }),
     output: z.object({
       messages: z.array(ledgerMessageSchema),

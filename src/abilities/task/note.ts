@@ -18,11 +18,11 @@ export function taskNote(host: AbilityHost) {
     models: false,
     scope: ({ taskId }) => [taskId],
     async handle({ taskId, text }, { caller }) {
-      const moment = requestedBy(await host.moment(), caller)
+      const ctx = requestedBy(await host.stepContext(), caller)
       const id = host.nextId('msg')
       const content = checkText(text, 'the note')
-      const message = { id, taskId, role: 'assistant', content, timestamp: moment.at } as const
-      await host.step(saveMessage({ ...moment, caller, message }))
+      const message = { id, taskId, role: 'assistant', content, timestamp: ctx.at } as const
+      await host.step(saveMessage({ ...ctx, caller, message }))
       return { messageId: id }
     },
   })

@@ -6,5 +6,5 @@ export const taskPause = taskChange({
   id: 'task:pause',
   description: 'Pauses a running task: its work stops, and it keeps all that was done.',
   input: {},
-  step: ({ taskId }, moment) => pause(taskId, moment),
+  step: ({ taskId }, ctx) => pause(taskId, ctx),
 })

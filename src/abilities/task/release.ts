@@ -9,6 +9,5 @@ export const taskRelease = taskChange({
   description: 'Gives a claimed task back: others may claim it.',
   input: { ...claimantShape, reason: z.string().trim().min(1).max(500).optional() },
   models: false,
-  step: ({ taskId, reason = null, ...said }, moment, context) =>
-    release(taskId, reason, claimantOf(context, said), moment),
+  step: ({ taskId, reason = null, ...said }, ctx, context) => release(taskId, reason, claimantOf(context, said), ctx),
 })

@@ -6,5 +6,5 @@ export const taskResume = taskChange({
   id: 'task:resume',
   description: 'Lets a paused task go on, as soon as there is a slot for it.',
   input: {},
-  step: ({ taskId }, moment) => resume(taskId, moment),
+  step: ({ taskId }, ctx) => resume(taskId, ctx),
 })

@@ -11,5 +11,5 @@ export const taskRetry = taskChange({
       'allow: the attempt may make calls that are not recorded although completed ones are not asked for again.',
     ),
   },
-  step: ({ taskId, divergence }, moment) => retry(taskId, moment, divergence),
+  step: ({ taskId, divergence }, ctx) => retry(taskId, ctx, divergence),
 })

@@ -18,9 +18,9 @@ export const taskSend = taskChange({
     ),
     retry: retry.describe('Give a failed task a new attempt. Default false.'),
   },
-  step: ({ taskId, message, delivery, retry }, moment, { host, caller }) =>
+  step: ({ taskId, message, delivery, retry }, ctx, { host, caller }) =>
     send({
-      ...moment,
+      ...ctx,
       taskId,
       messageId: host.nextId('msg'),
       content: requireText(message, 'the message'),

@@ -7,5 +7,5 @@ export const taskStart = taskChange({
   description: 'Starts a task that waits to be started. One without an executor is then worked on by hand.',
   input: {},
   models: false,
-  step: ({ taskId }, moment) => start(taskId, moment),
+  step: ({ taskId }, ctx) => start(taskId, ctx),
 })

@@ -4,9 +4,9 @@ import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import type { Task, TaskRecord } from '../../entities/task.ts'
 import type { Step } from '../../ledger/ledger.ts'
-import type { Quote } from '../../machines/ownership.ts'
+import type { ClaimToken } from '../../machines/ownership.ts'
 import { expecting, within } from '../../steps/conditions.ts'
-import { type Moment, requestedBy } from '../../steps/step-context.ts'
+import { requestedBy, type StepContext } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { standingOf, standingSchema, verbShape } from './task-input.ts'
 
@@ -24,7 +24,7 @@ export interface ChangeContext {
   host: AbilityHost
   caller: Caller
   /** Who writes to the claimed task, where the engine's method was given the task as its owner has it. */
-  claimant?: Quote | undefined
+  claimant?: ClaimToken | undefined
 }
 
 interface ChangeDefinition<Id extends string, S extends Shape> {
@@ -39,13 +39,13 @@ interface ChangeDefinition<Id extends string, S extends Shape> {
   /** The step gives the task as it wrote it, and that is the answer: by the time of another read it may have another owner. */
   answersWritten?: true
   /** The step that makes the change. That the caller may touch the task, and its version, are judged in the same transaction. */
-  step(input: Input<S>, moment: Moment, context: ChangeContext): Step<unknown>
+  step(input: Input<S>, ctx: StepContext, context: ChangeContext): Step<unknown>
 }
 
 /** What the engine's methods need of a change. */
 export interface Changing<I> {
   /** Queues the step before it returns: of two changes that are asked for in one turn, the first is made first. */
-  change(context: ChangeContext, input: I & Subject, moment: Moment): Promise<Task>
+  change(context: ChangeContext, input: I & Subject, ctx: StepContext): Promise<Task>
 }
 
 /** On the bus it answers how the task stands then; `change` resolves to the task itself. */
@@ -53,8 +53,8 @@ export function taskChange<const Id extends string, S extends Shape>(definition:
   const { id, description, models = true, others = () => [] } = definition
   const input = z.strictObject({ ...verbShape, ...definition.input }) as unknown as InputSchema<S>
 
-  async function change(context: ChangeContext, given: Input<S>, moment: Moment): Promise<Task> {
-    const step = definition.step(given, requestedBy(moment, context.caller), context)
+  async function change(context: ChangeContext, given: Input<S>, ctx: StepContext): Promise<Task> {
+    const step = definition.step(given, requestedBy(ctx, context.caller), context)
     const written = await applyTo(context, subjectOf(given), step, others(given))
     if (definition.answersWritten) return (await context.host.views([written as TaskRecord]))[0] as Task
     return context.host.view(subjectOf(given).taskId)
@@ -70,7 +70,7 @@ export function taskChange<const Id extends string, S extends Shape>(definition:
       models,
       scope: (given) => [subjectOf(given).taskId, ...others(given as Input<S>)],
       handle: async (given, { caller }) =>
-        standingOf(await change({ host, caller }, given as Input<S>, await host.moment())),
+        standingOf(await change({ host, caller }, given as Input<S>, await host.stepContext())),
     })
   return Object.assign(ability, { change })
 }

@@ -14,7 +14,7 @@ export const verbShape = { taskId: taskIdSchema, expectedVersion: expectedVersio
 
 /** At most so many of a list; 0 gives none. */
 export const limitSchema = z.int().min(0).max(1_000)
-export const usualLimit = 100
+export const defaultLimit = 100
 
 /** How a task stands after a change. */
 export const standingSchema = z.object({

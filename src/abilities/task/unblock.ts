@@ -11,6 +11,6 @@ export const taskUnblock = taskChange({
   input: { blockedBy: z.array(taskIdSchema).min(1).max(10_000) },
   models: false,
   others: ({ blockedBy }) => blockedBy,
-  step: ({ taskId, blockedBy }, moment, { caller }) =>
-    notWithoutAnswer(unblock(taskId, blockedBy, moment), blockedBy, caller),
+  step: ({ taskId, blockedBy }, ctx, { caller }) =>
+    notWithoutAnswer(unblock(taskId, blockedBy, ctx), blockedBy, caller),
 })

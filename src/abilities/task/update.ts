@@ -8,7 +8,7 @@ import { updateFields, workFields } from '../../entities/task-fields.ts'
 import { type Step, step } from '../../ledger/ledger.ts'
 import { notAround, notWithoutAnswer } from '../../steps/right-to-answer.ts'
 import { refuseCommands, refusePlanMark } from '../../steps/right-to-run.ts'
-import { loadTask, type Moment } from '../../steps/step-context.ts'
+import { loadTask, type StepContext } from '../../steps/step-context.ts'
 import { update } from '../../steps/update.ts'
 import { requireAgent } from '../model-bounds.ts'
 import { claimantOf } from './claimant.ts'
@@ -24,12 +24,11 @@ export const taskUpdate = taskChange({
   input: updateFields,
   models: false,
   others: ({ blockedBy = [] }) => blockedBy,
-  step: ({ taskId, expectedVersion: _version, ...patch }, moment, context) =>
-    updateStep(taskId, patch, moment, context),
+  step: ({ taskId, expectedVersion: _version, ...patch }, ctx, context) => updateStep(taskId, patch, ctx, context),
 })
 
 /** @throws ErrandError UNKNOWN_EXECUTOR, FORBIDDEN, NOT_JSON for what no transaction is needed to judge. */
-export function updateStep(taskId: string, patch: Patch, moment: Moment, context: ChangeContext): Step {
+export function updateStep(taskId: string, patch: Patch, ctx: StepContext, context: ChangeContext): Step {
   const {
     caller,
     host: { drafter },
@@ -38,7 +37,7 @@ export function updateStep(taskId: string, patch: Patch, moment: Moment, context
     executorName(patch.executor, drafter.context)
     if (caller.taskId !== undefined) requireAgent(patch.executor, drafter)
   }
-  const change = update(taskId, storable(patch, taskId), claimantOf(context), moment, {
+  const change = update(taskId, storable(patch, taskId), claimantOf(context), ctx, {
     caller,
     checkInput: (executor, input, name) => refuseUnfitInput(executor, input, name, drafter.context),
   })

@@ -98,7 +98,7 @@ const decisionSchema = z.object({
   at: z.number(),
 })
 
-const storyShape = {
+const factHistoryShape = {
   fact: factSchema,
   observations: z.array(observationSchema),
   decisions: z.array(decisionSchema),
@@ -106,10 +106,10 @@ const storyShape = {
 }
 
 export const whySchema = z.object({
-  ...storyShape,
+  ...factHistoryShape,
   mentions: z.array(z.object({ factId: z.string(), ...decisionSchema.omit({ otherId: true }).shape })),
   moreMentions: z.literal(true).optional(),
-  sources: z.array(z.object(storyShape)),
+  sources: z.array(z.object(factHistoryShape)),
   others: z.array(factSchema),
   successor: factSchema.optional(),
 })

@@ -40,7 +40,7 @@ export const taskRowSchema = z.object({
 })
 export type TaskRow = z.output<typeof taskRowSchema>
 
-const longestMessage = 500
+const maxMessageLength = 500
 
 export function toRow(task: TaskRecord): TaskRow {
   const { progress, error } = task
@@ -89,5 +89,5 @@ export function toPastRow({ task, event }: TaskAtEvent): TaskRow {
 }
 
 function clipped(text: string): string {
-  return text.length <= longestMessage ? text : `${text.slice(0, longestMessage).toWellFormed()}…`
+  return text.length <= maxMessageLength ? text : `${text.slice(0, maxMessageLength).toWellFormed()}…`
 }

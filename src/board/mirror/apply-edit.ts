@@ -1,37 +1,37 @@
 // An edit of a file becomes a change of the board: one step, judged like every command, all of it or nothing.
 import type { BoardFields } from '../../entities/board.ts'
 import type { Op, Step, Tx } from '../../ledger/ledger.ts'
-import type { Moment } from '../../steps/step-context.ts'
-import type { BoardPlace } from '../board-host.ts'
+import type { StepContext } from '../../steps/step-context.ts'
+import type { BoardTarget } from '../board-host.ts'
 import { viewTask } from '../board-view.ts'
-import { saidInNumbers } from '../ids-as-numbers.ts'
+import { withNumbers } from '../ids-as-numbers.ts'
 import { type Found, findOnBoard } from '../task-ref.ts'
 import { applyPatch } from '../update-task.ts'
 import { type FileEdit, patchOf } from './file-edit.ts'
 import { mirroredValue } from './file-image.ts'
 
 /** @throws ErrandError, with nothing of it done. */
-export function applyEdit(place: BoardPlace, edit: FileEdit, moment: Moment): Step<void> {
+export function applyEdit(place: BoardTarget, edit: FileEdit, ctx: StepContext): Step<void> {
   return {
     name: 'take edit of file',
     *decide(tx): Op<void> {
-      yield* saidInNumbers(tx, place.board, change(tx, place, edit, moment))
+      yield* withNumbers(tx, place.board, change(tx, place, edit, ctx))
     },
   }
 }
 
-function* change(tx: Tx, place: BoardPlace, edit: FileEdit, moment: Moment): Op<void> {
+function* change(tx: Tx, place: BoardTarget, edit: FileEdit, ctx: StepContext): Op<void> {
   const found = yield* findOnBoard(tx, place, edit.number)
   const fields = found.entry?.fields ?? {}
   if (edit.changed.length > 0) {
     const now = mirroredValue(yield* viewTask(tx, place.board, found.task, found.entry), fields.file, 0)
     const { patch, writer } = patchOf(edit, now, fields.extra ?? {})
-    yield* applyPatch(tx, { place, ref: edit.number, patch, writer, moment })
+    yield* applyPatch(tx, { place, ref: edit.number, patch, writer, ctx })
   }
   yield* keepLineBreak(tx, place, edit, found)
 }
 
-function* keepLineBreak(tx: Tx, place: BoardPlace, { number, newline }: FileEdit, { entry }: Found): Op<void> {
+function* keepLineBreak(tx: Tx, place: BoardTarget, { number, newline }: FileEdit, { entry }: Found): Op<void> {
   if (entry === undefined || (entry.fields.file?.newline ?? false) === newline) return
   const fields = (yield* tx.board.entry(place.board, number))?.fields ?? {}
   const { newline: _before, ...rest } = fields.file ?? { differs: {} }

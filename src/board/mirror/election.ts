@@ -8,7 +8,7 @@ import type { MirrorHost } from './mirror-host.ts'
 /** How long a mirror may be silent before another takes its place, in milliseconds. */
 export const holdMs = 10_000
 
-export interface Seat {
+export interface MirrorLease {
   /** The mirror's own id. */
   id: string
   dir: string
@@ -19,9 +19,12 @@ export interface Seat {
  * Takes the seat, or keeps it. 'taken': it was somebody else's until now; 'theirs': it still is.
  * @throws ErrandError KEY_CONFLICT when a living mirror of another board writes the folder.
  */
-export async function takeSeat(host: MirrorHost, { id, dir, board }: Seat): Promise<'mine' | 'taken' | 'theirs'> {
+export async function acquireLease(
+  host: MirrorHost,
+  { id, dir, board }: MirrorLease,
+): Promise<'mine' | 'taken' | 'theirs'> {
   const holder = await host.read((tx) => tx.mirror.holder(dir))
-  const { at } = await host.moment()
+  const { at } = await host.stepContext()
   if (holder?.instanceId === id && holder.until - at > holdMs / 2) return 'mine'
   const other = holder?.instanceId === id ? undefined : holder
   const isDead = other !== undefined && (await host.isAlive(other.instanceId)) === 'dead'
@@ -49,10 +52,10 @@ export async function takeSeat(host: MirrorHost, { id, dir, board }: Seat): Prom
 }
 
 /** Does the seat still belong to this mirror? Asked in the transaction that writes. */
-export function* isSeated(tx: Reads, { id, dir }: Seat): Op<boolean> {
+export function* holdsLease(tx: Reads, { id, dir }: MirrorLease): Op<boolean> {
   return (yield* tx.mirror.holder(dir))?.instanceId === id
 }
 
-export async function leaveSeat(host: MirrorHost, { id, dir }: Seat): Promise<void> {
+export async function releaseLease(host: MirrorHost, { id, dir }: MirrorLease): Promise<void> {
   await host.step({ name: 'leave the seat of a mirror', decide: (tx: Tx) => tx.mirror.release(dir, id) })
 }

@@ -13,7 +13,7 @@ import { type FolderOptions, folderOptionsSchema } from './import-board.ts'
 import { mirrorHostOf } from './mirror-host.ts'
 import { emptyReport, type MirrorReport } from './mirror-report.ts'
 import { fileText, nameOf, readTaskFile } from './task-file.ts'
-import { createDesk, type Desk, writeFile } from './write-file.ts'
+import { createStaging, type Staging, writeFile } from './write-file.ts'
 
 /**
  * Writes every task of the board into a folder, which is made where there is none. Files that say the same stay untouched; one that
@@ -27,7 +27,7 @@ export async function exportBoard(engine: object, options: FolderOptions): Promi
   const tasks = await readBoard(host, board, (tx) => withEntries(tx, board))
   const dir = openFolder(path)
   // Beside the files, under names with a dot: nothing is left of them in the end.
-  const desk = createDesk(createFolderFiles(dir), host.nextId('export'), '.task_')
+  const desk = createStaging(createFolderFiles(dir), host.nextId('export'), '.task_')
   const report = emptyReport()
   for (const { task, entry } of tasks) {
     const { file } = entry.fields
@@ -45,7 +45,7 @@ function* withEntries(tx: Reads, board: string): Op<Array<{ task: BoardTask; ent
   return found
 }
 
-function writeOne(desk: Desk, task: BoardTask, text: string, report: MirrorReport): void {
+function writeOne(desk: Staging, task: BoardTask, text: string, report: MirrorReport): void {
   const name = nameOf(task.id)
   const look = desk.files.look(name)
   if (look.kind === 'text' && look.text === text) return

@@ -2,9 +2,9 @@
 // the folder, so whatever a file says after a crash, the ledger knows whether it came from here.
 import type { ImportedFile } from '../../entities/board.ts'
 import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
-import type { BoardPlace } from '../board-host.ts'
+import type { BoardTarget } from '../board-host.ts'
 import { everyOnBoard, type Numbered, viewTask } from '../board-view.ts'
-import { isSeated, type Seat } from './election.ts'
+import { holdsLease, type MirrorLease } from './election.ts'
 import { exportedValue, mirroredValue } from './file-image.ts'
 import type { MirrorHost } from './mirror-host.ts'
 import { type FileValue, fileText } from './task-file.ts'
@@ -32,8 +32,8 @@ interface Drafted extends WantedFile {
 /** Undefined when the seat was lost. Nothing is written where nothing is new. */
 export async function textsOf(
   host: MirrorHost,
-  place: BoardPlace,
-  seat: Seat,
+  place: BoardTarget,
+  seat: MirrorLease,
   numbers: readonly number[],
 ): Promise<WantedFile[] | undefined> {
   const wanted: WantedFile[] = []
@@ -52,7 +52,7 @@ export async function textsOf(
 }
 
 /** All numbers of the board, and those that have a text and are on it no more. */
-export function allNumbers(host: MirrorHost, { board }: BoardPlace, dir: string): Promise<number[]> {
+export function allNumbers(host: MirrorHost, { board }: BoardTarget, dir: string): Promise<number[]> {
   return host.read(function* (tx) {
     const shown = yield* everyOnBoard(tx, board, ({ entry }) => entry.number)
     const numbers = new Set([...(yield* tx.mirror.numbers(dir)), ...shown])
@@ -63,7 +63,7 @@ export function allNumbers(host: MirrorHost, { board }: BoardPlace, dir: string)
 /** Does every file say what it is to say? `says`: what stands in a file now; null where there is none. */
 export async function areWritten(
   host: MirrorHost,
-  place: BoardPlace,
+  place: BoardTarget,
   dir: string,
   says: (number: number) => string | null | undefined,
 ): Promise<boolean> {
@@ -76,8 +76,13 @@ export async function areWritten(
   return true
 }
 
-function* keepAll(tx: Tx, place: BoardPlace, seat: Seat, numbers: readonly number[]): Op<WantedFile[] | undefined> {
-  if (!(yield* isSeated(tx, seat))) return undefined
+function* keepAll(
+  tx: Tx,
+  place: BoardTarget,
+  seat: MirrorLease,
+  numbers: readonly number[],
+): Op<WantedFile[] | undefined> {
+  if (!(yield* holdsLease(tx, seat))) return undefined
   const drafted = yield* draftAll(tx, place, seat.dir, numbers)
   for (const { number, text, version, fresh } of drafted) {
     if (!fresh || text === null) continue
@@ -87,13 +92,13 @@ function* keepAll(tx: Tx, place: BoardPlace, seat: Seat, numbers: readonly numbe
   return drafted
 }
 
-function* draftAll(tx: Reads, place: BoardPlace, dir: string, numbers: readonly number[]): Op<Drafted[]> {
+function* draftAll(tx: Reads, place: BoardTarget, dir: string, numbers: readonly number[]): Op<Drafted[]> {
   const drafted: Drafted[] = []
   for (const number of numbers) drafted.push(yield* draft(tx, place, dir, number))
   return drafted
 }
 
-function* draft(tx: Reads, { board }: BoardPlace, dir: string, number: number): Op<Drafted> {
+function* draft(tx: Reads, { board }: BoardTarget, dir: string, number: number): Op<Drafted> {
   const found = yield* onBoard(tx, board, number)
   if (found === undefined) return { number, text: null, mentions: [], version: 0, fresh: false }
   const { task, entry } = found
@@ -133,7 +138,7 @@ export function* exportedTask(tx: Reads, board: string, number: number): Op<Expo
 }
 
 /** Numbers whose files may say something else since something happened to these tasks. */
-export function concernedBy(host: MirrorHost, { board }: BoardPlace, ids: ReadonlySet<string>): Promise<Set<number>> {
+export function concernedBy(host: MirrorHost, { board }: BoardTarget, ids: ReadonlySet<string>): Promise<Set<number>> {
   return host.read(function* (tx) {
     const numbers = new Set<number>()
     for (const id of ids) {

@@ -21,7 +21,7 @@ import { join } from 'node:path'
 import { ErrandError } from '../../core/errors.ts'
 
 /** Largest file that is read, in bytes. */
-export const largestFile = 1024 * 1024
+export const maxFileBytes = 1024 * 1024
 
 /** What stands under a name. `mark` changes whenever the file does, within what the file system's clock can tell. */
 export type Look =
@@ -129,7 +129,7 @@ function refusalOf(stats: BigIntStats, linked: boolean): string | undefined {
   if (stats.isSymbolicLink()) return 'it is a symbolic link; put the file itself there'
   if (!stats.isFile()) return 'it is no ordinary file'
   if (stats.nlink > 1n && !linked) return `it has ${stats.nlink} names (hard links); put a copy there`
-  if (stats.size > BigInt(largestFile)) return `it has ${stats.size} bytes, at most ${largestFile} are read`
+  if (stats.size > BigInt(maxFileBytes)) return `it has ${stats.size} bytes, at most ${maxFileBytes} are read`
   return undefined
 }
 

@@ -3,19 +3,19 @@
 import { realpathSync } from 'node:fs'
 import { ErrandError } from '../../core/errors.ts'
 import { requestedBy } from '../../steps/step-context.ts'
-import type { BoardPlace } from '../board-host.ts'
+import type { BoardTarget } from '../board-host.ts'
 import { numberNewcomers } from '../numbering.ts'
 import { applyEdit } from './apply-edit.ts'
-import { type Seat, takeSeat } from './election.ts'
+import { acquireLease, type MirrorLease } from './election.ts'
 import { allNumbers, concernedBy, textsOf, type WantedFile } from './file-texts.ts'
 import { type FolderFiles, inodeIn } from './folder-files.ts'
 import { importFiles, type NewFile } from './import-files.ts'
 import { type FileVerdict, judgeFile } from './judge-file.ts'
 import type { MirrorHost } from './mirror-host.ts'
 import { emptyReport, type MirrorReport } from './mirror-report.ts'
-import { clearDesk, deskFolder, keepCopy } from './owned-folder.ts'
+import { clearStaging, deskFolder, keepCopy } from './owned-folder.ts'
 import { type FileValue, isNearlyOne, nameOf, numberIn, versionIn } from './task-file.ts'
-import { createDesk, type Desk, type Manner, takeAway, writeFile } from './write-file.ts'
+import { createStaging, type Staging, takeAway, type WriteMode, writeFile } from './write-file.ts'
 
 /** A file whose latest change is younger than this when it is read may change again without looking changed, in milliseconds. */
 const restlessMs = 2_000
@@ -24,7 +24,7 @@ const graceMs = 2_000
 /** So long after somebody has put a file in the place of one of ours it is expected to happen again, in milliseconds. */
 const carefulMs = 600_000
 /** How often files that change while a pass works are looked at again in it; then the next pass does. */
-const mostRounds = 8
+const maxRounds = 8
 
 export interface PassOrders {
   /** Which files to look at; all of them by default. */
@@ -54,10 +54,10 @@ interface OldFile {
 
 export class FolderSync {
   readonly #host: MirrorHost
-  readonly #place: BoardPlace
-  readonly #seat: Seat
+  readonly #place: BoardTarget
+  readonly #seat: MirrorLease
   readonly #files: FolderFiles
-  readonly desk: Desk
+  readonly desk: Staging
   /** What stood in each file when it was last read or written. */
   #seen = new Map<number, SeenFile>()
   /** Files that are left alone, by name, as they were when that was said. */
@@ -74,20 +74,20 @@ export class FolderSync {
   #carefulUntil = 0
   #stale = new Set<number>()
   #allStale = true
-  #isSeated = false
+  #holdsLease = false
   /** Until the first pass in this seat is through: what it finds is how things stand, not what somebody is about to write. */
   #isNew = true
 
   readonly #isLive: boolean
 
   /** `isLive`: it goes on for long, and beside others. */
-  constructor(host: MirrorHost, place: BoardPlace, seat: Seat, files: FolderFiles, isLive: boolean) {
+  constructor(host: MirrorHost, place: BoardTarget, seat: MirrorLease, files: FolderFiles, isLive: boolean) {
     this.#host = host
     this.#place = place
     this.#seat = seat
     this.#files = files
     this.#isLive = isLive
-    this.desk = createDesk(files, seat.id, `${deskFolder}/`)
+    this.desk = createStaging(files, seat.id, `${deskFolder}/`)
   }
 
   async pass({ numbers, tasks, patient = false }: PassOrders = {}): Promise<MirrorReport> {
@@ -98,7 +98,7 @@ export class FolderSync {
     if (tasks === undefined) this.#beginAnew()
     else await this.#addStale(tasks)
     let look: ReadonlySet<number> | undefined = this.#isNew ? undefined : numbers
-    for (let round = 0; round < mostRounds; round++) {
+    for (let round = 0; round < maxRounds; round++) {
       await this.#takeOldFiles(report)
       await this.#takeFiles(look, report, patient && !this.#isNew)
       look = await this.#writeFiles(report)
@@ -113,7 +113,7 @@ export class FolderSync {
   async end(): Promise<MirrorReport> {
     const report = emptyReport()
     for (const old of this.#old) old.until = 0
-    if (this.#isSeated) await this.#takeOldFiles(report)
+    if (this.#holdsLease) await this.#takeOldFiles(report)
     return report
   }
 
@@ -137,22 +137,22 @@ export class FolderSync {
   }
 
   async #sit(): Promise<boolean> {
-    const seat = await takeSeat(this.#host, this.#seat)
+    const seat = await acquireLease(this.#host, this.#seat)
     if (seat === 'theirs') {
-      this.#isSeated = false
+      this.#holdsLease = false
       return false
     }
-    if (this.#isSeated && seat === 'mine') return true
+    if (this.#holdsLease && seat === 'mine') return true
     // What another has written meanwhile is looked at like anything else.
     this.#seen = new Map()
     this.#taken = new Map()
-    this.#isSeated = true
+    this.#holdsLease = true
     this.#isNew = true
     // Nobody knows yet who else is here.
     if (this.#isLive) this.#expectReplacing()
     this.#beginAnew()
     const kept = new Set(this.#old.map(({ name }) => name))
-    for (const { name, number } of clearDesk(this.#files))
+    for (const { name, number } of clearStaging(this.#files))
       if (!kept.has(name)) this.#old.push({ name, number, known: undefined, until: 0 })
     return true
   }
@@ -291,7 +291,9 @@ export class FolderSync {
     report: MirrorReport,
   ): Promise<void> {
     try {
-      await this.#host.step(applyEdit(this.#place, edit, requestedBy(await this.#host.moment(), this.#place.caller)))
+      await this.#host.step(
+        applyEdit(this.#place, edit, requestedBy(await this.#host.stepContext(), this.#place.caller)),
+      )
     } catch (error) {
       if (!ErrandError.isInstance(error) || isTrouble(error)) {
         // Not judged at all: it is looked at again.
@@ -397,7 +399,7 @@ export class FolderSync {
     const again = new Set<number>()
     const wanted = await textsOf(this.#host, this.#place, this.#seat, numbers)
     if (wanted === undefined) {
-      this.#isSeated = false
+      this.#holdsLease = false
       this.#allStale = true
       return undefined
     }
@@ -415,7 +417,7 @@ export class FolderSync {
       return seen === undefined || seen.text === ''
     }
     if (seen?.text === text) return true
-    const manner: Manner = this.#host.clock.now() < this.#carefulUntil ? 'moved aside' : 'in one motion'
+    const manner: WriteMode = this.#host.clock.now() < this.#carefulUntil ? 'moved aside' : 'in one motion'
     const written = writeFile(this.desk, name, number, text, seen?.text ?? null, manner)
     if (written.old !== undefined) this.#watchOld(written.old, number, seen?.text)
     if (written.kind === 'changed') {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { ErrandError } from '../../core/errors.ts'
 import { parse } from '../../core/parse.ts'
 import { mainBoard } from '../../entities/board.ts'
-import type { BoardPlace } from '../board-host.ts'
+import type { BoardTarget } from '../board-host.ts'
 import { loadBoard, numberNewcomers } from '../numbering.ts'
 import { engineKeys } from '../task-json.ts'
 import { exportedTask } from './file-texts.ts'
@@ -35,7 +35,7 @@ export const folderOptionsSchema = z.strictObject({
 export async function importBoard(engine: object, options: FolderOptions): Promise<MirrorReport> {
   const host = mirrorHostOf(engine, 'importBoard')
   const { dir: path, board } = parse(folderOptionsSchema, options, 'importBoard')
-  const place: BoardPlace = { board, caller: { surface: 'files' } }
+  const place: BoardTarget = { board, caller: { surface: 'files' } }
   await numberNewcomers(host, board)
   const dir = existingFolder(path)
   const report = emptyReport()

@@ -10,11 +10,11 @@ import { cancel } from '../../steps/cancel.ts'
 import { claim } from '../../steps/claim.ts'
 import { create } from '../../steps/create.ts'
 import { block } from '../../steps/edges.ts'
-import { type Moment, requestedBy } from '../../steps/step-context.ts'
+import { requestedBy, type StepContext } from '../../steps/step-context.ts'
 import { update } from '../../steps/update.ts'
 import { complete, fail, start } from '../../steps/verbs.ts'
 import { keepFields } from '../board-fields.ts'
-import type { BoardHost, BoardPlace } from '../board-host.ts'
+import type { BoardHost, BoardTarget } from '../board-host.ts'
 import { viewTask } from '../board-view.ts'
 import { textInNumbers } from '../ids-as-numbers.ts'
 import { giveNumber, loadBoard, numberRest, openBoard } from '../numbering.ts'
@@ -22,7 +22,7 @@ import { foreignKeysOf, importedFile } from './file-image.ts'
 import { onBoard } from './file-texts.ts'
 import { type FurtherKeys, parseSeven, readFurther, type SevenKeys } from './held-keys.ts'
 import { planImport, type UnheldKey } from './import-plan.ts'
-import { type FileValue, largestNewNumber } from './task-file.ts'
+import { type FileValue, maxNewNumber } from './task-file.ts'
 
 /** A readable file whose number nobody has. */
 export interface NewFile {
@@ -48,7 +48,7 @@ export interface Imported {
 /** `dir`: where the files are; their texts are kept, so that a mirror of that folder knows what it finds. */
 export async function importFiles(
   host: BoardHost,
-  place: BoardPlace,
+  place: BoardTarget,
   dir: string,
   files: readonly NewFile[],
 ): Promise<Imported> {
@@ -64,7 +64,9 @@ export async function importFiles(
     }
   }
   if (newcomers.length === 0) return { numbers: [], refused, unheld }
-  const done = await host.step(creation(host, place, dir, newcomers, requestedBy(await host.moment(), place.caller)))
+  const done = await host.step(
+    creation(host, place, dir, newcomers, requestedBy(await host.stepContext(), place.caller)),
+  )
   return {
     numbers: done.numbers,
     refused: [...refused, ...done.refused],
@@ -74,10 +76,10 @@ export async function importFiles(
 
 function newcomerOf(host: BoardHost, file: NewFile, unheld: UnheldKey[]): Newcomer {
   const { number, value } = file
-  if (number > largestNewNumber) {
+  if (number > maxNewNumber) {
     throw new ErrandError(
       'INVALID_INPUT',
-      `a new task has a number of at most ${largestNewNumber}, for all below it are never given again`,
+      `a new task has a number of at most ${maxNewNumber}, for all below it are never given again`,
       {},
     )
   }
@@ -93,18 +95,18 @@ function newcomerOf(host: BoardHost, file: NewFile, unheld: UnheldKey[]): Newcom
 
 function creation(
   host: BoardHost,
-  place: BoardPlace,
+  place: BoardTarget,
   dir: string,
   newcomers: readonly Newcomer[],
-  moment: Moment,
+  ctx: StepContext,
 ): Step<Imported> {
   return {
     name: 'import files',
     *decide(tx): Op<Imported> {
-      yield* loadBoard(tx, place.board, moment.at)
+      yield* loadBoard(tx, place.board, ctx.at)
       const { parentId: top, nextNumber } =
-        (yield* tx.board.get(place.board)) ?? (yield* openBoard(tx, place.board, null, moment.at))
-      yield* numberRest(tx, place.board, moment.at)
+        (yield* tx.board.get(place.board)) ?? (yield* openBoard(tx, place.board, null, ctx.at))
+      yield* numberRest(tx, place.board, ctx.at)
       const late = newcomers.filter(({ number }) => number < nextNumber)
       const files = newcomers.filter(({ number }) => number >= nextNumber)
       const outcome: Imported = {
@@ -112,7 +114,7 @@ function creation(
         refused: late.map(({ number }) => ({ number, why: takenWhy(place.board, number, nextNumber) })),
         unheld: [],
       }
-      const work = new Import(tx, host, place, moment, outcome)
+      const work = new Import(tx, host, place, ctx, outcome)
       yield* work.run(files, top)
       for (const { number, text } of files) {
         if (outcome.numbers.includes(number)) yield* tx.mirror.keep({ dir, number, version: 0, text })
@@ -131,17 +133,17 @@ export function takenWhy(board: string, number: number, next: number): string {
 class Import {
   readonly #tx: Tx
   readonly #host: BoardHost
-  readonly #place: BoardPlace
-  readonly #moment: Moment
+  readonly #place: BoardTarget
+  readonly #ctx: StepContext
   readonly #outcome: Imported
   /** Ids of the tasks that edges and parents name, the new ones among them. */
   readonly #ids = new Map<number, string>()
 
-  constructor(tx: Tx, host: BoardHost, place: BoardPlace, moment: Moment, outcome: Imported) {
+  constructor(tx: Tx, host: BoardHost, place: BoardTarget, ctx: StepContext, outcome: Imported) {
     this.#tx = tx
     this.#host = host
     this.#place = place
-    this.#moment = moment
+    this.#ctx = ctx
     this.#outcome = outcome
   }
 
@@ -180,7 +182,7 @@ class Import {
     const { number, draft } = file
     const parentId = parent === undefined ? top : (this.#ids.get(parent) ?? top)
     const made = (parentId: string | null) =>
-      create({ ...this.#moment, trees: [[{ ...draft, parentId }]], treeLimits: this.#host.drafter.treeLimits }).decide(
+      create({ ...this.#ctx, trees: [[{ ...draft, parentId }]], treeLimits: this.#host.drafter.treeLimits }).decide(
         this.#tx,
       )
     const why = yield* this.#refusalOf(made(parentId))
@@ -197,7 +199,7 @@ class Import {
     const foreign = foreignKeysOf(value)
     const extra = Object.keys(foreign).length === 0 ? undefined : foreign
     const fields = { activeForm: further.activeForm, extra }
-    yield* giveNumber(this.#tx, yield* loadBoard(this.#tx, board, this.#moment.at), draft.id, fields, number)
+    yield* giveNumber(this.#tx, yield* loadBoard(this.#tx, board, this.#ctx.at), draft.id, fields, number)
     this.#outcome.numbers.push(number)
   }
 
@@ -205,12 +207,12 @@ class Import {
     const id = this.#ids.get(number)
     const ids = blockers.map((each) => this.#ids.get(each)).filter((each) => each !== undefined)
     if (id === undefined || ids.length === 0) return
-    if ((yield* this.#refusalOf(block(id, ids, this.#moment).decide(this.#tx))) === undefined) return
+    if ((yield* this.#refusalOf(block(id, ids, this.#ctx).decide(this.#tx))) === undefined) return
     // One of them is the reason, and the others are none.
     for (const blocker of blockers) {
       const blockerId = this.#ids.get(blocker)
       if (blockerId === undefined) continue
-      const why = yield* this.#refusalOf(block(id, [blockerId], this.#moment).decide(this.#tx))
+      const why = yield* this.#refusalOf(block(id, [blockerId], this.#ctx).decide(this.#tx))
       if (why === undefined) continue
       const isNew = this.#outcome.numbers.includes(number)
       this.#outcome.unheld.push(isNew ? { number, key: 'blockedBy', why } : { number: blocker, key: 'blocks', why })
@@ -229,24 +231,24 @@ class Import {
   }
 
   *#walkTo({ id }: TaskDraft, status: BoardStatus, owner: string | null): Op<void> {
-    const [tx, moment] = [this.#tx, this.#moment]
+    const [tx, ctx] = [this.#tx, this.#ctx]
     if (status === 'pending' || status === 'deleted') {
-      if (owner !== null) yield* update(id, { owner }, undefined, moment).decide(tx)
-      if (status === 'deleted') yield* cancel(id, null, moment).decide(tx)
+      if (owner !== null) yield* update(id, { owner }, undefined, ctx).decide(tx)
+      if (status === 'deleted') yield* cancel(id, null, ctx).decide(tx)
       return
     }
     const quote = yield* this.#begin(id, owner)
-    if (status === 'completed') yield* complete(id, null, quote, moment).decide(tx)
-    if (status === 'failed') yield* fail(id, { reason: noReason, code: 'TASK_FAILED' }, quote, moment).decide(tx)
+    if (status === 'completed') yield* complete(id, null, quote, ctx).decide(tx)
+    if (status === 'failed') yield* fail(id, { reason: noReason, code: 'TASK_FAILED' }, quote, ctx).decide(tx)
   }
 
   *#begin(id: string, owner: string | null): Op<{ owner: string; fence: number } | undefined> {
     if (owner === null) {
-      yield* start(id, this.#moment).decide(this.#tx)
+      yield* start(id, this.#ctx).decide(this.#tx)
       return undefined
     }
     const role = ((yield* this.#tx.task.get(id)) as TaskRecord).role ?? undefined
-    const request = { ...this.#moment, taskId: id, owner, role, leaseMs: undefined, source: 'files' }
+    const request = { ...this.#ctx, taskId: id, owner, role, leaseMs: undefined, source: 'files' }
     const { fence } = (yield* claim(request).decide(this.#tx)) as TaskRecord
     return { owner, fence }
   }
@@ -256,7 +258,7 @@ class Import {
     const entry = yield* this.#tx.board.entry(this.#place.board, number)
     // While nobody works on it a workspace is only a word, which the file keeps.
     if (boardStatusOf(task) !== 'in_progress') return
-    yield* keepFields(this.#tx, this.#place, { task, entry }, { workspace }, this.#moment)
+    yield* keepFields(this.#tx, this.#place, { task, entry }, { workspace }, this.#ctx)
   }
 
   *#remember({ number, draft, value, newline }: Newcomer): Op<void> {

@@ -2,7 +2,7 @@
 // that can be read. Judged by the texts that the ledger keeps of it.
 import { ErrandError } from '../../core/errors.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
-import type { BoardPlace } from '../board-host.ts'
+import type { BoardTarget } from '../board-host.ts'
 import { loadBoard } from '../numbering.ts'
 import { engineKeys } from '../task-json.ts'
 import { changedKeys, type FileEdit } from './file-edit.ts'
@@ -33,7 +33,7 @@ interface Facts {
 /** `earlier`: the latest edit of this file that was taken, and the version that it was made from. */
 export async function judgeFile(
   host: MirrorHost,
-  place: BoardPlace,
+  place: BoardTarget,
   dir: string,
   number: number,
   text: string,
@@ -63,7 +63,7 @@ export async function judgeFile(
   return { kind: 'edit', edit, version: base.version }
 }
 
-function* factsOf(tx: Reads, { board }: BoardPlace, dir: string, number: number): Op<Facts> {
+function* factsOf(tx: Reads, { board }: BoardTarget, dir: string, number: number): Op<Facts> {
   const texts = yield* tx.mirror.texts(dir, number, keptTexts)
   const { nextNumber } = yield* loadBoard(tx, board, 0)
   return { texts, task: yield* exportedTask(tx, board, number), nextNumber }
@@ -73,7 +73,7 @@ function* factsOf(tx: Reads, { board }: BoardPlace, dir: string, number: number)
 function judgeStranger(
   file: NewFile,
   { texts, nextNumber }: Facts,
-  { board }: BoardPlace,
+  { board }: BoardTarget,
   known: boolean,
 ): FileVerdict {
   const { number, value } = file

@@ -5,9 +5,9 @@ import { ErrandError } from '../../core/errors.ts'
 import { parse } from '../../core/parse.ts'
 import { rest } from '../../core/signals.ts'
 import { mainBoard } from '../../entities/board.ts'
-import type { BoardPlace } from '../board-host.ts'
+import type { BoardTarget } from '../board-host.ts'
 import { loadBoard, numberNewcomers } from '../numbering.ts'
-import { leaveSeat, type Seat } from './election.ts'
+import { type MirrorLease, releaseLease } from './election.ts'
 import { areWritten } from './file-texts.ts'
 import { createFolderFiles, type FolderFiles, openFolder } from './folder-files.ts'
 import { FolderSync, type PassOrders } from './folder-sync.ts'
@@ -76,11 +76,11 @@ export async function openMirror(
   filesOf: (dir: string) => FolderFiles = createFolderFiles,
 ): Promise<BoardMirror> {
   const given = parse(optionsSchema, options, 'mirrorBoard')
-  const place: BoardPlace = { board: given.board, caller: { surface: 'files' } }
+  const place: BoardTarget = { board: given.board, caller: { surface: 'files' } }
   await host.read((tx) => loadBoard(tx, place.board, 0))
   const dir = openFolder(given.dir)
   const files = filesOf(dir)
-  const seat: Seat = { id: host.nextId('mirror'), dir, board: place.board }
+  const seat: MirrorLease = { id: host.nextId('mirror'), dir, board: place.board }
   const sync = new FolderSync(host, place, seat, files, given.watch)
   await ownFolder(host, sync.desk, dir, place.board)
   await host.register(seat.id)
@@ -93,7 +93,7 @@ export async function openMirror(
 class LiveMirror implements BoardMirror {
   readonly dir: string
   readonly #host: MirrorHost
-  readonly #seat: Seat
+  readonly #seat: MirrorLease
   readonly #sync: FolderSync
   readonly #settings: Settings
   readonly #over = new AbortController()
@@ -108,7 +108,7 @@ class LiveMirror implements BoardMirror {
   #isLookDue = false
   #closing: Promise<void> | undefined
 
-  constructor(host: MirrorHost, seat: Seat, sync: FolderSync, settings: Settings) {
+  constructor(host: MirrorHost, seat: MirrorLease, sync: FolderSync, settings: Settings) {
     this.#host = host
     this.#seat = seat
     this.#sync = sync
@@ -126,7 +126,7 @@ class LiveMirror implements BoardMirror {
   async #untilWritten(report: MirrorReport): Promise<MirrorReport> {
     const { clock } = this.#host
     const until = clock.now() + patienceMs
-    const place: BoardPlace = { board: this.#seat.board, caller: { surface: 'files' } }
+    const place: BoardTarget = { board: this.#seat.board, caller: { surface: 'files' } }
     const { files } = this.#sync.desk
     const says = (number: number): string | null | undefined => {
       const look = files.look(nameOf(number))
@@ -258,7 +258,7 @@ class LiveMirror implements BoardMirror {
     await this.#queue
     try {
       this.#tell(await this.#sync.end())
-      await leaveSeat(this.#host, this.#seat)
+      await releaseLease(this.#host, this.#seat)
     } catch (error) {
       // Without the ledger there is nothing to leave: others take the seat when its time is over, or this process is.
       if (!ErrandError.isInstance(error) || error.code !== 'ENGINE_CLOSED') throw error

@@ -7,7 +7,7 @@ import type { Op, Tx } from '../../ledger/ledger.ts'
 import type { FolderFiles } from './folder-files.ts'
 import type { MirrorHost } from './mirror-host.ts'
 import { nameOf } from './task-file.ts'
-import { type Desk, writeFile } from './write-file.ts'
+import { type Staging, writeFile } from './write-file.ts'
 
 /** Of the desk on which files change places. */
 export const deskFolder = '.errand'
@@ -16,7 +16,7 @@ const ignoreName = `${deskFolder}/.gitignore`
 const setting = 'ledgerId'
 
 /** @throws ErrandError KEY_CONFLICT for a folder that belongs to another ledger, or to another board of this one. */
-export async function ownFolder(host: MirrorHost, desk: Desk, dir: string, board: string): Promise<void> {
+export async function ownFolder(host: MirrorHost, desk: Staging, dir: string, board: string): Promise<void> {
   const ledger = await ledgerId(host)
   desk.files.makeFolder(deskFolder)
   writeFile(desk, ignoreName, 1, '*\n', null)
@@ -63,7 +63,7 @@ async function ledgerId(host: MirrorHost): Promise<string> {
 const oldName = /^([1-9]\d{0,14})-.*\.old$/
 
 /** What mirrors that died have left: texts that were never put in place go, old files are to be looked at once more. */
-export function clearDesk(files: FolderFiles): Array<{ name: string; number: number }> {
+export function clearStaging(files: FolderFiles): Array<{ name: string; number: number }> {
   const old: Array<{ name: string; number: number }> = []
   for (const name of files.list(deskFolder)) {
     const match = oldName.exec(name)
@@ -79,7 +79,7 @@ const refusedFolder = 'refused'
  * Keeps a text; the name of the copy, relative to the folder. The same text is kept once.
  * @throws ErrandError INVALID_INPUT when something that is no folder has the folder's name.
  */
-export function keepCopy(desk: Desk, number: number, text: string, version: number): string {
+export function keepCopy(desk: Staging, number: number, text: string, version: number): string {
   const { files } = desk
   files.makeFolder(refusedFolder)
   const fresh = desk.newName(number)

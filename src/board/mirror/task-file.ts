@@ -7,7 +7,7 @@ import { jsonText } from '../task-json.ts'
 // Names: only what has exactly this form is ever read or written; no path, no other extension.
 
 /** Numbers that a file may make a task of; a mistaken `task_999999999999.json` must not use up all numbers below it. */
-export const largestNewNumber = 1_000_000_000
+export const maxNewNumber = 1_000_000_000
 
 const pattern = /^task_([1-9]\d{0,14})\.json$/
 

@@ -10,7 +10,7 @@
 import { type FolderFiles, inodeIn, type Look } from './folder-files.ts'
 
 /** Where new and old files have their names meanwhile: below the folder itself, so that no motion leaves the file system. */
-export interface Desk {
+export interface Staging {
   readonly files: FolderFiles
   /** Names that nobody else uses. */
   newName(number: number): string
@@ -18,7 +18,7 @@ export interface Desk {
 }
 
 /** The desk of one writer: its names, which begin alike, are nobody else's. */
-export function createDesk(files: FolderFiles, id: string, beginning: string): Desk {
+export function createStaging(files: FolderFiles, id: string, beginning: string): Staging {
   let drawn = 0
   const draw = (number: number): string => `${beginning}${number}-${id}-${++drawn}`
   return { files, newName: (number) => `${draw(number)}.new`, oldName: (number) => `${draw(number)}.old` }
@@ -31,19 +31,19 @@ export type Written =
   | { kind: 'changed'; old?: string }
 
 /** How a file that is there gives way: in one motion, or moved aside first, which loses nothing to those who replace it as well. */
-export type Manner = 'in one motion' | 'moved aside'
+export type WriteMode = 'in one motion' | 'moved aside'
 
 /**
  * Replaces a file that says `known`, or makes one where there is none (null). 'changed': something else is there, and stays. A file
  * that is moved aside is not read before: whoever looks at the old one finds what it said in the end.
  */
 export function writeFile(
-  desk: Desk,
+  desk: Staging,
   name: string,
   number: number,
   text: string,
   known: string | null,
-  manner: Manner = 'in one motion',
+  manner: WriteMode = 'in one motion',
 ): Written {
   const { files } = desk
   const fresh = desk.newName(number)
@@ -58,20 +58,20 @@ export function writeFile(
   return written
 }
 
-function exchange(desk: Desk, fresh: string, name: string, number: number): Written {
+function exchange(desk: Staging, fresh: string, name: string, number: number): Written {
   const old = desk.oldName(number)
   if (!desk.files.rename(name, old)) return { kind: 'changed' }
   return { kind: place(desk, fresh, name).kind, old }
 }
 
-function place({ files }: Desk, fresh: string, name: string): Written {
+function place({ files }: Staging, fresh: string, name: string): Written {
   const linked = files.link(fresh, name)
   if (linked === 'done') return { kind: 'written', old: undefined }
   if (linked !== 'unknown' || files.mark(name) !== undefined) return { kind: 'changed' }
   return files.rename(fresh, name) ? { kind: 'written', old: undefined } : { kind: 'changed' }
 }
 
-function replace(desk: Desk, fresh: string, name: string, number: number, known: string): Written {
+function replace(desk: Staging, fresh: string, name: string, number: number, known: string): Written {
   const { files } = desk
   const old = desk.oldName(number)
   const linked = files.link(name, old)
@@ -85,7 +85,7 @@ function replace(desk: Desk, fresh: string, name: string, number: number, known:
 }
 
 /** Takes a file away that says `known`. 'changed': something else is there, and stays. */
-export function takeAway(desk: Desk, name: string, number: number, known: string): Written {
+export function takeAway(desk: Staging, name: string, number: number, known: string): Written {
   const { files } = desk
   const old = desk.oldName(number)
   // Out of the way first: what is looked at then cannot be replaced any more.

@@ -30,7 +30,7 @@ export interface AwaitWorkOptions {
 }
 
 /** Longest wait of one call of `board:wait`, in milliseconds. */
-export const longestWaitMs = 600_000
+export const maxWaitMs = 600_000
 
 /** What is the ability's to judge is passed on as it is. */
 const optionsSchema = z.strictObject({
@@ -63,10 +63,10 @@ const optionsSchema = z.strictObject({
  */
 export async function awaitWork(engine: { bus: Bus }, options: AwaitWorkOptions): Promise<AwaitedWork> {
   const { idleTimeoutMs, signal, ...wanted } = parse(optionsSchema, options, 'awaitWork')
-  for (let left = idleTimeoutMs; ; left -= longestWaitMs) {
-    const input = { ...wanted, timeoutMs: Math.min(left, longestWaitMs) }
+  for (let left = idleTimeoutMs; ; left -= maxWaitMs) {
+    const input = { ...wanted, timeoutMs: Math.min(left, maxWaitMs) }
     const found = await engine.bus.call('board:wait' as string, input, signal === undefined ? {} : { signal })
     const work = found as AwaitedWork
-    if (work.kind !== 'idle' || left <= longestWaitMs) return work
+    if (work.kind !== 'idle' || left <= maxWaitMs) return work
   }
 }

@@ -56,7 +56,7 @@ export async function answerRequest(
   by: string,
   { requestId, approve, body }: Answer,
 ): Promise<TeamRequest> {
-  const { at } = await host.moment()
+  const { at } = await host.stepContext()
   const id = host.nextId('mail')
   const answered = await host.step({
     name: 'answer request',

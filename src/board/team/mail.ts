@@ -7,7 +7,7 @@ import type { TeamHost } from '../board-host.ts'
 import { loadBoard } from '../numbering.ts'
 
 /** Characters that leave an inbox at once, unless a single message has more. */
-const mostText = 262_144
+const maxText = 262_144
 
 export const verdictSchema = z.enum(['pending', 'approved', 'rejected'])
 
@@ -58,7 +58,7 @@ export async function sendMail(host: TeamHost, board: string, from: string, lett
 
 /** A piece of mail, put into the inbox of its recipient. */
 export async function post(host: TeamHost, mail: Omit<MailRecord, 'seq' | 'createdAt' | 'readAt'>): Promise<void> {
-  const { at } = await host.moment()
+  const { at } = await host.stepContext()
   await host.step({
     name: 'send mail',
     *decide(tx): Op<void> {
@@ -76,7 +76,7 @@ export async function readInbox(
   reader: string,
   { limit, keep }: { limit: number; keep: boolean },
 ): Promise<Inbox> {
-  const { at } = await host.moment()
+  const { at } = await host.stepContext()
   if (keep) {
     return host.read(function* (tx) {
       yield* loadBoard(tx, board, at)
@@ -110,7 +110,7 @@ function fitting(mail: readonly MailRecord[]): MailRecord[] {
   let text = 0
   const tooMany = mail.findIndex(({ body }, index) => {
     text += body.length
-    return index > 0 && text > mostText
+    return index > 0 && text > maxText
   })
   return tooMany === -1 ? [...mail] : mail.slice(0, tooMany)
 }

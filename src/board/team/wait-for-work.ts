@@ -4,7 +4,7 @@
 import { rest } from '../../core/signals.ts'
 import type { BoardTask } from '../../entities/board.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
-import type { BoardPlace, TeamHost } from '../board-host.ts'
+import type { BoardTarget, TeamHost } from '../board-host.ts'
 import { claimBest, claimFilterOf, type NextClaim } from '../claim-task.ts'
 import { releaseOnBoard } from '../hold-task.ts'
 import { changeBoard, numberNewcomers } from '../numbering.ts'
@@ -29,7 +29,7 @@ const mailAtOnce = 50
  */
 export async function waitForWork(
   host: TeamHost,
-  place: BoardPlace,
+  place: BoardTarget,
   wanted: NextClaim,
   { pollMs, timeoutMs }: Patience,
   signal: AbortSignal,
@@ -66,28 +66,28 @@ export async function waitForWork(
 
 async function takeWork(
   host: TeamHost,
-  place: BoardPlace,
+  place: BoardTarget,
   wanted: NextClaim,
   signal: AbortSignal,
 ): Promise<AwaitedWork | null> {
-  const { at } = await host.moment()
+  const { at } = await host.stepContext()
   if (!(await host.read((tx) => hasSomething(tx, place, wanted, at)))) return null
-  return changeBoard(host, place, 'take work', function* (tx, moment): Op<AwaitedWork | null> {
+  return changeBoard(host, place, 'take work', function* (tx, ctx): Op<AwaitedWork | null> {
     if (signal.aborted) return null
-    const inbox = yield* takeMail(tx, place.board, wanted.as, mailAtOnce, moment.at)
+    const inbox = yield* takeMail(tx, place.board, wanted.as, mailAtOnce, ctx.at)
     if (inbox.mail.length > 0) return { kind: 'mail', ...inbox }
-    const task = yield* claimBest(tx, place, wanted, moment)
+    const task = yield* claimBest(tx, place, wanted, ctx)
     return task === null ? null : { kind: 'task', task }
   })
 }
 
 /** Its caller went in the very moment in which it was claimed. */
-async function giveBack(host: TeamHost, place: BoardPlace, { taskId, fence }: BoardTask, { as, source }: NextClaim) {
+async function giveBack(host: TeamHost, place: BoardTarget, { taskId, fence }: BoardTask, { as, source }: NextClaim) {
   await releaseOnBoard(host, place, taskId, 'whoever waited for it has gone', { as, fence, source })
 }
 
 /** Mail, a task that may be claimed, or one that may be once its lease or its time is found to be over. */
-function* hasSomething(tx: Reads, place: BoardPlace, wanted: NextClaim, at: number): Op<boolean> {
+function* hasSomething(tx: Reads, place: BoardTarget, wanted: NextClaim, at: number): Op<boolean> {
   return (
     (yield* tx.mail.unread(place.board, wanted.as, 1)).length > 0 ||
     (yield* tx.task.claimable(yield* claimFilterOf(tx, place, wanted))) !== undefined ||

@@ -22,10 +22,10 @@ export function readArguments(text: string): CallArguments {
 /** What the call is recorded with: what was given, or the beginning of a text that could not be read. The step has all of it. */
 export function paramsOf(text: string): unknown {
   const read = readArguments(text)
-  return 'given' in read ? read.given : storableText(text.slice(0, longestUnread))
+  return 'given' in read ? read.given : storableText(text.slice(0, maxUnreadLength))
 }
 
-const longestUnread = 10_000
+const maxUnreadLength = 10_000
 
 function refused(message: string, text: string): ErrandError {
   return new ErrandError('INVALID_INPUT', message, { arguments: text.slice(0, 200) })

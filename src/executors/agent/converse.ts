@@ -5,7 +5,7 @@ import type { AgentRun } from '../../agent-run.ts'
 import type { ExecutorTask, Run } from '../../api/executor.ts'
 import type { ParsedAgentOptions } from '../../api/options.ts'
 import { Failure } from '../../core/errors.ts'
-import { issuesIn, issueWords } from '../../core/parse.ts'
+import { issuesIn, issueText } from '../../core/parse.ts'
 import type { Conversation, TakenStep } from '../../entities/conversation.ts'
 import type { MessageRecord } from '../../entities/message.ts'
 import { openConversation } from './opening.ts'
@@ -86,7 +86,7 @@ function judgeAnswer(content: string, schema: ZodType | undefined): AnswerVerdic
     const parsed = schema.safeParse(value.json)
     // Checked again, and parsed, when the run's result is taken.
     if (parsed.success) return { fits: true, result: value.json }
-    problem = issueWords(issuesIn(parsed.error))
+    problem = issueText(issuesIn(parsed.error))
   }
   return {
     fits: false,

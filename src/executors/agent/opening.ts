@@ -71,13 +71,13 @@ function resultsOf(tasks: readonly Task[]): string {
     .join('\n\n')
 }
 
-const longestResult = 100_000
+const maxResultLength = 100_000
 
 /** A model reads no book; who needs all of it looks the task up. */
 function shortened(text: string): string {
-  return text.length <= longestResult
+  return text.length <= maxResultLength
     ? text
-    : `${text.slice(0, longestResult).toWellFormed()}… (${text.length} characters in all)`
+    : `${text.slice(0, maxResultLength).toWellFormed()}… (${text.length} characters in all)`
 }
 
 // ── what its team and memory know ──
@@ -111,12 +111,12 @@ function isAlone(
   return [objectives, agentSummaries, others, keyFacts].every(({ length }) => length === 0)
 }
 
-const mostRecalled = 5
-const longestRecallMs = 10_000
+const maxRecalled = 5
+const maxRecallMs = 10_000
 
 /** What memory knows that bears on a goal, quoted; empty when there is nothing. Never rejects but for the end of the run. */
 async function recall(talk: AgentRun, query: string, signal: AbortSignal): Promise<string> {
-  const answer = await askMemory(talk, 'mem:retrieve', { query, limit: mostRecalled }, recalledSchema, signal)
+  const answer = await askMemory(talk, 'mem:retrieve', { query, limit: maxRecalled }, recalledSchema, signal)
   return answer === undefined ? '' : recallText(answer)
 }
 
@@ -135,7 +135,7 @@ async function askMemory<T>(
   const { taskId, run } = talk.caller
   const caller = { surface: 'agent', ...defined({ taskId, run }) }
   const late = new AbortController()
-  const timer = talk.clock.setTimeout(() => late.abort(new Error('memory took too long')), longestRecallMs)
+  const timer = talk.clock.setTimeout(() => late.abort(new Error('memory took too long')), maxRecallMs)
   try {
     const until = AbortSignal.any([signal, late.signal])
     return schema.parse(await untilAborted(talk.bus.call(abilityId, input, { caller, signal: until }), until))

@@ -30,7 +30,7 @@ export const recalledSchema = z.object({
 
 /** Characters of one statement, and of all together: more would leave the model no room for its work. */
 const longest = { statement: 8_000, name: 200, all: 50_000 }
-const mostSources = 5
+const maxSources = 5
 
 /** The statements under their heading; empty when there are none. */
 export function recallText({ chunks, nodes }: z.output<typeof recalledSchema>): string {
@@ -48,7 +48,7 @@ export function recallText({ chunks, nodes }: z.output<typeof recalledSchema>): 
 function lineOf({ content, text, confidence, branch, statedBy = [{ kind: 'unknown' }] }: Piece): string {
   const statement = content ?? text ?? ''
   if (statement === '') return ''
-  const sources = statedBy.slice(0, mostSources).map(({ kind, taskId, agentId }) => ({ kind, taskId, agentId }))
+  const sources = statedBy.slice(0, maxSources).map(({ kind, taskId, agentId }) => ({ kind, taskId, agentId }))
   return quotation({ statement: clipped(statement, longest.statement), statedBy: sources, confidence, branch })
 }
 

@@ -38,7 +38,7 @@ export interface StepRequest {
 }
 
 /** What the engine and the agent leave open. */
-const usualRetry: Partial<RetryPolicy> = {
+const defaultRetry: Partial<RetryPolicy> = {
   maxAttempts: 3,
   backoffMs: 500,
   backoff: 'exponential',
@@ -48,7 +48,7 @@ const usualRetry: Partial<RetryPolicy> = {
 }
 
 /** A shorter rest is waited out in the run; for a longer one it gives its slot back. */
-const longestHeldRestMs = 2_000
+const maxHeldRestMs = 2_000
 
 export async function takeStep(request: StepRequest): Promise<void> {
   const offer = request.tools.offer()
@@ -66,7 +66,7 @@ interface Answered {
 /** The model's answer, after as many tries as the policy allows. */
 async function ask(request: StepRequest, input: ModelStepInput): Promise<Answered> {
   const { run, talk, options, conversation } = request
-  const given = { ...usualRetry, ...talk.defaults.modelRetry, ...options.modelRetry } as Partial<RetryPolicy>
+  const given = { ...defaultRetry, ...talk.defaults.modelRetry, ...options.modelRetry } as Partial<RetryPolicy>
   const policy = resolveRetry(given)
   const rest = `model:${run.attempt}:${conversation.steps.length + 1}`
   for (let tried = 1 + triesBefore(conversation, rest); ; tried++) {
@@ -81,7 +81,7 @@ async function ask(request: StepRequest, input: ModelStepInput): Promise<Answere
       const delay = retryDelay(policy, { attempt: tried, code, final: !failure.retry, retryAfterMs }, talk.chance())
       await talk.modelFailed({ try: tried, error: toStoredError(failure), againInMs: delay ?? null })
       if (delay === undefined) throw failure
-      if (delay > longestHeldRestMs) await run.sleep(delay, { key: `${rest}:${tried}` })
+      if (delay > maxHeldRestMs) await run.sleep(delay, { key: `${rest}:${tried}` })
       else {
         await restOut(talk.clock, delay, run.signal)
         run.signal.throwIfAborted()
@@ -183,11 +183,11 @@ function pendingOf(call: ToolCall, tools: Toolbox, talk: AgentRun) {
 }
 
 /** A chain of causes may lead back into itself. */
-const mostCauses = 20
+const maxCauses = 20
 
 /** The model's own failure, out of what the bus wrapped it in. */
 function failureOf(error: unknown): Failure {
-  for (let inner = error, above = 0; inner instanceof Error && above < mostCauses; inner = inner.cause, above++) {
+  for (let inner = error, above = 0; inner instanceof Error && above < maxCauses; inner = inner.cause, above++) {
     if (inner instanceof Failure) return inner
   }
   const { code, message, details } = toStoredError(error)

@@ -7,7 +7,7 @@ import { failureWithin } from '../../bus/ability-error.ts'
 import { mayCall } from '../../bus/capabilities.ts'
 import { defined } from '../../core/defined.ts'
 import { ErrandError, Failure } from '../../core/errors.ts'
-import { issuesIn, issueWords } from '../../core/parse.ts'
+import { issuesIn, issueText } from '../../core/parse.ts'
 import { interruptedError } from '../../entities/call.ts'
 import type { TakenStep } from '../../entities/conversation.ts'
 import type { OnInterrupt } from '../../entities/task-fields.ts'
@@ -184,7 +184,7 @@ export class ToolCalls {
   }
 }
 
-const mostShown = 2_000
+const maxShown = 2_000
 
 /** The ability's own question, or one made of its description; what would be given stands below it. */
 function confirmQuestion({ id, ability }: AbilityTool, given: Record<string, unknown>): string {
@@ -193,7 +193,7 @@ function confirmQuestion({ id, ability }: AbilityTool, given: Record<string, unk
       ? ability.confirm
       : `May ${id} be called? It says of itself: ${ability?.description}`
   const text = JSON.stringify(given, null, 2)
-  return `${own}\n\n${text.length > mostShown ? `${text.slice(0, mostShown)}…` : text}`
+  return `${own}\n\n${text.length > maxShown ? `${text.slice(0, maxShown)}…` : text}`
 }
 
 function isOfTheLedger(error: unknown): boolean {
@@ -202,5 +202,5 @@ function isOfTheLedger(error: unknown): boolean {
 
 function badInput(name: string, error: z.ZodError): ErrandError {
   const issues = issuesIn(error)
-  return new ErrandError('INVALID_INPUT', `The arguments of ${name} do not fit: ${issueWords(issues)}.`, { issues })
+  return new ErrandError('INVALID_INPUT', `The arguments of ${name} do not fit: ${issueText(issues)}.`, { issues })
 }

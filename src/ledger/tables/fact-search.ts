@@ -11,7 +11,7 @@ import { type IndexedFact, indexKey } from './fact-word.ts'
 const mostWords = 64
 
 /** So many matches of all words together are read, so that a search takes as long among 100,000 facts as among 10,000. */
-const mostMatches = 4_000
+const maxMatches = 4_000
 
 export interface FactSearch extends Pick<TextIndex, 'add' | 'remove'> {
   /** Facts by their `seq`, those with the words that are worth most first, of equals the latest. */
@@ -40,7 +40,7 @@ function searchWord(word: string): string {
   )
 }
 
-const searchWords = (words: readonly string[]): string[] => [...new Set(words.map(searchWord))]
+const searchTerms = (words: readonly string[]): string[] => [...new Set(words.map(searchWord))]
 
 export function createFactSearch(compiler: StatementCompiler): FactSearch {
   const { prepareText } = compiler
@@ -51,13 +51,13 @@ export function createFactSearch(compiler: StatementCompiler): FactSearch {
     add,
     remove,
     *search(branches, wanted, limit) {
-      const words = searchWords(wanted.flatMap(wordsOf)).slice(0, mostWords)
+      const words = searchTerms(wanted.flatMap(wordsOf)).slice(0, mostWords)
       if (words.length === 0) return []
-      const share = Math.ceil(mostMatches / words.length)
+      const share = Math.ceil(maxMatches / words.length)
       const found = new Map<string, Set<number>>()
       for (const word of words) found.set(word, new Set(yield* matches(branches, { all: [word], any: [] }, share)))
       for (const question of stillToAsk(found, share)) {
-        const seqs = yield* matches(branches, question, mostMatches)
+        const seqs = yield* matches(branches, question, maxMatches)
         for (const word of question.all) for (const seq of seqs) found.get(word)?.add(seq)
       }
       return byWorth(found, yield* numberOf(selectLast)).slice(0, limit)
@@ -150,7 +150,7 @@ function withFts5(compiler: StatementCompiler): TextIndex {
   return {
     *add({ seq, branch, words }) {
       const [on] = yield* seqsOf([branch])
-      const terms = searchWords(words).map((word) => term(on as number, word))
+      const terms = searchTerms(words).map((word) => term(on as number, word))
       yield* change(insertText, { fact: seq, words: terms.join(' ') })
     },
     *remove(seq) {
@@ -188,7 +188,7 @@ function withArrays(compiler: StatementCompiler): TextIndex {
 
   return {
     *add({ seq, branch, words }) {
-      yield* change(insertText, { fact: seq, branch, words: JSON.stringify(searchWords(words)) })
+      yield* change(insertText, { fact: seq, branch, words: JSON.stringify(searchTerms(words)) })
     },
     *remove(seq) {
       yield* change(deleteText, { fact: seq })

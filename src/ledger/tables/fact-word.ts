@@ -51,7 +51,7 @@ export function createFactWords(compiler: StatementCompiler): FactWords {
       select branch.seq, word.value, ${hole('size')}, ${hole('fact')}
       from branch cross join ${listed(dialect, hole('words'))} as word where branch.name = ${hole('branch')}`,
   )
-  const deleteWords = prepareText(
+  const deleteText = prepareText(
     (hole) => sql`delete from fact_word
       where branch = (select seq from branch where name = ${hole('branch')})
         and word in ${listed(dialect, hole('words'))} and size = ${hole('size')} and fact = ${hole('fact')}`,
@@ -94,14 +94,14 @@ export function createFactWords(compiler: StatementCompiler): FactWords {
       yield* change(insertWords, { fact: seq, branch, words: keysOf(words), size: words.length })
     },
     *remove({ seq, branch, words }) {
-      yield* change(deleteWords, { fact: seq, branch, words: keysOf(words), size: words.length })
+      yield* change(deleteText, { fact: seq, branch, words: keysOf(words), size: words.length })
     },
     *candidates(branch, words, threshold) {
       if (words.length === 0) return []
       const sizes = sizesAlike(words.length, threshold)
       const probes = probeCount(words.length, threshold)
-      const mostExtra = leastShared(words.length, threshold) - 1
-      const extras = [...new Set(extraProbes.map((wanted) => Math.min(wanted, mostExtra)))]
+      const maxExtra = leastShared(words.length, threshold) - 1
+      const extras = [...new Set(extraProbes.map((wanted) => Math.min(wanted, maxExtra)))]
       const byRarity = yield* rarestFirst(branch, words, sizes, probes + (extras[1] ?? 0))
       const met = byRarity.slice(0, probes).reduce((sum, { facts }) => sum + facts, 0)
       // Where the rarest words lead to too many, these alone are not even tried.

@@ -10,10 +10,10 @@ import { createFactSearch, rankedByBm25 } from './fact-search.ts'
 import { createFactWords, indexKey } from './fact-word.ts'
 
 /** Of the texts that a search finds so many are ranked by the whole formula: reading more of them would cost more than it brings. */
-const leastRanked = 100
+const minRanked = 100
 
 /** Of what is measured again and again there is a fact for each value; the latest of them show well enough that they differ. */
-const mostOfSubject = 100
+const maxOfSubject = 100
 
 /** What `save` writes: everything that changes while a fact lives. */
 const stateFields = {
@@ -88,7 +88,7 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       .where('branch', '=', hole('branch'))
       .where('subject', '=', hole('subject'))
       .orderBy('seq', 'desc')
-      .limit(mostOfSubject),
+      .limit(maxOfSubject),
   )
   // Three stretches of one index; a condition that says "is another one" would walk through all of it to find that none is.
   const selectUncompared = prepareText((hole) => {
@@ -178,7 +178,7 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
     unmerged: (branch, after, limit) => facts.list(selectUnmerged, { branch, after, limit }),
     summaryOf: (branch, agent) => facts.one(selectSummary, { branch, agent }),
     *search(branches, words, limit) {
-      const found = yield* textIndex.search(branches, words, Math.max(limit, leastRanked))
+      const found = yield* textIndex.search(branches, words, Math.max(limit, minRanked))
       const texts = new Map((yield* bySeqs(found.map(({ seq }) => seq))).map((fact) => [fact.seq, fact]))
       return rankedByBm25(found, texts).slice(0, limit)
     },

@@ -126,7 +126,7 @@ export function createTaskLists(compiler: StatementCompiler): Lists {
       ...(keyPrefix === undefined ? [] : [beginsWith(keyPrefix)]),
       ...(owner === undefined ? [] : [sql`owner = ${owner}`]),
       ...(ready === undefined ? [] : [isReady(ready)]),
-      ...(released === undefined ? [] : [isLetGo(released)]),
+      ...(released === undefined ? [] : [isReleased(released)]),
       ...(failedWith === undefined ? [] : [failedBecause(failedWith)]),
       ...(type === undefined ? [] : [hasType(type)]),
       ...(ids === undefined ? [] : [isAmong(ids)]),
@@ -159,7 +159,7 @@ export function createTaskLists(compiler: StatementCompiler): Lists {
     return sql`exists (select 1 from team where team.task_id = task.id and team.type = ${type})`
   }
 
-  function isLetGo(wanted: boolean): RawSql {
+  function isReleased(wanted: boolean): RawSql {
     const reasons = sql`('interrupted', 'released')`
     return wanted
       ? sql`(status <> 'waiting' or status_reason in ${reasons})`

@@ -130,7 +130,7 @@ export function hasTag({ kind }: Dialect, tag: string) {
     : sql<boolean>`exists (select 1 from json_each(case when json_valid(tags) then tags else '[]' end) as entry where entry.value = ${tag})`
 }
 
-const isLetGo = sql`coalesce(task.status_reason, '') in ('interrupted', 'released')`
+const isReleased = sql`coalesce(task.status_reason, '') in ('interrupted', 'released')`
 
 /**
  * Tasks that people see as queued while their last run is still ending. The column `ready` leaves them out, because no engine may start
@@ -140,7 +140,7 @@ const isLetGo = sql`coalesce(task.status_reason, '') in ('interrupted', 'release
 export const isQueuedBehindItsRun = sql<boolean>`(task.run_open = 1 and task.executor is not null and task.held = 0
   and task.open_blockers = 0 and task.not_before is null and task.deleted_at is null and (task.status in ('submitted', 'paused')
     or (task.status = 'input_required' and task.wakes > 0)
-    or (task.status = 'waiting' and (task.wakes > 0 or ${isLetGo}))))`
+    or (task.status = 'waiting' and (task.wakes > 0 or ${isReleased}))))`
 
 /** The runs that are open lead to them: they are few, however many tasks there are. CROSS JOIN keeps SQLite to that order. */
 export function countQueuedBehindRuns({ prepareText }: StatementCompiler) {

@@ -54,13 +54,13 @@ export async function keepFolders(io: CommandIo, engine: Engine): Promise<BoardM
   return mirrors
 }
 
-const usualFolder = '.tasks'
+const defaultFolder = '.tasks'
 
 /** Names of files that are listed one by one. */
-const mostNamed = 20
+const maxNamed = 20
 
 export function folderOf(io: CommandIo, given: string | undefined): string {
-  return resolve(io.cwd, given ?? usualFolder)
+  return resolve(io.cwd, given ?? defaultFolder)
 }
 
 /** Gives the exit code: something that a file says is not on the board, or all is. */
@@ -81,16 +81,16 @@ function describe(io: CommandIo, report: MirrorReport): void {
 
 /** What of the files is not on the board, on standard error. */
 export function tellUntaken(io: CommandIo, report: MirrorReport): void {
-  for (const refused of report.refused) note(io, fileWords('refused', refused))
-  for (const skipped of report.skipped) note(io, fileWords('skipped', skipped))
+  for (const refused of report.refused) note(io, fileText('refused', refused))
+  for (const skipped of report.skipped) note(io, fileText('skipped', skipped))
   for (const { file, key, why } of report.unheld) note(io, cleanLine(`kept for export ${file} (${key}): ${why}`))
 }
 
 function named(files: readonly string[]): string {
-  const more = files.length > mostNamed ? `, and ${files.length - mostNamed} more` : ''
-  return cleanLine(files.slice(0, mostNamed).join(', ')) + more
+  const more = files.length > maxNamed ? `, and ${files.length - maxNamed} more` : ''
+  return cleanLine(files.slice(0, maxNamed).join(', ')) + more
 }
 
-function fileWords(what: string, { file, why, copy }: RefusedFile): string {
+function fileText(what: string, { file, why, copy }: RefusedFile): string {
   return cleanLine(`${what} ${file}: ${why}${copy === undefined ? '' : ` (kept as ${copy})`}`)
 }

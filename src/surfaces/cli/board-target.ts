@@ -74,8 +74,8 @@ export function writerOf(io: CommandIo, flags: OwnerFlags): { as: string | undef
 }
 
 /** As many as one look at the board gives. */
-const mostListed = 10_000
-const mostReady = 1_000
+const maxListed = 10_000
+const maxReady = 1_000
 
 export interface BoardChoice {
   /** Only what may be claimed now. */
@@ -89,9 +89,9 @@ export async function chosenTasks(
   { engine, board }: BoardAccess,
   { ready, statuses, owner }: BoardChoice,
 ): Promise<{ tasks: BoardTask[]; total: number }> {
-  if (ready) return await engine.bus.call('board:ready', { limit: mostReady, board }, cliCaller)
+  if (ready) return await engine.bus.call('board:ready', { limit: maxReady, board }, cliCaller)
   const status = statuses === undefined ? undefined : [...statuses]
-  return await engine.bus.call('board:list', { status, owner, limit: mostListed, board }, cliCaller)
+  return await engine.bus.call('board:list', { status, owner, limit: maxListed, board }, cliCaller)
 }
 
 /** The same asked of one task that has changed. */

@@ -2,14 +2,14 @@
 // tasks it touched say from then on is told.
 
 import { ErrandError } from '../../core/errors.ts'
-import { Bell } from '../../core/notifier.ts'
+import { Notifier } from '../../core/notifier.ts'
 import type { Engine, StreamItem } from '../../engine-api.ts'
 import type { Task } from '../../entities/task.ts'
-import { goesOn, openTasks, untilQuiet } from '../../plans/idle.ts'
+import { isActive, openTasks, waitUntilIdle } from '../../plans/idle.ts'
 import type { Handled } from '../../routing/handle.ts'
-import { type Listener, ToldAnswer } from '../../terminal/answer-stream.ts'
+import { AnswerStream, type Listener } from '../../terminal/answer-stream.ts'
 import { modelFailure } from '../../terminal/event-fields.ts'
-import { stateWord, taskLabel } from '../../terminal/task-labels.ts'
+import { stateLabel, taskLabel } from '../../terminal/task-labels.ts'
 import { cleanLine, cleanText } from '../../terminal/terminal-text.ts'
 import { type FollowedStream, followStream, lastToldPosition } from './stream-position.ts'
 
@@ -26,9 +26,9 @@ export interface ChatOptions {
 export class ChatSession {
   readonly #engine: Engine
   readonly #options: ChatOptions
-  readonly #followed = new Map<string, { stream: FollowedStream; told: ToldAnswer }>()
+  readonly #followed = new Map<string, { stream: FollowedStream; told: AnswerStream }>()
   /** Rung by every event. */
-  readonly #bell = new Bell()
+  readonly #bell = new Notifier()
   readonly #unsubscribe: () => void
   /** Who spoke last: another one is introduced. */
   #speaker: string | undefined
@@ -56,7 +56,7 @@ export class ChatSession {
       return
     }
     if (json) json({ type: 'handled', line, ...handledJson(handled) })
-    else for (const words of handledWords(handled)) listener.note(words)
+    else for (const words of handledText(handled)) listener.note(words)
     await this.#follow(handled)
   }
 
@@ -64,7 +64,7 @@ export class ChatSession {
   async quiet(): Promise<void> {
     const { signal } = this.#options
     const [engine, bell] = [this.#engine, this.#bell]
-    await untilQuiet({ engine, bell, signal, goesOn: async () => await goesOn(engine, await this.open()) })
+    await waitUntilIdle({ engine, bell, signal, isActive: async () => await isActive(engine, await this.open()) })
     if (signal.aborted) return
     for (const { stream, told } of this.#followed.values()) {
       await stream.caughtUp()
@@ -91,7 +91,7 @@ export class ChatSession {
     if (this.#followed.has(task.id)) return
     // From what was just said to it on; of a new task that is its goal.
     const after = await lastToldPosition(this.#engine, task.id)
-    const told = new ToldAnswer(this.#voiceOf(task), { hearsAll: false })
+    const told = new AnswerStream(this.#voiceOf(task), { showsAll: false })
     const take = (item: StreamItem) => (this.#options.json ? this.#options.json(item) : told.take(item))
     this.#followed.set(task.id, { told, stream: followStream(this.#engine, task.id, after, take) })
   }
@@ -120,7 +120,7 @@ export class ChatSession {
 }
 
 /** What was done, for people. */
-export function handledWords({ did, task, tasks = [], reason }: Handled): string[] {
+export function handledText({ did, task, tasks = [], reason }: Handled): string[] {
   const label = task === null ? '' : taskLabel(task)
   const because = reason === undefined ? '' : `: ${cleanLine(reason)}`
   switch (did) {
@@ -136,9 +136,9 @@ export function handledWords({ did, task, tasks = [], reason }: Handled): string
     case 'listed':
       return tasks.length === 0
         ? ['no tasks']
-        : tasks.map((each) => `${taskLabel(each)} ${stateWord(each)} (@${each.id})`)
+        : tasks.map((each) => `${taskLabel(each)} ${stateLabel(each)} (@${each.id})`)
     case 'status':
-      return task === null ? [] : [`${label} is ${stateWord(task)}`, ...resultLines(task)]
+      return task === null ? [] : [`${label} is ${stateLabel(task)}`, ...resultLines(task)]
     case 'nothing':
       return [`nothing was done${because}`]
   }

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { z } from 'zod'
 
 /** More than this no client says before its name. */
-const longestPeek = 65_536
+const maxPeekBytes = 65_536
 const unknownClient = 'agent'
 
 const named = z.looseObject({ name: z.string() })
@@ -34,7 +34,7 @@ function nameIn(line: string): string {
 /** The first line, or what there is of it when the input ends or the signal aborts. */
 async function peekLine(input: Readable, signal: AbortSignal): Promise<string> {
   const chunks: Buffer[] = []
-  const isEnough = () => chunks.some((chunk) => chunk.includes(10)) || Buffer.concat(chunks).length > longestPeek
+  const isEnough = () => chunks.some((chunk) => chunk.includes(10)) || Buffer.concat(chunks).length > maxPeekBytes
   const peeked = Promise.withResolvers<void>()
   const done = () => peeked.resolve()
   const look = () => {

@@ -22,7 +22,7 @@ export const hookOptionsHelp = [
 ]
 
 /** An agent does not wait any longer for its hooks, in milliseconds. */
-const usualTimeoutMs = 2_000
+const defaultTimeoutMs = 2_000
 
 /** Variables that may name the task of a session, in the order in which they count. */
 export const taskVariables = ['ERRAND_TASK_ID', 'BM_TASK_ID', 'DAY1_TASK_ID'] as const
@@ -78,7 +78,7 @@ export async function findNamed(
  * to is printed as JSON.
  */
 export async function runHook(io: CommandIo, flags: FlagsOf<typeof hookOptions>, work: HookWork): Promise<number> {
-  const timeoutMs = flags.timeout === undefined ? usualTimeoutMs : durationOption('timeout', flags.timeout)
+  const timeoutMs = flags.timeout === undefined ? defaultTimeoutMs : durationOption('timeout', flags.timeout)
   const working = workInSession(io, flags, work)
   // What it still throws when nobody waits for it any more is nobody's business.
   working.catch(() => {})

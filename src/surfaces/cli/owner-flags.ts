@@ -45,13 +45,13 @@ export function fenceOf({ fence }: OwnerFlags, name: string | undefined, { varia
 }
 
 /** For the verbs that only owners call. */
-export function quoteOf(io: CommandIo, flags: OwnerFlags): ClaimToken {
+export function claimTokenOf(io: CommandIo, flags: OwnerFlags): ClaimToken {
   const owner = requireWriterName(io, flags)
   return { owner, fence: fenceOf(flags, owner) }
 }
 
 /** For the verbs that a task without an owner takes from anybody: the environment counts only where there was a claim. */
-export function quoteIfClaimed(io: CommandIo, flags: OwnerFlags, task: Task): ClaimToken {
+export function claimTokenIfClaimed(io: CommandIo, flags: OwnerFlags, task: Task): ClaimToken {
   const owner = writerName(io, flags, owners)
   const fence = fenceOf(flags, owner)
   if (owner === undefined || (flags.as === undefined && flags.fence === undefined && task.fence === 0)) return {}
@@ -61,20 +61,20 @@ export function quoteIfClaimed(io: CommandIo, flags: OwnerFlags, task: Task): Cl
 /** What `write` resolves to; the engine's refusals of a claim say which flag would help. */
 export async function asOwner<T>(task: Task, quote: ClaimToken, write: () => Promise<T>): Promise<T> {
   const wordings: Wordings = {
-    NOT_OWNER: (details) => notOwnerWords(task, quote, details),
-    STALE_CLAIM: (details) => staleWords(task, quote, details),
+    NOT_OWNER: (details) => notOwnerText(task, quote, details),
+    STALE_CLAIM: (details) => staleText(task, quote, details),
   }
   return await rewording(wordings, write)
 }
 
-function notOwnerWords(task: Task, { owner }: ClaimToken, details: Record<string, unknown>): string {
+function notOwnerText(task: Task, { owner }: ClaimToken, details: Record<string, unknown>): string {
   const is = `${taskLabel(task)} ${isSettled(task.status) ? 'was' : 'is'} ${String(details['owner'])}'s`
   return owner === undefined
     ? `${is}: --as NAME (or ERRAND_OWNER) says who writes. "errand pause" and "errand cancel" are anybody's.`
     : `${is}, not ${owner}'s. "errand pause" and "errand cancel" are anybody's.`
 }
 
-function staleWords(task: Task, { owner, fence }: ClaimToken, details: Record<string, unknown>): string {
+function staleText(task: Task, { owner, fence }: ClaimToken, details: Record<string, unknown>): string {
   if (fence === undefined && details['owner'] === owner) {
     return `The claim of ${owner} on ${taskLabel(task)} has a lease, so its number must be quoted: --fence N, as "errand claim" printed it.`
   }

@@ -6,13 +6,13 @@ import { messageOf } from '../../core/stored-error.ts'
 import { misuse } from '../../terminal/arguments.ts'
 import type { CommandIo } from '../../terminal/io.ts'
 
-const longestInput = 10_000_000
+const maxInputLength = 10_000_000
 
 /** @throws ErrandError INVALID_INPUT when there is neither, or it is empty or too long. */
 export async function argumentOrInput(io: CommandIo, given: string | undefined, what: string): Promise<string> {
   const written = given ?? (await readAll(io, what))
-  if (written.length > longestInput)
-    throw misuse(`${what} has ${written.length} characters, and more than ${longestInput} are not taken.`)
+  if (written.length > maxInputLength)
+    throw misuse(`${what} has ${written.length} characters, and more than ${maxInputLength} are not taken.`)
   if (written.trim() === '') throw misuse(`${what} is empty.`)
   return written.trim()
 }

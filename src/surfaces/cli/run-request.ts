@@ -34,7 +34,7 @@ export interface RunPlan extends RoundRequest {
 }
 
 /** Fewer would let a plan wait for its own slow tasks on a small machine. */
-const fewestSlots = 4
+const minSlots = 4
 
 export async function readRunRequest(
   io: CommandIo,
@@ -60,7 +60,7 @@ export async function readRunRequest(
     needed: neededBy([...asked, ...redone], plan.byPath),
     redo: new Set(redone.map((task) => task.path)),
     model,
-    maxConcurrent: slots ?? Math.max(fewestSlots, availableParallelism()),
+    maxConcurrent: slots ?? Math.max(minSlots, availableParallelism()),
   }
 }
 

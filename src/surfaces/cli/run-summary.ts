@@ -93,7 +93,7 @@ function planLabel(task: Task): string {
 }
 
 /** What a task printed, or answered: its last lines. */
-export function lastWords(task: Task): string[] {
+export function lastLines(task: Task): string[] {
   const result = task.result as { stdout?: unknown } | string | null
   const text = typeof result === 'string' ? result : typeof result?.stdout === 'string' ? result.stdout : ''
   const lines = cleanText(text)

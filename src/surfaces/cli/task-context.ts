@@ -12,12 +12,12 @@ import { cleanLine, cleanText } from '../../terminal/terminal-text.ts'
 import type { BoardAccess } from './board-target.ts'
 
 /** Of each there may be thousands; more than these would bury the rest. */
-const mostNeighbours = 20
+const maxNeighbours = 20
 const latestMessages = 5
 /** Characters of one thing. */
 const longest = { description: 3_000, result: 600, message: 500 }
 /** Characters of the whole. */
-export const longestContext = 8_000
+export const maxContextLength = 8_000
 
 type TaskContext = Awaited<ReturnType<typeof readContext>>
 
@@ -25,9 +25,9 @@ type TaskContext = Awaited<ReturnType<typeof readContext>>
 export async function readContext({ engine, board }: BoardAccess, id: BoardRef) {
   const get = async (ref: BoardRef) => (await engine.bus.call('board:get', { id: ref, board }, cliCaller)).task
   const task = await get(id)
-  const input = { parent: task.taskId, limit: mostNeighbours + 1, board }
+  const input = { parent: task.taskId, limit: maxNeighbours + 1, board }
   const [after, parent, parts, own, messages] = await Promise.all([
-    Promise.all(task.dependencies.slice(0, mostNeighbours + 1).map(get)),
+    Promise.all(task.dependencies.slice(0, maxNeighbours + 1).map(get)),
     task.parent === undefined ? undefined : get(task.parent).catch(nothingIfGone),
     engine.bus.call('board:list', input, cliCaller),
     engine.get(task.taskId),
@@ -46,7 +46,7 @@ function nothingIfGone(error: unknown): undefined {
 /** Clean text of at most so many characters. */
 export function contextText(
   { task, after, parent, parts, questions, messages }: TaskContext,
-  characters = longestContext,
+  characters = maxContextLength,
 ): string {
   const lines = [
     `Task ${task.id} of the board: ${cleanLine(task.subject)}`,
@@ -72,7 +72,7 @@ function standing(task: BoardTask): string[] {
     `Status: ${[status, claimText(task)].filter((each) => each !== '').join(', ')}`,
     task.blockedBy.length > 0 && `Blocked by: ${task.blockedBy.join(', ')}`,
     blocks.length > 0 &&
-      `After it come: ${blocks.slice(0, mostNeighbours).join(', ')}${blocks.length > mostNeighbours ? ', …' : ''}`,
+      `After it come: ${blocks.slice(0, maxNeighbours).join(', ')}${blocks.length > maxNeighbours ? ', …' : ''}`,
     priority !== 0 && `Priority: ${priority}`,
     role !== undefined && `For the role: ${role}`,
     tags.length > 0 && `Tags: ${tags.join(', ')}`,
@@ -95,6 +95,6 @@ function outcome({ result, error }: BoardTask): string[] {
 
 function section<T>(title: string, items: readonly T[], linesOf: (item: T) => string[]): string[] {
   if (items.length === 0) return []
-  const more = items.length > mostNeighbours ? ['- … and more'] : []
-  return ['', title, ...items.slice(0, mostNeighbours).flatMap(linesOf), ...more]
+  const more = items.length > maxNeighbours ? ['- … and more'] : []
+  return ['', title, ...items.slice(0, maxNeighbours).flatMap(linesOf), ...more]
 }

@@ -2,15 +2,15 @@
 // only then is the ledger read; on a terminal no more often than a person can see.
 import { lineOf } from '../../board/list-text.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
-import { Bell } from '../../core/notifier.ts'
-import { type BoardPicture, drawBoard, newsShown } from '../../terminal/board-frame.ts'
+import { Notifier } from '../../core/notifier.ts'
+import { type BoardPicture, changesShown, drawBoard } from '../../terminal/board-frame.ts'
 import { exitCodes } from '../../terminal/exit-code.ts'
 import { type CommandIo, hasColor, isLiveTerminal, print, printJson } from '../../terminal/io.ts'
 import { createPaint } from '../../terminal/paint.ts'
 import { untilInterrupted } from '../../terminal/stop-listener.ts'
 import { watchScreen } from '../../terminal/watch-screen.ts'
+import { BoardFeed } from './board-feed.ts'
 import { type BoardAccess, type BoardChoice, chosenTasks, isChosen } from './board-target.ts'
-import { NewsFeed } from './news-feed.ts'
 
 export interface WatchBoardOptions {
   choice: BoardChoice
@@ -21,8 +21,8 @@ export interface WatchBoardOptions {
 /** Resolves when the user wants to stop. */
 export async function watchBoard(io: CommandIo, place: BoardAccess, options: WatchBoardOptions): Promise<number> {
   return await untilInterrupted(io, async (signal) => {
-    const bell = new Bell()
-    const feed = new NewsFeed(place, bell)
+    const bell = new Notifier()
+    const feed = new BoardFeed(place, bell)
     try {
       const watch = isLiveTerminal(io) && !options.json ? watchOnScreen : watchAsLines
       await watch(io, place, options, { feed, bell, signal })
@@ -34,8 +34,8 @@ export async function watchBoard(io: CommandIo, place: BoardAccess, options: Wat
 }
 
 interface Watching {
-  feed: NewsFeed
-  bell: Bell
+  feed: BoardFeed
+  bell: Notifier
   signal: AbortSignal
 }
 
@@ -53,8 +53,8 @@ async function watchOnScreen(
     bell,
     signal,
     async read() {
-      for await (const { event, words } of feed.take(newsShown)) news.push({ at: event.at, words })
-      news.splice(0, news.length - newsShown)
+      for await (const { event, words } of feed.take(changesShown)) news.push({ at: event.at, words })
+      news.splice(0, news.length - changesShown)
       const { tasks, total } = await chosenTasks(place, choice)
       feed.learn(tasks)
       return { board: place.board, tasks, unread: total - tasks.length, news }

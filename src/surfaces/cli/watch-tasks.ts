@@ -2,7 +2,7 @@
 // only then is the ledger read; on a terminal no more often than a person can see, and only as many tasks as fit.
 
 import { type Clock, systemClock } from '../../core/clock.ts'
-import { Bell } from '../../core/notifier.ts'
+import { Notifier } from '../../core/notifier.ts'
 import type { Engine, TaskPage } from '../../engine-api.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import type { Task } from '../../entities/task.ts'
@@ -10,7 +10,7 @@ import { eachTask } from '../../plans/each-task.ts'
 import { exitCodes } from '../../terminal/exit-code.ts'
 import { type CommandIo, isLiveTerminal, type Output, printValue } from '../../terminal/io.ts'
 import { untilInterrupted } from '../../terminal/stop-listener.ts'
-import { ownerWords, shortId, stateWord, taskLabel } from '../../terminal/task-labels.ts'
+import { ownerLabel, shortId, stateLabel, taskLabel } from '../../terminal/task-labels.ts'
 import { isChosen, type TaskChoice } from '../../terminal/task-list.ts'
 import { taskTable } from '../../terminal/task-table.ts'
 import { fitWidth } from '../../terminal/terminal-text.ts'
@@ -18,7 +18,7 @@ import { watchScreen } from '../../terminal/watch-screen.ts'
 
 /** Lines that are not tasks: the header, the count, and the one that the cursor stands on. */
 const otherLines = 3
-const longestPage = 1_000
+const maxPageSize = 1_000
 
 export interface WatchOptions {
   choice: TaskChoice
@@ -41,7 +41,7 @@ async function watchOnScreen(
   { choice, clock = systemClock }: WatchOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const bell = new Bell()
+  const bell = new Notifier()
   const unsubscribe = engine.subscribe('*', () => bell.ring())
   try {
     await watchScreen({
@@ -49,7 +49,7 @@ async function watchOnScreen(
       clock,
       bell,
       signal,
-      read: () => engine.list({ ...choice, limit: Math.min(roomIn(io.stdout), longestPage) }),
+      read: () => engine.list({ ...choice, limit: Math.min(roomIn(io.stdout), maxPageSize) }),
       draw: (page, now) => drawPage(page, now, io.stdout),
     })
   } finally {
@@ -74,7 +74,7 @@ export function drawPage({ tasks, total }: TaskPage, now: number, size: Size): s
 }
 
 async function watchAsLines(io: CommandIo, engine: Engine, options: WatchOptions, signal: AbortSignal): Promise<void> {
-  const bell = new Bell()
+  const bell = new Notifier()
   const lines = changeLines(io, options)
   const changed = new Set<string>()
   const unsubscribe = engine.subscribe('*', (event) => {
@@ -114,7 +114,7 @@ function changeLines(io: CommandIo, { choice, json }: WatchOptions) {
       const before = told.get(task.id)
       if (!chosen && before === undefined) return
       const label = `${taskLabel(task)} (${shortId(task.id)})`
-      const words = `${stateWord(task)}${task.owner === null ? '' : `, ${claimWords(task)}`}`
+      const words = `${stateLabel(task)}${task.owner === null ? '' : `, ${claimText(task)}`}`
       if (chosen) told.set(task.id, { words, label })
       else told.delete(task.id)
       if (before?.words !== words) printValue(io, { json }, task, `${label} ${words}`)
@@ -129,6 +129,6 @@ function changeLines(io: CommandIo, { choice, json }: WatchOptions) {
 }
 
 /** Without the lease: a sign of life is no change. */
-function claimWords(task: Task): string {
-  return ownerWords({ ...task, leaseUntil: null })
+function claimText(task: Task): string {
+  return ownerLabel({ ...task, leaseUntil: null })
 }

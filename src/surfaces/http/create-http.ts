@@ -10,7 +10,7 @@ import { ErrandError } from '../../core/errors.ts'
 import { parse } from '../../core/parse.ts'
 import { Credentials } from '../../web/credentials.ts'
 import { addressOf, type Peer } from '../../web/node-listener.ts'
-import { Places } from '../../web/places.ts'
+import { OpenLimit } from '../../web/open-limit.ts'
 import { callerOf, countedAs, type Principal } from '../../web/principal.ts'
 import {
   methodNotAllowed,
@@ -22,7 +22,7 @@ import {
   unauthenticated,
 } from '../../web/problem.ts'
 import { RateLimit } from '../../web/rate-limit.ts'
-import { refusedAtDoor } from '../../web/request-guard.ts'
+import { refuseRequest } from '../../web/request-guard.ts'
 import { EngineSource, type TenantEngines, tenantNotServed } from '../../web/tenants.ts'
 import { docsPage, docsPolicy } from './docs-page.ts'
 import { type CheckedHttpOptions, type HttpEngine, type HttpOptions, httpOptionsSchema } from './http-options.ts'
@@ -124,7 +124,7 @@ class HttpService {
   /** Answers of each engine by itself, for as long as the program keeps it: tenants neither get nor displace those of others. */
   readonly #kept = new WeakMap<Bus, KeptAnswers>()
   readonly #rate: RateLimit | undefined
-  readonly #requests: Places
+  readonly #requests: OpenLimit
   #app: Promise<Hono<Env>> | undefined
   #closed = false
 
@@ -134,7 +134,7 @@ class HttpService {
     this.#credentials = credentials
     this.#streams = new EventStreams(options)
     this.#rate = options.rateLimit === false ? undefined : new RateLimit(options.rateLimit, options.clock)
-    this.#requests = new Places({ mostPerPrincipal: options.maxRequestsPerPrincipal })
+    this.#requests = new OpenLimit({ maxPerPrincipal: options.maxRequestsPerPrincipal })
   }
 
   async answer(request: Request, peer: Peer | undefined): Promise<Response> {
@@ -198,7 +198,7 @@ class HttpService {
   async #judge(context: Context<Env>): Promise<Response | undefined> {
     const request = context.req.raw
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'This server is closing.')
-    const refused = refusedAtDoor(request, this.#options)
+    const refused = refuseRequest(request, this.#options)
     if (refused !== undefined) throw new Refusal('FORBIDDEN', refused.why)
     if (isPreflight(request)) return new Response(null, { status: 204 })
     const address = addressOf(context.env.peer)
@@ -338,7 +338,7 @@ class HttpService {
   }
 
   #problem(thrown: unknown, request: Request): Response {
-    return problemAnswer(thrown, isLetGo(thrown, request) ? () => {} : this.#options.onError)
+    return problemAnswer(thrown, isReleased(thrown, request) ? () => {} : this.#options.onError)
   }
 
   /** For pages of origins that were allowed by name; a page of the host itself needs none of it. */
@@ -393,7 +393,7 @@ function isPreflight(request: Request): boolean {
 }
 
 /** What an ability broke off because its client has gone is no failure of anybody's. */
-function isLetGo(thrown: unknown, { signal }: Request): boolean {
+function isReleased(thrown: unknown, { signal }: Request): boolean {
   return signal.aborted && ErrandError.isInstance(thrown) && thrown.cause === signal.reason
 }
 

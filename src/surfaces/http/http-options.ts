@@ -4,14 +4,20 @@ import type { Clock } from '../../core/clock.ts'
 import { clockSchema, functionOf } from '../../core/parse.ts'
 import type { Engine } from '../../engine-api.ts'
 import { maxTasksPerRequest } from '../../entities/creation-bounds.ts'
-import { largestBody } from '../../web/body.ts'
+import { maxBodyBytes } from '../../web/body.ts'
 import type { Authenticate } from '../../web/principal.ts'
-import { type DoorOptions, doorShape, milliseconds, onErrorSchema, tokenSchema } from '../../web/request-guard.ts'
+import {
+  milliseconds,
+  onErrorSchema,
+  type RequestGuardOptions,
+  requestGuardShape,
+  tokenSchema,
+} from '../../web/request-guard.ts'
 
 /** What the surface needs of an engine. */
 export type HttpEngine = Pick<Engine, 'bus'>
 
-export interface HttpOptions extends DoorOptions {
+export interface HttpOptions extends RequestGuardOptions {
   /**
    * Who sends a request, whose body is left unread; null for somebody unknown, who is answered with 401. What it throws, and what is no
    * principal, is a 500 that `onError` is told of. Exactly one of this and `token` is given.
@@ -50,13 +56,13 @@ export const httpOptionsSchema = z
   .strictObject({
     authenticate: functionOf<Authenticate>('(request) => principal or null').optional(),
     token: tokenSchema.optional(),
-    ...doorShape,
+    ...requestGuardShape,
     basePath: z
       .string()
       .regex(/^(?:\/[A-Za-z0-9._~-]+)*$/, 'expected a path like /errand, without a slash at its end')
       .max(500)
       .default(''),
-    bodyLimitBytes: z.int().min(1).default(largestBody),
+    bodyLimitBytes: z.int().min(1).default(maxBodyBytes),
     maxTasksPerRequest: z.int().min(1).default(maxTasksPerRequest),
     maxStreams: z.int().min(1).default(256),
     maxStreamsPerPrincipal: z.int().min(1).default(16),

@@ -12,9 +12,9 @@ interface Kept {
   at: number
 }
 
-const mostKeys = 1_000
+const maxKeys = 1_000
 /** Of all kept answers together, in characters. */
-const mostKept = 16 * 1024 * 1024
+const maxKept = 16 * 1024 * 1024
 const keptMs = 24 * 60 * 60_000
 
 export class KeptAnswers {
@@ -60,7 +60,7 @@ export class KeptAnswers {
   #forgetOld(): void {
     const since = this.#clock.now() - keptMs
     for (const [key, entry] of this.#kept) {
-      const isOld = entry.at <= since || this.#kept.size > mostKeys || this.#size > mostKept
+      const isOld = entry.at <= since || this.#kept.size > maxKeys || this.#size > maxKept
       if (!isOld) return
       // One that is on its way is not forgotten: repeated meanwhile it would be done twice.
       if (entry.answer !== undefined) this.#forget(key, entry)

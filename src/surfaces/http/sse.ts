@@ -3,7 +3,7 @@
 // when it ends, for whatever reason.
 import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
-import { Places } from '../../web/places.ts'
+import { OpenLimit } from '../../web/open-limit.ts'
 import { Refusal } from '../../web/problem.ts'
 import type { StreamShape } from './stream-shapes.ts'
 
@@ -30,7 +30,7 @@ export interface StreamRequest {
 
 const retryMs = 1_000
 /** Characters of events that are sent in one piece; the last of them may go beyond. */
-const largestPiece = 64 * 1024
+const maxPieceBytes = 64 * 1024
 /** So long the answer waits for the first chunk: a refusal that comes by then is a status, and not an event. */
 const firstLookMs = 100
 
@@ -45,12 +45,12 @@ const headers = {
 export class EventStreams {
   readonly #settings: EventStreamSettings
   readonly #open = new Set<EventStream>()
-  readonly #places: Places
+  readonly #places: OpenLimit
   #closed = false
 
   constructor(settings: EventStreamSettings) {
     this.#settings = settings
-    this.#places = new Places({ most: settings.maxStreams, mostPerPrincipal: settings.maxStreamsPerPrincipal })
+    this.#places = new OpenLimit({ most: settings.maxStreams, maxPerPrincipal: settings.maxStreamsPerPrincipal })
   }
 
   /**
@@ -215,7 +215,7 @@ class EventStream {
         return
       }
       piece += text
-      if (turnIsOver || piece.length >= largestPiece) break
+      if (turnIsOver || piece.length >= maxPieceBytes) break
       this.#ask()
       await new Promise<void>((resolve) => {
         goOn = this.#wake = resolve

@@ -14,8 +14,9 @@ export const redactSchema = z.union(
 export type Redact = z.output<typeof redactSchema>
 
 /** The names under which secrets usually lie, anywhere in a key. */
-const usualSecrets = 'token|secret|passw(?:or)?d|passphrase|api[-_]?key|private[-_]?key|credential|authorization|cookie'
-const usualKeys = new RegExp(usualSecrets, 'i')
+const defaultSecrets =
+  'token|secret|passw(?:or)?d|passphrase|api[-_]?key|private[-_]?key|credential|authorization|cookie'
+const defaultKeys = new RegExp(defaultSecrets, 'i')
 
 /** Without one of these there is no secret in a text that the patterns below would find. */
 const mayHoldSecret = /[:=]|bearer/i
@@ -24,13 +25,13 @@ const redacted = '[redacted]'
 /** Levels of a message that are told of. */
 const deepest = 12
 /** Values of one message that are told of. */
-const mostValues = 5_000
+const maxValues = 5_000
 /** Characters of one text. */
-const longestText = 8_192
+const maxTextLength = 8_192
 /** Characters of a text that is read as JSON. */
-const longestJson = 1024 * 1024
+const maxJsonLength = 1024 * 1024
 /** Bytes of one message. */
-export const largestMessage = 64 * 1024
+export const maxMessageBytes = 64 * 1024
 
 /** A message as it may leave, and its text. */
 export type Redactor = (message: WireMessage) => { message: WireMessage; text: string }
@@ -54,7 +55,7 @@ export function createRedactor(redact?: Redact): Redactor {
     const whole = definition === undefined ? image : { ...image, definition: definitionOf(definition) }
     const text = JSON.stringify(whole)
     const bytes = Buffer.byteLength(text)
-    if (bytes <= largestMessage) return { message: whole, text }
+    if (bytes <= maxMessageBytes) return { message: whole, text }
     const cut = cutTo(whole, bytes)
     return { message: cut, text: JSON.stringify(cut) }
   }
@@ -73,15 +74,16 @@ function secretKeys(redact: Redact | undefined): (key: string) => boolean {
   const patterns = given
     .filter((each) => typeof each !== 'string')
     .map(({ source, flags }) => new RegExp(source, flags.replaceAll(/[gy]/g, '')))
-  return (key) => usualKeys.test(key) || names.has(key.toLowerCase()) || patterns.some((pattern) => pattern.test(key))
+  return (key) => defaultKeys.test(key) || names.has(key.toLowerCase()) || patterns.some((pattern) => pattern.test(key))
 }
 
 /** Secrets in texts, as errors and commands tell them: `token=…`, `"apiKey":"…"`, `Bearer …`, `//user:…@host`. */
 function secretTexts(redact: Redact | undefined): (text: string) => string {
   const given = (Array.isArray(redact) ? redact : []).filter((each) => typeof each === 'string')
-  const names = [usualSecrets, ...given.map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`))].join(
-    '|',
-  )
+  const names = [
+    defaultSecrets,
+    ...given.map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)),
+  ].join('|')
   const assigned = new RegExp(
     `((?:${names})[\\w-]{0,40}\\\\*["']?\\s{0,4}[:=]\\s{0,4})(?:\\\\*"[^"]*"?|\\\\*'[^']*'?|(?:bearer|basic)\\s+[^\\s"']+|[^\\s,;&"'}\\]]+)`,
     'gi',
@@ -121,12 +123,12 @@ const carried: ReadonlySet<string> = new Set(['name', 'event', 'snapshot', 'defi
 function imageOf(message: object, judge: Judge): Record<string, unknown> {
   let values = 0
   const visit = (given: unknown, path: readonly string[], above: readonly object[]): unknown => {
-    if (++values > mostValues) return '[cut]'
+    if (++values > maxValues) return '[cut]'
     return image(judge.change(plainOf(given), path), path, above)
   }
   const image = (value: unknown, path: readonly string[], above: readonly object[]): unknown => {
     if (typeof value === 'string') {
-      const told = jsonIn(value, longestJson)
+      const told = jsonIn(value, maxJsonLength)
       return told === undefined ? judge.inText(shortened(value)) : shortened(JSON.stringify(image(told, path, above)))
     }
     if (typeof value !== 'object' || value === null) return scalar(value)
@@ -134,7 +136,7 @@ function imageOf(message: object, judge: Judge): Record<string, unknown> {
     if (path.length >= deepest) return '[deeper]'
     const inside = [...above, value]
     if (Array.isArray(value)) {
-      return value.slice(0, mostValues).map((each, index) => visit(each, [...path, String(index)], inside))
+      return value.slice(0, maxValues).map((each, index) => visit(each, [...path, String(index)], inside))
     }
     return visitFields(value, judge, (key, field) =>
       judge.isSecret(key) && !holdsStates(path) ? redacted : visit(field, [...path, key], inside),
@@ -155,7 +157,7 @@ function visitFields(
   visit: (key: string, field: unknown) => unknown,
 ): Record<string, unknown> {
   const fields: Array<[string, unknown]> = []
-  for (const key of Object.keys(value).slice(0, mostValues)) {
+  for (const key of Object.keys(value).slice(0, maxValues)) {
     const field = fieldOf(value, key)
     if (field === undefined || typeof field === 'symbol') continue
     const image = visit(key, field)
@@ -191,7 +193,7 @@ function scalar(value: unknown): unknown {
 }
 
 function shortened(text: string): string {
-  return text.length <= longestText ? text : `${text.slice(0, longestText)}… [cut: ${text.length} characters]`
+  return text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}… [cut: ${text.length} characters]`
 }
 
 /** What is left of a message that is too large: who, what and where, without what it carried. */

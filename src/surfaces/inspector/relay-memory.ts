@@ -3,8 +3,8 @@
 import type { WireActor, WireMessage } from './wire.ts'
 
 /** Characters of the actors, and as many of the messages, that are kept. */
-const mostKept = 1_500_000
-const mostActors = 5_000
+const maxKept = 1_500_000
+const maxActors = 5_000
 
 interface Kept {
   /** Who sent it: the engine, or a program by its name. */
@@ -37,7 +37,7 @@ export class RelayMemory {
     if (message.type === '@xstate.snapshot') this.#update(from, sessionId, message.snapshot, text.length)
     this.#history.push({ from, sessionId, isActor: type === '@xstate.actor', text })
     this.#historyKept += text.length
-    while (this.#history.length > this.#historySize || this.#historyKept > mostKept) {
+    while (this.#history.length > this.#historySize || this.#historyKept > maxKept) {
       this.#historyKept -= this.#history.shift()?.text.length ?? 0
     }
   }
@@ -61,7 +61,7 @@ export class RelayMemory {
     this.#dismiss(message.sessionId)
     this.#actors.set(message.sessionId, { from, message, size })
     this.#actorsKept += size
-    while (this.#actors.size > mostActors || this.#actorsKept > mostKept) {
+    while (this.#actors.size > maxActors || this.#actorsKept > maxKept) {
       this.#dismiss(this.#actors.keys().next().value as string)
     }
   }

@@ -8,7 +8,7 @@ import { RelayMemory } from './relay-memory.ts'
 import { readProduced, toWire, type WireMessage } from './wire.ts'
 
 /** Bytes that may wait for a receiver: one that does not drain is dropped. */
-const mostBuffered = 4 * 1024 * 1024
+const maxBuffered = 4 * 1024 * 1024
 /** A connection that does not answer by the next ping is dropped. */
 const pingEveryMs = 30_000
 const engineName = 'engine'
@@ -117,7 +117,7 @@ export class Relay {
     const { message, text } = this.#parts.redacted(given)
     this.#memory.keep(from, message, text)
     for (const { socket } of this.#receivers) {
-      if (socket.bufferedAmount > mostBuffered) socket.terminate()
+      if (socket.bufferedAmount > maxBuffered) socket.terminate()
       else socket.send(text)
     }
   }

@@ -12,19 +12,19 @@ import { listen } from '../../web/node-server.ts'
 import type { RateLimit } from '../../web/rate-limit.ts'
 import {
   bearerIn,
-  type DoorOptions,
-  doorShape,
   hostsAt,
   isLoopbackAddress,
   isSameSecret,
+  listenAddressShape,
   makeToken,
-  placeShape,
-  refusedAtDoor,
+  type RequestGuardOptions,
+  refuseRequest,
+  requestGuardShape,
 } from '../../web/request-guard.ts'
 import { loadWebSockets } from './load-ws.ts'
 import { createRedactor, redactSchema } from './redact.ts'
 import { Relay } from './relay.ts'
-import { largestProduced } from './wire.ts'
+import { maxProducedBytes } from './wire.ts'
 
 /** What of an engine is inspected. */
 export type InspectedEngine = Pick<Engine, 'inspect'>
@@ -53,7 +53,7 @@ export interface InspectorOptions {
 }
 
 export const inspectorOptionsSchema = z.strictObject({
-  ...placeShape,
+  ...listenAddressShape,
   token: z
     .string()
     .regex(/^[\w.~-]{16,200}$/, 'expected 16 to 200 letters, digits and . _ ~ -')
@@ -61,7 +61,7 @@ export const inspectorOptionsSchema = z.strictObject({
   redact: redactSchema.optional(),
   historySize: z.int().min(0).max(10_000).default(200),
   tasks: z.enum(['own', 'all']).default('own'),
-  allowedOrigins: doorShape.allowedOrigins,
+  allowedOrigins: requestGuardShape.allowedOrigins,
   clock: z
     .custom<Clock>((value) => typeof (value as Clock | undefined)?.setTimeout === 'function', 'expected a Clock')
     .default(systemClock),
@@ -76,7 +76,7 @@ export interface InspectorServer {
 }
 
 /** Receivers and programs at once. */
-const mostConnections = 64
+const maxConnections = 64
 
 /**
  * Serves what the actors of an engine do to inspectors on this machine, in the format of `@statelyai/inspect`: its
@@ -111,7 +111,7 @@ export async function serveInspector(
     historySize: rest.historySize,
     clock: rest.clock,
   })
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: largestProduced, perMessageDeflate: false })
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: maxProducedBytes, perMessageDeflate: false })
   const server = await listen({
     host,
     port,
@@ -144,7 +144,7 @@ interface Refusal {
 /** How somebody is answered who may not come in; undefined for who may. */
 function refusalOf(
   request: IncomingMessage,
-  door: DoorOptions & { token: string; wrong: RateLimit },
+  door: RequestGuardOptions & { token: string; wrong: RateLimit },
   connected: number,
 ): Refusal | undefined {
   const headers = new Headers()
@@ -152,14 +152,14 @@ function refusalOf(
     const value = request.headers[name]
     if (value !== undefined) headers.set(name, value)
   }
-  if (refusedAtDoor(new Request('http://nowhere.invalid', { headers }), door) !== undefined)
+  if (refuseRequest(new Request('http://nowhere.invalid', { headers }), door) !== undefined)
     return { status: '403 Forbidden' }
   if (!isSameSecret(tokenIn(request), door.token)) {
     const waitSeconds = door.wrong.draw(request.socket.remoteAddress ?? '')
     if (waitSeconds === 0) return { status: '401 Unauthorized' }
     return { status: '429 Too Many Requests', retryAfterSeconds: Math.ceil(waitSeconds) }
   }
-  return connected >= mostConnections ? { status: '503 Service Unavailable' } : undefined
+  return connected >= maxConnections ? { status: '503 Service Unavailable' } : undefined
 }
 
 /** In the URL, for that is all that a browser's WebSocket can be given, or as a bearer. */

@@ -7,7 +7,7 @@ import type { InspectionEvent } from '../../actors/inspection-event.ts'
 const formatVersion = '0.7.2'
 
 /** Bytes of a message of a program that is read at all. */
-export const largestProduced = 256 * 1024
+export const maxProducedBytes = 256 * 1024
 
 const actorId = z.string().min(1).max(200)
 const event = z.looseObject({ type: z.string().max(1_000) })
@@ -31,7 +31,7 @@ const messageSchema = z.discriminatedUnion('type', [
     ...base,
     name: z.string().max(10_000),
     /** The machine's configuration as JSON text. */
-    definition: z.string().max(largestProduced).optional(),
+    definition: z.string().max(maxProducedBytes).optional(),
     parentId: actorId.optional(),
     snapshot: z.unknown().optional(),
   }),

@@ -14,7 +14,7 @@ interface OpenSession {
 }
 
 /** Names come from clients: somebody who makes them up may not fill the memory. */
-const mostSessions = 1_000
+const maxSessions = 1_000
 /** How long a call that does not listen to its signal may hold up the end. */
 const endGraceMs = 5_000
 
@@ -45,7 +45,7 @@ export class AgentSessions {
       return await work
     } finally {
       this.#calls.delete(work)
-      this.#letGo(agent, held)
+      this.#released(agent, held)
     }
   }
 
@@ -60,9 +60,9 @@ export class AgentSessions {
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'This server has ended and takes no more calls.')
     let held = this.#sessions.get(agent)
     if (held === undefined) {
-      if (this.#sessions.size >= mostSessions) {
-        throw new ErrandError('LIMIT_EXCEEDED', `At most ${mostSessions} agents are served at once.`, {
-          limit: mostSessions,
+      if (this.#sessions.size >= maxSessions) {
+        throw new ErrandError('LIMIT_EXCEEDED', `At most ${maxSessions} agents are served at once.`, {
+          limit: maxSessions,
         })
       }
       held = { session: this.#settings.open(agent), busy: 0 }
@@ -73,7 +73,7 @@ export class AgentSessions {
     return held
   }
 
-  #letGo(agent: string | undefined, held: OpenSession): void {
+  #released(agent: string | undefined, held: OpenSession): void {
     held.busy -= 1
     const { clock, idleMs } = this.#settings
     if (held.busy > 0 || idleMs === undefined || this.#closed) return

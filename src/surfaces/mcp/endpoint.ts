@@ -1,11 +1,11 @@
 // What answers requests of the protocol over HTTP: who asks is judged first, then the engine is found that the principal reaches, and what
 // is kept of one engine (its sessions, its subscriptions) is never found by way of another.
 import type { AuthInfo, McpHttpHandler } from '@modelcontextprotocol/server'
-import { largestBody, readJsonBody } from '../../web/body.ts'
+import { maxBodyBytes, readJsonBody } from '../../web/body.ts'
 import { Credentials, tooManyWrong } from '../../web/credentials.ts'
-import { Places } from '../../web/places.ts'
+import { OpenLimit } from '../../web/open-limit.ts'
 import { countedAs, type Principal } from '../../web/principal.ts'
-import { isJsonType, refusedAtDoor } from '../../web/request-guard.ts'
+import { isJsonType, refuseRequest } from '../../web/request-guard.ts'
 import { type EngineSource, tenantNotServed } from '../../web/tenants.ts'
 import { loadSdk, type Sdk } from './load-sdk.ts'
 import { agentNameSchema, type CheckedFetchOptions, type ServedEngine } from './mcp-options.ts'
@@ -22,7 +22,7 @@ export class Endpoint {
   readonly #source: EngineSource<ServedEngine>
   readonly #options: CheckedFetchOptions
   readonly #credentials: Credentials
-  readonly #requests: Places
+  readonly #requests: OpenLimit
   readonly #path: string | undefined
   /** By tenant; where there is one engine, under undefined. */
   readonly #servings = new Map<string | undefined, Serving>()
@@ -35,7 +35,7 @@ export class Endpoint {
     this.#options = options
     this.#path = path
     this.#credentials = new Credentials({ authenticate, token, clock, hasTenants: source.hasTenants })
-    this.#requests = new Places({ mostPerPrincipal: maxRequestsPerPrincipal })
+    this.#requests = new OpenLimit({ maxPerPrincipal: maxRequestsPerPrincipal })
   }
 
   /** Rejects with NOT_OFFERED where the package of the protocol is not installed, and with nothing else. */
@@ -54,7 +54,7 @@ export class Endpoint {
 
   /** Who asks, or how a request is turned away of which nothing but the headers has been read. @throws what `authenticate` throws. */
   async #letIn(request: Request, address: string | undefined): Promise<Principal | Response> {
-    const refused = refusedAtDoor(request, this.#options)
+    const refused = refuseRequest(request, this.#options)
     if (refused !== undefined) return refusal(refused.status, refused.why)
     const judged = await this.#credentials.judge(request, address)
     if (judged.principal === null) return refusedUnknown(judged.waitSeconds)
@@ -129,7 +129,7 @@ function createServing(sdk: Sdk, engine: ServedEngine, options: CheckedFetchOpti
       const agent = principal.owner ?? requestInfo?.headers.get(agentHeader) ?? options.as
       return service.createServer(sdk, { agent, principal, era, reachable: era === 'modern' })
     },
-    { onerror: options.onError, maxRequestBodySize: largestBody },
+    { onerror: options.onError, maxRequestBodySize: maxBodyBytes },
   )
   const listenNoMore = service.onToolsChanged(() => handler.notify.toolsChanged())
   const close = async (): Promise<void> => {

@@ -8,12 +8,12 @@ import { abilityListSchema } from '../../entities/ability-pattern.ts'
 import { type CreationBounds, creationBoundsSchema } from '../../entities/creation-bounds.ts'
 import type { Authenticate } from '../../web/principal.ts'
 import {
-  type DoorOptions,
-  doorShape,
+  type ListenAddressOptions,
+  listenAddressShape,
   milliseconds,
   onErrorSchema,
-  type PlaceOptions,
-  placeShape,
+  type RequestGuardOptions,
+  requestGuardShape,
   tokenSchema,
 } from '../../web/request-guard.ts'
 
@@ -67,7 +67,7 @@ export interface McpStdioOptions extends McpOptions {
   signal?: AbortSignal
 }
 
-export interface McpFetchOptions extends McpOptions, DoorOptions {
+export interface McpFetchOptions extends McpOptions, RequestGuardOptions {
   /**
    * What clients must send as `Authorization: Bearer …`, at least 32 characters. `false`, in so many words: everybody may call. Exactly
    * one of this and `authenticate` is given.
@@ -84,10 +84,10 @@ export interface McpFetchOptions extends McpOptions, DoorOptions {
   sessionIdleMs?: number
 }
 
-export interface McpHttpOptions extends McpFetchOptions, PlaceOptions {}
+export interface McpHttpOptions extends McpFetchOptions, ListenAddressOptions {}
 
 /** What agents that only drive tasks, and agents that share a board, need. */
-export const usualAbilities: readonly string[] = [
+export const defaultAbilities: readonly string[] = [
   'board:*',
   'task:create',
   'task:get',
@@ -105,7 +105,7 @@ export const agentNameSchema = z
   .regex(/^[A-Za-z0-9._@:/-]{1,100}$/, 'expected a name of at most 100 letters, digits and . _ @ : / -')
 
 const optionsSchema = z.strictObject({
-  abilities: abilityListSchema.default([...usualAbilities]),
+  abilities: abilityListSchema.default([...defaultAbilities]),
   as: agentNameSchema.optional(),
   bounds: creationBoundsSchema.optional(),
   session: functionOf<NonNullable<McpOptions['session']>>('(agent, engine) => session').optional(),
@@ -126,13 +126,13 @@ const oneCheckExpected = { path: ['token'], message: 'expected exactly one of `t
 const fetchSchema = optionsSchema.extend({
   token: tokenSchema.optional(),
   authenticate: functionOf<Authenticate>('(request) => principal or null').optional(),
-  ...doorShape,
+  ...requestGuardShape,
   maxRequestsPerPrincipal: z.int().min(1).default(256),
   sessionIdleMs: milliseconds.default(30 * 60_000),
 })
 
 export const fetchOptionsSchema = fetchSchema.refine(oneCheck, oneCheckExpected)
-export const httpOptionsSchema = fetchSchema.extend(placeShape).refine(oneCheck, oneCheckExpected)
+export const httpOptionsSchema = fetchSchema.extend(listenAddressShape).refine(oneCheck, oneCheckExpected)
 
 function oneCheck({ authenticate, token }: Pick<McpFetchOptions, 'authenticate' | 'token'>): boolean {
   return (authenticate === undefined) !== (token === undefined)

@@ -129,7 +129,7 @@ export class McpService {
     const { maxWaitMs, progressEveryMs, clock } = this.#options
     const invoke = this.#invoke(peer, context)
     const patience: Patience = {
-      longestMs: maxWaitMs,
+      maxMs: maxWaitMs,
       leaving: peer.leaving,
       wait: (bounded, leaving) => this.#invoke(peer, context, leaving)(id, bounded),
     }

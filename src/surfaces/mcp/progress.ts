@@ -8,7 +8,7 @@ import { answerResult, type ToolResult } from './tool-results.ts'
 
 export const taskWait = 'task:wait'
 export const boardWait = 'board:wait'
-const shortestMs = 1
+const minMs = 1
 
 /** The outcome of some work; meanwhile `tell` gets the milliseconds that it has taken, again and again. */
 export async function telling<T>(
@@ -33,7 +33,7 @@ export async function telling<T>(
 
 /** How one client waits, and what bounds it. */
 export interface Patience {
-  longestMs: number
+  maxMs: number
   /** Aborts when the client has closed its end, and hears only what can be said now. */
   leaving?: AbortSignal | undefined
   /** Invokes the ability that waits, until the client leaves. */
@@ -47,13 +47,13 @@ export interface Patience {
 export async function waitForAWhile(
   engine: ServedEngine,
   input: Record<string, unknown>,
-  { longestMs, leaving, wait }: Patience,
+  { maxMs, leaving, wait }: Patience,
 ): Promise<ToolResult> {
   try {
-    return answerResult(await wait(bounded(input, longestMs), leaving))
+    return answerResult(await wait(bounded(input, maxMs), leaving))
   } catch (error) {
     // Once more, as short as can be: whether the tasks are there, and have ended, is still to be judged.
-    if (leaving?.aborted) return waitForAWhile(engine, input, { longestMs: shortestMs, wait })
+    if (leaving?.aborted) return waitForAWhile(engine, input, { maxMs: minMs, wait })
     if (!ErrandError.isInstance(error) || error.code !== 'TIMEOUT') throw error
     // It has been waited for, so the input was taken: these are ids.
     const tasks = await Promise.all(
@@ -68,15 +68,15 @@ export async function waitForAWhile(
 /** `board:wait` says by itself that nothing came. For a client that is leaving it takes nothing: nobody would do it. */
 export async function waitForWork(
   input: Record<string, unknown>,
-  { longestMs, leaving, wait }: Patience,
+  { maxMs, leaving, wait }: Patience,
 ): Promise<ToolResult> {
-  return answerResult(await wait(bounded(input, longestMs), leaving))
+  return answerResult(await wait(bounded(input, maxMs), leaving))
 }
 
 /** A time-out that is none is for the ability to judge. */
-function bounded(input: Record<string, unknown>, longestMs: number): Record<string, unknown> {
-  const { timeoutMs = longestMs } = input
-  return { ...input, timeoutMs: typeof timeoutMs === 'number' ? Math.min(timeoutMs, longestMs) : timeoutMs }
+function bounded(input: Record<string, unknown>, maxMs: number): Record<string, unknown> {
+  const { timeoutMs = maxMs } = input
+  return { ...input, timeoutMs: typeof timeoutMs === 'number' ? Math.min(timeoutMs, maxMs) : timeoutMs }
 }
 
 function whatNext(asking: readonly Task[]): string {

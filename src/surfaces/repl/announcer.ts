@@ -4,7 +4,7 @@
 import { ErrandError } from '../../core/errors.ts'
 import { messageOf } from '../../core/stored-error.ts'
 import type { TaskEvent } from '../../entities/event.ts'
-import { failureWords, statusAfter, textOf } from '../../terminal/event-fields.ts'
+import { failureText, statusAfter, textOf } from '../../terminal/event-fields.ts'
 import { shortId } from '../../terminal/task-labels.ts'
 import { cleanLine, firstLine, fitWidth } from '../../terminal/terminal-text.ts'
 import type { Session } from './session.ts'
@@ -38,7 +38,7 @@ function concerns(session: Session, event: TaskEvent): boolean {
   if (session.loudness === 'quiet' || session.followed === event.taskId) return false
   if (event.type === 'question.asked') return true
   if (session.loudness === 'own' && session.numberOf(event.taskId) === undefined) return false
-  return session.isNews(event.taskId, statusAfter(event))
+  return session.isChange(event.taskId, statusAfter(event))
 }
 
 function announcement(session: Session, event: TaskEvent): string {
@@ -46,5 +46,5 @@ function announcement(session: Session, event: TaskEvent): string {
   const number = session.numberOf(event.taskId)
   const label = number === undefined ? `${name} (${shortId(event.taskId)})` : `${number} ${name}`
   if (event.type === 'question.asked') return `${label} asks: ${firstLine(textOf(event, 'question'))}`
-  return `${label} ${event.type === 'task.failed' ? failureWords(event) : event.type.replace('task.', '')}`
+  return `${label} ${event.type === 'task.failed' ? failureText(event) : event.type.replace('task.', '')}`
 }

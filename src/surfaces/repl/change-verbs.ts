@@ -2,8 +2,8 @@
 // one: what it says from some moment on, until it has answered.
 import type { CreateOptions, StreamItem } from '../../engine-api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
-import { goesOn } from '../../plans/idle.ts'
-import { ToldAnswer } from '../../terminal/answer-stream.ts'
+import { isActive } from '../../plans/idle.ts'
+import { AnswerStream } from '../../terminal/answer-stream.ts'
 import { answerTask } from '../../terminal/answer-text.ts'
 import { misuse } from '../../terminal/arguments.ts'
 import { changeAs } from '../../terminal/change-as.ts'
@@ -90,9 +90,9 @@ async function followTask(session: Session, task: Task, after: number, signal: A
     printer.line(changedLine(task, 'told'))
     return
   }
-  const told = new ToldAnswer(
+  const told = new AnswerStream(
     { text: (piece) => printer.text(piece), note: (words) => printer.line(`· ${words}`) },
-    { hearsAll: false },
+    { showsAll: false },
   )
   session.followed = task.id
   try {
@@ -111,7 +111,7 @@ async function followTask(session: Session, task: Task, after: number, signal: A
 
 /** Whoever works on a task by hand may answer at any time, or never. A script waits only for what certainly goes on. */
 async function isWorthFollowing({ engine, interactive }: Session, task: Task): Promise<boolean> {
-  if (task.executor === null || !(await goesOn(engine, [task]))) return false
+  if (task.executor === null || !(await isActive(engine, [task]))) return false
   return interactive || task.status === 'working' || engine.status.get().context.working
 }
 
@@ -119,7 +119,7 @@ async function isAnswered({ engine }: Session, item: StreamItem): Promise<boolea
   if (item.type === 'end' || item.type === 'question') return true
   if (item.type !== 'state' || item.status === 'working') return false
   const task = await engine.get(item.taskId)
-  return task === null || isSettled(task.status) ? false : !(await goesOn(engine, [task]))
+  return task === null || isSettled(task.status) ? false : !(await isActive(engine, [task]))
 }
 
 async function send(session: Session, task: Task, text: string): Promise<Task> {

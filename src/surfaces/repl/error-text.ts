@@ -4,7 +4,7 @@ import { ErrandError } from '../../core/errors.ts'
 import { cleanLine, cleanText } from '../../terminal/terminal-text.ts'
 
 /** Anything may be thrown, even what throws when it is looked at. */
-export function errorWords(thrown: unknown): string {
+export function errorText(thrown: unknown): string {
   try {
     return wordsOf(thrown)
   } catch {

@@ -7,7 +7,7 @@ import { create as createDomain } from 'node:domain'
 import { type REPLServer, Recoverable, type ReplOptions, start } from 'node:repl'
 import { types } from 'node:util'
 import { talk } from './change-verbs.ts'
-import { errorWords, interrupted } from './error-text.ts'
+import { errorText, interrupted } from './error-text.ts'
 import { namedValues } from './named-values.ts'
 import { type Line, readLine } from './read-line.ts'
 import type { Session } from './session.ts'
@@ -132,7 +132,7 @@ export class Evaluator {
   }
 
   #strayOrOwn(error: unknown): void {
-    if (this.#onError === undefined) this.#session.printer.notice(errorWords(error))
+    if (this.#onError === undefined) this.#session.printer.notice(errorText(error))
     else this.#onError(error)
   }
 

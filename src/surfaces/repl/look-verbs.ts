@@ -5,15 +5,21 @@ import type { OutputOfAbility } from '../../bus/ability-types.ts'
 import { formatDuration } from '../../core/duration.ts'
 import type { Limits, TaskGraph } from '../../engine-api.ts'
 import type { TaskEvent } from '../../entities/event.ts'
-import { statusWords } from '../../entities/status-filter.ts'
+import { statusLabels } from '../../entities/status-filter.ts'
 import { type Task, taskStatuses } from '../../entities/task.ts'
 import { acceptedEvents } from '../../machines/task-machine.ts'
 import { allTasks } from '../../plans/each-task.ts'
 import { misuse, oneOf } from '../../terminal/arguments.ts'
 import { sharedLimitLines } from '../../terminal/limit-lines.ts'
-import { callTable, describeConversation, describePicture, runTable, takePicture } from '../../terminal/task-details.ts'
+import {
+  callTable,
+  describeConversation,
+  formatTaskDetails,
+  readTaskDetails,
+  runTable,
+} from '../../terminal/task-details.ts'
 import { taskFlowchart } from '../../terminal/task-flowchart.ts'
-import { changedLine, stateWord, taskLabel, whyLines } from '../../terminal/task-labels.ts'
+import { changedLine, stateLabel, taskLabel, whyLines } from '../../terminal/task-labels.ts'
 import { openTasks } from '../../terminal/task-list.ts'
 import { taskTable } from '../../terminal/task-table.ts'
 import { readTree, readTrees, treeLines } from '../../terminal/task-tree.ts'
@@ -24,9 +30,9 @@ import { eventLine } from './shown-value.ts'
 import { anyRefs } from './task-refs.ts'
 
 const latestEvents = 5
-const usualEvents = 20
+const defaultEvents = 20
 /** As many as one page of events may hold. */
-const mostEvents = 5_000
+const maxEvents = 5_000
 
 /** Prints lines about one task. */
 function aboutTask(
@@ -48,9 +54,9 @@ export const lookVerbs: ReplVerbs = {
   ps: {
     usage: 'ps [all | STATUS…]',
     summary: 'list the tasks that are not settled, or all, or those in some states',
-    complete: async () => ['all', ...statusWords],
+    complete: async () => ['all', ...statusLabels],
     async run({ engine, printer, clock }, rest) {
-      const status = rest === 'all' ? [] : wordsOf(rest).map((word) => oneOf('status', word, statusWords))
+      const status = rest === 'all' ? [] : wordsOf(rest).map((word) => oneOf('status', word, statusLabels))
       const tasks = await (rest === '' ? openTasks(engine) : allTasks(engine, status.length === 0 ? {} : { status }))
       printer.lines(taskTable(tasks, clock.now(), printer.columns))
     },
@@ -67,7 +73,7 @@ export const lookVerbs: ReplVerbs = {
     },
   },
   show: aboutTask('show TASK', 'everything about a task', async ({ engine, printer }, task) =>
-    describePicture(await takePicture(engine, task), printer.columns),
+    formatTaskDetails(await readTaskDetails(engine, task), printer.columns),
   ),
   why: aboutTask('why TASK', 'why a task does not run', async ({ engine }, { id }) =>
     whyLines(engine, await engine.why(id)),
@@ -105,11 +111,11 @@ export const lookVerbs: ReplVerbs = {
   },
   events: {
     usage: 'events [TASK] [N]',
-    summary: `the latest events, ${usualEvents} unless told`,
+    summary: `the latest events, ${defaultEvents} unless told`,
     complete: anyRefs,
     async run(session, rest) {
       const count = wordsOf(rest)[1]
-      const limit = count === undefined ? usualEvents : readCount(count)
+      const limit = count === undefined ? defaultEvents : readCount(count)
       session.printer.lines(await latest(session, limit, (await named(session, rest))?.id))
     },
   },
@@ -168,8 +174,8 @@ function graphLines({ order, critical }: TaskGraph): string[] {
 
 function readCount(text: string): number {
   const count = /^\d{1,4}$/.test(text) ? Number(text) : 0
-  if (count >= 1 && count <= mostEvents) return count
-  throw misuse(`/events takes 1 to ${mostEvents} as how many, after the task; got "${text}". Usage: /events [TASK] [N]`)
+  if (count >= 1 && count <= maxEvents) return count
+  throw misuse(`/events takes 1 to ${maxEvents} as how many, after the task; got "${text}". Usage: /events [TASK] [N]`)
 }
 
 async function latest(session: Session, limit: number, taskId?: string): Promise<string[]> {
@@ -196,7 +202,7 @@ async function taskLines(session: Session, task: Task): Promise<string[]> {
   const openCalls = calls.filter(({ status }) => status === 'pending' || status === 'in_progress')
   return [
     `${taskLabel(task)} (${taskId}), version ${task.version}`,
-    `state    ${task.status}${task.ready ? `, ready (${stateWord(task)})` : ''}`,
+    `state    ${task.status}${task.ready ? `, ready (${stateLabel(task)})` : ''}`,
     `accepts  ${accepts.length === 0 ? 'nothing: it is settled' : accepts.join(', ')}`,
     `why      ${why.message}`,
     `run      ${run === undefined ? 'none so far' : `${run.number} of attempt ${run.attempt}, ${run.outcome ?? run.status}, in ${run.instanceId}`}`,

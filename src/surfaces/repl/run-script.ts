@@ -7,7 +7,7 @@ import type { Engine } from '../../engine-api.ts'
 import { misuse } from '../../terminal/arguments.ts'
 import { exitCodeOf, exitCodes } from '../../terminal/exit-code.ts'
 import { cleanText } from '../../terminal/terminal-text.ts'
-import { errorWords, isInterrupt } from './error-text.ts'
+import { errorText, isInterrupt } from './error-text.ts'
 import type { Evaluator, Outcome } from './evaluator.ts'
 import { noticed } from './named-values.ts'
 import { Printer, type PrinterOutput } from './printer.ts'
@@ -54,7 +54,7 @@ export async function runScript(engine: Engine, script: string | readonly string
   }
   const refuse = (line: number, error: unknown): number => {
     if (isInterrupt(error)) return exitCodes.interrupted
-    stderr.write(cleanText(`errand repl: line ${line}: ${errorWords(error)}\n`))
+    stderr.write(cleanText(`errand repl: line ${line}: ${errorText(error)}\n`))
     return exitCodeOf(error)
   }
   try {

@@ -12,7 +12,7 @@ import { shownValue } from './shown-value.ts'
 /** Who calls in a session. */
 export const sessionCaller = { surface: 'repl' } as const
 /** As many as one page of rows may hold. */
-const longestPage = 5_000
+const maxPageSize = 5_000
 
 /** What is told of events while nobody asks: nothing, what happens to the tasks of this session, or everything. */
 export type Loudness = 'quiet' | 'own' | 'all'
@@ -95,7 +95,7 @@ export class Session {
   }
 
   /** Whether a state that a task of this session has come to is news, which it is only once. */
-  isNews(taskId: string, status: TaskStatus | undefined): boolean {
+  isChange(taskId: string, status: TaskStatus | undefined): boolean {
     const own = this.#own.get(taskId)
     if (this.#changing.has(taskId) || own?.status === status) return false
     if (own !== undefined && status !== undefined) own.status = status
@@ -136,7 +136,7 @@ export class Session {
       const page: { tasks: TaskRow[]; next: number | null } = await this.call('task:list', {
         ...filter,
         after,
-        limit: longestPage,
+        limit: maxPageSize,
       })
       rows.push(...page.tasks)
       after = page.next

@@ -8,12 +8,12 @@ import type { Call } from '../../entities/call.ts'
 import { eventTypes, type TaskEvent } from '../../entities/event.ts'
 import type { RunRecord } from '../../entities/run.ts'
 import { type Task, taskStatuses } from '../../entities/task.ts'
-import { callWords, errorMessageOf, textOf } from '../../terminal/event-fields.ts'
+import { callText, errorMessageOf, textOf } from '../../terminal/event-fields.ts'
 import { callTable, describeTask, runTable } from '../../terminal/task-details.ts'
 import { shortId } from '../../terminal/task-labels.ts'
 import { type ListedTask, taskTable } from '../../terminal/task-table.ts'
 import { cleanText, firstLine, fitWidth } from '../../terminal/terminal-text.ts'
-import { errorWords } from './error-text.ts'
+import { errorText } from './error-text.ts'
 
 export interface Showing {
   now: number
@@ -26,15 +26,15 @@ export function shownValue(value: unknown, showing: Showing): string {
     const lines = looked(() => linesOf(value, showing))
     return lines === undefined ? inspect(value, { colors: showing.colors }) : lines.map(cleanText).join('\n')
   } catch (error) {
-    return `It cannot be shown. ${errorWords(error)}`
+    return `It cannot be shown. ${errorText(error)}`
   }
 }
 
-const longestWords = 200
+const maxTextLength = 200
 
 /** `14:03:22 lines (4fz1k2) task.paused: …`. The time is in UTC, like all that the command line shows. */
 export function eventLine(event: TaskEvent): string {
-  const said = fitWidth(saidBy(event), longestWords)
+  const said = fitWidth(saidBy(event), maxTextLength)
   const name = firstLine(textOf(event, 'name'))
   return `${isoTime(event.at).slice(11, 19)} ${name} (${shortId(event.taskId)}) ${event.type}${said === '' ? '' : `: ${said}`}`
 }
@@ -48,7 +48,7 @@ function saidBy(event: TaskEvent): string {
     case 'message.appended':
       return `of ${firstLine(textOf(event, 'role'))}`
     case 'call.started':
-      return callWords(event)
+      return callText(event)
     default:
       return firstLine(errorMessageOf(event) || textOf(event, 'reason'))
   }

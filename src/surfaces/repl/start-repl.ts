@@ -11,7 +11,7 @@ import type { Engine } from '../../engine-api.ts'
 import { announce } from './announcer.ts'
 import { completerFor } from './complete-line.ts'
 import { directConsole } from './direct-console.ts'
-import { errorWords, isInterrupt } from './error-text.ts'
+import { errorText, isInterrupt } from './error-text.ts'
 import type { Evaluator, Outcome } from './evaluator.ts'
 import { noticed } from './named-values.ts'
 import { Printer, type PrinterOutput, type TypedLine } from './printer.ts'
@@ -158,7 +158,7 @@ function answer(server: REPLServer, session: Session, outcome: Outcome, callback
     case 'error':
       Object.assign(server, { lastError: outcome.error })
       if (isInterrupt(outcome.error)) session.printer.wipeLine()
-      session.printer.line(errorWords(outcome.error))
+      session.printer.line(errorText(outcome.error))
       callback(null)
       return
     case 'done':

@@ -13,10 +13,10 @@ export async function taskRefs(session: Session, typed: string, statuses?: reado
   if (typed.startsWith('#')) return rows.map(({ seq }) => `#${seq}`)
   if (typed.startsWith('task-')) return rows.map(({ id }) => id)
   if (/^\d+$/.test(typed)) return rows.map(({ seq }) => `${seq}`)
-  return rows.map((row) => shortestRef(row, byName.get(row.name)?.length === 1))
+  return rows.map((row) => minRefLength(row, byName.get(row.name)?.length === 1))
 }
 
-function shortestRef({ name, seq }: TaskRow, isOnlyOne: boolean): string {
+function minRefLength({ name, seq }: TaskRow, isOnlyOne: boolean): string {
   const isOneWord = /^[\p{L}_][\p{L}\p{N}_.:-]*$/u.test(name) && !name.startsWith('task-')
   return isOneWord && isOnlyOne ? name : `${seq}`
 }

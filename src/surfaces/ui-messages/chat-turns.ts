@@ -22,10 +22,10 @@ export interface Answering {
 }
 
 /** Results of so many turns are given to the next one. */
-const mostRemembered = 50
+const maxRemembered = 50
 const pageSize = 1_000
 /** A task that ends again and again in the very moment in which it is told something is not one to talk to. */
-const mostTries = 10
+const maxTries = 10
 
 export class ChatTurns {
   readonly #bus: Bus
@@ -45,12 +45,12 @@ export class ChatTurns {
   /** By the task of the latest turn, if something goes on with it. */
   async goingOn(): Promise<Answering | undefined> {
     const last = (await this.#tasks()).at(-1)
-    return last !== undefined && goesOn(last.status) ? this.#answering(last.id) : undefined
+    return last !== undefined && isActive(last.status) ? this.#answering(last.id) : undefined
   }
 
   /** Does what was asked. */
   async say(request: ChatRequest, task: TurnTask): Promise<Answering> {
-    for (let tries = 0; tries < mostTries; tries++) {
+    for (let tries = 0; tries < maxTries; tries++) {
       const tasks = await this.#tasks()
       const taskId = await this.#sayTo(tasks.at(-1), tasks, request, task)
       // It ended in the very moment: look again.
@@ -58,8 +58,8 @@ export class ChatTurns {
     }
     throw new ErrandError(
       'LIMIT_EXCEEDED',
-      `The message could not be said: ${mostTries} times in a row the task of the chat ended just then. Say it again.`,
-      { tries: mostTries },
+      `The message could not be said: ${maxTries} times in a row the task of the chat ended just then. Say it again.`,
+      { tries: maxTries },
     )
   }
 
@@ -96,7 +96,7 @@ export class ChatTurns {
   }
 
   async #begin(tasks: Row[], { messageId, text, isAgain }: ChatRequest, task: TurnTask): Promise<string> {
-    const completed = tasks.filter(({ status }) => status === 'completed').slice(-mostRemembered)
+    const completed = tasks.filter(({ status }) => status === 'completed').slice(-maxRemembered)
     const input = { ...task, goal: text, tags: ['chat'], blockedBy: completed.map(({ id }) => id) }
     const identity = this.#turnKey(messageId, isAgain ? tasks.length : 0)
     return (await this.#call('task:create', input, identity)).taskId
@@ -131,7 +131,7 @@ export class ChatTurns {
 }
 
 /** Nobody has to set it going. */
-function goesOn(status: TaskStatus): boolean {
+function isActive(status: TaskStatus): boolean {
   return !isSettled(status) && status !== 'input_required' && status !== 'paused'
 }
 

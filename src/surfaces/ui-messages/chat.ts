@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Caller } from '../../bus/caller.ts'
 import { functionOf, parse } from '../../core/parse.ts'
-import { largestBody, readJsonBody } from '../../web/body.ts'
+import { maxBodyBytes, readJsonBody } from '../../web/body.ts'
 import { problemAnswer, Refusal } from '../../web/problem.ts'
 import { isJsonType, onErrorSchema } from '../../web/request-guard.ts'
 import { parseChatRequest } from './chat-request.ts'
@@ -40,7 +40,7 @@ const optionsSchema = z.strictObject({
     .record(z.string(), z.unknown())
     .refine((task) => ofTheChat.every((field) => !(field in task)), `the chat itself gives ${ofTheChat.join(', ')}`)
     .default({}),
-  bodyLimitBytes: z.int().min(1).default(largestBody),
+  bodyLimitBytes: z.int().min(1).default(maxBodyBytes),
   onError: onErrorSchema,
 })
 type CheckedOptions = z.output<typeof optionsSchema>

@@ -4,12 +4,12 @@ import type { Engine } from '../../engine-api.ts'
 import type { Task } from '../../entities/task.ts'
 
 /** Turns of the event loop in which a task that has a slot is sure to have started; with none free they pass in vain. */
-const mostTurns = 25
+const maxTurns = 25
 
 /** The task once it runs, or as it stands when it does not get a slot at once. */
 export async function afterAdmission(engine: Engine, task: Task): Promise<Task> {
   let current = task
-  for (let turn = 0; turn < mostTurns && competes(current); turn++) {
+  for (let turn = 0; turn < maxTurns && competes(current); turn++) {
     await new Promise<void>((resume) => setImmediate(resume))
     current = (await engine.get(current)) ?? current
   }

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { parse, requireText } from '../../core/parse.ts'
 import type { Engine } from '../../engine-api.ts'
 import { fieldsFor, type GivenFields } from '../../entities/task-fields.ts'
-import { mostObjectives, type ObjectiveStatus, objectiveStatuses } from '../../entities/team.ts'
+import { maxObjectives, type ObjectiveStatus, objectiveStatuses } from '../../entities/team.ts'
 import type { AgentCompleted } from '../../team/complete-agent.ts'
 import type { TeamContext } from '../../team/context.ts'
 import { type Ask, askOf, fromDay1, toTaskError } from './day1-engine.ts'
@@ -51,7 +51,7 @@ export interface AssignAgentOptions {
 
 const assignAgentSchema = z.strictObject({
   role: text.optional(),
-  assignedObjectives: z.array(z.int().min(1)).max(mostObjectives).optional(),
+  assignedObjectives: z.array(z.int().min(1)).max(maxObjectives).optional(),
 })
 const completeAgentSchema = z.strictObject({ summary: text.optional() })
 

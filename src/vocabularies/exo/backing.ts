@@ -10,7 +10,7 @@ import type { TaskEvent as EngineEvent } from '../../entities/event.ts'
 import type { Task as EngineTask } from '../../entities/task.ts'
 import { createExoExecutor, exoExecutorName, type Work, workOf } from './exo-executor.ts'
 import { type Task, viewOf } from './task.ts'
-import { inExoWords } from './task-error.ts'
+import { withExoErrors } from './task-error.ts'
 import type { TaskEvent, TaskEventBus } from './task-event-bus.ts'
 
 export interface TaskManagerOptions {
@@ -133,5 +133,5 @@ export function askEngine(backing: Backing, work: (engine: Engine) => Promise<En
 
 /** The same for what does not end with one task. */
 export function withEngine<T>(backing: Backing, work: (engine: Engine) => Promise<T>): Promise<T> {
-  return inExoWords(async () => work(await backing.engine()))
+  return withExoErrors(async () => work(await backing.engine()))
 }

@@ -5,7 +5,7 @@ import { parse } from '../../core/parse.ts'
 import { isLanguageModel, type LanguageModelLike } from '../../models/language-model.ts'
 import { type AskBus, type AskMessage, type AskModel, askBusSchema, askModelOf } from '../../routing/ask-model.ts'
 import { createIntentRecognizer, type IntentAction, type IntentRecognizer as Recognizer } from '../../routing/intent.ts'
-import { inExoWords, inExoWordsAtOnce } from './task-error.ts'
+import { withExoErrors, withExoErrorsSync } from './task-error.ts'
 
 /** What the user wants. */
 export interface Intent {
@@ -85,7 +85,7 @@ export class IntentRecognizer {
 
   /** @throws TaskError UNKNOWN_OPTION, INVALID_INPUT. */
   constructor(options: IntentRecognizerOptions = {}) {
-    const { provider, bus, threshold, ...said } = inExoWordsAtOnce(() =>
+    const { provider, bus, threshold, ...said } = withExoErrorsSync(() =>
       parse(recognizerOptionsSchema, options, 'new IntentRecognizer'),
     )
     const model = said.model ?? defaultModel
@@ -101,7 +101,7 @@ export class IntentRecognizer {
    * @throws TaskError UNKNOWN_OPTION, INVALID_INPUT; the reason of an aborted `signal`.
    */
   recognize(input: string, options: RecognizeOptions = {}): Promise<Intent> {
-    return inExoWords(async () => {
+    return withExoErrors(async () => {
       const { taskId, ...intent } = await this.#recognizer.recognize(input, options)
       return { ...intent, task_id: taskId }
     })

@@ -32,7 +32,7 @@ function toTaskError(error: unknown): unknown {
 }
 
 /** Does some work and lets its refusals be Exo's. */
-export async function inExoWords<T>(work: () => T | Promise<T>): Promise<T> {
+export async function withExoErrors<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -41,7 +41,7 @@ export async function inExoWords<T>(work: () => T | Promise<T>): Promise<T> {
 }
 
 /** The same for what is done at once. */
-export function inExoWordsAtOnce<T>(work: () => T): T {
+export function withExoErrorsSync<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { parse, requireFunction, requireText } from '../../core/parse.ts'
 import { describeError } from '../../core/stored-error.ts'
 import type { EventType } from '../../entities/event.ts'
-import { inExoWordsAtOnce } from './task-error.ts'
+import { withExoErrorsSync } from './task-error.ts'
 
 /** What the bus carries. */
 export interface TaskEvent {
@@ -60,7 +60,7 @@ export class TaskEventBus {
 
   /** @throws TaskError UNKNOWN_OPTION, INVALID_INPUT. */
   constructor(options: TaskEventBusOptions = {}) {
-    this.#onError = inExoWordsAtOnce(() => parse(busOptionsSchema, options, 'new TaskEventBus')).onError
+    this.#onError = withExoErrorsSync(() => parse(busOptionsSchema, options, 'new TaskEventBus')).onError
   }
 
   /**
@@ -68,7 +68,7 @@ export class TaskEventBus {
    * @throws TaskError INVALID_INPUT for a type that is no text, or a handler that is no function.
    */
   subscribe(eventType: TaskEventType | '*' | (string & {}), handler: TaskEventHandler): void {
-    inExoWordsAtOnce(() => {
+    withExoErrorsSync(() => {
       requireText(eventType, 'the event type')
       requireFunction(handler, 'the handler of subscribe')
     })
@@ -89,7 +89,7 @@ export class TaskEventBus {
    * @throws TaskError INVALID_INPUT for what is no event.
    */
   async emit(event: TaskEvent): Promise<void> {
-    const checked = inExoWordsAtOnce(() => parse(eventSchema, event, 'emit'))
+    const checked = withExoErrorsSync(() => parse(eventSchema, event, 'emit'))
     for (const subscription of this.#subscriptions) {
       if (subscription.eventType !== '*' && subscription.eventType !== checked.event_type) continue
       if (!this.#subscriptions.includes(subscription)) continue

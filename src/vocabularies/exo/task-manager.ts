@@ -10,7 +10,7 @@ import { type Task as EngineTask, taskStatuses } from '../../entities/task.ts'
 import { askEngine, Backing, backManager, type TaskManagerOptions, withEngine } from './backing.ts'
 import { workOf } from './exo-executor.ts'
 import { listAll, promptKey, promptOf, type Task, type TaskStatus, toStored, viewOf } from './task.ts'
-import { inExoWords, inExoWordsAtOnce } from './task-error.ts'
+import { withExoErrors, withExoErrorsSync } from './task-error.ts'
 import type { TaskEventBus } from './task-event-bus.ts'
 
 const functionSchema = <F>(expected: string) => z.custom<F>((value) => typeof value === 'function', expected)
@@ -71,7 +71,7 @@ export class TaskManager {
 
   /** @throws TaskError UNKNOWN_OPTION, INVALID_INPUT. */
   constructor(options: TaskManagerOptions = {}) {
-    this.#backing = inExoWordsAtOnce(() => new Backing(parse(managerOptionsSchema, options, 'new TaskManager')))
+    this.#backing = withExoErrorsSync(() => new Backing(parse(managerOptionsSchema, options, 'new TaskManager')))
     backManager(this, this.#backing)
   }
 
@@ -123,7 +123,7 @@ export class TaskManager {
 
   /** All tasks, or all in one state: by priority, the highest first, then the oldest first. */
   list(options: { status?: TaskStatus } = {}): Promise<Task[]> {
-    return inExoWords(async () => {
+    return withExoErrors(async () => {
       const filter = parse(listTasksSchema, options, 'list')
       const engine = await this.#backing.engine()
       return (await listAll(engine, filter)).map(viewOf)
@@ -171,7 +171,7 @@ export class TaskManager {
 
   /** Closes an engine of its own, whose runs are let go; a given engine stays open. */
   close(): Promise<void> {
-    return inExoWords(() => this.#backing.close())
+    return withExoErrors(() => this.#backing.close())
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -10,7 +10,7 @@ import { type RetryPolicy, retryPolicySchema } from '../../entities/task-fields.
 import { askEngine, type Backing, backingOf } from './backing.ts'
 import { exoExecutorName, type TaskExecutor } from './exo-executor.ts'
 import { listAll, pageSize, type Task, viewOf } from './task.ts'
-import { inExoWords, inExoWordsAtOnce } from './task-error.ts'
+import { withExoErrors, withExoErrorsSync } from './task-error.ts'
 import type { TaskManager } from './task-manager.ts'
 
 export interface TaskSchedulerOptions {
@@ -51,8 +51,8 @@ export class TaskScheduler {
 
   /** @throws TaskError INVALID_INPUT for a limit that is no whole number from 1 on, or what is no TaskManager; UNKNOWN_OPTION. */
   constructor(manager: TaskManager, options: TaskSchedulerOptions = {}) {
-    const backing = inExoWordsAtOnce(() => backingOf(manager))
-    const { maxConcurrent, autoComplete, ...policy } = inExoWordsAtOnce(() =>
+    const backing = withExoErrorsSync(() => backingOf(manager))
+    const { maxConcurrent, autoComplete, ...policy } = withExoErrorsSync(() =>
       parse(schedulerOptionsSchema, options, 'new TaskScheduler'),
     )
     this.#backing = backing
@@ -70,7 +70,7 @@ export class TaskScheduler {
    * @throws TaskError INVALID_INPUT for what is no whole number from 1 on.
    */
   setMaxConcurrent(maxConcurrent: number): Promise<void> {
-    return inExoWords(async () => {
+    return withExoErrors(async () => {
       const limit = parse(maxConcurrentSchema, maxConcurrent, 'setMaxConcurrent')
       await this.#backing.limit(limit)
       this.#maxConcurrent = limit
@@ -87,7 +87,7 @@ export class TaskScheduler {
    * @throws TaskError INVALID_INPUT for what is no function, UNKNOWN_EXECUTOR for a given engine without `exo`.
    */
   schedule(executor: TaskExecutor): Promise<Task[]> {
-    return inExoWords(async () => {
+    return withExoErrors(async () => {
       const { worker } = this.#backing
       const round = new Set<string>()
       const ours = new Set<string>()

@@ -35,7 +35,7 @@ const optionsSchema = z.strictObject({
 })
 
 /** The folder that s07 uses. */
-const usualFolder = '.tasks'
+const defaultFolder = '.tasks'
 
 /** What a manager asks of the board, for the tools that stand on it. */
 const lines = new WeakMap<TaskManager, (abilityId: string, input: unknown) => Promise<unknown>>()
@@ -72,7 +72,7 @@ export class TaskManager {
    * `task_N.json`, one file a task, and takes what is written there.
    * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT
    */
-  constructor(place: Engine | string = usualFolder, options: TaskManagerOptions = {}) {
+  constructor(place: Engine | string = defaultFolder, options: TaskManagerOptions = {}) {
     const { as, board, ledger, onError, onReport } = parse(optionsSchema, options, 'TaskManager')
     this.#board = board
     this.#as = as
@@ -175,7 +175,7 @@ function folderOf(place: unknown): string {
 
 /** A manager on a folder, opened: files that are there already are its tasks, under their own numbers. */
 export function openTaskManager({
-  dir = usualFolder,
+  dir = defaultFolder,
   ...options
 }: TaskManagerOptions & { dir?: string } = {}): Promise<TaskManager> {
   return new TaskManager(dir, options).open()

@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { holdMs, takeSeat } from '../../../src/board/mirror/election.ts'
+import { acquireLease, holdMs } from '../../../src/board/mirror/election.ts'
 import { mirrorHostOf } from '../../../src/board/mirror/mirror-host.ts'
 import { createEngine } from '../../../src/index.ts'
 import { openLedger, SimulatedClock } from '../../../src/testing/index.ts'
@@ -20,7 +20,7 @@ async function setup() {
     })
     const host = mirrorHostOf(engine, 'a test')
     await host.register(id)
-    return { ledger, take: () => takeSeat(host, { id, dir: '/folder', board: 'main' }) }
+    return { ledger, take: () => acquireLease(host, { id, dir: '/folder', board: 'main' }) }
   }
   const [first, second] = [await open('mirror-1'), await open('mirror-2')]
   expect([await first.take(), await second.take()]).toEqual(['taken', 'theirs'])

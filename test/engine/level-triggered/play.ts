@@ -24,7 +24,7 @@ const commands = {
     later: rarely,
   }),
   verb: fc.record({ do: fc.constant('verb' as const), seat, task, verb: fc.constantFrom(...verbs) }),
-  letGo: fc.record({ do: fc.constant('let go' as const), call: task }),
+  released: fc.record({ do: fc.constant('let go' as const), call: task }),
   time: fc.record({ do: fc.constant('time' as const), ms: fc.constantFrom(50, 150, 450, 1_300) }),
   leap: fc.record({ do: fc.constant('leap' as const), ms: fc.constantFrom(900, 7_000, 60_000) }),
   stop: fc.record({ do: fc.constant('stop' as const), seat }),
@@ -38,7 +38,7 @@ export type Command = Commands[keyof Commands]
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 6, arbitrary: commands.create },
   { weight: 7, arbitrary: commands.verb },
-  { weight: 4, arbitrary: commands.letGo },
+  { weight: 4, arbitrary: commands.released },
   { weight: 6, arbitrary: commands.time },
   { weight: 1, arbitrary: commands.leap },
   { weight: 2, arbitrary: commands.stop },

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import type { Run } from '../../../src/api/executor.ts'
 import type { CreateOptions, Engine } from '../../../src/engine-api.ts'
-import { refusal, type Seat, turns, type World } from './world.ts'
+import { type MirrorLease, refusal, turns, type World } from './world.ts'
 
 export const tick = 10
 
@@ -174,7 +174,7 @@ export class Player {
     }
   }
 
-  #seat(number: number): Seat {
+  #seat(number: number): MirrorLease {
     return this.#world.seats[number as 0 | 1]
   }
 

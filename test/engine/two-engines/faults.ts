@@ -4,7 +4,7 @@ import { isSettled } from '../../../src/entities/task.ts'
 import type { Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
 import { moved, touched } from '../../../src/machines/task-transition.ts'
 import { eventOf } from '../../../src/steps/step-context.ts'
-import type { Fault, Seat } from './world.ts'
+import type { Fault, MirrorLease } from './world.ts'
 
 type Tables<T> = (tx: T) => Partial<{ [K in keyof T]: Partial<T[K]> }>
 
@@ -32,7 +32,7 @@ const noFenceOfRuns: Fault = (step, seat) => {
   }))
 }
 
-function latestRunOf({ world, number }: Seat, taskId: string): number | undefined {
+function latestRunOf({ world, number }: MirrorLease, taskId: string): number | undefined {
   return world.begun.get(`${number} ${taskId}`)
 }
 

@@ -50,12 +50,12 @@ async function rouse(world: World): Promise<void> {
   for (let turn = 0; world.seats.some((seat) => seat.awake === undefined); turn++) {
     if (turn > 200) throw new Error('An engine does not come back')
     for (const seat of world.seats) seat.wake()
-    letGo(world)
+    released(world)
     await passTime(world, piece)
   }
 }
 
-function letGo(world: World): void {
+function released(world: World): void {
   for (const puppet of world.puppets) if (puppet.aborted && !puppet.over) puppet.return()
 }
 
@@ -65,7 +65,7 @@ async function quiet(world: World, forMs: number): Promise<void> {
   for (let turn = 0; still < forMs; turn++) {
     if (turn > 500) throw new Error('The engines do not come to rest')
     const before = world.audit.cursor
-    letGo(world)
+    released(world)
     await passTime(world, piece)
     still = world.audit.cursor === before ? still + piece : 0
   }

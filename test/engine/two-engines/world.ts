@@ -17,7 +17,7 @@ export const initialLimits: EngineLimits = { maxConcurrent: 2, narrow: 1 }
 
 /** A run in the hands of the test. */
 export interface Puppet {
-  readonly seat: Seat
+  readonly seat: MirrorLease
   readonly taskId: string
   readonly run: Run
   readonly stubborn: boolean
@@ -28,7 +28,7 @@ export interface Puppet {
 }
 
 /** Replaces a step on its way to the ledger. */
-export type Fault = (step: Step, seat: Seat) => Step | Promise<Step>
+export type Fault = (step: Step, seat: MirrorLease) => Step | Promise<Step>
 
 export interface WorldOptions {
   /** Where each engine has a connection of its own; without it both share one ledger in memory. */
@@ -37,7 +37,7 @@ export interface WorldOptions {
 }
 
 /** Where an engine sits: what it sees of ledger and clock. */
-export class Seat {
+export class MirrorLease {
   readonly world: World
   readonly number: number
   engine: Engine | undefined
@@ -147,7 +147,7 @@ export class Seat {
 
 /** One engine's view of the world, from its opening to its end. */
 export class Place {
-  readonly seat: Seat
+  readonly seat: MirrorLease
   state: 'up' | 'hung' | 'dead' = 'up'
   readonly ledger: Ledger
   readonly clock: Clock
@@ -157,7 +157,7 @@ export class Place {
   #heldBack: Array<() => void> = []
   readonly #observers = new Map<LedgerObserver, () => void>()
 
-  constructor(seat: Seat, inner: Ledger) {
+  constructor(seat: MirrorLease, inner: Ledger) {
     this.seat = seat
     this.died = new Promise((resolve) => (this.#diedNow = resolve))
     this.clock = this.#clockOver(seat.world.clock)
@@ -250,7 +250,7 @@ export class World {
   readonly clock = new SimulatedClock()
   readonly ids = createSequentialIds()
   readonly audit = new Audit()
-  readonly seats: readonly [Seat, Seat]
+  readonly seats: readonly [MirrorLease, MirrorLease]
   readonly dead = new Set<string>()
   readonly fault: Fault | undefined
   readonly file: string | undefined
@@ -266,7 +266,7 @@ export class World {
   private constructor({ file, fault }: WorldOptions) {
     this.file = file
     this.fault = fault
-    this.seats = [new Seat(this, 0), new Seat(this, 1)]
+    this.seats = [new MirrorLease(this, 0), new MirrorLease(this, 1)]
   }
 
   static async open(options: WorldOptions = {}): Promise<World> {
@@ -322,7 +322,7 @@ export class World {
     return (this.seats[preferred as 0 | 1].awake ?? this.seats[(1 - preferred) as 0 | 1].awake) as Engine | undefined
   }
 
-  async create(seat: Seat, input: { stubborn: boolean }): Promise<Task> {
+  async create(seat: MirrorLease, input: { stubborn: boolean }): Promise<Task> {
     const task = await (seat.engine as Engine).create({ executor: 'work' as never, input })
     await turns(3)
     return task

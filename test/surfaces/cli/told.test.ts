@@ -6,7 +6,7 @@ import type { KnownRound } from '../../../src/plans/round.ts'
 import { LogLines } from '../../../src/terminal/log-lines.ts'
 import { toFlowchart } from '../../../src/terminal/mermaid.ts'
 import { createJsonLines, createPlainLines } from '../../../src/terminal/round-log.ts'
-import { RunView } from '../../../src/terminal/round-view.ts'
+import { RoundView } from '../../../src/terminal/round-view.ts'
 import { shellCommand } from '../../../src/terminal/shell-quote.ts'
 import { treeLines } from '../../../src/terminal/task-tree.ts'
 import { fakeIo } from './fake-io.ts'
@@ -21,7 +21,7 @@ function setup() {
     (path) => [path, { task: taskOf({ id: `task-${path}`, name: path }), mark: { ...mark, path } }] as const,
   )
   const known: KnownRound = { newest: new Map(newest), nextGeneration: 1 }
-  const view = new RunView(plan, known)
+  const view = new RoundView(plan, known)
   const io = fakeIo()
   const reporter = createPlainLines(io, view)
   let seq = 0

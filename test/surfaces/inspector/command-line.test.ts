@@ -6,7 +6,7 @@ import { Workplace } from '../cli/workplace.ts'
 import { isActor, receive } from './receiving.ts'
 
 /** What `errand inspect --json` tells. */
-interface Places {
+interface OpenLimit {
   url?: string
   inspector: string
   token: string
@@ -18,7 +18,7 @@ describe('errand inspect', () => {
     await place.errand('add', 'Parse')
     const inspecting = place.start('inspect', '--json')
     await inspecting.printed(/\n/)
-    const { url, inspector, token } = JSON.parse(inspecting.text()) as Required<Places>
+    const { url, inspector, token } = JSON.parse(inspecting.text()) as Required<OpenLimit>
     const receiver = receive(inspector)
     const task = await place.task('Parse')
     const seen = await receiver.until(isActor(task.id))

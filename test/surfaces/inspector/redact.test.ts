@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { createActor, createMachine, fromPromise } from 'xstate'
 import type { InspectionEvent } from '../../../src/actors/inspection-event.ts'
-import { createRedactor, largestMessage } from '../../../src/surfaces/inspector/redact.ts'
+import { createRedactor, maxMessageBytes } from '../../../src/surfaces/inspector/redact.ts'
 import { serveInspector } from '../../../src/surfaces/inspector/serve-inspector.ts'
 import { toWire, type WireMessage } from '../../../src/surfaces/inspector/wire.ts'
 import { ledgerFile, openEngine, turns } from '../../engine/world.ts'
@@ -181,7 +181,7 @@ describe('a message', () => {
     expect(event['long']).toMatch(/^y{8192}… \[cut: 20000 characters\]$/)
     expect(event).not.toHaveProperty('none')
     const many = createRedactor()(eventWith({ type: 'e', many: Array.from({ length: 100_000 }, () => 1) }))
-    expect(many.text.length).toBeLessThan(largestMessage)
+    expect(many.text.length).toBeLessThan(maxMessageBytes)
     expect(many.text).toContain('[cut]')
   })
 })

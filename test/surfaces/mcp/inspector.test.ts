@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { installInspector } from '../../../scripts/install-inspector.ts'
 import type { Run } from '../../../src/api/executor.ts'
 import { serveMcpHttp } from '../../../src/surfaces/mcp/index.ts'
-import { usualAbilities } from '../../../src/surfaces/mcp/mcp-options.ts'
+import { defaultAbilities } from '../../../src/surfaces/mcp/mcp-options.ts'
 import { ledgerFile, openEngine } from '../../engine/world.ts'
 import { type Era, eras, serverScript, token } from './world.ts'
 
@@ -58,7 +58,7 @@ describe.each(eras)('The inspector, in the %s era', (era) => {
     )
     expect({ code: run.code, errors: run.err.match(/^Error: tool.*/gm) }).toEqual({ code: 0, errors: null })
     const names = resultOf(run).tools.map(({ name }) => name)
-    const single = usualAbilities.filter((id) => !id.endsWith('*'))
+    const single = defaultAbilities.filter((id) => !id.endsWith('*'))
     expect(names).toEqual(expect.arrayContaining(single.map((id) => id.replace(':', '_'))))
   }, 60_000)
 })

@@ -45,10 +45,10 @@ describe('Words of processes', () => {
     for (const word of processStatuses) {
       const { statuses = [], released } = filterByWord(word)
       for (const task of standings) {
-        const isLetGo = task.statusReason === 'interrupted' || task.statusReason === 'released'
+        const isReleased = task.statusReason === 'interrupted' || task.statusReason === 'released'
         const matches =
           statuses.includes(task.status) &&
-          (task.status !== 'waiting' || released === undefined || released === isLetGo)
+          (task.status !== 'waiting' || released === undefined || released === isReleased)
         expect([word, task, matches]).toEqual([word, task, processStatusOf(task) === word])
       }
     }

@@ -112,11 +112,11 @@ describe('task:stream', () => {
       expect(output.type).toBe('start')
       break
     }
-    const letGo = new AbortController()
-    const waiting = bus.stream('task:stream', { taskId }, { signal: letGo.signal })
+    const released = new AbortController()
+    const waiting = bus.stream('task:stream', { taskId }, { signal: released.signal })
     await waiting.next()
     const pending = waiting.next()
-    letGo.abort(new Error('gone home'))
+    released.abort(new Error('gone home'))
     await expect(pending).rejects.toThrow('gone home')
     ;(await held.asked(0)).answer.resolve({ text: 'Done' })
     expect(await engine.result(taskId)).toBe('Done')

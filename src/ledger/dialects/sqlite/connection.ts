@@ -6,7 +6,7 @@ import { requireRuntime } from '../../../core/runtime.ts'
 import type { Request } from '../../statement.ts'
 
 /** Statements prepared at once; the engine has about 180, ad-hoc lists share the rest. */
-const mostStatements = 384
+const maxStatements = 384
 /** Executed with every step or read, and so prepared. */
 const hotTexts: ReadonlySet<string> = new Set(['begin', 'begin immediate', 'commit', 'rollback'])
 
@@ -35,7 +35,7 @@ export function connect(path: string, options: ConnectOptions) {
   function prepared(sql: string): DatabaseConstructor.Statement {
     let statement = statements.get(sql)
     if (statement === undefined) {
-      if (statements.size >= mostStatements) statements.delete(statements.keys().next().value as string)
+      if (statements.size >= maxStatements) statements.delete(statements.keys().next().value as string)
       statement = database.prepare(sql)
       statements.set(sql, statement)
     }

@@ -12,7 +12,7 @@ const shortMs = 15
 /** How long a long read runs before others have their turn. */
 const sliceMs = 10
 /** The longest rest between two long reads. */
-const longestRestMs = 250
+const maxRestMs = 250
 
 /**
  * Runs a read to its end, on a connection that is in a transaction; undefined when it turns out to be a long one. Then nothing is left
@@ -58,7 +58,7 @@ export class LongReads {
 
   /** Between two of them no snapshot is open, for about as long as the last one was: only then can the write-ahead log begin anew. */
   #rest(): Promise<void> {
-    const restMs = Math.min(this.#clock.now() - this.#begunAt, longestRestMs)
+    const restMs = Math.min(this.#clock.now() - this.#begunAt, maxRestMs)
     if (this.#closed || restMs <= 0) return Promise.resolve()
     return new Promise((resolve) => {
       const timer = this.#clock.setTimeout(() => resolve(), restMs)

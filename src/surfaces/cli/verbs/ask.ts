@@ -1,20 +1,20 @@
 // `errand ask`: gives an agent one goal, works on it here, and passes on what it says. What it has done stands on the ledger: killed
 // and called again with the same key, it goes on where it was.
 
-import { Bell } from '../../../core/notifier.ts'
+import { Notifier } from '../../../core/notifier.ts'
 import type { Engine } from '../../../engine-api.ts'
 import type { TaskEvent } from '../../../entities/event.ts'
 import { isSettled, type Task } from '../../../entities/task.ts'
-import { goesOn, openSubtasks, openTasks, untilQuiet } from '../../../plans/idle.ts'
+import { isActive, openSubtasks, openTasks, waitUntilIdle } from '../../../plans/idle.ts'
 import { knownRound } from '../../../plans/round.ts'
 import { createQuestionLine, promptAt, type QuestionLine } from '../../../terminal/answer-prompt.ts'
-import { ToldAnswer } from '../../../terminal/answer-stream.ts'
+import { AnswerStream } from '../../../terminal/answer-stream.ts'
 import { type FlagsOf, misuse, texts } from '../../../terminal/arguments.ts'
 import { modelFailure } from '../../../terminal/event-fields.ts'
 import { exitCodes } from '../../../terminal/exit-code.ts'
 import { type CommandIo, isLiveTerminal, note, printJson } from '../../../terminal/io.ts'
 import { linesOf } from '../../../terminal/round-log.ts'
-import { RunView } from '../../../terminal/round-view.ts'
+import { RoundView } from '../../../terminal/round-view.ts'
 import { shellCommand } from '../../../terminal/shell-quote.ts'
 import { StopListener } from '../../../terminal/stop-listener.ts'
 import { shortId, taskLabel } from '../../../terminal/task-labels.ts'
@@ -68,11 +68,11 @@ export function abilityList(text: string | undefined): string[] | undefined {
 
 async function workOn(io: CommandIo, engine: Engine, task: Task, flags: AskFlags): Promise<number> {
   const stop = new StopListener(io)
-  const bell = new Bell()
-  const view = new RunView({ byPath: new Map() }, knownRound([]))
+  const bell = new Notifier()
+  const view = new RoundView({ byPath: new Map() }, knownRound([]))
   view.follow(task)
   for (const each of await openSubtasks(engine, [task])) view.adopt(each)
-  const told = new ToldAnswer({
+  const told = new AnswerStream({
     text(piece) {
       line?.clear()
       io.stdout.write(piece)
@@ -91,19 +91,19 @@ async function workOn(io: CommandIo, engine: Engine, task: Task, flags: AskFlags
   const stream = followStream(engine, task.id, 0, (item) => (flags.json ? printJson(io, item) : told.take(item)))
   try {
     await engine.work()
-    await untilQuiet({
+    await waitUntilIdle({
       engine,
       bell,
       signal: stop.signal,
-      async goesOn() {
-        if (await goesOn(engine, await openTasks(engine, [task.id]))) return true
+      async isActive() {
+        if (await isActive(engine, await openTasks(engine, [task.id]))) return true
         return line !== undefined && (await hasQuestion(engine, task, view))
       },
     })
     if (!stop.signal.aborted) await stream.caughtUp()
     told.end()
     line?.end()
-    if (stop.signal.aborted) return await letGo(io, engine, task, flags)
+    if (stop.signal.aborted) return await released(io, engine, task, flags)
     return await conclude(io, engine, task, flags)
   } finally {
     line?.end()
@@ -114,14 +114,14 @@ async function workOn(io: CommandIo, engine: Engine, task: Task, flags: AskFlags
 }
 
 /** Somebody at the terminal is asked something. A task may ask several things; the feed told of each only once. */
-async function hasQuestion(engine: Engine, { id }: Task, view: RunView): Promise<boolean> {
+async function hasQuestion(engine: Engine, { id }: Task, view: RoundView): Promise<boolean> {
   const task = await engine.get(id)
   if (task !== null) view.refresh([task, ...(await openSubtasks(engine, [task]))])
   return view.rows.some((row) => row.question !== null)
 }
 
 /** What the stream of the task itself does not tell: its model's failures, and what becomes of its subtasks. */
-function tell(event: TaskEvent, view: RunView, { id }: Task, told: ToldAnswer | undefined): void {
+function tell(event: TaskEvent, view: RoundView, { id }: Task, told: AnswerStream | undefined): void {
   const row = view.apply(event)
   if (row === undefined || told === undefined) return
   if (event.taskId !== id) for (const line of linesOf(event, row)) told.note(`${row.name}: ${line}`)
@@ -129,12 +129,12 @@ function tell(event: TaskEvent, view: RunView, { id }: Task, told: ToldAnswer | 
 }
 
 /** Undefined when nobody sits there who could answer. */
-function questionLine(io: CommandIo, engine: Engine, view: RunView, told: ToldAnswer): QuestionLine | undefined {
+function questionLine(io: CommandIo, engine: Engine, view: RoundView, told: AnswerStream): QuestionLine | undefined {
   const prompt = isLiveTerminal({ ...io, stdout: io.stderr }) ? promptAt(io, engine) : undefined
   return prompt && createQuestionLine(io, view, prompt, () => told.atLineStart)
 }
 
-async function letGo(io: CommandIo, engine: Engine, task: Task, flags: AskFlags): Promise<number> {
+async function released(io: CommandIo, engine: Engine, task: Task, flags: AskFlags): Promise<number> {
   const goOn =
     flags.key === undefined
       ? 'the next "errand ask" or "errand chat", or an "errand serve" with a model, goes on with it'

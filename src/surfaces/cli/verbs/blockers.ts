@@ -3,7 +3,7 @@ import type { Engine } from '../../../engine-api.ts'
 import type { Task } from '../../../entities/task.ts'
 import type { CommonArguments } from '../../../terminal/arguments.ts'
 import { type CommandIo, printValue } from '../../../terminal/io.ts'
-import { stateWord, taskLabel } from '../../../terminal/task-labels.ts'
+import { stateLabel, taskLabel } from '../../../terminal/task-labels.ts'
 import { withTask } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
 import { defineVerb } from '../verb.ts'
@@ -32,13 +32,13 @@ async function changeBlockers(
     const refs = args.positionals.slice(1)
     const blockers = await Promise.all(refs.map(async (each) => (await findTask(engine, each)).id))
     const changed = await change(engine, task, blockers)
-    const words = `${taskLabel(changed)} ${stateWord(changed)}, ${await afterWords(engine, changed)}`
+    const words = `${taskLabel(changed)} ${stateLabel(changed)}, ${await afterText(engine, changed)}`
     printValue(io, args.values, changed, words)
   })
 }
 
 /** The open ones: what is completed holds nobody up. */
-async function afterWords(engine: Engine, { blockedBy }: Task): Promise<string> {
+async function afterText(engine: Engine, { blockedBy }: Task): Promise<string> {
   const blockers = await Promise.all(blockedBy.map((id) => engine.get(id)))
   const labels = blockers.flatMap((blocker) => (blocker === null ? [] : [taskLabel(blocker)]))
   return labels.length === 0 ? 'held up by nothing' : `after ${labels.join(', ')}`

@@ -8,11 +8,11 @@ import { lists, texts } from '../../../terminal/arguments.ts'
 import { type CommandIo, print, printJson, printValue } from '../../../terminal/io.ts'
 import { durationOption, givenResult } from '../../../terminal/option-values.ts'
 import { shellCommand } from '../../../terminal/shell-quote.ts'
-import { endReason, ownerWords, shortId, stateWord, taskLabel } from '../../../terminal/task-labels.ts'
+import { endReason, ownerLabel, shortId, stateLabel, taskLabel } from '../../../terminal/task-labels.ts'
 import { cleanText, indented } from '../../../terminal/terminal-text.ts'
 import { ledgerFlagOf } from '../ledger-path.ts'
 import { withLedger, withTask } from '../open-ledger.ts'
-import { asOwner, ownerOptions, quoteIfClaimed, quoteOf, requireWriterName } from '../owner-flags.ts'
+import { asOwner, claimTokenIfClaimed, claimTokenOf, ownerOptions, requireWriterName } from '../owner-flags.ts'
 import { findTask, optionalTaskId } from '../task-ref.ts'
 import { defineVerb } from '../verb.ts'
 
@@ -48,10 +48,10 @@ async function claimed(engine: Engine, ref: string | undefined, options: ClaimOp
   if (ref !== undefined) return await engine.claim((await findTask(engine, ref)).id, options)
   const task = await engine.claim(null, options)
   if (task !== null) return task
-  throw new ErrandError('NOT_CLAIMABLE', noneWords(options), { reason: 'none' })
+  throw new ErrandError('NOT_CLAIMABLE', noneText(options), { reason: 'none' })
 }
 
-function noneWords({ role, parentId, tags = [] }: ClaimOptions): string {
+function noneText({ role, parentId, tags = [] }: ClaimOptions): string {
   const wanted = [
     role !== undefined && `for the role ${role}`,
     parentId !== undefined && `directly in ${parentId}`,
@@ -63,7 +63,7 @@ function noneWords({ role, parentId, tags = [] }: ClaimOptions): string {
 }
 
 function describe(io: CommandIo, task: Task, ledgerFlag: string[]): void {
-  print(io, `${taskLabel(task)}: ${stateWord(task)}, ${ownerWords(task)}`)
+  print(io, `${taskLabel(task)}: ${stateLabel(task)}, ${ownerLabel(task)}`)
   for (const field of ['goal', 'description'] as const) {
     if (task[field]) print(io, indented(cleanText(task[field])))
   }
@@ -78,10 +78,10 @@ export const heartbeat = defineVerb({
   options: ownerOptions,
   positionals: { min: 1, max: 1 },
   async run(io, args) {
-    const quote = quoteOf(io, args.values)
+    const quote = claimTokenOf(io, args.values)
     await withTask(io, args, async (engine, task) => {
       const alive = await asOwner(task, quote, () => engine.heartbeat(task.id, quote))
-      printValue(io, args.values, alive, `${taskLabel(alive)} is ${ownerWords(alive)}`)
+      printValue(io, args.values, alive, `${taskLabel(alive)} is ${ownerLabel(alive)}`)
     })
   },
 })
@@ -92,11 +92,11 @@ export const release = defineVerb({
   options: ownerOptions,
   positionals: { min: 1 },
   async run(io, args) {
-    const quote = quoteOf(io, args.values)
+    const quote = claimTokenOf(io, args.values)
     const reason = args.positionals.slice(1).join(' ') || undefined
     await withTask(io, args, async (engine, task) => {
       const released = await asOwner(task, quote, () => engine.release(task.id, { ...quote, reason }))
-      printValue(io, args.values, released, `${taskLabel(released)} released, now ${stateWord(released)}`)
+      printValue(io, args.values, released, `${taskLabel(released)} released, now ${stateLabel(released)}`)
     })
   },
 })
@@ -113,9 +113,9 @@ export const complete = defineVerb({
   async run(io, args) {
     const result = givenResult(args.values.result, args.positionals.slice(1))
     await withTask(io, args, async (engine, task) => {
-      const quote = quoteIfClaimed(io, args.values, task)
+      const quote = claimTokenIfClaimed(io, args.values, task)
       const completed = await asOwner(task, quote, () => engine.complete(task.id, result, quote))
-      printValue(io, args.values, completed, `${taskLabel(completed)} ${stateWord(completed)}`)
+      printValue(io, args.values, completed, `${taskLabel(completed)} ${stateLabel(completed)}`)
     })
   },
 })
@@ -132,12 +132,12 @@ export const fail = defineVerb({
   positionals: { min: 2 },
   run: (io, args) =>
     withTask(io, args, async (engine, task) => {
-      const quote = quoteIfClaimed(io, args.values, task)
+      const quote = claimTokenIfClaimed(io, args.values, task)
       const reason = args.positionals.slice(1).join(' ')
       const failed = await asOwner(task, quote, () =>
         engine.fail(task.id, reason, { ...quote, code: args.values.code }),
       )
       const why = failureSuffix(endReason(failed))
-      printValue(io, args.values, failed, `${taskLabel(failed)} ${stateWord(failed)}${why}`)
+      printValue(io, args.values, failed, `${taskLabel(failed)} ${stateLabel(failed)}${why}`)
     }),
 })

@@ -1,11 +1,11 @@
 // A look at tasks: `errand ps` lists them, `show` tells all of one, `tree` what is in them, `why` what one waits for.
 import { systemClock } from '../../../core/clock.ts'
-import { statusWords } from '../../../entities/status-filter.ts'
+import { statusLabels } from '../../../entities/status-filter.ts'
 import { openStatuses, taskStatuses } from '../../../entities/task.ts'
 import { allTasks } from '../../../plans/each-task.ts'
 import { lists, oneOf, switches, texts } from '../../../terminal/arguments.ts'
 import { printItems, printValue } from '../../../terminal/io.ts'
-import { describePicture, takePicture, usageOf } from '../../../terminal/task-details.ts'
+import { formatTaskDetails, readTaskDetails, usageOf } from '../../../terminal/task-details.ts'
 import { whyLines } from '../../../terminal/task-labels.ts'
 import { openTasks, type TaskChoice } from '../../../terminal/task-list.ts'
 import { taskTable } from '../../../terminal/task-table.ts'
@@ -17,7 +17,7 @@ import { defineVerb } from '../verb.ts'
 export const ps = defineVerb({
   usage: 'ps [--all] [--status S]… [--ready] [--owner NAME] [--tag T]… [--watch]',
   help: [
-    `Lists the tasks that are not settled, and the failed groups that they are in; --all lists every one, --status those in one state (${taskStatuses.join(', ')}; ${statusWords.filter((word) => !taskStatuses.some((status) => status === word)).join(', ')} are understood too). --json gives one task a line.`,
+    `Lists the tasks that are not settled, and the failed groups that they are in; --all lists every one, --status those in one state (${taskStatuses.join(', ')}; ${statusLabels.filter((word) => !taskStatuses.some((status) => status === word)).join(', ')} are understood too). --json gives one task a line.`,
     '  --ready       only what waits for nothing but a slot (queued) or somebody who claims it (claimable)',
     '  --owner NAME  only what this owner has claimed',
     '  --tag T       only tasks with this tag; with several, with all of them',
@@ -35,7 +35,8 @@ export const ps = defineVerb({
     const { status, ready, owner, tag: tags } = values
     const isNarrowed = [status, ready, owner, tags].some((given) => given !== undefined)
     const choice: TaskChoice = {
-      status: status?.map((each) => oneOf('status', each, statusWords)) ?? (values.all ? undefined : [...openStatuses]),
+      status:
+        status?.map((each) => oneOf('status', each, statusLabels)) ?? (values.all ? undefined : [...openStatuses]),
       ready,
       owner,
       tags,
@@ -57,10 +58,10 @@ export const show = defineVerb({
   positionals: { min: 1, max: 1 },
   run: (io, args) =>
     withTask(io, args, async (engine, found) => {
-      const picture = await takePicture(engine, found)
+      const picture = await readTaskDetails(engine, found)
       const { task, ...rest } = picture
       const json = { ...task, ...rest, usage: usageOf(rest.messages) }
-      printValue(io, args.values, json, describePicture(picture, io.stdout.columns))
+      printValue(io, args.values, json, formatTaskDetails(picture, io.stdout.columns))
     }),
 })
 

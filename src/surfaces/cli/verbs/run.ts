@@ -4,7 +4,7 @@
 import { systemClock } from '../../../core/clock.ts'
 import { formatDuration } from '../../../core/duration.ts'
 import { createRandomIds } from '../../../core/ids.ts'
-import { Bell } from '../../../core/notifier.ts'
+import { Notifier } from '../../../core/notifier.ts'
 import { messageOf } from '../../../core/stored-error.ts'
 import type { Engine, EngineOptions } from '../../../engine-api.ts'
 import type { Task } from '../../../entities/task.ts'
@@ -37,7 +37,7 @@ import {
 import { createLiveTree } from '../../../terminal/live-tree.ts'
 import { createPaint } from '../../../terminal/paint.ts'
 import { createJsonLines, createPlainLines } from '../../../terminal/round-log.ts'
-import { observing, type Reporter, RunView } from '../../../terminal/round-view.ts'
+import { observing, type Reporter, RoundView } from '../../../terminal/round-view.ts'
 import { StopListener } from '../../../terminal/stop-listener.ts'
 import { cleanLine } from '../../../terminal/terminal-text.ts'
 import { endCommands } from '../end-commands.ts'
@@ -48,7 +48,7 @@ import { agentOptionsHelp, agentsFor } from '../model-source.ts'
 import { withLedger } from '../open-ledger.ts'
 import { decisionJson, describeDecisions, notesOn } from '../round-decisions.ts'
 import { chooseRound, type RunFlags, type RunPlan, readRunRequest, runOptions } from '../run-request.ts'
-import { lastWords, type SummaryOptions, summarize } from '../run-summary.ts'
+import { lastLines, type SummaryOptions, summarize } from '../run-summary.ts'
 import { defineVerb } from '../verb.ts'
 import { planExecutors } from '../working-options.ts'
 
@@ -120,7 +120,7 @@ async function runRound(
   notes: HeldNotes,
 ): Promise<() => number> {
   const stop = new StopListener(io)
-  const bell = new Bell()
+  const bell = new Notifier()
   const engine = await openEngine(io, request, options, (error) => {
     notes.add(`errand: ${messageOf(error)}`)
     bell.ring()
@@ -139,7 +139,7 @@ async function runRound(
     let duration: string | undefined
     let last = known
     if (openWork(known).length > 0 && !stop.signal.aborted) {
-      const view = new RunView(request.plan, known)
+      const view = new RoundView(request.plan, known)
       for (const task of await openSubtasks(engine, tasksOf(known))) view.adopt(task)
       const reporter = createReporter(io, engine, view, flags)
       const following = { engine, round, feed, observer: observing(view, reporter), bell, signal: stop.signal }
@@ -213,7 +213,7 @@ async function openEngine(
   return await createEngine({ ...options, work: false, maxConcurrent, executors, onError })
 }
 
-function createReporter(io: CommandIo, engine: Engine, view: RunView, flags: RunFlags): Reporter {
+function createReporter(io: CommandIo, engine: Engine, view: RoundView, flags: RunFlags): Reporter {
   if (flags.json) return createJsonLines(io)
   return isLiveTerminal(io) ? createLiveTree(io, view, { prompt: promptAt(io, engine) }) : createPlainLines(io, view)
 }
@@ -245,15 +245,15 @@ function conclude(io: CommandIo, request: RunPlan, flags: RunFlags, ending: Endi
 }
 
 /** A plan that ends in more tasks than this has no last words: they would be a list of everything. */
-const mostLastTasks = 3
+const maxLastTasks = 3
 
 /** What the plan's last tasks printed, unless it stands in the lines above already. */
 function resultsOf(io: CommandIo, { plan }: RunPlan, { known, before }: Ending): string[] {
   const last = lastOf(plan.tasks)
-  if (last.length > mostLastTasks) return []
+  if (last.length > maxLastTasks) return []
   return last.flatMap(({ path }) => {
     const task = known.newest.get(path)?.task
     if (task?.status !== 'completed' || !(isLiveTerminal(io) || before.has(task.id))) return []
-    return lastWords(task).map((line) => `${cleanLine(path)} | ${line}`)
+    return lastLines(task).map((line) => `${cleanLine(path)} | ${line}`)
   })
 }

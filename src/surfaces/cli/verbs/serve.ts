@@ -17,7 +17,7 @@ import { defineVerb } from '../verb.ts'
 import { inheritEnvHelp, workingOptions } from '../working-options.ts'
 
 const tokenVariable = tokenVariables.http
-const usualPort = 4711
+const defaultPort = 4711
 
 const options = {
   ...agentOptions,
@@ -32,7 +32,7 @@ export const serve = defineVerb({
   help: [
     'Serves the ledger over HTTP, and at / a page to watch and command it, until Ctrl-C; and works on it: commands of plans, questions, and with --model agents. Stopped and started again it goes on.',
     'Whoever has the token can do everything here, run commands included. /docs describes the routes.',
-    `  --port N          default ${usualPort}; 0: a free one`,
+    `  --port N          default ${defaultPort}; 0: a free one`,
     '  --host H          the address to listen at; default 127.0.0.1, which only this machine reaches',
     '  --allow-host H    a Host header that is served, port included, in place of the usual ones: the name under which others reach it; may be given several times',
     `  --token-file F    the file with the token that clients must send, at least 32 characters; else ${tokenVariable}, else a new one is made and told once, below the address`,
@@ -83,7 +83,7 @@ async function serveUntil(
   const { serve } = await import('../../http/index.ts')
   const listening = serve(engine, {
     token,
-    port: flags.port === undefined ? usualPort : wholeNumber('port', flags.port, 0),
+    port: flags.port === undefined ? defaultPort : wholeNumber('port', flags.port, 0),
     page: flags['no-page'] !== true,
     host: flags.host,
     allowedHosts: flags['allow-host'],

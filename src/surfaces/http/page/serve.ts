@@ -4,7 +4,13 @@ import { parse } from '../../../core/parse.ts'
 import type { Credentials } from '../../../web/credentials.ts'
 import { type FetchFunction, listen, type Peer, toNodeListener } from '../../../web/node-server.ts'
 import { unauthenticated } from '../../../web/problem.ts'
-import { hostsAt, makeToken, type PlaceOptions, placeShape, requireGuard } from '../../../web/request-guard.ts'
+import {
+  hostsAt,
+  type ListenAddressOptions,
+  listenAddressShape,
+  makeToken,
+  requireGuard,
+} from '../../../web/request-guard.ts'
 import { EngineSource, type TenantEngines } from '../../../web/tenants.ts'
 import { createHandler, credentialsOf, type TenantHttpHandler } from '../create-http.ts'
 import { type CheckedHttpOptions, type HttpEngine, type HttpOptions, httpOptionsSchema } from '../http-options.ts'
@@ -13,7 +19,7 @@ import { readPage } from './page-files.ts'
 import { createPageSession } from './page-session.ts'
 import { createSite, type SiteOptions } from './site.ts'
 
-export interface ServeOptions extends Omit<HttpOptions, 'basePath'>, PlaceOptions {
+export interface ServeOptions extends Omit<HttpOptions, 'basePath'>, ListenAddressOptions {
   /** Serves the page at `/`. Default true. */
   page?: boolean
   /**
@@ -32,7 +38,7 @@ const ofTheRoutes = Object.fromEntries(Object.keys(httpShape).map((name) => [nam
 
 export const serveOptionsSchema = z.strictObject({
   ...ofTheRoutes,
-  ...placeShape,
+  ...listenAddressShape,
   page: z.boolean().default(true),
   maxConnections: z.int().min(1).optional(),
   maxConnectionsPerAddress: z.int().min(1).optional(),

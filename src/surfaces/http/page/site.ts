@@ -2,14 +2,14 @@
 
 import type { FetchFunction, Peer } from '../../../web/node-server.ts'
 import { methodNotAllowed, problemAnswer, Refusal, unauthenticated } from '../../../web/problem.ts'
-import { type DoorOptions, refusedAtDoor } from '../../../web/request-guard.ts'
+import { type RequestGuardOptions, refuseRequest } from '../../../web/request-guard.ts'
 import type { PageFile, PageFiles } from './page-files.ts'
 import { guardingHeaders, pagePolicy } from './page-headers.ts'
 import type { PageSession } from './page-session.ts'
 import { signInPage } from './sign-in-page.ts'
 
 export interface SiteOptions {
-  door: DoorOptions
+  door: RequestGuardOptions
   /** Whether a request itself brings credentials. What it throws is answered: a refusal as it is, anything else as 500. */
   admits: (request: Request, peer: Peer) => Promise<boolean>
   session: PageSession
@@ -45,7 +45,7 @@ export function createSite(options: SiteOptions): FetchFunction {
 
 /** Signing in takes credentials; signing out also the cookie that it takes away. */
 async function answerSession(request: Request, peer: Peer, { door, admits, session }: SiteOptions): Promise<Response> {
-  requireDoor(request, door)
+  parseGuardOptions(request, door)
   const isOut = request.method === 'DELETE'
   if (!(await admits(request, peer)) && !(isOut && session.holds(request))) throw unauthenticated()
   if (request.method !== 'POST' && !isOut) throw methodNotAllowed(['POST', 'DELETE'])
@@ -55,7 +55,7 @@ async function answerSession(request: Request, peer: Peer, { door, admits, sessi
 
 async function answerPage(request: Request, peer: Peer, path: string, options: SiteOptions): Promise<Response> {
   const { door, admits, session, page } = options
-  requireDoor(request, door)
+  parseGuardOptions(request, door)
   if (!session.holds(request) && !(await admits(request, peer))) {
     if (isNavigation(request)) return signInPage()
     throw unauthenticated()
@@ -70,13 +70,13 @@ async function answerPage(request: Request, peer: Peer, path: string, options: S
 /** The request as it may go on, or what it is answered with here. */
 async function reading(request: Request, peer: Peer, options: SiteOptions): Promise<Request | Response> {
   const { door, admits, session, vouchFor } = options
-  if (refusedAtDoor(request, door) !== undefined) return request
+  if (refuseRequest(request, door) !== undefined) return request
   if (session.holds(request)) return vouchFor(request) ?? request
   return isNavigation(request) && !(await admits(request, peer)) ? signInPage() : request
 }
 
-function requireDoor(request: Request, door: DoorOptions): void {
-  const refused = refusedAtDoor(request, door)
+function parseGuardOptions(request: Request, door: RequestGuardOptions): void {
+  const refused = refuseRequest(request, door)
   if (refused !== undefined) throw new Refusal('FORBIDDEN', refused.why)
 }
 

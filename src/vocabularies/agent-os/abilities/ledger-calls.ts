@@ -95,11 +95,11 @@ export function ldgCallSave(host: AbilityHost) {
     output: z.object({ success: z.boolean() }),
     models: false,
     async handle({ call }, { caller }) {
-      const moment = requestedBy(await host.moment(), caller)
-      const row = rowOf(call, moment.at)
+      const ctx = requestedBy(await host.stepContext(), caller)
+      const row = rowOf(call, ctx.at)
       // It is compared with what is stored.
       const params = host.redaction.value(row.params, 'call', 'params')
-      await host.step(saveCall({ ...moment, call: { ...row, params } }))
+      await host.step(saveCall({ ...ctx, call: { ...row, params } }))
       return { success: true }
     },
   })

@@ -9,7 +9,7 @@ import { messageRoles } from '../../../entities/message.ts'
 import { saveMessage } from '../../../steps/save-message.ts'
 import { loadTask, requestedBy } from '../../../steps/step-context.ts'
 
-const mostMessages = 1_000_000
+const maxMessages = 1_000_000
 
 /** Oldest first. `total` counts all messages of the task. What is told to people only is marked as an announcement. */
 export function ldgMsgList(host: AbilityHost) {
@@ -19,7 +19,7 @@ export function ldgMsgList(host: AbilityHost) {
     description: 'Lists the messages of a task.',
     input: z.strictObject({
       taskId: taskIdSchema,
-      limit: z.int().min(0).max(mostMessages).default(mostMessages),
+      limit: z.int().min(0).max(maxMessages).default(maxMessages),
       offset: z.int().min(0).default(0),
     }),
     output: z.object({ messages: z.array(ledgerMessageSchema), total: z.number() }),
@@ -55,14 +55,14 @@ export function ldgMsgSave(host: AbilityHost) {
     output: z.object({ success: z.boolean(), messageId: z.string() }),
     models: false,
     async handle({ message }, { caller }) {
-      const moment = requestedBy(await host.moment(), caller)
+      const ctx = requestedBy(await host.stepContext(), caller)
       const id = message.id ?? host.nextId('msg')
       const content = checkText(message.content, 'the message')
       await host.step(
         saveMessage({
-          ...moment,
+          ...ctx,
           caller,
-          message: { ...message, id, content, timestamp: message.timestamp ?? moment.at },
+          message: { ...message, id, content, timestamp: message.timestamp ?? ctx.at },
         }),
       )
       return { success: true, messageId: id }

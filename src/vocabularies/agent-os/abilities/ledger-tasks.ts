@@ -2,7 +2,7 @@
 // want the ledger to remember: what an engine runs is moved by its own verbs.
 import { z } from 'zod'
 import type { AbilityHost } from '../../../abilities/ability-host.ts'
-import { limitSchema, taskIdSchema, usualLimit } from '../../../abilities/task/task-input.ts'
+import { defaultLimit, limitSchema, taskIdSchema } from '../../../abilities/task/task-input.ts'
 import { defineAbility } from '../../../bus/ability.ts'
 import { taskStatuses } from '../../../entities/task.ts'
 import type { TaskFilter } from '../../../ledger/ledger.ts'
@@ -39,7 +39,7 @@ const querySchema = z.strictObject({
   parentTaskId: taskIdSchema.optional().describe('Only direct subtasks of this task.'),
   fromTime: time.optional().describe('Created then or later, in epoch milliseconds.'),
   toTime: time.optional().describe('Created then or earlier, in epoch milliseconds.'),
-  limit: limitSchema.default(usualLimit),
+  limit: limitSchema.default(defaultLimit),
   offset: z.int().min(0).default(0),
 })
 
@@ -102,18 +102,18 @@ export function ldgTaskSave(host: AbilityHost) {
     output: z.object({ success: z.boolean() }),
     models: false,
     async handle({ task }, { caller }) {
-      const moment = requestedBy(await host.moment(), caller)
+      const ctx = requestedBy(await host.stepContext(), caller)
       const { treeLimits } = host.drafter
       await host.step(
         saveTask({
-          ...moment,
+          ...ctx,
           treeLimits,
           caller,
           id: task.id,
           parentId: task.parentTaskId ?? undefined,
           systemPrompt: task.systemPrompt,
           outcome: parseCompletionStatus(task.completionStatus),
-          createdAt: task.createdAt ?? moment.at,
+          createdAt: task.createdAt ?? ctx.at,
           updatedAt: task.updatedAt,
         }),
       )

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { amongOwn, idsIn, requireOwn } from '../../../abilities/own-tasks.ts'
-import { limitSchema, taskIdSchema, usualLimit } from '../../../abilities/task/task-input.ts'
+import { defaultLimit, limitSchema, taskIdSchema } from '../../../abilities/task/task-input.ts'
 import { defineAbility } from '../../../bus/ability.ts'
 import type { Bus } from '../../../bus/bus.ts'
 import { statusWordSchema } from '../../../entities/status-filter.ts'
@@ -44,7 +44,7 @@ export function taskList(host: AbilityHost) {
         .optional()
         .describe('`waiting` holds all that wait: for the user, for other tasks, paused. States may be named as well.'),
       parentTaskId: taskIdSchema.optional().describe('Only direct subtasks of this task.'),
-      limit: limitSchema.default(usualLimit),
+      limit: limitSchema.default(defaultLimit),
     }),
     output: z.object({ tasks: z.array(taskItemSchema), total: z.number() }),
     scope: ({ parentTaskId }) => idsIn(parentTaskId),
@@ -63,7 +63,7 @@ export function taskActive(host: AbilityHost) {
     id: 'task:active',
     access: 'read',
     description: 'Lists the tasks that have not ended: running, waiting, paused or queued.',
-    input: z.strictObject({ limit: limitSchema.default(usualLimit) }),
+    input: z.strictObject({ limit: limitSchema.default(defaultLimit) }),
     output: z.object({ tasks: z.array(taskItemSchema) }),
     handle: ({ limit }, { caller }) =>
       host.read(function* (tx) {

@@ -3,7 +3,7 @@
 import { filterByStatus, type StatusWord } from '../../../entities/status-filter.ts'
 import { failureSuffix, openStatuses, type TaskRecord, type TaskStatus } from '../../../entities/task.ts'
 import type { TaskFilter } from '../../../ledger/ledger.ts'
-import { isLetGo } from '../../../machines/readiness.ts'
+import { isReleased } from '../../../machines/readiness.ts'
 import type { SavedOutcome } from '../../../steps/save-task.ts'
 
 // ── words of processes ──
@@ -11,7 +11,7 @@ import type { SavedOutcome } from '../../../steps/save-task.ts'
 export const processStatuses = ['pending', 'running', 'waiting', 'completed', 'failed', 'killed'] as const
 export type ProcessStatus = (typeof processStatuses)[number]
 
-const processWords: Readonly<Record<TaskStatus, ProcessStatus>> = {
+const processText: Readonly<Record<TaskStatus, ProcessStatus>> = {
   submitted: 'pending',
   working: 'running',
   paused: 'waiting',
@@ -24,7 +24,7 @@ const processWords: Readonly<Record<TaskStatus, ProcessStatus>> = {
 
 /** A WAITING task whose holder was lost or let go is as good as new. */
 export function processStatusOf(task: Pick<TaskRecord, 'status' | 'statusReason'>): ProcessStatus {
-  return isLetGo(task) ? 'pending' : processWords[task.status]
+  return isReleased(task) ? 'pending' : processText[task.status]
 }
 
 type StateFilter = Pick<TaskFilter, 'statuses' | 'released' | 'failedWith'>

@@ -28,7 +28,7 @@ export type TaskOutput = z.output<typeof taskOutputSchema>
 
 type Item<T extends StreamItem['type']> = Extract<StreamItem, { type: T }>
 
-const endWords = { completed: 'completed', failed: 'failed', canceled: 'killed' } as const
+const endText = { completed: 'completed', failed: 'failed', canceled: 'killed' } as const
 
 /** Turns the items of one task's stream, from its beginning on, into output. `toolName` gives the name that models know. */
 export class OutputProjection {
@@ -94,7 +94,7 @@ export class OutputProjection {
   }
 
   #end({ taskId, status }: Item<'end'>): TaskOutput[] {
-    const end: TaskOutput = { type: 'end', taskId, status: endWords[status] }
+    const end: TaskOutput = { type: 'end', taskId, status: endText[status] }
     if (status !== 'failed') return [end]
     return [{ type: 'error', taskId, error: this.#error ?? 'failed' }, end]
   }

@@ -136,18 +136,18 @@ type Writer = ReturnType<typeof writerOf>
 async function inFlags<T>(ref: string, writer: Writer, write: () => Promise<T>): Promise<T> {
   const number = ref.trim().replace(/^#/, '')
   const wordings: Wordings = {
-    NOT_OWNER: (details) => notOwnerWords(number, writer, details),
-    STALE_CLAIM: (details) => staleWords(number, writer, details),
+    NOT_OWNER: (details) => notOwnerText(number, writer, details),
+    STALE_CLAIM: (details) => staleText(number, writer, details),
   }
   return await rewording(wordings, write)
 }
 
-function notOwnerWords(number: string, { as }: Writer, { owner }: Record<string, unknown>): string {
+function notOwnerText(number: string, { as }: Writer, { owner }: Record<string, unknown>): string {
   const is = `Task ${number} is ${String(owner)}'s`
   return as === undefined ? `${is}: --as NAME (or ERRAND_AGENT) says who writes.` : `${is}, not ${as}'s.`
 }
 
-function staleWords(number: string, { as, fence }: Writer, { owner }: Record<string, unknown>): string {
+function staleText(number: string, { as, fence }: Writer, { owner }: Record<string, unknown>): string {
   if (fence === undefined && owner === as)
     return `The claim of ${as} on task ${number} has a lease, so its number must be quoted: --fence N, as "errand board claim" printed it.`
   const which = fence === undefined ? '' : ` (number ${fence})`

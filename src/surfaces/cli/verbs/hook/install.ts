@@ -9,24 +9,24 @@ import { misuse, switches, texts } from '../../../../terminal/arguments.ts'
 import { print } from '../../../../terminal/io.ts'
 import { defineVerb } from '../../verb.ts'
 
-const usualFile = '.claude/settings.json'
+const defaultFile = '.claude/settings.json'
 /** Never fetched from a registry: what runs in every session is what is installed. */
-const usualCommand = 'npx --no-install errand'
+const defaultCommand = 'npx --no-install errand'
 
 export const install = defineVerb({
   usage: 'hook install [--write] [--settings FILE] [--command COMMAND]',
   help: [
     'Prints the settings that make Claude Code call the hooks when a session begins and ends.',
     '  --write            adds them to the file of settings, beside what stands there',
-    `  --settings FILE    which file; default ${usualFile}`,
-    `  --command COMMAND  how errand is started; default "${usualCommand}"`,
+    `  --settings FILE    which file; default ${defaultFile}`,
+    `  --command COMMAND  how errand is started; default "${defaultCommand}"`,
   ].join('\n'),
   options: { ...texts('settings', 'command'), ...switches('write') },
   positionals: { max: 0 },
   async run(io, { values }) {
-    const wanted = hookSettings(values.command ?? usualCommand)
+    const wanted = hookSettings(values.command ?? defaultCommand)
     if (!values.write) return print(io, JSON.stringify(wanted, null, 2))
-    const file = resolve(io.cwd, values.settings ?? usualFile)
+    const file = resolve(io.cwd, values.settings ?? defaultFile)
     const written = await textOf(file)
     const settings = withHooks(written === undefined ? {} : readSettings(written, file), wanted)
     if (settings === undefined) print(io, `${file} calls the hooks already.`)

@@ -9,15 +9,15 @@ import { contextOf, contextTextOf, observeCommand } from '../../../../terminal/t
 import { cleanLine, cleanText } from '../../../../terminal/terminal-text.ts'
 import { type BoardAccess, memberName } from '../../board-target.ts'
 import { findNamed, type HookInput, hookOptions, hookOptionsHelp, namesOfTask, runHook } from '../../hook-call.ts'
-import { contextText, longestContext, readContext } from '../../task-context.ts'
+import { contextText, maxContextLength, readContext } from '../../task-context.ts'
 import { defineVerb } from '../../verb.ts'
 
-const mostShown = 20
+const maxShown = 20
 const widestLine = 200
 /** Characters that are left for how the task stands on the board, however much its team knows. */
-const leastOfBoard = 2_000
+const minBoardLength = 2_000
 /** As long as the id of a session may be in memory. */
-const longestSessionId = 500
+const maxSessionIdLength = 500
 
 const sessionStart = defineVerb({
   usage: 'hook session-start [TASK] [--as NAME] [--board NAME] [--timeout DURATION]',
@@ -54,13 +54,13 @@ async function taskContext(place: BoardAccess, id: BoardRef, session: Session): 
   const context = await readContext(place, id)
   const team = await teamContext(place, context.task.taskId)
   const next = `${team === undefined ? '' : howToObserve(team.taskId, session)}${nextStep(context.task)}`
-  const before = team === undefined ? '' : `${cleanText(team.text).slice(0, longestContext - leastOfBoard)}\n\n`
-  return `${before}${contextText(context, longestContext - before.length - next.length)}${next}`
+  const before = team === undefined ? '' : `${cleanText(team.text).slice(0, maxContextLength - minBoardLength)}\n\n`
+  return `${before}${contextText(context, maxContextLength - before.length - next.length)}${next}`
 }
 
 /** Under the session's own id, for that is the one whose observations its end makes facts of. */
 function howToObserve(taskId: string, { sessionId, agent }: Session): string {
-  if (sessionId === undefined || sessionId.length > longestSessionId) return ''
+  if (sessionId === undefined || sessionId.length > maxSessionIdLength) return ''
   const command = observeCommand(taskId, cleanLine(sessionId), agent && cleanLine(agent))
   return `\n\nWhat you find out is kept for the team by: ${command} (or --type decision, discovery). It becomes facts when this session ends.`
 }
@@ -86,9 +86,9 @@ function nextStep({ id, status, ready, owner, role }: BoardTask): string {
 
 /** Empty where there is nothing to do: a session need not hear of a board that has nothing for it. */
 async function boardContext({ engine, board }: BoardAccess, agent: string | undefined): Promise<string> {
-  const ready = await engine.bus.call('board:ready', { limit: mostShown, board }, cliCaller)
+  const ready = await engine.bus.call('board:ready', { limit: maxShown, board }, cliCaller)
   const statuses = ['pending', 'in_progress'] as const
-  const choice = { owner: agent, status: [...statuses], limit: mostShown, board }
+  const choice = { owner: agent, status: [...statuses], limit: maxShown, board }
   const held = agent === undefined ? { tasks: [], total: 0 } : await engine.bus.call('board:list', choice, cliCaller)
   const sections = [
     listed(`${agent} works on, or is meant to do:`, held),
@@ -118,7 +118,7 @@ const sessionEnd = defineVerb({
   silent: true,
   run: (io, { values }) =>
     runHook(io, values, async (place, input) => {
-      const text = endingWords(input, memberName(io, values), systemClock.now())
+      const text = endingText(input, memberName(io, values), systemClock.now())
       // Neither is to go without the other because something is wrong with that one.
       const done = await Promise.allSettled([note(place, namesOfTask(io), text), consolidate(place, input)])
       for (const each of done) if (each.status === 'rejected') throw each.reason
@@ -141,11 +141,7 @@ async function consolidate({ engine }: BoardAccess, { session_id: sessionId }: H
   await engine.bus.call('mem:consolidate', { level: 'session', sessionId }, cliCaller)
 }
 
-function endingWords(
-  { session_id, reason, transcript_path }: HookInput,
-  agent: string | undefined,
-  at: number,
-): string {
+function endingText({ session_id, reason, transcript_path }: HookInput, agent: string | undefined, at: number): string {
   const who = agent === undefined ? '' : ` of ${agent}`
   const words = [
     `Session ${session_id ?? 'without an id'}${who} ended at ${isoTime(at)}`,

@@ -6,7 +6,7 @@ import { oneOf, texts } from '../../../../terminal/arguments.ts'
 import { cliCaller } from '../../../../terminal/caller.ts'
 import { printItems, printValue } from '../../../../terminal/io.ts'
 import { branchTree, type CountedBranch, conflictLines, nothingKnown } from '../../../../terminal/memory-text.ts'
-import { mergeWords } from '../../../../terminal/team-text.ts'
+import { mergeText } from '../../../../terminal/team-text.ts'
 import { cleanLine } from '../../../../terminal/terminal-text.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { defineVerb } from '../../verb.ts'
@@ -56,7 +56,7 @@ export const merge = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const merged = await engine.bus.call('mem:merge', request, cliCaller)
       const conflicts = conflictLines(merged.conflicts).map((line) => `  ${line}`)
-      printValue(io, values, merged, [`${cleanLine(branch)}: ${mergeWords(merged)}`, ...conflicts])
+      printValue(io, values, merged, [`${cleanLine(branch)}: ${mergeText(merged)}`, ...conflicts])
     })
   },
 })

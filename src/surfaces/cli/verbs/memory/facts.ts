@@ -4,7 +4,7 @@ import type { Engine } from '../../../../engine-api.ts'
 import { factStatuses, mainBranch } from '../../../../entities/memory.ts'
 import { misuse, oneOf, switches, texts, wholeNumber } from '../../../../terminal/arguments.ts'
 import { cliCaller, statementCaller } from '../../../../terminal/caller.ts'
-import { storyLines } from '../../../../terminal/fact-history.ts'
+import { factHistoryLines } from '../../../../terminal/fact-history.ts'
 import { note, printValue } from '../../../../terminal/io.ts'
 import { certainty, factColumns, nothingKnown, shortFactId } from '../../../../terminal/memory-text.ts'
 import { printTable } from '../../../../terminal/table.ts'
@@ -46,11 +46,11 @@ export const facts = defineVerb({
 async function whyNone(engine: Engine, branch: string, isNarrowed: boolean): Promise<string> {
   const none = `No facts on ${cleanLine(branch)}.`
   if (branch !== mainBranch || isNarrowed) return none
-  const { branches, next } = await engine.bus.call('mem:branches', { counts: true, limit: mostLookedAt }, cliCaller)
+  const { branches, next } = await engine.bus.call('mem:branches', { counts: true, limit: maxLookedAt }, cliCaller)
   const isEmpty = next === null && branches.every(({ facts }) => facts === 0)
   return isEmpty ? nothingKnown : `${none} "errand memory branches" shows where there are some.`
 }
-const mostLookedAt = 1_000
+const maxLookedAt = 1_000
 
 export const search = defineVerb({
   usage: 'memory search WORDS… [--branch B] [--limit N]',
@@ -88,7 +88,7 @@ export const why = defineVerb({
   run: (io, { values, positionals: [ref = ''] }) =>
     withLedger(io, values, async (engine) => {
       const why = await engine.bus.call('mem:why', { factId: ref }, cliCaller)
-      printValue(io, values, why, storyLines(why))
+      printValue(io, values, why, factHistoryLines(why))
     }),
 })
 

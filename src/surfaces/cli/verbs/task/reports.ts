@@ -2,7 +2,7 @@
 
 import { isoTime } from '../../../../core/clock.ts'
 import { formatDuration } from '../../../../core/duration.ts'
-import { statusWords } from '../../../../entities/status-filter.ts'
+import { statusLabels } from '../../../../entities/status-filter.ts'
 import { taskStatuses } from '../../../../entities/task.ts'
 import { oneOf, texts, wholeNumber } from '../../../../terminal/arguments.ts'
 import { cliCaller } from '../../../../terminal/caller.ts'
@@ -23,7 +23,7 @@ export const teams = defineVerb({
   positionals: { max: 0 },
   async run(io, { values }) {
     const filter = {
-      status: values.status === undefined ? undefined : oneOf('status', values.status, statusWords),
+      status: values.status === undefined ? undefined : oneOf('status', values.status, statusLabels),
       type: values.type,
       limit: values.limit === undefined ? undefined : wholeNumber('limit', values.limit, 1),
     }

@@ -10,14 +10,14 @@ import {
   contextOf,
   contextTextOf,
   factCount,
-  mergeWords,
+  mergeText,
   objectiveNumbers,
   observeCommand,
 } from '../../../../terminal/team-text.ts'
 import { cleanLine, indented } from '../../../../terminal/terminal-text.ts'
 import { requireMember } from '../../board-target.ts'
 import { withTask } from '../../open-ledger.ts'
-import { asOwner, ownerOptions, quoteIfClaimed } from '../../owner-flags.ts'
+import { asOwner, claimTokenIfClaimed, ownerOptions } from '../../owner-flags.ts'
 import { rewording, type Wordings } from '../../rewording.ts'
 import { defineVerb } from '../../verb.ts'
 
@@ -48,7 +48,7 @@ export const join = defineVerb({
     const objectives = objectiveNumbers(values.objective)
     await withTask(io, args, async (engine, task) => {
       const request = { taskId: task.id, agentId, role: values.role, objectives }
-      const joined = await rewording({ ALREADY_ACTIVE: (details) => activeWords(task, agentId, details) }, () =>
+      const joined = await rewording({ ALREADY_ACTIVE: (details) => activeText(task, agentId, details) }, () =>
         engine.bus.call('agent:join', request, cliCaller),
       )
       printValue(io, values, joined, [
@@ -69,7 +69,7 @@ function leaveCommand(task: Task, agentId: string): string {
   return shellCommand('errand', 'task', 'leave', shortId(task.id), '--as', agentId)
 }
 
-function activeWords(task: Task, agentId: string, { branch }: Record<string, unknown>): string {
+function activeText(task: Task, agentId: string, { branch }: Record<string, unknown>): string {
   return `${cleanLine(agentId)} works on ${taskLabel(task)} already, on the branch ${cleanLine(String(branch))}. "${leaveCommand(task, agentId)}" ends that; then it may join again.`
 }
 
@@ -87,19 +87,19 @@ export const leave = defineVerb({
     const agentId = requireMember(io, values)
     await withTask(io, args, async (engine, task) => {
       const request = { taskId: task.id, agentId, summary: values.summary }
-      const left = await rewording({ NOT_ACTIVE: () => goneWords(task, agentId) }, () =>
+      const left = await rewording({ NOT_ACTIVE: () => goneText(task, agentId) }, () =>
         engine.bus.call('agent:complete', request, cliCaller),
       )
       const summary = values.summary ?? left.consolidation.summary ?? undefined
       printValue(io, values, left, [
-        `${cleanLine(agentId)} has left ${taskLabel(task)}: ${mergeWords(left)}`,
+        `${cleanLine(agentId)} has left ${taskLabel(task)}: ${mergeText(left)}`,
         ...(summary === undefined ? [] : [indented(summary)]),
       ])
     })
   },
 })
 
-function goneWords(task: Task, agentId: string): string {
+function goneText(task: Task, agentId: string): string {
   const join = shellCommand('errand', 'task', 'join', shortId(task.id), '--as', agentId)
   return `${cleanLine(agentId)} has left ${taskLabel(task)} already. "${join}" lets it come back.`
 }
@@ -125,7 +125,7 @@ export const complete = defineVerb({
   run: (io, args) =>
     withTask(io, args, async (engine, task) => {
       const { values } = args
-      const quote = quoteIfClaimed(io, values, task)
+      const quote = claimTokenIfClaimed(io, values, task)
       const request = {
         taskId: task.id,
         ...quote,
@@ -136,34 +136,34 @@ export const complete = defineVerb({
         requireObjectives: values['require-objectives'] === true,
       }
       const wordings: Wordings = {
-        AGENTS_ACTIVE: ({ agents }) => agentsWords(task, agents),
-        OBJECTIVES_OPEN: ({ objectives }) => objectivesWords(task, objectives),
+        AGENTS_ACTIVE: ({ agents }) => agentsText(task, agents),
+        OBJECTIVES_OPEN: ({ objectives }) => objectivesText(task, objectives),
       }
       const done = await rewording(wordings, () =>
         asOwner(task, quote, () => engine.bus.call('task:complete', request, cliCaller)),
       )
       printValue(io, values, done, [
         `${taskLabel(task)} ${done.status}: ${factCount(done.durable.length)} will last, ${done.ephemeral} will not`,
-        ...(done.merge === null ? [] : [`  ${mergeWords(done.merge)}`]),
+        ...(done.merge === null ? [] : [`  ${mergeText(done.merge)}`]),
       ])
     }),
 })
 
-function agentsWords(task: Task, agents: unknown): string {
+function agentsText(task: Task, agents: unknown): string {
   const [agent = 'AGENT'] = agents as string[]
   const leave = leaveCommand(task, agent)
   return `${namesOf(agents)} still at work on ${taskLabel(task)}: "${leave}" ends that, --complete-agents that of all.`
 }
 
-function objectivesWords(task: Task, objectives: unknown): string {
+function objectivesText(task: Task, objectives: unknown): string {
   return `Not all objectives of ${taskLabel(task)} are done: ${namesOf(objectives)} open. "errand task objective" says that one is; without --require-objectives they need not be.`
 }
 
 /** `1, 2, 3 are`, cut where they are many. */
 function namesOf(names: unknown): string {
   const all = Array.isArray(names) ? names.map((name) => cleanLine(String(name))) : []
-  const shown = all.slice(0, mostNamed)
+  const shown = all.slice(0, maxNamed)
   const rest = all.length - shown.length
   return `${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''} ${all.length === 1 ? 'is' : 'are'}`
 }
-const mostNamed = 20
+const maxNamed = 20

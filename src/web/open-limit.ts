@@ -3,21 +3,21 @@
 /** A place that was taken, or the bound that there is: of one principal, or of all. */
 export type Taken = { release: () => void } | { full: 'principal' | 'all' }
 
-export class Places {
+export class OpenLimit {
   readonly #most: number
-  readonly #mostPerPrincipal: number
+  readonly #maxPerPrincipal: number
   readonly #held = new Map<string, number>()
   #all = 0
 
-  constructor({ most = Infinity, mostPerPrincipal }: { most?: number; mostPerPrincipal: number }) {
+  constructor({ most = Infinity, maxPerPrincipal }: { most?: number; maxPerPrincipal: number }) {
     this.#most = most
-    this.#mostPerPrincipal = mostPerPrincipal
+    this.#maxPerPrincipal = maxPerPrincipal
   }
 
   /** A place is released once, however often `release` is called. */
   take(principal: string): Taken {
     const held = this.#held.get(principal) ?? 0
-    if (held >= this.#mostPerPrincipal) return { full: 'principal' }
+    if (held >= this.#maxPerPrincipal) return { full: 'principal' }
     if (this.#all >= this.#most) return { full: 'all' }
     this.#held.set(principal, held + 1)
     this.#all += 1

@@ -2,11 +2,11 @@
 
 import type { BoardTask } from '../entities/board.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import { answeredWords, failureWords, reasonWords, textOf } from './event-fields.ts'
+import { answeredText, failureText, reasonText, textOf } from './event-fields.ts'
 import { cleanLine } from './terminal-text.ts'
 
 /** A line of news. */
-export interface BoardNews {
+export interface BoardChange {
   event: TaskEvent
   /** As it is now; undefined when it is gone. */
   task: BoardTask | undefined
@@ -15,7 +15,7 @@ export interface BoardNews {
 }
 
 /** Undefined for what changes nothing that the board shows. `label` names the task, for when it is gone. */
-export function newsOf(event: TaskEvent, task: BoardTask | undefined, label: string): BoardNews | undefined {
+export function changesOf(event: TaskEvent, task: BoardTask | undefined, label: string): BoardChange | undefined {
   const words = wordsOf(event, task)
   return words === undefined ? undefined : { event, task, words: cleanLine(`${label} ${words}`) }
 }
@@ -32,7 +32,7 @@ function wordsOf(event: TaskEvent, task: BoardTask | undefined): string | undefi
     case 'task.claimed':
       return `claimed by ${textOf(event, 'owner')}${claimNumber(event)}`
     case 'task.released':
-      return `let go by ${textOf(event, 'owner')}${reasonWords(event)}`
+      return `let go by ${textOf(event, 'owner')}${reasonText(event)}`
     case 'task.started':
       // A claim tells the same, and by whom.
       return task === undefined || task.owner !== '' ? undefined : 'begun'
@@ -43,10 +43,10 @@ function wordsOf(event: TaskEvent, task: BoardTask | undefined): string | undefi
     case 'task.completed':
       return `completed${task === undefined || task.owner === '' ? '' : ` by ${task.owner}`}`
     case 'task.failed':
-      return failureWords(event)
+      return failureText(event)
     case 'task.canceled':
       // Whoever takes a task off cancels it first.
-      return task === undefined ? undefined : `deleted${reasonWords(event)}`
+      return task === undefined ? undefined : `deleted${reasonText(event)}`
     case 'task.deleted':
       return 'taken off the board'
     case 'task.retried':
@@ -58,7 +58,7 @@ function wordsOf(event: TaskEvent, task: BoardTask | undefined): string | undefi
     case 'task.input_required':
       return 'asks something'
     case 'task.answered':
-      return answeredWords(event)
+      return answeredText(event)
     case 'agent.joined':
       return `joined by ${textOf(event, 'agentId')}`
     case 'agent.completed':

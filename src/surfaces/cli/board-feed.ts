@@ -2,21 +2,21 @@
 // the board are still known by their number.
 
 import { ErrandError } from '../../core/errors.ts'
-import type { Bell } from '../../core/notifier.ts'
+import type { Notifier } from '../../core/notifier.ts'
 import type { BoardTask } from '../../entities/board.ts'
 import type { TaskEvent } from '../../entities/event.ts'
-import { type BoardNews, labelOf, newsOf } from '../../terminal/board-news.ts'
+import { type BoardChange, changesOf, labelOf } from '../../terminal/board-changes.ts'
 import { cliCaller } from '../../terminal/caller.ts'
 import type { BoardAccess } from './board-target.ts'
 
-export class NewsFeed {
+export class BoardFeed {
   readonly #place: BoardAccess
   readonly #unsubscribe: () => void
   readonly #events: TaskEvent[] = []
   readonly #known = new Map<string, BoardTask>()
 
   /** Collects from now on, and rings for each event. */
-  constructor(place: BoardAccess, bell: Bell) {
+  constructor(place: BoardAccess, bell: Notifier) {
     this.#place = place
     this.#unsubscribe = place.engine.subscribe('*', (event) => {
       if (!event.type.startsWith('task.')) return
@@ -31,7 +31,7 @@ export class NewsFeed {
   }
 
   /** What came since the last time, in order; of very much only the latest `most`. */
-  async *take(most = Number.POSITIVE_INFINITY): AsyncGenerator<BoardNews & { before: BoardTask | undefined }> {
+  async *take(most = Number.POSITIVE_INFINITY): AsyncGenerator<BoardChange & { before: BoardTask | undefined }> {
     const events = this.#events.splice(0).slice(-most)
     for (const event of events) {
       const before = this.#known.get(event.taskId)
@@ -40,7 +40,7 @@ export class NewsFeed {
       if (last === undefined) continue
       if (task !== undefined) this.#known.set(event.taskId, task)
       else if (event.type === 'task.deleted') this.#known.delete(event.taskId)
-      const news = newsOf(event, task, labelOf(last))
+      const news = changesOf(event, task, labelOf(last))
       if (news !== undefined) yield { ...news, before }
     }
   }
