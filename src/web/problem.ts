@@ -1,9 +1,11 @@
 // Refusals and failures as they are answered: `application/problem+json` (RFC 9457) with the engine's own code, and nothing of how
 // or where this server runs.
+
+import type { HttpErrorCode } from '../core/error-codes.ts'
 import { ErrandError, Failure } from '../core/errors.ts'
 import { tooManyWrong } from '../web/credentials.ts'
 import { publicError } from './public-error.ts'
-import { type HttpCode, retryAfterSeconds, statusOfCode } from './status-codes.ts'
+import { retryAfterSeconds, statusOfCode } from './status-codes.ts'
 
 export interface Problem {
   /** `urn:errand:error:` and the code. */
@@ -68,7 +70,7 @@ export function refusedHeader(header: string, message: string): Refusal {
   return new Refusal('INVALID_INPUT', message, { details: { header } })
 }
 
-const internal: HttpCode = 'INTERNAL_ERROR'
+const internal: HttpErrorCode = 'INTERNAL_ERROR'
 
 /** What a client may know of what was thrown. What it may not is told to `report`. */
 export function problemOf(thrown: unknown, report: (error: unknown) => void): Problem {

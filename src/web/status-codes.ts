@@ -1,18 +1,7 @@
 // The one table from the engine's words to those of HTTP: which status each code is answered with (conformance X-032).
-import type { ErrorCode } from '../core/errors.ts'
+import type { ErrorCode, HttpErrorCode } from '../core/error-codes.ts'
 
-/** What only this surface refuses, and the engine knows nothing of. */
-export type HttpCode =
-  | 'UNAUTHENTICATED'
-  | 'METHOD_NOT_ALLOWED'
-  | 'UNSUPPORTED_MEDIA_TYPE'
-  | 'BODY_TOO_LARGE'
-  | 'RATE_LIMITED'
-  | 'TOO_MANY_STREAMS'
-  | 'KEY_IN_USE'
-  | 'INTERNAL_ERROR'
-
-export const statusOfCode: Readonly<Record<ErrorCode | HttpCode, number>> = {
+export const statusOfCode: Readonly<Record<ErrorCode | HttpErrorCode, number>> = {
   // What was sent cannot be meant like that; sent again it would be refused again.
   INVALID_INPUT: 400,
   UNKNOWN_OPTION: 400,
@@ -83,7 +72,7 @@ export const statusOfCode: Readonly<Record<ErrorCode | HttpCode, number>> = {
 }
 
 /** After how many seconds it may be worth another try. */
-export const retryAfterSeconds: Readonly<Partial<Record<ErrorCode | HttpCode, number>>> = {
+export const retryAfterSeconds: Readonly<Partial<Record<ErrorCode | HttpErrorCode, number>>> = {
   KEY_IN_USE: 1,
   LEDGER_BUSY: 1,
   LEDGER_UNAVAILABLE: 5,

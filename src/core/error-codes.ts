@@ -1,0 +1,80 @@
+// The codes of errors, each with the one line that documents it. The reference in docs/errors.md is made from this list.
+
+/** Codes never change their meaning, and none is used again for something else. */
+export const errorCodes = {
+  INVALID_TRANSITION:
+    'The state of the task does not allow the operation. The error lists the operations that it allows.',
+  INVALID_INPUT: 'A value that was passed in has the wrong type, shape or size. The error names its path.',
+  NOT_FOUND: 'No task, agent, question or other object has this id.',
+  UNKNOWN_OPTION: 'An option has a name that does not exist. The error suggests the nearest one.',
+  UNKNOWN_EXECUTOR: 'No executor has this name.',
+  KEY_CONFLICT: 'The key belongs to a task that was created with other options.',
+  PARENT_CLOSED: 'The parent is canceled or deleted, so it takes no more children.',
+  BLOCKED: 'The task waits for tasks that are not completed.',
+  CYCLE: 'The dependency would make a task wait for itself.',
+  HAS_CHILDREN: 'The task has children. Say whether they are deleted with it or become roots.',
+  HAS_EXECUTOR:
+    'The task is a group or has an executor, which decides how it ends; it is not completed or failed by hand.',
+  NOT_OWNER: 'Another owner has claimed the task.',
+  STALE_CLAIM: 'The claim has ended: its number is not the number of the present claim.',
+  VERSION_CONFLICT: 'The task has changed since it was read. Read it again and repeat the operation.',
+  NOT_CLAIMABLE: 'The task is not free to be claimed.',
+  LIMIT_EXCEEDED: 'A bound on size or number is reached. The error names the bound and how to stay within it.',
+  CURSOR_TOO_OLD: 'The events after this position have been purged. Read the state again and follow from the present.',
+  RUN_ENDED: 'The run has ended, so what it still asks for is refused.',
+  NO_QUESTION: 'The task has no open question.',
+  INVALID_ANSWER: 'The answer does not match the schema of the question.',
+  INVALID_RESULT: 'The result of the executor does not match its schema or cannot be stored as JSON.',
+  CALL_FAILED: 'A journaled call threw an error without a code.',
+  CALL_INTERRUPTED: 'A crash, or the end of its run, interrupted a call. It may have taken effect.',
+  CALL_DIVERGED: 'A later run asked for a call that its journal does not contain.',
+  TASK_FAILED: 'The task failed. The error of the executor is its cause.',
+  TASK_CANCELED: 'The task was canceled.',
+  TASK_DELETED: 'The task was deleted.',
+  TIMEOUT: 'The operation, the run or the task did not end in time.',
+  POISONED: 'Run after run of the task ended in a crash of its process, so it is not started again.',
+  CHILD_FAILED: 'A child failed, and the task fails with it.',
+  GROUP_STUCK: 'No child of the group can run, because each waits for one that failed or was canceled.',
+  ENGINE_CLOSED: 'The engine, the server or the session is closed.',
+  OUTCOME_UNKNOWN:
+    'A commit failed in a way that leaves open whether it was stored. Read the state before repeating the operation.',
+  UNSUPPORTED_RUNTIME: 'This version of Node is too old for the SQLite driver.',
+  LEDGER_BUSY: 'Another process holds the lock of the ledger for too long. The operation can be repeated.',
+  LEDGER_CORRUPT: 'The file, or a row of it, is damaged.',
+  LEDGER_FOREIGN: 'The file or database is not a ledger, or its schema was changed by another program.',
+  LEDGER_NEWER: 'A newer version of errand created the ledger.',
+  LEDGER_UNAVAILABLE: 'The ledger cannot be opened, read or reached.',
+  LEDGER_UNTRUSTED:
+    'The ledger was found by a search, and this user has neither created nor trusted it. Run `errand trust`.',
+  LEDGER_WRITE_FAILED: 'The database refused to write. Nothing of the step is stored.',
+  REDACT_FAILED: 'The `redact` hook threw an error or returned no valid value. Nothing is stored.',
+  EXECUTION_ERROR: 'The handler of an ability or the code of an executor threw an error.',
+  TYPE_MISMATCH: 'A streaming ability was called as a plain one, or the other way round.',
+  ALREADY_REGISTERED: 'An ability or a model with this name is registered already.',
+  FORBIDDEN: 'The caller does not have the right to do this.',
+  NO_MODEL: 'No model is configured for the agent, or its name is not offered.',
+  NOT_OFFERED: 'The operation needs an optional package, or an option, that is not there.',
+  INVALID_PLAN: 'The plan file is not valid. The error names the line and the column.',
+  ALREADY_ACTIVE: 'The agent is a member of the team already.',
+  NOT_ACTIVE: 'The agent is not a member of the team, or has completed its work.',
+  AGENTS_ACTIVE: 'Agents of the team are still active.',
+  OBJECTIVES_OPEN: 'Objectives of the task are still open.',
+  BRANCH_CLOSED: 'The branch of memory is archived: it can be read and takes nothing new.',
+} as const satisfies Record<string, string>
+
+/** What went wrong, in one word that programs can rely on. */
+export type ErrorCode = keyof typeof errorCodes
+
+/** Codes that only answers over HTTP have. */
+export const httpErrorCodes = {
+  UNAUTHENTICATED: 'The request has no valid credentials.',
+  METHOD_NOT_ALLOWED: 'The path does not take this method. `allow` lists those that it takes.',
+  UNSUPPORTED_MEDIA_TYPE: 'The body is not JSON.',
+  BODY_TOO_LARGE: 'The body is larger than the server accepts.',
+  RATE_LIMITED: 'The client sent too many requests. `retry-after` says how long to wait.',
+  TOO_MANY_STREAMS: 'The client, or all clients together, have too many streams open.',
+  KEY_IN_USE: 'A request with the same `idempotency-key` is still being handled.',
+  INTERNAL_ERROR: 'The server failed. Its log says why.',
+} as const satisfies Record<string, string>
+
+export type HttpErrorCode = keyof typeof httpErrorCodes

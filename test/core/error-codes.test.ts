@@ -1,0 +1,30 @@
+// The reference of error codes in docs/errors.md is what their definitions print.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { type ErrorCode, errorCodes, httpErrorCodes } from '../../src/core/error-codes.ts'
+import { ErrandError } from '../../src/core/errors.ts'
+import { exitCodeOf } from '../../src/terminal/exit-code.ts'
+import { statusOfCode } from '../../src/web/status-codes.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+function table(): string[] {
+  const row = (cells: readonly unknown[]) => `| ${cells.join(' | ')} |`
+  const exitCode = (code: string) =>
+    code in errorCodes ? exitCodeOf(new ErrandError(code as ErrorCode, 'an error with this code')) : ''
+  const rows = Object.entries<string>({ ...errorCodes, ...httpErrorCodes }).map(([code, meaning]) =>
+    row([`\`${code}\``, meaning, statusOfCode[code as keyof typeof statusOfCode], exitCode(code)]),
+  )
+  return [row(['code', 'meaning', 'HTTP status', 'exit code']), '|---|---|---|---|', ...rows]
+}
+
+describe('The reference of error codes', () => {
+  it('has the line, the HTTP status and the exit code of every code', () => {
+    expect(readFileSync(join(root, 'docs/errors.md'), 'utf8').match(/^\|.*$/gm)).toEqual(table())
+  })
+
+  it('is linked from the README', () => {
+    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('(docs/errors.md)')
+  })
+})
