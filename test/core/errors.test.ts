@@ -4,7 +4,7 @@ import { ErrandError, nearestName, TaskCanceledError, TaskFailedError } from '..
 
 describe('an error of the engine', () => {
   it('is known by its mark, also when it comes from another copy of the package', async () => {
-    const path = '../src/errors.ts?another-copy'
+    const path = '../../src/core/errors.ts?another-copy'
     const other = (await import(/* @vite-ignore */ path)) as typeof import('../../src/core/errors.ts')
     const foreign = new other.ErrandError('CYCLE', 'round and round')
     expect(foreign).not.toBeInstanceOf(ErrandError)
