@@ -1,18 +1,25 @@
 // How long one request keeps everything else from its turn, with 100,000 tasks in the ledger: each ability that reads more than a row
-// is asked for the most that it gives, and the longest time between two turns of the event loop meanwhile is told.
+// is asked for the most that it gives, on the bus, over HTTP and over MCP, and the longest time between two turns of the event loop
+// meanwhile is told.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { InvokeOptions } from '../src/bus/bus.ts'
 import type { Engine } from '../src/index.ts'
 import { createEngine } from '../src/index.ts'
 import { openLedger } from '../src/ledger/open-ledger.ts'
-import { edgeRow, eventRow, taskRow } from '../src/testing/index.ts'
+import { createHttp, type HttpHandler } from '../src/surfaces/http/index.ts'
+import { type McpFetchHandler, mcpFetchHandler } from '../src/surfaces/mcp/index.ts'
+import { callRow, edgeRow, eventRow, runRow, taskRow } from '../src/testing/index.ts'
 
 const tasks = Number(process.env.BENCH_BLOCKING ?? 100_000)
 /** Goals of which one alone is a long text. */
 const longGoals = 10
 const writtenAtOnce = 1_000
+
+/** Of the first task. */
+const runsAndCalls = 5_000
 
 /** One group below the first task holds half of them; a thousand come after it; a tenth is open. */
 async function fill(path: string): Promise<void> {
@@ -52,6 +59,17 @@ async function fill(path: string): Promise<void> {
       },
     })
   }
+  await ledger.step({
+    name: 'fill',
+    *decide(tx) {
+      for (let n = 1; n <= runsAndCalls; n++) {
+        yield* tx.run.insert(
+          runRow({ taskId: 'task-0', number: n, status: 'closed', outcome: 'failed', endedAt: 1, closedAt: 1 }),
+        )
+        yield* tx.call.insert(callRow({ id: `call-${n}`, taskId: 'task-0', ident: `step-${n}`, status: 'completed' }))
+      }
+    },
+  })
   await ledger.close()
 }
 
@@ -69,53 +87,149 @@ async function blockOf(work: () => Promise<unknown>): Promise<{ block: number; t
 }
 
 const model = { caller: { surface: 'model', taskId: 'task-0', run: 1 } as const }
+const firstLook = 'board:list, first look'
+/** What a request comes to that is not refused. */
+const answered = 'answered'
 const long = `${'a'.repeat(489)}b`
 
-/** As a surface asks: text in, text out. */
-function requests(engine: Engine): Array<[title: string, work: () => Promise<unknown>]> {
-  const ask =
-    (id: string, input: object, options = {}) =>
-    async () => {
-      try {
-        await engine.bus.invoke(id)(JSON.stringify(input), options)
-        return 'answered'
-      } catch (error) {
-        return String((error as { code?: string }).code)
-      }
-    }
+interface Asked {
+  title: string
+  abilityId: string
+  input: object
+  options?: InvokeOptions
+}
+
+const asked: Asked[] = [
+  { title: firstLook, abilityId: 'board:list', input: {} },
+  { title: 'task:list', abilityId: 'task:list', input: {} },
+  { title: 'task:list, 5,000', abilityId: 'task:list', input: { limit: 5_000 } },
+  { title: 'task:list, a state', abilityId: 'task:list', input: { status: 'submitted' } },
+  { title: 'task:list, a tag', abilityId: 'task:list', input: { tag: 'part-3', limit: 5_000 } },
+  { title: 'task:list, an executor that there is not', abilityId: 'task:list', input: { executor: 'nobody' } },
+  { title: 'task:list, children', abilityId: 'task:list', input: { parentId: 'task-0', limit: 5_000 } },
+  { title: 'task:list, of the past', abilityId: 'task:list', input: { at: 50, limit: 5_000 } },
+  { title: 'task:list, words', abilityId: 'task:list', input: { text: 'chapter 777' } },
+  { title: 'task:list, a long word (V-07)', abilityId: 'task:list', input: { text: long } },
+  {
+    title: 'task:list, 240 words',
+    abilityId: 'task:list',
+    input: { text: Array.from({ length: 240 }, (_, n) => n % 10).join(' ') },
+  },
+  { title: 'task:list of a model', abilityId: 'task:list', input: { limit: 1_000 }, options: model },
+  { title: 'task:get', abilityId: 'task:get', input: { taskId: 'task-0' } },
+  { title: 'task:runs', abilityId: 'task:runs', input: { taskId: 'task-0', limit: 1_000 } },
+  { title: 'task:calls', abilityId: 'task:calls', input: { taskId: 'task-0', limit: 1_000 } },
+  { title: 'task:why of a group', abilityId: 'task:why', input: { taskId: 'task-0' } },
+  { title: 'task:graph', abilityId: 'task:graph', input: {} },
+  { title: 'task:graph below', abilityId: 'task:graph', input: { parentId: 'task-0' } },
+  { title: 'engine:status', abilityId: 'engine:status', input: {} },
+  { title: 'event:list, 5,000', abilityId: 'event:list', input: { limit: 5_000 } },
+  { title: 'event:list, the last 5,000', abilityId: 'event:list', input: { before: 10_000_000, limit: 5_000 } },
+  { title: 'task:teams', abilityId: 'task:teams', input: {} },
+  { title: 'board:list', abilityId: 'board:list', input: {} },
+  { title: 'board:list, 10,000', abilityId: 'board:list', input: { limit: 10_000 } },
+  { title: 'board:ready', abilityId: 'board:ready', input: { limit: 1_000 } },
+  { title: 'board:list of a model', abilityId: 'board:list', input: { limit: 500 }, options: model },
+  { title: 'board:graph', abilityId: 'board:graph', input: {} },
+  { title: 'board:get', abilityId: 'board:get', input: { id: 1 } },
+  { title: 'board:why', abilityId: 'board:why', input: { id: 1 } },
+  { title: 'board:claim_next of a model', abilityId: 'board:claim_next', input: { as: 'ann' }, options: model },
+  {
+    title: 'board:update of a workspace',
+    abilityId: 'board:update',
+    input: { id: 11, workspace: '/tmp/somewhere', as: 'ann' },
+  },
+]
+
+type Work = [title: string, work: () => Promise<unknown>]
+
+/** What the program asks, which has more than abilities. */
+function calls(engine: Engine): Work[] {
+  const ofAbilities = asked.map(
+    ({ title, abilityId, input, options }): Work => [
+      title,
+      async () => {
+        try {
+          await engine.bus.invoke(abilityId)(JSON.stringify(input), options)
+          return answered
+        } catch (error) {
+          return String((error as { code?: string }).code)
+        }
+      },
+    ],
+  )
   return [
-    ['board:list, first look', ask('board:list', {})],
-    ['task:list', ask('task:list', {})],
-    ['task:list, 5,000', ask('task:list', { limit: 5_000 })],
-    ['task:list, a state', ask('task:list', { status: 'submitted' })],
-    ['task:list, a tag', ask('task:list', { tag: 'part-3', limit: 5_000 })],
-    ['task:list, an executor that there is not', ask('task:list', { executor: 'nobody' })],
-    ['task:list, children', ask('task:list', { parentId: 'task-0', limit: 5_000 })],
-    ['task:list, of the past', ask('task:list', { at: 50, limit: 5_000 })],
-    ['task:list, words', ask('task:list', { text: 'chapter 777' })],
-    ['task:list, a long word (V-07)', ask('task:list', { text: long })],
-    ['task:list, 240 words', ask('task:list', { text: Array.from({ length: 240 }, (_, n) => n % 10).join(' ') })],
-    ['task:list of a model', ask('task:list', { limit: 1_000 }, model)],
-    ['task:get', ask('task:get', { taskId: 'task-0' })],
-    ['task:why of a group', ask('task:why', { taskId: 'task-0' })],
-    ['task:graph', ask('task:graph', {})],
-    ['task:graph below', ask('task:graph', { parentId: 'task-0' })],
-    ['engine:status', ask('engine:status', {})],
-    ['event:list, 5,000', ask('event:list', { limit: 5_000 })],
-    ['event:list, the last 5,000', ask('event:list', { before: 10_000_000, limit: 5_000 })],
-    ['task:teams', ask('task:teams', {})],
-    ['board:list', ask('board:list', {})],
-    ['board:list, 10,000', ask('board:list', { limit: 10_000 })],
-    ['board:ready', ask('board:ready', { limit: 1_000 })],
-    ['board:list of a model', ask('board:list', { limit: 500 }, model)],
-    ['board:graph', ask('board:graph', {})],
-    ['board:get', ask('board:get', { id: 1 })],
-    ['board:why', ask('board:why', { id: 1 })],
-    ['board:claim_next of a model', ask('board:claim_next', { as: 'ann' }, model)],
-    ['board:update of a workspace', ask('board:update', { id: 11, workspace: '/tmp/somewhere', as: 'ann' })],
+    ...ofAbilities,
     ['engine.list, by priority', () => engine.list({ limit: 500 })],
     ['engine.subtree', () => engine.subtree('task-0')],
   ]
+}
+
+const token = 'a-token-that-is-long-enough-for-the-bench'
+const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+/** What a client asks for itself, and not as the model of a task, of a board that has its numbers already. */
+const askedByClients = asked.filter(({ title, options }) => title !== firstLook && options === undefined)
+
+function overHttp(http: HttpHandler): Work[] {
+  return askedByClients.map(({ title, abilityId, input }) => [
+    `HTTP: ${title}`,
+    async () => {
+      const url = `http://localhost/abilities/${abilityId}`
+      const response = await http(new Request(url, { method: 'POST', headers, body: JSON.stringify(input) }))
+      const text = await response.text()
+      return response.ok ? answered : String((JSON.parse(text) as { code?: string }).code)
+    },
+  ])
+}
+
+interface McpAnswer {
+  error?: { message: string }
+  result?: { isError?: boolean }
+}
+
+/** A client of the protocol's later revision, which sends each call by itself. */
+async function overMcp(handler: McpFetchHandler): Promise<Work[]> {
+  const revision = '2026-07-28'
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': revision,
+    'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const send = async (method: string, params: { name?: string; arguments?: object }): Promise<string> => {
+    const request = new Request('http://localhost/mcp', {
+      method: 'POST',
+      headers: {
+        ...headers,
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': revision,
+        'mcp-method': method,
+        ...(params.name === undefined ? {} : { 'mcp-name': params.name }),
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
+    })
+    return (await handler(request)).text()
+  }
+  const tools = await send('tools/list', {})
+  return askedByClients
+    .map(({ title, abilityId, input }) => ({ title, name: abilityId.replaceAll(':', '_'), input }))
+    .filter(({ name }) => tools.includes(`"name":"${name}"`))
+    .map(({ title, name, input }) => [
+      `MCP: ${title}`,
+      async () => {
+        const { error, result } = JSON.parse(await send('tools/call', { name, arguments: input })) as McpAnswer
+        if (error !== undefined) return error.message
+        return result?.isError ? (/[A-Z]+_[A-Z]+/.exec(JSON.stringify(result))?.[0] ?? 'an error') : answered
+      },
+    ])
+}
+
+async function measure(works: readonly Work[]): Promise<void> {
+  for (const [title, work] of works) {
+    const { block, took, outcome } = await blockOf(work)
+    console.log(
+      `blocking: ${title}, with ${tasks.toLocaleString('en')} tasks: longest block ${block.toFixed(0)} ms of ${took.toFixed(0)} ms${typeof outcome === 'string' && outcome !== answered ? ` (refused: ${outcome})` : ''}`,
+    )
+  }
 }
 
 export async function blocking(): Promise<void> {
@@ -124,12 +238,13 @@ export async function blocking(): Promise<void> {
     const file = join(folder, 'ledger.db')
     await fill(file)
     const engine = await createEngine({ ledger: file, work: false })
-    for (const [title, work] of requests(engine)) {
-      const { block, took, outcome } = await blockOf(work)
-      console.log(
-        `blocking: ${title}, with ${tasks.toLocaleString('en')} tasks: longest block ${block.toFixed(0)} ms of ${took.toFixed(0)} ms${typeof outcome === 'string' && outcome !== 'answered' ? ` (refused: ${outcome})` : ''}`,
-      )
-    }
+    const http = createHttp(engine, { token, rateLimit: false })
+    const mcp = mcpFetchHandler(engine, { token })
+    await measure(calls(engine))
+    await measure(overHttp(http))
+    await measure(await overMcp(mcp))
+    await mcp.close()
+    await http.close()
     await engine.close()
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -4,7 +4,6 @@ import type { AbilityHost } from './abilities/ability-host.ts'
 import { forProgramsOnly } from './abilities/model-bounds.ts'
 import { taskAnswer } from './abilities/task/answer.ts'
 import { taskBlock } from './abilities/task/block.ts'
-import { taskCalls } from './abilities/task/calls.ts'
 import { taskCancel } from './abilities/task/cancel.ts'
 import { claimTask } from './abilities/task/claim.ts'
 import { createTasks } from './abilities/task/create-tasks.ts'
@@ -15,7 +14,6 @@ import { taskPause } from './abilities/task/pause.ts'
 import { taskRelease } from './abilities/task/release.ts'
 import { taskResume } from './abilities/task/resume.ts'
 import { taskRetry } from './abilities/task/retry.ts'
-import { taskRuns } from './abilities/task/runs.ts'
 import { taskSend } from './abilities/task/send.ts'
 import { taskStart } from './abilities/task/start.ts'
 import { applyTo, type ChangeContext, type Changing, type Subject } from './abilities/task/task-change.ts'
@@ -66,6 +64,7 @@ import { checkText, fromJson, toJson } from './core/json.ts'
 import { kindOf, parse, requireFunction, requireText } from './core/parse.ts'
 import { requireExecutors } from './drafts/known-executors.ts'
 import type { Limits, StatusStore, TaskGraph, TaskRef, Why, WorkOptions } from './engine-api.ts'
+import { toCall } from './entities/call.ts'
 import type { TaskEvent } from './entities/event.ts'
 import { noSharedLimits } from './entities/limits.ts'
 import { type Message, toMessage } from './entities/message.ts'
@@ -188,7 +187,7 @@ export class TaskEngine {
   }
 
   async calls(ref: TaskRef): Promise<unknown[]> {
-    return (await taskCalls.read(this.#context(), idOf(ref))).calls
+    return (await this.#of(ref, (tx, id) => tx.call.list(id, ['call']))).map(toCall)
   }
 
   async messages(ref: TaskRef): Promise<Message[]> {
@@ -196,7 +195,7 @@ export class TaskEngine {
   }
 
   async runs(ref: TaskRef): Promise<unknown[]> {
-    return (await taskRuns.read(this.#context(), idOf(ref))).runs
+    return this.#of(ref, (tx, id) => tx.run.list(id))
   }
 
   // ── verbs ──

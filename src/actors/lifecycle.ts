@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import type { WorkPlace } from '../agent-run.ts'
 import { type AnyExecutor, isExecutor } from '../api/executor.ts'
 import type { ParsedEngineOptions } from '../api/options.ts'
+import { currentReader } from '../bus/reader.ts'
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { Ids } from '../core/ids.ts'
@@ -239,7 +240,7 @@ export class Lifecycle {
 
   read<R>(query: (tx: Reads) => Op<R>): Promise<R> {
     if (this.#closing && this.#parts.ownsLedger) return Promise.reject(engineClosed())
-    return this.ledger.read(query)
+    return this.ledger.read(query, currentReader())
   }
 
   /** The stint that a run works in, when what ended before it is accounted for. */

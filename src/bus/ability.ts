@@ -4,6 +4,7 @@ import { type AnyExecutor, executorOptionsSchema, isExecutor, type Run } from '.
 import { ErrandError } from '../core/errors.ts'
 import { functionOf, issuesIn, issueText, parse } from '../core/parse.ts'
 import { abilityIdSchema } from '../entities/ability-pattern.ts'
+import type { CreationSize } from '../entities/creation-bounds.ts'
 import type { OnInterrupt, RetryPolicy } from '../entities/task-fields.ts'
 import { type Access, accessClasses, type Caller } from './caller.ts'
 import { refuseHostileData } from './input-guard.ts'
@@ -46,10 +47,10 @@ interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema, Id ext
   /** Ids of the tasks that the input names: a caller with a task may name only those of its own subtree. Default: none. */
   scope?(input: ParsedBy<I>): readonly string[]
   /**
-   * How many tasks an input would create, told before its schema reads it: a caller whose `maxTasksPerCall` is less is refused with
+   * What an input would create, told before its schema reads it: a caller whose `maxTasksPerCall` is less is refused with
    * LIMIT_EXCEEDED. Default: not judged.
    */
-  tasksIn?(given: unknown): number
+  creationIn?(given: unknown): CreationSize
   /** How far it reaches: what a caller's `scopes` must hold. Default `admin`. */
   access?: Access
   /** False: no model, and no task that models work on, ever gets or calls it. Default true. */
@@ -137,7 +138,7 @@ export interface Ability<In = never, Out = unknown, Drained = Out, Id extends st
   readonly stream?: ((input: unknown, context: AbilityContext) => AsyncIterable<unknown>) | undefined
   readonly drain?: ((chunks: unknown[]) => unknown) | undefined
   readonly scope?: ((input: unknown) => readonly string[]) | undefined
-  readonly tasksIn?: ((given: unknown) => number) | undefined
+  readonly creationIn?: ((given: unknown) => CreationSize) | undefined
   readonly models: boolean
   readonly confirm: boolean | string
   readonly onInterrupt?: OnInterrupt | undefined
@@ -162,7 +163,7 @@ const definitionSchema = z
     stream: functionOf<NonNullable<Ability['stream']>>('(input, context) => chunks').optional(),
     drain: functionOf<NonNullable<Ability['drain']>>('(chunks) => result').optional(),
     scope: functionOf<NonNullable<Ability['scope']>>('(input) => ids of tasks').optional(),
-    tasksIn: functionOf<NonNullable<Ability['tasksIn']>>('(given) => how many tasks').optional(),
+    creationIn: functionOf<NonNullable<Ability['creationIn']>>('(given) => { tasks, dependencies }').optional(),
     access: z.enum(accessClasses).default('admin'),
     models: z.boolean().default(true),
     confirm: z.union([z.boolean(), z.string().trim().min(1).max(1000)]).default(false),

@@ -6,6 +6,7 @@ import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import { clockSchema, functionOf, parse, requireFunction, requireText } from '../core/parse.ts'
 import { messageOf } from '../core/stored-error.ts'
+import { dependenciesPerTask } from '../entities/creation-bounds.ts'
 import { type Ability, type AbilityContext, type AbilityDefinition, defineAbility, isAbility } from './ability.ts'
 import { abilityError, abortedError, notFound, shownId, typeMismatch } from './ability-error.ts'
 import type { AbilityTypes, ChunkOfAbility, InputOfAbility, OutputOfAbility } from './ability-types.ts'
@@ -18,13 +19,14 @@ import { introspectionAbilities } from './introspection.ts'
 import { type JsonAbilityMeta, type JsonHandler, jsonAbility } from './json-ability.ts'
 import type { AbilitySchema } from './json-schema.ts'
 import { Listeners } from './listeners.ts'
+import { readFor } from './reader.ts'
 import { type ToolTable, toolTable } from './tool-names.ts'
 
 /** What surfaces and engines say about an invocation. The run and the journaled call are for the handler's context. */
 export interface InvokeOptions extends Pick<AbilityContext, 'run' | 'callId' | 'identity' | 'note'> {
   /** Who calls. Default: the program itself. */
   caller?: Caller
-  /** Lets go: an invocation that has not begun is refused, a stream ends, a handler is told. */
+  /** Lets go: an invocation that has not begun is refused, a stream ends, a handler is told, and a long read of one that only reads ends. */
   signal?: AbortSignal
 }
 
@@ -291,8 +293,8 @@ class AbilityBus implements Bus {
 
   async #result(invocation: Invocation): Promise<unknown> {
     const prepared = await this.#prepare(invocation)
-    const { ability, input, context } = prepared
-    if (ability.handle !== undefined) return ability.parseOutput(await ability.handle(input, context))
+    const { ability } = prepared
+    if (ability.handle !== undefined) return ability.parseOutput(await handled(prepared))
     const chunks: unknown[] = []
     for await (const chunk of chunksOf(prepared)) chunks.push(chunk)
     return ability.drain?.(chunks)
@@ -397,15 +399,34 @@ function toInvocation(abilityId: string, wanted: Wanted, read: () => unknown, op
 }
 
 /** Before the schema reads it: reading a hundred thousand tasks is what their number is bounded for. */
-function refuseTooMany({ id, tasksIn }: Ability, given: unknown, { maxTasksPerCall: most }: Caller): void {
-  if (most === undefined || tasksIn === undefined) return
-  const tasks = tasksIn(given)
-  if (tasks <= most) return
+function refuseTooMany({ id, creationIn }: Ability, given: unknown, { maxTasksPerCall: most }: Caller): void {
+  if (most === undefined || creationIn === undefined) return
+  const { tasks, dependencies } = creationIn(given)
+  if (tasks > most) {
+    throw new ErrandError(
+      'LIMIT_EXCEEDED',
+      `${id} is asked for ${tasks} tasks at once, and one request may create ${most}. Create them in several requests: \`parentId\` puts tasks below one that is there.`,
+      { abilityId: id, limit: 'maxTasksPerRequest', value: most, tasks },
+    )
+  }
+  const value = most * dependenciesPerTask
+  if (dependencies <= value) return
   throw new ErrandError(
     'LIMIT_EXCEEDED',
-    `${id} is asked for ${tasks} tasks at once, and one request may create ${most}. Create them in several requests: \`parentId\` puts tasks below one that is there.`,
-    { abilityId: id, limit: 'maxTasksPerRequest', value: most, tasks },
+    `${id} is asked for ${dependencies} dependencies at once, and one request may create ${value}. Create the tasks in several requests: \`blockedBy\` lets a task come after one that is there. Or let many tasks come after one that gathers them.`,
+    { abilityId: id, limit: 'maxDependenciesPerRequest', value, dependencies },
   )
+}
+
+/** What changes nothing ends when its caller is gone; what changes something goes on, so that it is not left halfway. */
+async function handled({ ability, input, context }: Prepared): Promise<unknown> {
+  const { caller, signal } = context
+  try {
+    const ending = ability.access === 'read' ? signal : undefined
+    return await readFor(caller, ending, () => ability.handle?.(input, context))
+  } catch (error) {
+    throw signal.aborted && error === signal.reason ? abortedError(error, ability.id) : error
+  }
 }
 
 async function* chunksOf({ ability, input, context }: Prepared): AsyncGenerator<unknown, void, undefined> {

@@ -39,7 +39,7 @@ export interface Caller {
   scopes?: readonly Access[]
   /** How many tasks it may create, as a model or for a task. Default: `modelBounds`. */
   bounds?: Partial<CreationBounds>
-  /** How many tasks one call of it may create. Absent: as many as the engine allows. */
+  /** How many tasks one call of it may create, with ten dependencies for each. Absent: as many as the engine allows. */
   maxTasksPerCall?: number
 }
 

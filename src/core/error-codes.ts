@@ -20,6 +20,8 @@ export const errorCodes = {
   VERSION_CONFLICT: 'The task has changed since it was read. Read it again and repeat the operation.',
   NOT_CLAIMABLE: 'The task is not free to be claimed.',
   LIMIT_EXCEEDED: 'A bound on size or number is reached. The error names the bound and how to stay within it.',
+  RATE_LIMITED:
+    'The caller has too many requests waiting, or sent too many in a short time. Over HTTP `retry-after` says how long to wait.',
   CURSOR_TOO_OLD: 'The events after this position have been purged. Read the state again and follow from the present.',
   RUN_ENDED: 'The run has ended, so what it still asks for is refused.',
   NO_QUESTION: 'The task has no open question.',
@@ -71,7 +73,6 @@ export const httpErrorCodes = {
   METHOD_NOT_ALLOWED: 'The path does not take this method. `allow` lists those that it takes.',
   UNSUPPORTED_MEDIA_TYPE: 'The body is not JSON.',
   BODY_TOO_LARGE: 'The body is larger than the server accepts.',
-  RATE_LIMITED: 'The client sent too many requests. `retry-after` says how long to wait.',
   TOO_MANY_STREAMS: 'The client, or all clients together, have too many streams open.',
   KEY_IN_USE: 'A request with the same `idempotency-key` is still being handled.',
   INTERNAL_ERROR: 'The server failed. Its log says why.',

@@ -23,9 +23,19 @@ export const modelBounds: Readonly<CreationBounds> = Object.freeze({ maxTasks: 1
 
 /**
  * How many tasks one request of a surface may create unless its options say otherwise. A request is one transaction, and the event loop
- * does nothing else meanwhile: a body of one megabyte could name a hundred thousand tasks. The dependencies of the tasks are not counted.
+ * does nothing else meanwhile: a body of one megabyte could name a hundred thousand tasks.
  */
 export const maxTasksPerRequest = 1_000
+
+/** How many dependencies one request may create for each task that it may create, whichever of its tasks has them. */
+export const dependenciesPerTask = 10
+
+/** How much a request would create. */
+export interface CreationSize {
+  tasks: number
+  /** Each task after which one of them comes. */
+  dependencies: number
+}
 
 const bound = z.int().min(0).max(1_000_000)
 export const creationBoundsSchema = z.strictObject({

@@ -1,5 +1,6 @@
 // The port: all that the engine knows of storage. Whoever implements it decides where the rows lie; nothing outside `ledger/`
 // knows SQL. A step judges rows that it reads inside its own transaction, and steps that arrive together share one commit.
+import type { Reader } from '../bus/reader.ts'
 import type { BoardEntry, BoardFields, BoardRecord, MailRecord, MirroredText } from '../entities/board.ts'
 import type { CallKind, CallRecord } from '../entities/call.ts'
 import type { DependencyRecord } from '../entities/dependency.ts'
@@ -176,6 +177,8 @@ export interface Reads extends MemoryReads {
   readonly run: {
     get(taskId: string, number: number): Op<RunRecord | undefined>
     list(taskId: string): Op<RunRecord[]>
+    /** At most `limit` runs whose number is above `after`, in order. */
+    page(taskId: string, after: number, limit: number): Op<RunRecord[]>
     openOf(instanceId: string): Op<RunRecord[]>
     /** Open runs of all engines, by executor. */
     countOpen(): Op<Map<string, number>>
@@ -189,6 +192,8 @@ export interface Reads extends MemoryReads {
   readonly call: {
     get(id: string): Op<CallRecord | undefined>
     list(taskId: string, kinds?: CallKind[]): Op<CallRecord[]>
+    /** At most `limit` entries of kind `call` whose `seq` is above `after`, in order. */
+    page(taskId: string, after: number, limit: number): Op<CallRecord[]>
     /** From a `seq` on, of the given kinds. */
     since(taskId: string, seq: number, kinds: CallKind[]): Op<CallRecord[]>
     /** Entries without an outcome. */
@@ -422,9 +427,11 @@ export interface Ledger {
   /**
    * Reads one state outside of any step: whatever others commit meanwhile, all statements of the query see the same. A query that
    * takes long may be begun again, and gives way to other work of the process; so it changes nothing outside of itself.
-   * @throws LEDGER_UNAVAILABLE or LEDGER_BUSY when the database cannot be read, with its error as the cause
+   * Principals take turns at long reads.
+   * @throws LEDGER_UNAVAILABLE or LEDGER_BUSY when the database cannot be read, with its error as the cause; the reason of the reader's
+   *   signal; RATE_LIMITED when too many long reads of its principal are waiting
    */
-  read<R>(query: (tx: Reads) => Op<R>): Promise<R>
+  read<R>(query: (tx: Reads) => Op<R>, reader?: Reader): Promise<R>
   /**
    * Makes the death of this instance visible to the others at once. Call before its row is inserted.
    * @throws LEDGER_UNAVAILABLE, with nothing left behind

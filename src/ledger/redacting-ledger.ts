@@ -223,7 +223,7 @@ export function redactingLedger(inner: Ledger, redaction: Redaction): Ledger {
   return {
     name: inner.name,
     step: ({ name, decide }) => inner.step({ name, decide: (tx) => decide(wrapped(tx)) }),
-    read: (query) => inner.read(query),
+    read: (query, reader) => inner.read(query, reader),
     register: (instanceId) => inner.register(instanceId),
     isAlive: (instanceId) => inner.isAlive(instanceId),
     unregister: (instanceId, options) => inner.unregister(instanceId, options),

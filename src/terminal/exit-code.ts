@@ -48,6 +48,7 @@ const codeOf: Readonly<Record<ErrorCode, 1 | 2>> = {
   VERSION_CONFLICT: exitCodes.failed,
   NOT_CLAIMABLE: exitCodes.failed,
   LIMIT_EXCEEDED: exitCodes.failed,
+  RATE_LIMITED: exitCodes.failed,
   CURSOR_TOO_OLD: exitCodes.failed,
   RUN_ENDED: exitCodes.failed,
   INVALID_RESULT: exitCodes.failed,

@@ -1,4 +1,5 @@
 // A ledger that fails on request: the crash points of every step, reached through the port and not through hooks in the engine.
+import type { Reader } from '../bus/reader.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { Ledger, LedgerObserver, Life, Op, Reads, Step } from '../ledger/ledger.ts'
 
@@ -184,8 +185,8 @@ class Faulty implements FaultyLedger {
     for (const observer of this.#observers) observer.stirred()
   }
 
-  async read<R>(query: (tx: Reads) => Op<R>): Promise<R> {
-    if (!this.#readFails()) return this.#inner.read(query)
+  async read<R>(query: (tx: Reads) => Op<R>, reader?: Reader): Promise<R> {
+    if (!this.#readFails()) return this.#inner.read(query, reader)
     throw new ErrandError('LEDGER_UNAVAILABLE', 'A fault was planted in a read.', {}, new Error('disk I/O error'))
   }
 

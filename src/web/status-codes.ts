@@ -73,6 +73,7 @@ export const statusOfCode: Readonly<Record<ErrorCode | HttpErrorCode, number>> =
 
 /** After how many seconds it may be worth another try. */
 export const retryAfterSeconds: Readonly<Partial<Record<ErrorCode | HttpErrorCode, number>>> = {
+  RATE_LIMITED: 1,
   KEY_IN_USE: 1,
   LEDGER_BUSY: 1,
   LEDGER_UNAVAILABLE: 5,

@@ -99,6 +99,38 @@ describe('task:get', () => {
     expect(calls).toEqual(await engine.calls(task))
     expect(calls).toMatchObject([{ name: 'step', params: { n: 1 }, result: 2 }])
   })
+
+  it('V-07 runs and calls of a task come page by page, a hundred of them unless a limit says otherwise', async () => {
+    const engine = await openEngine({
+      executors: {
+        work: async (_task: ExecutorTask, run: Run) => {
+          for (let n = 0; n < 101; n++) await run.call(`step-${n}`, {}, () => n)
+          if (run.attempt < 3) throw new Error('again')
+        },
+      },
+    })
+    const task = await engine.create({ executor: 'work', retry: { maxAttempts: 3, backoffMs: 1 } })
+    await engine.result(task)
+    const { id: taskId } = task
+    const all = await engine.calls(task)
+    const first = await engine.bus.call('task:calls', { taskId })
+    expect(first.calls).toEqual(all.slice(0, 100))
+    const rest = await engine.bus.call('task:calls', { taskId, after: first.next ?? 0, limit: 1_000 })
+    expect([rest.calls, rest.next]).toEqual([all.slice(100), null])
+    const numbers: number[][] = []
+    for (let after: number | null = 0; after !== null; ) {
+      const page: { runs: Array<{ number: number }>; next: number | null } = await engine.bus.call('task:runs', {
+        taskId,
+        after,
+        limit: 1,
+      })
+      numbers.push(page.runs.map(({ number }) => number))
+      after = page.next
+    }
+    expect(numbers).toEqual([[1], [2], [3]])
+    expect((await engine.runs(task)).map(({ number }) => number)).toEqual([1, 2, 3])
+    await refusalOf(engine.bus.call('task:calls', { taskId, limit: 1_001 }), 'INVALID_INPUT')
+  })
 })
 
 describe('A verb that expects a version', () => {

@@ -18,6 +18,8 @@ interface FactQuery {
 class FakeServer {
   branch: string | null = 'task/birds'
   facts = 0
+  /** Of runs and calls, each on a page of its own. */
+  rows = 1
   remembers = true
   readonly asked: FactQuery[] = []
 
@@ -27,7 +29,12 @@ class FakeServer {
     if (pathname.endsWith('/context')) return this.#context()
     if (pathname.endsWith('/events')) return json({ events: [], next: null, seq: 0 })
     if (pathname.endsWith('/messages')) return json({ messages: [], next: 0 })
-    return json({ task: { id: 'a', completedAt: 5 }, runs: [], calls: [], seq: 1 })
+    if (pathname.endsWith('/runs') || pathname.endsWith('/calls')) {
+      const after = Number((url as URL).searchParams.get('after'))
+      const rows = [{ id: `row-${after + 1}` }]
+      return json({ runs: rows, calls: rows, next: after + 1 < this.rows ? after + 1 : null })
+    }
+    return json({ task: { id: 'a', completedAt: 5 }, seq: 1 })
   }
 
   #context(): Response {
@@ -103,4 +110,12 @@ describe('the facts of a task', () => {
     expect(session.problem.value).toBeNull()
     expect(session.shown.value?.task.id).toBe('a')
   })
+})
+
+test('the runs and the calls of a task are read page by page', async () => {
+  const server = new FakeServer()
+  server.rows = 3
+  const { session } = await opened(server)
+  expect(session.runs.value).toEqual([{ id: 'row-1' }, { id: 'row-2' }, { id: 'row-3' }])
+  expect(session.calls.value).toEqual(session.runs.value)
 })

@@ -240,6 +240,45 @@ describe('A request over HTTP', () => {
     expect((await engine.list({ limit: 0 })).total).toBe(maxTasksPerRequest)
   })
 
+  it('V-06 creates ten thousand dependencies at most, and all that are more are refused before any of them is read', async () => {
+    const { engine, ask } = await openWorld()
+    const treeAfter = (count: (n: number) => number) => ({
+      name: 'tree',
+      tasks: Object.fromEntries(
+        times(999, 0).map((_zero, n) => [`t${n}`, { name: 'a', after: times(count(n), 0).map((_each, m) => `t${m}`) }]),
+      ),
+    })
+    const problem = problemIn(
+      await ask(
+        'POST',
+        '/tasks',
+        treeAfter((n) => (n < 190 ? 0 : 190)),
+      ),
+    )
+    expect(problem).toMatchObject({ status: 409, code: 'LIMIT_EXCEEDED', details: { dependencies: 153_710 } })
+    // Its schema would say so of each of them.
+    for (const fields of [
+      { after: times(10_001, 0) },
+      { blockedBy: times(10_001, 0) },
+      { blocked_by: times(10_001, 0) },
+    ]) {
+      expect(problemIn(await ask('POST', '/abilities/task:create', { name: 'a', ...fields })).code).toBe(
+        'LIMIT_EXCEEDED',
+      )
+    }
+    expect((await engine.list()).total).toBe(0)
+    expect(
+      (
+        await ask(
+          'POST',
+          '/tasks',
+          treeAfter((n) => (n < 10 ? 0 : 10)),
+        )
+      ).status,
+    ).toBe(201)
+    expect((await engine.list()).total).toBe(1_000)
+  })
+
   it('V-06 creates as many as the server is told', async () => {
     const { ask } = await openWorld({ maxTasksPerRequest: 2 })
     expect((await ask('POST', '/tasks', treeOf(2))).status).toBe(201)

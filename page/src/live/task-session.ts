@@ -25,6 +25,22 @@ const readEveryMs = 300
 const pageSize = 1_000
 const factsPerPage = 20
 
+type Page<Name extends string, Row> = { [N in Name]: Row[] } & { next: number | null }
+
+/** All of them, for what stands in one of an earlier reading may have changed. */
+async function readPages<Name extends string, Row>(
+  read: (query: object) => Promise<Page<Name, Row>>,
+  name: Name,
+): Promise<Row[]> {
+  const rows: Row[] = []
+  for (let after: number | null = 0; after !== null; ) {
+    const page: Page<Name, Row> = await read({ after, limit: pageSize })
+    rows.push(...page[name])
+    after = page.next
+  }
+  return rows
+}
+
 export class TaskSession {
   readonly id: string
   readonly shown = signal<ShownTask | null>(null)
@@ -101,10 +117,10 @@ export class TaskSession {
     const get = <T>(part: string, query = {}) => this.#api.get<T>(`${path}${part}`, query, this.#closed.signal)
     const shown = await get<ShownTask>('')
     this.shown.value = shown
-    const [why, { runs }, { calls }] = await Promise.all([
+    const [why, runs, calls] = await Promise.all([
       get<Why>('/why'),
-      get<{ runs: RunRecord[] }>('/runs'),
-      get<{ calls: Call[] }>('/calls'),
+      readPages((query) => get<Page<'runs', RunRecord>>('/runs', query), 'runs'),
+      readPages((query) => get<Page<'calls', Call>>('/calls', query), 'calls'),
       this.#readMessages(get),
       this.#readEvents(get),
       this.#readTeam(get),

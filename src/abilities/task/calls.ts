@@ -1,14 +1,14 @@
-// task:calls: the journal of a task: what it called, with what, and what came of it.
+// task:calls: the calls of a task, page by page: what it called, with what, and what came of it.
 import { z } from 'zod'
 import { toCall } from '../../entities/call.ts'
 import { callSchema } from '../views/run-view.ts'
-import { taskRead } from './task-read.ts'
+import { nextSchema, taskPage } from './task-page.ts'
 
-export const taskCalls = taskRead({
+export const taskCalls = taskPage({
   id: 'task:calls',
-  description: 'Lists the calls of a task, the oldest first.',
-  output: z.object({ calls: z.array(callSchema) }),
-  *read(tx, taskId) {
-    return { calls: (yield* tx.call.list(taskId, ['call'])).map(toCall) }
-  },
+  description: 'Lists the calls of a task, the oldest first, page by page.',
+  output: z.object({ calls: z.array(callSchema), next: nextSchema }),
+  read: (tx, taskId, after, limit) => tx.call.page(taskId, after, limit),
+  positionOf: ({ seq }) => seq,
+  toOutput: (calls, next) => ({ calls: calls.map(toCall), next }),
 })

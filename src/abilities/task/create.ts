@@ -5,6 +5,7 @@ import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
 import type { CreateOptions } from '../../engine-api.ts'
+import type { CreationSize } from '../../entities/creation-bounds.ts'
 import { fieldsFor } from '../../entities/task-fields.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -54,7 +55,7 @@ export function taskCreate(host: AbilityHost) {
     }),
     onInterrupt: 'rerun',
     scope: ({ parentId: parent, blockedBy = [] }) => [...idsIn(parent), ...blockedBy],
-    tasksIn,
+    creationIn,
     async handle(input, { caller, identity }) {
       const branches = branchesIn(input)
       if (branches.length > 0) await host.read((tx) => requireOwnBranches(tx, caller, branches))
@@ -71,13 +72,17 @@ export function taskCreate(host: AbilityHost) {
 }
 
 /** It and all that it holds, at any depth. Step by step: what is nested too deep is refused only later. */
-function tasksIn(given: unknown): number {
+function creationIn(given: unknown): CreationSize {
   const specs = [given]
+  let dependencies = 0
   for (const spec of specs) {
-    const { tasks } = Object(spec) as { tasks?: unknown }
+    const { tasks, after, blockedBy, blocked_by: sameInSnakeCase } = Object(spec) as Record<string, unknown>
+    for (const named of [after, blockedBy, sameInSnakeCase]) {
+      if (named !== undefined) dependencies += Array.isArray(named) ? named.length : 1
+    }
     if (typeof tasks === 'object' && tasks !== null) for (const each of Object.values(tasks)) specs.push(each)
   }
-  return specs.length
+  return { tasks: specs.length, dependencies }
 }
 
 const maxDefaultNameLength = 80

@@ -1,13 +1,13 @@
-// task:runs: the runs of a task, each one stretch of work.
+// task:runs: the runs of a task, each one stretch of work, page by page.
 import { z } from 'zod'
 import { runSchema } from '../views/run-view.ts'
-import { taskRead } from './task-read.ts'
+import { nextSchema, taskPage } from './task-page.ts'
 
-export const taskRuns = taskRead({
+export const taskRuns = taskPage({
   id: 'task:runs',
-  description: 'Lists the runs of a task, the oldest first.',
-  output: z.object({ runs: z.array(runSchema) }),
-  *read(tx, taskId) {
-    return { runs: yield* tx.run.list(taskId) }
-  },
+  description: 'Lists the runs of a task, the oldest first, page by page.',
+  output: z.object({ runs: z.array(runSchema), next: nextSchema }),
+  read: (tx, taskId, after, limit) => tx.run.page(taskId, after, limit),
+  positionOf: ({ number }) => number,
+  toOutput: (runs, next) => ({ runs, next }),
 })

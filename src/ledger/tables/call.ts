@@ -41,6 +41,14 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
   const { selectRow, select, inserts, saves } = statementsOf(compiler, calls)
   const selectById = selectRow('id')
   const selectOfTask = select((call, hole) => call.where('task_id', '=', hole('task')).orderBy('seq', 'asc'))
+  const selectPage = select((call, hole) =>
+    call
+      .where('task_id', '=', hole('task'))
+      .where(sql<boolean>`kind = 'call'`)
+      .where('seq', '>', hole('after'))
+      .orderBy('seq', 'asc')
+      .limit(hole('limit')),
+  )
   const selectSince = select((call, hole) =>
     call.where('task_id', '=', hole('task')).where('seq', '>=', hole('seq')).orderBy('seq', 'asc'),
   )
@@ -65,6 +73,7 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
       const found = yield* calls.list(selectOfTask, { task })
       return kinds ? found.filter((call) => kinds.includes(call.kind)) : found
     },
+    page: (task, after, limit) => calls.list(selectPage, { task, after, limit }),
     *since(task, seq, kinds) {
       const found = yield* rows<CallRecord>(selectSince, { task, seq })
       return found.filter(({ kind }) => kinds.includes(kind)).map(calls.read)

@@ -24,6 +24,13 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
   const { selectRow, select, inserts, saves } = statementsOf(compiler, runs)
   const selectOne = selectRow('taskId', 'number')
   const selectOfTask = select((run, hole) => run.where('task_id', '=', hole('task')).orderBy('number', 'asc'))
+  const selectPage = select((run, hole) =>
+    run
+      .where('task_id', '=', hole('task'))
+      .where('number', '>', hole('after'))
+      .orderBy('number', 'asc')
+      .limit(hole('limit')),
+  )
   // The conditions of the partial indexes stand in the text, so that the planner sees that they serve.
   const selectOpenOf = select((run, hole) =>
     run
@@ -66,6 +73,7 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
   return {
     get: (taskId, number) => runs.one(selectOne, { taskId, number }),
     list: (task) => runs.list(selectOfTask, { task }),
+    page: (task, after, limit) => runs.list(selectPage, { task, after, limit }),
     openOf: (instance) => runs.list(selectOpenOf, { instance }),
     *countOpen() {
       const counted = yield* rows<{ executor: string; open: number }>(countOpen)

@@ -32,7 +32,7 @@ export interface HttpOptions extends RequestGuardOptions {
   basePath?: string
   /** Largest body of a request, in bytes. Default 1 MiB. */
   bodyLimitBytes?: number
-  /** Tasks that one request may create; more are answered with 409 LIMIT_EXCEEDED. Default 1,000. */
+  /** Tasks that one request may create, with ten dependencies for each; more are answered with 409 LIMIT_EXCEEDED. Default 1,000. */
   maxTasksPerRequest?: number
   /** Streams that are open at once, of all principals together; one more is answered with 503. Default 256. */
   maxStreams?: number

@@ -35,6 +35,9 @@ export const runsAndCalls: Theme = ({ describe, proves, expect }) => {
       )
       await second()
       expect((await ledger.read((tx) => tx.run.list('a'))).map((run) => run.number)).toEqual([1, 2])
+      const page = async (after: number, limit: number) =>
+        (await ledger.read((tx) => tx.run.page('a', after, limit))).map((run) => run.number)
+      expect([await page(0, 1), await page(1, 9), await page(2, 9)]).toEqual([[1], [2], []])
     })
   })
 
@@ -52,6 +55,9 @@ export const runsAndCalls: Theme = ({ describe, proves, expect }) => {
         })
         expect(await idsIn(ledger, (tx) => tx.call.list('a'))).toEqual(['z', 'y', 'x'])
         expect(await idsIn(ledger, (tx) => tx.call.list('a', ['call', 'sleep']))).toEqual(['z', 'x'])
+        expect(await idsIn(ledger, (tx) => tx.call.page('a', 0, 1))).toEqual(['z'])
+        const { seq } = (await ledger.read((tx) => tx.call.get('z'))) as { seq: number }
+        expect(await idsIn(ledger, (tx) => tx.call.page('a', seq, 9))).toEqual(['x'])
         expect(await idsIn(ledger, (tx) => tx.call.open('a'))).toEqual(['z', 'y'])
         expect(await ledger.read((tx) => tx.call.get('nobody'))).toBe(undefined)
       },

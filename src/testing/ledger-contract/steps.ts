@@ -17,6 +17,15 @@ function add(id: string): Step<number> {
 }
 
 export const steps: Theme = ({ describe, proves, expect }) => {
+  describe('a read', () => {
+    proves('V-07 is not made for a reader who has gone', async (ledger) => {
+      const reason = new Error('gone')
+      const reading = ledger.read((tx) => tx.task.get('a'), { principal: 'ann', signal: AbortSignal.abort(reason) })
+      await expect(reading).rejects.toBe(reason)
+      expect(await ledger.read((tx) => tx.task.get('a'), { principal: 'ann' })).toBe(undefined)
+    })
+  })
+
   describe('a step', () => {
     proves('reads, judges and writes, and resolves to what it returns', async (ledger) => {
       expect(await ledger.step(add('a'))).toBe(1)

@@ -4,14 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../../../src/core/clock.ts'
+import { maxQueuedLongReads } from '../../../src/ledger/dialects/sqlite/long-reads.ts'
 import { openSqliteLedger } from '../../../src/ledger/dialects/sqlite/sqlite-ledger.ts'
 import type { Ledger, Op, Reads } from '../../../src/ledger/ledger.ts'
 import { eventRow, taskRow } from '../../../src/testing/index.ts'
 
-/** For this clock every statement takes longer than a slice may. */
+/** For this clock every statement takes longer than a slice may, and no rest takes any time. */
 function slowClock(): Clock {
   let now = 0
-  return { ...systemClock, now: () => (now += 20) }
+  return { ...systemClock, now: () => (now += 20), setTimeout: (work) => systemClock.setTimeout(work, 0) }
 }
 
 const tasks = 3_000
@@ -45,6 +46,16 @@ function* countTwice(tx: Reads): Op<number[]> {
   return [yield* tx.task.count({}), yield* tx.task.count({})]
 }
 
+/** A read that is under way until it is told to end. */
+function endless(ledger: Ledger, reader: { principal?: string; signal?: AbortSignal } = {}) {
+  const state = { begun: 0, ended: false }
+  const reading = ledger.read(function* (tx) {
+    state.begun++
+    while (!state.ended) yield* tx.task.count({})
+  }, reader)
+  return { state, reading, end: () => (state.ended = true) }
+}
+
 describe('a long read', () => {
   it('lets steps through while it is under way, and sees one state all the same', async () => {
     const ledger = await setup()
@@ -75,6 +86,43 @@ describe('a long read', () => {
     const following = ledger.read(countTwice)
     await expect(failing).rejects.toThrow('not found')
     expect(await following).toEqual([tasks, tasks])
+  })
+
+  it('V-07 waits for one read of each other principal, however many there are', async () => {
+    const ledger = await setup()
+    const first = endless(ledger)
+    const order: string[] = []
+    const read = (principal: string) => ledger.read(countTwice, { principal }).then(() => order.push(principal))
+    const all = ['ann', 'ann', 'ann', 'ann', 'bob', 'bob', 'cem'].map(read)
+    first.end()
+    await Promise.all([first.reading, ...all])
+    expect(order).toEqual(['ann', 'bob', 'cem', 'ann', 'bob', 'ann', 'ann'])
+  })
+
+  it('V-07 is dropped when its signal aborts while it waits, and ends at its next slice when it is under way', async () => {
+    const ledger = await setup()
+    const controller = new AbortController()
+    const running = endless(ledger, { signal: controller.signal })
+    const waiting = endless(ledger, { signal: controller.signal })
+    const reason = new Error('the client has gone')
+    const refused = [running, waiting].map(({ reading }) => expect(reading).rejects.toBe(reason))
+    controller.abort(reason)
+    await Promise.all(refused)
+    expect(await ledger.read(countTwice)).toEqual([tasks, tasks])
+    expect(waiting.state.begun).toBe(1)
+    await expect(ledger.read(countTwice, { signal: controller.signal })).rejects.toBe(reason)
+  })
+
+  it('V-07 of a principal with many that wait is refused, and those of others and of the program are not', async () => {
+    const ledger = await setup()
+    const first = endless(ledger)
+    const ofAnn = Array.from({ length: maxQueuedLongReads }, () => ledger.read(countTwice, { principal: 'ann' }))
+    await expect(ledger.read(countTwice, { principal: 'ann' })).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+    const ofOthers = [ledger.read(countTwice, { principal: 'bob' })]
+    for (let n = 0; n <= maxQueuedLongReads; n++) ofOthers.push(ledger.read(countTwice))
+    first.end()
+    for (const counted of await Promise.all([...ofAnn, ...ofOthers])) expect(counted).toEqual([tasks, tasks])
+    expect(await ledger.read(countTwice, { principal: 'ann' })).toEqual([tasks, tasks])
   })
 
   it('ends with the ledger', async () => {

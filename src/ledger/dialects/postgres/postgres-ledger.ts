@@ -2,6 +2,7 @@
 // It proves the dialect (PGlite in process) and is not offered to users yet. Honest for now: `register`, `isAlive` and
 // `unregister` know only this process, of others they say `unknown` (sessions' advisory locks are to come), and other
 // processes' commits are not watched (NOTIFY is to come).
+import type { Reader } from '../../../bus/reader.ts'
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { createRandomIds } from '../../../core/ids.ts'
@@ -65,13 +66,17 @@ class PostgresLedger implements Ledger, GroupRunner {
     return this.#commits.add(step)
   }
 
-  async read<R>(query: (tx: Reads) => Op<R>): Promise<R> {
+  async read<R>(query: (tx: Reads) => Op<R>, { signal }: Reader = {}): Promise<R> {
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The ledger is closed; open it again to read.')
     return this.#alone(async () => {
+      signal?.throwIfAborted()
       try {
         // One snapshot for all statements of the query; by default each would see a later state than the one before.
         await this.#begin('begin isolation level repeatable read read only')
-        return await this.#drive(query(this.#tx))
+        return await this.#drive(query(this.#tx), (request) => {
+          signal?.throwIfAborted()
+          return this.#reply(request)
+        })
       } catch (error) {
         if (!(error instanceof StatementFailed)) throw error
         throw new ErrandError('LEDGER_UNAVAILABLE', `The ledger could not be read (${error.message}).`, {}, error)

@@ -1,6 +1,7 @@
 // Reads whose length grows with the ledger (a search, a board, a graph): on a connection of their own, in slices between which the
 // rest of the process has its turn. Their transaction stays open meanwhile, so all slices see the same state, and steps go on beside
 // them on the connection of the ledger.
+import type { Reader } from '../../../bus/reader.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import type { Op } from '../../ledger.ts'
@@ -13,6 +14,8 @@ const shortMs = 15
 const sliceMs = 10
 /** The longest rest between two long reads. */
 const maxRestMs = 250
+/** How many long reads of one principal may wait. One more is refused: it would wait for longer than most clients do. */
+export const maxQueuedLongReads = 16
 
 /**
  * Runs a read to its end, on a connection that is in a transaction; undefined when it turns out to be a long one. Then nothing is left
@@ -29,13 +32,24 @@ export function readAtOnce<R>(connection: Connection, op: Op<R>, clock: Clock): 
   return { value: next.value }
 }
 
-/** One long read at a time: more of them would only take each other's turns, and hold more of the write-ahead log. */
+interface QueuedRead {
+  /** Runs it to its end, whatever that is; never rejects. */
+  run(): Promise<void>
+}
+
+/**
+ * One long read at a time: more of them would only take each other's turns, and hold more of the write-ahead log. Principals take turns,
+ * so that one with many reads holds up the others by a single one.
+ */
 export class LongReads {
   readonly #path: string
   readonly #busyTimeoutMs: number
   readonly #clock: Clock
   #connection: Connection | undefined
-  #turn: Promise<unknown> = Promise.resolve()
+  /** What waits, by principal; undefined is the program itself. The principal whose turn is next stands first, and none is without a read. */
+  readonly #queues = new Map<string | undefined, QueuedRead[]>()
+  /** Undefined while there is nothing to read. */
+  #working: Promise<void> | undefined
   #closed = false
   #begunAt = 0
   #endRest: () => void = () => {}
@@ -46,14 +60,53 @@ export class LongReads {
     this.#clock = clock
   }
 
-  /** @throws what the query throws; ErrandError LEDGER_UNAVAILABLE, LEDGER_BUSY; ENGINE_CLOSED when the ledger is closed meanwhile */
-  read<R>(query: () => Op<R>): Promise<R> {
-    const result = this.#turn.then(() => this.#read(query))
-    this.#turn = result.then(
-      (_value) => this.#rest(),
-      (_error: unknown) => this.#rest(),
-    )
-    return result
+  /**
+   * @throws what the query throws; the reason of the signal; ErrandError RATE_LIMITED, LEDGER_UNAVAILABLE, LEDGER_BUSY; ENGINE_CLOSED when
+   *   the ledger is closed meanwhile
+   */
+  read<R>(query: () => Op<R>, { principal, signal }: Reader = {}): Promise<R> {
+    const queue = this.#queues.get(principal) ?? []
+    if (principal !== undefined && queue.length >= maxQueuedLongReads) return Promise.reject(tooManyQueued())
+    const { promise, resolve, reject } = Promise.withResolvers<R>()
+    const read: QueuedRead = {
+      run: () => {
+        signal?.removeEventListener('abort', drop)
+        return this.#read(query, signal).then(resolve, reject)
+      },
+    }
+    const drop = (): void => {
+      this.#drop(principal, read)
+      reject(signal?.reason)
+    }
+    signal?.addEventListener('abort', drop, { once: true })
+    queue.push(read)
+    this.#queues.set(principal, queue)
+    this.#working ??= this.#work()
+    return promise
+  }
+
+  #drop(principal: string | undefined, read: QueuedRead): void {
+    const left = (this.#queues.get(principal) ?? []).filter((each) => each !== read)
+    if (left.length > 0) this.#queues.set(principal, left)
+    else this.#queues.delete(principal)
+  }
+
+  async #work(): Promise<void> {
+    for (let next = this.#takeNext(); next !== undefined; next = this.#takeNext()) {
+      await next.run()
+      await this.#rest()
+    }
+    this.#working = undefined
+  }
+
+  /** The oldest read of the principal whose turn it is, which then stands behind all others. */
+  #takeNext(): QueuedRead | undefined {
+    for (const [principal, [next, ...left]] of this.#queues) {
+      this.#queues.delete(principal)
+      if (left.length > 0) this.#queues.set(principal, left)
+      return next
+    }
+    return undefined
   }
 
   /** Between two of them no snapshot is open, for about as long as the last one was: only then can the write-ahead log begin anew. */
@@ -73,11 +126,11 @@ export class LongReads {
   async close(): Promise<void> {
     this.#closed = true
     this.#endRest()
-    await this.#turn
+    await this.#working
     this.#connection?.close()
   }
 
-  async #read<R>(query: () => Op<R>): Promise<R> {
+  async #read<R>(query: () => Op<R>, signal: AbortSignal | undefined): Promise<R> {
     const connection = this.#open()
     connection.execute('begin')
     try {
@@ -89,6 +142,7 @@ export class LongReads {
         if (this.#clock.now() - since >= sliceMs) {
           await new Promise<void>((resume) => setImmediate(resume))
           this.#requireOpen()
+          signal?.throwIfAborted()
           since = this.#clock.now()
         }
         next = op.next(connection.run(next.value as Request))
@@ -112,4 +166,12 @@ export class LongReads {
   #requireOpen(): void {
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The ledger was closed; open it again to read.')
   }
+}
+
+function tooManyQueued(): ErrandError {
+  return new ErrandError(
+    'RATE_LIMITED',
+    `${maxQueuedLongReads} reads of yours that take long are waiting, and no more are taken. Wait for one of the answers, and ask again.`,
+    { limit: 'maxQueuedLongReads', value: maxQueuedLongReads },
+  )
 }

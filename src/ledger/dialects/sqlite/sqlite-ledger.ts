@@ -2,6 +2,7 @@
 import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import type { Reader } from '../../../bus/reader.ts'
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { createRandomIds } from '../../../core/ids.ts'
@@ -88,8 +89,9 @@ class SqliteLedger implements Ledger, GroupRunner {
     return this.#commits.add(step)
   }
 
-  async read<R>(query: (tx: Reads) => Op<R>): Promise<R> {
+  async read<R>(query: (tx: Reads) => Op<R>, reader: Reader = {}): Promise<R> {
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The ledger is closed; open it again to read.')
+    reader.signal?.throwIfAborted()
     try {
       // One snapshot for all statements of the query: without a transaction each would see a later state than the one before.
       this.#begin('begin')
@@ -100,7 +102,7 @@ class SqliteLedger implements Ledger, GroupRunner {
       } finally {
         this.#rollback()
       }
-      return await this.#longReads.read(() => query(this.#tx))
+      return await this.#longReads.read(() => query(this.#tx), reader)
     } catch (error) {
       throw sqliteCode(error) === undefined ? error : unavailable(error, this.name, 'read')
     }

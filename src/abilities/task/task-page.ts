@@ -1,0 +1,55 @@
+// A page of what belongs to one task, the oldest first, defined once: the pages of its runs and of its calls.
+import { z } from 'zod'
+import { defineAbility } from '../../bus/ability.ts'
+import type { GivenBy } from '../../bus/json-schema.ts'
+import type { Op, Reads } from '../../ledger/ledger.ts'
+import { loadTask } from '../../steps/step-context.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { requireOwn } from '../own-tasks.ts'
+import { positionSchema } from '../views/event-view.ts'
+import { defaultLimit, taskIdSchema } from './task-input.ts'
+
+export const nextSchema = positionSchema.nullable().describe('Position for the next page; null on the last.')
+
+interface PageDefinition<Id extends string, O extends z.ZodObject, Row> {
+  id: Id
+  description: string
+  output: O
+  /** At most `limit` rows whose position is above `after`. The task is there, and the caller may read it. */
+  read(tx: Reads, taskId: string, after: number, limit: number): Op<Row[]>
+  positionOf(row: Row): number
+  toOutput(rows: Row[], next: number | null): GivenBy<O>
+}
+
+/** Models neither get nor call it: `task:get` and `task:messages` are for them. An unknown id is NOT_FOUND. */
+export function taskPage<const Id extends string, O extends z.ZodObject, Row>({
+  id,
+  description,
+  output,
+  read,
+  positionOf,
+  toOutput,
+}: PageDefinition<Id, O, Row>) {
+  return (host: AbilityHost) =>
+    defineAbility({
+      id,
+      access: 'read',
+      description,
+      input: z.strictObject({
+        taskId: taskIdSchema,
+        after: positionSchema.default(0).describe('The `next` of the page before. Default: from the beginning.'),
+        limit: z.int().min(1).max(1_000).default(defaultLimit),
+      }),
+      output,
+      models: false,
+      scope: ({ taskId }) => [taskId],
+      handle: ({ taskId, after, limit }, { caller }) =>
+        host.read(function* (tx) {
+          yield* requireOwn(tx, caller, [taskId])
+          yield* loadTask(tx, taskId)
+          const found = yield* read(tx, taskId, after, limit + 1)
+          const rows = found.slice(0, limit)
+          return toOutput(rows, found.length > limit ? positionOf(rows.at(-1) as Row) : null)
+        }),
+    })
+}
