@@ -175,11 +175,12 @@ function isTracked(path: string, env: Environment): boolean {
 
 function isTrackedByGit(path: string, env: Environment): boolean {
   const kept = Object.entries(env).filter(([name]) => !name.startsWith('GIT_') || name === 'GIT_CEILING_DIRECTORIES')
-  // A repository that is not ours may name a program to be run for each look at its files; looking at its index runs nothing else.
+  // A repository that is not ours may name programs: one to be run for each look at its files, and one to fetch what is missing from it
+  // (`core.sshCommand`), which no protocol may do here. Looking at its index runs nothing else.
   const options = ['--literal-pathspecs', '-c', 'core.fsmonitor=false', '-c', 'safe.directory=*']
   const git = spawnSync('git', [...options, 'ls-files', '--error-unmatch', '--', basename(path)], {
     cwd: dirname(path),
-    env: { ...Object.fromEntries(kept), LC_ALL: 'C' } as NodeJS.ProcessEnv,
+    env: { ...Object.fromEntries(kept), LC_ALL: 'C', GIT_ALLOW_PROTOCOL: '' } as NodeJS.ProcessEnv,
     encoding: 'utf8',
   })
   if (git.error !== undefined) return false // no git: then it has brought nothing

@@ -2,16 +2,16 @@
 // writes to its own alone: that of its stint, or of the task that its team works on. Without a team it is the branch of the task, which
 // the task gets when its model first states something: what a model states never lands on `main`. A run of a task without any branch
 // writes to `main`.
-import type { Caller } from '../bus/caller.ts'
+import { type Caller, mayAffect } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import { type BranchRecord, mainBranch } from '../entities/memory.ts'
 import { isTrusted, type Source } from '../entities/source.ts'
 import type { TeamRecord } from '../entities/team.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-import { nearestOpenBranch, requireBranch, requireOpenBranch } from '../steps/branch.ts'
+import { nearestOpenBranch, requireBranch, requireBranchFor, requireOpenBranch } from '../steps/branch.ts'
 import { requireWithin } from '../steps/conditions.ts'
 import { sourceOf } from '../steps/source.ts'
-import { loadTask, type StepContext } from '../steps/step-context.ts'
+import { loadTask, requireTask, type StepContext } from '../steps/step-context.ts'
 import { ensureBranch } from '../steps/team.ts'
 
 export interface Standing {
@@ -51,9 +51,12 @@ export function* branchMeant(
   { branch, taskId, agentId }: Whereabouts,
   purpose: 'read' | 'write',
 ): Op<BranchRecord> {
-  if (taskId !== undefined) yield* requireNameable(tx, caller, taskId)
+  if (taskId !== undefined) yield* requireNameable(tx, caller, taskId, purpose)
   const named = branch ?? (yield* branchOf(tx, taskId, agentId))
-  if (caller.taskId === undefined) return yield* requireBranch(tx, named ?? mainBranch)
+  if (caller.taskId === undefined) {
+    const name = named ?? mainBranch
+    return yield* purpose === 'write' ? requireBranchFor(tx, caller, name) : requireBranch(tx, name)
+  }
   const own = (yield* standingOf(tx, caller.taskId)).branch
   const meant = named ?? own
   const reach = purpose === 'write' ? [own] : (yield* tx.branch.lineage(own)).map(({ name }) => name)
@@ -115,9 +118,14 @@ function* branchOf(tx: Reads, taskId: string | undefined, agentId: string | unde
   return (yield* standingOf(tx, taskId)).branch
 }
 
-/** A task of the caller's own, or the one that its team works on. */
-function* requireNameable(tx: Reads, caller: Caller, taskId: string): Op<void> {
-  if (caller.taskId === undefined || (yield* tx.task.get(caller.taskId))?.policy.team?.taskId === taskId) return
+/** A task of the caller's own, or the one that its team works on; of a caller without a task, for what it adds, one that it may affect. */
+function* requireNameable(tx: Reads, caller: Caller, taskId: string, purpose: 'read' | 'write'): Op<void> {
+  if (caller.taskId === undefined) {
+    const { principal } = (yield* tx.task.get(taskId))?.policy ?? {}
+    if (purpose === 'write' && !mayAffect(caller, principal)) requireTask(undefined, taskId)
+    return
+  }
+  if ((yield* tx.task.get(caller.taskId))?.policy.team?.taskId === taskId) return
   yield* requireWithin(tx, caller.taskId, [taskId])
 }
 

@@ -1,6 +1,6 @@
 // Branches of memory as steps see them: found or refused, made below another, closed. A branch is made with what it belongs to (a
 // task, an agent's stint), in the same transaction, so none is ever half there.
-
+import { type Caller, mayAffect } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import { type BranchRecord, type BranchStatus, mainBranch } from '../entities/memory.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
@@ -10,7 +10,18 @@ import type { StepContext } from './step-context.ts'
 export function* requireBranch(tx: Reads, name: string): Op<BranchRecord> {
   const found = yield* tx.branch.get(name)
   if (found !== undefined) return found
-  throw new ErrandError(
+  throw unknownBranch(name)
+}
+
+/** The branch for what a caller adds: one of a task that it may not affect is as good as unknown. @throws ErrandError NOT_FOUND { branch } */
+export function* requireBranchFor(tx: Reads, caller: Caller, name: string): Op<BranchRecord> {
+  const found = yield* requireBranch(tx, name)
+  if (found.taskId === null || mayAffect(caller, (yield* tx.task.get(found.taskId))?.policy.principal)) return found
+  throw unknownBranch(name)
+}
+
+function unknownBranch(name: string): ErrandError {
+  return new ErrandError(
     'NOT_FOUND',
     `There is no branch "${name}". \`mem:branches\` lists those there are; "${mainBranch}" is always one of them.`,
     { branch: name },

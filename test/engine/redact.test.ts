@@ -7,7 +7,7 @@ import type { Engine } from '../../src/engine-api.ts'
 import { createShell } from '../../src/index.ts'
 import { echo, llm, said } from '../agent/world.ts'
 import { openManager } from '../vocabularies/agent-os/world.ts'
-import { collect, ledgerFile, openEngine, reached, refusalOf } from './world.ts'
+import { collect, history, ledgerFile, openEngine, reached, refusalOf } from './world.ts'
 
 const redact = (value: unknown): unknown =>
   typeof value === 'string' ? value.replaceAll('canary', '[redacted]') : value
@@ -78,6 +78,18 @@ describe('the option redact', () => {
     expect(await said(engine, task)).toContain('assistant: the [redacted]')
     expect(JSON.stringify([await engine.messages(task), await engine.calls(task)])).not.toContain('canary')
     expect(await engine.calls(task)).toMatchObject([{ params: { text: '[hidden]' }, result: '[hidden]' }])
+  })
+
+  it('V-10 hides why what is open below a group that cannot move is canceled', async () => {
+    const executors = { fail: () => Promise.reject(new Error('no')), work: () => 1 }
+    const engine = (await openEngine({ executors, redact })) as unknown as Engine
+    const tasks = { a: { executor: 'fail' }, b: { executor: 'work', after: ['a'] } }
+    const group = await engine.create({ name: 'group', tasks })
+    expect(await engine.settled(group)).toMatchObject({ status: 'failed', error: { code: 'GROUP_STUCK' } })
+    await engine.cancel(group, 'a canary')
+    const [, open] = await engine.children(group)
+    expect(open).toMatchObject({ status: 'canceled', statusReason: 'a [redacted]' })
+    expect(JSON.stringify(await history(engine, open?.id as string))).not.toContain('canary')
   })
 
   it('V-10 still finds the processes of a command', async () => {

@@ -215,6 +215,14 @@ describe('a command', () => {
     expect(failure.message).toContain('no [secret DEPLOY_KEY]')
   })
 
+  it('V-10 has no variable of the process by default but the usual ones', async () => {
+    vi.stubEnv('OF_THE_USER', 'of-the-user')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const look = { run: 'echo "$OF_THE_USER $PATH"', shell: '/bin/sh' }
+    expect((await setup().execute(look)).stdout).toBe(` ${process.env['PATH']}\n`)
+    expect((await setup({ inheritEnv: true }).execute(look)).stdout).toBe(`of-the-user ${process.env['PATH']}\n`)
+  })
+
   it('V-10 does not start when a secret that it refers to is not there, and says which', async () => {
     const { execute, folder, notes } = setup()
     const input = { run: `echo > ${folder}/ran`, env: { KEY: { secret: 'NO_SUCH_SECRET' } }, shell: '/bin/sh' }

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -112,6 +113,64 @@ describe('a ledger that was found', () => {
     writeFileSync(join(project, '.errand', ':(top)odd'), '', { mode: 0o600 })
     git('add', '-f', '--', '.errand')
     expect(judgeLedger(ledger, env).verdict).toBe('asked')
+  })
+
+  it('V-02 is asked about when git tracks the folder of it as a link, or the file that it is a link to', () => {
+    const { home, project, ledger, git, env } = setup()
+    git('init', '-q')
+    const elsewhere = join(home, 'elsewhere')
+    renameSync(dirname(ledger), elsewhere)
+    symlinkSync(elsewhere, dirname(ledger))
+    git('add', '-f', '.errand')
+    expect(judgeLedger(ledger, env)).toEqual({ verdict: 'asked', why: 'git tracks it' })
+    git('rm', '-q', '--cached', '.errand')
+    rmSync(dirname(ledger))
+    mkdirSync(dirname(ledger), { mode: 0o700 })
+    writeFileSync(join(project, 'data'), '', { mode: 0o600 })
+    symlinkSync(join(project, 'data'), ledger)
+    git('add', '-f', 'data')
+    expect(judgeLedger(ledger, env)).toEqual({ verdict: 'asked', why: 'git tracks it' })
+  })
+
+  it('V-02 has git run no program that its repository names, neither to look at its files nor to fetch any', () => {
+    const { home, project, ledger, git, verdict } = setup()
+    const ran = join(home, 'ran')
+    const program = join(project, 'program')
+    writeFileSync(program, `#!/bin/sh\ntouch '${ran}'\n`, { mode: 0o700 })
+    git('init', '-q')
+    git('add', '-f', '.errand/ledger.db')
+    git('config', 'core.fsmonitor', program)
+    git('update-index', '--fsmonitor')
+    /** Git itself runs it, so the attack is one; whoever judges the ledger has git not run it. */
+    const isRun = (): boolean[] => {
+      rmSync(ran, { force: true })
+      verdict()
+      const byVerdict = existsSync(ran)
+      try {
+        git('ls-files', '--', '.errand/ledger.db')
+      } catch {
+        // What it should fetch is not there.
+      }
+      return [byVerdict, existsSync(ran)]
+    }
+    expect(isRun()).toEqual([false, true])
+    git('config', '--unset', 'core.fsmonitor')
+    git('update-index', '--no-fsmonitor')
+    // The folder of the ledger stands in the index as one tree, which is to be fetched.
+    mkdirSync(join(project, 'kept'))
+    writeFileSync(join(project, 'kept', 'file'), '')
+    git('add', 'kept')
+    git('-c', 'user.name=a', '-c', 'user.email=a@b.c', 'commit', '-qm', 'x')
+    git('sparse-checkout', 'set', '--cone', '--sparse-index', 'kept')
+    const tree = git('rev-parse', 'HEAD:.errand').toString().trim()
+    rmSync(join(project, '.git', 'objects', tree.slice(0, 2), tree.slice(2)))
+    const remote = { 'remote.origin.url': 'ssh://x/y', 'remote.origin.promisor': 'true', 'core.sshCommand': program }
+    for (const [name, value] of Object.entries({ ...remote, 'extensions.partialClone': 'origin' }))
+      git('config', name, value)
+    git('config', 'core.repositoryFormatVersion', '1')
+    mkdirSync(dirname(ledger), { recursive: true, mode: 0o700 })
+    writeFileSync(ledger, '', { mode: 0o600 })
+    expect(isRun()).toEqual([false, true])
   })
 
   it('is trusted in the own folder of git, and not where git cannot say', () => {

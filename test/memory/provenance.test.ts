@@ -128,6 +128,22 @@ describe('An injected sentence', () => {
     expect(facts).toMatchObject([{ branch: 'task/read', category: 'episode', statedBy: [statedBy] }])
     expect(observations).toMatchObject([{ branch: 'task/read', content: injected, statedBy }])
   })
+
+  it('V-05 that a program archives with its task stays there too, and goes nowhere once that branch is closed', async () => {
+    const memory = await openMemory({ work: true, model: createScriptedModel([{ text: injected }]) })
+    const task = await memory.engine.create({ name: 'Read', goal: 'Read the page' })
+    await memory.engine.result(task)
+    await memory.call('mem:archive', { taskId: task.id })
+    const { observations } = await memory.tables()
+    expect(observations).toMatchObject([{ branch: 'task/read', content: injected }])
+    await memory.call('mem:archive', { branch: 'task/read' })
+    const before = await memory.tables()
+    await refusalOf(memory.call('mem:archive', { taskId: task.id }), 'BRANCH_CLOSED')
+    const saved = { task: { id: task.id, name: 'Read', status: 'completed', result: injected } }
+    await refusalOf(memory.as({ surface: 'engine' })('mem:save', saved), 'BRANCH_CLOSED')
+    expect(await memory.tables()).toEqual(before)
+    expect(await memory.facts('main')).toEqual([])
+  })
 })
 
 describe('The source of a fact', () => {

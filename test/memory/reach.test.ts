@@ -130,6 +130,8 @@ describe('The model of a task', () => {
   it('V-05 without a team writes to a branch of its own, and reads what all know', async () => {
     const { alone, loneId, branch, call } = await openReach()
     await call('mem:remember', { text: 'all know rye' })
+    // Before it has a branch of its own, too.
+    await refusalOf(alone('mem:consolidate', { level: 'session', branch: 'main' }), 'FORBIDDEN')
     expect((await alone('mem:facts', {}))['facts']).toMatchObject([{ text: 'all know rye' }])
     await alone('mem:observe', insight)
     await alone('mem:consolidate', { level: 'session' })

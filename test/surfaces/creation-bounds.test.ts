@@ -103,6 +103,11 @@ describe('The model of a task', () => {
     // One is left of the four.
     const own = modelOf(root.id, { maxTasks: 4, maxChildren: 100 })
     expect(await createAll(engine.bus, times(5, [own]))).toBe(1)
+    // Nor has the same model wider ones later, below what it has created.
+    const parentId = (await engine.children(root)).at(-1)?.id
+    const wider = modelOf(root.id, { maxTasks: 1_000_000 })
+    const refusal = await refusalOf(create(engine.bus, wider, { parentId }), 'LIMIT_EXCEEDED')
+    expect(refusal.details).toMatchObject({ limit: 'bounds.maxTasks', value: 4, taskId: root.id })
   })
 
   it('V-06 keeps within narrower bounds of its own, which are for what is below it alone', async () => {

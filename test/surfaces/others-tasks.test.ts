@@ -119,6 +119,41 @@ describe('The scope create alone', () => {
     expect(await engine.children(top)).toEqual([])
   })
 
+  it('V-08 as somebody with the name of a surface affects no task of those without a name, nor they theirs', async () => {
+    const { as, created } = await setup()
+    const [ofNameless, ofHttp] = [await created('nameless', { name: 'a' }), await created('http', { name: 'b' })]
+    expect((await as('http')('/tasks', { name: 'x', parentId: ofNameless })).status).toBe(404)
+    expect((await as('nameless')('/tasks', { name: 'x', parentId: ofHttp })).status).toBe(404)
+  })
+
+  it('V-08 states nothing on the branch of another one’s task, puts none below it, and does not hear that it is there', async () => {
+    const { engine, as, created } = await setup()
+    const id = await created('ann', { name: 'secret', team: true })
+    const branch = 'task/secret'
+    const observed = { sessionId: 's', type: 'insight', content: 'evil' }
+    const attacks: Array<[path: string, body: object, unknown: object, named: unknown, none: unknown]> = []
+    for (const [path, said] of [
+      ['mem:remember', { text: 'evil' }],
+      ['mem:observe', observed],
+    ] as const) {
+      const at = `/abilities/${path}`
+      attacks.push([at, { ...said, taskId: id }, { ...said, taskId: unknownId }, id, unknownId])
+      attacks.push([at, { ...said, branch }, { ...said, branch: 'task/none' }, branch, 'task/none'])
+    }
+    const below = (parentBranch: unknown) => ({ name: 'x', team: true, parentBranch })
+    attacks.push(['/tasks', below(branch), below('task/none'), branch, 'task/none'])
+    for (const [path, body, other, named, none] of attacks) {
+      const [known, unknown] = [await as('mallory')(path, body), await as('mallory')(path, other)]
+      expect([path, known.status]).toEqual([path, 404])
+      expect(wordsOf(known, named)).toBe(wordsOf(unknown, none))
+    }
+    expect((await as('mallory')('/abilities/mem:save', { task: { id, result: 'evil' } })).status).toBe(403)
+    expect((await engine.bus.call('mem:facts', { branch })).facts).toEqual([])
+    const own = await created('mallory', { name: 'own', team: true })
+    expect((await as('mallory')('/abilities/mem:remember', { text: 'mine', taskId: own })).status).toBe(200)
+    expect((await as('ann')('/abilities/mem:remember', { text: 'by control', taskId: own })).status).toBe(200)
+  })
+
   it('V-08 fails no group of another one by a child that fails', async () => {
     const { engine, as, created } = await setup()
     const group = await created('ann', { name: 'group', tasks: { part: {} } })
@@ -202,6 +237,7 @@ describe('A key', () => {
       const { id } = await engine.create({ name })
       principal = { scopes: ['create'] satisfies Access[], taskId: id }
       const first = await ask('POST', '/tasks', input)
+      expect(first.status).toBe(201)
       expect((await ask('POST', '/tasks', input)).body.taskId).toBe(first.body.taskId)
       ids.push(first.body.taskId as string)
     }
@@ -214,6 +250,7 @@ describe('A key', () => {
     const ids = []
     for (const name of ['ann', 'mallory', 'nameless']) {
       const first = await as(name)('/tasks', { name: 'x' }, headers)
+      expect(first.status).toBe(201)
       expect((await as(name)('/tasks', { name: 'x' }, headers)).body.taskId).toBe(first.body.taskId)
       ids.push(first.body.taskId)
     }

@@ -185,6 +185,7 @@ describe('A question', () => {
     const bounded = TaskEngine.within(engine as unknown as TaskEngine, { surface: 'run', taskId: group.id, run: 1 })
     await refusalOf(bounded.update(approve.id, { status: 'working' }), 'FORBIDDEN')
     await refusalOf(bounded.answer(approve.id), 'FORBIDDEN')
+    await refusalOf(bounded.complete(approve.id, 'yes'), 'FORBIDDEN')
     await refusalOf(bounded.delete(approve.id), 'FORBIDDEN')
     await refusalOf(bounded.unblock(build.id, approve.id), 'FORBIDDEN')
     await refusalOf(bounded.update(build.id, { blockedBy: [] }), 'FORBIDDEN')
@@ -255,6 +256,9 @@ describe('A question', () => {
     await begun.promise
     const model: Caller = { surface: 'mcp', model: true }
     await refusalOf(call(engine, 'board:complete', { id, result: 'yes' }, model), 'FORBIDDEN')
+    const bounded = TaskEngine.within(engine as unknown as TaskEngine, model)
+    await refusalOf(bounded.complete(id, 'yes'), 'FORBIDDEN')
+    await refusalOf(bounded.update(id, { status: 'completed' }), 'FORBIDDEN')
     goOn.resolve()
     await reached(engine, id, 'input_required')
     await engine.answer(id, 'no')

@@ -1,13 +1,13 @@
 // Who may have commands run. An executor says itself whether it runs commands, under whatever name it is offered; whoever may not have
 // any run is refused where the task is created or changed, and again where it is admitted.
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { type Bus, createBus } from '../../src/bus/bus.ts'
 import type { Caller } from '../../src/bus/caller.ts'
 import type { Engine } from '../../src/engine-api.ts'
-import { createShell, defineExecutor } from '../../src/index.ts'
+import { createShell, defineExecutor, importBoard } from '../../src/index.ts'
 import { createTaskManager } from '../../src/vocabularies/agent-os.ts'
 import { ledgerFile, openEngine, refusalOf } from '../engine/world.ts'
 
@@ -121,6 +121,32 @@ describe('A client without the right', () => {
     await engine.update(task?.id as string, { executor: 'runner', input: { run: 'true' } })
     expect((await engine.settled(task?.id as string)).status).toBe('completed')
     expect(existsSync(effect)).toBe(false)
+  })
+
+  it('V-01 is also one with all scopes, for one task', async () => {
+    const engine = (await openEngine({ executors })) as unknown as Engine
+    const { id: taskId } = await engine.create({ name: 'own' })
+    const caller: Caller = { surface: 'http', scopes: ['admin'], taskId }
+    const input = { run: 'true' }
+    await refusalOf(call(engine.bus, 'task:create', { name: 'x', executor: 'runner', input }, caller), 'FORBIDDEN')
+    await call(engine.bus, 'task:create', { name: 'prepared', input, team: false }, caller)
+    const [prepared] = await engine.children(taskId)
+    await refusalOf(engine.update(prepared?.id as string, { executor: 'runner' }), 'FORBIDDEN')
+  })
+})
+
+describe('A board file', () => {
+  it('V-01 neither names an executor nor prepares a task for one that runs commands', async () => {
+    const engine = (await openEngine({ executors })) as unknown as Engine
+    const dir = dirname(ledgerFile())
+    const work = { executor: 'runner', input: { run: 'true' }, metadata: { executor: 'runner' } }
+    const file = { id: 1, subject: 'x', description: 'true', status: 'pending', blockedBy: [], blocks: [], owner: '' }
+    writeFileSync(join(dir, 'task_1.json'), JSON.stringify({ ...file, ...work }))
+    expect((await importBoard(engine, { dir })).imported).toEqual(['task_1.json'])
+    const [task] = (await engine.list()).tasks
+    expect(task).toMatchObject({ executor: null, input: null, mayRunCommands: false })
+    const refusal = await refusalOf(engine.update(task?.id as string, { executor: 'own' }), 'FORBIDDEN')
+    expect(refusal.message).toContain('Give `input` with it')
   })
 })
 

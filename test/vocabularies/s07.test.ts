@@ -1,5 +1,5 @@
 // s07's task system under its own names: what its document promises, on an engine and on a folder of files.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTaskTools, openTaskManager, TaskManager } from 'errand/s07'
@@ -287,5 +287,17 @@ describe('A manager on a folder', () => {
     expect(fileOf(dir, 1)).toMatchObject({ owner: 'alice', status: 'in_progress' })
     expect(readdirSync(join(dir, '..'))).toContain('elsewhere.db')
     expect(readdirSync(join(dir, '..'))).not.toContain('.errand')
+  })
+
+  it('V-02 opens no ledger that it finds, and that everybody may write', async () => {
+    const dir = folder()
+    const place = join(dir, '..', '.errand')
+    mkdirSync(place)
+    chmodSync(place, 0o777)
+    const tasks = new TaskManager(dir)
+    onTestFinished(() => tasks.close())
+    const refusal = await refusalOf(tasks.create('A'), 'LEDGER_UNTRUSTED')
+    expect(refusal.message).toContain('everybody may write')
+    expect(readdirSync(place)).toEqual([])
   })
 })

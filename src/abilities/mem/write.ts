@@ -93,7 +93,7 @@ export function memMerge(host: AbilityHost) {
 export function memSave(host: AbilityHost) {
   return defineAbility({
     id: 'mem:save',
-    access: 'create',
+    access: 'control',
     description: 'Keeps in memory what a task was and what it came to.',
     input: saveSchema,
     output: z.object({ factId: z.string() }),

@@ -8,6 +8,7 @@ import type { CreateOptions } from '../../engine-api.ts'
 import type { CreationSize } from '../../entities/creation-bounds.ts'
 import { fieldsFor } from '../../entities/task-fields.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
+import { requireBranchFor } from '../../steps/branch.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../key-case.ts'
 import { idsIn } from '../own-tasks.ts'
@@ -103,9 +104,16 @@ function branchesIn({ parentBranch, tasks = {} }: Pick<CreateInput, 'parentBranc
   return [...(parentBranch === undefined ? [] : [parentBranch]), ...Object.values(tasks).flatMap(branchesIn)]
 }
 
-/** What a task's model learns goes to its own team, wherever it would rather have it. @throws ErrandError FORBIDDEN */
-function* requireOwnBranches(tx: Reads, { taskId }: Caller, branches: readonly string[]): Op<void> {
-  if (taskId === undefined) return
+/**
+ * What a task's model learns goes to its own team, wherever it would rather have it; what a principal's task learns, to no task that the
+ * principal may not affect. @throws ErrandError FORBIDDEN, NOT_FOUND
+ */
+function* requireOwnBranches(tx: Reads, caller: Caller, branches: readonly string[]): Op<void> {
+  const { taskId } = caller
+  if (taskId === undefined) {
+    for (const name of branches) yield* requireBranchFor(tx, caller, name)
+    return
+  }
   const place = (yield* tx.task.get(taskId))?.policy.team
   const team = place === undefined ? undefined : yield* tx.team.get(place.taskId)
   const branch = branches.find((name) => name !== team?.branch)

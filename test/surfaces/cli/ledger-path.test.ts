@@ -1,6 +1,16 @@
 // Which ledger a command means, from the most explicit word to the last resort.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -83,6 +93,25 @@ test('a ledger has one real name, before and after it is made', () => {
   expect(realLedger(join(folder, 'link', 'new', 'l.db'), folder)).toBe(real)
 })
 
+/** A terminal at which somebody types this. */
+const answering = (env: Record<string, string | undefined>, text: string) => {
+  const io = fakeIo({ tty: true, cwd: folder, env: env as Record<string, string> })
+  io.stderr.isTTY = true
+  io.keyboard = Object.assign(Readable.from([text]), { setRawMode: () => {} }) as never
+  return io
+}
+
+test('V-02 a ledger that was found and that everybody may write is refused, whatever somebody at a terminal says', async () => {
+  const place = { ...env(), HOME: join(folder, 'home') }
+  await main(['add', 'first', '--ledger', '.errand/ledger.db'], fakeIo({ cwd: folder }))
+  chmodSync(join(folder, '.errand'), 0o777)
+  const io = answering(place, 'y\n')
+  expect(await main(['ps'], io)).toBe(1)
+  expect(io.err()).toContain('everybody may write')
+  expect(await main(['trust'], answering(place, 'y\n'))).not.toBe(0)
+  expect(await main(['ps'], answering(place, 'y\n'))).toBe(1)
+})
+
 describe('a ledger that was found, and that git tracks', () => {
   const ps = async (env: Record<string, string | undefined>, ...flags: string[]) => {
     const io = fakeIo({ cwd: folder, env: env as Record<string, string> })
@@ -103,22 +132,46 @@ describe('a ledger that was found, and that git tracks', () => {
     expect(await ps(place)).toEqual({ code: 0, err: '' })
   })
 
+  test('V-02 is worked on and served by no command', async () => {
+    const place = { ...env(), HOME: join(folder, 'home') } as Record<string, string>
+    const ran = join(folder, 'ran')
+    const planted = ['add', 'planted', '--run', `touch '${ran}'`, '--ledger', '.errand/ledger.db']
+    expect(await main(planted, fakeIo({ cwd: folder, env: place }))).toBe(0)
+    git(folder, 'init', '-q')
+    git(folder, 'add', '-f', '.errand/ledger.db')
+    mkdirSync(join(folder, 'below'))
+    writeFileSync(join(folder, 'below', 'plan.yaml'), 'tasks: { own: { run: "true" } }')
+    const working = [
+      ['run', 'plan.yaml'],
+      ['serve', '--port', '0'],
+      ['repl', '--work', '-e', 'list'],
+      ['ask', 'Well?'],
+      ['chat'],
+    ]
+    for (const verb of [
+      ...working,
+      ['mcp'],
+      ['repl', '-e', 'list'],
+      ['add', 'x'],
+      ['board', 'show', '1'],
+      ['logs', 'x'],
+    ]) {
+      const io = fakeIo({ cwd: join(folder, 'below'), env: { ...place, ERRAND_MODEL: 'ollama:none' } })
+      expect([verb, await main(verb, io), io.err()]).toEqual([verb, 1, expect.stringContaining('git tracks it')])
+    }
+    expect(existsSync(ran)).toBe(false)
+  })
+
   test('is asked about at a terminal, once', async () => {
     const place = { ...env(), HOME: join(folder, 'home') }
     mkdirSync(join(folder, '.errand'))
     await main(['add', 'first', '--ledger', '.errand/ledger.db'], fakeIo({ cwd: folder }))
     git(folder, 'init', '-q')
     git(folder, 'add', '-f', '.errand/ledger.db')
-    const answering = (text: string) => {
-      const io = fakeIo({ tty: true, cwd: folder, env: place as Record<string, string> })
-      io.stderr.isTTY = true
-      io.keyboard = Object.assign(Readable.from([text]), { setRawMode: () => {} }) as never
-      return io
-    }
-    const refusing = answering('n\n')
+    const refusing = answering(place, 'n\n')
     expect(await main(['ps'], refusing)).toBe(1)
     expect(refusing.err()).toContain('git tracks it. Its tasks would run as you. Trust it? [y/N]')
-    expect(await main(['ps'], answering('y\n'))).toBe(0)
+    expect(await main(['ps'], answering(place, 'y\n'))).toBe(0)
     expect(await ps(place)).toEqual({ code: 0, err: '' })
   })
 })

@@ -379,8 +379,9 @@ describe('Wrong credentials', () => {
   async function open(options: Partial<HttpOptions> = {}) {
     const clock = new SimulatedClock()
     const { http } = await openWorld({ clock, rateLimit: false, ...options })
-    const answer = async (address: string, authorization: string) => {
-      const { status, headers } = await http(requestOf('GET', '/status', undefined, { authorization }), { address })
+    const answer = async (address: string, credentials: string, header = 'authorization') => {
+      const request = requestOf('GET', '/status', undefined, { authorization: '', [header]: credentials })
+      const { status, headers } = await http(request, { address })
       return [status, headers.get('retry-after')]
     }
     return { clock, answer }
@@ -401,13 +402,13 @@ describe('Wrong credentials', () => {
     expect(await answer('192.0.2.1', wrong)).toEqual([429, '3'])
   })
 
-  it('V-09 are counted where your own check judges them, too', async () => {
+  it.each(['authorization', 'x-key'])('V-09 are counted where your own check judges them, too: %s', async (header) => {
     const { answer } = await open({
-      authenticate: ({ headers }) => (headers.get('authorization') === 'ann' ? { scopes: ['read'] } : null),
+      authenticate: ({ headers }) => (headers.get(header) === 'ann' ? { scopes: ['read'] } : null),
     })
-    for (let count = 0; count < 20; count++) expect(await answer('192.0.2.1', 'bob')).toEqual([401, null])
-    expect(await answer('192.0.2.1', 'bob')).toEqual([429, '3'])
-    expect(await answer('192.0.2.1', 'ann')).toEqual([200, null])
+    for (let count = 0; count < 20; count++) expect(await answer('192.0.2.1', 'bob', header)).toEqual([401, null])
+    expect(await answer('192.0.2.1', 'bob', header)).toEqual([429, '3'])
+    expect(await answer('192.0.2.1', 'ann', header)).toEqual([200, null])
   })
 
   it('V-09 are remembered of so many addresses and no more', () => {
