@@ -4,7 +4,7 @@
 import { isExecutor, type RunnableTasks } from '../api/executor.ts'
 import { changedLimits } from '../entities/limits.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import type { Trees } from '../ledger/ledger.ts'
+import type { Trees } from '../entities/task-trees.ts'
 import { admit } from '../steps/admit.ts'
 import { dueAfter } from '../steps/step-context.ts'
 import type { EngineHost } from './engine-host.ts'

@@ -2,6 +2,7 @@
 // set, an MCP connection) holds owner, fence and lease here, so that the agent itself need know of none of them.
 import { z } from 'zod'
 import type { Bus, InvokeOptions } from '../bus/bus.ts'
+import type { Caller } from '../bus/caller.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import { parse } from '../core/parse.ts'
@@ -63,8 +64,15 @@ interface Hold {
   on: string
   /** The lease that has to be kept, in milliseconds; null for a claim that does not lapse. */
   leaseMs: number | null
+  /** Who claimed it: the signs of life reach no further. */
+  caller: Caller
 }
 const codesOfLoss = new Set(['STALE_CLAIM', 'NOT_OWNER', 'NOT_CLAIMABLE', 'NOT_FOUND', 'INVALID_TRANSITION'])
+
+/** Whose credentials name a task claims in the name of that task. */
+function isOwner({ taskId, owner }: Caller, task: BoardTask): boolean {
+  return task.owner === (taskId ?? owner)
+}
 
 /** Where an ability takes the role of who acts; elsewhere a role is that of a task. */
 function rolesOf(abilityId: string): string[] {
@@ -83,7 +91,7 @@ function rolesOf(abilityId: string): string[] {
  */
 export function createBoardSession(options: BoardSessionOptions): BoardSession {
   const { bus, as, role, board, leaseMs, surface, clock } = parse(optionsSchema, options, 'createBoardSession')
-  const caller = { surface, owner: as }
+  const session: Caller = { surface, owner: as }
   const holds = new Map<string, Hold>()
   let timer: unknown
   let dueAt = Infinity
@@ -116,7 +124,7 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
       const isCurrent = () => holds.get(taskId) === hold
       try {
         const input = { id: taskId, fence, board }
-        const { task } = (await bus.call('board:heartbeat', input, { caller })) as { task: BoardTask }
+        const { task } = (await bus.call('board:heartbeat', input, { caller: hold.caller })) as { task: BoardTask }
         if (isCurrent()) hold.leaseMs = leaseOf(task, hold.leaseMs)
       } catch (error) {
         // Anything else (a busy ledger, say) may be better by the next beat.
@@ -136,18 +144,18 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
   }
 
   /** A task as it came back: a claim of ours is kept, one that has ended is forgotten. */
-  function notice(result: unknown, on: string): void {
+  function notice(result: unknown, on: string, caller: Caller): void {
     const task = (result as { task?: BoardTask | null } | null)?.task
     if (task === undefined || task === null || typeof task.taskId !== 'string' || typeof task.fence !== 'number') return
-    if (task.owner === as && task.status === 'in_progress') {
+    if (isOwner(caller, task) && task.status === 'in_progress') {
       const usually = holds.get(task.taskId)?.leaseMs ?? leaseMs
-      holds.set(task.taskId, { task, on, leaseMs: leaseOf(task, usually) })
+      holds.set(task.taskId, { task, on, leaseMs: leaseOf(task, usually), caller })
     } else holds.delete(task.taskId)
     beatLater()
   }
 
   /** The number of the claim that it has on a task; a claim that the same member made earlier is taken up. */
-  async function fenceOf(ref: BoardRef, on: string): Promise<number | undefined> {
+  async function fenceOf(ref: BoardRef, on: string, caller: Caller): Promise<number | undefined> {
     const text = String(ref).replace(/^#/, '')
     const known = [...holds.values()].find(
       (hold) => hold.task.taskId === text || (hold.on === on && String(hold.task.id) === text),
@@ -155,8 +163,8 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
     if (known !== undefined) return known.task.fence
     try {
       const { task } = (await bus.call('board:get', { id: ref, board: on }, { caller })) as { task: BoardTask }
-      if (task.owner !== as || task.status !== 'in_progress') return undefined
-      notice({ task }, on)
+      if (!isOwner(caller, task) || task.status !== 'in_progress') return undefined
+      notice({ task }, on, caller)
       return task.fence
     } catch {
       // The ability itself says what is wrong with it, and better.
@@ -164,7 +172,7 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
     }
   }
 
-  async function complete(abilityId: string, input: unknown): Promise<unknown> {
+  async function complete(abilityId: string, input: unknown, caller: Caller): Promise<unknown> {
     const known = bus.get(abilityId)?.inputSchema.properties as Record<string, unknown> | undefined
     if (known === undefined || typeof input !== 'object' || input === null || Array.isArray(input)) return input
     const given = input as Record<string, unknown>
@@ -175,7 +183,7 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
     if ('leaseMs' in known && given.leaseMs === undefined && leaseMs !== null) filled.leaseMs = leaseMs
     const ref = given.id
     if ('fence' in known && given.fence === undefined && (typeof ref === 'string' || typeof ref === 'number')) {
-      const fence = await fenceOf(ref, String(filled.board))
+      const fence = await fenceOf(ref, String(filled.board), caller)
       if (fence !== undefined && fence > 0) filled.fence = fence
     }
     return filled
@@ -184,13 +192,16 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
   return {
     as,
     async call(abilityId, input, invoke = {}) {
-      const invocation = { ...invoke, caller: { ...caller, ...invoke.caller, owner: as } }
+      const caller: Caller = { ...session, ...invoke.caller, owner: as }
+      const invocation = { ...invoke, caller }
       if (!abilityId.startsWith('board:')) return bus.call(abilityId as string, input, invocation)
-      const filled = await complete(abilityId, input)
+      // What the session does by itself is as near as what it was asked for, though the caller may not be offered the abilities for it.
+      const { abilities: _offered, ...own } = caller
+      const filled = await complete(abilityId, input, own)
       try {
         const result: unknown = await bus.call(abilityId as string, filled, invocation)
         const named = (filled as { board?: unknown } | null)?.board
-        notice(result, typeof named === 'string' ? named : board)
+        notice(result, typeof named === 'string' ? named : board, own)
         return result
       } catch (error) {
         // It has been told that the claim is over; what it says next is judged by what is true then.

@@ -33,7 +33,7 @@ export interface Source {
 /** The most that a single model or tool is believed: as much as what was observed once, and less than what lasts. */
 const singleVoiceConfidence = firstConfidence
 
-/** Sources that a fact names: the first ones, each once. */
+/** Sources that a fact names. */
 const maxSources = 20
 
 /** People and programs are believed as far as they say; so is what was recorded before sources were, like tasks of that time. */
@@ -62,18 +62,24 @@ export function maxConfidence(sources: readonly Source[]): number {
   return isConfirmed(sources) ? fullConfidence : singleVoiceConfidence
 }
 
-/** Whether these say more than `known` did: a model or a tool that repeats itself confirms nothing. */
+/**
+ * Whether these say more than `known` did: a model or a tool that repeats itself confirms nothing, nor does one that cannot be named any
+ * more, which would seem new each time.
+ */
 export function addVoice(known: readonly Source[], more: readonly Source[]): boolean {
   const voices = known.map(voiceOf)
-  return more.some((source) => isTrusted(source) || !voices.some((voice) => areRelated(voice, voiceOf(source))))
+  const kept = joinedSources([known, more])
+  const isNew = (source: Source) => !voices.some((voice) => areRelated(voice, voiceOf(source)))
+  return more.some((source) => kept.includes(source) && (isTrusted(source) || isNew(source)))
 }
 
-/** Each source once, those first that add a voice. */
+/** Each source once, and as many as fit: people and programs first, then those that add a voice, each in the order in which they came. */
 export function joinedSources(lists: ReadonlyArray<readonly Source[]>): Source[] {
   const each = [...new Map(lists.flat().map((source) => [keyOf(source), source])).values()]
   const firsts = new Map(each.toReversed().map((source) => [voiceOf(source), source]))
   const isFirst = (source: Source) => firsts.get(voiceOf(source)) === source
-  return [...each.filter(isFirst), ...each.filter((source) => !isFirst(source))].slice(0, maxSources)
+  const rank = (source: Source) => (isTrusted(source) ? 0 : isFirst(source) ? 1 : 2)
+  return each.toSorted((one, two) => rank(one) - rank(two)).slice(0, maxSources)
 }
 
 /** A fact that may be carried to the branch above without anybody asking for it. */

@@ -90,9 +90,10 @@ export interface Table<T extends TableName> {
 export type StandIns = Readonly<Record<string, StandIn>>
 
 interface StandIn {
-  /** Whether a value is of the kind that belongs there. */
-  fits(value: unknown): boolean
-  of(text: string): object
+  /** Whether a value is of the kind that belongs there; a record shows its plain fields. */
+  fits(value: unknown, row: Readonly<Record<string, unknown>>): boolean
+  /** Undefined where nothing may stand for it: then the row is refused. */
+  of(text: string, row: Readonly<Record<string, unknown>>): object | undefined
 }
 
 /** Without a stand-in for a field, a row whose text there cannot be read is refused with LEDGER_CORRUPT. */
@@ -111,14 +112,17 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>, sta
     for (const { field, read: turn } of turned) {
       const stored = row[field]
       const standIn = standIns[field]
+      let fault: unknown
       try {
         row[field] = turn(stored)
-        if (standIn?.fits(row[field]) !== false) continue
+        if (standIn?.fits(row[field], row) !== false) continue
       } catch (error) {
-        if (standIn === undefined) throw unreadableRow(name, field, row, error)
+        fault = error
       }
       const text = String(stored)
-      row[field] = standingFor(text, standIn.of(text))
+      const value = standIn?.of(text, row)
+      if (value === undefined) throw unreadableRow(name, field, row, fault)
+      row[field] = standingFor(text, value)
     }
     return found
   }

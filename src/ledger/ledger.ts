@@ -9,6 +9,7 @@ import type { InstanceRecord } from '../entities/instance.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord, TaskStatus } from '../entities/task.ts'
+import type { Trees } from '../entities/task-trees.ts'
 import type { ChildFacts } from '../machines/family.ts'
 import type { MemoryReads, MemoryTx } from './memory-port.ts'
 import type { Op } from './op.ts'
@@ -91,12 +92,6 @@ export interface Cascade {
   type: EventType
   first: number
   last: number
-}
-
-/** The trees whose root has one of these keys, or a key that begins with one of these prefixes. */
-export interface Trees {
-  rootKeys: readonly string[]
-  rootKeyPrefixes: readonly string[]
 }
 
 /** Narrows the ready tasks of an executor. */

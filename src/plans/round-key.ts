@@ -5,6 +5,7 @@ import { hash } from 'node:crypto'
 import { dirname, relative } from 'node:path'
 import type { Engine } from '../engine-api.ts'
 import type { Task } from '../entities/task.ts'
+import { isRootOf, type Trees } from '../entities/task-trees.ts'
 import { eachTask } from './each-task.ts'
 
 /** The ledger takes keys of 500 characters; what would not fit is replaced by its hash. */
@@ -46,7 +47,7 @@ export function roundPrefixes(round: string): string[] {
 }
 
 /** The trees that hold the tasks of a round, and all that its agents give away. A task whose group was deleted is a root of its own. */
-export function treesOf(round: string): { rootKeys: string[]; rootKeyPrefixes: string[] } {
+export function treesOf(round: string): Trees {
   return { rootKeys: [round], rootKeyPrefixes: roundPrefixes(round) }
 }
 
@@ -54,9 +55,7 @@ export function treesOf(round: string): { rootKeys: string[]; rootKeyPrefixes: s
 export async function isOfRound(engine: Engine, round: string, task: Task): Promise<boolean> {
   let root: Task | null = task
   while (root !== null && root.parentId !== null) root = await engine.get(root.parentId)
-  const key = root?.key ?? ''
-  const { rootKeys, rootKeyPrefixes } = treesOf(round)
-  return rootKeys.includes(key) || rootKeyPrefixes.some((prefix) => key.startsWith(prefix))
+  return root !== null && isRootOf(treesOf(round), root)
 }
 
 function bounded(text: string): string {

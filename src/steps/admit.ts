@@ -3,7 +3,8 @@
 
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { type Op, type Reads, type ReadyFilter, type Step, step, type Trees, type Tx } from '../ledger/ledger.ts'
+import type { Trees } from '../entities/task-trees.ts'
+import { type Op, type Reads, type ReadyFilter, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { unreadableFields } from '../ledger/unreadable.ts'
 import { suspectFrom } from '../machines/crashes.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'

@@ -38,18 +38,21 @@ export class Credentials {
   async judge(request: Request, address: string | undefined): Promise<Judged> {
     const principal = await this.#principalOf(request)
     if (principal !== null) return { principal }
-    return { principal, waitSeconds: this.#isAttempt(request) ? this.#wrong.draw(address ?? '') : 0 }
+    const attempt = this.#attemptOf(request)
+    return { principal, waitSeconds: attempt === undefined ? 0 : this.#wrong.draw(JSON.stringify([attempt, address])) }
   }
 
   /**
-   * Without a header there is no token to be wrong. What `authenticate` looks at is its own business; but whoever opens the page without any
-   * credentials is shown where to sign in.
+   * As what a request is counted; undefined for one that has nothing wrong to show. What `authenticate` looks at is its own business, so
+   * any request may be an attempt; but those with neither header are counted apart, and whoever opens the page without credentials is
+   * shown where to sign in, whatever others behind the same address have sent.
    */
-  #isAttempt({ headers, method }: Request): boolean {
-    if (headers.has('authorization')) return true
-    if (this.#options.authenticate === undefined) return false
-    const isVisit = method === 'GET' && (headers.get('accept') ?? '').includes('text/html') && !headers.has('cookie')
-    return !isVisit
+  #attemptOf({ headers, method }: Request): 'credentials' | 'unknown' | undefined {
+    if (headers.has('authorization')) return 'credentials'
+    if (this.#options.authenticate === undefined) return undefined
+    if (headers.has('cookie')) return 'credentials'
+    const isVisit = method === 'GET' && (headers.get('accept') ?? '').includes('text/html')
+    return isVisit ? undefined : 'unknown'
   }
 
   async #principalOf(request: Request): Promise<Principal | null> {

@@ -1,7 +1,10 @@
 // Rows that something else than errand has written into: they are named, and everything beside them goes on.
 import { describe, expect, it } from 'vitest'
+import type { Run, Task } from '../../src/index.ts'
 import { connect } from '../../src/ledger/dialects/sqlite/connection.ts'
-import { ledgerFile, openEngine, refusalOf } from './world.ts'
+import { main } from '../../src/surfaces/cli/main.ts'
+import { fakeIo } from '../surfaces/cli/fake-io.ts'
+import { ledgerFile, openEngine, reached, refusalOf } from './world.ts'
 
 const executors = { work: () => 'done' }
 
@@ -88,6 +91,64 @@ describe('a task with a JSON text that is none', () => {
     expect(await engine.get(ids[1])).toMatchObject({ status: 'canceled', priority: 5 })
     await engine.close()
     expect(stored(ledger, 'input')).toBe('{"broken')
+  })
+})
+
+describe('a task or an open question that something else has written into', () => {
+  it.each([
+    ['task', 'policy', '{"team":null}'],
+    ['task', 'progress', '{"fraction":1}'],
+    ['task', 'error', '{"code":"X","message":5}'],
+    ['task', 'metadata', '5'],
+    ['task', 'tags', '{}'],
+    ['task', 'result', '[['],
+    ['call', 'params', '{"broken'],
+    ['call', 'params', 'null'],
+    ['call', 'params', '{"question":{}}'],
+    ['call', 'params', '{"question":"Deploy?","for":7}'],
+    ['call', 'result', '{"broken'],
+    ['call', 'details', '{"broken'],
+  ])('is listed, shown, canceled and purged with the others: %s %s %s', async (table, column, text) => {
+    const ledger = ledgerFile()
+    const worker = await openEngine({ ledger, executors: { asking: (_task: Task, run: Run) => run.ask('Deploy?') } })
+    const ids: string[] = []
+    for (const name of ['before', 'damaged', 'after']) {
+      const { id } = await worker.create({ name, executor: 'asking' })
+      await reached(worker, id, 'input_required')
+      ids.push(id)
+    }
+    await worker.close()
+    write(
+      ledger,
+      `update ${table} set ${column} = '${text}' where ${table === 'task' ? 'id' : 'task_id'} = '${ids[1]}'`,
+    )
+    for (const args of [['ps'], ['ps', '--json'], ['tree'], ['show', ids[1] as string]]) {
+      const io = fakeIo()
+      expect([args, await main([...args, '--ledger', ledger], io), io.err()]).toEqual([args, 0, ''])
+    }
+    const engine = await openEngine({ ledger, work: false })
+    expect((await engine.list()).tasks).toHaveLength(3)
+    for (const list of ['task:list', 'board:list', 'task:graph'] as const) await engine.bus.call(list, {})
+    for (const id of ids) await engine.cancel(id)
+    expect(await engine.purge({ before: 8.64e15 })).toMatchObject({ tasks: 3 })
+  })
+
+  it('may be answered by people alone when it is not known for whom a question is', async () => {
+    const ledger = ledgerFile()
+    const worker = await openEngine({
+      ledger,
+      executors: { asking: (_task: Task, run: Run) => run.ask('Colour?', { for: 'anyone' }) },
+    })
+    const { id } = await worker.create({ executor: 'asking' })
+    await reached(worker, id, 'input_required')
+    await worker.close()
+    write(ledger, `update call set params = '{"broken'`)
+    const engine = await openEngine({ ledger, work: false })
+    expect((await engine.get(id))?.questions).toMatchObject([
+      { question: expect.stringContaining('{"broken') as string, for: 'person' },
+    ])
+    const model = { surface: 'mcp', model: true as const }
+    await refusalOf(engine.bus.call('task:answer', { taskId: id, value: 'red' }, { caller: model }), 'FORBIDDEN')
   })
 })
 

@@ -34,7 +34,18 @@ describe('V-05 sources', () => {
     expect(addVoice([person], [ann])).toBe(true)
   })
 
-  it('are named once each, those first that add a voice, and no more than twenty', () => {
+  it('V-05 keep a person whom they name when there are more voices than fit, and a voice that does not fit adds nothing', () => {
+    // Each has created the next: together they are one voice.
+    const names = Array.from({ length: 30 }, (_, n) => `agent-${n}`)
+    const led = names.map((_, n): Source => ({ kind: 'model', voice: names.slice(0, n + 1).join(' > ') }))
+    const known = joinedSources([led])
+    const told = joinedSources([known, [person]])
+    expect(told).toHaveLength(20)
+    expect([isConfirmed(known), isConfirmed(told), addVoice(known, [person])]).toEqual([false, true, true])
+    expect([addVoice(known.slice(1), [bob]), addVoice(known, [bob])]).toEqual([true, false])
+  })
+
+  it('are named once each, people first, then those that add a voice, and no more than twenty', () => {
     expect(
       joinedSources([
         [ann, annsTool],
@@ -44,6 +55,6 @@ describe('V-05 sources', () => {
     const tasks = Array.from({ length: 40 }, (_, at): Source => ({ kind: 'model', taskId: `task-${at}`, voice: 'v' }))
     const joined = joinedSources([tasks, [person]])
     expect(joined).toHaveLength(20)
-    expect(joined.slice(0, 2)).toEqual([tasks[0], person])
+    expect(joined.slice(0, 2)).toEqual([person, tasks[0]])
   })
 })

@@ -1,9 +1,13 @@
 // The call table: the journal of every task. A trigger keeps an outcome from ever being taken back.
+
+import { clipped } from '../../core/storable-text.ts'
 import type { CallRecord } from '../../entities/call.ts'
+import { audiences, type QuestionParams } from '../../entities/question.ts'
 import { openCallStatuses } from '../../machines/lifecycles.ts'
-import { defineTable, json, jsonOrNull, plain, serial, statementsOf } from '../columns.ts'
+import { defineTable, json, jsonOrNull, plain, type StandIns, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { unreadableValue } from '../unreadable.ts'
 
 /** What `save` writes. */
 const outcomeFields = {
@@ -17,22 +21,54 @@ const outcomeFields = {
   updatedAt: plain,
 }
 
-export const calls = defineTable('call', {
-  seq: serial,
-  id: plain,
-  taskId: plain,
-  run: plain,
-  attempt: plain,
-  kind: plain,
-  name: plain,
-  ident: plain,
-  ordinal: plain,
-  params: json,
-  onInterrupt: plain,
-  parentId: plain,
-  createdAt: plain,
-  ...outcomeFields,
-})
+/**
+ * Lists of tasks show their open questions, and one that cannot be read must not stop them: it is shown as such, to people alone. The
+ * outcome of a call that is over goes back into its run; nothing may stand for that.
+ */
+const standIns: StandIns = {
+  params: {
+    fits: (value, { kind }) => kind !== 'ask' || isQuestion(value),
+    of: (text, { kind }) =>
+      kind === 'ask' ? { question: unreadableQuestion(text), schema: null, for: 'person' } : undefined,
+  },
+  result: { fits: () => true, of: (text, row) => (isOpen(row) ? unreadableValue(text) : undefined) },
+  details: { fits: () => true, of: (text, row) => (isOpen(row) ? unreadableValue(text) : undefined) },
+}
+
+function isQuestion(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { question, for: audience } = value as Partial<QuestionParams>
+  return typeof question === 'string' && (audience === undefined || audiences.includes(audience))
+}
+
+function unreadableQuestion(text: string): string {
+  return `This question cannot be read. In the ledger stands: ${clipped(text, 200)}`
+}
+
+function isOpen({ status }: Readonly<Record<string, unknown>>): boolean {
+  return openCallStatuses.includes(status as CallRecord['status'])
+}
+
+export const calls = defineTable(
+  'call',
+  {
+    seq: serial,
+    id: plain,
+    taskId: plain,
+    run: plain,
+    attempt: plain,
+    kind: plain,
+    name: plain,
+    ident: plain,
+    ordinal: plain,
+    params: json,
+    onInterrupt: plain,
+    parentId: plain,
+    createdAt: plain,
+    ...outcomeFields,
+  },
+  standIns,
+)
 
 const open = sql<boolean>`status in (${sql.join(openCallStatuses.map((status) => sql.lit(status)))})`
 

@@ -1,6 +1,6 @@
 // The columns of the task table, by which statement writes them, and what statements of several tables say of tasks.
 import { defineTable, flag, json, jsonOrNull, plain, type StandIns, serial } from '../columns.ts'
-import { type Dialect, listed, type StatementCompiler, sql } from '../statement.ts'
+import { type Dialect, listed, type RawSql, type StatementCompiler, sql } from '../statement.ts'
 import { unreadableValue } from '../unreadable.ts'
 
 /** What `save` writes: everything that changes while a task lives. */
@@ -55,7 +55,8 @@ const standIns: StandIns = {
   result: { fits: () => true, of: unreadableValue },
   metadata: { fits: isObject, of: unreadableValue },
   error: {
-    fits: (value) => value === null || (isObject(value) && typeof value['code'] === 'string'),
+    fits: (value) =>
+      value === null || (isObject(value) && typeof value['code'] === 'string' && typeof value['message'] === 'string'),
     of: (text) => ({
       code: 'LEDGER_CORRUPT',
       message: 'The stored error cannot be read',
@@ -63,11 +64,20 @@ const standIns: StandIns = {
     }),
   },
   progress: {
-    fits: (value) => value === null || (isObject(value) && typeof value['fraction'] === 'number'),
+    fits: (value) => value === null || isProgress(value),
     of: () => ({ fraction: 0, note: null, at: 0 }),
   },
-  policy: { fits: isObject, of: () => ({}) },
+  policy: {
+    fits: (value) => isObject(value) && (value['team'] === undefined || isObject(value['team'])),
+    of: () => ({}),
+  },
   tags: { fits: (value) => Array.isArray(value) && value.every((tag) => typeof tag === 'string'), of: () => [] },
+}
+
+function isProgress(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { fraction, note, at } = value
+  return typeof fraction === 'number' && typeof at === 'number' && (note === null || typeof note === 'string')
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -102,18 +112,16 @@ export const withBelow = (root: unknown) => sql`with recursive below (id) as (
     union select task.id from task join below on task.parent_id = below.id)`
 
 /**
- * Whether a row of `task` lies in a tree whose root has one of these keys, or a key with one of these prefixes, both JSON lists of texts.
- * Walks up from the row: as many look-ups as it lies deep.
+ * The ids of the tasks in the trees whose root has one of these keys, or a key with one of these prefixes, both JSON lists of texts. Reads
+ * these trees and nothing else.
  */
-export function isInTrees(dialect: Dialect, keys: unknown, prefixes: unknown) {
-  return sql<boolean>`exists (
-    with recursive above (parent_id, key) as (
-      select task.parent_id, task.key
-      union select parent.parent_id, parent.key from task as parent join above on parent.id = above.parent_id)
-    select 1 from above
-    where above.parent_id is null and (above.key in ${listed(dialect, keys)}
-      or exists (select 1 from ${listed(dialect, prefixes)} as prefix
-        where substr(above.key, 1, length(prefix.value)) = prefix.value)))`
+export function idsInTrees(dialect: Dialect, keys: unknown, prefixes: unknown): RawSql {
+  return sql`(with recursive inside (id) as (
+      select id from task where parent_id is null and key in ${listed(dialect, keys)}
+      union select task.id from ${listed(dialect, prefixes)} as prefix cross join task
+        where task.parent_id is null and task.key >= prefix.value and task.key < prefix.value || ${'\u{10ffff}'}
+      union select task.id from task join inside on task.parent_id = inside.id)
+    select id from inside)`
 }
 
 /** How many tasks are below one; no more are counted than `most`. */

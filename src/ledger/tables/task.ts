@@ -1,14 +1,18 @@
 // The task table: every statement on it but those of lists, which are in task-list.ts.
+import type { CompiledQuery } from 'kysely'
 import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
+import { isRootOf, type Trees } from '../../entities/task-trees.ts'
 import { flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
-import type { ClaimFilter, Op, ReadyFilter, Trees, Tx } from '../ledger.ts'
+import type { ClaimFilter, Op, ReadyFilter, Tx } from '../ledger.ts'
 import {
+  column,
   type Holes,
   numberOf,
   queryRows,
   type RawSql,
   row,
   rows,
+  type Statement,
   type StatementCompiler,
   sql,
   write,
@@ -19,7 +23,7 @@ import {
   countQueuedBehindRuns,
   definitionFields,
   hasTag,
-  isInTrees,
+  idsInTrees,
   stateFields,
   tasks,
   withBelow,
@@ -41,14 +45,14 @@ interface Candidate {
 const liveStatuses = taskStatuses.filter((status) => !isSettled(status))
 const brokenStatuses: TaskStatus[] = ['failed', 'canceled']
 
-function readyHoles({ named = false, trees }: ReadyFilter) {
-  const { rootKeys = [], rootKeyPrefixes = [] }: Partial<Trees> = trees ?? {}
-  return {
-    named: Number(named),
-    inTrees: Number(trees !== undefined),
-    rootKeys: JSON.stringify(rootKeys),
-    rootKeyPrefixes: JSON.stringify(rootKeyPrefixes),
-  }
+/** Of the heads of a queue all, or those in some trees alone, which may stand far behind them. */
+interface ReadyStatement {
+  all: Statement
+  inTrees: Statement
+}
+
+function treeHoles({ rootKeys, rootKeyPrefixes }: Trees) {
+  return { rootKeys: JSON.stringify(rootKeys), rootKeyPrefixes: JSON.stringify(rootKeyPrefixes) }
 }
 
 export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
@@ -69,19 +73,25 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       : sql<boolean>`case when json_valid(policy) then json_extract(policy, '$.model') end is not null`
   /** With 1 in the hole only the tasks that name a model. */
   const orNamed = (named: unknown) => sql<boolean>`(${named} = 0 or ${namesModel})`
-  /** With 1 in the hole only the tasks of some trees. */
-  const orInTrees = (hole: Holes) =>
-    sql<boolean>`(${hole('inTrees')} = 0 or ${isInTrees(dialect, hole('rootKeys'), hole('rootKeyPrefixes'))})`
   // `ready = 1` stands in the text, not in a hole: only so does the planner see that the partial index serves.
-  const readyOf = (db: typeof dialect.db, hole: Holes) =>
+  const isReady = sql<boolean>`ready = 1`
+  // `+` keeps it from that index, which leads to foreign tasks, too; the ids lead to those in the trees alone.
+  const isReadyInTrees = (hole: Holes) =>
+    sql<boolean>`+ready = 1 and id in ${idsInTrees(dialect, hole('rootKeys'), hole('rootKeyPrefixes'))}`
+  const readyOf = (db: typeof dialect.db, hole: Holes, condition = isReady) =>
     db
       .selectFrom('task')
-      .where(sql<boolean>`ready = 1`)
+      .where(condition)
       .where('executor', '=', hole('executor'))
       .where(orNamed(hole('named')))
-      .where(orInTrees(hole))
-  const selectReady = prepare((db, hole) =>
-    readyOf(db, hole)
+  const readyOrInTrees = (
+    narrowed: (ready: ReturnType<typeof readyOf>, hole: Holes) => { compile(): CompiledQuery },
+  ): ReadyStatement => ({
+    all: prepare((db, hole) => narrowed(readyOf(db, hole), hole)),
+    inTrees: prepare((db, hole) => narrowed(readyOf(db, hole, isReadyInTrees(hole)), hole)),
+  })
+  const selectReady = readyOrInTrees((ready, hole) =>
+    ready
       .select(tasks.columns() as never)
       .where('lane', '=', hole('lane'))
       .where('crashes', '<', hole('crashes'))
@@ -90,8 +100,8 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .limit(hole('limit')),
   )
   // Tasks that crashed their engine are few, and have a partial index of their own.
-  const selectSuspects = prepare((db, hole) =>
-    readyOf(db, hole)
+  const selectSuspects = readyOrInTrees((ready, hole) =>
+    ready
       .select(tasks.columns() as never)
       .where(sql<boolean>`crashes > 0`)
       .where('crashes', '>=', hole('crashes'))
@@ -99,9 +109,9 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
-  const selectAnyReady = prepare((db, hole) => readyOf(db, hole).select('seq').limit(1))
-  const selectInLanes = prepare((db, hole) =>
-    readyOf(db, hole)
+  const selectAnyReady = readyOrInTrees((ready) => ready.select('id').limit(1))
+  const selectInLanes = readyOrInTrees((ready, hole) =>
+    ready
       .select('lane')
       .where(sql<boolean>`lane <> ''`)
       .orderBy('priority', 'desc')
@@ -203,8 +213,56 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where('stuck_by', 'is not', null)
       .where(sql<boolean>`child_count > 0`),
   )
-  function* isAnyReady(executor: string, only: ReadyFilter): Op<boolean> {
-    return (yield* row(selectAnyReady, { executor, ...readyHoles(only) })) !== undefined
+  function* isAnyReady(executor: string, { named = false, trees }: ReadyFilter): Op<boolean> {
+    const holes = { executor, named: Number(named) }
+    const first = yield* rows<{ id: string }>(selectAnyReady.all, holes)
+    const own = yield* headsIn(trees, first, 1)
+    return (own ?? (yield* rows(selectAnyReady.inTrees, { ...holes, ...treeHoles(trees as Trees) }))).length > 0
+  }
+  function* readyHeads(
+    statement: ReadyStatement,
+    holes: { executor: string; lane?: string; limit: number; crashes: number },
+    only: ReadyFilter,
+  ): Op<TaskRecord[]> {
+    const { named = false, trees } = only
+    const filled = { ...holes, named: Number(named) }
+    const own = yield* headsIn(trees, yield* tasks.list(statement.all, filled), holes.limit)
+    return own ?? (yield* tasks.list(statement.inTrees, { ...filled, ...treeHoles(trees as Trees) }))
+  }
+  /**
+   * Those of the first `limit` ready tasks that lie in the trees. Undefined when there may be others behind foreign ones: then the trees are
+   * read, because there may be any number of foreign tasks. Where nobody else has ready tasks, a step costs no more for a large tree.
+   */
+  function* headsIn<T extends { id: string }>(
+    trees: Trees | undefined,
+    heads: T[],
+    limit: number,
+  ): Op<T[] | undefined> {
+    if (trees === undefined) return heads
+    const known = new Map<string, boolean>()
+    const own: T[] = []
+    for (const head of heads) {
+      if (yield* liesIn(head.id, (task) => isRootOf(trees, task), known)) own.push(head)
+    }
+    return own.length === heads.length || heads.length < limit ? own : undefined
+  }
+  function* lanesOf(executor: string, most: number | undefined, named: number): Op<string[]> {
+    const holes = { executor, named }
+    if (most !== undefined) {
+      // The best in any lane come first: so do their lanes. Only where a few lanes have it all must each be looked up.
+      const limit = most * 4
+      const best = yield* column<string>(selectInLanes.all, { limit, ...holes })
+      const lanes = [...new Set(best)]
+      if (lanes.length >= most || best.length < limit) return lanes.slice(0, most)
+    }
+    const found: Array<{ lane: string; priority: number; seq: number }> = []
+    for (let after = ''; ; after = (found.at(-1) as { lane: string }).lane) {
+      const next = yield* row<{ lane: string; priority: number; seq: number }>(selectNextLane, { after, ...holes })
+      if (next === undefined) break
+      found.push(next)
+    }
+    found.sort((a, b) => b.priority - a.priority || Number(a.seq) - Number(b.seq))
+    return found.slice(0, most).map((each) => each.lane)
   }
   /** A stuck task has no part in this, but its children may. */
   function* canMoveBelow(parent: string): Op<boolean> {
@@ -231,9 +289,9 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       ...(executors.length === 0 ? [] : [sql<boolean>`executor in (${sql.join(executors)})`]),
       ...(named.length === 0 ? [] : [sql<boolean>`executor in (${sql.join(named)}) and ${namesModel}`]),
     ]
-    const { rootKeys, rootKeyPrefixes } = readyHoles({ trees })
-    const inTrees = trees === undefined ? sql<boolean>`1 = 1` : isInTrees(dialect, rootKeys, rootKeyPrefixes)
-    const ours = sql<boolean>`(${sql.join(of, sql` or `)}) and deleted_at is null and ${inTrees}`
+    const { rootKeys, rootKeyPrefixes } = treeHoles(trees ?? { rootKeys: [], rootKeyPrefixes: [] })
+    const inTrees = trees === undefined ? sql`` : sql`and task.id in ${idsInTrees(dialect, rootKeys, rootKeyPrefixes)}`
+    const ours = sql<boolean>`(${sql.join(of, sql` or `)}) and deleted_at is null ${inTrees}`
     return [
       sql`select 1 from task where ready = 1 and ${ours} limit 1`,
       sql`select 1 from run cross join task where task.id = run.task_id and run.status <> 'closed' and ${ours} limit 1`,
@@ -268,17 +326,29 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     return sql`priority <= ${priority} and (priority < ${priority} or seq > ${seq})`
   }
 
-  /** `known`: of which tasks it was found out already. A cycle in the parents ends here, too. */
-  function* isSomewhereBelow(parentId: string | null, root: string, known: Map<string, boolean>): Op<boolean> {
+  /**
+   * Whether a task, or one above it, is looked for: an indexed look-up for each. `known`: of which tasks it was found out already. A cycle in
+   * the parents ends here, too.
+   */
+  function* liesIn(
+    id: string | null,
+    isLookedFor: (task: TaskRecord) => boolean,
+    known: Map<string, boolean>,
+  ): Op<boolean> {
     const way: string[] = []
-    let at = parentId
-    while (at !== null && at !== root && !known.has(at)) {
+    let at = id
+    let verdict = false
+    while (at !== null) {
+      verdict = known.get(at) ?? false
+      if (known.has(at)) break
       known.set(at, false)
       way.push(at)
-      at = (yield* tasks.one(selectById, { id: at }))?.parentId ?? null
+      const task: TaskRecord | undefined = yield* tasks.one(selectById, { id: at })
+      verdict = task !== undefined && isLookedFor(task)
+      if (verdict) break
+      at = task?.parentId ?? null
     }
-    const verdict = at !== null && (at === root || known.get(at) === true)
-    for (const id of way) known.set(id, verdict)
+    for (const each of way) known.set(each, verdict)
     return verdict
   }
 
@@ -293,35 +363,22 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     getByKey: finds('key'),
     findByPrefix: (prefix, limit) => tasks.list(selectByPrefix, { from: prefix, to: `${prefix}\u{10ffff}`, limit }),
     ready: (executor, lane, limit, crashes = Number.MAX_SAFE_INTEGER, only = {}) =>
-      tasks.list(selectReady, { executor, lane, limit, crashes, ...readyHoles(only) }),
-    suspects: (executor, limit, crashes, only = {}) =>
-      tasks.list(selectSuspects, { executor, limit, crashes, ...readyHoles(only) }),
+      readyHeads(selectReady, { executor, lane, limit, crashes }, only),
+    suspects: (executor, limit, crashes, only = {}) => readyHeads(selectSuspects, { executor, limit, crashes }, only),
     *anyReady(executors, named = [], trees) {
       for (const executor of executors) if (yield* isAnyReady(executor, { trees })) return true
       for (const executor of named) if (yield* isAnyReady(executor, { named: true, trees })) return true
       return false
     },
-    *lanes(executor, most, only = {}) {
-      const holes = readyHoles(only)
-      if (most !== undefined) {
-        // The best in any lane come first: so do their lanes. Only where a few lanes have it all must each be looked up.
-        const limit = most * 4
-        const best = yield* rows<{ lane: string }>(selectInLanes, { executor, limit, ...holes })
-        const lanes = [...new Set(best.map(({ lane }) => lane))]
-        if (lanes.length >= most || best.length < limit) return lanes.slice(0, most)
-      }
-      const found: Array<{ lane: string; priority: number; seq: number }> = []
-      for (let after = ''; ; after = (found.at(-1) as { lane: string }).lane) {
-        const next = yield* row<{ lane: string; priority: number; seq: number }>(selectNextLane, {
-          executor,
-          after,
-          ...holes,
-        })
-        if (next === undefined) break
-        found.push(next)
-      }
-      found.sort((a, b) => b.priority - a.priority || Number(a.seq) - Number(b.seq))
-      return found.slice(0, most).map((each) => each.lane)
+    *lanes(executor, most, { named = false, trees } = {}) {
+      const lanes = yield* lanesOf(executor, most, Number(named))
+      // A lane has the id of the parent of its tasks.
+      const heads = lanes.map((id) => ({ id }))
+      const own = yield* headsIn(trees, heads, most ?? Infinity)
+      if (own !== undefined) return own.map(({ id }) => id)
+      const holes = { executor, named: Number(named), limit: Number.MAX_SAFE_INTEGER }
+      const inTrees = yield* column<string>(selectInLanes.inTrees, { ...holes, ...treeHoles(trees as Trees) })
+      return [...new Set(inTrees)].slice(0, most)
     },
     openInLane: (lane) => numberOf(countInLane, { lane }),
     *claimable(claim) {
@@ -343,7 +400,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
           ).compile(dialect.db),
         )
         for (const { id, parentId } of page) {
-          if (yield* isSomewhereBelow(parentId, below, known)) return yield* tasks.one(selectById, { id })
+          if (yield* liesIn(parentId, (task) => task.id === below, known)) return yield* tasks.one(selectById, { id })
         }
         last = page.at(-1)
         if (page.length < candidatesAtOnce) return undefined

@@ -1,5 +1,5 @@
-// The sessions of the agents that call: one per name, opened at its first call, closed when it has been silent for long or when
-// the serving ends. A call that is under way keeps its session.
+// The sessions of the agents that call: one per name, opened at its first call, closed when it has been silent for long, when others
+// need its place, or when the serving ends. A call that is under way keeps its session.
 import type { InvokeOptions } from '../../bus/bus.ts'
 import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
@@ -8,13 +8,16 @@ import type { AgentSession } from './mcp-options.ts'
 
 interface OpenSession {
   session: AgentSession
+  /** The principal whose call opened it. */
+  principal: string | undefined
   /** Calls that are under way. */
   busy: number
   idleTimer?: unknown
 }
 
-/** Names come from clients: somebody who makes them up may not fill the memory. */
+/** Names come from clients: a client that makes them up must neither fill the memory nor take the places of others. */
 const maxSessions = 1_000
+const maxSessionsPerPrincipal = 100
 /** How long a call that does not listen to its signal may hold up the end. */
 const endGraceMs = 5_000
 
@@ -28,6 +31,7 @@ interface SessionSettings {
 
 export class AgentSessions {
   readonly #settings: SessionSettings
+  /** Those without a call under way in the order of their last one, the earliest first. */
   readonly #sessions = new Map<string | undefined, OpenSession>()
   readonly #calls = new Set<Promise<unknown>>()
   #closed = false
@@ -36,9 +40,17 @@ export class AgentSessions {
     this.#settings = settings
   }
 
-  /** @throws ErrandError LIMIT_EXCEEDED for one agent too many, ENGINE_CLOSED after the end; else what the ability throws. */
-  async call(agent: string | undefined, abilityId: string, input: unknown, options: InvokeOptions): Promise<unknown> {
-    const held = this.#hold(agent)
+  /**
+   * @param principal who sends the call, as requests are counted.
+   * @throws ErrandError LIMIT_EXCEEDED for one agent too many, ENGINE_CLOSED after the end; else what the ability throws.
+   */
+  async call(
+    { agent, principal }: { agent: string | undefined; principal: string | undefined },
+    abilityId: string,
+    input: unknown,
+    options: InvokeOptions,
+  ): Promise<unknown> {
+    const held = this.#hold(agent, principal)
     const work = (async () => held.session.call(abilityId, input, options))()
     this.#calls.add(work)
     try {
@@ -56,16 +68,13 @@ export class AgentSessions {
     await Promise.all(Array.from(this.#sessions, ([agent, held]) => this.#end(agent, held)))
   }
 
-  #hold(agent: string | undefined): OpenSession {
+  #hold(agent: string | undefined, principal: string | undefined): OpenSession {
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'This server has ended and takes no more calls.')
     let held = this.#sessions.get(agent)
     if (held === undefined) {
-      if (this.#sessions.size >= maxSessions) {
-        throw new ErrandError('LIMIT_EXCEEDED', `At most ${maxSessions} agents are served at once.`, {
-          limit: maxSessions,
-        })
-      }
-      held = { session: this.#settings.open(agent), busy: 0 }
+      this.#makeRoom((each) => each.principal === principal, maxSessionsPerPrincipal)
+      this.#makeRoom(() => true, maxSessions)
+      held = { session: this.#settings.open(agent), principal, busy: 0 }
       this.#sessions.set(agent, held)
     }
     this.#settings.clock.clearTimeout(held.idleTimer)
@@ -73,10 +82,28 @@ export class AgentSessions {
     return held
   }
 
+  /** Where there are `max` of these already, the one that has been silent for longest ends. */
+  #makeRoom(isOne: (session: OpenSession) => boolean, max: number): void {
+    const these = [...this.#sessions].filter(([, held]) => isOne(held))
+    if (these.length < max) return
+    const silent = these.find(([, { busy }]) => busy === 0)
+    if (silent === undefined) {
+      throw new ErrandError(
+        'LIMIT_EXCEEDED',
+        `${max} agents have calls under way, and no more are served at once. Wait for one of these calls to end.`,
+        { limit: max },
+      )
+    }
+    void this.#end(...silent)
+  }
+
   #released(agent: string | undefined, held: OpenSession): void {
     held.busy -= 1
+    if (held.busy > 0 || this.#closed) return
+    this.#sessions.delete(agent)
+    this.#sessions.set(agent, held)
     const { clock, idleMs } = this.#settings
-    if (held.busy > 0 || idleMs === undefined || this.#closed) return
+    if (idleMs === undefined) return
     held.idleTimer = clock.setTimeout(() => void this.#end(agent, held), idleMs)
     // Whoever wants to exit need not wait for silent agents.
     ;(held.idleTimer as { unref?(): void } | undefined)?.unref?.()

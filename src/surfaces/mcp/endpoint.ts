@@ -11,6 +11,12 @@ import { loadSdk, type Sdk } from './load-sdk.ts'
 import { agentNameSchema, type CheckedFetchOptions, type ServedEngine } from './mcp-options.ts'
 import { McpService } from './mcp-service.ts'
 
+/** Who sends a request, and under what name it is counted. */
+interface Client {
+  principal: Principal
+  countedAs: string
+}
+
 /** One engine as it is served: nothing of it is shared with another. */
 interface Serving {
   engine: ServedEngine
@@ -43,9 +49,12 @@ export class Endpoint {
     const principal = await this.#letIn(request, address).catch((error: unknown) => this.#failed(error))
     if (principal instanceof Response) return principal
     const sdk = await loadSdk()
-    const place = this.#requests.take(countedAs(principal, address))
+    const counted = countedAs(principal, address)
+    const place = this.#requests.take(counted)
     if ('full' in place) return this.#tooMany()
-    const response = await this.#serve(sdk, request, principal).catch((error: unknown) => this.#failed(error))
+    const response = await this.#serve(sdk, request, { principal, countedAs: counted }).catch((error: unknown) =>
+      this.#failed(error),
+    )
     // A stream takes up its place until it has ended.
     if (isStream(response)) return releasedAtItsEnd(response, place.release)
     place.release()
@@ -79,12 +88,13 @@ export class Endpoint {
     this.#servings.clear()
   }
 
-  async #serve(sdk: Sdk, request: Request, principal: Principal): Promise<Response> {
+  async #serve(sdk: Sdk, request: Request, client: Client): Promise<Response> {
+    const { principal } = client
     const engine = await this.#source.engineOf(principal)
     if (engine === null) return refusal(403, tenantNotServed)
     if (this.#closed) return refusal(503, 'This server has ended and takes no more calls.')
     const { handler } = this.#servingOf(sdk, principal.tenant, engine)
-    const authInfo = asAuthInfo(principal)
+    const authInfo = asAuthInfo(client)
     if (request.method !== 'POST') return handler.fetch(request, { authInfo })
     const body = await readJsonBody(request)
     if ('json' in body) return handler.fetch(request, { authInfo, parsedBody: body.json })
@@ -125,9 +135,9 @@ function createServing(sdk: Sdk, engine: ServedEngine, options: CheckedFetchOpti
   const service = new McpService(engine, options)
   const handler = sdk.createMcpHandler(
     ({ era, requestInfo, authInfo }) => {
-      const principal = principalIn(authInfo)
+      const { principal, countedAs } = clientIn(authInfo)
       const agent = principal.owner ?? requestInfo?.headers.get(agentHeader) ?? options.as
-      return service.createServer(sdk, { agent, principal, era, reachable: era === 'modern' })
+      return service.createServer(sdk, { agent, principal, countedAs, era, reachable: era === 'modern' })
     },
     { onerror: options.onError, maxRequestBodySize: maxBodyBytes },
   )
@@ -140,15 +150,15 @@ function createServing(sdk: Sdk, engine: ServedEngine, options: CheckedFetchOpti
   return { engine, handler, close }
 }
 
-/** The principal as the protocol's package hands it on, from the door to the server that it makes for a request. */
-function asAuthInfo(principal: Principal): AuthInfo {
-  return { token: '', clientId: '', scopes: [], extra: { principal } }
+/** The client as the protocol's package hands it on, from the door to the server that it makes for a request. */
+function asAuthInfo(client: Client): AuthInfo {
+  return { token: '', clientId: '', scopes: [], extra: { client } }
 }
 
-function principalIn(authInfo: AuthInfo | undefined): Principal {
-  const principal = authInfo?.extra?.['principal'] as Principal | undefined
-  if (principal === undefined) throw new Error('The request has lost whose it is on the way to its server.')
-  return principal
+function clientIn(authInfo: AuthInfo | undefined): Client {
+  const client = authInfo?.extra?.['client'] as Client | undefined
+  if (client === undefined) throw new Error('The request has lost whose it is on the way to its server.')
+  return client
 }
 
 function isStream({ headers }: Response): boolean {

@@ -19,6 +19,8 @@ export interface Peer {
   agent: string | undefined
   /** As the check of credentials knows it; absent where there is no check, as over standard input. */
   principal?: Principal
+  /** Under what name its sessions are counted; absent where there is one client. */
+  countedAs?: string
   /** Of the protocol: `modern` speaks extensions. */
   era: 'legacy' | 'modern'
   /** Whether it can be told later that the tools have changed. */
@@ -147,10 +149,10 @@ export class McpService {
   }
 
   #invoke(peer: Peer, { mcpReq }: ServerContext, leaving?: AbortSignal): Invoke {
-    const { agent } = peer
+    const who = { agent: peer.agent, principal: peer.countedAs }
     const caller = this.#caller(peer)
     const signal = leaving === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, leaving])
-    return (abilityId, input) => this.sessions.call(agent, abilityId, input, { caller, signal })
+    return (abilityId, input) => this.sessions.call(who, abilityId, input, { caller, signal })
   }
 
   #caller({ agent, principal }: Peer): Caller {

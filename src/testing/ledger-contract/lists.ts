@@ -395,12 +395,12 @@ export const lists: Theme = ({ describe, proves, expect }) => {
           ['r1', null, 'round', {}],
           ['a', 'r1', 'round/a', { ready: true, executor: 'x' }],
           ['b', 'a', null, { ready: true, executor: 'x', priority: 2 }],
-          ['c', 'b', null, { ready: true, executor: 'x', lane: 'lane', crashes: 2 }],
+          ['c', 'b', null, { ready: true, executor: 'x', lane: 'b', crashes: 2 }],
           ['r2', null, 'round+1', {}],
           ['d', 'r2', 'round+1/d', { ready: true, executor: 'x', priority: 1 }],
           ['r3', null, 'round0', { ready: true, executor: 'x', priority: 9 }],
           ['r4', null, null, { ready: true, executor: 'y', crashes: 2 }],
-          ['e', 'r4', null, { ready: true, executor: 'x', lane: 'other', crashes: 2 }],
+          ['e', 'r4', null, { ready: true, executor: 'x', lane: 'r4', priority: 5, crashes: 2 }],
         ] as const) {
           yield* tx.task.insert(taskRow({ id, parentId, key, ...fields }))
         }
@@ -409,8 +409,9 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       expect(await idsIn(ledger, (tx) => tx.task.ready('x', '', 9, 9, { trees }))).toEqual(['b', 'd', 'a'])
       expect(await idsIn(ledger, (tx) => tx.task.ready('x', '', 1, 9, { trees }))).toEqual(['b'])
       expect(await idsIn(ledger, (tx) => tx.task.suspects('x', 9, 2, { trees }))).toEqual(['c'])
-      for (const most of [undefined, 9]) {
-        expect(await ledger.read((tx) => tx.task.lanes('x', most, { trees }))).toEqual(['lane'])
+      expect(await idsIn(ledger, (tx) => tx.task.suspects('x', 1, 2, { trees }))).toEqual(['c'])
+      for (const most of [undefined, 9, 1]) {
+        expect(await ledger.read((tx) => tx.task.lanes('x', most, { trees }))).toEqual(['b'])
       }
       for (const [executor, prefix, expected] of [
         ['x', 'round+', true],

@@ -80,6 +80,31 @@ describe('A session', () => {
     expect((await team.bus.call('board:log', { id: 1 })).claims).toHaveLength(1)
   })
 
+  it('V-08 does by itself only what whoever made the claim may do, and needs no abilities of its own for that', async () => {
+    const team = await openTeam()
+    await createAll(team.bus, 'Write')
+    const { taskId } = await taskOf(team)
+    await team.bus.call('task:create', { name: 'Outline', parentId: taskId })
+    const caller = { surface: 'mcp', taskId, scopes: ['read', 'control'] as const, model: true as const }
+    const invoke = { caller: { ...caller, abilities: [['board:claim', 'board:release']] } }
+    await sessionOf(team, 'ada').call('board:claim', { id: 2 }, invoke)
+    const ada = sessionOf(team, 'ada')
+    const looked = deferred<unknown>()
+    const stop = team.bus.onCall(({ abilityId, caller: by }) => {
+      if (abilityId === 'board:get') looked.resolve(by)
+    })
+    await refusalOf(ada.call('board:complete', { id: 2 }, invoke), 'FORBIDDEN')
+    stop()
+    const beats: unknown[] = []
+    team.bus.onCall(({ abilityId, caller: by }) => {
+      if (abilityId === 'board:heartbeat') beats.push(by)
+    })
+    await pass(team, 2 * leaseMs)
+    expect(beats.length).toBeGreaterThan(2)
+    for (const by of [await looked.promise, ...beats]) expect(by).toMatchObject({ ...caller, owner: 'ada' })
+    expect(await taskOf(team, 2)).toMatchObject({ owner: taskId, status: 'in_progress', fence: 1 })
+  })
+
   it('forgets a claim that it has lost, and beats no more', async () => {
     const team = await openTeam()
     await createAll(team.bus, 'Write')

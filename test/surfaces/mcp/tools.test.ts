@@ -270,4 +270,25 @@ describe('A session', () => {
     await call('task_list')
     expect(opened).toEqual(['claude', 'claude'])
   })
+
+  it('V-09 takes the place of the one of its principal that has been silent for longest, and of nobody else', async () => {
+    const { opened, closed, session } = sessions()
+    const authenticate = ({ headers }: Request) => ({
+      scopes: ['admin' as const],
+      taskId: headers.get('x-task') as string,
+    })
+    const { call } = await open({ session, token: undefined, authenticate })
+    const callAs = async (task: string, agent: string) =>
+      (await call('task_list', {}, { 'x-task': task, 'x-errand-agent': agent })).result
+    await callAs('a', 'codex')
+    await callAs('b', 'first')
+    for (let count = 0; count < 99; count++) await callAs('b', `made-up-${count}`)
+    await callAs('b', 'first')
+    expect(closed).toEqual([])
+    for (let count = 99; count < 1_100; count++) await callAs('b', `made-up-${count}`)
+    expect([opened.length, closed.length]).toEqual([1_102, 1_001])
+    expect(closed.slice(0, 2)).toEqual(['made-up-0', 'made-up-1'])
+    expect(closed).not.toContain('codex')
+    expect(await callAs('c', 'gemini')).not.toHaveProperty('isError')
+  })
 })
