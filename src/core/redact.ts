@@ -1,30 +1,28 @@
 // What the user's `redact` hook makes of a value before it is stored, published or logged. Applied before anything acts on the value, so that
 // the first run of a task sees what a run after a restart would see. An error of the hook never lets the value pass.
 import { ErrandError, type StoredCause, type StoredError } from './errors.ts'
-import { fromJson, toJson } from './json.ts'
+import { fromJson, maxJsonLength, toJson } from './json.ts'
 import { readableError, rebuiltError, toStoredError } from './stored-error.ts'
 
 /** Gets every value with its place, like `['task', 'input', 'apiKey']`; what it returns takes the value's place. */
 export type RedactFunction = (value: unknown, path: readonly string[]) => unknown
 
-/** The hook as the engine uses it. A value in which it changes nothing is given back itself. */
+/** The hook as the engine uses it. Where the hook changes nothing in a value, the result is that same value. */
 export interface Redaction {
   /** There is a hook. */
   readonly isOn: boolean
   /** JSON, as deep as it goes. @throws ErrandError REDACT_FAILED */
   value<T>(value: T, ...path: string[]): T
-  /** A text that has to stay one. @throws ErrandError REDACT_FAILED */
+  /** A text, which must stay a text. @throws ErrandError REDACT_FAILED */
   text(text: string, ...path: string[]): string
-  /** The texts and the details of an error; its code stays. Never throws: in place of one that cannot be redacted stands REDACT_FAILED. */
+  /** The texts and the details of an error; its code stays. Never throws: an error with REDACT_FAILED replaces one that cannot be redacted. */
   storedError<E extends StoredError>(error: E, ...path: string[]): E
-  /** Whatever was thrown, as an error that may be told. Never throws: what cannot be redacted is told as that. */
+  /** Whatever was thrown, as a redacted error for the log. Never throws: REDACT_FAILED replaces an error that cannot be redacted. */
   thrown(thrown: unknown): unknown
 }
 
-/** Deepest place of a value: the engine stores none that is deeper, so a hook that returns ever more is stopped. */
-const deepest = 100
-/** Characters of a text that is read as JSON. */
-const maxJsonLength = 4 * 1024 * 1024
+/** Keys above a value, at most: a hook that returns ever more is stopped. Values are never so deep; a text that is JSON may be. */
+const maxDepth = 1_000
 
 const noRedaction: Redaction = {
   isOn: false,
@@ -38,13 +36,7 @@ export function redactionBy(redact: RedactFunction | undefined): Redaction {
   if (redact === undefined) return noRedaction
 
   const told = (value: unknown, path: readonly string[]): unknown => {
-    let given: unknown
-    try {
-      given = redact(value, path)
-    } catch (error) {
-      // What it threw may hold the value.
-      throw failed(path, `threw ${error instanceof Error ? `an error (${error.name})` : 'something'}`)
-    }
+    const given = redact(value, path)
     if (given === undefined) throw failed(path, 'returned nothing')
     if (isPromise(given)) {
       given.catch?.(() => {})
@@ -55,10 +47,16 @@ export function redactionBy(redact: RedactFunction | undefined): Redaction {
 
   const visit = (value: unknown, path: readonly string[]): unknown => {
     if (value === null || value === undefined) return value
-    if (path.length > deepest) throw failed(path, `was to be shown values nested deeper than ${deepest} levels`)
-    const given = told(value, path)
-    if (typeof given === 'string') return visitText(given, path)
-    return typeof given === 'object' && given !== null ? visitInside(given, path) : given
+    if (path.length > maxDepth) throw failed(path.slice(0, 2), `met values nested deeper than ${maxDepth} levels`)
+    try {
+      const given = told(value, path)
+      if (typeof given === 'string') return visitText(given, path)
+      return typeof given === 'object' && given !== null ? visitInside(given, path) : given
+    } catch (error) {
+      if (isRedactFailure(error)) throw error
+      // Thrown by the hook, or by what it returned: it may hold the value.
+      throw failed(path, `threw ${error instanceof Error ? `an error (${error.name})` : 'something'}`)
+    }
   }
 
   /** A value is found under its key in a text that is JSON, too: models write their arguments so. */
@@ -69,12 +67,8 @@ export function redactionBy(redact: RedactFunction | undefined): Redaction {
     return changed === json ? text : JSON.stringify(changed)
   }
 
-  const visitInside = (value: object, path: readonly string[]): object => {
-    const fields = Object.entries(value)
-    const changed = fields.map(([key, field]): [string, unknown] => [key, visit(field, [...path, key])])
-    if (changed.every(([, field], index) => field === fields[index]?.[1])) return value
-    return Array.isArray(value) ? changed.map(([, field]) => field) : Object.fromEntries(changed)
-  }
+  const visitInside = (value: object, path: readonly string[]): object =>
+    mapFields(value, (field, key) => visit(field, [...path, key]))
 
   const redactedError = <E extends StoredCause>(error: E, path: readonly string[]): E => {
     const changed = { ...error }
@@ -82,7 +76,8 @@ export function redactionBy(redact: RedactFunction | undefined): Redaction {
       const text = error[key]
       if (text !== undefined) changed[key] = redaction.text(text, ...path, key)
     }
-    if (error.details !== undefined) changed.details = redaction.value(error.details, ...path, 'details')
+    if (error.details !== undefined)
+      changed.details = redaction.value(withoutPreviews(error.details), ...path, 'details')
     if (error.cause !== undefined) changed.cause = redactedError(error.cause, [...path, 'cause'])
     const isChanged = (Object.keys(changed) as Array<keyof E>).some((key) => changed[key] !== error[key])
     return isChanged ? changed : error
@@ -137,6 +132,21 @@ export function jsonIn(text: string, longest: number): object | undefined {
   }
 }
 
+/** An object or a list with its fields changed; itself when none of them is. */
+export function mapFields(value: object, change: (field: unknown, key: string) => unknown): object {
+  const fields = Object.entries(value)
+  const changed = fields.map(([key, field]): [string, unknown] => [key, change(field, key)])
+  if (changed.every(([, field], index) => field === fields[index]?.[1])) return value
+  return Array.isArray(value) ? changed.map(([, field]) => field) : Object.fromEntries(changed)
+}
+
+/** Of details that are too large, an error holds the first characters: JSON that is cut off, in which no value is found under its key. */
+function withoutPreviews(details: unknown): unknown {
+  if (typeof details !== 'object' || details === null) return details
+  const { truncated, preview } = details as { truncated?: unknown; preview?: unknown }
+  return truncated === true && typeof preview === 'string' ? { truncated } : mapFields(details, withoutPreviews)
+}
+
 /** An object that has to stay one: what takes its place stands in it under `redacted`. */
 export function objectToStore(redaction: Redaction, value: object, ...path: string[]): Record<string, unknown> {
   const changed: unknown = redaction.value<unknown>(value, ...path)
@@ -144,22 +154,9 @@ export function objectToStore(redaction: Redaction, value: object, ...path: stri
   return (isObject ? changed : { redacted: changed }) as Record<string, unknown>
 }
 
-/** Params of a journal entry as they are stored: those of calls and of questions hold what users say. */
-export function paramsToStore(redaction: Redaction, kind: string, params: unknown): unknown {
-  if (kind !== 'call' && kind !== 'ask') return params
-  const changed = redaction.value(params, 'call', 'params')
-  // Who may answer is no content.
-  return kind === 'ask' && changed !== params ? { ...(changed as object), ...whoAnswers(params) } : changed
-}
-
 /** Stored, it would be an empty object. */
 function isPromise(value: unknown): value is Promise<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
-}
-
-function whoAnswers(params: unknown): { for?: unknown } {
-  const asked = params as { for?: unknown }
-  return asked.for === undefined ? {} : { for: asked.for }
 }
 
 /** The hook has failed: what was to be written cannot be. */

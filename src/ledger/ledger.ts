@@ -295,10 +295,10 @@ export interface PurgePosition {
 
 export type NewTask = Omit<TaskRecord, 'seq'>
 export type NewCall = Omit<CallRecord, 'seq'>
-/** What changes of a journal entry. */
+/** What changes of a journal entry, and of which kind it is. */
 export type SavedCall = Pick<
   CallRecord,
-  'status' | 'details' | 'result' | 'error' | 'startMessageId' | 'endMessageId' | 'dueAt' | 'updatedAt'
+  'kind' | 'status' | 'details' | 'result' | 'error' | 'startMessageId' | 'endMessageId' | 'dueAt' | 'updatedAt'
 >
 export type NewMessage = Omit<MessageRecord, 'n'>
 export type NewEvent = Omit<TaskEvent, 'seq'>

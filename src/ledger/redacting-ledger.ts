@@ -1,8 +1,10 @@
 // A ledger whose steps store nothing that the `redact` hook has not seen. Every verb that writes what users and programs say is wrapped, so
 // no step can pass the hook by; events that are published are those that were appended. The fields of a record are redacted in the record
 // itself: what a step goes on with, and what it resolves to, is what is stored. Ids, keys, names of executors and the like are no content.
+
 import type { StoredError } from '../core/errors.ts'
-import { objectToStore, paramsToStore, type Redaction } from '../core/redact.ts'
+import { mapFields, objectToStore, type Redaction } from '../core/redact.ts'
+import type { CallKind } from '../entities/call.ts'
 import { writeSnapshot } from '../machines/task-snapshot.ts'
 import type { Ledger, Reads, Tx } from './ledger.ts'
 import type { Records, TableName } from './schema.ts'
@@ -18,40 +20,58 @@ const error: How = (redaction, value, path) => redaction.storedError(value as St
 /** It holds nothing that users and programs say: ids, states, times, names that are looked up. */
 const none: How = (_redaction, value) => value
 
-function noneOf<const F extends string>(...fields: F[]): { readonly [Field in F]: How } {
-  return Object.fromEntries(fields.map((field) => [field, none])) as { readonly [Field in F]: How }
+type Words<S extends string> = S extends `${infer First} ${infer Rest}` ? First | Words<Rest> : S
+
+/** Fields that hold no content, by their names with a space between. */
+function noneOf<const S extends string>(fields: S): { readonly [Field in Words<S>]: How } {
+  return Object.fromEntries(fields.split(' ').map((field) => [field, none])) as { readonly [Field in Words<S>]: How }
 }
 
 /** An object of ours: these keys hold content, its other keys stay. */
 function inside(fields: Readonly<Record<string, How>>): How {
-  return (redaction, value, path) => {
-    const given = value as Readonly<Record<string, unknown>>
-    const changed = { ...given }
-    for (const [field, how] of Object.entries(fields)) {
-      const inner = given[field]
-      if (inner !== null && inner !== undefined) changed[field] = how(redaction, inner, [...path, field])
-    }
-    return Object.keys(fields).some((field) => changed[field] !== given[field]) ? changed : given
-  }
+  return (redaction, value, path) =>
+    mapFields(value as object, (inner, key) => {
+      const how = Object.hasOwn(fields, key) ? fields[key] : undefined
+      return how === undefined || inner === null || inner === undefined ? inner : how(redaction, inner, [...path, key])
+    })
 }
 
 function each(how: How): How {
-  return (redaction, list, path) => {
-    const values = list as readonly unknown[]
-    const changed = values.map((value) => how(redaction, value, path))
-    return changed.some((value, index) => value !== values[index]) ? changed : values
-  }
+  return (redaction, list, path) =>
+    mapFields(list as object, (value) => (value === null ? null : how(redaction, value, path)))
 }
 
-/** What of a call's details the engine itself notes: how its processes are found again, and who answered a question. */
-const enginesDetails: ReadonlySet<string> = new Set(['processGroup', 'answeredBy'])
+/** The texts in a JSON Schema, each by itself: a property that is called `password` holds no password, and without its schema nothing works. */
+const schema: How = (redaction, value, path) => {
+  if (typeof value === 'string') return redaction.text(value, ...path)
+  if (typeof value !== 'object' || value === null) return value
+  return mapFields(value, (inner, key) => schema(redaction, inner, [...path, key]))
+}
 
-const details: How = (redaction, value, path) => {
+/** What a program notes of a call, beside what the engine finds its processes by. */
+const notes: How = (redaction, value, path) => {
   const changed = redaction.value(value, ...path)
-  const kept = Object.entries(value as object).filter(([key]) => enginesDetails.has(key))
-  if (changed === value || kept.length === 0) return changed
+  const { processGroup } = value as { processGroup?: unknown }
+  if (changed === value || processGroup === undefined) return changed
   const others = typeof changed === 'object' && changed !== null ? changed : { redacted: changed }
-  return { ...others, ...Object.fromEntries(kept) }
+  return { ...others, processGroup }
+}
+
+/** What entries of the journal hold, by their kind. What the engine itself has made (ids, times, random numbers) is no content. */
+const contentOfCalls: Readonly<Record<CallKind, { params: How; result: How; details: How }>> = {
+  call: { params: json, result: json, details: notes },
+  ask: { params: inside({ question: text, schema, default: json }), result: json, details: none },
+  wait: { params: none, result: each(inside({ result: json, error, statusReason: text })), details: none },
+  sleep: { params: none, result: none, details: none },
+  // The drafts of its tasks, which are redacted already, and their ids.
+  spawn: { params: none, result: none, details: none },
+  value: { params: none, result: none, details: none },
+}
+
+/** Params of a journal entry as they are stored. */
+export function paramsToStore(redaction: Redaction, kind: CallKind, params: unknown): unknown {
+  if (!redaction.isOn || params === null || params === undefined) return params
+  return contentOfCalls[kind].params(redaction, params, ['call', 'params'])
 }
 
 /** How every field of every record is redacted. A new field does not compile before it stands here. */
@@ -67,146 +87,101 @@ export const contentOfTables = {
     statusReason: text,
     policy: inside({ systemPrompt: text }),
     progress: inside({ note: text }),
-    ...noneOf('seq', 'id', 'key', 'executor', 'parentId', 'status', 'ready', 'claimable', 'held', 'group', 'lane'),
-    ...noneOf(
-      'depth',
-      'childCount',
-      'madeBelow',
-      'owner',
-      'fence',
-      'leaseMs',
-      'leaseUntil',
-      'attempt',
-      'run',
-      'runOpen',
-    ),
-    ...noneOf('openBlockers', 'stuckBy', 'wakes', 'crashes', 'priority', 'notBefore', 'deadline', 'role', 'tags'),
-    ...noneOf('version', 'createdAt', 'updatedAt', 'completedAt', 'deletedAt', 'createdBy', 'mayRunCommands'),
+    ...noneOf('seq id key executor parentId status ready claimable held group lane depth childCount madeBelow'),
+    ...noneOf('owner fence leaseMs leaseUntil attempt run runOpen openBlockers stuckBy wakes crashes priority'),
+    ...noneOf('notBefore deadline role tags version createdAt updatedAt completedAt deletedAt createdBy'),
+    ...noneOf('mayRunCommands'),
     // It holds the name, and is written anew when that changes.
     snapshot: none,
   },
-  dependency: noneOf('taskId', 'blockerId', 'kind', 'callId', 'satisfiedAt', 'createdAt'),
+  dependency: noneOf('taskId blockerId kind callId satisfiedAt createdAt'),
   run: {
     error,
-    ...noneOf(
-      'taskId',
-      'number',
-      'attempt',
-      'instanceId',
-      'status',
-      'outcome',
-      'startedAt',
-      'endedAt',
-      'closedAt',
-      'dueAt',
-    ),
+    ...noneOf('taskId number attempt instanceId status outcome startedAt endedAt closedAt dueAt'),
   },
   call: {
-    // Redacted by its kind.
-    params: none,
-    result: json,
+    // These by the kind of the entry: `contentOfCalls`.
+    ...noneOf('params result details'),
     error,
-    details,
     // Of keys, and of params that are redacted already.
     ident: none,
-    ...noneOf('seq', 'id', 'taskId', 'run', 'attempt', 'kind', 'name', 'ordinal', 'status', 'onInterrupt', 'parentId'),
-    ...noneOf('startMessageId', 'endMessageId', 'dueAt', 'createdAt', 'updatedAt'),
+    ...noneOf('seq id taskId run attempt kind name ordinal status onInterrupt parentId startMessageId'),
+    ...noneOf('endMessageId dueAt createdAt updatedAt'),
   },
   message: {
     content: text,
     // What a model gives a call, and not the names by which that is found.
     step: inside({ calls: each(inside({ arguments: text })) }),
-    ...noneOf('id', 'taskId', 'n', 'role', 'announcement', 'delivery', 'run', 'ident', 'ordinal', 'timestamp'),
+    ...noneOf('id taskId n role announcement delivery run ident ordinal timestamp'),
   },
   // Its data are redacted by their keys.
-  event: noneOf('seq', 'type', 'taskId', 'at', 'instanceId', 'data'),
-  instance: noneOf('id', 'pid', 'host', 'startedAt', 'leaseUntil', 'endedAt'),
-  board: noneOf('name', 'parentId', 'nextNumber', 'seenSeq', 'createdAt'),
+  event: noneOf('seq type taskId at instanceId data'),
+  instance: noneOf('id pid host startedAt leaseUntil endedAt'),
+  board: noneOf('name parentId nextNumber seenSeq createdAt'),
   board_task: {
     fields: inside({ activeForm: text, extra: object, file: inside({ differs: object }) }),
-    ...noneOf('board', 'number', 'taskId'),
+    ...noneOf('board number taskId'),
   },
-  board_file: { text, ...noneOf('dir', 'number', 'version') },
+  board_file: { text, ...noneOf('dir number version') },
   mail: {
     topic: text,
     body: text,
-    ...noneOf('seq', 'id', 'board', 'sender', 'recipient', 'kind', 'requestId', 'verdict', 'createdAt', 'readAt'),
+    ...noneOf('seq id board sender recipient kind requestId verdict createdAt readAt'),
   },
   branch: {
     description: text,
-    ...noneOf('seq', 'name', 'parent', 'status', 'taskId', 'agentId', 'createdAt', 'updatedAt'),
+    ...noneOf('seq name parent status taskId agentId createdAt updatedAt'),
   },
   observation: {
     content: text,
     outcome: text,
-    ...noneOf(
-      'seq',
-      'id',
-      'sessionId',
-      'branch',
-      'type',
-      'taskId',
-      'agentId',
-      'statedBy',
-      'createdAt',
-      'consolidatedBy',
-    ),
+    ...noneOf('seq id sessionId branch type taskId agentId statedBy createdAt consolidatedBy'),
   },
   fact: {
     text,
-    ...noneOf('seq', 'id', 'branch', 'category', 'confidence', 'statedBy', 'sessionId', 'taskId', 'agentId', 'status'),
-    ...noneOf('observationId', 'originId', 'successorId', 'disputed', 'verdict', 'comparedBy', 'mergedTo'),
-    ...noneOf('mergedConfidence', 'createdAt', 'updatedAt'),
+    ...noneOf('seq id branch category confidence statedBy sessionId taskId agentId status observationId'),
+    ...noneOf('originId successorId disputed verdict comparedBy mergedTo mergedConfidence createdAt updatedAt'),
   },
   consolidation: {
     summary: text,
-    ...noneOf('seq', 'id', 'type', 'sourceBranch', 'targetBranch', 'sessionId', 'agentId', 'taskId', 'trigger'),
-    ...noneOf('observationsProcessed', 'factsCreated', 'factsUpdated', 'factsDeduplicated', 'durable', 'ephemeral'),
-    ...noneOf('merged', 'rejected', 'at'),
+    ...noneOf('seq id type sourceBranch targetBranch sessionId agentId taskId trigger observationsProcessed'),
+    ...noneOf('factsCreated factsUpdated factsDeduplicated durable ephemeral merged rejected at'),
   },
   decision: {
     // Words of the engine, which it reads again.
     note: none,
-    ...noneOf('seq', 'consolidationId', 'kind', 'factId', 'otherId', 'observationId', 'similarity', 'before', 'after'),
+    ...noneOf('seq consolidationId kind factId otherId observationId similarity before after'),
   },
   team: {
     summary: text,
-    ...noneOf('taskId', 'type', 'branch', 'parentBranch', 'durableThreshold', 'durableCategories', 'checkpointId'),
-    ...noneOf('mergeId', 'closedAt', 'createdAt'),
+    ...noneOf('taskId type branch parentBranch durableThreshold durableCategories checkpointId mergeId closedAt'),
+    ...noneOf('createdAt'),
   },
-  objective: { description: text, notes: text, ...noneOf('taskId', 'number', 'status', 'agentId', 'updatedAt') },
+  objective: { description: text, notes: text, ...noneOf('taskId number status agentId updatedAt') },
   stint: {
     summary: text,
-    ...noneOf(
-      'taskId',
-      'agentId',
-      'number',
-      'role',
-      'branch',
-      'status',
-      'objectives',
-      'workerId',
-      'joinedAt',
-      'leftAt',
-    ),
+    ...noneOf('taskId agentId number role branch status objectives workerId joinedAt leftAt'),
   },
 } satisfies { readonly [T in TableName]: { readonly [Field in keyof Records[T]]: How } }
 
 /** Fields whose values are shown to the hook, as it is told where they lie: `task.input`. */
-export const contentFields: readonly string[] = Object.entries(contentOfTables).flatMap(([table, fields]) =>
+export const contentFields: readonly string[] = Object.entries({
+  ...contentOfTables,
+  call: { ...contentOfTables.call, ...contentOfCalls.call },
+}).flatMap(([table, fields]) =>
   Object.entries<How>(fields).flatMap(([field, how]) => (how === none ? [] : [`${table}.${field}`])),
 )
 
 /** What an event tells that is no content: states, names that are looked up, and numbers. Ids end like it. What is new is content. */
 const structural: ReadonlySet<string> = new Set(
-  'status ready team from to attempt run willRetry executor changed removed by kind call tool entries waits role n branch stint owner type requestedBy answeredBy'.split(
+  'status ready team from to attempt run willRetry executor changed removed by kind call tool entries waits role n branch stint owner type for requestedBy answeredBy'.split(
     ' ',
   ),
 )
 const isStructural = (key: string): boolean => structural.has(key) || /Ids?$/.test(key)
 
-/** What a task waits for is a word of the engine; why it failed or was canceled, somebody has said. */
-const isEnginesReason = ({ status }: { readonly status?: unknown }): boolean => status === 'waiting'
+/** Why a task waits, in words of the engine that it reads again. Any other reason, somebody has given. */
+const enginesReasons: ReadonlySet<unknown> = new Set(['children', 'message', 'released', 'interrupted'])
 
 /** The verbs of a transaction that write: those that a read does not have. */
 type Writes = {
@@ -245,12 +220,19 @@ function partOf<P extends object>(own: P, instead: object = {}): P {
 function redactingTx(given: Tx, redaction: Redaction): Tx {
   const tx = new Proxy(given, { get: (target, part) => partOf(Reflect.get(target, part) as object) })
   /** Redacts the content of a record in place: all fields, or those that a verb writes. */
-  const clean = <R extends object>(table: TableName, record: R, written?: object): R => {
+  const clean = <R extends object>(table: TableName, record: R, written?: object): R =>
+    redactFields(contentOfTables[table], record, table, written)
+  const redactFields = <R extends object>(
+    hows: Readonly<Record<string, How>>,
+    record: R,
+    table: TableName,
+    written?: object,
+  ): R => {
     const fields = record as Record<string, unknown>
-    for (const [field, how] of Object.entries<How>(contentOfTables[table])) {
+    for (const [field, how] of Object.entries(hows)) {
       const value = fields[field]
       if (value === null || value === undefined || (written !== undefined && !(field in written))) continue
-      if (field === 'statusReason' && isEnginesReason(fields)) continue
+      if (field === 'statusReason' && enginesReasons.has(value)) continue
       const changed = how(redaction, value, [table, field])
       if (changed !== value) fields[field] = changed
     }
@@ -267,6 +249,14 @@ function redactingTx(given: Tx, redaction: Redaction): Tx {
       clean('task', task, written)
       if (task.name !== name) task.snapshot = writeSnapshot(task)
       return write(task)
+    }
+
+  const callVerb =
+    <C extends { kind: CallKind }, R>(write: (call: C) => R) =>
+    (call: C): R => {
+      // A kind that there is not is for the ledger to refuse.
+      redactFields(contentOfCalls[call.kind] ?? contentOfCalls.call, call, 'call')
+      return write(clean('call', call))
     }
 
   // Each verb that writes stands here, those that write no content too: a new one does not compile before it does.
@@ -291,21 +281,15 @@ function redactingTx(given: Tx, redaction: Redaction): Tx {
       remove: tx.dependency.remove,
     },
     run: { insert: verb('run', tx.run.insert), save: verb('run', tx.run.save) },
-    call: {
-      insert(call) {
-        call.params = paramsToStore(redaction, call.kind, call.params)
-        return tx.call.insert(clean('call', call))
-      },
-      save: verb('call', tx.call.save),
-    },
+    call: { insert: callVerb(tx.call.insert), save: callVerb(tx.call.save) },
     message: { append: verb('message', tx.message.append) },
     event: {
       append(event) {
         for (const [key, value] of Object.entries(event.data)) {
           if (value === null || value === undefined || isStructural(key)) continue
-          if (key === 'reason' && isEnginesReason(event.data)) continue
+          if (key === 'reason' && enginesReasons.has(value)) continue
           const isError = key === 'error' && typeof (value as { message?: unknown }).message === 'string'
-          const how = isError ? error : typeof value === 'string' ? text : json
+          const how = isError ? error : key === 'schema' ? schema : typeof value === 'string' ? text : json
           event.data[key] = how(redaction, value, ['event', key])
         }
         return tx.event.append(event)

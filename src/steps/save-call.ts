@@ -54,6 +54,7 @@ export function saveCall(request: SaveCallRequest): Step<void> {
     else if (openCallStatuses.includes(from)) {
       yield* tx.call.save({
         ...call,
+        kind: 'call',
         startMessageId: call.startMessageId ?? existing.startMessageId,
         endMessageId: call.endMessageId ?? existing.endMessageId,
         dueAt: null,

@@ -7,6 +7,13 @@ import { refusalOf } from '../engine/world.ts'
 
 const hidden: RedactFunction = (value, path) => (path.at(-1) === 'password' ? '[redacted]' : value)
 
+const circular: Record<string, unknown> = {}
+circular['self'] = circular
+
+const fail = (): never => {
+  throw new Error('canary')
+}
+
 describe('redact', () => {
   it('is shown every value with its place, the outer ones first', () => {
     const shown: string[] = []
@@ -39,6 +46,21 @@ describe('redact', () => {
     expect(text('[no JSON', 'message', 'content')).toBe('[no JSON')
   })
 
+  it('V-10 keeps a text that is deeply nested JSON, and looks into it', () => {
+    const nested = (inner: string) => `${'['.repeat(500)}${inner}${']'.repeat(500)}`
+    const { text } = redactionBy(hidden)
+    expect(text(nested(''), 'message', 'content')).toBe(nested(''))
+    expect(text(nested('{"password":"x"}'), 'output')).toBe(nested('{"password":"[redacted]"}'))
+  })
+
+  it('V-10 tells no beginning of the details of an error that are too large to be searched for keys', () => {
+    const { storedError } = redactionBy(hidden)
+    const cut = { truncated: true, preview: '{"password":"canary","x":"' }
+    const error = { code: 'OWN', message: 'no', details: { error: { details: cut } } }
+    expect(storedError(error, 'call', 'error').details).toEqual({ error: { details: { truncated: true } } })
+    expect(storedError({ ...error, details: cut }, 'call', 'error').details).toEqual({ truncated: true })
+  })
+
   it.each<[string, RedactFunction]>([
     [
       'throws',
@@ -50,6 +72,9 @@ describe('redact', () => {
     ['returns a promise', () => Promise.reject(new Error('canary'))],
     ['returns what is no JSON', () => () => 'x'],
     ['returns ever more', (value) => ({ value })],
+    ['returns an object that holds itself', () => circular],
+    ['returns an object that cannot be read', () => Object.defineProperty({}, 'a', { get: fail, enumerable: true })],
+    ['returns what lets nobody ask whether it is a promise', () => new Proxy({}, { get: fail })],
     ['returns no text for a text', () => 1],
   ])('V-10 lets nothing pass when it %s, and does not tell the value', async (_how, redact) => {
     const refusal = await refusalOf(() => redactionBy(redact).text('canary', 'task', 'name'), 'REDACT_FAILED')

@@ -2,9 +2,10 @@
 // nothing.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
-import { createShell } from '../../src/index.ts'
+import { createShell, Failure, type RedactFunction } from '../../src/index.ts'
 import { echo, llm, said } from '../agent/world.ts'
 import { openManager } from '../vocabularies/agent-os/world.ts'
 import { collect, history, ledgerFile, openEngine, reached, refusalOf } from './world.ts'
@@ -193,5 +194,74 @@ describe('the option redact', () => {
     const events = await collect(engine.events({ taskId: task.id, follow: false }))
     const answered = events.find(({ type }) => type === 'task.answered')
     expect(answered?.data).toMatchObject({ answer: '[redacted]', answeredBy: { surface: 'library' } })
+  })
+
+  it('V-10 is shown why an owner released a task', async () => {
+    const engine = (await openEngine({ redact })) as unknown as Engine
+    for (const rest of ['working', 'paused']) {
+      const task = await engine.create({ name: rest, role: 'r' })
+      const claimed = await engine.claim(task, { owner: 'ann', role: 'r' })
+      if (rest === 'paused') await engine.pause(task)
+      await engine.release(claimed as NonNullable<typeof claimed>, { reason: 'no canary' })
+      const events = await collect(engine.events({ taskId: task.id, follow: false }))
+      expect(events.find(({ type }) => type === 'task.released')?.data).toMatchObject({ reason: 'no [redacted]' })
+    }
+  })
+
+  it('V-10 stops no task, whatever the hook makes of it: what the engine goes by is no content', async () => {
+    const drawn: unknown[] = []
+    const work = async (_task: ExecutorTask, run: Run) => {
+      drawn.push(await run.uuid())
+      const children = await run.spawn([{ executor: 'child' }, { executor: 'idle' }])
+      const [first] = await run.wait(children, { mode: 'any', settled: true })
+      await run.sleep(5)
+      return [first, await run.ask('canary?')]
+    }
+    const idle = (_task: ExecutorTask, run: Run) => run.sleep(1e9)
+    const engine = (await openEngine({
+      executors: { work, idle, child: () => 'canary' },
+      redact: () => '[redacted]',
+    })) as unknown as Engine
+    const task = await engine.create({ executor: 'work', autoComplete: false })
+    expect((await reached(engine, task, 'input_required')).questions).toMatchObject([{ question: '[redacted]' }])
+    await engine.answer(task, 'canary')
+    await engine.settled(task)
+    expect(new Set(drawn).size).toBe(1)
+    const byHand = await engine.create({ name: 'n', role: 'r' })
+    const claimed = await engine.claim(byHand, { owner: 'ann', role: 'r' })
+    await engine.pause(byHand)
+    await engine.release(claimed as NonNullable<typeof claimed>)
+    await engine.resume(byHand)
+    expect(await engine.claim(byHand, { owner: 'bob', role: 'r' })).toMatchObject({ status: 'working' })
+  })
+
+  it('V-10 leaves a question answerable that asks for what the hook hides, and hides the answer', async () => {
+    const schema = z.object({ password: z.string().describe('the canary') })
+    const work = (_task: ExecutorTask, run: Run) => run.ask('Who?', schema)
+    const byKey: RedactFunction = (value, path) => (path.at(-1) === 'password' ? '[hidden]' : redact(value))
+    const engine = (await openEngine({ executors: { work }, redact: byKey })) as unknown as Engine
+    const task = await engine.create({ executor: 'work' })
+    const { questions } = await reached(engine, task, 'input_required')
+    const properties = { password: { type: 'string', description: 'the [redacted]' } }
+    expect(questions).toMatchObject([{ schema: { properties } }])
+    const events = await collect(engine.events({ taskId: task.id, follow: false }))
+    expect(events.find(({ type }) => type === 'question.asked')?.data).toMatchObject({ schema: { properties } })
+    await engine.answer(task, { password: 'x' })
+    expect(await engine.result(task)).toEqual({ password: '[hidden]' })
+  })
+
+  it('V-10 hides what lies under a key in the details of an error that are too large to be stored', async () => {
+    const ledger = ledgerFile()
+    const fails = () => {
+      throw new Failure('no', { details: { password: 'canary', rest: 'x'.repeat(20_000) } })
+    }
+    const engine = (await openEngine({
+      ledger,
+      executors: { fails, calls: (_task: ExecutorTask, run: Run) => run.call('c', fails) },
+      redact: (value, path) => (path.at(-1) === 'password' ? '[hidden]' : value),
+    })) as unknown as Engine
+    for (const executor of ['fails', 'calls']) await engine.settled(await engine.create({ executor }))
+    await engine.close()
+    expect(readFileSync(ledger, 'latin1')).not.toContain('canary')
   })
 })
