@@ -86,7 +86,7 @@ export const rows: Theme = ({ describe, proves, expect }) => {
         taskId: 'a',
         run: 4,
         attempt: 2,
-        kind: 'ask',
+        kind: 'wait',
         name: 'colour',
         ident: 'k:colour',
         ordinal: 1,
