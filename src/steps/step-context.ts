@@ -20,9 +20,9 @@ export function requestedBy<M extends StepContext>(ctx: M, caller: Caller): M {
   return requester === undefined ? ctx : { ...ctx, requester }
 }
 
-/** The same host for one caller: the moments that it gives record who asked. */
+/** The same host for one caller: the contexts that it gives record the requester. */
 export function onBehalfOf<H extends { stepContext(): Promise<StepContext> }>(host: H, caller: Caller): H {
-  return { ...host, ctx: async () => requestedBy(await host.stepContext(), caller) }
+  return { ...host, stepContext: async () => requestedBy(await host.stepContext(), caller) }
 }
 
 const latestDate = 8.64e15
