@@ -33,3 +33,8 @@ export async function readFor<R>(caller: Caller, signal: AbortSignal | undefined
     reading.reader = undefined
   }
 }
+
+/** Reads for the program, whatever request set it off: what is put right after an abort must not end with the request. */
+export function readForProgram<R>(work: () => R): R {
+  return current.run({ reader: undefined }, work)
+}

@@ -1,6 +1,7 @@
 // An idle member: it looks into its inbox, then at the board, then rests until something has been written, and gives up after a
 // while. Looking costs no transaction: only where there is something to get is it taken.
 
+import { readForProgram } from '../../bus/reader.ts'
 import { rest } from '../../core/signals.ts'
 import type { BoardTask } from '../../entities/board.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
@@ -81,9 +82,11 @@ async function takeWork(
   })
 }
 
-/** Its caller went in the very moment in which it was claimed. */
+/** The client left in the moment in which the task was claimed for it. */
 async function giveBack(host: TeamHost, place: BoardTarget, { taskId, fence }: BoardTask, { as, source }: NextClaim) {
-  await releaseOnBoard(host, place, taskId, 'whoever waited for it has gone', { as, fence, source })
+  await readForProgram(() =>
+    releaseOnBoard(host, place, taskId, 'the client that waited has left', { as, fence, source }),
+  )
 }
 
 /** Mail, a task that may be claimed, or one that may be once its lease or its time is found to be over. */
