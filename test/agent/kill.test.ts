@@ -2,6 +2,7 @@
 // The conversation is complete, no tool ran twice, and of what was interrupted the model was told. ERRAND_TORTURE=1 kills at
 // every write; by default at one of each kind (`onePointOfEachKind` says what that is, and why it is enough; the deaths
 // of those that are killed twice are drawn from among all).
+
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/engine.ts'
@@ -9,10 +10,10 @@ import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
 import type { Ledger, Op, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { createPlace, drawSeed, type Place, randomOf, twoAtATime } from '../crash/child.ts'
 import { violations } from '../crash/invariants.ts'
 import type { Death } from '../crash/mortal-ledger.ts'
-import { delegated } from './delegated-ledger.ts'
 import { complaintsOf, type Evidence, gather } from './kill-checks.ts'
 import { everyPoint, onePointOfEachKind, playAlone } from './kill-points.ts'
 import type { KillOrders } from './kill-process.ts'
@@ -114,11 +115,11 @@ describe('An agent that is killed', () => {
   })
 
   it('the harness catches a recovery that overlooks the calls in progress', async () => {
-    const careless = (inner: Ledger): Ledger => ({
-      ...delegated(inner),
-      step: <R>(step: Step<R>) =>
-        inner.step(step.name === 'close runs of a lost engine' ? overlookingCalls(step) : step),
-    })
+    const careless = (inner: Ledger): Ledger =>
+      delegateLedger(inner, {
+        step: <R>(step: Step<R>) =>
+          inner.step(step.name === 'close runs of a lost engine' ? overlookingCalls(step) : step),
+      })
     const found: string[] = []
     const deaths = [9, 10, 11].map((step): Death => ({ step, when: 'before' }))
     await twoAtATime(deaths, async (death) => {

@@ -1,13 +1,13 @@
 // Faults that the checks of the team's story must find: ledgers on which the engine does what it must not.
+
 import type { Ledger, Op, Reads, Step, Tx } from '../../src/ledger/ledger.ts'
-import { delegated } from './delegated-ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 type Observation = Parameters<Tx['observation']['insert']>[0]
 
 /** What an agent did is observed by a step of its own, after the one that records it. */
 export function observingLate(inner: Ledger): Ledger {
-  return {
-    ...delegated(inner),
+  return delegateLedger(inner, {
     async step<R>(step: Step<R>): Promise<R> {
       if (step.name !== 'finish call' && step.name !== 'append message') return inner.step(step)
       const late: Observation[] = []
@@ -25,7 +25,7 @@ export function observingLate(inner: Ledger): Ledger {
       }
       return result
     },
-  }
+  })
 }
 
 function keep(late: Observation[]) {
@@ -38,8 +38,7 @@ function keep(late: Observation[]) {
 
 /** Nobody sees that an agent has been completed already: whoever looks after the end of its task does it again. */
 export function forgettingEnds(inner: Ledger): Ledger {
-  return {
-    ...delegated(inner),
+  return delegateLedger(inner, {
     read: (query) => inner.read((tx) => query({ ...tx, team: { ...tx.team, stintOfWorker: everActive(tx) } })),
     step: <R>(step: Step<R>) =>
       inner.step({
@@ -49,7 +48,7 @@ export function forgettingEnds(inner: Ledger): Ledger {
             step.name === 'complete agent' ? { ...tx, team: { ...tx.team, latestStint: stillActive(tx) } } : tx,
           ),
       }),
-  }
+  })
 }
 
 function stillActive(tx: Tx): Tx['team']['latestStint'] {

@@ -1,4 +1,5 @@
 // The calls of an agent's tools: how they are recorded, in which order they run and are told, and what comes of bad ones.
+
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'
@@ -9,20 +10,14 @@ import { agent } from '../../src/executors/agent/agent.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { deferred, history, openEngine, reached, typesOf } from '../engine/world.ts'
 import { announced, callsOf, echo, gatedTool, inShort, llm, tool } from './world.ts'
 
 /** A ledger that remembers how the calls of all tasks stood after each commit. */
 function watched(inner: Ledger) {
   const seen: Array<{ step: string; calls: Call[]; messages: string[] }> = []
-  const ledger: Ledger = {
-    name: inner.name,
-    read: (query) => inner.read(query),
-    register: (id) => inner.register(id),
-    isAlive: (id) => inner.isAlive(id),
-    unregister: (id) => inner.unregister(id),
-    observe: (observer, options) => inner.observe(observer, options),
-    close: () => inner.close(),
+  const ledger = delegateLedger(inner, {
     async step(step) {
       const result = await inner.step(step)
       const rows = await inner.read(function* (tx) {
@@ -37,7 +32,7 @@ function watched(inner: Ledger) {
       })
       return result
     },
-  }
+  })
   return { ledger, seen }
 }
 

@@ -1,6 +1,8 @@
 // A ledger that ends its process with SIGKILL at the n-th step: before it is taken up, or as soon as it is durable and before
 // anybody has heard. The fault is in the port; the engine knows nothing of it.
+
 import type { Ledger, LedgerObserver, Op, Step } from '../../src/ledger/ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 export interface Death {
   step: number
@@ -11,13 +13,7 @@ export function createMortalLedger(inner: Ledger, death: Death | undefined): { l
   const steps: string[] = []
   let armed = false
   const die = () => process.kill(process.pid, 'SIGKILL')
-  const ledger: Ledger = {
-    name: inner.name,
-    read: (query) => inner.read(query),
-    register: (id) => inner.register(id),
-    isAlive: (id) => inner.isAlive(id),
-    unregister: (id) => inner.unregister(id),
-    close: () => inner.close(),
+  const ledger = delegateLedger(inner, {
     step<R>(step: Step<R>): Promise<R> {
       if (steps.push(step.name) !== death?.step) return inner.step(step)
       if (death.when === 'before') die()
@@ -43,6 +39,6 @@ export function createMortalLedger(inner: Ledger, death: Death | undefined): { l
         },
         options,
       ),
-  }
+  })
   return { ledger, steps: () => steps }
 }

@@ -1,10 +1,12 @@
 // Several processes on one ledger: the living are never robbed, however slow; the dead are noticed at once; nobody runs a task
 // twice; and what one of them is told takes effect in the other.
+
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { isAlive, type ProcessGroup, processGroupOf } from '../../src/executors/process-group.ts'
-import type { Ledger, Step } from '../../src/ledger/ledger.ts'
+import type { Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { createOne, createPlace, drawSeed, effectsOf, openEngine, randomOf, startEngine } from './child.ts'
 import { violations } from './invariants.ts'
 
@@ -13,21 +15,14 @@ async function watchedLedger(path: string) {
   const inner = await openLedger(path)
   let looks = 0
   let waiting: Array<{ looks: number; resolve: () => void }> = []
-  const ledger: Ledger = {
-    name: inner.name,
-    step: <R>(step: Step<R>) => inner.step(step),
-    read: (query) => inner.read(query),
-    register: (id) => inner.register(id),
-    unregister: (id) => inner.unregister(id),
-    observe: (observer, options) => inner.observe(observer, options),
-    close: () => inner.close(),
+  const ledger = delegateLedger(inner, {
     isAlive(id) {
       looks++
       for (const each of waiting) if (each.looks <= looks) each.resolve()
       waiting = waiting.filter((each) => each.looks > looks)
       return inner.isAlive(id)
     },
-  }
+  })
   return {
     ledger,
     looked: (times: number) =>
@@ -217,24 +212,19 @@ function unfenced(step: Step): Step {
 async function zombie(place: ReturnType<typeof createPlace>, altered: (step: Step) => Step) {
   const inner = await openLedger(place.ledger)
   const instances: string[] = []
-  const ledger: Ledger = {
-    name: inner.name,
+  const ledger = delegateLedger(inner, {
     step: <R>(step: Step<R>) => inner.step(altered(step) as Step<R>),
-    read: (query) => inner.read(query),
     async register(id) {
       instances.push(id)
       await inner.register(id)
     },
-    isAlive: (id) => inner.isAlive(id),
-    unregister: (id) => inner.unregister(id),
     // A hung process hears nothing of its losses.
     observe: (observer, options) =>
       inner.observe(
         { ...observer, committed: (events) => observer.committed(events), stirred: () => {}, failed: () => {} },
         options,
       ),
-    close: () => inner.close(),
-  }
+  })
   const inside = Promise.withResolvers<void>()
   const wake = Promise.withResolvers<void>()
   const woken = Promise.withResolvers<unknown>()

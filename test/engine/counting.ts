@@ -1,6 +1,7 @@
 // A ledger that counts the statements of chosen steps.
+
 import type { Ledger, Step } from '../../src/ledger/ledger.ts'
-import { delegated } from '../agent/delegated-ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 /** Counts the statements of the steps of a name. */
 export function counting(inner: Ledger, name: string, counted: { statements: number }): Ledger {
@@ -21,5 +22,5 @@ export function counting(inner: Ledger, name: string, counted: { statements: num
             },
           },
     )
-  return { ...delegated(inner), step }
+  return delegateLedger(inner, { step })
 }

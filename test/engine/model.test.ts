@@ -1,6 +1,7 @@
 // Ten thousand random sequences of commands and executor's doings, interleaved at random, against three laws: no task ever
 // leaves the table, no limit is ever exceeded, no acknowledged command is ever lost. Planted faults show that each law bites.
 // A failure prints its seed and path; ERRAND_SEED and ERRAND_PATH run it again.
+
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -16,6 +17,7 @@ import { isReady } from '../../src/machines/readiness.ts'
 import { eventBetween } from '../../src/machines/task-machine.ts'
 import { writeSnapshot } from '../../src/machines/task-snapshot.ts'
 import { eventOf } from '../../src/steps/step-context.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 const sequences = 10_000
 const limit = 3
@@ -386,14 +388,8 @@ describe('random sequences of commands', () => {
 
 async function withStep(name: string, replace: (step: never) => Step): Promise<World> {
   const ledger = await openLedger(':memory:')
-  const faulty = new Proxy(ledger, {
-    get(target, key) {
-      if (key === 'step') {
-        return (step: Step) => target.step(step.name === name ? replace(step as never) : step)
-      }
-      const value: unknown = Reflect.get(target, key)
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value
-    },
+  const faulty = delegateLedger(ledger, {
+    step: <R>(step: Step<R>) => ledger.step(step.name === name ? (replace(step as never) as Step<R>) : step),
   })
   return openWorld({ ledger: faulty })
 }

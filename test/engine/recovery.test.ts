@@ -1,12 +1,13 @@
 // Taking up what a lost engine left, in three parts: a step that judges and ends its runs, the end of its commands, and a step that
 // closes the runs. Each part may be the last thing that the recovering engine does.
+
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type RecoveryHost, recoverDead } from '../../src/actors/recovery.ts'
 import type { CallRecord } from '../../src/entities/call.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { callRow, runRow, taskRow } from '../../src/testing/factories.ts'
-import { delegated } from '../agent/delegated-ledger.ts'
 
 const lost = 'instance-lost'
 const now = 1_000_000
@@ -15,7 +16,7 @@ const now = 1_000_000
 async function setup({ isAlive = 'dead' as Awaited<ReturnType<Ledger['isAlive']>>, leaseUntil = now - 1 } = {}) {
   const inner = await openLedger(':memory:')
   onTestFinished(() => inner.close())
-  const ledger: Ledger = { ...delegated(inner), isAlive: async (id) => (id === lost ? isAlive : 'alive') }
+  const ledger: Ledger = delegateLedger(inner, { isAlive: async (id) => (id === lost ? isAlive : 'alive') })
   await inner.step({
     name: 'seed',
     *decide(tx) {

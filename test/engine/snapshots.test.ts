@@ -1,7 +1,9 @@
 // What the engine reads is one state, although another process commits in the middle of the read: nothing falls between two
 // statements, neither from the counts of the status nor from the stream of a task.
+
 import { expect, it, onTestFinished } from 'vitest'
-import type { Ledger, Op, Reads, Tx } from '../../src/ledger/ledger.ts'
+import type { Op, Reads, Tx } from '../../src/ledger/ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { eventRow, messageRow, openLedger, SimulatedClock, someTime, taskRow } from '../../src/testing/index.ts'
 import { openBeside } from '../ledger/sqlite/beside.ts'
 import { collect, deferred, ledgerFile, openEngine } from './world.ts'
@@ -13,15 +15,8 @@ async function setup(altered: (tx: Reads, commit: (work: (tx: Tx) => Op<unknown>
   const inner = await openLedger(file, clock)
   onTestFinished(() => inner.close())
   const commit = openBeside(file)
-  const ledger: Ledger = new Proxy(inner, {
-    get(target, name) {
-      if (name === 'read') {
-        return (query: (tx: Reads) => Op<unknown>) =>
-          target.read((tx) => query({ ...tx, ...altered(tx, commit) } as Reads))
-      }
-      const value = Reflect.get(target, name) as unknown
-      return typeof value === 'function' ? value.bind(target) : value
-    },
+  const ledger = delegateLedger(inner, {
+    read: (query) => inner.read((tx) => query({ ...tx, ...altered(tx, commit) } as Reads)),
   })
   return { clock, commit, engine: await openEngine({ ledger, clock, work: false }) }
 }

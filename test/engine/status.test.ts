@@ -1,11 +1,13 @@
 // engine.status: a read model that costs nothing until somebody looks, and from then on says what a fresh count would say,
 // whoever wrote it.
+
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine.ts'
 import type { EngineStatus, StatusStore } from '../../src/engine-api.ts'
 import { taskStatuses } from '../../src/entities/task.ts'
-import type { Ledger, Reads } from '../../src/ledger/ledger.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { openLedger, SimulatedClock, taskRow } from '../../src/testing/index.ts'
 import { deferred, ledgerFile, openEngine, puppet, refusalOf, turns } from './world.ts'
 
@@ -37,34 +39,28 @@ async function freshCount(engine: { list(options: object): Promise<{ total: numb
 function countingLedger(inner: Ledger) {
   const counts = { tasks: 0, queue: 0 }
   let held: Promise<void> | undefined
-  const ledger: Ledger = new Proxy(inner, {
-    get(target, name) {
-      if (name !== 'read') {
-        const value = Reflect.get(target, name) as unknown
-        return typeof value === 'function' ? value.bind(target) : value
-      }
-      return async (query: (tx: Reads) => never) => {
-        let counting = false
-        const found: unknown = await target.read((tx) =>
-          query({
-            ...tx,
-            task: {
-              ...tx.task,
-              *countByStatus() {
-                counts.tasks++
-                counting = true
-                return yield* tx.task.countByStatus()
-              },
-              *countQueued() {
-                counts.queue++
-                return yield* tx.task.countQueued()
-              },
+  const ledger = delegateLedger(inner, {
+    async read(query) {
+      let counting = false
+      const found = await inner.read((tx) =>
+        query({
+          ...tx,
+          task: {
+            ...tx.task,
+            *countByStatus() {
+              counts.tasks++
+              counting = true
+              return yield* tx.task.countByStatus()
             },
-          }),
-        )
-        if (counting) await held
-        return found
-      }
+            *countQueued() {
+              counts.queue++
+              return yield* tx.task.countQueued()
+            },
+          },
+        }),
+      )
+      if (counting) await held
+      return found
     },
   })
   return {

@@ -1,5 +1,6 @@
 // Families at random, and whatever can be told to them: after every command it is judged anew, from the rows alone, which tasks
 // cannot move, and what that means for the groups around them.
+
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
@@ -10,7 +11,7 @@ import type { Ledger, Op, Reads, Tx } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { awaitsChildren, dependencyVerdict, isBroken, isStuckGroup, parentVerdict } from '../../src/machines/family.ts'
 import { transition } from '../../src/steps/transition.ts'
-import { delegated } from '../agent/delegated-ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 const someTask = fc.nat(11)
 const taskArbitrary = fc.record({
@@ -240,7 +241,7 @@ function stuckIn(family: Family): Set<string> {
 
 function spoiled(inner: Ledger, spoil: (tx: Tx) => Tx): Ledger {
   const step: Ledger['step'] = (given) => inner.step({ name: given.name, decide: (tx) => given.decide(spoil(tx)) })
-  return { ...delegated(inner), step }
+  return delegateLedger(inner, { step })
 }
 
 /** What was found, in families of one ledger. */

@@ -1,14 +1,15 @@
 // Supervision that forgets nothing: whatever an engine missed, it reads again what is due and what is ready, and one commit carries
 // both the end of a wave of runs and the start of the next.
+
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { createEngine } from '../../src/engine.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { createFaultyLedger } from '../../src/testing/faulty-ledger.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
-import { delegated } from '../agent/delegated-ledger.ts'
 import { deferred, history, ledgerFile, openEngine, puppet, reached, turns, typesOf } from './world.ts'
 
 /** Lets both engines take up what moved, then passes time in pieces, as real time passes. */
@@ -78,11 +79,10 @@ describe('a read that fails', () => {
     const ledger = await openLedger(':memory:')
     let broken = false
     const errors: unknown[] = []
-    const failing = {
-      ...delegated(ledger),
+    const failing = delegateLedger(ledger, {
       read: ((query) =>
         broken ? Promise.reject(new Error('the disk does not answer')) : ledger.read(query)) as typeof ledger.read,
-    }
+    })
     const clock = new SimulatedClock()
     const engine = await openEngine({
       ledger: failing,
@@ -269,11 +269,10 @@ function createHangable(inner: Ledger) {
   let hanging = false
   const never = () => new Promise<never>(() => {})
   return {
-    ledger: {
-      ...delegated(inner),
+    ledger: delegateLedger(inner, {
       step: ((step) => (hanging ? never() : inner.step(step))) as Ledger['step'],
       read: ((query) => (hanging ? never() : inner.read(query))) as Ledger['read'],
-    },
+    }),
     hang() {
       hanging = true
     },

@@ -6,6 +6,7 @@ import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/execu
 import { Failure } from '../../src/core/errors.ts'
 import type { EngineOptions, Executors } from '../../src/engine-api.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { history, ledgerFile, openEngine, puppet, reached, refusalOf, turns } from './world.ts'
 
 async function setup<const E extends Executors>(executors: E, options: EngineOptions<E> = {}) {
@@ -280,16 +281,10 @@ describe('sleep', () => {
     // The timer fires in the very commit that suspends the run: whoever is not heard then sleeps for ever.
     const ledger = await openLedger(':memory:')
     const clock = new SimulatedClock()
-    const outer = new Proxy(ledger, {
-      get(target, key) {
-        if (key === 'step') {
-          return (step: { name: string }) => {
-            if (step.name === 'suspend') clock.increment(10)
-            return target.step(step as never)
-          }
-        }
-        const value: unknown = Reflect.get(target, key)
-        return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    const outer = delegateLedger(ledger, {
+      step(step) {
+        if (step.name === 'suspend') clock.increment(10)
+        return ledger.step(step)
       },
     })
     const engine = await openEngine({

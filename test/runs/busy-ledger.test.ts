@@ -1,24 +1,20 @@
 // A ledger that another process holds for long says nothing about the work: what runs waits on, what is asked from outside is told.
+
 import { describe, expect, it } from 'vitest'
 import { ErrandError, type ExecutorTask, type Run } from '../../src/index.ts'
 import type { Ledger, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { openEngine, refusalOf } from '../engine/world.ts'
 
 /** Refuses each of the named steps so many times, as a ledger does whose lock another process has held for too long. */
 function busyLedger(inner: Ledger, refusals: Record<string, number>): Ledger {
   const left = { ...refusals }
-  return new Proxy(inner, {
-    get(target, property) {
-      if (property !== 'step') {
-        const value: unknown = Reflect.get(target, property, target)
-        return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value
-      }
-      return <R>(step: Step<R>): Promise<R> => {
-        if ((left[step.name] ?? 0) === 0) return target.step(step)
-        left[step.name] = (left[step.name] as number) - 1
-        return Promise.reject(new ErrandError('LEDGER_BUSY', 'Another process holds the write lock.', {}))
-      }
+  return delegateLedger(inner, {
+    step<R>(step: Step<R>): Promise<R> {
+      if ((left[step.name] ?? 0) === 0) return inner.step(step)
+      left[step.name] = (left[step.name] as number) - 1
+      return Promise.reject(new ErrandError('LEDGER_BUSY', 'Another process holds the write lock.', {}))
     },
   })
 }

@@ -1,5 +1,7 @@
 // The points of a journal: a test learns of each call that begins or ends as soon as it is durable, before its run hears of it.
+
 import type { Ledger, Step } from '../../src/ledger/ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 /** Steps that are points of a journal. */
 const isPoint = ({ name }: { name: string }): boolean => name === 'begin call' || name === 'finish call'
@@ -7,15 +9,11 @@ const isPoint = ({ name }: { name: string }): boolean => name === 'begin call' |
 /** Calls back when the n-th point has become durable, before its run hears of it: what is awaited there holds the run up. */
 export function watchPoints(inner: Ledger, at: number, reached: () => Promise<unknown>): Ledger {
   let points = 0
-  return new Proxy(inner, {
-    get(target, property) {
-      const value: unknown = Reflect.get(target, property, target)
-      if (property !== 'step') return typeof value === 'function' ? (value.bind(target) as unknown) : value
-      return async <R>(step: Step<R>): Promise<R> => {
-        const result = await inner.step(step)
-        if (isPoint(step) && ++points === at) await reached()
-        return result
-      }
+  return delegateLedger(inner, {
+    async step<R>(step: Step<R>): Promise<R> {
+      const result = await inner.step(step)
+      if (isPoint(step) && ++points === at) await reached()
+      return result
     },
   })
 }

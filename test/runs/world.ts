@@ -1,5 +1,6 @@
 // What the tests of runs need: an engine with one executor, a way to wait for what the ledger tells, and a death that can be
 // had in process: a dead engine hears nothing any more, writes nothing, and its lock is gone.
+
 import { onTestFinished } from 'vitest'
 import type { AnyExecutor, Executor, ExecutorTask, Run } from '../../src/api/executor.ts'
 import { createEngine } from '../../src/engine.ts'
@@ -7,6 +8,7 @@ import type { Engine, EngineOptions, Executors } from '../../src/engine-api.ts'
 import type { EventType, TaskEvent } from '../../src/entities/event.ts'
 import type { Ledger, LedgerObserver, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 export type WorkFunction = (task: ExecutorTask, run: Run) => unknown
 export type WorkEngine = Engine<{ work: AnyExecutor; other: AnyExecutor }>
@@ -84,23 +86,20 @@ function createMortal(inner: Ledger) {
   const loseLock = () => {
     for (const id of instances) inner.unregister(id, { asDead: true })
   }
-  const ledger: Ledger = {
-    name: inner.name,
+  const ledger = delegateLedger(inner, {
     step: <R>(step: Step<R>) => (dead ? never() : inner.step(step)),
     read: (query) => (dead ? never() : inner.read(query)),
     async register(id) {
       instances.push(id)
       await inner.register(id)
     },
-    isAlive: (id) => inner.isAlive(id),
-    unregister: (id) => inner.unregister(id),
     observe(observer: LedgerObserver, options) {
       const stop = inner.observe(observer, options)
       stops.push(stop)
       return stop
     },
     close: async () => {},
-  }
+  })
   return {
     ledger,
     loseLock,

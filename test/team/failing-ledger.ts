@@ -1,6 +1,8 @@
 // A ledger that fails, or dies, in the middle of a step: at its n-th statement, when all before it have been written. What it does to
 // the process is for the test to say; the engine knows nothing of it.
+
 import type { Ledger, Op, Step } from '../../src/ledger/ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 export interface Midway {
   /** Name of the step. */
@@ -25,14 +27,7 @@ export function failingLedger(inner: Ledger, midway: Midway): { ledger: Ledger; 
       next = write.next(yield next.value)
     }
   }
-  const ledger: Ledger = {
-    name: inner.name,
-    read: (query) => inner.read(query),
-    register: (id) => inner.register(id),
-    isAlive: (id) => inner.isAlive(id),
-    unregister: (id) => inner.unregister(id),
-    observe: (observer, options) => inner.observe(observer, options),
-    close: () => inner.close(),
+  const ledger = delegateLedger(inner, {
     step<R>(step: Step<R>): Promise<R> {
       if (step.name !== midway.step) return inner.step(step)
       return inner.step({
@@ -40,6 +35,6 @@ export function failingLedger(inner: Ledger, midway: Midway): { ledger: Ledger; 
         decide: (tx) => counting(step.decide(tx)),
       })
     },
-  }
+  })
   return { ledger, statements: () => counted }
 }

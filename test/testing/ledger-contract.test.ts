@@ -1,5 +1,7 @@
 // The contract must be able to fail: ledgers with a planted fault, each of which it has to find, and a sound one that passes.
+
 import { describe, expect, it } from 'vitest'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import type { Ledger, Op, Reads, Step, Tx } from '../../src/testing/index.ts'
 import { ledgerContract, openLedger } from '../../src/testing/index.ts'
 
@@ -13,7 +15,7 @@ async function firstFailure(spoil: Spoil, part?: string): Promise<string | null>
     'a spoiled ledger',
     async () => {
       const ledger = await openLedger(':memory:')
-      return { ledger: spoiled(ledger, spoil(ledger)), close: () => ledger.close() }
+      return { ledger: delegateLedger(ledger, spoil(ledger)), close: () => ledger.close() }
     },
     {
       describe(title, body) {
@@ -36,15 +38,6 @@ async function firstFailure(spoil: Spoil, part?: string): Promise<string | null>
     }
   }
   return null
-}
-
-function spoiled(ledger: Ledger, changes: Partial<Ledger>): Ledger {
-  return new Proxy(ledger, {
-    get(target, name) {
-      const value = Reflect.get(changes, name) ?? (Reflect.get(target, name) as unknown)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
 }
 
 /** Reads through tables of which one verb is another. */

@@ -1,9 +1,10 @@
 // The idle poll: inbox first, then the board, then rest; and what wakes a member that rests.
+
 import { describe, expect, it } from 'vitest'
 import { awaitWork } from '../../../src/board/team/await-work.ts'
 import { ErrandError } from '../../../src/core/errors.ts'
-import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
+import { delegateLedger } from '../../../src/testing/delegate-ledger.ts'
 import { createFaultyLedger } from '../../../src/testing/faulty-ledger.ts'
 import { modelOf } from '../../abilities/world.ts'
 import { ledgerFile, openEngine, refusalOf, turns } from '../../engine/world.ts'
@@ -194,17 +195,11 @@ describe('A member that has gone', () => {
   it('S4-060 gives back at once what was claimed in the very moment in which it went', async () => {
     const inner = await openLedger(':memory:')
     const stop = new AbortController()
-    const ledger = new Proxy(inner, {
-      get(target, key: keyof Ledger) {
-        const member: unknown = target[key]
-        if (typeof member !== 'function') return member
-        const method = member.bind(target) as (...args: unknown[]) => unknown
-        if (key !== 'step') return method
-        return async (step: { name: string }) => {
-          const done = await method(step)
-          if (step.name === 'take work') stop.abort(new Error('the client hung up'))
-          return done
-        }
+    const ledger = delegateLedger(inner, {
+      async step(step) {
+        const done = await inner.step(step)
+        if (step.name === 'take work') stop.abort(new Error('the client hung up'))
+        return done
       },
     })
     const { bus, engine } = await openTeam({ ledger })

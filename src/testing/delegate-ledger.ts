@@ -1,15 +1,16 @@
-// A ledger that passes everything on: what a fault changes of one is written over it.
-import type { Ledger } from '../../src/ledger/ledger.ts'
+// A ledger that passes every call on to another one, but for the methods that are replaced: how faults and probes come between.
+import type { Ledger } from '../ledger/ledger.ts'
 
-export function delegated(inner: Ledger): Ledger {
+export function delegateLedger(inner: Ledger, replaced: Partial<Ledger> = {}): Ledger {
   return {
     name: inner.name,
     step: (step) => inner.step(step),
-    read: (query) => inner.read(query),
+    read: (query, reader) => inner.read(query, reader),
     register: (id) => inner.register(id),
     isAlive: (id) => inner.isAlive(id),
     unregister: (id, options) => inner.unregister(id, options),
     observe: (observer, options) => inner.observe(observer, options),
     close: (options) => inner.close(options),
+    ...replaced,
   }
 }
