@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
-import { readPlan } from '../../src/plans/parse-plan.ts'
+import { commandLineExecutors, readPlan } from '../../src/plans/parse-plan.ts'
 import { parsePlanSource } from '../../src/plans/plan-source.ts'
 import { planOf } from '../surfaces/cli/plan-text.ts'
 
@@ -291,7 +291,7 @@ test('results under one name are no matter where no command reads both', () => {
 
 describe('a plan file', () => {
   test('that is not there is NOT_FOUND', async () => {
-    await expect(readPlan('missing.yaml', '/nowhere')).rejects.toMatchObject({
+    await expect(readPlan('missing.yaml', '/nowhere', commandLineExecutors)).rejects.toMatchObject({
       code: 'NOT_FOUND',
       message: /missing\.yaml/,
     })
@@ -305,7 +305,7 @@ describe('a plan file', () => {
     const folder = await mkdtemp(join(tmpdir(), 'errand-plan-'))
     try {
       await writeFile(join(folder, 'bad.yaml'), bytes)
-      await expect(readPlan('bad.yaml', folder)).rejects.toMatchObject({
+      await expect(readPlan('bad.yaml', folder, commandLineExecutors)).rejects.toMatchObject({
         code: 'INVALID_PLAN',
         message: `bad.yaml:${line}:${column}: The file is not UTF-8 text. Save it as UTF-8.`,
       })
@@ -318,7 +318,7 @@ describe('a plan file', () => {
     const folder = await mkdtemp(join(tmpdir(), 'errand-plan-'))
     try {
       await writeFile(join(folder, 'bad.yaml'), 'tasks: 3')
-      await expect(readPlan('bad.yaml', folder)).rejects.toMatchObject({
+      await expect(readPlan('bad.yaml', folder, commandLineExecutors)).rejects.toMatchObject({
         code: 'INVALID_PLAN',
         message: /^bad\.yaml:1:8: /,
       })

@@ -57,7 +57,7 @@ describe('a round that is over ends with', () => {
 
   test('1 when a task was deleted meanwhile', () => {
     expect(judge({ a: completed, 'g/b': completed, 'g/c': completed, d: completed })).toMatchObject({
-      code: 1,
+      status: 'failed',
       missing: ['e'],
     })
   })

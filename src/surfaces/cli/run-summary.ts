@@ -1,8 +1,8 @@
 // The last words of a run: what came of it, each thing that needs somebody with the command that helps, and what the
 // plan's last tasks had to say, so that a run that finds everything done still tells where the result lies.
+import type { PlanOutcome } from '../../api/plan-run.ts'
 import { isQueuedTask, type Task } from '../../entities/task.ts'
 import { markOf } from '../../plans/round.ts'
-import type { RoundOutcome } from '../../plans/round-outcome.ts'
 import { answerChoices } from '../../terminal/answer-text.ts'
 import { createPaint, type Paint } from '../../terminal/paint.ts'
 import { shellCommand } from '../../terminal/shell-quote.ts'
@@ -19,7 +19,7 @@ export interface SummaryOptions {
   before: ReadonlySet<string>
 }
 
-export function summarize(outcome: RoundOutcome, { paint, ledgerFlag, duration, before }: SummaryOptions): string[] {
+export function summarize(outcome: PlanOutcome, { paint, ledgerFlag, duration, before }: SummaryOptions): string[] {
   const command = commandWith(ledgerFlag)
   return [
     ...outcome.broken.flatMap((task) => [
@@ -103,7 +103,7 @@ export function lastLines(task: Task): string[] {
 }
 
 function lastLineOf(
-  outcome: RoundOutcome,
+  outcome: PlanOutcome,
   paint: Paint,
   duration: string | undefined,
   before: ReadonlySet<string>,
