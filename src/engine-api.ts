@@ -80,6 +80,11 @@ export interface EngineOptions<E extends Executors = Executors> {
   archiveFailed?: boolean
   /** How facts are compared, judged and kept (`mem:*`, and what teams learn). `false`: no `mem:*`, for whoever brings abilities of their own. */
   memory?: MemoryOptions | false
+  /**
+   * Offers `plan:run`, by which clients with the right to run commands run plans (`POST /plans`, and a tool of MCP servers that name it).
+   * Their commands begin in the folder `root` or below it, which is no fence: they have the rights of the process. Default: not offered.
+   */
+  plans?: { root: string }
   /** Answers `model:embed`: an AI SDK embedding model object (spec v3 or v4). Memory asks it only with `memory.similarity: 'embeddings'`. */
   embeddingModel?: EmbeddingModelLike
   /** Open executor runs in this engine at once. Default 10. */

@@ -71,7 +71,7 @@ export function taskCreate(host: AbilityHost) {
 }
 
 /** It and all that it holds, at any depth. Step by step: what is nested too deep is refused only later. */
-function tasksIn(given: unknown): number {
+export function tasksIn(given: unknown): number {
   const specs = [given]
   for (const spec of specs) {
     const { tasks } = Object(spec) as { tasks?: unknown }
