@@ -1,5 +1,5 @@
 // Runs a plan on an engine: chooses its round, prepares it, and follows it. `engine.plan` and `errand run` share these functions.
-import { realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { timeoutOptionsSchema } from '../api/options.ts'
 import type { PlanOptions, PlanOutcome, PlanRun } from '../api/plan-run.ts'
@@ -46,7 +46,7 @@ export async function preparePlan(engine: Engine, request: PlanRequest): Promise
 /** What `engine.plan` needs of the engine that runs a plan. */
 export interface PlanHost {
   engine: Engine
-  /** Real path of the ledger, or `:memory:`. */
+  /** Real path of the ledger; for one that is no file any other name. */
   ledgerName: string
   /** Executors that tasks may name; undefined: any. */
   executors: readonly string[] | undefined
@@ -63,7 +63,7 @@ export async function runPlan(host: PlanHost, source: unknown, options: PlanOpti
   const { cwd = '.', key, again, signal } = options
   const plan = await openPlan(source, resolve(cwd), host.executors)
   const request = roundRequest(plan, options)
-  const ledger = host.ledgerName === ':memory:' ? join(process.cwd(), 'ledger') : host.ledgerName
+  const ledger = existsSync(host.ledgerName) ? host.ledgerName : join(process.cwd(), 'ledger')
   const beforeChange = (): void => signal?.throwIfAborted()
   const { round, known } = await preparePlan(host.engine, { ...request, key, again, plan, ledger, beforeChange })
   const settled: PlanRun['settled'] = (waiting = {}) =>
