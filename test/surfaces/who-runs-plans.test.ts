@@ -60,6 +60,15 @@ describe('plan:run', () => {
     expect(await run(hello, caller)).toMatchObject({ round, tasks: [{ status: 'completed' }] })
   })
 
+  it('records who asked for the tasks of a plan', async () => {
+    const { engine, run } = await world({ autoStart: false })
+    await run(hello, admin)
+    const { tasks } = await engine.list()
+    expect(tasks.map(({ createdBy }) => createdBy)).toEqual(['ann', 'ann'])
+    for await (const event of engine.events({ follow: false }))
+      expect(event.data['requestedBy']).toEqual({ surface: 'http', owner: 'ann' })
+  })
+
   it.each<[string, Caller]>([
     ['a client over MCP', { surface: 'mcp', model: true }],
     ['a client over HTTP without the scope admin', { surface: 'http', scopes: ['read', 'create', 'control'] }],
