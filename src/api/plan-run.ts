@@ -12,8 +12,7 @@ export const planRequestShape = {
   redo: names.describe('Tasks that run again although they are completed.'),
   key: z
     .string()
-    .trim()
-    .min(1)
+    .regex(/\S/, 'it must not be empty')
     .max(1_000)
     .optional()
     .describe('The round of this name, which begins where there is none. Default: the latest counted round.'),
@@ -49,7 +48,7 @@ export interface PlanOptions {
   key?: string
   /** Begins a new round of the whole plan. Not with `key`. */
   again?: boolean
-  /** Ends the preparation between two changes, and every wait for the round. Tasks that were created stay. */
+  /** Aborts the preparation before its first change, and every wait for the round; tasks that were created go on. */
   signal?: AbortSignal
 }
 
