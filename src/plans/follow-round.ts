@@ -2,7 +2,7 @@
 // work, because another process may have changed the round. A wide round is not read more often than a fifth of the time.
 import type { Engine } from '../engine-api.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import { type Task, type TaskStatus, taskStatuses } from '../entities/task.ts'
+import type { Task } from '../entities/task.ts'
 import { type IdleOptions, isActive, type Runs, waitUntilIdle } from './idle.ts'
 import { readRound } from './prepare-round.ts'
 import { type KnownRound, openWork, tasksOf } from './round.ts'
@@ -43,29 +43,39 @@ export interface RoundObserver {
   readonly looksIdle: boolean
 }
 
-/** The states of a round's tasks, for an observer that shows nothing. */
+/** Which tasks of a round are working, for an observer that shows nothing. */
 export class RoundProgress implements RoundObserver {
-  readonly #statuses = new Map<string, TaskStatus>()
+  readonly #tasks = new Set<string>()
+  readonly #working = new Set<string>()
 
   constructor(known: KnownRound) {
     this.refresh(tasksOf(known))
   }
 
   event({ taskId, data }: TaskEvent): void {
-    const status = taskStatuses.find((each) => each === data['status'])
-    if (status !== undefined && this.includes(taskId)) this.#statuses.set(taskId, status)
+    const status = data['status']
+    if (status !== undefined && this.includes(taskId)) this.#note(taskId, status)
   }
 
   refresh(tasks: readonly Task[]): void {
-    for (const task of tasks) if (!task.group) this.#statuses.set(task.id, task.status)
+    for (const { id, group, status } of tasks) {
+      if (group) continue
+      this.#tasks.add(id)
+      this.#note(id, status)
+    }
   }
 
   includes(taskId: string): boolean {
-    return this.#statuses.has(taskId)
+    return this.#tasks.has(taskId)
   }
 
   get looksIdle(): boolean {
-    return ![...this.#statuses.values()].some((status) => status === 'working')
+    return this.#working.size === 0
+  }
+
+  #note(taskId: string, status: unknown): void {
+    if (status === 'working') this.#working.add(taskId)
+    else this.#working.delete(taskId)
   }
 }
 
