@@ -157,7 +157,7 @@ function resultsOf(
   if (first?.status === 'canceled') throw new TaskCanceledError(first.id, first.statusReason)
   if (first !== undefined) throw new TaskFailedError(first.id, first.error as StoredError)
   if (missing.length > 0) {
-    const message = `The plan ${plan.name} has no results: ${missing.join(', ')} was deleted. Run the plan again to create it.`
+    const message = `The plan ${plan.name} has no results, because tasks were deleted: ${missing.join(', ')}. Run the plan again to create them.`
     throw new ErrandError('NOT_FOUND', message, { missing })
   }
   const waiting = [...asking, ...paused, ...open]

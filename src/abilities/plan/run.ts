@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { oneRound, planRequestShape } from '../../api/plan-run.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import { type Caller, mayRunCommands } from '../../bus/caller.ts'
+import { defined } from '../../core/defined.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { runsCommands } from '../../drafts/known-executors.ts'
 import { taskStatuses } from '../../entities/task.ts'
@@ -49,8 +50,6 @@ export function planRun(host: AbilityHost, root: PlansRoot) {
     input: inputSchema,
     output: outputSchema,
     models: false,
-    // The same plan leads to the same round.
-    onInterrupt: 'rerun',
     tasksIn: (given) => tasksIn((given as { plan?: unknown } | null)?.plan),
     async handle({ plan, ...request }, { caller, signal }) {
       requireRight(caller)
@@ -63,7 +62,7 @@ export function planRun(host: AbilityHost, root: PlansRoot) {
       const place = { file: null, folder: root.folder, executors: undefined }
       root.require(parsePlan(planValueSource(plan), place), (executor) => runsCommands(executor, context))
       const engine = await host.engineFor({ ...caller, plan: true })
-      const { round, tasks } = await engine.plan(plan, { ...request, cwd: root.folder, signal } as object)
+      const { round, tasks } = await engine.plan(plan, defined({ ...request, cwd: root.folder, signal }))
       return {
         round,
         tasks: Object.entries(tasks).map(([path, { id, status }]) => ({ path, taskId: id, status })),
