@@ -1,4 +1,4 @@
-// How a round is followed: looked at when something happened, but not more often than it can bear.
+// How a round is followed: it is read when an event is a reason to, and at most a fifth of the time.
 import { expect, it } from 'vitest'
 import type { Clock } from '../../src/core/clock.ts'
 import { Notifier } from '../../src/core/notifier.ts'
@@ -14,7 +14,7 @@ import { taskOf } from '../surfaces/cli/task-of.ts'
 const plan = planOf('tasks: { a: { ask: x }, b: { ask: y } }')
 const question = { id: 'q', question: '?', for: 'person' as const, schema: null, askedAt: 0, dueAt: null }
 
-/** A round whose tasks a test can change, on an engine that counts how often it is asked. Each look takes 100 ms. */
+/** A round whose tasks a test can change, on an engine that records its reads and counts calls of `why`. Each read takes 100 ms. */
 function setup(fields: Partial<Task>) {
   let now = 0
   const looks: number[] = []
@@ -59,7 +59,7 @@ function setup(fields: Partial<Task>) {
   const feed = new RoundFeed(engine)
   const { signal } = controller
   const ended = followRound({ engine, round: 'r', feed, observer: observing(view, reporter), signal, bell, clock })
-  /** Lets the rests pass until the round is over. */
+  /** Fires the timers between reads until the round has ended. */
   const elapse = async () => {
     let over = false
     void ended.then(() => (over = true))
@@ -99,7 +99,7 @@ it('reads a round at most a fifth of the time, however often it is notified', as
   expect(looks).toEqual([0])
   for (const task of tasks) task.status = 'completed'
   await elapse()
-  // The last rings came before it, and may have told of what it had not read.
+  // Notifications during a read cause another one.
   expect(looks.slice(0, 2)).toEqual([0, 500])
   expect(looks.length).toBeLessThanOrEqual(3)
 })

@@ -1,4 +1,4 @@
-// What a plan may say, and how one that is wrong is refused: always before anything is created, always with its place.
+// What a plan may contain, and how a wrong one is refused: before anything is created, with the line and the column.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -263,7 +263,7 @@ describe('a plan is refused with line and column', () => {
 
   it('a plan that is nested too deep is refused with the limit', () => {
     const nested = (levels: number) => `tasks: { a: { run: x, input: ${'['.repeat(levels)}${']'.repeat(levels)} } }`
-    // The plan, its tasks and the task itself are three.
+    // The plan, its `tasks` and the task itself are three levels.
     expect(planOf(nested(61)).byPath.size).toBe(1)
     const itself = 'tasks: { a: { run: x, metadata: &m { a: *m } } }'
     const block = Array.from({ length: 20_000 }, (_, level) => `${' '.repeat(Math.min(level, 900))}a:`).join('\n')

@@ -1,4 +1,4 @@
-// The order of a plan: cycles, what comes first, what a target needs, what a plan is for.
+// The order of a plan: cycles, blockers first, the tasks that a target needs, the last tasks.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findCycle, inOrder, lastOf, neededBy, type Plan } from '../../src/plans/plan.ts'

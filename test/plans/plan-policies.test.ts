@@ -1,4 +1,4 @@
-// What a plan may say of deadlines, families, retries and claims: how it is read, and what comes of it when the plan is run.
+// Deadlines, families, retries and claims in a plan: how they are parsed, and their effect when the plan is run.
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { Task } from '../../src/entities/task.ts'

@@ -1,4 +1,4 @@
-// How a round stands, and the exit code that says so.
+// The outcome of a round, whether its tasks go on without help, and the summary of a run.
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../src/entities/task.ts'
 import { isProgressing } from '../../src/plans/idle.ts'

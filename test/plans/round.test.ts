@@ -1,5 +1,4 @@
-// What is done with a round, judged from the plan and what the ledger has of it; the ledger's part is played by plain
-// values.
+// The decisions about a round, from the plan and the tasks in the ledger, which are plain values here.
 import { describe, expect, it } from 'vitest'
 import type { Task, TaskStatus } from '../../src/entities/task.ts'
 import type { Plan } from '../../src/plans/plan.ts'
@@ -27,7 +26,7 @@ const request = (change: Partial<RoundRequest> = {}): RoundRequest => ({
   ...change,
 })
 
-/** Tasks of a generation, as the ledger would have them. */
+/** Tasks of a generation, as stored in the ledger. */
 function stored(of: Plan, statuses: Record<string, TaskStatus>, generation = 0): Task[] {
   return Object.entries(statuses).map(([path, status]) => {
     const planned = of.byPath.get(path)
