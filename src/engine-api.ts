@@ -12,6 +12,7 @@ import type {
   SharedLimitsPatch,
   TaskPatch,
 } from './api/options.ts'
+import type { PlanOptions, PlanRun } from './api/plan-run.ts'
 import type { EventHandler, Limits, StatusStore, StreamItem, TaskGraph, TaskPage, TaskRef, Why } from './api/views.ts'
 import type { Ability, AbilityDefinition } from './bus/ability.ts'
 import type { Bus } from './bus/bus.ts'
@@ -79,6 +80,11 @@ export interface EngineOptions<E extends Executors = Executors> {
   archiveFailed?: boolean
   /** How facts are compared, judged and kept (`mem:*`, and what teams learn). `false`: no `mem:*`, for whoever brings abilities of their own. */
   memory?: MemoryOptions | false
+  /**
+   * Offers `plan:run`, by which clients with the right to run commands run plans (`POST /plans`, and a tool of MCP servers that name it).
+   * Their commands begin in the folder `root` or below it, which is no fence: they have the rights of the process. Default: not offered.
+   */
+  plans?: { root: string }
   /** Answers `model:embed`: an AI SDK embedding model object (spec v3 or v4). Memory asks it only with `memory.similarity: 'embeddings'`. */
   embeddingModel?: EmbeddingModelLike
   /** Open executor runs in this engine at once. Default 10. */
@@ -290,6 +296,18 @@ export interface Engine<E extends Executors = Executors> extends AbilityMethods 
    */
   handle(message: string, options?: HandleOptions): Promise<Handled>
   why(task: TaskRef): Promise<Why>
+
+  /**
+   * Runs a plan: a YAML or JSON file, or its content as a value, which then needs a `name`. Resolves when the tasks of the round exist. Run
+   * again, it goes on with the round: completed tasks stay, failed ones get a new attempt. `errand run` finds the rounds of the same file.
+   * The engine needs the executors that the plan names: `shell` for `run`, `ask` for `ask`.
+   *
+   * @throws ErrandError INVALID_PLAN { file, line, column } or { path }, NOT_FOUND for a file or task that does not exist, and what `create` throws.
+   * @example
+   * const { settled } = await engine.plan('release.yaml', { targets: ['publish'] })
+   * const { status } = await settled()
+   */
+  plan(source: string | object, options?: PlanOptions): Promise<PlanRun>
 
   /**
    * Work from outside: takes a task without an executor, in one transaction. With null the best that may be claimed (highest

@@ -29,6 +29,7 @@ import { redactingLedger } from './ledger/redacting-ledger.ts'
 import type { MemoryHost } from './memory/memory-host.ts'
 import { memorySettings } from './memory/memory-settings.ts'
 import { requireEmbeddingModel } from './models/embedding-model.ts'
+import { PlansRoot } from './plans/plans-root.ts'
 import { requireWithin } from './steps/conditions.ts'
 import { viewOf } from './steps/views.ts'
 import { TaskEngine } from './task-engine.ts'
@@ -81,6 +82,7 @@ export async function openEngine<const E extends Executors = Executors>(
   const runBus = runs?.bus ?? bus
   const memory = memorySettings(parsed.memory)
   const embeddingModel = parsed.embeddingModel === undefined ? null : requireEmbeddingModel(parsed.embeddingModel)
+  const plansRoot = parsed.plans === undefined ? null : new PlansRoot(parsed.plans.root)
   const agents = createAgents(parsed, () => offersForeign(runBus, 'model:llm'))
   const { executors } = agents
   requireExecutors(Object.keys(parsed.limits), [...executors.keys()], 'limits')
@@ -94,6 +96,7 @@ export async function openEngine<const E extends Executors = Executors>(
     models: agents.models,
     memory,
     embeddingModel,
+    plansRoot,
     engineFor: async (caller: Caller) => {
       const { engine } = await opened.promise
       return TaskEngine.within(engine, caller) as unknown as Engine

@@ -26,6 +26,7 @@ export type {
   SharedLimitsPatch,
   TaskPatch,
 } from './api/options.ts'
+export type { PlanOptions, PlanOutcome, PlanRun } from './api/plan-run.ts'
 export { type BoardSession, type BoardSessionOptions, createBoardSession } from './board/board-session.ts'
 export { type BoardToolName, type BoardTools, type BoardToolsOptions, boardTools } from './board/board-tools.ts'
 export { exportBoard } from './board/mirror/export-board.ts'

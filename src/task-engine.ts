@@ -56,6 +56,7 @@ import {
   versionSchema,
   workOptionsSchema,
 } from './api/options.ts'
+import { type PlanOptions, type PlanRun, planOptionsSchema } from './api/plan-run.ts'
 import type { Bus } from './bus/bus.ts'
 import { type Caller, libraryCaller } from './bus/caller.ts'
 import { asOwner, asWriter, claimTokenOf } from './claimed-task.ts'
@@ -63,7 +64,7 @@ import { ErrandError, TaskCanceledError, TaskFailedError } from './core/errors.t
 import { checkText, fromJson, toJson } from './core/json.ts'
 import { kindOf, parse, requireFunction, requireText } from './core/parse.ts'
 import { requireExecutors } from './drafts/known-executors.ts'
-import type { Limits, StatusStore, TaskGraph, TaskRef, Why, WorkOptions } from './engine-api.ts'
+import type { Engine, Limits, StatusStore, TaskGraph, TaskRef, Why, WorkOptions } from './engine-api.ts'
 import { toCall } from './entities/call.ts'
 import type { TaskEvent } from './entities/event.ts'
 import { noSharedLimits } from './entities/limits.ts'
@@ -72,6 +73,7 @@ import { filterByStatus } from './entities/status-filter.ts'
 import type { Outcome, Task, TaskRecord } from './entities/task.ts'
 import type { Op, PurgePosition, Reads, Step } from './ledger/ledger.ts'
 import type { ClaimToken } from './machines/ownership.ts'
+import type { PlanHost } from './plans/plan-run.ts'
 import { createHandler, type Handled, type HandleOptions } from './routing/handle.ts'
 import type { HandlerEngine } from './routing/handler-engine.ts'
 import { requireWithin } from './steps/conditions.ts'
@@ -266,6 +268,24 @@ export class TaskEngine {
 
   async why(ref: TaskRef): Promise<Why> {
     return taskWhy.read(this.#context(), idOf(ref))
+  }
+
+  async plan(source: string | object, options: PlanOptions = {}): Promise<PlanRun> {
+    forProgramsOnly(this.#caller, 'plan')
+    this.#life.requireOpen()
+    const request = parse(planOptionsSchema, options, 'plan') as PlanOptions
+    const { ledger, feed, clock } = this.#life
+    const { context } = this.#host.drafter
+    // Loaded when first used: with the parser of YAML.
+    const { runPlan } = await import('./plans/plan-run.ts')
+    const host: PlanHost = {
+      engine: this as unknown as Engine,
+      ledgerName: ledger.name,
+      executors: context.anyExecutor ? undefined : [...context.executors.keys()],
+      clock,
+      onStop: (listener) => feed.onStop(() => listener(this.#life.whyStopped())),
+    }
+    return runPlan(host, source, request)
   }
 
   // ── work from outside ──

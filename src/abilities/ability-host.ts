@@ -12,11 +12,14 @@ import type { Step } from '../ledger/ledger.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
 import type { EmbeddingModelLike } from '../models/embedding-model.ts'
 import type { ModelRegistry } from '../models/model-registry.ts'
+import type { PlansRoot } from '../plans/plans-root.ts'
 
 export interface AbilityHost extends MemoryHost {
   readonly models: ModelRegistry
   /** Answers `model:embed`; null where the engine was given none. */
   readonly embeddingModel: EmbeddingModelLike | null
+  /** The folder of plans that come from outside; null: none are run. */
+  readonly plansRoot: PlansRoot | null
   /** The engine as this caller may use it, once it is open. @throws what kept it from opening. */
   engineFor(caller: Caller): Promise<Engine>
   /** Resolves when the step is durable. @throws ErrandError ENGINE_CLOSED, what the step refused, what failed the ledger. */

@@ -2,6 +2,7 @@
 import type { Ability } from '../bus/ability.ts'
 import type { memAbilities } from './mem/index.ts'
 import type { modelEmbed, modelList, modelLlm, modelRegister } from './model/index.ts'
+import type { planRun } from './plan/run.ts'
 import type { hostedAbilities } from './register-abilities.ts'
 
 type Listed =
@@ -11,6 +12,7 @@ type Listed =
   | typeof modelList
   | typeof modelLlm
   | typeof modelRegister
+  | typeof planRun
 
 /** `output` is what a call comes to; of a stream that gives only chunks it is never. */
 export type TypesOf<A> =

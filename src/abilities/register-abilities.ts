@@ -9,6 +9,7 @@ import { eventAbilities } from './event/index.ts'
 import { memAbilities } from './mem/index.ts'
 import { modelEmbed, modelList, modelLlm, modelRegister } from './model/index.ts'
 import { objectiveAbilities } from './objective/index.ts'
+import { planRun } from './plan/run.ts'
 import { taskAbilities } from './task/index.ts'
 
 export const hostedAbilities = [
@@ -56,6 +57,7 @@ export function registerAbilities(bus: Bus, host: AbilityHost, runBus: Bus): () 
 function ownAbilities(host: AbilityHost): Ability[] {
   return [
     ...(host.embeddingModel === null ? [] : [modelEmbed(host.embeddingModel)]),
+    ...(host.plansRoot === null ? [] : [planRun(host, host.plansRoot)]),
     ...hostedAbilities.map((ability) => ability(host)),
   ]
 }

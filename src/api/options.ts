@@ -299,6 +299,7 @@ export const engineOptionsSchema = z.strictObject({
   archiveFailed: z.boolean().default(true),
   /** Judged by `memoryOptionsSchema`, so that what is wrong with it is told in its own names. */
   memory: z.unknown().optional(),
+  plans: z.strictObject({ root: z.string().min(1) }).optional(),
   embeddingModel: objectWith<object>(['doEmbed'], 'expected an embedding model object with `doEmbed`').optional(),
   maxConcurrent: z.int().min(1).default(10),
   limits: z.record(nameSchema, z.int().min(1)).default({}),

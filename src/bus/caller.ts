@@ -39,6 +39,11 @@ export interface Caller {
   scopes?: readonly Access[]
   /** How many tasks it may create, as a model or for a task. Default: `modelBounds`. */
   bounds?: Partial<CreationBounds>
+  /**
+   * The changes of a plan that came from outside: it names offered models only, and its keys are those of plans. Set by the engine, and
+   * refused from anywhere else.
+   */
+  plan?: true
   /** How many tasks one call of it may create, with ten dependencies for each. Absent: as many as the engine allows. */
   maxTasksPerCall?: number
 }
@@ -79,7 +84,7 @@ export function recordedCaller({ surface, owner, taskId }: Caller): Requester {
  * program's keys and files. Everybody else names models that an engine offers. A chat names the one that its program has given it.
  */
 export function mayNameAnyModel(caller: Caller): boolean {
-  return mayRunCommands(caller) || caller.surface === 'chat'
+  return (mayRunCommands(caller) && !caller.plan) || caller.surface === 'chat'
 }
 
 /** What a task records of who created it. */

@@ -1,5 +1,4 @@
-// All tasks that a filter finds, however many pages they fill.
-
+// All tasks that a filter finds, on any number of pages.
 import type { ListOptions } from '../api/options.ts'
 import type { Engine } from '../engine-api.ts'
 import type { Task } from '../entities/task.ts'

@@ -1,14 +1,13 @@
-// Follows a round until nothing of it goes on any more. Only when it looks as if all were quiet is the ledger asked whether they
-// are. One look answers for all that happened before it, and a wide round is not looked at more often than it can bear.
+// Follows a round until no task of it goes on. Its state comes from the feed; the ledger is read only when the events show no task at
+// work, because another process may have changed the round. A wide round is not read more often than a fifth of the time.
 import type { Engine } from '../engine-api.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { Task } from '../entities/task.ts'
-import { type IdleOptions, isActive, waitUntilIdle } from './idle.ts'
+import { type IdleOptions, isActive, type Runs, waitUntilIdle } from './idle.ts'
 import { readRound } from './prepare-round.ts'
 import { type KnownRound, openWork, tasksOf } from './round.ts'
-import { isOfRound } from './round-key.ts'
 
-/** Collects the feed from before a round is made, since the ids of its tasks are known only afterwards. */
+/** Collects events from before a round is prepared: the ids of its tasks are known only afterwards. */
 export class RoundFeed {
   readonly close: () => void
   readonly #waiting: TaskEvent[] = []
@@ -18,33 +17,71 @@ export class RoundFeed {
     this.close = engine.subscribe('*', (event) => this.#take(event))
   }
 
-  /** From here on events go to `take`, those that were collected first. */
+  /** Passes the collected events to `take`, and then each new one. */
   open(take: (event: TaskEvent) => void): void {
     this.#take = take
     for (const event of this.#waiting.splice(0)) take(event)
   }
 }
 
-export interface FollowOptions extends Pick<IdleOptions, 'engine' | 'bell' | 'signal' | 'clock'> {
+export interface FollowOptions extends Pick<IdleOptions, 'engine' | 'bell' | 'signal' | 'clock' | 'stopped'> {
   round: string
   feed: RoundFeed
   observer: RoundObserver
+  /** Which of the tasks that the round waits for this process runs. Default: all. */
+  runs?: Runs
 }
 
 /** Sees a round while it is followed. */
 export interface RoundObserver {
   /** An event of any task of the ledger. */
   event(event: TaskEvent): void
-  /** The round as it was just read. */
+  /** The round after it was read. */
   refresh(tasks: readonly Task[]): void
   includes(taskId: string): boolean
-  /** No task of the round is at work, as far as its events show. */
+  /** True when no task of the round is working, according to its events. */
   readonly looksIdle: boolean
 }
 
-/** Resolves to the round as it is when it is quiet, or at once when the user wants to stop: then it may not have been looked at. */
+/** Which tasks of a round are working, for an observer that shows nothing. */
+export class RoundProgress implements RoundObserver {
+  readonly #tasks = new Set<string>()
+  readonly #working = new Set<string>()
+
+  constructor(known: KnownRound) {
+    this.refresh(tasksOf(known))
+  }
+
+  event({ taskId, data }: TaskEvent): void {
+    const status = data['status']
+    if (status !== undefined && this.includes(taskId)) this.#note(taskId, status)
+  }
+
+  refresh(tasks: readonly Task[]): void {
+    for (const { id, group, status } of tasks) {
+      if (group) continue
+      this.#tasks.add(id)
+      this.#note(id, status)
+    }
+  }
+
+  includes(taskId: string): boolean {
+    return this.#tasks.has(taskId)
+  }
+
+  get looksIdle(): boolean {
+    return this.#working.size === 0
+  }
+
+  #note(taskId: string, status: unknown): void {
+    if (status === 'working') this.#working.add(taskId)
+    else this.#working.delete(taskId)
+  }
+}
+
+/** Resolves to the round when no task of it goes on; when the signal aborts, to the round as it was last read, if it was. */
 export async function followRound(options: FollowOptions): Promise<KnownRound | undefined> {
-  const { engine, round, feed, observer, bell, signal, clock } = options
+  const { engine, round, feed, observer, bell, signal, clock, runs, stopped } = options
   let known: KnownRound | undefined
   feed.open((event) => {
     observer.event(event)
@@ -56,12 +93,12 @@ export async function followRound(options: FollowOptions): Promise<KnownRound | 
     signal,
     clock,
     restPerLook: 4,
-    stopped: 'The engine has stopped in the middle of the run. What is durable stays; run again.',
+    stopped,
     async isActive() {
       if (engine.status.get().context.running.some(({ taskId }) => observer.includes(taskId))) return true
       known = await readRound(engine, round)
       observer.refresh(tasksOf(known))
-      return await isActive(engine, openWork(known), (task) => isOfRound(engine, round, task))
+      return await isActive(engine, openWork(known), runs)
     },
   })
   return known

@@ -1,5 +1,5 @@
-// Whether anything still goes on with some tasks, or all is quiet until somebody comes; and the wait until it is. A task that waits for others goes on as
-// long as one of those does: an agent waits for the subtasks it has given away, and these may wait for a person.
+// Decides whether some tasks go on without help, and waits until none does. A task that waits for others goes on as long as one of those
+// does: an agent waits for its subtasks, and these may wait for a person.
 
 import { type Clock, systemClock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -9,11 +9,13 @@ import type { Engine, Why } from '../engine-api.ts'
 import { isQueuedTask, isSettled, type Task } from '../entities/task.ts'
 
 /** Whether this process runs a task when it is ready. */
-type Runs = (task: Task) => Promise<boolean>
+export type Runs = (task: Task) => Promise<boolean>
 
 /**
- * @param tasks open ones that this process runs; groups count through what they hold.
- * @param runs of the tasks that those wait for. One that this process does not run goes on only while another engine works on it.
+ * Whether any of these tasks goes on without help.
+ *
+ * @param tasks open ones that this process runs; groups count through their tasks.
+ * @param runs for the tasks that those wait for. One that this process does not run goes on only while another engine works on it.
  */
 export async function isActive(
   engine: Engine,
@@ -23,47 +25,47 @@ export async function isActive(
   return await anyActive({ engine, runs, seen: new Set() }, tasks)
 }
 
-interface Look {
+interface Search {
   engine: Engine
   runs: Runs
-  /** Ids of the tasks that were looked at already. */
+  /** Ids of the tasks that were checked already. */
   seen: Set<string>
 }
 
-async function anyActive(look: Look, tasks: readonly Task[]): Promise<boolean> {
+async function anyActive(search: Search, tasks: readonly Task[]): Promise<boolean> {
   if (tasks.some((task) => !task.group && isProgressing(task, undefined))) return true
   for (const task of tasks) {
-    if (look.seen.has(task.id)) continue
-    look.seen.add(task.id)
-    if (await restsOnWork(look, task)) return true
+    if (search.seen.has(task.id)) continue
+    search.seen.add(task.id)
+    if (await waitsForActive(search, task)) return true
   }
   return false
 }
 
-async function restsOnWork(look: Look, task: Task): Promise<boolean> {
-  const { engine } = look
-  if (task.group) return await anyAwaitedActive(look, openOf(await engine.children(task.id)))
-  if (!isUnclear(task)) return await anyAwaitedActive(look, await openTasks(engine, task.blockedBy))
+async function waitsForActive(search: Search, task: Task): Promise<boolean> {
+  const { engine } = search
+  if (task.group) return await anyAwaitedActive(search, openOf(await engine.children(task.id)))
+  if (!isUnclear(task)) return await anyAwaitedActive(search, await openTasks(engine, task.blockedBy))
   const why = await engine.why(task.id)
   if (isProgressing(task, why)) return true
-  return why.reason === 'children' && (await anyAwaitedActive(look, await openTasks(engine, why.tasks)))
+  return why.reason === 'children' && (await anyAwaitedActive(search, await openTasks(engine, why.tasks)))
 }
 
-async function anyAwaitedActive(look: Look, tasks: readonly Task[]): Promise<boolean> {
+async function anyAwaitedActive(search: Search, tasks: readonly Task[]): Promise<boolean> {
   const own: Task[] = []
   for (const task of tasks) {
-    if (task.group || (await look.runs(task))) own.push(task)
+    if (task.group || (await search.runs(task))) own.push(task)
     else if (task.status === 'working') return true
   }
-  return await anyActive(look, own)
+  return await anyActive(search, own)
 }
 
-/** Those of these tasks that are there and have not settled. */
+/** The tasks of these ids that exist and have not settled. */
 export async function openTasks(engine: Engine, ids: readonly string[]): Promise<Task[]> {
   return openOf(await Promise.all(ids.map((id) => engine.get(id))))
 }
 
-/** What agents have given away and is still open, of these tasks and all below them. */
+/** The open subtasks that agents among these tasks have created, at any depth. */
 export async function openSubtasks(engine: Engine, tasks: readonly Task[]): Promise<Task[]> {
   const agents = openOf(tasks).filter((task) => task.executor === 'agent')
   const below = await Promise.all(agents.map((task) => engine.subtree(task.id)))
@@ -74,12 +76,12 @@ function openOf(tasks: ReadonlyArray<Task | null>): Task[] {
   return tasks.filter((task) => task !== null && !isSettled(task.status)) as Task[]
 }
 
-/** Reasons that pass without anybody's help. */
+/** Reasons that pass without help. */
 const passing: ReadonlyArray<Why['reason']> = ['running', 'slot', 'lane', 'limit', 'timer', 'closing']
 
-/** A run of it is open, or it will have one without anybody's help: it is ready, on a timer, or closing. */
+/** True when a run of the task is open, or will be without help: the task is ready, on a timer, or closing. */
 export function isProgressing(task: Task, why: Pick<Why, 'reason' | 'at'> | undefined): boolean {
-  // Only `why` knows whether there is a model for an agent.
+  // Only `why` says whether there is a model for an agent.
   const lacksModel = why === undefined ? task.executor === 'agent' : why.reason === 'model'
   if (task.status === 'working' || (isQueuedTask(task) && !lacksModel)) return true
   if (task.questions.some((question) => question.dueAt !== null)) return true
@@ -88,9 +90,9 @@ export function isProgressing(task: Task, why: Pick<Why, 'reason' | 'at'> | unde
   return passing.includes(why.reason) || waitsUntil !== null
 }
 
-/** An open task that does not tell by itself what it rests for: only `why` knows whether it goes on without help. */
+/** True for an open task whose row does not show whether it goes on without help: `why` says it. */
 function isUnclear({ status, blockedBy, questions, notBefore }: Task): boolean {
-  // Nothing but other tasks can set a blocked one going, and those are looked at themselves.
+  // A blocked task goes on when its blockers do, and those are checked themselves.
   if (status === 'submitted') return blockedBy.length === 0
   if (status === 'input_required') return questions.length === 0 || notBefore !== null
   return status === 'paused' || status === 'waiting'
@@ -98,15 +100,15 @@ function isUnclear({ status, blockedBy, questions, notBefore }: Task): boolean {
 
 export interface IdleOptions {
   engine: Engine
-  /** Rung by whoever knows a reason to look again. */
+  /** Rung when there is a reason to check again. */
   bell: Notifier
-  /** Aborts when the user wants to stop. */
+  /** Ends the wait. */
   signal: AbortSignal
-  /** Looks whether anything goes on. */
+  /** Checks whether a task goes on. */
   isActive: () => Promise<boolean>
-  /** What is said when the engine has stopped meanwhile. */
-  stopped?: string
-  /** After a look at least so many times its own length passes until the next one, but never more than a second. Default 0. */
+  /** Message of the ENGINE_CLOSED error for an engine that stops working; null: the engine need not work. */
+  stopped?: string | null | undefined
+  /** Rest after a check, as a multiple of its duration, at most a second. Default 0. */
   restPerLook?: number
   clock?: Clock | undefined
 }
@@ -114,16 +116,16 @@ export interface IdleOptions {
 const maxRestMs = 1_000
 const engineStopped = 'The engine has stopped in the middle of the work. What is durable stays.'
 
-/** Resolves when all is quiet, or at once when the user wants to stop. Nothing is polled: the bell says when to look again. */
+/** Resolves when no task goes on, or when the signal aborts. It does not poll: the bell starts each further check. */
 export async function waitUntilIdle(options: IdleOptions): Promise<void> {
   const { engine, bell, signal, isActive, stopped = engineStopped, restPerLook = 0, clock = systemClock } = options
   const watching = engine.status.subscribe(() => bell.ring())
   try {
     while (!signal.aborted) {
-      if (!engine.status.get().context.working) throw new ErrandError('ENGINE_CLOSED', stopped)
+      if (stopped !== null && !engine.status.get().context.working) throw new ErrandError('ENGINE_CLOSED', stopped)
       const begunAt = clock.now()
       const quiet = !(await isActive())
-      // A look takes its time: it may have missed what happened meanwhile.
+      // The check takes time: it may have missed what happened meanwhile.
       if (quiet && !bell.heard) return
       const restMs = Math.min((clock.now() - begunAt) * restPerLook, maxRestMs)
       await bell.rung(signal)

@@ -1,12 +1,12 @@
-// What a plan may say: every key of the file with its type, in zod. What the keys mean together (one kind of work per
-// task, names that exist, no cycles) is judged in plan.ts.
+// The schema of a plan: every key with its type, in zod. What keys mean together (one kind of work per task, names that exist, no
+// cycles) is checked in plan-task-kind.ts and plan-order.ts.
 import { z } from 'zod'
 import { durationForms, parseDuration } from '../core/duration.ts'
 import { audiences } from '../entities/question.ts'
 import { type FieldOf, fieldsFor, retryPolicySchema, taskFields } from '../entities/task-fields.ts'
 import { type StoredEnvironment, secretReferenceSchema } from '../executors/secret-reference.ts'
 
-/** A moment, or so long after a run of the plan creates the task or gives it another attempt. */
+/** A time, or a duration after a run of the plan creates the task or retries it. */
 export type PlanDeadline = { at: number } | { afterMs: number }
 
 const text = z.string().trim().min(1, 'it must not be empty')
@@ -16,7 +16,7 @@ const env = z
     z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of a variable is letters, digits and underscores'),
     z.union(
       [z.string(), z.number(), z.boolean(), secretReferenceSchema],
-      'the value of a variable is a text or a number, or { secret: NAME } for the variable NAME of whoever runs the plan',
+      'the value of a variable is a text or a number, or { secret: NAME } for the variable NAME of the process that runs the plan',
     ),
   )
   .transform(
@@ -87,7 +87,7 @@ const question = z.strictObject({
   question: text,
   default: z.unknown().optional(),
   schema: z.record(z.string(), z.unknown()).optional(),
-  for: z.enum(audiences).optional().describe('Who may answer: `person` (default) refuses models, `anyone` does not.'),
+  for: z.enum(audiences).optional().describe('Who may answer: `person` (default): models may not; `anyone`.'),
 })
 const ask = z.union(
   [text.transform((words) => ({ question: words })), question],
@@ -109,12 +109,12 @@ const abilities = z.union(
 
 const tasks = z.record(z.string(), z.unknown(), 'expected tasks by name, like { lines: { run: "wc -l *" } }')
 
-/** A field in a form of the plan, which means the same. */
+/** A field of `create` that a plan takes in another form. */
 function inPlan<S extends z.ZodType>(field: FieldOf<'plans'>, schema: S): z.ZodOptional<S> {
   return schema.optional().describe(taskFields[field].says)
 }
 
-/** The keys of a task: fields of `create`, and more. `tasks` is judged level by level, so that each complaint is about one task. */
+/** The keys of a task: fields of `create`, and more. `tasks` is parsed level by level, so that each error is about one task. */
 export const planTaskSchema = z.strictObject({
   ...fieldsFor('plans'),
   model: inPlan('model', model),
@@ -145,7 +145,7 @@ export const planSchema = z.strictObject({
   cwd: text.optional(),
   env: env.optional(),
   shell: text.optional(),
-  /** Of goals that name none. */
+  /** The model of goals that name none. */
   model: model.optional(),
   /** The folder that its agents may read. */
   files: text.optional(),
@@ -159,7 +159,7 @@ export const planSchema = z.strictObject({
 
 export type RawPlan = z.output<typeof planSchema>
 
-/** The keys that a mapping of the plan takes, for the nearest name of an unknown one. */
+/** The keys of each mapping, to find the nearest name of an unknown one. */
 export const planKeys = {
   plan: Object.keys(planSchema.shape),
   task: Object.keys(planTaskSchema.shape),
@@ -167,13 +167,13 @@ export const planKeys = {
   retry: Object.keys(retryPolicy.shape),
 } as const
 
-/** Keys that mean something elsewhere or will later; each with what to do instead. */
+/** Keys that a task may not have, each with what to do instead. */
 export const refusedTaskKeys: Readonly<Record<string, string>> = {
   key: 'the tasks of a plan are keyed by their names; `errand run --key` names a round',
   parentId: 'a task of a plan belongs to the group that it stands in; nest it under `tasks`',
 }
 
-/** What an editor needs to complete and check a plan; `dist/plan.schema.json` is this. */
+/** The JSON Schema with which editors complete and check plans; `dist/plan.schema.json` is this. */
 export function planJsonSchema(): object {
   const task: z.ZodType = z
     .strictObject({ ...planTaskSchema.shape, tasks: z.lazy(() => inside).optional() })

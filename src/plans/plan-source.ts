@@ -1,6 +1,5 @@
-// A plan file as it was read: its value, and where in the file each part of it stands, so that every complaint can name
-// a line and a column. JSON is read by the YAML parser too: it is a subset, and the parser knows positions and
-// duplicate keys.
+// Reads a plan: its value, and the line and column of each part of it for error messages. The YAML parser reads JSON too: it reports
+// positions and duplicate keys.
 import { isUtf8 } from 'node:buffer'
 import { readFile, realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -28,10 +27,8 @@ const maxLevels = 64
 const tooDeep = `The plan is nested too deep: at most ${maxLevels} mappings and lists may stand inside each other`
 
 export interface PlanSource {
-  /** As the user named it, for messages. */
-  file: string
   value: unknown
-  /** The error of something in the plan, with its place. `at: 'key'` points at the key instead of its value. */
+  /** An INVALID_PLAN error about a part of the plan, with its place. `at: 'key'` points at the key instead of its value. */
   error(path: PlanPath, message: string, options?: { at?: 'key'; details?: Record<string, unknown> }): ErrandError
 }
 
@@ -64,12 +61,27 @@ function decode(bytes: Buffer, file: string): string {
   )
 }
 
+/**
+ * A plan that is given as a value. Its errors name the path of the part.
+ * @throws ErrandError INVALID_PLAN for one that is nested too deep.
+ */
+export function planValueSource(value: unknown): PlanSource {
+  const error: PlanSource['error'] = (path, message, { details = {} } = {}) =>
+    new ErrandError('INVALID_PLAN', [...(path.length === 0 ? [] : [path.join('.')]), sentenceOf(message)].join(': '), {
+      path: path.join('.'),
+      ...details,
+    })
+  const deep = firstBelow(value, maxLevels)
+  if (deep !== undefined) throw error(deep.slice(0, 4), tooDeep)
+  return { value, error }
+}
+
 /** Parses the text of a plan. */
 export function parsePlanSource(text: string, file: string): PlanSource {
   try {
     return parseSource(text, file)
   } catch (error) {
-    // Whoever walks the nodes calls himself once for each level.
+    // Functions that walk the nodes are recursive.
     if (error instanceof RangeError && isOverflow(error.message)) throw invalidPlan(file, undefined, tooDeep, {})
     throw error
   }
@@ -80,20 +92,20 @@ function parseSource(text: string, file: string): PlanSource {
   const document = parseDocument(text.replace(/^\ufeff/, ''), {
     lineCounter: lines,
     prettyErrors: false,
-    // The parser would compare each key with all before it; `visit` below looks each up.
+    // The parser compares each key with all before it, which takes quadratic time; `visit` below uses a set.
     uniqueKeys: false,
   })
   const refuse = (offset: number | undefined, message: string, details: Record<string, unknown> = {}) =>
     invalidPlan(file, offset === undefined ? undefined : lines.linePos(offset), message, details)
 
   const first = document.errors[0]
-  if (first !== undefined) throw refuse(first.pos[0], inOtherWords(first) ?? first.message)
+  if (first !== undefined) throw refuse(first.pos[0], betterMessage(first) ?? first.message)
   visit(document, {
     Map(_key, { items }) {
       const given = new Set<unknown>()
       for (const { key } of items) {
         if (!isScalar(key)) continue
-        if (given.has(key.value)) throw refuse(key.range?.[0], givenTwice(key))
+        if (given.has(key.value)) throw refuse(key.range?.[0], duplicateKey(key))
         given.add(key.value)
       }
     },
@@ -109,23 +121,22 @@ function parseSource(text: string, file: string): PlanSource {
     if (error instanceof RangeError) throw error
     throw refuse(0, messageOf(error))
   }
-  const deep = pathBelow(value, maxLevels)
+  const deep = firstBelow(value, maxLevels)
   if (deep !== undefined) throw refuse(offsetOf(document.contents, deep), tooDeep)
   return {
-    file,
     value,
     error: (path, message, options) =>
       refuse(offsetOf(document.contents, path, options?.at), message, options?.details),
   }
 }
 
-/** The parser's complaints that need other words here. */
-function inOtherWords({ code, message }: YAMLParseError): string | undefined {
+/** A better message for some errors of the parser. */
+function betterMessage({ code, message }: YAMLParseError): string | undefined {
   if (isOverflow(message)) return tooDeep
   return code === 'MULTIPLE_DOCS' ? 'A plan is one document, and a second one begins here' : undefined
 }
 
-function givenTwice(key: Scalar): string {
+function duplicateKey(key: Scalar): string {
   return `The name ${key.source ?? String(key.value)} is given twice: each may stand once in its mapping`
 }
 
@@ -139,29 +150,33 @@ function invalidPlan(
   message: string,
   details: Record<string, unknown>,
 ): ErrandError {
-  const sentence = /[.?!]$/.test(message.trim()) ? message.trim() : `${message.trim()}.`
+  const sentence = sentenceOf(message)
   if (position === undefined) return new ErrandError('INVALID_PLAN', `${file}: ${sentence}`, { file, ...details })
   const { line, col: column } = position
   return new ErrandError('INVALID_PLAN', `${file}:${line}:${column}: ${sentence}`, { file, line, column, ...details })
 }
 
+function sentenceOf(message: string): string {
+  return /[.?!]$/.test(message.trim()) ? message.trim() : `${message.trim()}.`
+}
+
 /**
- * Path of the first mapping or list that stands inside `levels` others; undefined when none does. `seen`: with how many levels to
- * go each was looked into. An alias is the same value at several places, and matters again only further down.
+ * Path of the first mapping or list inside `levels` others; undefined for none. `seen` holds with how many levels left each value was
+ * visited: an alias is one value at several places, and is visited again only further down.
  */
-function pathBelow(value: unknown, levels: number, seen = new Map<object, number>()): string[] | undefined {
+function firstBelow(value: unknown, levels: number, seen = new Map<object, number>()): string[] | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   if (levels === 0) return []
   if ((seen.get(value) ?? Number.POSITIVE_INFINITY) <= levels) return undefined
   seen.set(value, levels)
   for (const [key, inner] of Object.entries(value)) {
-    const path = pathBelow(inner, levels - 1, seen)
+    const path = firstBelow(inner, levels - 1, seen)
     if (path !== undefined) return [key, ...path]
   }
   return undefined
 }
 
-/** Where the part at a path stands; of a path that does not exist, where the part stands that should hold it. */
+/** Offset of the part at a path; for a path that does not exist, of the part that should hold it. */
 function offsetOf(root: Node | null, path: PlanPath, at?: 'key'): number | undefined {
   let node: unknown = root
   let offset = root?.range?.[0]

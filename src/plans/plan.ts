@@ -1,10 +1,9 @@
-// The plan: what a file says, as the rest of the command line knows it, and pure questions about its order. parse-plan.ts makes one
-// of a file, plan-round.ts holds it against the ledger.
+// The plan, and pure functions about its order. parse-plan.ts makes one, round.ts compares it with the ledger.
 import type { ChildOptions } from '../engine-api.ts'
 import { cycleIn } from '../machines/task-graph.ts'
 import type { PlanDeadline, RawPlan } from './plan-schema.ts'
 
-/** What a task of a plan is created with; its place (`after`, `tasks`, `key`) is added by the round. */
+/** What a task of a plan is created with; the round adds `after`, `tasks` and `key`. */
 export type PlanTaskSpec = Omit<ChildOptions, 'after' | 'tasks' | 'key' | 'autoStart' | 'executor' | 'deadline'> & {
   executor?: string
 }
@@ -19,21 +18,21 @@ export interface PlanTask {
   parent: string | null
   /** Paths of the siblings that it comes after, in the order in which they were named. */
   after: string[]
-  /** The same with what the groups around it come after: all that must be completed before it may start. */
+  /** `after`, and what the groups around it come after: all that must be completed before it may start. */
   comesAfter: string[]
-  /** False: runs only when it is named as a target, or when such a task comes after it. */
+  /** False: it runs only as a target, or when a target comes after it. */
   autoStart: boolean
   spec: PlanTaskSpec
   deadline: PlanDeadline | undefined
-  /** Of the definition, so that a later run sees that it was changed. The folder of the plan does not count. */
+  /** Tells a later run whether the definition was changed. The folder of the plan does not count. */
   definitionHash: string
   children: PlanTask[]
 }
 
-/** What the file says at its top, but for what its tasks have inherited from there. `files` is resolved. */
+/** The top of a plan, without what its tasks inherit from it. `files` is resolved. */
 export interface Plan extends Omit<RawPlan, 'cwd' | 'env' | 'shell' | 'tasks'> {
-  /** Real path of the file. */
-  file: string
+  /** Real path of the file; null for a plan that was given as a value. */
+  file: string | null
   folder: string
   name: string
   tasks: PlanTask[]
@@ -41,7 +40,7 @@ export interface Plan extends Omit<RawPlan, 'cwd' | 'env' | 'shell' | 'tasks'> {
   byPath: ReadonlyMap<string, PlanTask>
 }
 
-/** It has a goal, for an agent to reach. */
+/** True for a task with a goal, which an agent works on. */
 export function isGoal({ spec }: Pick<PlanTask, 'spec'>): boolean {
   return spec.goal !== undefined
 }
@@ -51,21 +50,19 @@ export function flatten(tasks: readonly PlanTask[]): PlanTask[] {
   return tasks.flatMap((task) => [task, ...flatten(task.children)])
 }
 
-/** When the task must have settled, if it is created or tried again now. */
+/** The deadline of a task that is created or retried now, in epoch milliseconds. */
 export function deadlineOf({ deadline }: Pick<PlanTask, 'deadline'>, now: number): number | undefined {
   if (deadline === undefined) return undefined
   return 'at' in deadline ? deadline.at : now + deadline.afterMs
 }
 
-/** The paths of a cycle among siblings, in the order of the work, the first one repeated at the end; undefined when there is none. */
+/** The paths of a cycle among siblings in the order of the work, the first one repeated at the end; undefined for none. */
 export function findCycle(level: ReadonlyArray<Pick<PlanTask, 'path' | 'after'>>): string[] | undefined {
   const after = new Map(level.map((task) => [task.path, task.after]))
   return cycleIn(after.keys(), (path) => after.get(path) ?? [])?.reverse()
 }
 
-/**
- * The tasks that do work, in an order in which they could run one by one; that of the file where nothing else decides.
- */
+/** The tasks that do work, in an order in which they could run one by one; otherwise in that of the file. */
 export function inOrder(tasks: readonly PlanTask[]): PlanTask[] {
   const byPath = new Map(tasks.map((task) => [task.path, task]))
   const placed = new Set<string>()
@@ -86,8 +83,8 @@ export function leavesOf(task: PlanTask): PlanTask[] {
 }
 
 /**
- * Paths of the working tasks that these need: themselves, what is in them, and all that they and their groups come after. What
- * comes before a task that `isEnough` is not looked at.
+ * Paths of the tasks that do work and that these need: themselves, what they hold, and all that they and their groups come after. The
+ * search stops at a task for which `isEnough` is true.
  */
 export function neededBy(
   targets: readonly PlanTask[],
@@ -108,7 +105,7 @@ export function neededBy(
   return needed
 }
 
-/** The working tasks that no other comes after: what a plan is for. */
+/** The tasks that do work and that no other comes after. */
 export function lastOf(tasks: readonly PlanTask[]): PlanTask[] {
   const blockers = new Set(tasks.flatMap((task) => task.after))
   return tasks

@@ -1,6 +1,6 @@
-// Brings the ledger to where a round of a plan can go on: creates what is missing, gives changed tasks their new
-// definition, failed ones a new attempt, and lets go of what was held. All before anything runs, and each step safe to
-// be repeated: killed anywhere in between, the next run judges anew and does what is left.
+// Prepares a round of a plan: creates missing tasks, gives changed ones their new definition and failed ones a new attempt, and starts
+// those that were held. All of it happens before any task runs, and each step can be repeated: after a crash in between the next run
+// decides anew and does the rest.
 
 import type { TaskPatch } from '../api/options.ts'
 import { systemClock } from '../core/clock.ts'
@@ -26,6 +26,7 @@ import {
   type RoundRequest,
   takesDefinition,
   withMark,
+  withTasks,
 } from './round.ts'
 import { generationKey, roundPrefixes, taskKey } from './round-key.ts'
 
@@ -34,19 +35,21 @@ export interface PrepareOptions extends RoundRequest {
   round: string
   /** The round as it was just read. */
   found: KnownRound
-  /** Unique to this call of the command line: tells the generation that it made from that of a process beside it. */
+  /** Unique to this run: tells the generation that it creates from that of another process. */
   invocation: string
 }
 
 export interface PreparedRound {
-  /** What was decided before anything was changed, for people. */
+  /** The decisions, made before anything was changed. */
   decisions: Decision[]
+  /** The round after the changes. */
   known: KnownRound
 }
 
-/** How often another process may be faster before this one gives up; each time the round is judged anew. */
+/** Attempts to create a generation before another process does; each time the round is decided anew. */
 const maxRaces = 100
 
+/** Reads the tasks of a round. */
 export async function readRound(engine: Engine, round: string): Promise<KnownRound> {
   const pages = await Promise.all(roundPrefixes(round).map((keyPrefix) => allTasks(engine, { keyPrefix })))
   // Metadata can be changed, keys cannot: a mark counts only on the task that was made under its name.
@@ -60,13 +63,16 @@ function isMarkedAsKeyed(task: Task, round: string): boolean {
   return task.key === (path === '' ? generationKey(round, generation) : taskKey(round, generation, path))
 }
 
-/** @throws ErrandError whatever the engine refuses; nothing has run then. */
+/**
+ * Creates, changes, retries and starts the tasks of a round as decided. The round is read again only after a generation was created.
+ * @throws ErrandError for any refusal of the engine; no task has run then.
+ */
 export async function prepareRound(engine: Engine, options: PrepareOptions): Promise<PreparedRound> {
   const { decisions, known } = await createMissing(engine, options)
-  await alignDefinitions(engine, options.plan, known)
+  const aligned = await alignDefinitions(engine, options.plan, known)
   await retire(engine, decisions)
-  await release(engine, decisions)
-  return { decisions, known: await readRound(engine, options.round) }
+  const released = await release(engine, decisions)
+  return { decisions, known: withTasks(withTasks(known, aligned), released) }
 }
 
 async function createMissing(engine: Engine, options: PrepareOptions): Promise<PreparedRound> {
@@ -89,7 +95,7 @@ async function createMissing(engine: Engine, options: PrepareOptions): Promise<P
   )
 }
 
-/** False when the generation is another process's, or was deleted: then the round must be judged anew. */
+/** False when the generation is another process's, or was deleted: then the round must be decided anew. */
 async function createGeneration(engine: Engine, generation: CreateOptions, invocation: string): Promise<boolean> {
   try {
     return markOf(await engine.create(generation))?.invocation === invocation
@@ -99,14 +105,14 @@ async function createGeneration(engine: Engine, generation: CreateOptions, invoc
   }
 }
 
-/** A name that was a command cannot become a group within a round: its dependents would not know what to wait for. */
+/** A name that was a command cannot become a group within a round: its dependents could not tell which of the two to wait for. */
 function checkKinds(plan: Plan, known: KnownRound): void {
   for (const task of plan.byPath.values()) {
     const found = known.newest.get(task.path)
     if (found === undefined) continue
     const was = kindText(found.task)
     const is = kindText({ group: task.group, executor: task.spec.executor ?? null })
-    // Without a model, earlier versions left a goal to whoever claimed it.
+    // Earlier versions created a goal without a model as a task to be claimed.
     if (was === is || (isGoal(task) && found.task.goal !== null)) continue
     throw new ErrandError(
       'INVALID_PLAN',
@@ -120,29 +126,31 @@ function kindText({ group, executor }: Pick<Task, 'group' | 'executor'>): string
   return group ? 'a group' : executor === null ? 'a task to be claimed' : 'a task'
 }
 
-/** New definitions and new dependencies, for whatever can still take them. */
-async function alignDefinitions(engine: Engine, plan: Plan, known: KnownRound): Promise<void> {
+/** Gives tasks their new definitions and dependencies, where they can still take effect. Returns the tasks as they are then. */
+async function alignDefinitions(engine: Engine, plan: Plan, known: KnownRound): Promise<Task[]> {
+  const aligned: Task[] = []
   for (const task of plan.byPath.values()) {
     const found = known.newest.get(task.path)
     if (found === undefined) continue
     const changed = isChanged(plan, task, found.mark)
     const align = () => engine.update(found.task.id, patchOf(task, plan, known, found))
     if (task.group) {
-      if (changed) await align()
+      if (changed) aligned.push(await align())
     } else if (takesDefinition(found.task) && (changed || hasOldEdges(task, plan, known, found.mark))) {
-      await unlessOvertaken(align)
+      aligned.push(...(await unlessOvertaken(engine, found.task.id, align)))
     }
   }
+  return aligned
 }
 
 function patchOf(task: PlanTask, plan: Plan, known: KnownRound, { task: present, mark }: KnownTask): TaskPatch {
-  // The tasks in a group carry what it comes after, so nothing of it is left to be told.
+  // The blockers of a group are those of the tasks in it.
   if (task.group) return definitionPatch(task, mark, fieldsOfGroups)
   const { spec } = task
   const edges = known.nextGeneration - 1
   const { ids } = blockersOf(task.comesAfter, plan, known, () => false)
   const blockedBy = [...ids, ...(spec.blockedBy ?? [])]
-  // An agent that has begun keeps what it was given.
+  // An agent that has begun keeps its definition.
   if (present.executor === 'agent' && isGoal(task)) {
     return { blockedBy, metadata: withMark(spec.metadata, { ...mark, edges }) }
   }
@@ -150,18 +158,18 @@ function patchOf(task: PlanTask, plan: Plan, known: KnownRound, { task: present,
   return { ...definitionPatch(task, { ...mark, folder, edges }, alignedFields), input: spec.input ?? null, blockedBy }
 }
 
-/** What a plan says and `update` takes. */
+/** Fields that both a plan and `update` take. */
 const alignedFields = planFields.filter((field) => Object.hasOwn(updateFields, field)) as Array<
   FieldOf<'plans'> & FieldOf<'update'>
 >
 const fieldsOfGroups = alignedFields.filter((field) => !workFields.includes(field))
 
-/** What the plan says now, with what holds where it does not say it. */
+/** The fields of the plan, and the default of each that it does not give. */
 function definitionPatch(task: PlanTask, mark: PlanMark, fields: typeof alignedFields): TaskPatch {
   const { spec, name, definitionHash: definition } = task
   return {
     ...Object.fromEntries(fields.map((field) => [field, spec[field as keyof typeof spec] ?? unsaid(field)])),
-    // Where only what it comes after has changed, its time does not begin anew.
+    // A change of the blockers alone does not set a new deadline.
     deadline: mark.definition === definition ? undefined : (deadlineOf(task, systemClock.now()) ?? null),
     name: spec.name ?? name,
     metadata: withMark(spec.metadata, { ...mark, definition }),
@@ -169,42 +177,47 @@ function definitionPatch(task: PlanTask, mark: PlanMark, fields: typeof alignedF
 }
 
 /**
- * Goals that are made anew before they had begun: the old ones must not be worked on beside the new. Only when whatever came after
- * them comes after the new ones.
+ * Deletes the goals that were redone before they had begun, so that no agent works on both tasks. Done only when the tasks that came after
+ * the old ones come after the new ones.
  */
 async function retire(engine: Engine, decisions: readonly Decision[]): Promise<void> {
   for (const { known, action } of decisions) {
     if (action !== 'redo' || known === undefined || isSettled(known.task.status)) continue
     const task = await engine.get(known.task.id)
-    // Whoever has claimed it meanwhile keeps it. Deleted and not canceled: the group that it is in did not fail.
+    // One that was claimed meanwhile stays with its owner. Deleted and not canceled: the group around it did not fail.
     if (task !== null && task.run === 0 && task.owner === null) await engine.delete(task.id)
   }
 }
 
-/** Failed tasks that are needed get a new attempt, held ones are let go. */
-async function release(engine: Engine, decisions: readonly Decision[]): Promise<void> {
+/** Retries failed tasks that are needed and starts held ones. Returns the tasks as they are then. */
+async function release(engine: Engine, decisions: readonly Decision[]): Promise<Task[]> {
+  const released: Task[] = []
   for (const { task: planned, known, action, needed } of decisions) {
     if (known === undefined || !needed) continue
     const { task, mark } = known
-    if (action === 'retry') await unlessOvertaken(() => retry(engine, task, planned))
+    if (action === 'retry')
+      released.push(...(await unlessOvertaken(engine, task.id, () => retry(engine, task, planned))))
     else if (mark.held && task.status === 'submitted' && (await engine.why(task.id)).reason === 'held') {
-      await unlessOvertaken(() => engine.start(task.id))
+      released.push(...(await unlessOvertaken(engine, task.id, () => engine.start(task.id))))
     }
   }
+  return released
 }
 
-/** With the time for it begun anew, before the attempt: the old deadline must not end it. */
-async function retry(engine: Engine, task: Task, planned: PlanTask): Promise<void> {
+/** The new deadline is set before the attempt begins: the old one must not end it. */
+async function retry(engine: Engine, task: Task, planned: PlanTask): Promise<Task> {
   if (planned.deadline !== undefined && 'afterMs' in planned.deadline)
     await engine.update(task.id, { deadline: deadlineOf(planned, systemClock.now()) ?? null })
-  await engine.retry(task.id)
+  return await engine.retry(task.id)
 }
 
-/** Another run of the same plan may have done the same a moment ago; that is what was wanted. */
-async function unlessOvertaken(step: () => Promise<unknown>): Promise<void> {
+/** The task after a change, or as it is where another run of the plan made the same change first; empty for one that was deleted. */
+async function unlessOvertaken(engine: Engine, taskId: string, change: () => Promise<Task>): Promise<Task[]> {
   try {
-    await step()
+    return [await change()]
   } catch (error) {
     if (!ErrandError.isInstance(error) || error.code !== 'INVALID_TRANSITION') throw error
+    const task = await engine.get(taskId)
+    return task === null ? [] : [task]
   }
 }

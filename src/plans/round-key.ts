@@ -1,28 +1,47 @@
-// The names under which a plan's work is found again. A round is one pass through a plan; what it creates, it creates
-// in generations: the first holds the whole plan, each later one what was added or is redone. All names are idempotency
-// keys of the ledger, so two processes that start the same round at once make one set of tasks.
+// The keys of a plan's tasks. A round is one pass through a plan. It creates its tasks in generations: the first holds the whole plan,
+// each later one the tasks that were added or are redone. Keys are idempotency keys of the ledger, so two processes that start the same
+// round at once create one set of tasks.
 import { hash } from 'node:crypto'
-import { dirname, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import type { Engine } from '../engine-api.ts'
 import type { Task } from '../entities/task.ts'
 import { isRootOf, type Trees } from '../entities/task-trees.ts'
 import { eachTask } from './each-task.ts'
+import type { Plan } from './plan.ts'
 
-/** The ledger takes keys of 500 characters; what would not fit is replaced by its hash. */
+/** The ledger takes keys of 500 characters; a longer part is replaced by its hash. */
 const maxPartLength = 200
 
-/** What all rounds of a plan begin with: where the file lies, seen from the ledger, so that both can move together. */
-export function planKey(planFile: string, ledger: string): string {
-  return `plan:${bounded(relative(dirname(ledger), planFile))}#`
+/**
+ * The prefix of all rounds of a plan: the path of its file relative to the ledger, so that both can move together. For a plan that was
+ * given as a value it is its folder and name, after a slash, with which no relative path begins.
+ */
+export function planKey({ file, folder, name }: Pick<Plan, 'file' | 'folder' | 'name'>, ledger: string): string {
+  const from = dirname(ledger)
+  if (file !== null) return `plan:${bounded(relative(from, file))}#`
+  return `plan:/${bounded(join(relative(from, folder), encodeURIComponent(name)))}#`
 }
 
-/** The round that a user named with --key. The sign keeps it apart from the counted ones. */
+/** The round with a name of its own. The sign `=` keeps it apart from the counted ones. */
 export function namedRound(plan: string, name: string): string {
   return `${plan}=${bounded(name.replace(/[^\w.:,@-]/g, encodeURIComponent))}`
 }
 
+/** Which round of a plan is meant. */
+export interface RoundChoice {
+  /** The round of this name. Default: the latest counted round. */
+  key?: string | undefined
+  /** The next counted round. */
+  again?: boolean | undefined
+}
+
+/** The name of a round: the key of its first generation. */
+export async function chooseRound(engine: Engine, plan: string, { key, again = false }: RoundChoice): Promise<string> {
+  return key === undefined ? await countedRound(engine, plan, again) : namedRound(plan, key)
+}
+
 /** The latest counted round of a plan, or the one after it; the first is 1. */
-export async function countedRound(engine: Engine, plan: string, again: boolean): Promise<string> {
+async function countedRound(engine: Engine, plan: string, again: boolean): Promise<string> {
   let highest = 0
   for await (const task of eachTask(engine, { keyPrefix: plan, parentId: null })) {
     const counted = /^(\d+)(?:$|[+/])/.exec(task.key?.slice(plan.length) ?? '')
@@ -31,27 +50,27 @@ export async function countedRound(engine: Engine, plan: string, again: boolean)
   return `${plan}${again ? highest + 1 : Math.max(highest, 1)}`
 }
 
-/** The group that holds a generation of a round. */
+/** Key of the group that holds a generation. */
 export function generationKey(round: string, generation: number): string {
   return generation === 0 ? round : `${round}+${generation}`
 }
 
-/** A task in a generation. */
+/** Key of a task in a generation. */
 export function taskKey(round: string, generation: number, path: string): string {
   return `${generationKey(round, generation)}/${bounded(path)}`
 }
 
-/** What the keys of all tasks of a round begin with: 1 must not find 10. */
+/** The prefixes of the keys of a round's tasks: round 1 must not find those of round 10. */
 export function roundPrefixes(round: string): string[] {
   return [`${round}/`, `${round}+`]
 }
 
-/** The trees that hold the tasks of a round, and all that its agents give away. A task whose group was deleted is a root of its own. */
+/** The trees that hold the tasks of a round and the subtasks that its agents create. A task whose group was deleted is a root. */
 export function treesOf(round: string): Trees {
   return { rootKeys: [round], rootKeyPrefixes: roundPrefixes(round) }
 }
 
-/** Whether a task belongs to a round: it, or what it lies below, has a key of that round. */
+/** Whether a task belongs to a round: the root above it, or itself, has a key of that round. */
 export async function isOfRound(engine: Engine, round: string, task: Task): Promise<boolean> {
   let root: Task | null = task
   while (root !== null && root.parentId !== null) root = await engine.get(root.parentId)

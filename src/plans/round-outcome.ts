@@ -1,26 +1,8 @@
-// What came of a round when nothing goes on with it any more. Pure; what the ledger says is handed in.
+// The outcome of a round, when no task of it goes on. Pure: the caller passes the tasks.
+import type { PlanOutcome } from '../api/plan-run.ts'
 import { isQueuedTask, type Task, type TaskStatus } from '../entities/task.ts'
-
 import { neededBy, type Plan, type PlanTask } from './plan.ts'
 import type { KnownRound } from './round.ts'
-
-export interface RoundOutcome {
-  /** `failed`: something failed, was canceled or deleted, or is blocked by such. `open`: something needs an answer or a resume. */
-  status: 'done' | 'failed' | 'open'
-  completed: Task[]
-  /** Failed or canceled. */
-  broken: Task[]
-  /** Cannot run because of broken ones; each with those. */
-  blocked: Array<{ task: Task; by: Task[] }>
-  /** Wait for an answer. */
-  asking: Task[]
-  /** Wait for somebody to resume them. */
-  paused: Task[]
-  /** Neither: blocked by what is not settled, or let go in the middle. */
-  open: Task[]
-  /** Paths of tasks that were deleted meanwhile. */
-  missing: string[]
-}
 
 const standings = {
   completed: 'completed',
@@ -31,19 +13,19 @@ const standings = {
   submitted: 'open',
   waiting: 'open',
   working: 'open',
-} as const satisfies Record<TaskStatus, keyof RoundOutcome>
+} as const satisfies Record<TaskStatus, keyof PlanOutcome>
 
 /**
- * What came of the tasks that were asked for. Groups count through their children. `subtasks` are open ones that agents have made:
- * told of where somebody can help them on.
+ * The outcome of the tasks that had to run. Groups count through their children.
+ * @param subtasks open ones that agents have created: listed where they wait for help.
  */
 export function roundOutcome(
   plan: Plan,
   known: KnownRound,
   needed: ReadonlySet<string>,
   subtasks: readonly Task[] = [],
-): RoundOutcome {
-  const outcome: RoundOutcome = {
+): PlanOutcome {
+  const outcome: PlanOutcome = {
     status: 'done',
     completed: [],
     broken: [],
@@ -73,7 +55,7 @@ export function roundOutcome(
   return outcome
 }
 
-/** The failed and canceled tasks that a task would have to come after, over any number of steps. */
+/** The failed and canceled tasks that a task comes after, directly or not. */
 function brokenBefore(planned: PlanTask, plan: Plan, known: KnownRound): Task[] {
   const taskAt = (path: string) => known.newest.get(path)?.task
   const blockers = planned.comesAfter.map((path) => plan.byPath.get(path) as PlanTask)
@@ -83,7 +65,7 @@ function brokenBefore(planned: PlanTask, plan: Plan, known: KnownRound): Task[] 
     .filter(({ status }) => status === 'failed' || status === 'canceled')
 }
 
-function statusOf(outcome: RoundOutcome): RoundOutcome['status'] {
+function statusOf(outcome: PlanOutcome): PlanOutcome['status'] {
   if (outcome.broken.length + outcome.blocked.length + outcome.missing.length > 0) return 'failed'
   if (outcome.asking.length + outcome.paused.length + outcome.open.length > 0) return 'open'
   return 'done'

@@ -1,8 +1,7 @@
-// What is to be done with a round of a plan, judged from the plan and what the ledger has of it. Pure: reading and
-// writing are in prepare-round.ts, and `--dry-run` only prints what is judged here.
+// Decides what happens to each task of a round, from the plan and the tasks in the ledger. Pure: prepare-round.ts reads and writes, and
+// `--dry-run` prints the decisions.
 //
-// Completed and canceled tasks stay, failed ones get a new attempt, whatever is missing is created in a new generation.
-// Nothing is ever created twice, because nothing that exists is.
+// Completed and canceled tasks stay, failed ones get a new attempt, and missing ones are created in a new generation.
 import { z } from 'zod'
 import type { ChildOptions, CreateOptions } from '../engine-api.ts'
 import { isSettled, type Task } from '../entities/task.ts'
@@ -10,29 +9,29 @@ import { deadlineOf, inOrder, isGoal, leavesOf, type Plan, type PlanTask } from 
 import { generationKey, taskKey } from './round-key.ts'
 
 /**
- * What a task of a plan carries in its metadata, under `plan`: which task of which plan it is and by which definition it was made. The
- * keys could not say it, for a long path is hashed in them.
+ * The mark of a plan's task, in its metadata under `plan`: which task of the plan it is, and by which definition it was created. The key
+ * does not hold a long path, but its hash.
  */
 const markSchema = z.object({
   /** Its path in the plan; empty for the group that holds a generation. */
   path: z.string(),
-  /** Counts the groups of a round from 0; of two tasks with one path the later is the one that counts. */
+  /** From 0; of two tasks with one path the one of the later generation counts. */
   generation: z.int().min(0),
   /** The generation whose tasks its dependencies were last aligned with. */
   edges: z.int().min(0),
   /** Hash of its definition. */
   definition: z.string(),
-  /** Where the plan lay: folders inside its definition begin there. */
+  /** Folder of the plan, where relative folders in the definition begin. */
   folder: z.string(),
-  /** It was created with nothing asking for it, so it may still wait to be let go. */
+  /** It was created held, because no target needed it. */
   held: z.boolean(),
-  /** Which call of the command line made the generation. */
+  /** The run of the plan that created the generation. */
   invocation: z.string(),
 })
 
 export type PlanMark = z.infer<typeof markSchema>
 
-/** A task of a plan as the ledger has it. */
+/** A task of a plan in the ledger. */
 export interface KnownTask {
   task: Task
   mark: PlanMark
@@ -42,38 +41,38 @@ export function markOf(task: Pick<Task, 'metadata'>): PlanMark | undefined {
   return markSchema.safeParse(task.metadata['plan']).data
 }
 
-/** The metadata of a task: the user's, and the mark. */
+/** The user's metadata with the mark. */
 export function withMark(metadata: Record<string, unknown> | undefined, mark: PlanMark): Record<string, unknown> {
   return { ...metadata, plan: { ...mark } }
 }
 
-/** What a round has in the ledger. */
+/** The tasks of a round in the ledger. */
 export interface KnownRound {
-  /** The newest of each path, groups included. */
+  /** The newest task of each path, groups included. */
   newest: ReadonlyMap<string, KnownTask>
   /** Number of the next generation. */
   nextGeneration: number
 }
 
-/** What the user asked for, beside the plan. */
+/** Which tasks of the plan are to run. */
 export interface RoundRequest {
-  /** Paths of the working tasks that must run; the others are created but held. */
+  /** Paths of the tasks that must run; the others are created held. Groups are not listed. */
   needed: ReadonlySet<string>
-  /** Paths of the working tasks that run anew though they are completed. */
+  /** Paths of the tasks that run again although they are completed. */
   redo: ReadonlySet<string>
 }
 
 export interface Decision {
   task: PlanTask
   known: KnownTask | undefined
-  /** `create` what is missing, `redo` what is settled, `retry` what failed, `keep` the rest. */
+  /** `create` a missing task, `redo` a settled one, `retry` a failed one, `keep` any other. */
   action: 'create' | 'redo' | 'retry' | 'keep'
-  /** Its definition is not the one that it was made by. */
+  /** The definition was changed since the task was created. */
   changed: boolean
   needed: boolean
 }
 
-/** The known tasks of a round; those without a mark (added by hand) do not count. */
+/** The tasks of a round; those without a mark (added by hand) do not count. */
 export function knownRound(tasks: Iterable<Task>): KnownRound {
   const newest = new Map<string, KnownTask>()
   let nextGeneration = 0
@@ -87,16 +86,26 @@ export function knownRound(tasks: Iterable<Task>): KnownRound {
   return { newest, nextGeneration }
 }
 
+/** The round after some of its tasks have been written. */
+export function withTasks({ newest, nextGeneration }: KnownRound, written: readonly Task[]): KnownRound {
+  const all = new Map(newest)
+  for (const task of written) {
+    const mark = markOf(task)
+    if (mark !== undefined && all.get(mark.path)?.task.id === task.id) all.set(mark.path, { task, mark })
+  }
+  return { newest: all, nextGeneration }
+}
+
 export function tasksOf(known: KnownRound): Task[] {
   return Array.from(known.newest.values(), ({ task }) => task)
 }
 
-/** The tasks that do work and are not settled: even what only waits for an answer may have been answered by now. */
+/** The tasks that do work and are not settled, those that wait for an answer included: it may have been given by now. */
 export function openWork(known: KnownRound): Task[] {
   return tasksOf(known).filter((task) => !task.group && !isSettled(task.status))
 }
 
-/** What happens to each working task, in an order in which they could run. */
+/** What happens to each task that does work, in an order in which they could run. */
 export function decide(plan: Plan, known: KnownRound, request: RoundRequest): Decision[] {
   return inOrder(plan.tasks).map((task) => {
     const found = known.newest.get(task.path)
@@ -125,8 +134,8 @@ function actionOf(plan: Plan, task: PlanTask, known: KnownTask | undefined, requ
 }
 
 /**
- * What an agent was given is what its conversation begins with, so another definition is another task: one that has failed, or
- * has not begun, is made anew. So is a goal that waited to be claimed, as those of earlier versions did without a model.
+ * A conversation begins with the definition of an agent's task, so a changed definition needs a new task, if the old one has failed or has
+ * not begun. So does a goal that waits to be claimed, as earlier versions created them without a model.
  */
 function isReplaced(plan: Plan, task: PlanTask, { task: known, mark }: KnownTask, { needed }: RoundRequest): boolean {
   if (!isGoal(task)) return false
@@ -135,18 +144,18 @@ function isReplaced(plan: Plan, task: PlanTask, { task: known, mark }: KnownTask
   return known.status === 'submitted' && known.run === 0 && known.owner === null
 }
 
-/** Its definition was changed, or the plan was moved and the folders in its input with it. */
+/** True when the definition was changed, or the plan was moved and with it the folders in the task's input. */
 export function isChanged(plan: Plan, task: PlanTask, mark: PlanMark): boolean {
   const hasFolder = !task.group && !isGoal(task)
   return mark.definition !== task.definitionHash || (mark.folder !== plan.folder && hasFolder)
 }
 
-/** A new definition can still take effect: it has not ended for good and is not at work right now. */
+/** True when a new definition can still take effect: the task has not ended for good and is not working. */
 export function takesDefinition(task: Task): boolean {
   return task.status === 'failed' || (!isSettled(task.status) && task.status !== 'working')
 }
 
-/** The new generation: everything that is missing or redone, with the groups around it. Undefined when nothing is. */
+/** The new generation: all tasks that are missing or redone, with the groups around them. Undefined when there are none. */
 export function newGeneration(
   plan: Plan,
   known: KnownRound,
@@ -166,7 +175,7 @@ export function newGeneration(
     if (decision === undefined && tasks === undefined) return undefined
     const { metadata, blockedBy = [], ...spec } = task.spec
     const held = decision?.needed === false
-    // The engine hands on to the children what their group comes after.
+    // The engine passes the blockers of a group on to its children.
     const blockers = blockersOf(task.after, plan, known, (leaf) => creating.has(leaf.path))
     return {
       ...spec,
@@ -196,8 +205,8 @@ export function newGeneration(
 }
 
 /**
- * What to come after means: siblings that are created beside it, and ids of what exists already. A group that exists counts as
- * the tasks in it, since some of them may have been redone in a later generation and lie in another group.
+ * The blockers at some paths: the names of siblings that are created in the same generation, and the ids of tasks that exist. A group that
+ * exists stands for its tasks, because some of them may have been redone and lie in another group.
  */
 export function blockersOf(
   paths: readonly string[],
@@ -219,13 +228,13 @@ export function blockersOf(
   return { after, ids }
 }
 
-/** Something that this task comes after was created after its dependencies were last looked at. */
+/** True when a blocker of the task was created after its dependencies were last aligned. */
 export function hasOldEdges(task: PlanTask, plan: Plan, known: KnownRound, mark: PlanMark): boolean {
   const blockers = task.comesAfter.flatMap((path) => leavesOf(plan.byPath.get(path) as PlanTask))
   return blockers.some((leaf) => (known.newest.get(leaf.path)?.mark.generation ?? 0) > mark.edges)
 }
 
-/** Tasks of the round that the plan no longer has, and that could still run. */
+/** Tasks of the round that the plan no longer has and that are not settled. */
 export function leftovers(plan: Plan, known: KnownRound): KnownTask[] {
   return [...known.newest.values()].filter(
     ({ task, mark }) => mark.path !== '' && !plan.byPath.has(mark.path) && !task.group && !isSettled(task.status),

@@ -1,5 +1,4 @@
-// A run line by line, for logs and pipes: what started, what it printed, how it ended. Nothing is ever rewritten.
-
+// A run line by line, for logs and pipes: what started, what it printed, how it ended. No line is rewritten.
 import { formatDuration } from '../core/duration.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import {
@@ -16,11 +15,11 @@ import { type CommandIo, print, printJson } from './io.ts'
 import type { Reporter, RoundView, Row } from './round-view.ts'
 import { cleanLine, displayWidth, firstLine, padWidth } from './terminal-text.ts'
 
-const widestLabel = 28
+const maxLabelWidth = 28
 
 export function createPlainLines(io: CommandIo, view: RoundView): Reporter {
   const labels = view.rows.filter((row) => !row.group).map((row) => displayWidth(cleanLine(row.path)))
-  const width = Math.min(widestLabel, Math.max(0, ...labels))
+  const width = Math.min(maxLabelWidth, Math.max(0, ...labels))
   return {
     ownsScreen: false,
     event(event, row) {
@@ -32,12 +31,12 @@ export function createPlainLines(io: CommandIo, view: RoundView): Reporter {
   }
 }
 
-/** The feed itself, one JSON object a line, for programs. */
+/** The feed as one JSON object a line, for programs. */
 export function createJsonLines(io: CommandIo): Reporter {
   return { ownsScreen: false, event: (event) => printJson(io, event), end() {} }
 }
 
-/** What an event says about a task; nothing for events that only engines care for. */
+/** The lines for an event of a task; empty for events that matter to engines only. */
 export function linesOf(event: TaskEvent, row: Row): string[] {
   switch (event.type) {
     case 'task.started':
@@ -52,9 +51,9 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
     case 'task.deleted':
       return [event.type.replace('task.', '')]
     case 'task.released':
-      return [`let go by ${textOf(event, 'owner')}${reasonText(event)}`]
+      return [`released by ${textOf(event, 'owner')}${reasonText(event)}`]
     case 'task.waiting':
-      // Of a task without runs it was the owner who was lost, and that line is told already.
+      // A task without runs lost its owner, and `task.released` has a line for that.
       return event.data['reason'] === 'interrupted' && event.data['run'] !== 0
         ? ['interrupted: the process that ran it died']
         : []

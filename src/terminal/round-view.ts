@@ -1,6 +1,5 @@
-// What `errand run` shows of a round while it runs: one row per task of the plan, kept up to date by the feed. The
-// ledger is asked again whenever it matters (is it over, how did it end); a row is never more than what is on the
-// screen.
+// The rows that `errand run` shows of a round: one per task of the plan, kept up to date by the feed. Rows are for the screen only;
+// decisions read the ledger.
 import type { TaskEvent } from '../entities/event.ts'
 import type { Question } from '../entities/question.ts'
 import { isQueuedTask, isSettled, type Task, type TaskStatus } from '../entities/task.ts'
@@ -8,10 +7,9 @@ import type { RoundObserver } from '../plans/follow-round.ts'
 import type { Plan } from '../plans/plan.ts'
 import type { KnownRound } from '../plans/round.ts'
 import { errorMessageOf, outputOf, statusAfter, textOf } from './event-fields.ts'
-
 import { cleanLine, firstLine, lastLine } from './terminal-text.ts'
 
-/** A question that waits for somebody at the terminal. */
+/** A question that may be answered at the terminal. */
 export type OpenQuestion = Omit<Question, 'askedAt' | 'for'> & Pick<TaskEvent, 'taskId'>
 
 export interface Row {
@@ -24,26 +22,26 @@ export interface Row {
   /** Waits for a slot. */
   ready: boolean
   attempt: number
-  /** When it last entered WORKING; null when it has not since this view began. */
+  /** When it last entered WORKING; null before the first time that this view saw. */
   startedAt: number | null
-  /** When it settled while this view looked on; null else. */
+  /** When it settled; null when that was before this view, and while it is open. */
   endedAt: number | null
   lastLine: string
   error: string
   question: OpenQuestion | null
-  /** A model works on it: what it does besides talking is worth a line. */
+  /** A model works on it: its calls are shown, too. */
   agent?: boolean
-  /** An agent made it: it stands in no plan. */
+  /** An agent created it: it is not in the plan. */
   subtask?: boolean
 }
 
-/** How a run is told: rewritten on a terminal (live-tree.ts), else line by line or as events (plain-lines.ts). */
+/** Reports a run: as a tree that is rewritten on a terminal (live-tree.ts), or as lines or events (round-log.ts). */
 export interface Reporter {
-  /** It rewrites the terminal: nobody else may write to it before its end. */
+  /** It rewrites the terminal: no other output is written before its end. */
   readonly ownsScreen: boolean
-  /** An event of a task of the plan, and the task's row after it. */
+  /** Reports an event of a task of the plan; `row` is the task's row after it. */
   event(event: TaskEvent, row: Row): void
-  /** Nothing is shown any more; gives the terminal back as it was. */
+  /** Ends the report and restores the terminal. */
   end(): void
 }
 
@@ -59,19 +57,19 @@ export class RoundView {
     this.#byTask = new Map(this.rows.map((row) => [row.taskId, row]))
   }
 
-  /** The tasks of the plan, in its order, each agent's followed by the tasks that it has made. */
+  /** The tasks of the plan in its order, each followed by the subtasks that its agent created. */
   get rows(): readonly Row[] {
     return this.#rows
   }
 
-  /** Takes in a task that stands in no plan, with whatever is made below it. */
+  /** Adds a task that is not in the plan; subtasks created below it are added, too. */
   follow(task: Task): void {
     const row = plannedRow({ path: cleanLine(task.name), name: task.name, group: task.group, depth: 0 }, task)
     this.#rows.push(row)
     this.#byTask.set(task.id, row)
   }
 
-  /** Takes in a task that an agent made; what another task has below it is nobody's business here. */
+  /** Adds a task that an agent created. Children of other tasks are not shown. */
   adopt(task: RowTask): Row | undefined {
     const parent = task.parentId === null ? undefined : this.#byTask.get(task.parentId)
     if (parent === undefined || this.#byTask.has(task.id) || !(parent.agent || parent.subtask)) return undefined
@@ -83,7 +81,7 @@ export class RoundView {
     return row
   }
 
-  /** Index behind the last row that is below this one. */
+  /** Index after the last row below this one. */
   #endOf(parent: Row): number {
     const begin = this.#rows.indexOf(parent) + 1
     const length = this.#rows.slice(begin).findIndex((row) => row.depth <= parent.depth)
@@ -94,7 +92,7 @@ export class RoundView {
     return this.#byTask.get(taskId)
   }
 
-  /** Takes an event in; undefined when it is about no task of the plan. */
+  /** Updates the row of an event's task and returns it; undefined for a task without a row. */
   apply(event: TaskEvent): Row | undefined {
     const row = this.#byTask.get(event.taskId) ?? this.#adoptBy(event)
     if (row === undefined) return undefined
@@ -131,7 +129,7 @@ export class RoundView {
     })
   }
 
-  /** Takes in what the ledger says now. */
+  /** Updates the rows from tasks that were just read. */
   refresh(tasks: Iterable<Task>): void {
     for (const task of tasks) {
       const row = this.#byTask.get(task.id)
@@ -139,13 +137,13 @@ export class RoundView {
     }
   }
 
-  /** Nothing of the plan is at work as far as the feed has told. */
+  /** True when no task is working, according to the events so far. */
   get looksIdle(): boolean {
     return this.rows.every((row) => row.group || row.status !== 'working')
   }
 }
 
-/** Keeps the view up to date while its round is followed, and reports each event of a task of the plan. */
+/** Updates the view while its round is followed, and reports each event of a task of the plan. */
 export function observing(view: RoundView, reporter: Reporter): RoundObserver {
   return {
     event(event) {
@@ -160,16 +158,16 @@ export function observing(view: RoundView, reporter: Reporter): RoundObserver {
   }
 }
 
-/** What a row tells of its task. */
+/** The fields of a task that its row shows. */
 type RowTask = Pick<
   Task,
   'id' | 'name' | 'parentId' | 'group' | 'executor' | 'status' | 'ready' | 'attempt' | 'error' | 'questions'
 >
-type Place = Pick<Row, 'path' | 'name' | 'group' | 'depth'>
+type Position = Pick<Row, 'path' | 'name' | 'group' | 'depth'>
 
-function rowOf(place: Place, task: RowTask): Row {
+function rowOf(position: Position, task: RowTask): Row {
   return {
-    ...place,
+    ...position,
     taskId: task.id,
     startedAt: null,
     endedAt: null,
@@ -179,11 +177,11 @@ function rowOf(place: Place, task: RowTask): Row {
   }
 }
 
-function plannedRow(place: Place, task: Task): Row {
-  return { ...rowOf(place, task), startedAt: task.status === 'working' ? task.updatedAt : null }
+function plannedRow(position: Position, task: Task): Row {
+  return { ...rowOf(position, task), startedAt: task.status === 'working' ? task.updatedAt : null }
 }
 
-/** What an agent does right now; what it says stands in its messages. */
+/** What an agent does now. Its text is in its messages. */
 function agentLine({ agent }: Row, event: TaskEvent): string {
   if (!agent) return ''
   if (event.type === 'call.started') return `calls ${cleanLine(textOf(event, 'tool'))}`

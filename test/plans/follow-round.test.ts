@@ -1,5 +1,5 @@
-// How a round is followed: looked at when something happened, but not more often than it can bear.
-import { expect, test } from 'vitest'
+// How a round is followed: it is read when an event is a reason to, and at most a fifth of the time.
+import { expect, it } from 'vitest'
 import type { Clock } from '../../src/core/clock.ts'
 import { Notifier } from '../../src/core/notifier.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -14,7 +14,7 @@ import { taskOf } from '../surfaces/cli/task-of.ts'
 const plan = planOf('tasks: { a: { ask: x }, b: { ask: y } }')
 const question = { id: 'q', question: '?', for: 'person' as const, schema: null, askedAt: 0, dueAt: null }
 
-/** A round whose tasks a test can change, on an engine that counts how often it is asked. Each look takes 100 ms. */
+/** A round whose tasks a test can change, on an engine that records its reads and counts calls of `why`. Each read takes 100 ms. */
 function setup(fields: Partial<Task>) {
   let now = 0
   const looks: number[] = []
@@ -59,7 +59,7 @@ function setup(fields: Partial<Task>) {
   const feed = new RoundFeed(engine)
   const { signal } = controller
   const ended = followRound({ engine, round: 'r', feed, observer: observing(view, reporter), signal, bell, clock })
-  /** Lets the rests pass until the round is over. */
+  /** Fires the timers between reads until the round has ended. */
   const elapse = async () => {
     let over = false
     void ended.then(() => (over = true))
@@ -70,26 +70,26 @@ function setup(fields: Partial<Task>) {
 
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
-test('V-03 a mark counts only on the task that was made under its name', async () => {
+it('V-03 ignores the mark of a task whose key is not the one of the mark', async () => {
   const { engine, tasks } = setup({ status: 'completed' })
   const [first, second] = tasks as [Task, Task]
   first.metadata = second.metadata
   expect([...(await readRound(engine, 'r')).newest]).toMatchObject([['b', { task: { id: second.id } }]])
 })
 
-test('a round of open questions is over after one look, and no task is asked for its reason', async () => {
+it('ends a round of open questions after one read, without `why`', async () => {
   const { ended, looks, whys } = setup({ status: 'input_required', questions: [question] })
   await ended
   expect({ looks, whys: whys() }).toEqual({ looks: [0], whys: 0 })
 })
 
-test('a task that does not tell what it rests for is asked', async () => {
+it('calls `why` for a task whose row does not show what it waits for', async () => {
   const { ended, whys } = setup({ status: 'submitted' })
   await ended
   expect(whys()).toBe(2)
 })
 
-test('however often the bell rings, the next look comes after a rest, and one answers for all', async () => {
+it('reads a round at most a fifth of the time, however often it is notified', async () => {
   const { bell, looks, tasks, elapse } = setup({ status: 'working' })
   await settle()
   for (let ring = 0; ring < 50; ring++) {
@@ -99,19 +99,19 @@ test('however often the bell rings, the next look comes after a rest, and one an
   expect(looks).toEqual([0])
   for (const task of tasks) task.status = 'completed'
   await elapse()
-  // The last rings came before it, and may have told of what it had not read.
+  // Notifications during a read cause another one.
   expect(looks.slice(0, 2)).toEqual([0, 500])
   expect(looks.length).toBeLessThanOrEqual(3)
 })
 
-test('a round is not over while something happens to it', async () => {
+it('reads a round again when it was notified during the read', async () => {
   const { bell, looks, elapse } = setup({ status: 'completed' })
   bell.ring()
   await elapse()
   expect(looks).toHaveLength(2)
 })
 
-test('a rest ends when the user wants to stop', async () => {
+it('ends the rest between two reads of a round when the signal aborts', async () => {
   const { ended, bell, looks, stop } = setup({ status: 'working' })
   await settle()
   bell.ring()

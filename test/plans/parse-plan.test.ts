@@ -1,10 +1,10 @@
-// What a plan may say, and how one that is wrong is refused: always before anything is created, always with its place.
+// What a plan may contain, and how a wrong one is refused: before anything is created, with the line and the column.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
-import { readPlan } from '../../src/plans/parse-plan.ts'
+import { commandLineExecutors, readPlan } from '../../src/plans/parse-plan.ts'
 import { parsePlanSource } from '../../src/plans/plan-source.ts'
 import { planOf } from '../surfaces/cli/plan-text.ts'
 
@@ -21,7 +21,7 @@ const refusalOf = (text: string): ErrandError => {
 const specOf = (text: string) => planOf(`tasks:\n  a: ${text}`).byPath.get('a')?.spec
 
 describe('a plan', () => {
-  test('turns a command into the executor shell, in the folder of the plan', () => {
+  it('a plan turns a command into the executor shell, in the folder of the plan', () => {
     expect(specOf('{ run: make }')).toEqual({
       name: 'a',
       executor: 'shell',
@@ -29,7 +29,7 @@ describe('a plan', () => {
     })
   })
 
-  test('turns a question into the executor ask, its time-out into how long the answer may take', () => {
+  it('a plan turns a question into the executor ask, and its timeout into the time for the answer', () => {
     expect(specOf('{ ask: Really? }')).toEqual({ name: 'a', executor: 'ask', input: { question: 'Really?' } })
     expect(specOf('{ ask: { question: Really?, default: false, schema: { type: boolean } }, timeout: 5m }')).toEqual({
       name: 'a',
@@ -39,7 +39,7 @@ describe('a plan', () => {
     expect(specOf('{ ask: { question: Really?, for: anyone } }')?.input).toEqual({ question: 'Really?', for: 'anyone' })
   })
 
-  test("takes create's own fields as they are", () => {
+  it('a plan takes the fields of create as they are', () => {
     const fields = {
       description: 'd',
       priority: 3,
@@ -53,7 +53,7 @@ describe('a plan', () => {
     expect(spec).toEqual({ name: 'A', executor: 'shell', input: { run: 'x' }, ...fields })
   })
 
-  test('reads retry as a number of attempts or as a policy', () => {
+  it('a plan reads retry as a number of attempts or as a policy', () => {
     expect(specOf('{ run: x, retry: 3 }')?.retry).toEqual({ maxAttempts: 3 })
     expect(specOf('{ run: x, retry: { maxAttempts: 2, backoffMs: 10, backoff: exponential } }')?.retry).toEqual({
       maxAttempts: 2,
@@ -62,23 +62,23 @@ describe('a plan', () => {
     })
   })
 
-  test.each([
+  it.each([
     ['1500ms', 1_500],
     ['90s', 90_000],
     ['1.5s', 1_500],
     ['5m', 300_000],
     ['2h', 7_200_000],
     ['1d', 86_400_000],
-  ])('reads the time-out %s', (text, timeoutMs) => {
+  ])('a plan reads the timeout %s', (text, timeoutMs) => {
     expect(specOf(`{ run: x, timeout: ${text} }`)?.timeoutMs).toBe(timeoutMs)
   })
 
-  test('hands input to a command as what it reads: text as it is, anything else as JSON', () => {
+  it('a plan passes input to the standard input of a command: text as it is, other values as JSON', () => {
     expect(specOf('{ run: cat, input: hello }')?.input).toMatchObject({ stdin: 'hello' })
     expect(specOf('{ run: cat, input: [1, { a: b }] }')?.input).toMatchObject({ stdin: '[1,{"a":"b"}]\n' })
   })
 
-  test('hands env, cwd and shell down through its groups, the nearest one first', () => {
+  it('a plan passes env, cwd and shell down through its groups, the nearest one first', () => {
     const plan = planOf(`
 cwd: sub
 shell: /bin/sh
@@ -100,7 +100,7 @@ tasks:
     expect(plan.byPath.get('g/absolute')?.spec.input).toMatchObject({ cwd: '/elsewhere' })
   })
 
-  test('gives each task a path, and what the groups around it come after', () => {
+  it('a plan gives each task a path, and the blockers of the groups around it', () => {
     const plan = planOf(
       'tasks: { a: { run: x }, g: { after: a, tasks: { b: { run: x }, c: { after: [b], run: x } } } }',
     )
@@ -108,16 +108,16 @@ tasks:
     expect(plan.byPath.get('g/c')).toMatchObject({ parent: 'g', after: ['g/b'], comesAfter: ['g/b', 'a'] })
   })
 
-  test('is named by itself, else by its file', () => {
+  it('a plan has its own name, else that of its file', () => {
     expect(planOf('name: nightly\ntasks: { a: { run: x } }').name).toBe('nightly')
     expect(planOf('tasks: { a: { run: x } }', '/plans/report.yml').name).toBe('report')
   })
 
-  test('may be JSON, with tabs', () => {
+  it('a plan may be JSON, with tabs', () => {
     expect(planOf('{\n\t"tasks": {\n\t\t"a": { "run": "x" }\n\t}\n}').byPath.get('a')?.spec.name).toBe('a')
   })
 
-  test('may share parts by anchors', () => {
+  it('a plan may share parts by anchors', () => {
     const plan = planOf('tasks: { a: { run: x, retry: &often { maxAttempts: 5 } }, b: { run: y, retry: *often } }')
     expect(plan.byPath.get('b')?.spec.retry).toEqual({ maxAttempts: 5 })
   })
@@ -126,7 +126,7 @@ tasks:
 describe('the hash of a definition', () => {
   const hashOf = (text: string, path = 'a', file?: string) => planOf(text, file).byPath.get(path)?.definitionHash
 
-  test('changes with the command, its place, and what it comes after', () => {
+  it('the hash of a definition changes with the command, its folder, and its blockers', () => {
     const texts = [
       'tasks: { a: { run: x }, b: { run: y } }',
       'tasks: { a: { run: z }, b: { run: y } }',
@@ -138,18 +138,18 @@ describe('the hash of a definition', () => {
     expect(new Set(texts.map((text) => hashOf(text))).size).toBe(texts.length)
   })
 
-  test('changes with what the group around it comes after', () => {
+  it('the hash of a definition changes with the blockers of the group around it', () => {
     const text = (after: string) => `tasks: { x: { run: x }, g: { ${after} tasks: { a: { run: x } } } }`
     expect(hashOf(text('after: x,'), 'g/a')).not.toBe(hashOf(text(''), 'g/a'))
   })
 
-  test('does not change with the order of keys, the folder of the plan, or its other tasks', () => {
+  it('the hash of a definition does not change with the order of keys, the folder of the plan, or its other tasks', () => {
     const first = hashOf('tasks: { a: { run: x, priority: 1 } }')
     expect(hashOf('tasks: { a: { priority: 1, run: x }, b: { run: y } }', 'a', '/elsewhere/plan.yaml')).toBe(first)
   })
 })
 
-test('a plan of 100,000 tasks is read in seconds', { timeout: 60_000 }, () => {
+it('parses a plan of 100,000 tasks in seconds', { timeout: 60_000 }, () => {
   const lines = Array.from({ length: 100_000 }, (_, n) => `  task-${n}: { run: "true" }`)
   const since = performance.now()
   const { value } = parsePlanSource(`tasks:\n${lines.join('\n')}\n`, 'plan.yaml')
@@ -158,7 +158,7 @@ test('a plan of 100,000 tasks is read in seconds', { timeout: 60_000 }, () => {
 })
 
 describe('a plan is refused with line and column', () => {
-  test.each<[string, string, number, number, RegExp]>([
+  it.each<[string, string, number, number, RegExp]>([
     ['bad YAML', 'tasks:\n  a:\n    run: x\n   b: z', 4, 1, /same column/],
     ['a tab as indentation', 'tasks:\n\ta: 1', 2, 1, /Tabs/],
     ['an alias without anchor', 'tasks:\n  a: *foo', 2, 6, /\*foo has no anchor/],
@@ -253,7 +253,7 @@ describe('a plan is refused with line and column', () => {
     ],
     ['a task that is no mapping', 'tasks:\n  a: make', 2, 6, /must be a mapping/],
     ['a plan that is no mapping', '- a', 1, 1, /must be a mapping.*a list/],
-  ])('%s', (_what, text, line, column, message) => {
+  ])('refuses a plan with %s, with line and column', (_what, text, line, column, message) => {
     const error = refusalOf(text)
     expect(error.code).toBe('INVALID_PLAN')
     expect(error.message).toMatch(message)
@@ -261,9 +261,9 @@ describe('a plan is refused with line and column', () => {
     expect(error.details).toMatchObject({ file: 'plan.yaml', line, column })
   })
 
-  test('nested too deep, with the limit', () => {
+  it('a plan that is nested too deep is refused with the limit', () => {
     const nested = (levels: number) => `tasks: { a: { run: x, input: ${'['.repeat(levels)}${']'.repeat(levels)} } }`
-    // The plan, its tasks and the task itself are three.
+    // The plan, its `tasks` and the task itself are three levels.
     expect(planOf(nested(61)).byPath.size).toBe(1)
     const itself = 'tasks: { a: { run: x, metadata: &m { a: *m } } }'
     const block = Array.from({ length: 20_000 }, (_, level) => `${' '.repeat(Math.min(level, 900))}a:`).join('\n')
@@ -275,12 +275,12 @@ describe('a plan is refused with line and column', () => {
     expect(refusalOf(nested(62)).message).toMatch(/^plan\.yaml:1:91: /)
   })
 
-  test('an empty file, which has no place to point at', () => {
+  it('an empty plan file is refused without a position', () => {
     expect(refusalOf('').message).toMatch(/^plan\.yaml: The plan must be a mapping.*nothing/)
   })
 })
 
-test('results under one name are no matter where no command reads both', () => {
+it('a plan may have two results of one name where no command reads both', () => {
   const texts = [
     'tasks: { a b: { run: x }, a_b: { run: x }, c: { run: x, after: a_b } }',
     'tasks: { a b: { run: x }, a_b: { run: x }, c: { ask: x, after: [a b, a_b] } }',
@@ -290,22 +290,22 @@ test('results under one name are no matter where no command reads both', () => {
 })
 
 describe('a plan file', () => {
-  test('that is not there is NOT_FOUND', async () => {
-    await expect(readPlan('missing.yaml', '/nowhere')).rejects.toMatchObject({
+  it('a plan file that does not exist is NOT_FOUND', async () => {
+    await expect(readPlan('missing.yaml', '/nowhere', commandLineExecutors)).rejects.toMatchObject({
       code: 'NOT_FOUND',
       message: /missing\.yaml/,
     })
   })
 
-  test.each([
+  it.each([
     ['Latin-1', Buffer.from('tasks:\n  a: { run: caf\u00e9 }', 'latin1'), 2, 16],
     ['UTF-16', Buffer.from('\ufefftasks: { a: { run: x } }', 'utf16le'), 1, 1],
     ['UTF-16 without a mark', Buffer.from('tasks: { a: { run: x } }', 'utf16le'), 1, 2],
-  ])('in %s is told that it is not UTF-8', async (_what, bytes, line, column) => {
+  ])('a plan file in %s is refused because it is not UTF-8', async (_what, bytes, line, column) => {
     const folder = await mkdtemp(join(tmpdir(), 'errand-plan-'))
     try {
       await writeFile(join(folder, 'bad.yaml'), bytes)
-      await expect(readPlan('bad.yaml', folder)).rejects.toMatchObject({
+      await expect(readPlan('bad.yaml', folder, commandLineExecutors)).rejects.toMatchObject({
         code: 'INVALID_PLAN',
         message: `bad.yaml:${line}:${column}: The file is not UTF-8 text. Save it as UTF-8.`,
       })
@@ -314,11 +314,11 @@ describe('a plan file', () => {
     }
   })
 
-  test('is named in complaints as the user named it', async () => {
+  it('errors name a plan file as the user named it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'errand-plan-'))
     try {
       await writeFile(join(folder, 'bad.yaml'), 'tasks: 3')
-      await expect(readPlan('bad.yaml', folder)).rejects.toMatchObject({
+      await expect(readPlan('bad.yaml', folder, commandLineExecutors)).rejects.toMatchObject({
         code: 'INVALID_PLAN',
         message: /^bad\.yaml:1:8: /,
       })

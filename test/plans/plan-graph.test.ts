@@ -1,6 +1,6 @@
-// The order of a plan: cycles, what comes first, what a target needs, what a plan is for.
+// The order of a plan: cycles, blockers first, the tasks that a target needs, the last tasks.
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { findCycle, inOrder, lastOf, neededBy, type Plan } from '../../src/plans/plan.ts'
 import { planOf } from '../surfaces/cli/plan-text.ts'
 
@@ -23,7 +23,7 @@ const needs = (plan: Plan, ...paths: string[]) => {
 }
 
 describe('the order of a plan', () => {
-  test('places each task after what it comes after, groups by the tasks in them, and follows the file otherwise', () => {
+  it('orders the tasks of a plan after their blockers, groups by their tasks, and otherwise as in the file', () => {
     expect(inOrder(nested.tasks).map((task) => task.path)).toEqual([
       'first',
       'group/a',
@@ -34,14 +34,14 @@ describe('the order of a plan', () => {
     ])
   })
 
-  test('needs for a target all that it comes after, through groups, and nothing else', () => {
+  it('a target of a plan needs all that it comes after, through groups, and nothing else', () => {
     expect(needs(nested, 'last')).toEqual(['first', 'group/a', 'group/b', 'last', 'other'])
     expect(needs(nested, 'group/a')).toEqual(['first', 'group/a'])
     expect(needs(nested, 'group')).toEqual(['first', 'group/a', 'group/b'])
     expect(needs(nested, 'alone', 'first')).toEqual(['alone', 'first'])
   })
 
-  test('ends with the tasks that no other comes after', () => {
+  it('finds the last tasks of a plan, which no other comes after', () => {
     expect(lastOf(nested.tasks).map((task) => task.path)).toEqual(['last', 'alone'])
     expect(
       lastOf(planOf('tasks: { g: { tasks: { a: { run: x }, b: { run: x, after: a } } } }').tasks).map(
@@ -50,7 +50,7 @@ describe('the order of a plan', () => {
     ).toEqual(['g/b'])
   })
 
-  test('finds a cycle exactly when there is one, and names one that exists', () => {
+  it('finds a cycle in a plan exactly when there is one, and returns one that exists', () => {
     const graph = fc.array(fc.array(fc.nat(7), { maxLength: 3 }), { minLength: 1, maxLength: 8 })
     fc.assert(
       fc.property(graph, (edges) => {

@@ -1,5 +1,5 @@
-// What a plan may say of deadlines, families, retries and claims: how it is read, and what comes of it when the plan is run.
-import { describe, expect, test } from 'vitest'
+// Deadlines, families, retries and claims in a plan: how they are parsed, and their effect when the plan is run.
+import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { deadlineOf } from '../../src/plans/plan.ts'
@@ -10,7 +10,7 @@ import { Workplace } from '../surfaces/cli/workplace.ts'
 const taskOf = (text: string) => planOf(`tasks:\n  a: ${text}`).byPath.get('a')
 
 describe('a plan', () => {
-  test('takes policies, tags and how many run at once, on a task and on a group', () => {
+  it('a plan takes policies, tags and concurrency on a task and on a group', () => {
     expect(
       taskOf('{ run: x, onDependencyFailure: ignore, onChildFailure: fail, concurrency: 2, tags: [a, b] }')?.spec,
     ).toMatchObject({ onDependencyFailure: 'ignore', onChildFailure: 'fail', concurrency: 2, tags: ['a', 'b'] })
@@ -19,14 +19,14 @@ describe('a plan', () => {
     ).toEqual({ name: 'a', concurrency: 1, onChildFailure: 'cancel-siblings', tags: ['a'] })
   })
 
-  test('takes what a task whose executor creates children may say of them and of its parent', () => {
+  it('a plan takes policies about children and parent on a task whose executor creates children', () => {
     expect(taskOf('{ run: x, autoComplete: all-settled, notifyParent: true }')?.spec).toMatchObject({
       autoComplete: 'all-settled',
       notifyParent: true,
     })
   })
 
-  test('reads a deadline as a time, or as a duration from when the task is created or tried again', () => {
+  it('a plan reads a deadline as a time, or as a duration from the creation or the retry of the task', () => {
     const at = Date.UTC(2030, 0, 31, 8)
     for (const text of ['2030-01-31T08:00:00Z', '"2030-01-31T08:00:00Z"']) {
       expect(deadlineOf(taskOf(`{ run: x, deadline: ${text} }`)!, 5)).toBe(at)
@@ -35,7 +35,7 @@ describe('a plan', () => {
     expect(deadlineOf(taskOf('{ run: x }')!, 5)).toBeUndefined()
   })
 
-  test('reads the whole retry policy, its longest rest as a duration or in milliseconds', () => {
+  it('a plan reads the whole retry policy, with maxBackoff as a duration or in milliseconds', () => {
     expect(
       taskOf(
         '{ run: x, retry: { maxAttempts: 3, backoff: exponential, backoffMs: 5, jitter: 0.5, maxBackoff: 5m, on: [TIMEOUT, X] } }',
@@ -54,14 +54,14 @@ describe('a plan', () => {
     })
   })
 
-  test('takes a task with a role for one that whoever claims it works on', () => {
+  it('a plan turns a task with a role into one that waits to be claimed', () => {
     expect(taskOf('{ role: reviewer, tags: [x], input: { n: 1 } }')).toMatchObject({
       group: false,
       spec: { name: 'a', role: 'reviewer', tags: ['x'], input: { n: 1 } },
     })
   })
 
-  test('with the same definition has the same hash, whenever its deadline is', () => {
+  it('the hash of a definition does not depend on when it is parsed', () => {
     const hash = (text: string) => taskOf(text)?.definitionHash
     expect(hash('{ run: x, deadline: 2h }')).toBe(hash('{ run: x, deadline: 2h }'))
     expect(hash('{ run: x, deadline: 2h }')).not.toBe(hash('{ run: x, deadline: 3h }'))
@@ -70,7 +70,7 @@ describe('a plan', () => {
     )
   })
 
-  test.each([
+  it.each([
     ['a bare deadline', '{ run: x, deadline: 90 }', /90 has no unit.*Write 90s/],
     [
       'a deadline that is none',
@@ -91,7 +91,7 @@ describe('a plan', () => {
       /`maxBackoff` and `maxBackoffMs`.*keep one/,
     ],
     ['jitter beyond all', '{ run: x, retry: { jitter: 2 } }', /retry\.jitter: .*<=1/],
-  ])('is refused with %s', (_what, text, words) => {
+  ])('a plan is refused with %s', (_what, text, words) => {
     let refusal: unknown
     try {
       taskOf(text)
@@ -104,7 +104,7 @@ describe('a plan', () => {
 })
 
 describe('errand run', () => {
-  test('says why a task of a plan has no parent that could be notified, and creates nothing', async () => {
+  it('errand run refuses notifyParent on a task without a parent, and creates nothing', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks: { a: { run: "true", notifyParent: true } }')
     expect(await place.errand('run', 'plan.yaml')).toMatchObject({
@@ -114,7 +114,7 @@ describe('errand run', () => {
     expect((await place.errand('ps', '--all', '--json')).out).toBe('')
   })
 
-  test('gives a task that waits the present policies, and takes away what the plan no longer says', async () => {
+  it('errand run gives a waiting task the present policies, and removes those that the plan no longer has', async () => {
     await using place = new Workplace()
     const write = (policies: string) =>
       place.write('plan.yaml', `tasks: { a: { run: "true", autoStart: false${policies} }, b: { run: "true" } }`)
@@ -135,7 +135,7 @@ describe('errand run', () => {
 
   const deadlineIn = (task: Task) => (task.deadline ?? 0) - task.createdAt
 
-  test('gives tasks their time from when it creates them, and anew with another attempt', async () => {
+  it('errand run sets a relative deadline when it creates a task, and again when it retries it', async () => {
     await using place = new Workplace()
     place.write(
       'plan.yaml',
@@ -152,7 +152,7 @@ describe('errand run', () => {
     expect(again.deadline).toBeGreaterThan(first.deadline ?? 0)
   })
 
-  test('lets a task that misses its deadline fail, and tries it again with a new one', async () => {
+  it('errand run lets a task that misses its deadline fail, and retries it with a new one', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks: { a: { run: "while [ ! -e go ]; do sleep 0.02; done", deadline: 300ms } }')
     expect((await place.errand('run', 'plan.yaml')).code).toBe(1)
@@ -162,7 +162,7 @@ describe('errand run', () => {
     expect((await place.errand('run', 'plan.yaml')).code).toBe(0)
   })
 
-  test('keeps a group to its number, goes on after a failure or ends the siblings, as the plan says', async () => {
+  it('errand run keeps a group to its concurrency, and goes on after a failure or cancels the siblings', async () => {
     await using place = new Workplace()
     const alone = 'mkdir lock && sleep 0.05 && rmdir lock'
     place.write(
@@ -187,7 +187,7 @@ tasks:
     expect(place.lines('order')).toEqual(['bold'])
   })
 
-  test('gives open tasks the policies of a changed plan', async () => {
+  it('errand run gives open tasks the policies of a changed plan', async () => {
     await using place = new Workplace()
     const write = (more: string) =>
       place.write('plan.yaml', `tasks: { q: { ask: Which? }, a: { run: "true", after: q${more} } }`)
@@ -205,7 +205,7 @@ tasks:
     expect(await place.task('a')).toMatchObject({ tags: [], deadline: null })
   })
 
-  test('leaves a task with a role to whoever claims it, and hands its result on', async () => {
+  it('errand run waits for the claim of a task with a role, and passes its result on', async () => {
     await using place = new Workplace()
     place.write(
       'plan.yaml',
@@ -213,9 +213,7 @@ tasks:
     )
     const first = await place.errand('run', 'plan.yaml')
     expect(first.code).toBe(3)
-    expect(first.out).toMatch(
-      /· review \(#\d+\) waits for somebody who claims it\n +errand claim \w{6} --as NAME --role reviewer\n/,
-    )
+    expect(first.out).toMatch(/· review \(#\d+\) waits to be claimed\n +errand claim \w{6} --as NAME --role reviewer\n/)
     expect((await place.errand('claim', '--as', 'ann')).code).toBe(1)
     const claimed = JSON.parse((await place.errand('claim', '--as', 'ann', '--role', 'reviewer', '--json')).out) as Task
     expect(claimed.name).toBe('review')
@@ -225,7 +223,7 @@ tasks:
     expect(place.lines('out')).toEqual(['looks good'])
   })
 
-  test('refuses to make a command of a task that was to be claimed within a round', async () => {
+  it('errand run refuses to turn a task that waits to be claimed into a command within a round', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks: { a: { role: reviewer } }')
     expect((await place.errand('run', 'plan.yaml')).code).toBe(3)

@@ -1,5 +1,5 @@
-// How a round stands, and the exit code that says so.
-import { describe, expect, test } from 'vitest'
+// The outcome of a round, whether its tasks go on without help, and the summary of a run.
+import { describe, expect, it } from 'vitest'
 import type { Task } from '../../src/entities/task.ts'
 import { isProgressing } from '../../src/plans/idle.ts'
 import type { KnownRound } from '../../src/plans/round.ts'
@@ -27,12 +27,12 @@ const judge = (fields: Record<string, Partial<Task>>, needed = all) =>
   roundOutcome(plan, roundOf(fields), new Set(needed))
 const names = (tasks: readonly Task[]) => tasks.map((task) => task.name)
 
-describe('a round that is over ends with', () => {
-  test('0 when all are completed', () => {
+describe('the outcome of a round', () => {
+  it('a round is done when all tasks are completed', () => {
     expect(judge({ a: completed, 'g/b': completed, 'g/c': completed, d: completed, e: completed }).status).toBe('done')
   })
 
-  test('3 for what is queued, whatever its state: nobody is asked to resume or answer it again', () => {
+  it('a round is open when a task is queued, which needs no resume and no answer', () => {
     const queued = { ready: true, executor: 'shell' }
     const outcome = judge({ a: { ...queued, status: 'paused' }, e: { ...queued, status: 'input_required' } }, [
       'a',
@@ -41,28 +41,31 @@ describe('a round that is over ends with', () => {
     expect([names(outcome.open), outcome.paused, outcome.asking, outcome.status]).toEqual([['a', 'e'], [], [], 'open'])
   })
 
-  test('0 when all that was asked for is completed', () => {
+  it('a round is done when the needed tasks are completed', () => {
     expect(judge({ a: completed, 'g/b': { status: 'submitted' } }, ['a']).status).toBe('done')
   })
 
-  test.each(['failed', 'canceled'] as const)('1 when one is %s, naming what that blocks, through groups', (status) => {
-    const outcome = judge({ a: completed, g: { status }, 'g/b': { status }, 'g/c': {}, d: {}, e: completed })
-    expect(outcome.status).toBe('failed')
-    expect(names(outcome.broken)).toEqual(['g/b'])
-    expect(outcome.blocked.map(({ task, by }) => [task.name, names(by)])).toEqual([
-      ['g/c', ['g/b']],
-      ['d', ['g/b']],
-    ])
-  })
+  it.each(['failed', 'canceled'] as const)(
+    'a round is failed when a task is %s, and lists the tasks that it blocks, through groups',
+    (status) => {
+      const outcome = judge({ a: completed, g: { status }, 'g/b': { status }, 'g/c': {}, d: {}, e: completed })
+      expect(outcome.status).toBe('failed')
+      expect(names(outcome.broken)).toEqual(['g/b'])
+      expect(outcome.blocked.map(({ task, by }) => [task.name, names(by)])).toEqual([
+        ['g/c', ['g/b']],
+        ['d', ['g/b']],
+      ])
+    },
+  )
 
-  test('1 when a task was deleted meanwhile', () => {
+  it('a round is failed when a task was deleted', () => {
     expect(judge({ a: completed, 'g/b': completed, 'g/c': completed, d: completed })).toMatchObject({
       status: 'failed',
       missing: ['e'],
     })
   })
 
-  test('3 when only answers, or somebody to resume, are missing', () => {
+  it('a round is open when tasks wait for an answer or a resume', () => {
     const outcome = judge({ a: { status: 'input_required' }, 'g/b': {}, 'g/c': {}, d: {}, e: { status: 'paused' } })
     expect(outcome.status).toBe('open')
     expect(names(outcome.asking)).toEqual(['a'])
@@ -70,17 +73,17 @@ describe('a round that is over ends with', () => {
     expect(names(outcome.open)).toEqual(['g/b', 'g/c', 'd'])
   })
 
-  test('1 when something failed beside open questions', () => {
+  it('a round is failed when a task failed beside open questions', () => {
     expect(
       judge({ a: { status: 'input_required' }, 'g/b': {}, 'g/c': {}, d: {}, e: { status: 'failed' } }).status,
     ).toBe('failed')
   })
 })
 
-describe('a task goes on by itself', () => {
+describe('isProgressing', () => {
   const question = { id: 'q', question: '?', for: 'person' as const, schema: null, askedAt: 0, dueAt: null }
-  test.each<[string, Partial<Task>, Parameters<typeof isProgressing>[1], boolean]>([
-    ['that works', { status: 'working' }, undefined, true],
+  it.each<[string, Partial<Task>, Parameters<typeof isProgressing>[1], boolean]>([
+    ['that is working', { status: 'working' }, undefined, true],
     ['that waits for a slot', { ready: true }, undefined, true],
     ['on a timer', {}, { reason: 'timer', at: 5 }, true],
     ['whose last run is closing', { status: 'paused' }, { reason: 'closing', at: null }, true],
@@ -96,15 +99,15 @@ describe('a task goes on by itself', () => {
       { reason: 'answer', at: null },
       false,
     ],
-    ['whose siblings have its place', {}, { reason: 'lane', at: null }, true],
+    ['whose lane is full', {}, { reason: 'lane', at: null }, true],
     ['that a limit of the ledger holds back', {}, { reason: 'limit', at: null }, true],
-    ['that somebody must claim', { ready: true, executor: null }, { reason: 'claim', at: null }, false],
+    ['that must be claimed', { ready: true, executor: null }, { reason: 'claim', at: null }, false],
     ['that is blocked', {}, { reason: 'blocked', at: null }, false],
     ['that is held', {}, { reason: 'held', at: null }, false],
     ['of an agent that waits for a slot', { ready: true, executor: 'agent' }, { reason: 'slot', at: null }, true],
     ['of an agent without a model', { ready: true, executor: 'agent' }, { reason: 'model', at: null }, false],
-    ['whose executor nobody has', {}, { reason: 'executor', at: null }, false],
-  ])('%s', (_what, fields, why, expected) => {
+    ['whose executor no engine has', {}, { reason: 'executor', at: null }, false],
+  ])('tells whether a task goes on without help: one %s', (_what, fields, why, expected) => {
     expect(isProgressing(taskOf(fields), why)).toBe(expected)
   })
 })
@@ -117,7 +120,7 @@ describe('the summary', () => {
     before: new Set<string>(),
   }
 
-  test('names what failed with the first line of why, and what it blocks', () => {
+  it('the summary of a run lists failed tasks with the first line of the reason, and the tasks that they block', () => {
     const error = { code: 'EXIT_CODE', message: '\u001b[31mexited with 1\nmore' }
     const lines = summarize(
       judge({
@@ -134,7 +137,7 @@ describe('the summary', () => {
     expect(lines.at(-1)).toBe('3 of 5 tasks completed after 1.0s.')
   })
 
-  test('gives the command that answers, ready to be copied', () => {
+  it('the summary of a run shows the command that answers a question', () => {
     const question = {
       id: 'q1',
       question: 'Which?',
@@ -151,7 +154,7 @@ describe('the summary', () => {
     expect(lines).toContain("    errand answer abcdef 'x|y' --ledger 'it'\\''s.db'")
   })
 
-  test('says when there was nothing to do', () => {
+  it('the summary of a run says when there was nothing to do', () => {
     const outcome = judge({ a: completed }, ['a'])
     expect(summarize(outcome, { ...options, duration: undefined })).toEqual([
       '✓ The task was completed before: nothing to do.',
@@ -161,7 +164,7 @@ describe('the summary', () => {
     expect(summarize(outcome, { ...options, before })).toEqual(['✓ 1 task completed in 1.0s, 1 of them before.'])
   })
 
-  test('can tell the last words of a task', () => {
+  it("returns the last lines of a task's output", () => {
     expect(lastLines(taskOf({ result: { stdout: 'a\n\nb\nc\nd\n' } }))).toEqual(['b', 'c', 'd'])
     expect(lastLines(taskOf({ result: 'yes' }))).toEqual(['yes'])
     expect(lastLines(taskOf({ result: { count: 1 } }))).toEqual([])

@@ -1,6 +1,5 @@
-// What is done with a round, judged from the plan and what the ledger has of it; the ledger's part is played by plain
-// values.
-import { describe, expect, test } from 'vitest'
+// The decisions about a round, from the plan and the tasks in the ledger, which are plain values here.
+import { describe, expect, it } from 'vitest'
 import type { Task, TaskStatus } from '../../src/entities/task.ts'
 import type { Plan } from '../../src/plans/plan.ts'
 import {
@@ -27,7 +26,7 @@ const request = (change: Partial<RoundRequest> = {}): RoundRequest => ({
   ...change,
 })
 
-/** Tasks of a generation, as the ledger would have them. */
+/** Tasks of a generation, as stored in the ledger. */
 function stored(of: Plan, statuses: Record<string, TaskStatus>, generation = 0): Task[] {
   return Object.entries(statuses).map(([path, status]) => {
     const planned = of.byPath.get(path)
@@ -55,7 +54,7 @@ const actions = (known: KnownRound, change: Partial<RoundRequest> = {}, of = pla
   Object.fromEntries(decide(of, known, request(change)).map((decision) => [decision.task.path, decision.action]))
 
 describe('a round', () => {
-  test('that has nothing yet is created whole, each task with its key, its mark and its place', () => {
+  it('a round without tasks is created whole, each task with its key, its mark and its blockers', () => {
     const known = knownRound([])
     const generation = newGeneration(plan, known, decide(plan, known, request()), {
       round: 'plan:p#1',
@@ -79,7 +78,7 @@ describe('a round', () => {
     })
   })
 
-  test('holds what nothing asked for needs', () => {
+  it('a round holds the tasks that no target needs', () => {
     const known = knownRound([])
     const needed = new Set(['a'])
     const generation = newGeneration(plan, known, decide(plan, known, request({ needed })), {
@@ -93,7 +92,7 @@ describe('a round', () => {
     expect(generation?.tasks?.['g']?.autoStart).toBeUndefined()
   })
 
-  test('that is whole creates nothing', () => {
+  it('a round without missing tasks creates nothing', () => {
     const known = knownRound(
       stored(plan, {
         '': 'working',
@@ -109,28 +108,28 @@ describe('a round', () => {
     ).toBeUndefined()
   })
 
-  test('keeps what completed and what was canceled, and tries again what failed', () => {
+  it('a round keeps completed and canceled tasks, and retries failed ones', () => {
     const known = knownRound(
       stored(plan, { a: 'completed', g: 'failed', 'g/b': 'canceled', 'g/c': 'failed', d: 'submitted' }),
     )
     expect(actions(known)).toEqual({ a: 'keep', 'g/b': 'keep', 'g/c': 'retry', d: 'keep' })
   })
 
-  test('tries again only what is needed', () => {
+  it('a round retries only the tasks that are needed', () => {
     const known = knownRound(
       stored(plan, { a: 'completed', g: 'failed', 'g/b': 'failed', 'g/c': 'failed', d: 'submitted' }),
     )
     expect(actions(known, { needed: new Set(['a', 'g/b']) })).toMatchObject({ 'g/b': 'retry', 'g/c': 'keep' })
   })
 
-  test('does anew what --redo names, if it is over; what failed is tried again, what runs goes on', () => {
+  it('a round redoes the settled tasks that --redo names; failed ones are retried, open ones go on', () => {
     const known = knownRound(
       stored(plan, { a: 'completed', g: 'failed', 'g/b': 'canceled', 'g/c': 'failed', d: 'working' }),
     )
     expect(actions(known, { redo: everything })).toEqual({ a: 'redo', 'g/b': 'redo', 'g/c': 'retry', d: 'keep' })
   })
 
-  test('puts what is new or redone into a generation of its own, after what exists by id and after what is new by name', () => {
+  it('a round creates new and redone tasks in a new generation, after existing tasks by id and after new ones by name', () => {
     const grown = planOf(
       'tasks: { a: { run: a }, g: { after: a, tasks: { b: { run: b }, c: { run: c, after: b } } }, d: { run: d, after: [a, g] }, e: { run: e, after: [a, d, g] } }',
     )
@@ -154,7 +153,7 @@ describe('a round', () => {
     expect(generation?.tasks?.['e']).toMatchObject({ after: ['d', 'g'], blockedBy: ['task-a0', 'task-gb0'] })
   })
 
-  test('counts the newest task of a path', () => {
+  it('a round counts the newest task of a path', () => {
     const known = knownRound([
       ...stored(plan, { a: 'completed' }, 2),
       ...stored(plan, { a: 'canceled', d: 'submitted' }, 0),
@@ -164,7 +163,7 @@ describe('a round', () => {
     expect(known.nextGeneration).toBe(3)
   })
 
-  test('sees when something was created after a task had been told what to come after', () => {
+  it('a round detects a blocker that was created after the dependencies of a task were aligned', () => {
     const [d] = stored(plan, { d: 'submitted' }, 0)
     const known = knownRound([
       d as Task,
@@ -181,7 +180,7 @@ describe('a round', () => {
     })
   })
 
-  test('sees changed definitions, and moved plans', () => {
+  it('a round detects changed definitions and moved plans', () => {
     const known = knownRound(
       stored(plan, { a: 'completed', g: 'working', 'g/b': 'submitted', 'g/c': 'submitted', d: 'submitted' }),
     )
@@ -196,7 +195,7 @@ describe('a round', () => {
     expect(changedOf({ ...plan, folder: '/moved' })).toEqual(['a', 'g/b', 'g/c', 'd'])
   })
 
-  test('names the tasks that left the plan and could still run', () => {
+  it('a round lists the unsettled tasks that are no longer in the plan', () => {
     const smaller = planOf('tasks: { a: { run: a } }')
     const known = knownRound(
       stored(plan, {

@@ -73,7 +73,7 @@ export function taskCreate(host: AbilityHost) {
 }
 
 /** It and all that it holds, at any depth. Step by step: what is nested too deep is refused only later. */
-function creationIn(given: unknown): CreationSize {
+export function creationIn(given: unknown): CreationSize {
   const specs = [given]
   let dependencies = 0
   for (const spec of specs) {

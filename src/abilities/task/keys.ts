@@ -8,7 +8,7 @@ import { ErrandError } from '../../core/errors.ts'
  */
 export const keyPrefixes = { http: 'http:', chat: 'chat:', own: 'own:' } as const
 
-/** The keys of plans begin so (surfaces/cli/round-key.ts): `errand run` takes a task with such a key for one of its own. */
+/** The keys of plans begin so (plans/round-key.ts): a plan takes a task with such a key for one of its own. */
 const planPrefix = 'plan:'
 
 export function isMadeKey(key: string): boolean {
@@ -30,8 +30,8 @@ export function storedKey(caller: Caller, key: string): string {
   )
 }
 
-function inNamespace({ owner, taskId, run }: Caller, key: string): string {
-  if (run !== undefined || isMadeKey(key)) return key
+function inNamespace({ owner, taskId, run, plan }: Caller, key: string): string {
+  if (run !== undefined || plan || isMadeKey(key)) return key
   if (owner !== undefined) return `${keyPrefixes.own}owner:${encodeURIComponent(owner)}:${key}`
   return taskId === undefined ? key : `${keyPrefixes.own}task:${taskId}:${key}`
 }

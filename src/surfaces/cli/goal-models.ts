@@ -1,5 +1,5 @@
-// The models that the goals of a plan need: asked for before anything is created, so that a missing key is told first, and what is
-// said of goals that have none.
+// The models that the goals of a plan need. They are resolved before anything is created, so that a missing key is reported first; goals
+// without a model are noted.
 import type { EngineOptions } from '../../engine-api.ts'
 import { isSettled } from '../../entities/task.ts'
 import { isGoal, type PlanTask } from '../../plans/plan.ts'
@@ -7,7 +7,7 @@ import type { KnownRound } from '../../plans/round.ts'
 import { howToGiveModel } from './model-source.ts'
 import type { RunPlan } from './run-request.ts'
 
-/** The models that agents of these tasks would use. */
+/** Names of the models that the agents of these tasks use. */
 export function modelsOf(tasks: Iterable<PlanTask>, defaultModel: string | undefined): string[] {
   return [
     ...new Set(
@@ -18,7 +18,7 @@ export function modelsOf(tasks: Iterable<PlanTask>, defaultModel: string | undef
   ]
 }
 
-/** @throws ErrandError NO_MODEL { variable }, INVALID_INPUT, NOT_FOUND, NOT_OFFERED */
+/** Resolves the models of the tasks that are to run. @throws ErrandError NO_MODEL { variable }, INVALID_INPUT, NOT_FOUND, NOT_OFFERED */
 export async function requireModels(
   { plan, needed, redo, model }: RunPlan,
   known: KnownRound,
@@ -30,13 +30,13 @@ export async function requireModels(
   for (const each of modelsOf(toDo, model)) await resolveModel?.(each)
 }
 
-/** It is not there yet, or has something left to do; a failed one gets a new attempt. */
+/** True for a task that does not exist yet, is not settled, or failed and gets a new attempt. */
 function isOpen({ path }: PlanTask, { newest }: KnownRound): boolean {
   const task = newest.get(path)?.task
   return task === undefined || task.status === 'failed' || !isSettled(task.status)
 }
 
-/** Goals for which there is no model: nothing here works on them. */
+/** A note about the goals without a model, which wait for one. */
 export function goalNotes({ plan, model }: Pick<RunPlan, 'plan' | 'model'>, known: KnownRound): string[] {
   const waiting = [...plan.byPath.values()].filter((task) => {
     const found = known.newest.get(task.path)?.task

@@ -1,6 +1,6 @@
 // How the verbs that work on nothing reach the ledger: an engine that only commands. It never runs, recovers or fires anything,
 // and the process that does hears of what is written here through the ledger itself.
-
+import { resolve } from 'node:path'
 import { ErrandError } from '../../core/errors.ts'
 import { messageOf } from '../../core/stored-error.ts'
 import type { Engine, EngineOptions } from '../../engine-api.ts'
@@ -18,6 +18,13 @@ interface Flags {
 export interface OpenFlags extends Flags {
   /** Make a ledger that is not there; else that is NOT_FOUND: a mistyped path should not look like an empty list. */
   create?: boolean
+  /** The folder of plans that clients run. */
+  plans?: EngineOptions['plans']
+}
+
+/** `--plans DIR`, for `createEngine`. */
+export function plansFolder(io: CommandIo, { plans }: { plans?: string | undefined }): EngineOptions['plans'] {
+  return plans === undefined ? undefined : { root: resolve(io.cwd, plans) }
 }
 
 /** Opens the ledger, hands the engine over, and closes it whatever happens. */
@@ -26,7 +33,11 @@ export async function withLedger<T>(io: CommandIo, flags: OpenFlags, use: (engin
   if (flags.create === true) makeLedgerFolder(ledger)
   else if (!ledgerExists(ledger)) throw missingLedger(ledger)
   const { createEngine } = await import('../../index.ts')
-  const engine: Engine = await createEngine({ ledger, work: false })
+  const engine: Engine = await createEngine({
+    ledger,
+    work: false,
+    ...(flags.plans === undefined ? {} : { plans: flags.plans }),
+  })
   try {
     return await use(engine)
   } finally {

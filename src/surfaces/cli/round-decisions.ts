@@ -1,12 +1,12 @@
-// What people are told of what is decided about a round: by `--dry-run` in place of doing it, else what they should know before it
-// runs: what stays although it was changed, canceled, or left the plan.
+// The decisions about a round as text: all of them for `--dry-run`, and notes for a run about tasks that stay although they were changed,
+// canceled, or removed from the plan.
 import { isSettled, type TaskStatus } from '../../entities/task.ts'
 import { isGoal } from '../../plans/plan.ts'
 import type { Decision, KnownTask } from '../../plans/round.ts'
 import { shellCommand } from '../../terminal/shell-quote.ts'
 import { formatTable } from '../../terminal/table.ts'
 
-/** What a run would do with each task, in an order in which they could run. */
+/** A table of what a run would do with each task, in an order in which they could run. */
 export function describeDecisions(decisions: readonly Decision[]): string[] {
   return formatTable(decisions, { would: verbFor, task: ({ task }) => task.path, because: reasonFor })
 }
@@ -34,7 +34,7 @@ const standing: Readonly<Record<TaskStatus, string>> = {
   submitted: 'it has not run yet',
   working: 'it is working',
   paused: 'it is paused',
-  input_required: 'it asks something',
+  input_required: 'it waits for an answer',
   waiting: 'it is waiting',
   completed: 'it is completed',
   failed: 'it failed',
@@ -43,15 +43,15 @@ const standing: Readonly<Record<TaskStatus, string>> = {
 
 function reasonFor({ action, known, changed, needed }: Decision): string {
   const was = known === undefined ? 'it is new' : standing[known.task.status]
-  const hints = [...(changed ? ['its definition was changed'] : []), ...(needed ? [] : ['nothing asked for needs it'])]
-  // Only what has ended well, or was ended, is run again for no other reason than that somebody wants it.
-  const isWanted = known?.task.status === 'completed' || known?.task.status === 'canceled'
-  if (action === 'redo') hints.unshift(isWanted ? '--redo names it' : 'an agent begins anew')
+  const hints = [...(changed ? ['its definition was changed'] : []), ...(needed ? [] : ['no target needs it'])]
+  // A completed or canceled task is redone only because --redo names it.
+  const isNamed = known?.task.status === 'completed' || known?.task.status === 'canceled'
+  if (action === 'redo') hints.unshift(isNamed ? '--redo names it' : 'its agent begins again')
   return [was, ...hints].join(', ')
 }
 
 /**
- * What stays although somebody might think otherwise.
+ * Notes about tasks that stay as they are, where a user may expect a change.
  * @param ledgerFlag `--ledger FILE` for the commands that are shown, when the user had to give it.
  */
 export function notesOn(
@@ -67,21 +67,21 @@ function noteOn({ task, known, action, changed, needed }: Decision): string[] {
   const redo = shellCommand('--redo', task.path)
   switch (known.task.status) {
     case 'completed':
-      return changed ? [`"${task.path}" was changed after it completed. Its result stays; ${redo} runs it anew.`] : []
+      return changed ? [`"${task.path}" was changed after it completed. Its result stays; ${redo} runs it again.`] : []
     case 'canceled':
-      return needed ? [`"${task.path}" was canceled and stays so; ${redo} runs it anew.`] : []
+      return needed ? [`"${task.path}" was canceled and stays so; ${redo} runs it again.`] : []
     case 'working':
       return changed
-        ? [`"${task.path}" is at work by its old definition. If it fails, run the plan again to give it the new one.`]
+        ? [`"${task.path}" is working by its old definition. If it fails, run the plan again to give it the new one.`]
         : []
     default:
       return changed && isGoal(task)
-        ? [`"${task.path}" has begun with its old definition and keeps it: it is a conversation by now.`]
+        ? [`"${task.path}" has begun with its old definition and keeps it: its conversation contains it.`]
         : []
   }
 }
 
 function noteOnLeftover({ task, mark }: KnownTask, ledgerFlag: readonly string[]): string {
   const command = shellCommand('errand', 'cancel', task.id, ...ledgerFlag)
-  return `"${mark.path}" is no longer in the plan but still ${task.status}; "${command}" drops it.`
+  return `"${mark.path}" is no longer in the plan but still ${task.status}; "${command}" cancels it.`
 }

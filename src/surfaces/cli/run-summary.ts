@@ -1,8 +1,7 @@
-// The last words of a run: what came of it, each thing that needs somebody with the command that helps, and what the
-// plan's last tasks had to say, so that a run that finds everything done still tells where the result lies.
+// The summary of a run: its outcome, the tasks that need help with the command for each, and the last lines of a task's output.
+import type { PlanOutcome } from '../../api/plan-run.ts'
 import { isQueuedTask, type Task } from '../../entities/task.ts'
 import { markOf } from '../../plans/round.ts'
-import type { RoundOutcome } from '../../plans/round-outcome.ts'
 import { answerChoices } from '../../terminal/answer-text.ts'
 import { createPaint, type Paint } from '../../terminal/paint.ts'
 import { shellCommand } from '../../terminal/shell-quote.ts'
@@ -11,15 +10,15 @@ import { cleanLine, cleanText, firstLine } from '../../terminal/terminal-text.ts
 
 export interface SummaryOptions {
   paint: Paint
-  /** `--ledger FILE` for the commands that are shown, when the user had to give it. */
+  /** `--ledger FILE` for the commands that are shown, if the user gave it. */
   ledgerFlag: string[]
-  /** How long the run took, as text; undefined when nothing had to be done. */
+  /** Duration of the run as text; undefined when nothing had to be done. */
   duration: string | undefined
-  /** Ids of the tasks that were completed before. */
+  /** Ids of the tasks that were completed before the run. */
   before: ReadonlySet<string>
 }
 
-export function summarize(outcome: RoundOutcome, { paint, ledgerFlag, duration, before }: SummaryOptions): string[] {
+export function summarize(outcome: PlanOutcome, { paint, ledgerFlag, duration, before }: SummaryOptions): string[] {
   const command = commandWith(ledgerFlag)
   return [
     ...outcome.broken.flatMap((task) => [
@@ -36,14 +35,14 @@ export function summarize(outcome: RoundOutcome, { paint, ledgerFlag, duration, 
 }
 
 /**
- * What somebody has to do before tasks go on: each question, pause and unclaimed task with the command that helps.
- * @param tasks open ones that rest.
+ * Each question, pause and unclaimed task with the command that lets it go on.
+ * @param tasks open ones that do not go on without help.
  */
-export function restNotes(tasks: readonly Task[], ledgerFlag: string[]): string[] {
-  const resting = tasks.filter((task) => !isQueuedTask(task))
-  const asking = resting.filter((task) => task.status === 'input_required')
-  const paused = resting.filter((task) => task.status === 'paused')
-  const claimable = resting.filter((task) => task.ready)
+export function helpNotes(tasks: readonly Task[], ledgerFlag: string[]): string[] {
+  const waiting = tasks.filter((task) => !isQueuedTask(task))
+  const asking = waiting.filter((task) => task.status === 'input_required')
+  const paused = waiting.filter((task) => task.status === 'paused')
+  const claimable = waiting.filter((task) => task.ready)
   const open = [asking, paused, claimable].every((each) => each.length === 0) ? tasks.slice(0, 1) : claimable
   return helpLines({ asking, paused, open }, createPaint(false), ledgerFlag)
 }
@@ -59,7 +58,7 @@ function helpLines({ asking, paused, open }: Waiting, paint: Paint, ledgerFlag: 
         command(
           'answer',
           task,
-          answerWord(question.schema),
+          answerPlaceholder(question.schema),
           ...(task.questions.length > 1 ? ['--question', question.id] : []),
         ),
       ]),
@@ -68,7 +67,7 @@ function helpLines({ asking, paused, open }: Waiting, paint: Paint, ledgerFlag: 
     ...open.flatMap((task) =>
       task.ready && !isQueuedTask(task)
         ? [
-            `· ${planLabel(task)} waits for somebody who claims it`,
+            `· ${planLabel(task)} waits to be claimed`,
             command('claim', task, '--as', 'NAME', ...(task.role === null ? [] : ['--role', task.role])),
           ]
         : [`· ${planLabel(task)} is ${isQueuedTask(task) ? 'queued' : task.status}`, command('why', task)],
@@ -76,8 +75,8 @@ function helpLines({ asking, paused, open }: Waiting, paint: Paint, ledgerFlag: 
   ]
 }
 
-/** The word for the answer in the command: one that would be accepted, if the question says so. */
-function answerWord(schema: unknown): string {
+/** A placeholder for the answer in a command: the choices that the question accepts, if it lists them. */
+function answerPlaceholder(schema: unknown): string {
   const choices = answerChoices(schema)
   return choices.length === 0 ? 'VALUE' : choices.join('|')
 }
@@ -87,12 +86,12 @@ function commandWith(ledgerFlag: string[]) {
     `    ${shellCommand('errand', verb, shortId(task.id), ...rest, ...ledgerFlag)}`
 }
 
-/** `collect/lines (#4)`: a task as the plan names it, and as every verb finds it. */
+/** `collect/lines (#4)`: the path in the plan, and the number that every verb takes. */
 function planLabel(task: Task): string {
   return `${cleanLine(markOf(task)?.path ?? task.name)} (#${task.seq})`
 }
 
-/** What a task printed, or answered: its last lines. */
+/** The last lines of a task's output, or of its answer. */
 export function lastLines(task: Task): string[] {
   const result = task.result as { stdout?: unknown } | string | null
   const text = typeof result === 'string' ? result : typeof result?.stdout === 'string' ? result.stdout : ''
@@ -103,7 +102,7 @@ export function lastLines(task: Task): string[] {
 }
 
 function lastLineOf(
-  outcome: RoundOutcome,
+  outcome: PlanOutcome,
   paint: Paint,
   duration: string | undefined,
   before: ReadonlySet<string>,

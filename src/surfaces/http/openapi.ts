@@ -57,6 +57,7 @@ const tags: OpenApiDocument['tags'] = [
   { name: 'Tasks', description: 'What there is to do, and how it stands.' },
   { name: 'Control', description: 'What can be done with a task.' },
   { name: 'Teams', description: 'Several agents on one task: objectives, and what was learned.' },
+  { name: 'Plans', description: 'Tasks in an order, found again by name.' },
   { name: 'Events', description: 'Everything that happened, in one order.' },
   { name: 'Engine', description: 'The engine itself, and this document.' },
   { name: 'Abilities', description: 'Everything that can be asked of the engine, by its id.' },
@@ -80,7 +81,7 @@ export function openApiDocument(abilities: readonly Ability[], basePath: string)
     info: { title: 'errand', version: packageVersion(), description },
     servers: [{ url: basePath === '' ? '/' : basePath }],
     security: [{ bearer: [] }],
-    tags,
+    tags: tags.filter(({ name }) => isUsed(name, paths)),
     paths,
     components: {
       schemas: { Problem: problemSchema, ...abilitySchemas(named.values()) },
@@ -93,6 +94,10 @@ export function openApiDocument(abilities: readonly Ability[], basePath: string)
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
     },
   }
+}
+
+function isUsed(tag: string, paths: OpenApiDocument['paths']): boolean {
+  return Object.values(paths).some((methods) => Object.values(methods).some((each) => each.tags.includes(tag)))
 }
 
 const problemSchema = {

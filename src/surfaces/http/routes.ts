@@ -100,6 +100,7 @@ export const routes: readonly Route[] = [
     ),
     route('GET /agents/{agentId}/timeline', 'agent:timeline', 'getTimeline', 'What an agent has worked on'),
   ]),
+  ...group('Plans', [route('POST /plans', 'plan:run', 'runPlan', 'Run a plan, or go on with its round')]),
   ...group('Events', [
     route('GET /events', 'event:feed', 'followEvents', 'Follow all events', streams),
     route('GET /events/list', 'event:list', 'listEvents', 'List events'),

@@ -31,7 +31,7 @@ export interface AgentSession {
 export interface McpOptions {
   /**
    * The abilities that become tools: ids, `module:*`, `*`. Never those that are not for models, that want a person's consent, or
-   * that stream. Default: `board:*` and what an agent needs of `task:*` (create, get, list, wait, answer, cancel, send, messages).
+   * that stream. `plan:run` is one only where its own id stands here: clients then run plans, and so commands. Default: `board:*` and what an agent needs of `task:*` (create, get, list, wait, answer, cancel, send, messages).
    */
   abilities?: readonly string[] | undefined
   /**
@@ -86,7 +86,7 @@ export interface McpFetchOptions extends McpOptions, RequestGuardOptions {
 
 export interface McpHttpOptions extends McpFetchOptions, ListenAddressOptions {}
 
-/** What agents that only drive tasks, and agents that share a board, need. */
+/** The default of `abilities`: what agents need that drive tasks or share a board. */
 export const defaultAbilities: readonly string[] = [
   'board:*',
   'task:create',

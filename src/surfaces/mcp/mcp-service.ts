@@ -4,6 +4,8 @@ import type { Server, ServerContext, Tool } from '@modelcontextprotocol/server'
 import { createBoardSession } from '../../board/board-session.ts'
 import type { Ability } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
+import { mayCall } from '../../bus/capabilities.ts'
+import { type ToolTable, toolTable } from '../../bus/tool-names.ts'
 import { packageVersion } from '../../core/package-version.ts'
 import { listAllows } from '../../entities/ability-pattern.ts'
 import { callerOf, type Principal } from '../../web/principal.ts'
@@ -30,6 +32,9 @@ export interface Peer {
 }
 
 const surfaceName = 'mcp'
+
+/** Runs commands, so it becomes a tool only where the server names it. */
+const planRun = 'plan:run'
 
 const instructions =
   'Tasks are durable: they go on when you are gone, and are found again by their id. task_create sets work going and answers at ' +
@@ -62,7 +67,7 @@ export class McpService {
   /** Tells of every change of the tools that is known of; returns how to stop. */
   onToolsChanged(listener: () => void): () => void {
     return this.#engine.bus.onRegister((ability) => {
-      if (this.#offers(ability)) listener()
+      if (this.#offers(ability) || ability.id === planRun) listener()
     })
   }
 
@@ -98,15 +103,19 @@ export class McpService {
   #tools(peer: Peer): Tool[] {
     const { bus } = this.#engine
     const table = bus.toolsFor(this.#caller(peer))
-    return table.definitions.flatMap(({ function: { name, description, parameters } }) => {
-      const ability = bus.get(table.abilityOf(name) as string)
-      if (ability === undefined || !this.#offers(ability)) return []
+    const plans = this.#planTools(peer)
+    return [...table.definitions, ...plans.definitions].flatMap(({ function: { name, description, parameters } }) => {
+      const planAbility = plans.abilityOf(name)
+      const ability = bus.get(planAbility ?? (table.abilityOf(name) as string))
+      if (ability === undefined || (planAbility === undefined && !this.#offers(ability))) return []
       const { $schema: _dialect, ...outputSchema } = ability.outputSchema
       return [{ name, description, inputSchema: parameters as Tool['inputSchema'], outputSchema }]
     })
   }
 
   #abilityOf(toolName: string, peer: Peer): Ability | undefined {
+    const planAbility = this.#planTools(peer).abilityOf(toolName)
+    if (planAbility !== undefined) return this.#engine.bus.get(planAbility)
     const id = this.#engine.bus.toolsFor(this.#caller(peer)).abilityOf(toolName)
     const ability = id === undefined ? undefined : this.#engine.bus.get(id)
     return ability !== undefined && this.#offers(ability) ? ability : undefined
@@ -115,6 +124,17 @@ export class McpService {
   /** Here nobody can be asked before a model's call: what wants a person's consent is not offered. */
   #offers({ id, confirm, models, isStream }: Ability): boolean {
     return models && !isStream && confirm === false && listAllows(this.#options.abilities, id)
+  }
+
+  /**
+   * `plan:run`, where the server names it: it is not for models, and a server that names it vouches for its clients. A pattern does not, nor
+   * does it make up for credentials that do not hold everything.
+   */
+  #planTools(peer: Peer): ToolTable {
+    const { bus } = this.#engine
+    const ability = this.#options.abilities.includes(planRun) ? bus.get(planRun) : undefined
+    const isOffered = ability !== undefined && mayCall(ability, this.#planCaller(peer)) === true
+    return toolTable(isOffered && peer.principal?.taskId === undefined ? [ability] : [])
   }
 
   #offersTasks(): boolean {
@@ -150,9 +170,11 @@ export class McpService {
 
   #invoke(peer: Peer, { mcpReq }: ServerContext, leaving?: AbortSignal): Invoke {
     const who = { agent: peer.agent, principal: peer.countedAs }
-    const caller = this.#caller(peer)
     const signal = leaving === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, leaving])
-    return (abilityId, input) => this.sessions.call(who, abilityId, input, { caller, signal })
+    return (abilityId, input) => {
+      const caller = abilityId === planRun ? this.#planCaller(peer) : this.#caller(peer)
+      return this.sessions.call(who, abilityId, input, { caller, signal })
+    }
   }
 
   #caller({ agent, principal }: Peer): Caller {
@@ -167,6 +189,12 @@ export class McpService {
       ...(bounds === undefined ? {} : { bounds }),
       ...(owner === undefined ? {} : { owner }),
     }
+  }
+
+  /** Of `plan:run` alone: a program, unless its credentials say that it is a model. */
+  #planCaller(peer: Peer): Caller {
+    const { model: _model, ...caller } = this.#caller(peer)
+    return peer.principal?.model ? { ...caller, model: true } : caller
   }
 
   /** Only a client that gave a token wants to hear how long it takes. */

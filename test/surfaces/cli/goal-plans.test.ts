@@ -126,7 +126,7 @@ tasks:
       'model: "script:script.yaml"\ntasks: { a: { goal: Second }, b: { after: a, run: "echo b" } }',
     )
     expect((await place.errand('run', 'plan.yaml', '--dry-run')).out).toMatch(
-      /redo +a +it failed, an agent begins anew/,
+      /redo +a +it failed, its agent begins again/,
     )
     expect((await place.errand('run', 'plan.yaml')).code).toBe(0)
     const after = await place.task('a')

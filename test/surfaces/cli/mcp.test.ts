@@ -79,6 +79,17 @@ describe('over standard input and output', () => {
     await expect(call('board_list')).rejects.toThrow(/not found/)
   })
 
+  test('errand mcp --plans offers plan_run beside the default tools', async () => {
+    await using place = new Workplace()
+    const plan = { name: 'hello', tasks: { greet: { run: 'echo hello' } } }
+    const call = await over(stdio(place, '--as', 'ann', '--plans', '.'))
+    const { structuredContent } = await call('plan_run', { plan })
+    expect(structuredContent).toMatchObject({ tasks: [{ path: 'greet', status: 'submitted' }] })
+    await call('board_create', { subject: 'Parse' })
+    const without = await over(stdio(place, '--as', 'bob'))
+    await expect(without('plan_run', { plan })).rejects.toThrow(/not found/)
+  })
+
   test('ends with its client, and the task it holds does not', async () => {
     await using place = new Workplace()
     const transport = stdio(place, '--as', 'ann', '--lease', '1h')

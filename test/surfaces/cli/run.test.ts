@@ -354,7 +354,7 @@ tasks:
     await place.errand('run', 'plan.yaml', '--ledger', 'my own.db')
     place.write('plan.yaml', 'tasks: { a: { run: "true" } }')
     const { err } = await place.errand('run', 'plan.yaml', '--ledger', 'my own.db')
-    expect(err).toMatch(/"b" is no longer in the plan.*errand cancel task-\S+ --ledger 'my own\.db'" drops it/)
+    expect(err).toMatch(/"b" is no longer in the plan.*errand cancel task-\S+ --ledger 'my own\.db'" cancels it/)
   })
 
   test('twice at once never runs one task twice, and both end well', async () => {

@@ -1,6 +1,8 @@
 // `errand serve`, the built program: it works on its ledger while it serves it, tells its token once, and lets go when it is told to.
 import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadHono } from '../../../src/surfaces/http/load-hono.ts'
 import { type ErrandProcess, Workplace } from './workplace.ts'
@@ -60,6 +62,21 @@ describe('errand serve', () => {
       out: `${url}\n`,
       err: expect.stringMatching(/\nStopping: .*\n$/) as string,
     })
+  })
+
+  test('errand serve --plans runs plans that clients send, in that folder', async () => {
+    await using place = new Workplace()
+    mkdirSync(join(place.folder, 'work'))
+    const { process, url } = await serving(place, '--plans', 'work')
+    const plan = { name: 'hello', tasks: { greet: { run: 'echo hello > greeting' } } }
+    const { tasks } = await ask(url, '/plans', { plan })
+    expect(tasks).toMatchObject([{ path: 'greet' }])
+    expect(await settled(url, tasks[0].taskId)).toMatchObject({ status: 'completed' })
+    expect(place.lines('work/greeting')).toEqual(['hello'])
+    const outside = { name: 'outside', cwd: '..', tasks: { greet: { run: 'pwd' } } }
+    expect(await ask(url, '/plans', { plan: outside })).toMatchObject({ status: 403, code: 'FORBIDDEN' })
+    process.kill('SIGTERM')
+    await process.ended
   })
 
   test('that is stopped in the midst of a command lets go of it, and the next one goes on', async () => {

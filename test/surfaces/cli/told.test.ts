@@ -42,7 +42,7 @@ describe('off a terminal', () => {
     tell('task.waiting', 'g/in', 0, { status: 'waiting', run: 1, reason: 'interrupted' })
     expect(io.out().split('\n')).toEqual([
       'lines claimed by ann',
-      'lines let go by ann: the lease is over',
+      'lines released by ann: the lease is over',
       'g/in  interrupted: the process that ran it died',
       '',
     ])

@@ -1,4 +1,5 @@
 // Who comes in, in which order requests are judged, and that nothing hostile gets further than the door.
+import { tmpdir } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Access, accessClasses } from '../../../src/bus/caller.ts'
@@ -244,7 +245,8 @@ describe('principals', () => {
 
   it('are let to a route by the scope of its ability, and by no other', async () => {
     let scope: Access = 'read'
-    const { http, engine } = await openWorld({ rateLimit: false, authenticate: async () => ({ scopes: [scope] }) })
+    const authenticate = async () => ({ scopes: [scope] })
+    const { http, engine } = await openWorld({ rateLimit: false, authenticate }, { plans: { root: tmpdir() } })
     const refused: Array<[string, string]> = []
     for (scope of accessClasses) {
       for (const route of routes) {

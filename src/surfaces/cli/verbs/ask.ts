@@ -22,7 +22,7 @@ import { ledgerFlagOf } from '../ledger-path.ts'
 import { agentOptions, agentOptionsHelp, readyAgents, requireModel } from '../model-source.ts'
 import { openEngine } from '../open-ledger.ts'
 import { argumentOrInput } from '../read-input.ts'
-import { restNotes } from '../run-summary.ts'
+import { helpNotes } from '../run-summary.ts'
 import { followStream } from '../stream-position.ts'
 import { defineVerb } from '../verb.ts'
 
@@ -153,6 +153,6 @@ async function conclude(io: CommandIo, engine: Engine, { id }: Task, flags: AskF
   if (task.status === 'completed') return exitCodes.done
   if (isSettled(task.status)) return exitCodes.failed
   const resting = [task, ...(await openSubtasks(engine, [task]))]
-  for (const words of restNotes(resting, ledgerFlagOf(flags))) note(io, words)
+  for (const words of helpNotes(resting, ledgerFlagOf(flags))) note(io, words)
   return exitCodes.open
 }

@@ -66,8 +66,8 @@ async function printMachine(
 }
 
 async function planNodes(io: CommandIo, file: string): Promise<GraphNode[]> {
-  const { readPlan } = await import('../../../plans/parse-plan.ts')
-  const plan = await readPlan(file, io.cwd)
+  const { commandLineExecutors, readPlan } = await import('../../../plans/parse-plan.ts')
+  const plan = await readPlan(file, io.cwd, commandLineExecutors)
   return Array.from(plan.byPath.values(), ({ path, name, group, parent, after }) => ({
     id: path,
     label: cleanLine(name),

@@ -15,7 +15,7 @@ import { aborted, untilInterrupted } from '../../../terminal/stop-listener.ts'
 import { keepFolders } from '../board-folders.ts'
 import { boardName, boardOptions } from '../board-target.ts'
 import { clientName } from '../client-name.ts'
-import { withLedger } from '../open-ledger.ts'
+import { plansFolder, withLedger } from '../open-ledger.ts'
 import { chooseToken, orMisuse } from '../serving.ts'
 import { defineVerb } from '../verb.ts'
 
@@ -23,14 +23,14 @@ const tokenVariable = tokenVariables.mcp
 
 const options = {
   ...boardOptions,
-  ...texts('as', 'role', 'lease', 'max-tasks', 'host', 'port', 'token-file'),
+  ...texts('as', 'role', 'lease', 'max-tasks', 'host', 'port', 'token-file', 'plans'),
   ...lists('abilities', 'allow-host'),
   ...switches('http'),
 }
 
 export const mcp = defineVerb({
   usage:
-    'mcp [--as NAME] [--role R] [--board NAME] [--lease DURATION] [--abilities LIST] [--max-tasks N] [--http [--host H] [--port N] [--token-file F]]',
+    'mcp [--as NAME] [--role R] [--board NAME] [--lease DURATION] [--abilities LIST] [--max-tasks N] [--plans DIR] [--http [--host H] [--port N] [--token-file F]]',
   help: [
     'Serves the board and the tasks of the ledger as tools of the Model Context Protocol, to the client that has started it: it speaks on standard output and ends with its client. Claims are kept alive for as long as the client is there; what it holds then lapses, and no task ends with it.',
     '  --as NAME         who the client is: owner of what it claims; default: ERRAND_AGENT, else its own name with four letters',
@@ -39,6 +39,7 @@ export const mcp = defineVerb({
     '  --lease DURATION  how long it may be gone before others may take what it has claimed; default 1m',
     '  --abilities LIST  what becomes a tool, with commas: board:*, task:get, …; default: the board, and what one needs of tasks; agent:*, objective:*, task:context, mem:* are those of teams and memory',
     `  --max-tasks N     how many tasks clients may create below one task or root of theirs; default ${modelBounds.maxTasks}`,
+    '  --plans DIR       clients may run plans, and so commands (the tool plan_run); these begin in this folder or below it',
     '  --http            serves over HTTP instead, until Ctrl-C; each client names itself in the header x-errand-agent',
     '  --host H          the address to listen at; default 127.0.0.1',
     '  --port N          default: a free one',
@@ -51,7 +52,7 @@ export const mcp = defineVerb({
     refuseIdleOptions(values)
     const serve = values.http ? serveHttp : serveStdio
     return await untilInterrupted(io, (signal) =>
-      withLedger(io, { ...values, create: true }, async (engine) => {
+      withLedger(io, { ...values, create: true, plans: plansFolder(io, values) }, async (engine) => {
         const mirrors = await keepFolders(io, engine)
         try {
           return await serve(io, engine, values, signal)
@@ -71,12 +72,12 @@ function refuseIdleOptions(flags: McpFlags): void {
 }
 
 /** Of the serving, whatever it goes over. */
-function sharedOptions(io: CommandIo, engine: Engine, flags: McpFlags) {
+function sharedOptions(io: CommandIo, engine: Engine, flags: McpFlags, defaultAbilities: readonly string[]) {
   const board = boardName(flags)
   const leaseMs = flags.lease === undefined ? undefined : durationOption('lease', flags.lease)
-  const abilities = flags.abilities?.flatMap((list) => list.split(',')).map((each) => each.trim())
+  const named = flags.abilities?.flatMap((list) => list.split(',')).map((each) => each.trim())
   return {
-    abilities,
+    abilities: flags.plans === undefined ? named : [...(named ?? defaultAbilities), 'plan:run'],
     ...(flags['max-tasks'] === undefined
       ? {}
       : { bounds: { maxTasks: wholeNumber('max-tasks', flags['max-tasks'], 0) } }),
@@ -91,23 +92,23 @@ function givenName(io: CommandIo, flags: McpFlags): string | undefined {
 }
 
 async function serveStdio(io: CommandIo, engine: Engine, flags: McpFlags, signal: AbortSignal): Promise<number> {
-  const { serveMcpStdio } = await import('../../mcp/index.ts')
+  const { defaultAbilities, serveMcpStdio } = await import('../../mcp/index.ts')
   const input = io.input?.() ?? io.keyboard
   if (input === undefined) throw misuse('There is no standard input to serve a client on; --http serves over HTTP.')
   if (input === io.keyboard) note(io, 'Serving MCP on standard input and output; Ctrl-C ends it.')
   const as = givenName(io, flags) ?? `${await clientName(input, signal)}-${fourLetters()}`
   // A client that has gone before it said anything: the end of its input is over, and would not be heard again.
   if ((input as Readable).readableEnded) return exitCodes.done
-  await serveMcpStdio(engine, { ...sharedOptions(io, engine, flags), as, input, signal })
+  await serveMcpStdio(engine, { ...sharedOptions(io, engine, flags, defaultAbilities), as, input, signal })
   return signal.aborted ? exitCodes.interrupted : exitCodes.done
 }
 
 async function serveHttp(io: CommandIo, engine: Engine, flags: McpFlags, signal: AbortSignal): Promise<number> {
-  const { serveMcpHttp } = await import('../../mcp/index.ts')
+  const { defaultAbilities, serveMcpHttp } = await import('../../mcp/index.ts')
   const port = flags.port === undefined ? undefined : wholeNumber('port', flags.port, 0)
   const { token, isNew } = await chooseToken(io, flags['token-file'], tokenVariable)
   const listening = serveMcpHttp(engine, {
-    ...sharedOptions(io, engine, flags),
+    ...sharedOptions(io, engine, flags, defaultAbilities),
     as: givenName(io, flags) ?? `http-${fourLetters()}`,
     token,
     host: flags.host,

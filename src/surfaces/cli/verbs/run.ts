@@ -1,9 +1,6 @@
-// `errand run`: brings a plan to its end, or goes on with it. Killed at any moment and called again, it goes on where
-// the ledger stands. The steps are here in their order; each lives in a file of its own.
-
+// `errand run`: runs a plan to its end, or goes on with it. Killed at any moment and called again, it goes on from the ledger.
 import { systemClock } from '../../../core/clock.ts'
 import { formatDuration } from '../../../core/duration.ts'
-import { createRandomIds } from '../../../core/ids.ts'
 import { Notifier } from '../../../core/notifier.ts'
 import { messageOf } from '../../../core/stored-error.ts'
 import type { Engine, EngineOptions } from '../../../engine-api.ts'
@@ -11,7 +8,8 @@ import type { Task } from '../../../entities/task.ts'
 import { type FollowOptions, followRound, RoundFeed } from '../../../plans/follow-round.ts'
 import { openSubtasks } from '../../../plans/idle.ts'
 import { lastOf } from '../../../plans/plan.ts'
-import { prepareRound, readRound } from '../../../plans/prepare-round.ts'
+import { preparePlan } from '../../../plans/plan-run.ts'
+import { readRound } from '../../../plans/prepare-round.ts'
 import {
   type Decision,
   decide,
@@ -21,7 +19,7 @@ import {
   openWork,
   tasksOf,
 } from '../../../plans/round.ts'
-import { treesOf } from '../../../plans/round-key.ts'
+import { chooseRound, isOfRound, planKey, treesOf } from '../../../plans/round-key.ts'
 import { roundOutcome } from '../../../plans/round-outcome.ts'
 import { promptAt } from '../../../terminal/answer-prompt.ts'
 import { exitCodes } from '../../../terminal/exit-code.ts'
@@ -47,12 +45,12 @@ import { isLedgerFile, ledgerExists, ledgerFlagOf, makeLedgerFolder } from '../l
 import { agentOptionsHelp, agentsFor } from '../model-source.ts'
 import { withLedger } from '../open-ledger.ts'
 import { decisionJson, describeDecisions, notesOn } from '../round-decisions.ts'
-import { chooseRound, type RunFlags, type RunPlan, readRunRequest, runOptions } from '../run-request.ts'
+import { type RunFlags, type RunPlan, readRunRequest, runOptions } from '../run-request.ts'
 import { lastLines, type SummaryOptions, summarize } from '../run-summary.ts'
 import { defineVerb } from '../verb.ts'
 import { planExecutors } from '../working-options.ts'
 
-/** How long a question with a default waits for somebody at the terminal; elsewhere nobody is there to answer. */
+/** How long a question with a default waits for an answer. Without a terminal there is no person to give one. */
 const defaultAfterMs = { terminal: 30_000, elsewhere: 0 }
 
 export const run = defineVerb({
@@ -61,7 +59,7 @@ export const run = defineVerb({
   help: [
     'Runs a plan (YAML or JSON) to its end, or goes on with it. With targets only these run, and what they come after.',
     'Run again: completed and canceled tasks stay, failed ones get a new attempt by the present definition.',
-    '  --redo NAME    run this completed task anew',
+    '  --redo NAME    run this completed task again',
     '  --again        a new round of the whole plan',
     '  --key K        the round of this name, new or begun: --key "$(date +%F)" runs a plan once a day',
     '  --concurrency  how many tasks may run at once',
@@ -69,8 +67,8 @@ export const run = defineVerb({
     '  --json         the events of the run, one a line',
     'Tasks with a `goal` are worked on by an agent:',
     agentOptionsHelp,
-    'A plan can say so itself: `model`, `files` and `maxIterations` at its top (--model goes before), `model`, `system` and',
-    '`abilities` on a task (its own goes before all). A goal without any model waits for one.',
+    'A plan can set them itself: `model`, `files` and `maxIterations` at its top (--model goes before), `model`, `system` and',
+    '`abilities` on a task (these go before all). A goal without a model waits for one.',
   ].join('\n'),
   options: runOptions,
   positionals: { min: 1 },
@@ -81,14 +79,18 @@ export const run = defineVerb({
 })
 
 async function dryRun(io: CommandIo, request: RunPlan, flags: RunFlags): Promise<number> {
-  // A ledger that is not there is not made.
+  // A ledger that does not exist is not created.
   const known =
     isLedgerFile(request.ledger) && ledgerExists(request.ledger)
-      ? await withLedger(io, flags, async (engine) => readRound(engine, await chooseRound(request, flags, engine)))
+      ? await withLedger(io, flags, async (engine) => readRound(engine, await roundOf(engine, request, flags)))
       : knownRound([])
   const decisions = decide(request.plan, known, request)
   printItems(io, flags, decisions.map(decisionJson), describeDecisions(decisions))
   return exitCodes.done
+}
+
+function roundOf(engine: Engine, { plan, realLedger }: RunPlan, flags: RunFlags): Promise<string> {
+  return chooseRound(engine, planKey(plan, realLedger), flags)
 }
 
 async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promise<number> {
@@ -99,7 +101,7 @@ async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promis
   const agents = await agentsFor(io, flags, { defaultModel, named, ofPlan: plan, note: notes.add })
   makeLedgerFolder(request.ledger)
   const { openLedger } = await import('../../../ledger/open-ledger.ts')
-  // Not the engine's own, so that it can still be read while the engine closes.
+  // Opened here and not by the engine, so that it can still be read while the engine closes.
   const ledger = await openLedger(request.ledger)
   try {
     const requireSameFile = ledgerFileCheck(request.ledger)
@@ -111,7 +113,9 @@ async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promis
   }
 }
 
-/** Resolves to what says how the round ended, and gives the exit code. */
+const stopped = 'The engine has stopped in the middle of the run. What is durable stays; run again.'
+
+/** Resolves to a function that prints how the round ended and returns the exit code. */
 async function runRound(
   io: CommandIo,
   request: RunPlan,
@@ -128,12 +132,14 @@ async function runRound(
   stop.endCommands = () => endCommands(engine)
   const feed = new RoundFeed(engine)
   try {
-    const round = await chooseRound(request, flags, engine)
     const startedAt = systemClock.now()
-    const found = await readRound(engine, round)
-    await requireModels(request, found, options.resolveModel)
-    const invocation = createRandomIds().next('run')
-    const { decisions, known } = await prepareRound(engine, { ...request, round, found, invocation })
+    const { round, decisions, known } = await preparePlan(engine, {
+      ...request,
+      ledger: request.realLedger,
+      key: flags.key,
+      again: flags.again,
+      beforeChange: (found) => requireModels(request, found, options.resolveModel),
+    })
     for (const line of notesOn(decisions, leftovers(request.plan, known), ledgerFlagOf(flags))) notes.add(line)
     for (const line of goalNotes(request, known)) notes.add(line)
     let duration: string | undefined
@@ -142,7 +148,17 @@ async function runRound(
       const view = new RoundView(request.plan, known)
       for (const task of await openSubtasks(engine, tasksOf(known))) view.adopt(task)
       const reporter = createReporter(io, engine, view, flags)
-      const following = { engine, round, feed, observer: observing(view, reporter), bell, signal: stop.signal }
+      const runs = (task: Task) => isOfRound(engine, round, task)
+      const following = {
+        engine,
+        round,
+        feed,
+        observer: observing(view, reporter),
+        bell,
+        signal: stop.signal,
+        runs,
+        stopped,
+      }
       last = (await watch(following, reporter, stop, notes)) ?? known
       duration = formatDuration(systemClock.now() - startedAt)
     }
@@ -157,7 +173,7 @@ async function runRound(
   }
 }
 
-/** Notes on stderr. While a live tree is on the screen they wait: written in between they would tear it. */
+/** Notes on stderr. They are held back while the live tree is on the screen, which they would damage. */
 function heldNotes(io: CommandIo) {
   let held: string[] | undefined
   return {
@@ -177,7 +193,7 @@ function heldNotes(io: CommandIo) {
 
 type HeldNotes = ReturnType<typeof heldNotes>
 
-/** Lets the engine work and tells what happens, until the round is quiet or the user wants to stop. */
+/** Starts the engine and reports events, until no task goes on or the user stops it. */
 async function watch(
   options: FollowOptions,
   reporter: Reporter,
@@ -188,7 +204,7 @@ async function watch(
   stop.beforeExit = () => reporter.end()
   if (reporter.ownsScreen) notes.hold()
   try {
-    // What else is in the ledger may come from others, and is not what the user asked for.
+    // Other tasks in the ledger may come from others, and are not what the user asked for.
     await engine.work({ only: treesOf(round) })
     return await followRound(options)
   } finally {
@@ -206,7 +222,7 @@ async function openEngine(
 ): Promise<Engine> {
   const { createEngine } = await import('../../../index.ts')
   const executors = await planExecutors(ledger, {
-    // The plan's own commands, started by whoever wrote it or read it: they have what those of a makefile would have.
+    // The commands of the plan have the environment of the user who starts them, like those of a makefile.
     inheritEnv: true,
     defaultAfterMs: isLiveTerminal(io) ? defaultAfterMs.terminal : defaultAfterMs.elsewhere,
   })
@@ -223,15 +239,17 @@ function completedBefore({ known, action }: Decision): string[] {
 }
 
 async function drain(io: CommandIo, engine: Engine): Promise<() => number> {
-  note(io, 'Stopping: what runs is let go, and the next run goes on with it. Once more to stop at once.')
+  note(
+    io,
+    'Stopping: running tasks are released, and the next run goes on with them. Press Ctrl-C again to stop at once.',
+  )
   await engine.close()
   return () => exitCodes.interrupted
 }
 
 interface Ending extends Pick<SummaryOptions, 'before' | 'duration'> {
-  /** The round as it stands. */
   known: KnownRound
-  /** What its agents have given away and is still open. */
+  /** Open ones that its agents have created. */
   subtasks: Task[]
 }
 
@@ -244,10 +262,10 @@ function conclude(io: CommandIo, request: RunPlan, flags: RunFlags, ending: Endi
   return exitCodes[outcome.status]
 }
 
-/** A plan that ends in more tasks than this has no last words: they would be a list of everything. */
+/** A plan that ends in more tasks than this prints no results at its end. */
 const maxLastTasks = 3
 
-/** What the plan's last tasks printed, unless it stands in the lines above already. */
+/** The output of the plan's last tasks, unless it was printed already. */
 function resultsOf(io: CommandIo, { plan }: RunPlan, { known, before }: Ending): string[] {
   const last = lastOf(plan.tasks)
   if (last.length > maxLastTasks) return []

@@ -10,7 +10,7 @@ import { aborted, StopListener } from '../../../terminal/stop-listener.ts'
 import { keepFolders } from '../board-folders.ts'
 import { endCommands } from '../end-commands.ts'
 import { agentOptions, agentOptionsHelp } from '../model-source.ts'
-import { openEngine } from '../open-ledger.ts'
+import { openEngine, plansFolder } from '../open-ledger.ts'
 import { chooseToken, orMisuse, type ServedToken } from '../serving.ts'
 import { openableLedger } from '../trusted-ledger.ts'
 import { defineVerb } from '../verb.ts'
@@ -21,14 +21,14 @@ const defaultPort = 4711
 
 const options = {
   ...agentOptions,
-  ...texts('port', 'host', 'token-file', 'concurrency'),
+  ...texts('port', 'host', 'token-file', 'concurrency', 'plans'),
   ...lists('allow-host'),
   ...switches('no-work', 'no-page', 'inherit-env'),
 }
 
 export const serve = defineVerb({
   usage:
-    'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--concurrency N] [--no-work] [--no-page] [--inherit-env] [--model SPEC] [--files DIR]',
+    'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--concurrency N] [--no-work] [--no-page] [--inherit-env] [--plans DIR] [--model SPEC] [--files DIR]',
   help: [
     'Serves the ledger over HTTP, and at / a page to watch and command it, until Ctrl-C; and works on it: commands of plans, questions, and with --model agents. Stopped and started again it goes on.',
     'Whoever has the token can do everything here, run commands included. /docs describes the routes.',
@@ -40,6 +40,7 @@ export const serve = defineVerb({
     '  --no-work         only serves: what is ready is left to others',
     '  --no-page         only the routes',
     inheritEnvHelp,
+    '  --plans DIR       takes plans at POST /plans; their commands begin in this folder or below it',
     'Agents, for tasks with a goal:',
     agentOptionsHelp,
     '  --json            { "url", "token" } in place of the lines; without a new token, no "token"',
@@ -70,7 +71,12 @@ async function engineFor(io: CommandIo, flags: ServeFlags): Promise<Engine> {
   if (flags['inherit-env'] && flags['no-work']) throw misuse('--inherit-env says nothing with --no-work: nothing runs.')
   const ledger = await openableLedger(io, flags)
   const options = await workingOptions(io, ledger, flags)
-  return await openEngine(io, flags, { ...options, work: false, onError: (error) => complain(io, error) })
+  return await openEngine(io, flags, {
+    ...options,
+    plans: plansFolder(io, flags),
+    work: false,
+    onError: (error) => complain(io, error),
+  })
 }
 
 async function serveUntil(

@@ -1,0 +1,79 @@
+// plan:run: runs a plan that comes from outside, as a value. An engine has it when it was given a folder for plans.
+import { z } from 'zod'
+import { oneRound, planRequestShape } from '../../api/plan-run.ts'
+import { defineAbility } from '../../bus/ability.ts'
+import { type Caller, mayRunCommands } from '../../bus/caller.ts'
+import { defined } from '../../core/defined.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { runsCommands } from '../../drafts/known-executors.ts'
+import { taskStatuses } from '../../entities/task.ts'
+import type { PlansRoot } from '../../plans/plans-root.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { forProgramsOnly } from '../model-bounds.ts'
+import { creationIn } from '../task/create.ts'
+
+const inputSchema = z
+  .strictObject({
+    plan: z
+      .record(z.string(), z.unknown())
+      .describe(
+        'The plan, as in a plan file (its schema is plan.schema.json of the package), with a `name`. Its folder is the one for plans.',
+      ),
+    ...planRequestShape,
+  })
+  .refine(oneRound.check, oneRound.issue)
+
+const outputSchema = z.object({
+  /** The key of the task that holds the round. */
+  round: z.string(),
+  /** In the order of the plan, groups before their tasks. */
+  tasks: z.array(
+    z.object({
+      path: z.string(),
+      taskId: z.string(),
+      /** When the round had been prepared. */
+      status: z.enum(taskStatuses),
+    }),
+  ),
+})
+
+/**
+ * Answers when the tasks of the round exist; `task:wait` and the events follow them. The plan is a program: the caller needs the right to
+ * run commands, and no task or model has it. Its goals name models that the engine offers.
+ */
+export function planRun(host: AbilityHost, root: PlansRoot) {
+  return defineAbility({
+    id: 'plan:run',
+    access: 'admin',
+    description:
+      'Runs a plan, or goes on with its round: completed tasks stay, failed ones get a new attempt. Answers when its tasks exist.',
+    input: inputSchema,
+    output: outputSchema,
+    models: false,
+    creationIn: (given) => creationIn((given as { plan?: unknown } | null)?.plan),
+    async handle({ plan, ...request }, { caller, signal }) {
+      requireRight(caller)
+      // Loaded when first used: with the parser of YAML.
+      const [{ parsePlan }, { planValueSource }] = await Promise.all([
+        import('../../plans/parse-plan.ts'),
+        import('../../plans/plan-source.ts'),
+      ])
+      const { context } = host.drafter
+      const place = { file: null, folder: root.folder, executors: undefined }
+      root.require(parsePlan(planValueSource(plan), place), (executor) => runsCommands(executor, context))
+      const engine = await host.engineFor({ ...caller, plan: true })
+      const { round, tasks } = await engine.plan(plan, defined({ ...request, cwd: root.folder, signal }))
+      return {
+        round,
+        tasks: Object.entries(tasks).map(([path, { id, status }]) => ({ path, taskId: id, status })),
+      }
+    },
+  })
+}
+
+/** @throws ErrandError FORBIDDEN */
+function requireRight(caller: Caller): void {
+  forProgramsOnly(caller, 'plan:run')
+  if (mayRunCommands(caller)) return
+  throw new ErrandError('FORBIDDEN', 'The plan is refused: a plan runs commands, and this caller may not run any.', {})
+}

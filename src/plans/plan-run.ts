@@ -1,0 +1,175 @@
+// Runs a plan on an engine: chooses its round, prepares it, and follows it. `engine.plan` and `errand run` share these functions.
+import { existsSync, realpathSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { timeoutOptionsSchema } from '../api/options.ts'
+import type { PlanOptions, PlanOutcome, PlanRun } from '../api/plan-run.ts'
+import type { Clock } from '../core/clock.ts'
+import { defined } from '../core/defined.ts'
+import { ErrandError, type StoredError, TaskCanceledError, TaskFailedError } from '../core/errors.ts'
+import { createRandomIds } from '../core/ids.ts'
+import { Notifier } from '../core/notifier.ts'
+import { parse } from '../core/parse.ts'
+import type { Engine } from '../engine-api.ts'
+import type { Task } from '../entities/task.ts'
+import { followRound, RoundFeed, RoundProgress } from './follow-round.ts'
+import { openSubtasks } from './idle.ts'
+import { parsePlan, readPlan } from './parse-plan.ts'
+import { isGoal, type Plan } from './plan.ts'
+import { planValueSource } from './plan-source.ts'
+import { type PreparedRound, prepareRound, readRound } from './prepare-round.ts'
+import { type KnownRound, markOf, type RoundRequest, tasksOf } from './round.ts'
+import { chooseRound, planKey, type RoundChoice } from './round-key.ts'
+import { roundOutcome } from './round-outcome.ts'
+import { roundRequest } from './round-request.ts'
+
+export interface PlanRequest extends RoundRequest, RoundChoice {
+  plan: Plan
+  /** Real path of the ledger, or any path in the folder that stands for one that is no file. */
+  ledger: string
+  /** Called with the round before anything is changed. @throws what keeps the plan from running. */
+  beforeChange?: (found: KnownRound) => Promise<void> | void
+}
+
+export interface PlannedRound extends PreparedRound {
+  round: string
+}
+
+/** Chooses the round, reads it, and creates and changes its tasks. @throws ErrandError for any refusal; no task has run then. */
+export async function preparePlan(engine: Engine, request: PlanRequest): Promise<PlannedRound> {
+  const round = await chooseRound(engine, planKey(request.plan, request.ledger), request)
+  const found = await readRound(engine, round)
+  await request.beforeChange?.(found)
+  const invocation = createRandomIds().next('run')
+  return { round, ...(await prepareRound(engine, { ...request, round, found, invocation })) }
+}
+
+/** What `engine.plan` needs of the engine that runs a plan. */
+export interface PlanHost {
+  engine: Engine
+  /** Real path of the ledger; for one that is no file any other name. */
+  ledgerName: string
+  /** Executors that tasks may name; undefined: any. */
+  executors: readonly string[] | undefined
+  clock: Clock
+  /** Calls the listener once when the engine stops, with the error for its waiters. Returns how to unsubscribe. */
+  onStop(listener: (error: unknown) => void): () => void
+}
+
+/**
+ * `engine.plan`: prepares a round of a plan.
+ * @param source path of a file, or a plan as a value.
+ */
+export async function runPlan(host: PlanHost, source: unknown, options: PlanOptions): Promise<PlanRun> {
+  const { cwd = '.', key, again, signal } = options
+  const plan = await openPlan(source, resolve(cwd), host.executors)
+  const request = roundRequest(plan, options)
+  const ledger = existsSync(host.ledgerName) ? host.ledgerName : join(process.cwd(), 'ledger')
+  const beforeChange = (): void => signal?.throwIfAborted()
+  const { round, known } = await preparePlan(host.engine, { ...request, key, again, plan, ledger, beforeChange })
+  const settled: PlanRun['settled'] = (waiting = {}) =>
+    settle(host, { plan, request, round, known }, { signal, waiting })
+  return Object.freeze({
+    round,
+    tasks: Object.fromEntries([...plan.byPath.keys()].flatMap((path) => taskEntry(known, path))),
+    settled,
+    result: async (waiting) => resultsOf(plan, await settled(waiting)),
+  } satisfies PlanRun)
+}
+
+function taskEntry({ newest }: KnownRound, path: string): Array<[string, Task]> {
+  const task = newest.get(path)?.task
+  return task === undefined ? [] : [[path, task]]
+}
+
+async function openPlan(source: unknown, folder: string, executors: PlanHost['executors']): Promise<Plan> {
+  const plan =
+    typeof source === 'string'
+      ? await readPlan(source, folder, executors)
+      : parsePlan(planValueSource(source), { file: null, folder: realFolder(folder), executors })
+  for (const [key, instead] of Object.entries(engineOptions)) {
+    if (plan[key as keyof Plan] === undefined) continue
+    const message = `The plan has \`${key}\`, which only \`errand run\` takes: an engine has it from its options. Give ${instead} to createEngine.`
+    throw new ErrandError('INVALID_PLAN', message, { key })
+  }
+  for (const task of plan.byPath.values()) {
+    if (isGoal(task) && plan.model !== undefined) task.spec = { model: plan.model, ...defined(task.spec) }
+  }
+  return plan
+}
+
+/** Keys at the top of a plan that are options of the engine that runs it. */
+const engineOptions = { files: '`abilities: fileAbilities(folder)`', maxIterations: '`maxIterations`' }
+
+function realFolder(folder: string): string {
+  try {
+    return realpathSync(folder)
+  } catch (error) {
+    throw new ErrandError('NOT_FOUND', `There is no folder ${folder} for a plan to begin in.`, { folder }, error)
+  }
+}
+
+interface RunningRound {
+  plan: Plan
+  request: RoundRequest
+  round: string
+  known: KnownRound
+}
+
+async function settle(
+  { engine, clock, onStop }: PlanHost,
+  { plan, request, round, known }: RunningRound,
+  { signal, waiting }: { signal: AbortSignal | undefined; waiting: { timeoutMs?: number; signal?: AbortSignal } },
+): Promise<PlanOutcome> {
+  const { timeoutMs } = parse(timeoutOptionsSchema, waiting, 'settled')
+  const own = new AbortController()
+  const ended = AbortSignal.any([own.signal, signal, waiting.signal].filter((each) => each !== undefined))
+  const timer =
+    timeoutMs === undefined ? undefined : clock.setTimeout(() => own.abort(late(round, timeoutMs)), timeoutMs)
+  const unlisten = onStop((error) => own.abort(error))
+  let feed: RoundFeed | undefined
+  try {
+    ended.throwIfAborted()
+    feed = new RoundFeed(engine)
+    const following = { engine, round, feed, observer: new RoundProgress(known), bell: new Notifier(), clock }
+    const last = await followRound({ ...following, signal: ended, stopped: null })
+    ended.throwIfAborted()
+    const found = last ?? known
+    return roundOutcome(plan, found, request.needed, await openSubtasks(engine, tasksOf(found)))
+  } finally {
+    feed?.close()
+    unlisten()
+    clock.clearTimeout(timer)
+  }
+}
+
+function late(round: string, timeoutMs: number): ErrandError {
+  return new ErrandError('TIMEOUT', `The round ${round} has not settled after ${timeoutMs} ms; it goes on.`, {
+    round,
+    timeoutMs,
+  })
+}
+
+function resultsOf(
+  plan: Plan,
+  { completed, broken, missing, asking, paused, open }: PlanOutcome,
+): Record<string, unknown> {
+  const [first] = broken
+  if (first?.status === 'canceled') throw new TaskCanceledError(first.id, first.statusReason)
+  if (first !== undefined) throw new TaskFailedError(first.id, first.error as StoredError)
+  if (missing.length > 0) {
+    const message = `The plan ${plan.name} has no results, because tasks were deleted: ${missing.join(', ')}. Run the plan again to create them.`
+    throw new ErrandError('NOT_FOUND', message, { missing })
+  }
+  const waiting = [...asking, ...paused, ...open]
+  if (waiting.length > 0) {
+    const tasks = waiting.map(({ id }) => id)
+    const names = waiting.map((task) => `${pathOf(task)} (${task.status})`).join(', ')
+    const message = `The plan ${plan.name} cannot go on without help: ${names}. Answer, resume or claim these tasks.`
+    throw new ErrandError('BLOCKED', message, { tasks })
+  }
+  return Object.fromEntries(completed.map((task) => [pathOf(task), task.result]))
+}
+
+function pathOf(task: Task): string {
+  return markOf(task)?.path ?? task.name
+}
