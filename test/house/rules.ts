@@ -1,6 +1,7 @@
 // The rules of the house. Each is a pure function from source files to complaints, so that the test can hold it
 // against src and also show, on a planted fault, that it is able to complain.
 
+import { functionSizes } from './functions.ts'
 import { nestedRepetition } from './repetition.ts'
 import { packageOf, type SourceFile, targetOf } from './source.ts'
 
@@ -385,13 +386,81 @@ function importsName(file: SourceFile, name: string, from: string): boolean {
 
 // --- Size, names and words -------------------------------------------------------------------------------------------
 
-const maxLines = 600
+const maxFileLines = 300
+const maxFunctionLines = 70
 
-const filesStaySmall: Rule = (files) =>
+/** Suites of tests that are shipped: a block of them is a function, and no easier to read in pieces. */
+const suites = 'src/testing/ledger-contract/'
+
+/** Longer than the limit, each for a reason. */
+export const longFiles: Record<string, string> = {}
+
+/** By file and function; longer than the limit, each for a reason. */
+export const longFunctions: Record<string, string> = {}
+
+const linesOf = (file: SourceFile) => file.text.trimEnd().split('\n').length
+
+const filesAreShort: Rule = (files) =>
   files
-    .map((file) => ({ file, lines: file.text.trimEnd().split('\n').length }))
-    .filter(({ lines }) => lines > maxLines)
-    .map(({ file, lines }) => `${file.path} has ${lines} lines; ${maxLines} is the limit`)
+    .filter((file) => !file.path.startsWith(suites) && longFiles[file.path] === undefined)
+    .filter((file) => linesOf(file) > maxFileLines)
+    .map((file) => `${file.path} has ${linesOf(file)} lines; ${maxFileLines} is the limit without a reason`)
+
+const functionsAreShort: Rule = (files) =>
+  files
+    .filter((file) => !file.path.startsWith(suites))
+    .flatMap((file) =>
+      functionSizes(file.code)
+        .filter(({ name, lines }) => lines > maxFunctionLines && longFunctions[`${file.path} ${name}`] === undefined)
+        .map(({ name, lines }) => {
+          return `${file.path}: ${name || 'a function'} has ${lines} lines; ${maxFunctionLines} is the limit without a reason`
+        }),
+    )
+
+/** The reasons that are not needed any more. */
+export const idleReasons: Rule = (files) => {
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const isLong = (path: string) => linesOf(byPath.get(path) ?? { ...noFile, path }) > maxFileLines
+  const hasLong = (path: string, name: string) =>
+    functionSizes(byPath.get(path)?.code ?? '').some((each) => each.name === name && each.lines > maxFunctionLines)
+  return [
+    ...Object.keys(longFiles).filter((path) => !isLong(path)),
+    ...Object.keys(longFunctions).filter((key) => !hasLong(...(key.split(' ') as [string, string]))),
+  ].map((each) => `${each} is on a list of long ones and is not long`)
+}
+
+const noFile: SourceFile = { path: '', text: '', code: '', literals: [], patterns: [], imports: [] }
+
+/** With what the field says instead. */
+const plainWords: Array<{ word: RegExp; instead: string }> = [
+  { word: /\b(?:whoever|nobody|somebody|no one)\b/gi, instead: 'the caller, the client, the claimant, a person' },
+  { word: /\b(?:told|tells?|hears?|heard)\b/gi, instead: 'is notified, reports, returns, receives' },
+  { word: /\b(?:stirs?|stirred|rous(?:e|es|ed)|pok(?:e|es|ed))\b/gi, instead: 'wakes, notifies' },
+  { word: /\b(?:lets? go|letting go|letGo)\b/g, instead: 'releases' },
+  { word: /\bdeeds?\b/gi, instead: 'effect, action' },
+  { word: /\b(?:patiently|enlists?|enlisted|discharged?)\b/gi, instead: 'with retries, registers, unregisters' },
+  { word: /\b(?:[Cc]aretakers?|[Pp]ortraits?)\b/g, instead: 'maintenance, transcript' },
+  { word: /\b(?:most|longest|usual|fewest|largest|shortest)[A-Z]\w*/g, instead: 'max…, default…, min…' },
+]
+
+/** Words of a vocabulary, or of the person that a text is for. */
+const mayUse: Record<string, RegExp> = {}
+
+export const wordsArePlain: Rule = (files) =>
+  files.flatMap((file) =>
+    plainWords.flatMap(({ word, instead }) =>
+      Array.from(file.text.matchAll(word))
+        .filter(([found]) => mayUse[file.path]?.test(found) !== true)
+        .map(
+          ({ 0: found, index }) => `${file.path}:${lineOf(file, index)} says "${found}"; the field says: ${instead}`,
+        ),
+    ),
+  )
+
+const namesOfTexts: Rule = (files) =>
+  files
+    .filter((file) => file.path.endsWith('-words.ts'))
+    .map((file) => `${file.path}: say what the words are: labels, a mapping, tokens, a text`)
 
 export const namesAreKebabCase: Rule = (files) =>
   files
@@ -463,7 +532,10 @@ export const rules = {
   'patterns are texts of the code': patternsAreOfTheCode,
   'patterns take no more time than there is text': patternsAreLinear,
   'every edge of a task is walked by transition': edgesAreWalkedByTransition,
-  'no file is longer than 600 lines': filesStaySmall,
+  'no file has more than 300 lines without a reason': filesAreShort,
+  'no function has more than 70 lines without a reason': functionsAreShort,
+  'identifiers, comments and messages use the words of the field': wordsArePlain,
+  'no file is named after words': namesOfTexts,
   'file and folder names are in kebab-case': namesAreKebabCase,
   'no file or folder has a name that says nothing': namesSaySomething,
   'canceled is spelled with one l': canceledHasOneL,
