@@ -1,5 +1,5 @@
-// A member of the team at work: one name, the claims that it holds, and their signs of life. Whoever speaks for an agent (a tool
-// set, an MCP connection) holds owner, fence and lease here, so that the agent itself need know of none of them.
+// A member's session on a board: one name, its claims, and their heartbeats. It keeps owner, fence and lease for the agent behind it
+// (a tool set, an MCP connection), so that the agent need not pass them.
 import { z } from 'zod'
 import type { Bus, InvokeOptions } from '../bus/bus.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
@@ -9,19 +9,19 @@ import { type BoardRef, type BoardTask, mainBoard } from '../entities/board.ts'
 
 /** Options of `createBoardSession`. */
 export interface BoardSessionOptions {
-  /** That of the engine: `engine.bus`. */
+  /** The engine's: `engine.bus`. */
   bus: Pick<Bus, 'call' | 'get'>
-  /** Name of the member: owner of what it claims. Two sessions of one name are one member. */
+  /** Name of the member, and owner of what it claims. Two sessions with the same name are the same member. */
   as: string
-  /** Role that it has, where a claim does not say. Default: none, so tasks of a role are not for it. */
+  /** Default role for claims. Default: none, so tasks for a role are not claimed. */
   role?: string | undefined
-  /** Which board, where a call does not say. Default main. */
+  /** Default board for calls. Default `main`. */
   board?: string | undefined
-  /** How long it may be silent before others may take its tasks, in milliseconds; null for claims that never lapse. Default 60,000. */
+  /** How long the session may be silent before others may take its tasks, in milliseconds; null for claims that never expire. Default 60,000. */
   leaseMs?: number | null | undefined
-  /** Named in the claim log. Default `session`. */
+  /** Recorded in the claim log. Default `session`. */
   surface?: string | undefined
-  /** Default: the system's. */
+  /** Default: the system clock. */
   clock?: Clock | undefined
 }
 
@@ -43,37 +43,40 @@ const optionsSchema = z.strictObject({
 
 export interface BoardSession {
   readonly as: string
-  /** Invokes an ability in the member's name, by the caller that `options` may say more of; for those of the board with the number of its claim, where it has one. */
+  /**
+   * Invokes an ability in the member's name; `options` may add to the caller. Abilities of the board receive the fence of the
+   * member's claim on the task, if it has one.
+   */
   call(abilityId: string, input: unknown, options?: InvokeOptions): Promise<unknown>
-  /** The claims that it holds now, as it last saw them. */
+  /** The claims that the session holds, as last returned by the board. */
   held(): ReadonlyArray<Pick<BoardTask, 'id' | 'taskId' | 'subject' | 'fence'>>
-  /** No more signs of life. What it holds stays its own until the lease is over: whoever comes back in time goes on. */
+  /** Ends the heartbeats. Its claims stay valid until their leases end, so a member that returns in time keeps them. */
   close(): void
 }
 
-/** Signs of life in the time of a lease. */
+/** Heartbeats per lease. */
 const beatsPerLease = 3
-/** However short a lease is, in milliseconds. */
+/** Minimum interval of heartbeats, in milliseconds, however short a lease is. */
 const minBeatMs = 20
 
-/** A claim of the member's. */
+/** A claim of this member. */
 interface Hold {
   task: BoardTask
-  /** The board on which the task has its number. */
+  /** The board on which the task has this number. */
   on: string
-  /** The lease that has to be kept, in milliseconds; null for a claim that does not lapse. */
+  /** The lease to renew, in milliseconds; null for a claim that does not expire. */
   leaseMs: number | null
 }
-const codesOfLoss = new Set(['STALE_CLAIM', 'NOT_OWNER', 'NOT_CLAIMABLE', 'NOT_FOUND', 'INVALID_TRANSITION'])
+const claimLostCodes = new Set(['STALE_CLAIM', 'NOT_OWNER', 'NOT_CLAIMABLE', 'NOT_FOUND', 'INVALID_TRANSITION'])
 
-/** Where an ability takes the role of who acts; elsewhere a role is that of a task. */
+/** The field in which an ability takes the role of the caller; elsewhere `role` is that of the task. */
 function rolesOf(abilityId: string): string[] {
   if (abilityId === 'board:update') return ['asRole']
   return ['board:claim', 'board:claim_next', 'board:wait'].includes(abilityId) ? ['role'] : []
 }
 
 /**
- * A member's session on the board of an engine.
+ * Opens a member's session on a board of an engine.
  *
  * @example
  * const session = createBoardSession({ bus: engine.bus, as: 'alice', leaseMs: 30_000 })
@@ -89,18 +92,18 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
   let dueAt = Infinity
   let closed = false
 
-  /** As often as the shortest of the leases needs it, whoever chose that. */
-  function beatLater(): void {
+  /** The shortest lease sets the interval, also one that was chosen by the call rather than by this session. */
+  function scheduleBeat(): void {
     const leases = Array.from(holds.values(), (hold) => hold.leaseMs ?? Infinity)
-    const wantedMs = Math.max(Math.min(...leases) / beatsPerLease, minBeatMs)
-    if (closed || wantedMs === Infinity || (timer !== undefined && dueAt <= clock.now() + wantedMs)) return
+    const delayMs = Math.max(Math.min(...leases) / beatsPerLease, minBeatMs)
+    if (closed || delayMs === Infinity || (timer !== undefined && dueAt <= clock.now() + delayMs)) return
     endTimer()
-    dueAt = clock.now() + wantedMs
+    dueAt = clock.now() + delayMs
     timer = clock.setTimeout(() => {
       endTimer()
-      void beat().finally(beatLater)
-    }, wantedMs)
-    // A claim is no reason for a program to stay.
+      void beat().finally(scheduleBeat)
+    }, delayMs)
+    // A heartbeat must not keep the process alive.
     ;(timer as { unref?: () => void }).unref?.()
   }
 
@@ -112,41 +115,41 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
   async function beat(): Promise<void> {
     for (const hold of holds.values()) {
       const { taskId, fence } = hold.task
-      // A claim may have ended, and another begun, while the answer was on its way.
+      // The claim may have ended, and another begun, while the call was in flight.
       const isCurrent = () => holds.get(taskId) === hold
       try {
         const input = { id: taskId, fence, board }
         const { task } = (await bus.call('board:heartbeat', input, { caller })) as { task: BoardTask }
         if (isCurrent()) hold.leaseMs = leaseOf(task, hold.leaseMs)
       } catch (error) {
-        // Anything else (a busy ledger, say) may be better by the next beat.
-        const isLost = ErrandError.isInstance(error) && codesOfLoss.has(error.code)
+        // Other errors (a busy ledger, say) may pass before the next heartbeat.
+        const isLost = ErrandError.isInstance(error) && claimLostCodes.has(error.code)
         if (isLost && isCurrent()) holds.delete(taskId)
       }
     }
   }
 
-  /** What is left of a lease since it was renewed, or less: another word on the task may have come later. A task that rests has none. */
-  function leaseOf({ leaseUntil, updatedAt }: BoardTask, usually: number | null): number | null {
-    return leaseUntil === null ? usually : Math.min(leaseUntil - updatedAt, leaseMs ?? Infinity)
+  /** The lease as far as the task shows it: at most its full length, less when the task was updated after the renewal. A resting task has none. */
+  function leaseOf({ leaseUntil, updatedAt }: BoardTask, fallbackMs: number | null): number | null {
+    return leaseUntil === null ? fallbackMs : Math.min(leaseUntil - updatedAt, leaseMs ?? Infinity)
   }
 
   function forget({ details }: ErrandError): void {
     if (typeof details['taskId'] === 'string') holds.delete(details['taskId'])
   }
 
-  /** A task as it came back: a claim of ours is kept, one that has ended is forgotten. */
-  function notice(result: unknown, on: string): void {
+  /** Keeps a claim of this member as the board returned it, and drops one that has ended. */
+  function trackClaim(result: unknown, on: string): void {
     const task = (result as { task?: BoardTask | null } | null)?.task
     if (task === undefined || task === null || typeof task.taskId !== 'string' || typeof task.fence !== 'number') return
     if (task.owner === as && task.status === 'in_progress') {
-      const usually = holds.get(task.taskId)?.leaseMs ?? leaseMs
-      holds.set(task.taskId, { task, on, leaseMs: leaseOf(task, usually) })
+      const fallbackMs = holds.get(task.taskId)?.leaseMs ?? leaseMs
+      holds.set(task.taskId, { task, on, leaseMs: leaseOf(task, fallbackMs) })
     } else holds.delete(task.taskId)
-    beatLater()
+    scheduleBeat()
   }
 
-  /** The number of the claim that it has on a task; a claim that the same member made earlier is taken up. */
+  /** The fence of this member's claim on a task; includes a claim that an earlier session of the same member made. */
   async function fenceOf(ref: BoardRef, on: string): Promise<number | undefined> {
     const text = String(ref).replace(/^#/, '')
     const known = [...holds.values()].find(
@@ -156,10 +159,10 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
     try {
       const { task } = (await bus.call('board:get', { id: ref, board: on }, { caller })) as { task: BoardTask }
       if (task.owner !== as || task.status !== 'in_progress') return undefined
-      notice({ task }, on)
+      trackClaim({ task }, on)
       return task.fence
     } catch {
-      // The ability itself says what is wrong with it, and better.
+      // The ability itself reports the problem, with a better message.
       return undefined
     }
   }
@@ -190,10 +193,10 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
       try {
         const result: unknown = await bus.call(abilityId as string, filled, invocation)
         const named = (filled as { board?: unknown } | null)?.board
-        notice(result, typeof named === 'string' ? named : board)
+        trackClaim(result, typeof named === 'string' ? named : board)
         return result
       } catch (error) {
-        // It has been told that the claim is over; what it says next is judged by what is true then.
+        // The error has reported that the claim ended; later calls are judged without it.
         if (ErrandError.isInstance(error) && error.code === 'STALE_CLAIM') forget(error)
         throw error
       }

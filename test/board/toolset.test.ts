@@ -227,7 +227,7 @@ describe('task_update', () => {
     expect(await say('task_update', { task_id: 1, status: 'in_progress' })).toMatch(/^Error: .*meant for bob/)
     expect(await ask('task_update', { task_id: 1, owner: '' })).toMatchObject({ owner: '' })
     expect(await say('task_update', { task_id: 1, status: 'in_progress', owner: 'bob' })).toMatch(
-      /^Error: Task 1 would be alice's and not bob's/,
+      /^Error: Task 1 would belong to alice instead of bob/,
     )
     expect(await say('task_list')).toBe('[ ] #1: A')
     expect(await ask('task_update', { task_id: 1, status: 'in_progress', owner: '' })).toMatchObject({ owner: 'alice' })

@@ -200,7 +200,7 @@ describe('Every N observations', () => {
     await see('the second finding is about queues')
     expect(await known()).toEqual([])
     expect(reported).toEqual([
-      [expect.stringContaining('memory.similarity') as string, 'consolidate a session by number'],
+      [expect.stringContaining('memory.similarity') as string, 'consolidate a session with enough pending observations'],
     ])
     works = true
     await see('the third finding is about locks')

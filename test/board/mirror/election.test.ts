@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { acquireLease, holdMs } from '../../../src/board/mirror/election.ts'
+import { acquireLease, mirrorLeaseMs } from '../../../src/board/mirror/election.ts'
 import { mirrorHostOf } from '../../../src/board/mirror/mirror-host.ts'
 import { createEngine } from '../../../src/index.ts'
 import { openLedger, SimulatedClock } from '../../../src/testing/index.ts'
@@ -38,8 +38,8 @@ it('a mirror whose lock file is gone keeps its seat until its time is over', asy
   const { file, clock, first, second } = await setup()
   rmSync(file)
   expect(await second.take()).toBe('theirs')
-  clock.advance(holdMs * 0.6)
+  clock.advance(mirrorLeaseMs * 0.6)
   expect([await first.take(), await second.take()]).toEqual(['mine', 'theirs'])
-  clock.advance(holdMs + 1)
+  clock.advance(mirrorLeaseMs + 1)
   expect(await second.take()).toBe('taken')
 })

@@ -16,14 +16,14 @@ export function plantInFiles(
 ): FolderFiles {
   if (fault !== 'in place') return files
   const copy = (from: string, to: string, flags: string): boolean => {
-    const look = files.look(from, true)
-    if (look.kind !== 'text') return false
+    const state = files.read(from, true)
+    if (state.kind !== 'text') return false
     const file = openSync(join(dir, to), flags)
     ftruncateSync(file)
-    const half = Math.floor(look.text.length / 2)
-    writeSync(file, look.text.slice(0, half))
+    const half = Math.floor(state.text.length / 2)
+    writeSync(file, state.text.slice(0, half))
     between()
-    writeSync(file, look.text.slice(half))
+    writeSync(file, state.text.slice(half))
     closeSync(file)
     return true
   }
@@ -31,7 +31,7 @@ export function plantInFiles(
     ...files,
     link(from, to) {
       if (!to.startsWith('task_') || files.mark(to) !== undefined) return files.link(from, to)
-      return copy(from, to, 'wx') ? 'done' : 'gone'
+      return copy(from, to, 'wx') ? 'done' : 'missing'
     },
     rename(from, to) {
       if (!to.startsWith('task_') || !copy(from, to, 'r+')) return files.rename(from, to)

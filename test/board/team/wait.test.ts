@@ -213,7 +213,7 @@ describe('A member that has gone', () => {
     expect((await bus.call('board:get', { id: 1 })).task).toMatchObject({ status: 'pending', owner: '', ready: true })
     expect((await bus.call('board:log', { id: 1 })).claims).toMatchObject([
       { event: 'claimed', owner: 'ada' },
-      { event: 'released', owner: 'ada', reason: 'whoever waited for it has gone' },
+      { event: 'released', owner: 'ada', reason: 'the caller stopped waiting' },
     ])
     await engine.close()
     await inner.close()
