@@ -15,7 +15,7 @@ async function setup() {
 }
 
 describe('A model on the board', () => {
-  it('I25 lists, orders and claims what is below its task, and nothing beside it', async () => {
+  it('I25 a model lists, orders and claims tasks below its own, and no others', async () => {
     const { engine, own, call } = await setup()
     const list = await engine.bus.call('board:list', {}, { caller: call })
     expect(list).toMatchObject({ total: 2, text: '[ ] #2: child\n[ ] #3: part' })
@@ -28,7 +28,7 @@ describe('A model on the board', () => {
     expect((await engine.bus.call('board:claim_next', {}, { caller: call })).task).toBeNull()
   })
 
-  it('I25 is not told of tasks outside that come free by what it does', async () => {
+  it('I25 a model does not learn of tasks outside its own that it unblocks', async () => {
     const { engine, stranger, call } = await setup()
     const answer = await engine.bus.call('board:update', { id: 2, status: 'completed' }, { caller: call })
     expect(answer.unblocked).toEqual([])
@@ -41,7 +41,7 @@ describe('A model on the board', () => {
     ])
   })
 
-  it('I25 makes tasks below its own, whichever board it names, and no task of an executor', async () => {
+  it('I25 a model creates tasks only below its own, on any board, and none with an executor', async () => {
     const { engine, own, call } = await setup()
     await engine.bus.call('board:open', { board: 'elsewhere', parent: 4 })
     const { task } = await engine.bus.call('board:create', { subject: 'new' }, { caller: call })
@@ -59,7 +59,7 @@ describe('A model on the board', () => {
     expect((await engine.list({ limit: 0 })).total).toBe(5)
   })
 
-  it('I25 takes none of its tasks out of its bounds by deleting what they are a part of', async () => {
+  it('I25 a model cannot move its tasks out of its scope by deleting their parent', async () => {
     const { engine, part, call } = await setup()
     const { message } = await refusalOf(engine.bus.call('board:delete', { id: 2 }, { caller: call }), 'FORBIDDEN')
     expect(message).toContain("children: 'cascade'")
@@ -72,7 +72,7 @@ describe('A model on the board', () => {
     expect(await engine.get(part.id)).toBeNull()
   })
 
-  it('I25 claims nothing through a board that holds nothing of its own, and no more than both hold', async () => {
+  it('I25 a model claims only tasks that are both on the board and below its own', async () => {
     const { engine, own, child, stranger, call } = await setup()
     await engine.create({ name: 'beside the child', parentId: own.id, priority: 9 })
     await engine.bus.call('board:open', { board: 'theirs', parent: stranger.id })
@@ -83,7 +83,7 @@ describe('A model on the board', () => {
     expect((await engine.bus.call('board:claim_next', { board: 'part' }, { caller: call })).task).toBeNull()
   })
 
-  it('I25 a whole board of a family is its own under that name too, with numbers of that board', async () => {
+  it('I25 a model may use the board of its whole family, with the numbers of that board', async () => {
     const { engine, call } = await setup()
     await engine.bus.call('board:open', { board: 'family', parent: 1 })
     await engine.bus.call('board:open', { board: 'beside', parent: 4 })

@@ -47,7 +47,7 @@ async function outcomes(from: BoardStatus, whose: Whose, as: string | undefined,
 /** Asked for in this order: pending, in_progress, completed, failed, deleted. */
 const line = (text: string) => text.trim().split(/\s+/)
 
-describe('A status that alice asks for', () => {
+describe('A status set by alice', () => {
   it.each<[BoardStatus, Whose, string]>([
     ['pending', 'nobody', '-       alice          alice      alice      -'],
     ['pending', 'mine', 'alice      alice          alice      alice      alice'],
@@ -58,7 +58,7 @@ describe('A status that alice asks for', () => {
     ['failed', 'nobody', '-       alice          alice      -          -'],
     ['failed', 'mine', '-       alice          alice      alice      -'],
     ['failed', 'another', '-       alice          alice      bob        -'],
-  ])('S4-017 S4-055 of a task that is %s and of %s', async (from, whose, expected) => {
+  ])('S4-017 S4-055 each status set by alice on a task that is %s and owned by %s', async (from, whose, expected) => {
     expect(await outcomes(from, whose, 'alice')).toEqual(line(expected))
   })
 
@@ -69,7 +69,7 @@ describe('A status that alice asks for', () => {
     ['deleted', 'nobody'],
     ['deleted', 'mine'],
     ['deleted', 'another'],
-  ])('S4-031 of a task that is %s and of %s changes nothing', async (from, whose) => {
+  ])('S4-031 no status set by alice changes a task that is %s and owned by %s', async (from, whose) => {
     const expected = boardStatuses.map((status) => (status === from ? names[whose] || '-' : 'INVALID_TRANSITION'))
     expect(await outcomes(from, whose, 'alice')).toEqual(expected)
   })
@@ -78,19 +78,19 @@ describe('A status that alice asks for', () => {
     ['nobody', '-      BLOCKED  BLOCKED    BLOCKED    -'],
     ['mine', 'alice     BLOCKED  BLOCKED    BLOCKED    alice'],
     ['another', 'bob      BLOCKED  NOT_OWNER  NOT_OWNER  bob'],
-  ])('S4-030 of a pending task of %s that comes after another', async (whose, expected) => {
+  ])('S4-030 each status set by alice on a blocked pending task owned by %s', async (whose, expected) => {
     expect(await outcomes('pending', whose, 'alice', true)).toEqual(line(expected))
   })
 })
 
-describe('A status that is asked for in nobody’s name', () => {
+describe('A status set without a name', () => {
   it.each<[BoardStatus, Whose, string]>([
     ['pending', 'nobody', '-     -              -          -          -'],
     ['pending', 'another', 'bob     NOT_OWNER      NOT_OWNER  NOT_OWNER  bob'],
     ['in_progress', 'nobody', '-     -              -          -          -'],
     ['in_progress', 'another', 'NOT_OWNER NOT_CLAIMABLE  NOT_OWNER  NOT_OWNER  bob'],
     ['failed', 'another', '-     -              -          bob        -'],
-  ])('S4-017 of a task that is %s and of %s', async (from, whose, expected) => {
+  ])('S4-017 each status set without a name on a task that is %s and owned by %s', async (from, whose, expected) => {
     expect(await outcomes(from, whose, undefined)).toEqual(line(expected))
   })
 })
@@ -111,20 +111,23 @@ describe('A task that rests', () => {
     ['waiting', 'alice'],
     ['paused', ''],
     ['waiting', ''],
-  ] as const)('S4-017 (%s, of "%s") is completed, failed and put back by walking legal edges', async (state, owner) => {
-    for (const status of ['completed', 'failed', 'pending'] as const) {
-      const engine = await resting(state, owner)
-      const { task } = await engine.bus.call('board:update', {
-        id: 1,
-        status,
-        ...(owner === '' ? {} : { as: owner }),
-      })
-      expect(task).toMatchObject({ status, owner: status === 'pending' ? '' : owner })
-      expect(task.ready).toBe(status === 'pending')
-    }
-  })
+  ] as const)(
+    'S4-017 a resting task (%s, of "%s") is completed, failed and returned to pending along legal edges',
+    async (state, owner) => {
+      for (const status of ['completed', 'failed', 'pending'] as const) {
+        const engine = await resting(state, owner)
+        const { task } = await engine.bus.call('board:update', {
+          id: 1,
+          status,
+          ...(owner === '' ? {} : { as: owner }),
+        })
+        expect(task).toMatchObject({ status, owner: status === 'pending' ? '' : owner })
+        expect(task.ready).toBe(status === 'pending')
+      }
+    },
+  )
 
-  it('that waits for an answer is neither completed nor put back, and nothing of either is left', async () => {
+  it('a task that waits for an answer can be neither completed nor returned to pending, and nothing changes', async () => {
     for (const status of ['completed', 'failed', 'pending'] as const) {
       const engine = await resting('input_required')
       const before = await everything(engine)
@@ -135,7 +138,7 @@ describe('A task that rests', () => {
     }
   })
 
-  it('S4-055 is no other’s to end, whatever it rests for', async () => {
+  it('S4-055 a resting task can be ended only by its owner', async () => {
     for (const state of ['paused', 'input_required', 'waiting'] as const) {
       for (const status of ['completed', 'failed', 'pending'] as const) {
         const engine = await resting(state)
@@ -150,7 +153,7 @@ describe('A task that rests', () => {
     }
   })
 
-  it('S4-057 is let go of where it rests: paused it stays, and is claimable once it goes on', async () => {
+  it('S4-057 a paused task that is released stays paused and is claimable after it resumes', async () => {
     const engine = await resting('paused')
     const { task } = await engine.bus.call('board:release', { id: 1, as: 'alice' })
     expect(task).toMatchObject({ status: 'in_progress', canonicalStatus: 'paused', owner: '' })

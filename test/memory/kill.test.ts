@@ -68,7 +68,7 @@ async function cleanOutcome(): Promise<unknown> {
 }
 
 describe('A consolidation that fails at any write', () => {
-  it('S2-101 has changed nothing, and done again comes to what it comes to at once', async () => {
+  it('S2-101 a consolidation that fails at any write changes nothing and succeeds when repeated', async () => {
     const clean = await cleanOutcome()
     const inner = await openLedger(':memory:')
     const { ledger, failAt } = failing(inner)
@@ -124,7 +124,7 @@ async function consolidateIn(ledger: string, taskIds: string[], death?: Death): 
 }
 
 describe('Killed at every step', () => {
-  it('of a consolidation from the bottom up, another process goes on, and nothing is there twice or missing', async () => {
+  it('after a kill at any step of a consolidation another process finishes it without duplicates or losses', async () => {
     const place = ledgerFile()
     const first = (await createEngine({ ledger: place, work: false })) as Engine
     const taskIds = await fill(first)

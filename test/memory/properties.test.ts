@@ -138,9 +138,9 @@ async function faultsOf(story: Story): Promise<string[]> {
 
 const stories = fc.array(acts, { minLength: 5, maxLength: 40 })
 
-describe('Whatever is seen and whoever consolidates it', () => {
+describe('Consolidation of any observations in any order', () => {
   it.each(['keep-both', 'highest-confidence', 'newest'] as const)(
-    'S2-022 S2-070 S2-079 nothing is lost, nothing is inflated, and doing it again changes nothing (%s)',
+    'S2-022 S2-070 S2-079 consolidation loses nothing, inflates nothing, and repeated changes nothing (%s)',
     async (onContradiction) => {
       await fc.assert(
         fc.asyncProperty(stories, async (story) => {
@@ -152,7 +152,7 @@ describe('Whatever is seen and whoever consolidates it', () => {
     120_000,
   )
 
-  it('S2-103 the same holds when a function and a judge decide', async () => {
+  it('S2-103 consolidation with a function and a judge loses nothing and repeated changes nothing', async () => {
     const options: MemoryOptions = {
       similarity: async (a, b) => Promise.resolve(likeness(wordsOf(a), wordsOf(b))),
       onContradiction: (first, second) => (first.text < second.text ? 'first' : 'keep-both'),
@@ -165,7 +165,7 @@ describe('Whatever is seen and whoever consolidates it', () => {
     )
   }, 120_000)
 
-  it('the order of sessions is nothing to which facts there are, nor to how sure they are', async () => {
+  it('the order of sessions changes neither facts nor confidences', async () => {
     // What belongs together has the same words, so that no text leads from one to another.
     const subjects = ['alpha beta gamma delta', 'one two three four', 'red green blue grey']
     const said = fc.record({
@@ -213,8 +213,8 @@ const onSave = (write: (fact: FactRecord) => FactRecord | undefined) => (ledger:
     }),
   )
 
-describe('A fault that others have had is caught:', () => {
-  it('a session that does not take its observations up', async () => {
+describe('A planted fault is detected:', () => {
+  it('the properties detect a session that does not consume its observations', async () => {
     const wrap = (ledger: Ledger) => tampered(ledger, (tx) => replacing(tx, 'observation', { *consume() {} }))
     // Whoever waits until nothing is left would wait for ever; sessions alone show it.
     const story: Act[] = [
@@ -228,33 +228,33 @@ describe('A fault that others have had is caught:', () => {
     expect(found.join()).toContain('observationsProcessed')
   })
 
-  it('a duplicate whose boost is counted and not stored', async () => {
+  it('the properties detect a duplicate whose boost is counted but not stored', async () => {
     const wrap = onSave((fact) => ({ ...fact, confidence: Math.min(fact.confidence, 70) }))
     expect(await caught({ wrap })).toMatch(/by the history at|was boosted from/)
   }, 60_000)
 
-  it('a merge that drops what is half alike', async () => {
+  it('the properties detect a merge that drops half alike facts', async () => {
     const similarity = (a: string, b: string) => (likeness(wordsOf(a), wordsOf(b)) > 0.3 ? 1 : 0)
     expect(await caught({ options: { similarity } })).toContain('was lost in')
   }, 60_000)
 
-  it('a survivor that is not the surest', async () => {
+  it('the properties detect a survivor without the highest confidence', async () => {
     const isStated = ({ observationId, originId }: FactRecord) => observationId === null && originId === null
     const wrap = onSave((fact) => (fact.comparedBy !== null && isStated(fact) ? { ...fact, confidence: 0 } : fact))
     expect(await caught({ wrap })).toMatch(/no better|by the history|changed something/)
   }, 60_000)
 
-  it('a fact that gives way in the history and not in the table', async () => {
+  it('the properties detect a fact superseded in the history but not in the table', async () => {
     const wrap = onSave((fact) => (fact.status === 'superseded' && fact.category !== 'summary' ? undefined : fact))
     expect(await caught({ wrap })).toContain('was decided to give way and did not')
   }, 60_000)
 
-  it('a merge that forgets what it has carried', async () => {
+  it('the properties detect a merge that forgets what it has merged', async () => {
     const wrap = onSave((fact) => ({ ...fact, mergedTo: null, mergedConfidence: null }))
     expect(await caught({ wrap })).toContain('doing it again changed something')
   }, 60_000)
 
-  it('a contradiction that is taken for a duplicate', async () => {
+  it('the properties detect a contradiction taken for a duplicate', async () => {
     const deaf = (fact: FactRecord) => ({ ...fact, text: fact.text.replace(/ not| \d+s/g, '') })
     const wrap = (ledger: Ledger) =>
       tampered(ledger, (tx) =>

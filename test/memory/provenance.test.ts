@@ -39,7 +39,7 @@ const later = () =>
 const stated = (facts: readonly Json[]) => facts.map(({ text, statedBy }) => [text as string, statedBy as unknown])
 
 describe('An injected sentence', () => {
-  it('V-05 of an agent without a team stays on a branch of its own, as no more than a guess, and reaches no later task', async () => {
+  it('V-05 an injected sentence of an agent without a team stays unconfirmed on its own branch and reaches no later task', async () => {
     const { engine, ledger } = await openWithLedger({
       abilities: [page],
       executors: { reader: scripted(gullible).executor, later: later() },
@@ -63,7 +63,7 @@ describe('An injected sentence', () => {
     expect(others).toContain(JSON.stringify(quotation).slice(0, -1))
   })
 
-  it('V-05 does not leave its team, whatever the team says of what lasts, until another agent states it too', async () => {
+  it("V-05 an injected sentence does not leave its team until another agent states it, whatever the team's durable rule", async () => {
     const { engine, ledger } = await openWithLedger({
       abilities: [page],
       executors: { ann: scripted(gullible).executor, bob: scripted(gullible).executor, later: later() },
@@ -95,7 +95,7 @@ describe('An injected sentence', () => {
     expect(others).toContain(`{"statement":${JSON.stringify(injected)},"statedBy":[{"kind":"model",`)
   })
 
-  it('V-05 does not pass for the system message of an agent in the team, or of one that comes after', async () => {
+  it('V-05 an injected sentence does not appear as a system message of any agent', async () => {
     const { engine } = await openWithLedger({
       executors: { ann: scripted([{ text: injected }]).executor, later: later() },
     })
@@ -114,7 +114,7 @@ describe('An injected sentence', () => {
     expect(others.filter((text) => text.includes('evil.example')).length).toBeGreaterThan(1)
   })
 
-  it('V-05 that the engine archives with its task stays on the branch of the task', async () => {
+  it('V-05 an injected sentence archived by the engine stays on the branch of the task', async () => {
     const memory = await openMemory({
       work: true,
       memory: { archive: true },
@@ -140,24 +140,27 @@ describe('The source of a fact', () => {
     ['a client over MCP', { surface: 'mcp', model: true, owner: 'ann' }, 'model'],
     ['the tools of a model', { surface: 'tools' }, 'tool'],
   ]
-  it.each(callers)('V-05 is who calls, not whom the call names: %s', async (_name, caller, kind) => {
-    const { as, call, team } = await openMemory()
-    const { taskId, on } = await team('Fix', 'ada')
-    const speak = as(caller)
-    const place = { taskId, agentId: 'ada' }
-    const { factId } = await speak('mem:remember', { text: 'bread needs rye', confidence: 1, ...place })
-    await speak('mem:observe', { sessionId: 's', type: 'insight', content: 'trees lose leaves', ...place })
-    const source = { kind, ...(caller.owner === undefined ? {} : { agentId: caller.owner }) }
-    const isTrusted = kind === 'person' || kind === 'program'
-    const { fact } = await call('mem:why', { factId })
-    expect(fact).toMatchObject({ agentId: 'ada', statedBy: [source], confidence: isTrusted ? 1 : 0.7 })
-    const { observations } = await call('mem:observations', { sessionId: 's' })
-    expect(observations).toMatchObject([{ agentId: 'ada', statedBy: source }])
-    const { chunks } = await call('mem:retrieve', { query: 'rye', branch: on('ada') })
-    expect(stated(chunks as Json[])).toEqual([['bread needs rye', [source]]])
-  })
+  it.each(callers)(
+    'V-05 the source of a fact is the caller rather than the agent named in the call: %s',
+    async (_name, caller, kind) => {
+      const { as, call, team } = await openMemory()
+      const { taskId, on } = await team('Fix', 'ada')
+      const speak = as(caller)
+      const place = { taskId, agentId: 'ada' }
+      const { factId } = await speak('mem:remember', { text: 'bread needs rye', confidence: 1, ...place })
+      await speak('mem:observe', { sessionId: 's', type: 'insight', content: 'trees lose leaves', ...place })
+      const source = { kind, ...(caller.owner === undefined ? {} : { agentId: caller.owner }) }
+      const isTrusted = kind === 'person' || kind === 'program'
+      const { fact } = await call('mem:why', { factId })
+      expect(fact).toMatchObject({ agentId: 'ada', statedBy: [source], confidence: isTrusted ? 1 : 0.7 })
+      const { observations } = await call('mem:observations', { sessionId: 's' })
+      expect(observations).toMatchObject([{ agentId: 'ada', statedBy: source }])
+      const { chunks } = await call('mem:retrieve', { query: 'rye', branch: on('ada') })
+      expect(stated(chunks as Json[])).toEqual([['bread needs rye', [source]]])
+    },
+  )
 
-  it('V-05 a model at the other end of a surface states nothing on main', async () => {
+  it('V-05 a model behind a surface cannot write to main', async () => {
     const { as, tables, call } = await openMemory()
     const before = await tables()
     const client = as({ surface: 'mcp', model: true })
@@ -171,7 +174,7 @@ describe('The source of a fact', () => {
     expect((await call('mem:facts', {}))['facts']).toEqual([])
   })
 
-  it('V-05 a run of a task states as the program that it is', async () => {
+  it('V-05 a run of a task is a program source', async () => {
     const engine = await openEngine({ executors: { own: () => 'done' } })
     const task = await engine.create({ executor: 'own' })
     await engine.result(task)
@@ -201,7 +204,7 @@ describe('What confirms a fact', () => {
     return { ...memory, taskId, branch, ann, bob, child: created['taskId'] as string, states }
   }
 
-  it('V-05 is no model that repeats itself, in another session or through a task that it created', async () => {
+  it('V-05 a model does not confirm a fact by repeating it in another session or task of its own', async () => {
     const { states, ann, bob, child, known, branch, call } = await openVoices()
     await states(ann, 's1')
     await states(ann, 's2')
@@ -222,7 +225,7 @@ describe('What confirms a fact', () => {
     expect(await known(branch)).toEqual([`0.8 ${text}`])
   })
 
-  it('V-05 is no team that a client over MCP has set up, under however many names', async () => {
+  it('V-05 a client over MCP does not confirm a fact through a team of its own under many names', async () => {
     const memory = await openMemory({ model: createScriptedModel([{ text: 'Done' }]) })
     const ofClient = memory.as({ surface: 'mcp', model: true, owner: 'ada' })
     const created = (input: Json) => ofClient('task:create', input) as Promise<{ taskId: string; branch: string }>
@@ -235,7 +238,7 @@ describe('What confirms a fact', () => {
     expect(await memory.known(branch)).toEqual([`0.7 ${text}`])
   })
 
-  it('V-05 is a person or a program, as often as it states it', async () => {
+  it('V-05 a person or a program confirms a fact each time it states it', async () => {
     const { states, ann, known, branch, see, session } = await openVoices()
     await states(ann, 's1')
     await see(text, { branch, sessionId: 's2' })
@@ -245,7 +248,7 @@ describe('What confirms a fact', () => {
     expect(await known(branch)).toEqual([`0.9 ${text}`])
   })
 
-  it('V-05 a model does not settle a contradiction against what is confirmed, and may be settled against', async () => {
+  it("V-05 a model's fact never wins a contradiction against a confirmed fact", async () => {
     const memory = await openMemory({
       memory: { onContradiction: 'newest' },
       model: createScriptedModel([{ text: 'Done' }]),

@@ -54,7 +54,7 @@ function strike(): never {
 
 describe('The end of an agent, and of its task', () => {
   it.each(['complete agent', 'complete team task'] as const)(
-    'S2-101 %s: failed at any write nothing of it is there, and done again it is as if done once',
+    'S2-101 %s: a failure at any write changes nothing, and repeating it succeeds',
     async (step) => {
       const { rows, statements } = await undisturbed()
       expect(statements[step]).toBeGreaterThan(40)
@@ -76,7 +76,7 @@ describe('The end of an agent, and of its task', () => {
     60_000,
   )
 
-  it('S2-101 by kill -9 in the middle of either, the next process finishes it, and all is as if nobody had died', async () => {
+  it('S2-101 after kill -9 in the middle of completing an agent or task the next process finishes it', async () => {
     const { rows, statements } = await undisturbed()
     const points = (Object.keys(steps) as StepName[]).flatMap((step) => [0.4, 1].map((part) => ({ step, part })))
     await twoAtATime(points, async ({ step, part }) => {
@@ -94,7 +94,7 @@ describe('The end of an agent, and of its task', () => {
     })
   }, 60_000)
 
-  it('the comparison catches an end that is made of several steps', async () => {
+  it('the comparison detects a completion made of several steps', async () => {
     const { rows } = await undisturbed()
     const inner = await openLedger(':memory:')
     const engine = await engineOn(failingLedger(inner, { step: 'complete agent', after: 5, strike }).ledger)

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { history, typesOf } from '../engine/world.ts'
 import { allRows, branchStatus, facts, type Json, joins, openWithRows, teamTask } from './world.ts'
 
-it('S2-002 S2-010 S2-018 S2-031 S2-034 S2-037 the whole life of a team’s task', async () => {
+it("S2-002 S2-010 S2-018 S2-031 S2-034 S2-037 a team's task from creation to completion", async () => {
   const team = await openWithRows()
   const { call, ledger } = team
   const { taskId, branch } = await teamTask(team, {

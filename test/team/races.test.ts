@@ -11,7 +11,7 @@ import { completeAda, completeAll, tellStory } from './story.ts'
 import { allRows, joins, openTeams, openWithRows, teamTask } from './world.ts'
 
 describe('Two engines on one ledger', () => {
-  it('S2-020 S2-035 complete an agent once and a task once, whoever is first; all is as if one had', async () => {
+  it('S2-020 S2-035 two engines complete each agent and task once, as if one had done it', async () => {
     const alone = await openWithRows({ work: false })
     const reference = await tellStory(alone.engine)
     await completeAda(alone.engine.bus, reference)
@@ -37,7 +37,7 @@ describe('Two engines on one ledger', () => {
     }
   })
 
-  it('S2-013 let an agent join once', async () => {
+  it('S2-013 two engines let an agent join once', async () => {
     const file = ledgerFile()
     const teams = [await openTeams({ ledger: file, work: false }), await openTeams({ ledger: file, work: false })]
     const { taskId } = await teamTask(teams[0] as (typeof teams)[0])
@@ -47,7 +47,7 @@ describe('Two engines on one ledger', () => {
 })
 
 describe('Three processes', () => {
-  it('S2-020 S2-035 end each agent and each task once', async () => {
+  it('S2-020 S2-035 three processes complete each agent and task once', async () => {
     const file = ledgerFile()
     const team = await openTeams({ ledger: file, work: false })
     const taskIds: string[] = []

@@ -25,7 +25,7 @@ async function live(team: Team, name: string): Promise<{ taskId: string; branch:
 }
 
 describe('A purge of settled families', () => {
-  it('takes their teams and leaves all of memory as it was; who is open keeps everything', async () => {
+  it('a purge deletes settled teams and keeps all memory and everything of open families', async () => {
     const team = await openWithRows({ work: false })
     const { call, engine, ledger } = team
     const settled = await live(team, 'Old')
@@ -58,7 +58,7 @@ describe('A purge of settled families', () => {
     expect(await engine.purge({ before: forever })).toMatchObject({ families: 0 })
   })
 
-  it('S2-097 leaves the answer to why a fact is believed, word for word, and the history of the task', async () => {
+  it('S2-097 a purge keeps the explanation of facts and the history of the task', async () => {
     const team = await openWithRows({ work: false })
     const { call, engine } = team
     const { taskId, branch } = await live(team, 'Old')
@@ -81,7 +81,7 @@ describe('A purge of settled families', () => {
     expect(await ask()).toEqual(before)
   })
 
-  it('S2-107 leaves of an agent’s timeline what it did on tasks that are still there', async () => {
+  it("S2-107 after a purge an agent's timeline shows the remaining tasks", async () => {
     const clock = new SimulatedClock(Date.UTC(2030, 0, 1))
     const team = await openWithRows({ work: false, clock })
     const { call, engine } = team
@@ -107,7 +107,7 @@ describe('A purge of settled families', () => {
       await expect(call(abilityId, { taskId })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('leaves what the next tasks need: recall, names that nobody has, and a place for what is said late', async () => {
+  it('a purge keeps recall, distinct branch names, and a branch for late observations', async () => {
     const team = await openWithRows({ work: false })
     const { call, engine } = team
     const old = await live(team, 'Fix Auth')
@@ -129,7 +129,7 @@ describe('A purge of settled families', () => {
     expect(await call('mem:merge', { branch: old.branch })).toMatchObject({ rejected: 0 })
   })
 
-  it('leaves what several tasks found to be compared, also those that are gone', async () => {
+  it('a purge keeps facts of several tasks comparable, including those of deleted ones', async () => {
     const team = await openWithRows({ work: false })
     const { call, engine, ledger } = team
     const seen = async (name: string) => {
@@ -148,8 +148,8 @@ describe('A purge of settled families', () => {
   })
 })
 
-describe('A purge beside the keeper of teams', () => {
-  it('does not take a team whose memory is still to be consolidated', async () => {
+describe('A purge beside the team reconciler', () => {
+  it('a purge does not delete a team whose memory is not consolidated yet', async () => {
     const team = await openWithRows({ work: false })
     const { engine, ledger } = team
     const { taskId, branch } = await teamTask(team, { name: 'Unclosed' })
@@ -171,7 +171,7 @@ describe('A purge beside the keeper of teams', () => {
     expect(await keeper.engine.purge({ before: forever })).toMatchObject({ tasks: 1 })
   })
 
-  it('does not take an agent of the engine whose work is still to be consolidated', async () => {
+  it('a purge does not delete an engine agent whose work is not consolidated yet', async () => {
     const model = createScriptedModel([{ text: bug }])
     const team = await openWithRows({ executors: { ada: agent({ model }) } as never })
     const { engine, ledger } = team

@@ -38,29 +38,32 @@ async function told({ engine }: Team, taskId: string, types: readonly string[]):
   return types.map((type) => all.filter((each) => each === type).length)
 }
 
-describe('The end of an agent and the end of its task, at once', () => {
-  it.each(['refuse', 'complete'] as const)('X-038 with agents: %s', async (agents) => {
-    for (let round = 0; round < rounds; round++) {
-      const { one, other, ledger } = await two()
-      const { taskId, branch } = await teamTask(one)
-      const ada = await joins(one, taskId, 'ada')
-      await ada.sees(bug, 'insight', 's1')
-      await ada.sees(bug, 'insight', 's2')
-      const [agent, task] = await Promise.all([
-        codeOf(one.call('agent:complete', { taskId, agentId: 'ada' })),
-        codeOf(other.call('task:complete', { taskId, agents })),
-      ])
-      const isSound = { refuse: ['ok ok', 'ok AGENTS_ACTIVE'], complete: ['ok ok', 'NOT_ACTIVE ok'] }[agents]
-      expect(isSound).toContain(`${agent} ${task}`)
-      if (task !== 'ok') await one.call('task:complete', { taskId })
-      expect((await stintsOf(ledger, taskId)).map(({ status }) => status)).toEqual(['completed'])
-      expect([await facts(one, branch), await facts(one, 'main')]).toEqual([{ [bug]: 0.8 }, { [bug]: 0.8 }])
-      expect(await told(one, taskId, ['agent.completed', 'task.completed', 'team.closed'])).toEqual([1, 1, 1])
-      await sound(ledger)
-    }
-  })
+describe('Concurrent completion of an agent and its task', () => {
+  it.each(['refuse', 'complete'] as const)(
+    'X-038 an agent and its task completed concurrently end once, with agents: %s',
+    async (agents) => {
+      for (let round = 0; round < rounds; round++) {
+        const { one, other, ledger } = await two()
+        const { taskId, branch } = await teamTask(one)
+        const ada = await joins(one, taskId, 'ada')
+        await ada.sees(bug, 'insight', 's1')
+        await ada.sees(bug, 'insight', 's2')
+        const [agent, task] = await Promise.all([
+          codeOf(one.call('agent:complete', { taskId, agentId: 'ada' })),
+          codeOf(other.call('task:complete', { taskId, agents })),
+        ])
+        const isSound = { refuse: ['ok ok', 'ok AGENTS_ACTIVE'], complete: ['ok ok', 'NOT_ACTIVE ok'] }[agents]
+        expect(isSound).toContain(`${agent} ${task}`)
+        if (task !== 'ok') await one.call('task:complete', { taskId })
+        expect((await stintsOf(ledger, taskId)).map(({ status }) => status)).toEqual(['completed'])
+        expect([await facts(one, branch), await facts(one, 'main')]).toEqual([{ [bug]: 0.8 }, { [bug]: 0.8 }])
+        expect(await told(one, taskId, ['agent.completed', 'task.completed', 'team.closed'])).toEqual([1, 1, 1])
+        await sound(ledger)
+      }
+    },
+  )
 
-  it('X-038 while a function is asked: who began first is told that it was done meanwhile, and nothing is done twice', async () => {
+  it('X-038 a completion that awaits a function is refused if another one finished meanwhile', async () => {
     const asked = deferred()
     const go = deferred()
     const slow = async (a: string, b: string) => {
@@ -90,7 +93,7 @@ describe('The end of an agent and the end of its task, at once', () => {
 })
 
 describe('An agent that joins', () => {
-  it('X-038 while the task is completed is on it, and has been completed with it; or it is told that the task is over', async () => {
+  it('X-038 an agent that joins while the task is completed is completed with it, or is refused', async () => {
     for (let round = 0; round < rounds; round++) {
       for (const agents of ['refuse', 'complete']) {
         const { one, other, ledger } = await two()
@@ -113,7 +116,7 @@ describe('An agent that joins', () => {
     }
   })
 
-  it('X-038 while it is completed has one stint more or not: they are numbered, and one at most is active', async () => {
+  it('X-038 an agent that joins while it is completed has one stint or two, at most one of them active', async () => {
     for (let round = 0; round < rounds; round++) {
       const { one, other, ledger } = await two()
       const { taskId } = await teamTask(one)
@@ -139,7 +142,7 @@ describe('An agent that joins', () => {
 })
 
 describe('Objectives', () => {
-  it('X-038 S2-030 that twenty change at once go from each state to the next, and the log says it all', async () => {
+  it('X-038 S2-030 twenty concurrent changes of an objective form a chain of states that the log shows', async () => {
     const { one, other, ledger } = await two()
     const { taskId } = await teamTask(one, { objectives: ['Find it', 'Fix it'] })
     const statuses = ['active', 'done', 'blocked', 'todo'] as const
@@ -167,7 +170,7 @@ describe('Objectives', () => {
     expect((await ledger.read((tx) => tx.team.objectives(taskId))).length).toBe(2)
   })
 
-  it('X-038 that several add at once are numbered without gaps, and none is beyond what a task may have', async () => {
+  it('X-038 objectives added concurrently are numbered without gaps and within the limit', async () => {
     const { one, other } = await two()
     const { taskId } = await teamTask(one)
     const many = Array.from({ length: 150 }, (_, n) => `part ${n}`)
@@ -186,7 +189,7 @@ describe('Objectives', () => {
 const told20 = Array.from({ length: 20 }, (_, n) => `module m${n % 10} keeps its own table of names, number ${n % 10}`)
 
 describe('A session', () => {
-  it('X-038 S2-072 that two engines consolidate at once is taken up once', async () => {
+  it('X-038 S2-072 a session consolidated by two engines concurrently is consumed once', async () => {
     for (let round = 0; round < rounds; round++) {
       const { one, other, ledger } = await two()
       for (const content of told20) await one.call('mem:observe', { sessionId: 's', type: 'insight', content })
@@ -199,7 +202,7 @@ describe('A session', () => {
     }
   })
 
-  it('X-038 that is consolidated while a function of the other engine is still asked is taken up once', async () => {
+  it('X-038 a session consolidated while another engine awaits a function is consumed once', async () => {
     const asked = deferred()
     const go = deferred()
     const alike = (a: string, b: string) => (a === b ? 1 : 0)
@@ -222,7 +225,7 @@ describe('A session', () => {
     expect((await tablesOf(ledger)).observations.filter(({ consolidatedBy }) => consolidatedBy === null)).toEqual([])
   })
 
-  it('X-038 S2-102 that is observed while it is consolidated loses nothing of it and counts nothing twice', async () => {
+  it('X-038 S2-102 observations made during a consolidation are neither lost nor counted twice', async () => {
     for (const consolidateEvery of [undefined, 7]) {
       const memory = consolidateEvery === undefined ? {} : { memory: { consolidateEvery } }
       const { one, other, ledger } = await two([memory, memory])
@@ -247,7 +250,7 @@ describe('A session', () => {
 })
 
 describe('A branch', () => {
-  it('X-038 S2-108 that is merged, archived, observed and remembered on at once keeps all that it has taken', async () => {
+  it('X-038 S2-108 a branch merged, archived and written concurrently keeps everything it accepted', async () => {
     for (let round = 0; round < rounds; round++) {
       const { one, other, ledger } = await two()
       const { taskId, branch } = await teamTask(one)

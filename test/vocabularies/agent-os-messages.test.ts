@@ -22,7 +22,7 @@ const spokenIn = async (taskId: string, bus: Parameters<typeof loadTaskContext>[
   (await loadTaskContext(taskId, bus)).map(({ role, content }) => `${role}: ${content}`)
 
 describe('The mention of a task', () => {
-  it('S0-037 S0-039 is read at the beginning of a message only', () => {
+  it('S0-037 S0-039 extractExplicitTaskId reads a mention at the beginning of a message only', () => {
     expect(extractExplicitTaskId('@task-abc123 Please also check Q2 data')).toBe('task-abc123')
     expect(extractExplicitTaskId('@task-abc123')).toBe('task-abc123')
     expect(extractExplicitTaskId('Ask @task-abc123 about Q2')).toBeUndefined()
@@ -32,7 +32,7 @@ describe('The mention of a task', () => {
 })
 
 describe("A user's message", () => {
-  it('S0-029 S0-032 begins a task where there is none, which then runs', async () => {
+  it("S0-029 S0-032 a user's message creates a task if there is none, which then runs", async () => {
     const { bus, invoke } = openManager({ reply: answer })
     expect(await routeMessage('Analyze Q1', bus)).toBeNull()
     const { taskId, did } = await handleUserMessage('Analyze Q1', bus)
@@ -42,7 +42,7 @@ describe("A user's message", () => {
     expect((await invoke('task:list', {})).total).toBe(1)
   })
 
-  it('S0-029 S0-033 S1-028 is appended to the only open task, and answered before that ends', async () => {
+  it("S0-029 S0-033 S1-028 a user's message is appended to the only open task and answered before that ends", async () => {
     const model = heldModel()
     const { bus } = openManager({ reply: model.reply })
     const { taskId } = await handleUserMessage('Analyze Q1', bus)
@@ -61,7 +61,7 @@ describe("A user's message", () => {
     ])
   })
 
-  it('S0-036 S0-041 S0-040 goes to the task that it mentions, without the mention, and never to another one', async () => {
+  it("S0-036 S0-041 S0-040 a user's message goes without its mention to the mentioned task and never to another", async () => {
     const model = heldModel()
     const { bus, asked, invoke } = openManager({ reply: model.reply })
     const { taskId } = await invoke('task:create', { goal: 'Analyze Q1' })
@@ -83,7 +83,7 @@ describe("A user's message", () => {
     expect(asked).toHaveLength(steps)
   })
 
-  it('S0-034 S0-035 S1-057 among several is put to the model', async () => {
+  it("S0-034 S0-035 S1-057 the model decides which of several tasks receives a user's message", async () => {
     const bus = createAgentBus()
     const model = createScriptedModel(({ goal, messages }) => {
       if (!messages[0]?.text.includes('You route messages'))
@@ -104,7 +104,7 @@ describe("A user's message", () => {
     expect(model.prompts.at(-1)?.messages.map(({ role }) => role)).toEqual(['system', 'user'])
   })
 
-  it('S1-029 answers a task that waits for its user, which runs again', async () => {
+  it("S1-029 a user's message answers a task that waits for input, which runs again", async () => {
     const { bus, state, invoke } = openManager({
       reply: (input, step) =>
         step === 0
@@ -119,7 +119,7 @@ describe("A user's message", () => {
     expect((await spokenIn(taskId, bus)).at(-1)).toContain('The first one')
   })
 
-  it('is refused when it is none, or when nobody manages tasks on the bus', async () => {
+  it('handleUserMessage refuses an invalid message and a bus without a task manager', async () => {
     await refusalOf(handleUserMessage(7 as never, createAgentBus()), 'INVALID_INPUT')
     await refusalOf(handleUserMessage('Hello', createAgentBus()), 'NOT_FOUND')
     await refusalOf(routeMessage('Hello', createAgentBus()), 'NOT_FOUND')
@@ -127,7 +127,7 @@ describe("A user's message", () => {
 })
 
 describe('The helpers of the ledger', () => {
-  it('S0-095 load a task by its id, and say which one was not found', async () => {
+  it('S0-095 loadTask returns a task by id and names an unknown id', async () => {
     const { bus, invoke } = openManager({ reply: answer })
     const { taskId } = await invoke('task:create', { goal: 'Be there' })
     expect(await loadTask(taskId, bus)).toMatchObject({ id: taskId, systemPrompt: 'You are a helpful AI assistant.' })
@@ -135,7 +135,7 @@ describe('The helpers of the ledger', () => {
     expect(refusal.message).toBe('Task not found: task-gone')
   })
 
-  it('S0-096 save a message and give it back with its id and its time, as the ledger has it', async () => {
+  it('S0-096 saveMessage returns the stored message with id and time', async () => {
     const model = heldModel()
     const { bus, invoke } = openManager({ reply: model.reply })
     const { taskId } = await invoke('task:create', { goal: 'Listen' })
@@ -164,7 +164,7 @@ describe('The helpers of the ledger', () => {
 describe('emitToUser', () => {
   const isEnd = ({ type }: UserOutput) => type === 'task_complete'
 
-  it('S0-063 S0-066 is shown each piece at once, and then that the task is complete', async () => {
+  it('S0-063 S0-066 emitToUser receives each piece of text at once, then the completion of the task', async () => {
     const { heard, tell, until } = listener<UserOutput>()
     const model = heldModel()
     const { invoke } = openManager({
@@ -184,7 +184,7 @@ describe('emitToUser', () => {
     expect(heard.at(-1)).toEqual({ type: 'task_complete', taskId, status: 'success' })
   })
 
-  it('S0-066 hears how tasks end that fail or are cancelled', async () => {
+  it('S0-066 emitToUser receives the end of failed and cancelled tasks', async () => {
     const { heard, tell, until } = listener<UserOutput>()
     const model = heldModel()
     const { state, invoke } = openManager({ emitToUser: tell, reply: model.reply, maxIterationsPerTask: 1 })
@@ -202,7 +202,7 @@ describe('emitToUser', () => {
     ])
   })
 
-  it('is shown the output of a retry, and its end', async () => {
+  it('emitToUser receives the output and end of a retry', async () => {
     const { heard, tell, until } = listener<UserOutput>()
     let answers = 0
     const { state, invoke } = openManager({
@@ -222,7 +222,7 @@ describe('emitToUser', () => {
     ])
   })
 
-  it('is not shown again what a manager before this one has shown', async () => {
+  it('emitToUser does not receive output that an earlier manager has emitted', async () => {
     const ledger = ledgerFile()
     const first = listener<UserOutput>()
     const model = heldModel()
@@ -245,7 +245,7 @@ describe('emitToUser', () => {
     ])
   })
 
-  it('may throw: the task ends as it would have, and the manager hears of it', async () => {
+  it('an error of emitToUser is reported and does not change how the task ends', async () => {
     const reports = listener<unknown>()
     const { bus, invoke } = openManager({
       reply: answer,
@@ -262,7 +262,7 @@ describe('emitToUser', () => {
 })
 
 describe('onOutput', () => {
-  it('S1-065 S1-017 S1-019 tells each listener of a task all that it gives, from its start on', async () => {
+  it('S1-065 S1-017 S1-019 onOutput passes the whole output of a task to each listener, from its start on', async () => {
     const model = heldModel()
     const { state, invoke } = openManager({ reply: model.reply })
     const { taskId } = await invoke('task:spawn', { goal: 'Talk' })
@@ -288,7 +288,7 @@ describe('onOutput', () => {
     expect(other.heard).toEqual([{ type: 'start', taskId: silent, goal: 'Say nothing' }])
   })
 
-  it('reports a task that is not there, and a listener that throws', async () => {
+  it('onOutput reports an unknown task and a listener that throws', async () => {
     const reports = listener<unknown>()
     const { state, invoke } = openManager({ reply: answer, onError: reports.tell })
     state.onOutput('task-gone', () => {})

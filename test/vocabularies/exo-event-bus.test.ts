@@ -11,7 +11,7 @@ const event = (eventType = 'task.created', id = 'task-1'): TaskEvent => ({
 })
 
 describe('a bus', () => {
-  it('tells the handlers of a type in the order of their subscription, each awaited before the next (S3-068, S3-069, S3-071)', async () => {
+  it('S3-068 S3-069 S3-071 emit calls the handlers of a type in the order of subscription, awaiting each', async () => {
     const bus = new TaskEventBus()
     const heard: string[] = []
     bus.subscribe('task.created', async ({ task_id }) => {
@@ -28,7 +28,7 @@ describe('a bus', () => {
     expect(heard.slice(4)).toEqual(['any my.own'])
   })
 
-  it('does nothing for an unknown handler, nor without subscribers (S3-070)', async () => {
+  it('S3-070 unsubscribe of an unknown handler and emit without subscribers do nothing', async () => {
     const bus = new TaskEventBus()
     bus.unsubscribe('task.created', () => {})
     await bus.emit(event())
@@ -42,7 +42,7 @@ describe('a bus', () => {
     expect(heard).toEqual(['heard'])
   })
 
-  it('reports a handler that throws and goes on to the others (S3-072)', async () => {
+  it('S3-072 emit reports a handler that throws and calls the others', async () => {
     const reported: unknown[] = []
     const bus = new TaskEventBus({
       onError: (error, { task_id }) => reported.push([(error as Error).message, task_id]),
@@ -61,7 +61,7 @@ describe('a bus', () => {
     expect(heard).toEqual(['after them'])
   })
 
-  it('reports on the console when nobody else listens, or who does throws (S3-072)', async () => {
+  it('S3-072 errors of handlers are logged on the console without onError, or if that throws', async () => {
     const told = vi.spyOn(console, 'error').mockImplementation(() => {})
     try {
       for (const options of [
@@ -88,7 +88,7 @@ describe('a bus', () => {
     }
   })
 
-  it('tells the same handler as often as it subscribed; each unsubscribe undoes one (S3-076)', async () => {
+  it('S3-076 a handler subscribed several times is called as often, and each unsubscribe removes one', async () => {
     const bus = new TaskEventBus()
     let heard = 0
     const handler = () => heard++
@@ -101,7 +101,7 @@ describe('a bus', () => {
     expect(heard).toBe(3)
   })
 
-  it('does not tell who unsubscribes meanwhile, and who subscribes only from the next event on (S3-076)', async () => {
+  it('S3-076 emit does not call a handler unsubscribed meanwhile, and a new one only from the next event on', async () => {
     const bus = new TaskEventBus()
     const heard: string[] = []
     const gone = () => heard.push('gone')
@@ -118,7 +118,7 @@ describe('a bus', () => {
     expect(heard).toEqual(['first', 'first', 'late'])
   })
 
-  it('gives each handler a copy, and takes nothing that is no event (S3-063)', async () => {
+  it('S3-063 emit gives each handler a copy and refuses invalid events', async () => {
     const bus = new TaskEventBus()
     const seen: TaskEvent[] = []
     bus.subscribe('*', (each) => {
@@ -136,7 +136,7 @@ describe('a bus', () => {
 })
 
 describe('a manager with a bus', () => {
-  it('tells of a life in its order, with name, status and time (S3-063, S3-064, S3-065, S3-066, S3-067, S3-073)', async () => {
+  it('S3-063 S3-064 S3-065 S3-066 S3-067 S3-073 a manager emits the events of a task in order, with name, status and time', async () => {
     const { manager, events } = openExo()
     const task = await manager.create('a')
     for (const status of ['working', 'paused', 'working', 'completed'] as const) {
@@ -172,7 +172,7 @@ describe('a manager with a bus', () => {
     ])
   })
 
-  it('tells where Exo is silent: input, waiting, answers, retries, deletions, and from where a task started (S3-065, S3-075)', async () => {
+  it('S3-065 S3-075 a manager also emits input, waiting, answers, retries and deletions, and the previous status of a start', async () => {
     const { manager, events } = openExo()
     const task = await manager.create('a')
     await manager.update(task.id, { status: 'working' })
@@ -190,7 +190,7 @@ describe('a manager with a bus', () => {
     expect(starts.map(({ data }) => data['from'])).toEqual(['submitted', 'input_required', 'waiting'])
   })
 
-  it('tells only what is stored, and a handler that throws stops neither the change nor the others (S3-072, S3-077)', async () => {
+  it('S3-072 S3-077 a manager emits only durable events, and a handler that throws affects neither the change nor others', async () => {
     const reported: unknown[] = []
     const eventBus = new TaskEventBus({ onError: (error) => reported.push((error as Error).message) })
     eventBus.subscribe('*', () => {
@@ -207,7 +207,7 @@ describe('a manager with a bus', () => {
     expect(stored).toEqual([expect.any(String), 'working'])
   })
 
-  it('does nothing when nobody subscribes (S3-070, S3-078)', async () => {
+  it('S3-070 S3-078 a manager with a bus without subscribers works', async () => {
     await using manager = new TaskManager({ eventBus: new TaskEventBus() })
     const task = await manager.create('a')
     expect((await manager.update(task.id, { status: 'working' })).status).toBe('working')

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { openExo } from './exo-world.ts'
 
 describe('the flow of a task', () => {
-  it('leads from its creation over the scheduler to the completion of its parent, each step told to the bus (S3-111)', async () => {
+  it('S3-111 a task goes from creation over the scheduler to the completion of its parent, with an event for each step', async () => {
     const { manager, scheduler, heard, told } = openExo({ autoComplete: true })
     const parent = await manager.create('Analyse the quarter')
     await manager.update(parent.id, { status: 'working' })

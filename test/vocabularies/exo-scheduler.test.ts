@@ -15,7 +15,7 @@ import { deferred, ledgerFile, openEngine, turns } from '../engine/world.ts'
 import { createIn, hands, namesOf, openExo, recorder } from './exo-world.ts'
 
 describe('schedule', () => {
-  it('runs what is submitted, from SUBMITTED over WORKING to COMPLETED, and returns it (S3-037, S3-041, S3-045, S3-065, S3-066)', async () => {
+  it('S3-037 S3-041 S3-045 S3-065 S3-066 schedule runs submitted tasks from SUBMITTED over WORKING to COMPLETED and returns them', async () => {
     const { manager, scheduler, told, heard } = openExo()
     const task = await manager.create('a', { description: 'what to do' })
     let given: { task: Task; signal: AbortSignal } | undefined
@@ -35,7 +35,7 @@ describe('schedule', () => {
     ])
   })
 
-  it('keeps why an executor failed, frees its slot and goes on (S3-038, S3-057, S3-066)', async () => {
+  it('S3-038 S3-057 S3-066 a failing executor fails its task with the error, frees its slot, and the others continue', async () => {
     const { manager, scheduler, heard } = openExo({ scheduler: { maxConcurrent: 1 } })
     const bad = await manager.create('bad', { priority: 1 })
     const worse = await manager.create('worse', { priority: 1 })
@@ -54,7 +54,7 @@ describe('schedule', () => {
     expect((await heard('task.failed', bad)).data).toMatchObject({ name: 'bad', status: 'failed' })
   })
 
-  it('runs three at once unless told otherwise, and everything in the end (S3-035, S3-039)', async () => {
+  it('S3-035 S3-039 schedule runs three tasks at once by default, and all in the end', async () => {
     for (const [options, most] of [
       [{}, 3],
       [{ maxConcurrent: 5 }, 5],
@@ -69,7 +69,7 @@ describe('schedule', () => {
     }
   })
 
-  it('with one slot runs one after the other, by priority, equals in the order of their creation (S3-036, S3-040, S3-062)', async () => {
+  it('S3-036 S3-040 S3-062 with one slot schedule runs tasks one by one, by priority and then age', async () => {
     const { manager, scheduler } = openExo({ scheduler: { maxConcurrent: 1 } })
     const { executor, order, seen } = recorder()
     for (const [name, priority] of [
@@ -85,7 +85,7 @@ describe('schedule', () => {
     expect(seen.most).toBe(1)
   })
 
-  it('returns nothing when there is nothing to do, and leaves alone what is not submitted (S3-041, S3-042)', async () => {
+  it('S3-041 S3-042 schedule returns an empty list without work, and leaves tasks that are not submitted', async () => {
     const { manager, scheduler } = openExo()
     const { executor, order } = recorder()
     expect(await scheduler.schedule(executor)).toEqual([])
@@ -106,7 +106,7 @@ describe('schedule', () => {
     expect(await manager.list()).toEqual(before)
   })
 
-  it('does not run what was canceled, deleted or canceled with its parent before its turn (S3-043, S3-056)', async () => {
+  it('S3-043 S3-056 schedule does not run a task that was canceled, deleted or canceled with its parent before', async () => {
     const { manager, scheduler } = openExo({ scheduler: { maxConcurrent: 1 } })
     const work = hands()
     await manager.create('first', { priority: 9 })
@@ -127,7 +127,7 @@ describe('schedule', () => {
     expect(await manager.get(canceled.id)).toMatchObject({ status: 'canceled', statusReason: 'too late' })
   })
 
-  it('picks up what is submitted meanwhile, while others still run, and what a running task submits (S3-044)', async () => {
+  it('S3-044 schedule picks up tasks submitted meanwhile, also by a running task', async () => {
     const { manager, scheduler } = openExo({ scheduler: { maxConcurrent: 2 } })
     const work = hands()
     await manager.create('first')
@@ -143,7 +143,7 @@ describe('schedule', () => {
     expect(namesOf(await scheduled)).toEqual(['first', 'late', 'from within'])
   })
 
-  it('runs under the executor of each call what that call has picked (S3-045)', async () => {
+  it('S3-045 each schedule runs the tasks that it picked with its own executor', async () => {
     const { manager, scheduler } = openExo({ scheduler: { maxConcurrent: 1 } })
     const work = hands()
     await manager.create('a')
@@ -157,7 +157,7 @@ describe('schedule', () => {
     expect((await manager.list()).map((task) => task.result)).toEqual(['one', 'one'])
   })
 
-  it('refuses what is no executor, no manager or no limit (S3-046)', async () => {
+  it('S3-046 schedule refuses invalid executors, managers and limits', async () => {
     const { manager, scheduler } = openExo()
     for (const maxConcurrent of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '3', null]) {
       expect(() => new TaskScheduler(manager, { maxConcurrent: maxConcurrent as number })).toThrow(TaskError)
@@ -170,7 +170,7 @@ describe('schedule', () => {
     await expect(scheduler.schedule('work' as never)).rejects.toThrow(TaskError)
   })
 
-  it('keeps others from starting when its limit is lowered, and kills nobody (S3-047)', async () => {
+  it('S3-047 lowering the limit keeps others from starting and ends no running task', async () => {
     const { manager, scheduler } = openExo({ scheduler: { maxConcurrent: 2 } })
     const work = hands()
     for (const name of ['a', 'b', 'c', 'd']) await manager.create(name)
@@ -187,7 +187,7 @@ describe('schedule', () => {
     expect((await scheduled).every((task) => task.status === 'completed')).toBe(true)
   })
 
-  it('lets more in at once when its limit is raised (S3-047)', async () => {
+  it('S3-047 raising the limit starts more tasks at once', async () => {
     const { manager, scheduler } = openExo({ scheduler: { maxConcurrent: 1 } })
     const work = hands()
     for (const name of ['a', 'b', 'c']) await manager.create(name)
@@ -199,7 +199,7 @@ describe('schedule', () => {
     expect((await scheduled).length).toBe(3)
   })
 
-  it('fails a task that takes too long, and no other (S3-048)', async () => {
+  it('S3-048 a task that exceeds timeoutMs fails, and no other', async () => {
     const { manager, scheduler } = openExo({ scheduler: { timeoutMs: 500 } })
     const slow = await manager.create('slow')
     const quick = await manager.create('quick')
@@ -214,7 +214,7 @@ describe('schedule', () => {
 })
 
 describe('pause and resume', () => {
-  it('stop the work, whose late end changes nothing, and run it again, once at a time (S3-050, S3-051, S3-052, S3-053)', async () => {
+  it('S3-050 S3-051 S3-052 S3-053 pause aborts a run whose late result is ignored, and resume runs the task again once', async () => {
     const { manager, scheduler, told, heard } = openExo()
     const work = hands({ stubborn: true })
     const task = await manager.create('a')
@@ -241,7 +241,7 @@ describe('pause and resume', () => {
     ])
   })
 
-  it('let schedule end while a task is paused; resumed it runs by itself, under the latest executor (S3-052, S3-061)', async () => {
+  it('S3-052 S3-061 schedule ends while a task is paused; resumed, it runs by itself with the latest executor', async () => {
     const { manager, scheduler, heard } = openExo({ scheduler: { maxConcurrent: 1 } })
     const work = hands()
     const task = await manager.create('a', { priority: 1 })
@@ -260,7 +260,7 @@ describe('pause and resume', () => {
     expect((await manager.get(task.id))?.result).toBe('by the latest')
   })
 
-  it('are refused where the table has no such edge, and for unknown tasks (S3-050, S3-052)', async () => {
+  it('S3-050 S3-052 pause and resume refuse illegal transitions and unknown tasks', async () => {
     const { manager, scheduler } = openExo()
     const submitted = await createIn(manager, 'submitted')
     const completed = await createIn(manager, 'completed')
@@ -274,14 +274,14 @@ describe('pause and resume', () => {
     await expect(scheduler.resume('task-none')).rejects.toThrow(TaskNotFoundError)
   })
 
-  it('work by hand as well, at once (S3-050, S3-052)', async () => {
+  it('S3-050 S3-052 pause and resume take effect at once for a task worked on by hand', async () => {
     const { manager, scheduler } = openExo()
     const task = await createIn(manager, 'working')
     expect((await scheduler.pause(task.id)).status).toBe('paused')
     expect((await scheduler.resume(task.id)).status).toBe('working')
   })
 
-  it('go on from what the paused run had finished, where the executor uses the run (S3-054)', async () => {
+  it('S3-054 a resumed run replays what the paused run had finished through `run`', async () => {
     const { manager, scheduler } = openExo()
     const task = await manager.create('a')
     const inSecondStep = deferred()
@@ -303,7 +303,7 @@ describe('pause and resume', () => {
 })
 
 describe('cancel and retry', () => {
-  it('abort the work of the task and of all below it (S3-055, S3-074, S3-079, S3-083)', async () => {
+  it('S3-055 S3-074 S3-079 S3-083 cancel aborts the work of a task and of all below it', async () => {
     const { manager, scheduler, heard } = openExo()
     const work = hands()
     const parent = await manager.create('parent', { priority: 1 })
@@ -316,7 +316,7 @@ describe('cancel and retry', () => {
     expect((await heard('task.canceled', child)).data).toMatchObject({ name: 'child', status: 'canceled' })
   })
 
-  it('are refused where the table has no such edge, and for unknown tasks (S3-055, S3-058)', async () => {
+  it('S3-055 S3-058 cancel and retry refuse illegal transitions and unknown tasks', async () => {
     const { manager, scheduler } = openExo()
     for (const status of ['completed', 'failed', 'canceled'] as const) {
       await expect(scheduler.cancel((await createIn(manager, status)).id)).rejects.toThrow(InvalidTransitionError)
@@ -330,7 +330,7 @@ describe('cancel and retry', () => {
     await expect(scheduler.retry('task-none')).rejects.toThrow(TaskNotFoundError)
   })
 
-  it('give a failed task another attempt, which runs by itself (S3-058)', async () => {
+  it('S3-058 retry gives a failed task another attempt, which runs by itself', async () => {
     const { manager, scheduler, heard } = openExo()
     const task = await manager.create('a')
     let runs = 0
@@ -345,7 +345,7 @@ describe('cancel and retry', () => {
     expect((await heard('task.retried', task)).data).toMatchObject({ attempt: 2 })
   })
 
-  it('give it as many by themselves as the scheduler allows, with a rest in between (S3-058)', async () => {
+  it("S3-058 the scheduler's retry policy repeats a failed task with pauses in between", async () => {
     const { manager, scheduler } = openExo({ scheduler: { retry: { maxAttempts: 3, backoffMs: 1 } } })
     await manager.create('a')
     let runs = 0
@@ -356,7 +356,7 @@ describe('cancel and retry', () => {
     expect(handled).toMatchObject([{ status: 'completed', attempt: 3, result: 3 }])
   })
 
-  it('pick a task up again that failed by hand (S3-044, S3-058)', async () => {
+  it('S3-044 S3-058 schedule picks up a task that failed by hand and is retried', async () => {
     const { manager, scheduler } = openExo()
     const work = hands()
     await manager.create('first')
@@ -371,7 +371,7 @@ describe('cancel and retry', () => {
 })
 
 describe('a running task', () => {
-  it('asks for input, frees its slot, and gets the answer in its next run (S3-059, S3-061)', async () => {
+  it('S3-059 S3-061 a running task asks for input, frees its slot, and receives the answer in its next run', async () => {
     const { manager, scheduler, heard } = openExo({ scheduler: { maxConcurrent: 1 } })
     const task = await manager.create('a', { priority: 1 })
     await manager.create('b')
@@ -388,7 +388,7 @@ describe('a running task', () => {
     expect(await manager.get(task.id)).toMatchObject({ status: 'completed', result: 'the red one', prompt: null })
   })
 
-  it('may be made to ask from outside, and finds the answer under the same words (S3-059)', async () => {
+  it('S3-059 requireInput makes a running task ask, and it finds the answer by the same prompt', async () => {
     const { manager, scheduler, heard } = openExo()
     const work = hands()
     const task = await manager.create('a')
@@ -404,7 +404,7 @@ describe('a running task', () => {
     expect((await manager.get(task.id))?.result).toEqual({ sure: true })
   })
 
-  it('may ask through the manager, and its next run passes the question (S3-059)', async () => {
+  it('S3-059 a running task may ask through the manager, and its next run passes the question', async () => {
     const { manager, scheduler, heard } = openExo()
     const task = await manager.create('a')
     const seen: string[] = []
@@ -418,7 +418,7 @@ describe('a running task', () => {
     expect(seen).toEqual(['input_required', 'working'])
   })
 
-  it('is asked by nobody else than its run, where that is in another process (S3-059)', async () => {
+  it('S3-059 requireInput is refused if the task runs in another process', async () => {
     const ledger = ledgerFile()
     const { manager, scheduler } = openExo({ ledger })
     const work = hands()
@@ -434,7 +434,7 @@ describe('a running task', () => {
     await scheduled
   })
 
-  it('waits for the tasks that it creates, with one slot, and goes on by itself when they have ended (S3-060, S3-061)', async () => {
+  it('S3-060 S3-061 a task waits with one slot for the tasks that it creates and continues when they have ended', async () => {
     const { manager, scheduler, events, heard } = openExo({ scheduler: { maxConcurrent: 1 } })
     const parent = await manager.create('parent')
     await scheduler.schedule(async (task, _signal, run) => {
@@ -452,7 +452,7 @@ describe('a running task', () => {
     )
   })
 
-  it('shows its latest run in its metadata, which is never stored and never lost (S3-109)', async () => {
+  it('S3-109 run_id in the metadata shows the latest run and is never stored or lost', async () => {
     const { manager, scheduler, heard } = openExo()
     const task = await manager.create('a', { metadata: { mine: 1 } })
     const seen: unknown[] = []
@@ -475,7 +475,7 @@ describe('a running task', () => {
     expect((await manager.update(task.id, { metadata: { run_id: 'mine' } })).metadata).toEqual({ run_id: 'mine' })
   })
 
-  it('keeps its runs, each with its end, in the engine (S3-109)', async () => {
+  it('S3-109 the engine keeps the runs of a task, each with its end', async () => {
     const exo = createExoExecutor()
     const engine = await openEngine({ executors: { exo } })
     const { manager, scheduler } = openExo({ engine, executor: exo })

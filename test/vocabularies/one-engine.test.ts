@@ -88,7 +88,7 @@ function told(state: TaskStatus) {
 }
 
 describe('One task', () => {
-  it('X-018 is seen by all, whichever of them has made it, under one number and one id', async () => {
+  it('X-018 a task has one number and one id in all vocabularies, whichever created it', async () => {
     const { engine, exo, process, s07, tools } = await everywhere()
     await engine.create({ name: 'by the engine' })
     await exo.create('by exo', { description: 'of exo' })
@@ -106,14 +106,14 @@ describe('One task', () => {
     }
   })
 
-  it.each(taskStatuses)('X-018 X-019 that is %s is that in every vocabulary, each in its word', async (state) => {
+  it.each(taskStatuses)('X-018 X-019 a task that is %s has the matching status in every vocabulary', async (state) => {
     const { engine, seen } = await everywhere()
     const task = await engine.create({ name: 'it' })
     for (const status of waysTo[state]) await engine.update(task, { status })
     expect(await seen(task.id)).toEqual(told(state))
   })
 
-  it('X-018 changed by each in turn, it is the same for all at every step', async () => {
+  it('X-018 a task changed by each vocabulary in turn looks the same in all at every step', async () => {
     const { engine, exo, s07, tools, seen, json } = await everywhere()
     const { id } = await exo.create('it')
     expect(await seen(id)).toEqual(told('submitted'))
@@ -137,7 +137,7 @@ describe('One task', () => {
 describe('A task of a team', () => {
   const bug = 'Fixed the bug in the refresh of tokens'
 
-  it('X-018 is one task and one team to all of them, at every step of its life', async () => {
+  it("X-018 a team's task is one task and one team in all vocabularies, at every step of its life", async () => {
     const { engine, exo, s07, day1, knowledge, tools, seen, json } = await everywhere()
     const { id, branch } = await day1.createTask('Fix Auth', { type: 'bug_fix', objectives: ['Find it', 'Repair it'] })
     expect(await seen(id)).toEqual(told('submitted'))
@@ -200,7 +200,7 @@ describe('A task of a team', () => {
   })
 
   it.each(['exo', 'board', 's07', 'engine', 'task:complete', 'day1'] as const)(
-    'X-018 completed by %s, it is completed for all, and what lasts of it is on main',
+    "X-018 a team's task completed by %s is completed for all, and its durable facts are on main",
     async (by) => {
       const at = await everywhere()
       const { engine, exo, s07, day1, knowledge, tools, seen, json } = at
@@ -236,8 +236,8 @@ describe('A task of a team', () => {
   )
 })
 
-describe('To cancel', () => {
-  it('X-020 has one effect, by whichever name: one state, one set of events, dependents still blocked', async () => {
+describe('Cancellation', () => {
+  it('X-020 canceling by any name has the same state and events, and dependents stay blocked', async () => {
     type Everywhere = Awaited<ReturnType<typeof everywhere>>
     const ways: Record<string, (at: Everywhere, id: string) => Promise<unknown>> = {
       'engine.cancel': ({ engine }, id) => engine.cancel(id),
@@ -287,7 +287,7 @@ describe('To cancel', () => {
 })
 
 describe('A dependency of the board', () => {
-  it('X-021 holds back what the scheduler would start, until whoever owns the task before it is done', async () => {
+  it('X-021 a dependency on the board delays the scheduler until the owner of the blocker completes it', async () => {
     const { exo, scheduler, engine, s07, tools } = await everywhere()
     const started: string[] = []
     const task = await exo.create('run')
@@ -307,7 +307,7 @@ describe('A dependency of the board', () => {
     expect(await s07.list_all()).toBe('[x] #1: run\n[x] #2: write it down @alice')
   })
 
-  it('X-021 a task that an agent completes frees what comes after it on the board', async () => {
+  it('X-021 a task completed by an agent unblocks its dependents on the board', async () => {
     const model = createScriptedModel([{ text: 'All is well.' }])
     const { engine, tools } = await everywhere({ model, executors: { agent: agent() } })
     const goal = await engine.create({ goal: 'Look around' })

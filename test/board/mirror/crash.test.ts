@@ -71,7 +71,7 @@ async function killedAt(first: number, last: number, die: (dieAt: number) => Pro
 }
 
 describe('A mirror that dies', () => {
-  it('S4-009 before any operation on a file leaves whole files behind, and the next one repairs the rest', async () => {
+  it('S4-009 a mirror killed before any file operation leaves whole files, and the next one repairs the rest', async () => {
     const measuring = await createPlace()
     await measuring.disturb(measuring.inPlace)
     const measured = startMirror({ ...placeOf(measuring), once: true })
@@ -89,7 +89,7 @@ describe('A mirror that dies', () => {
     })
   }, 120_000)
 
-  it('where others replace files leaves whole ones too, or one that is away, and the next one repairs the rest', async () => {
+  it('a mirror killed while others replace files leaves whole files or a missing one, and the next one repairs them', async () => {
     const run = async (dieAt?: number) => {
       const place = await createPlace()
       const mirror = startMirror({ ...placeOf(place), twice: true, ...(dieAt === undefined ? {} : { dieAt }) })
@@ -114,7 +114,7 @@ describe('A mirror that dies', () => {
     expect(killed).toBeGreaterThan(0)
   }, 120_000)
 
-  it('is caught by this harness if it writes in place: the planted fault leaves a torn file', async () => {
+  it('the crash test detects a planted mirror that writes in place and tears a file', async () => {
     let torn = 0
     for (let dieAt = 20; dieAt < 60 && torn === 0; dieAt++) {
       const place = await createPlace()
@@ -131,7 +131,7 @@ describe('A mirror that dies', () => {
     expect(torn).toBe(1)
   }, 60_000)
 
-  it('is followed at once by one that stood by, in another process', async () => {
+  it('a standby mirror in another process takes over at once from a mirror that dies', async () => {
     const folder = createFolder()
     const [ledger, dir] = [join(folder, 'ledger.db'), join(folder, '.tasks')]
     const world = await openWorld(ledger, dir)
@@ -155,7 +155,7 @@ describe('A mirror that dies', () => {
 })
 
 describe('A mirror that follows', () => {
-  it('S4-007 takes an edit and writes a change within moments, whoever makes them', async () => {
+  it('S4-007 a mirror imports edits and writes changes within moments, whoever makes them', async () => {
     const folder = createFolder()
     const [ledger, dir] = [join(folder, 'ledger.db'), join(folder, '.tasks')]
     const world = await openWorld(ledger, dir)
@@ -178,7 +178,7 @@ describe('A mirror that follows', () => {
     // One that stays broken is.
     writeFileSync(world.at(1), whole.slice(0, 30))
     const { report } = await mirror.heard((line) => line['report']?.skipped.length > 0)
-    expect(report.skipped).toMatchObject([{ file: 'task_1.json', why: expect.stringContaining('no JSON') }])
+    expect(report.skipped).toMatchObject([{ file: 'task_1.json', why: expect.stringContaining('not JSON') }])
     mirror.end()
     expect((await mirror.exited).code).toBe(0)
     expect(existsSync(world.at('refused'))).toBe(false)

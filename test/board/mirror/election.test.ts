@@ -34,7 +34,7 @@ it('a mirror that has died is replaced at once, and its lock file is removed', a
   expect(existsSync(file)).toBe(false)
 })
 
-it('a mirror whose lock file is gone keeps its seat until its time is over', async () => {
+it('a mirror whose lock file was deleted keeps its lease until it expires', async () => {
   const { file, clock, first, second } = await setup()
   rmSync(file)
   expect(await second.take()).toBe('theirs')

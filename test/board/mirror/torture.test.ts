@@ -102,7 +102,7 @@ const time = Number(process.env['ERRAND_TORTURE_MS'] ?? 4_000)
 
 describe('Eight processes on one folder and one ledger', () => {
   it(
-    'S4-009 lose no update, tear no file, and hear of every refusal',
+    'S4-009 eight processes on one folder and ledger lose no update, tear no file, and report every refusal',
     async () => {
       const outcome = await torture(time)
       const { edited, worked } = outcome
@@ -126,7 +126,7 @@ describe('Eight processes on one folder and one ledger', () => {
     ['no election', 'writes whoever else does fights the others', /mirrors have written/],
   ]
   it.each(faults)(
-    '(planted: %s) A mirror that %s',
+    'the torture test detects a planted fault (%s): a mirror that %s',
     async (fault, _what, found) => {
       // Beside busy processes a torture of some seconds may be over before the fault has done harm: then another one follows.
       let complaints = ''

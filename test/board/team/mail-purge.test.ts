@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { openTeam } from './world.ts'
 
-it('a purge takes what was read before its time, and leaves what is unread or still wants an answer', async () => {
+it('a purge deletes mail read before its time, and keeps unread mail and open requests', async () => {
   const { engine, bus, clock } = await openTeam()
   await bus.call('board:send', { as: 'ada', to: 'bob', body: 'read' })
   const { requestId: open } = await bus.call('board:request', { as: 'ada', to: 'bob', topic: 'shutdown', body: 'now?' })

@@ -53,7 +53,7 @@ function complaints(reports: readonly RaceReport[], numbers: readonly number[]):
 }
 
 describe('Members in processes of their own', () => {
-  it(`S4-054 ${processes} of them claim the same ${tasks} tasks, and each task has one winner`, async () => {
+  it(`S4-054 ${processes} processes claim the same ${tasks} tasks, and each task has one winner`, async () => {
     const ledger = ledgerFile()
     const { bus } = await openEngine({ ledger, work: false })
     const numbers = await createAll(bus, ...Array.from({ length: tasks }, (_, n) => `task ${n}`))
@@ -67,7 +67,7 @@ describe('Members in processes of their own', () => {
     }
   }, 60_000)
 
-  it('S4-054 the check of the race sees a task with two winners, one with none, and a refusal of another kind', () => {
+  it('S4-054 the check of the race detects a task with two winners, one with none, and an unexpected refusal', () => {
     const fine: RaceReport = { won: [1], lost: [2], refusals: [] }
     expect(complaints([fine, { ...fine, won: [2] }], [1, 2])).toEqual([])
     expect(complaints([fine, fine], [1])).toEqual(['task 1 was won by 2'])
@@ -75,7 +75,7 @@ describe('Members in processes of their own', () => {
     expect(complaints([{ ...fine, refusals: ['LEDGER_BUSY'] }], [1])).toEqual(['LEDGER_BUSY'])
   })
 
-  it('S4-057 one that is killed loses its task when its lease is over, and the next gets it', async () => {
+  it('S4-057 a killed process loses its task when its lease ends, and the next process claims it', async () => {
     const ledger = ledgerFile()
     const engine = await openEngine({ ledger })
     await createAll(engine.bus, 'Write')
