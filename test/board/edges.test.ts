@@ -1,4 +1,4 @@
-// The graph of the board, through its abilities: what comes after what, what that holds up, and what is refused.
+// Dependencies on the board, through its abilities: edges, what they block, and what is refused.
 import { describe, expect, it } from 'vitest'
 import { refusalOf } from '../engine/world.ts'
 import { codeOf, everything, graph, openBoard, taskOf, waits } from './world.ts'
@@ -130,7 +130,7 @@ describe('Edges', () => {
       await refusalOf(engine.bus.call('board:create', { subject: 'f', blocks: [id] }), 'INVALID_TRANSITION')
     }
     expect(await everything(engine)).toBe(before)
-    // One that somebody is meant to do has not begun.
+    // An assigned task has not begun.
     await engine.bus.call('board:update', { id: 5, owner: 'bob' })
     expect((await engine.bus.call('board:update', { id: 5, addBlockedBy: [1] })).task).toMatchObject({ blockedBy: [1] })
   })

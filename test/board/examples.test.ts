@@ -1,5 +1,4 @@
-// The prompts that a task board is introduced with, played by a scripted model through the four tools, and the same plans worked
-// off by executors.
+// The introductory prompts of a task board, played by a scripted model through the four tools, and the same plans run by executors.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { boardTools } from '../../src/board/board-tools.ts'
 import type { Engine, Executors } from '../../src/engine-api.ts'
@@ -10,13 +9,13 @@ import type { ModelMessage } from '../../src/models/step-schema.ts'
 import { openEngine, puppet, reached, turns } from '../engine/world.ts'
 
 interface Loop {
-  /** Plays a prompt to its end; resolves to what the model says then. */
+  /** Plays a prompt to its end; resolves to the model's last text. */
   ask(prompt: string): Promise<string>
-  /** What the tools have answered so far, oldest first. */
+  /** The answers of the tools so far, oldest first. */
   answers: string[]
 }
 
-/** The loop of an agent, as anybody writes it: call the model, do what it asks for, give it the results, until it asks no more. */
+/** A minimal agent loop: call the model, run its tool calls, return the results, until it makes no more calls. */
 async function openLoop(script: readonly ScriptedTurn[]): Promise<Loop> {
   const engine = await openEngine()
   const { tools, dispatch, close } = boardTools(engine, { as: 'model' })

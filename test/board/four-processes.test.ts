@@ -1,4 +1,4 @@
-// Four processes on one board of dependent tasks: the claim of the whole design, in the small.
+// Four processes on one board of dependent tasks.
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createEngine } from '../../src/engine.ts'
@@ -11,7 +11,7 @@ import { startWorker } from './worker-process.ts'
 const tasks = Number(process.env.ERRAND_BOARD_TASKS ?? 3_000)
 const processes = 4
 
-/** What four workers must never report; empty when all is well. */
+/** Violations of what four workers must guarantee; empty if there are none. */
 function complaints(reports: readonly WorkReport[], total: number): string[] {
   const done = reports.flatMap((report) => report.done)
   const freed = reports.flatMap((report) => report.freed)

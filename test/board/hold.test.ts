@@ -1,4 +1,4 @@
-// What the owner of a task does with it on the board, and what becomes of those who are not it, or were it once.
+// Operations of a task's owner on the board, and refusals for clients that are not its owner or no longer are.
 import { describe, expect, it } from 'vitest'
 import { puppet, reached, refusalOf } from '../engine/world.ts'
 import { agentOn, codeOf, everything, graph, openBoard, taskOf } from './world.ts'

@@ -1,5 +1,4 @@
-// What nobody writes on a board until somebody does: long, odd and foreign texts, keys that mean something to JavaScript, lists of
-// thousands.
+// Hostile input on the board: long, odd and foreign texts, keys with a meaning in JavaScript, lists of thousands.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { refusalOf } from '../engine/world.ts'
@@ -112,9 +111,9 @@ describe('A long board', () => {
     expect(lines).toHaveLength(count + 1)
     expect(lines[0]).toBe('[ ] #1: all')
     expect(lines.at(-1)).toBe('[ ] #3001: task 3000 (blocked by: [1501])')
-    // A group is not worked off itself: what it holds is.
+    // A group has no work of its own; its children are worked on.
     expect(order.map(({ id }) => id)).toEqual(Array.from({ length: count }, (_, n) => n + 2))
-    // Ten times what it takes: a list that looks at each task's edges one by one would be slower still.
+    // Ten times the usual duration: a list that read each task's edges one by one would be slower still.
     expect(listed - since).toBeLessThan(5_000)
     expect(ordered - listed).toBeLessThan(5_000)
     const ready = (await engine.bus.call('board:ready', {})).tasks

@@ -1,5 +1,4 @@
-// The board in the hands of a model: it sees, claims and changes what is below its own task, in that task's name, and is told of
-// nothing else.
+// A model on the board: it sees, claims and changes tasks below its own, in the name of its task, and no others.
 import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/engine-api.ts'
 import { openEngine, refusalOf } from '../engine/world.ts'
@@ -34,7 +33,7 @@ describe('A model on the board', () => {
     expect(answer.unblocked).toEqual([])
     expect(JSON.stringify(answer)).not.toContain('stranger')
     expect((await engine.get(stranger.id))?.blockedBy).toEqual([])
-    // Who is bounded by nothing is told.
+    // A caller without a task sees them.
     const other = await setup()
     expect((await other.engine.bus.call('board:update', { id: 2, status: 'completed' })).unblocked).toMatchObject([
       { id: 4, subject: 'the stranger' },

@@ -1,5 +1,5 @@
-// Every status × every status that somebody may ask for × whose task it is × blocked or not: what must happen, and that what is
-// refused leaves nothing behind. The tables are the specification; each line says what came of the five statuses in their order.
+// Every status × every requested status × every owner × blocked or not: the outcome, and that a refusal changes nothing. The tables are
+// the specification; each line has the outcomes of the five requested statuses in their order.
 import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/engine-api.ts'
 import { type BoardStatus, boardStatuses } from '../../src/entities/board.ts'
@@ -9,7 +9,7 @@ import { codeOf, everything, taskOf } from './world.ts'
 type Whose = 'mine' | 'another' | 'nobody'
 const names: Record<Whose, string> = { mine: 'alice', another: 'bob', nobody: '' }
 
-/** A task in a status; `blocked` ones come after a task that is pending. Resolves to its number. */
+/** Creates a task in a status; a `blocked` one depends on a pending task. Resolves to its number. */
 async function taskIn(engine: Engine, status: BoardStatus, whose: Whose, blocked = false): Promise<number> {
   const first = blocked ? [(await engine.bus.call('board:create', { subject: 'before' })).task.id] : []
   const { task } = await engine.bus.call('board:create', { subject: 'it', blockedBy: first })
@@ -26,7 +26,7 @@ async function taskIn(engine: Engine, status: BoardStatus, whose: Whose, blocked
   return id
 }
 
-/** What comes of each status that is asked for: the owner in the end, or the code of the refusal. */
+/** The outcome of each requested status: the final owner, or the code of the refusal. */
 async function outcomes(from: BoardStatus, whose: Whose, as: string | undefined, blocked = false): Promise<string[]> {
   const engine = (await openEngine({ autoStart: false })) as unknown as Engine
   const found: string[] = []
@@ -44,7 +44,7 @@ async function outcomes(from: BoardStatus, whose: Whose, as: string | undefined,
   return found
 }
 
-/** Asked for in this order: pending, in_progress, completed, failed, deleted. */
+/** The order of the outcomes: pending, in_progress, completed, failed, deleted. */
 const line = (text: string) => text.trim().split(/\s+/)
 
 describe('A status set by alice', () => {
@@ -96,7 +96,7 @@ describe('A status set without a name', () => {
 })
 
 describe('A task that rests', () => {
-  /** Owned by alice and put to rest by hand. */
+  /** Owned by alice and paused by hand. */
   async function resting(state: 'paused' | 'input_required' | 'waiting', owner = 'alice') {
     const engine = (await openEngine()) as unknown as Engine
     const { taskId } = (await engine.bus.call('board:create', { subject: 'it' })).task

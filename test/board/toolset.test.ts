@@ -1,4 +1,4 @@
-// The four tools as an agent's loop uses them: by name, with what a model gives, text back.
+// The four tools as an agent loop uses them: called by name with the input of a model, answered with text.
 import { describe, expect, it } from 'vitest'
 import { mainBoard } from '../../src/entities/board.ts'
 import { boardTools } from '../../src/index.ts'

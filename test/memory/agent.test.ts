@@ -1,4 +1,4 @@
-// The second level: what an agent's sessions found becomes one fact where it is the same, and is summed up.
+// The second level: alike facts of an agent's sessions are merged and summarized.
 import { describe, expect, it } from 'vitest'
 import { refusalOf } from '../engine/world.ts'
 import { type Json, openMemory, sentence, withoutRuns } from './world.ts'
@@ -6,7 +6,7 @@ import { type Json, openMemory, sentence, withoutRuns } from './world.ts'
 const words = (...from: number[]) => from.map((at) => `word${at}`).join(' ')
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => from + at)
 
-/** An agent on a task, whose facts are stated, so that only its own level compares them. */
+/** An agent on a task with stated facts, so that only the agent level compares them. */
 async function openAgent(options = {}) {
   const memory = await openMemory(options)
   const { taskId, branch, on } = await memory.team('Fix Auth', 'ada')

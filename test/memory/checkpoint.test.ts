@@ -1,4 +1,4 @@
-// The third level: which facts of a task last.
+// The third level: which facts of a task are durable.
 import { describe, expect, it } from 'vitest'
 import { refusalOf } from '../engine/world.ts'
 import { type Json, openMemory, withoutRuns } from './world.ts'

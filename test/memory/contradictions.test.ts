@@ -1,4 +1,4 @@
-// Facts that cannot both hold: how they are found, what becomes of them, and that all of it stands in the history.
+// Contradicting facts: how they are found and settled, and how the history records it.
 import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
 import type { MemoryOptions } from '../../src/engine-api.ts'
@@ -19,7 +19,7 @@ async function openDispute(memory: MemoryOptions = {}, clock: Clock = systemCloc
     on,
     state: async (text: string, agentId: string, more: Json = {}) =>
       (await world.call('mem:remember', { text, taskId, agentId, ...more }))['factId'] as string,
-    /** What the history says about a fact, in short. */
+    /** The decisions about a fact, in short. */
     async decided(factId: string) {
       const { decisions } = await world.call('mem:why', { factId })
       return (decisions as Json[]).map(({ kind, otherId, note }) => ({ kind, otherId, note }) as Json)
@@ -221,7 +221,7 @@ describe('The policy', () => {
     const before = await tables()
     expect(await call('mem:merge', { branch: on('bob') })).toMatchObject({ merged: 0, rejected: 0, conflicts: [] })
     expect(withoutRuns(await tables())).toEqual(withoutRuns(before))
-    // Surer by now, it still does not make the fact surer that won against it.
+    // Although it has gained confidence, the fact that won against it does not.
     await see(sixty, { taskId, agentId: 'bob', sessionId: 's2' })
     await session('s2')
     await call('mem:merge', { branch: on('bob') })

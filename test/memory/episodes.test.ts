@@ -1,4 +1,4 @@
-// What a task leaves: one fact of what it came to, its conversation as observations; and who is asked to keep them.
+// What a task leaves in memory: one fact with its outcome, its conversation as observations; and which abilities store them.
 import { describe, expect, it } from 'vitest'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { echo, tool } from '../agent/world.ts'

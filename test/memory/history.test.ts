@@ -1,4 +1,4 @@
-// The record of what consolidation did: every run, every decision, and nothing that was not done.
+// The history of consolidation: every run and every decision, and nothing else.
 import { describe, expect, it } from 'vitest'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createFaultyLedger } from '../../src/testing/faulty-ledger.ts'

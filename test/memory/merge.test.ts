@@ -1,4 +1,4 @@
-// A branch gives what it knows to the branch above it: nothing is lost, nothing is there twice.
+// Merging a branch into the branch above it: nothing is lost, nothing is duplicated.
 import { describe, expect, it } from 'vitest'
 import type { Op } from '../../src/ledger/ledger.ts'
 import { insertFact } from '../../src/memory/fact-writes.ts'
@@ -43,7 +43,7 @@ describe('A merge', () => {
     await merge(on('ada'))
     expect(await merge(on('bob'))).toMatchObject({ merged: 1, rejected: 0 })
     expect(await known(branch)).toEqual([`0.9 ${sentence}`])
-    // Seen by two it is sure enough; what each of them knows stays as it is.
+    // Found by two, it has enough confidence; the facts of each stay as they are.
     expect(await known(on('ada'))).toEqual([`0.7 ${sentence}`])
   })
 
@@ -282,7 +282,7 @@ describe('An archived branch', () => {
     const { branches } = await call('mem:archive', { branch })
     expect(branches).toEqual([branch, on('ada'), on('bob')])
     expect(await facts(on('ada'))).toHaveLength(1)
-    // What was observed became a fact before it was closed.
+    // The observation became a fact before the branch was closed.
     expect(await facts(on('bob'))).toMatchObject([{ text: 'a last word' }])
     await refusalOf(state('more', 'ada'), 'BRANCH_CLOSED')
     await refusalOf(call('mem:consolidate', { level: 'session', sessionId: 's', branch }), 'BRANCH_CLOSED')

@@ -1,4 +1,4 @@
-// What is observed, and where it is kept: under which branch, in which spelling, and when it is consolidated by number.
+// Observations: on which branch they are stored, in which spelling they are given, and when they are consolidated by number.
 import { describe, expect, it } from 'vitest'
 import { refusalOf } from '../engine/world.ts'
 import { openMemory, sentence } from './world.ts'
@@ -31,7 +31,7 @@ describe('An observation', () => {
       { branch, taskId, agentId: 'ada' },
       { taskId, agentId: 'ada' },
       { taskId },
-      // Somebody who never joined speaks for the task.
+      // An agent that never joined uses the branch of the task.
       { taskId, agentId: 'bob' },
       { agentId: 'ada' },
       {},
@@ -59,7 +59,7 @@ describe('An observation', () => {
     const [first, again, other] = [await say('t/1'), await say('t/1'), await say('t/2')]
     expect([again, other.observationId === first.observationId]).toEqual([first, false])
     expect((await call('mem:observations', {}))['observations']).toHaveLength(2)
-    // Taken up meanwhile, or superseded: what was said once is not said again.
+    // Even if it was consumed or superseded meanwhile, a repeated call adds nothing.
     await call('mem:consolidate', { level: 'session', sessionId: 's1' })
     expect([await say('t/1'), await know('t/3'), await know('t/3')]).toEqual([
       first,

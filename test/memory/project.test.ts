@@ -1,4 +1,4 @@
-// Across the tasks of a project: what several of them found on their own.
+// Consolidation across the tasks of a project.
 import { describe, expect, it } from 'vitest'
 import { refusalOf } from '../engine/world.ts'
 import { type Json, openMemory, sentence, withoutRuns } from './world.ts'
@@ -125,7 +125,7 @@ describe('A project', () => {
     }
     const { durable, ephemeral } = await project()
     expect(durable).toHaveLength(1)
-    // Texts without words are like nobody, not even like their own kind.
+    // Texts without words are alike to none, not even to each other.
     expect(ephemeral).toBe(300)
     expect((await known()).map((fact) => fact.slice(0, 30))).toEqual([`1 ${sentence}`.slice(0, 30)])
   })

@@ -1,5 +1,5 @@
-// Memory under whatever agents say and whoever consolidates it, in any order: nothing is lost, nothing is counted twice, and doing
-// anything again changes nothing. Faults that others have had are planted, and must be caught.
+// Properties of consolidation for any observations in any order: nothing is lost, nothing is counted twice, and repeating it changes
+// nothing. Planted faults, known from other systems, must be detected.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { MemoryOptions } from '../../src/engine-api.ts'
@@ -78,7 +78,7 @@ interface Story {
   wrap?: (ledger: Ledger) => Ledger
 }
 
-/** Everything once, from the bottom up: after it nothing is left to do. */
+/** Consolidates every level once, so that nothing is left to do. */
 const rest: Act[] = [
   ...['s1', 's2', 's3'].map((each): Act => ({ do: 'session', session: each })),
   ...[0, 1].flatMap((each): Act[] => [
@@ -121,7 +121,7 @@ async function play({ acts: story, options = {}, wrap }: Story) {
   return { perform, tables: () => tablesOf(ledger), end }
 }
 
-/** What is wrong after a story, after everything was consolidated, and after that was done again. */
+/** Violations after a sequence of operations, after consolidating everything, and after repeating that. */
 async function faultsOf(story: Story): Promise<string[]> {
   const { perform, tables, end } = await play(story)
   const found = complaints(await tables(), threshold)
@@ -166,7 +166,7 @@ describe('Consolidation of any observations in any order', () => {
   }, 120_000)
 
   it('the order of sessions changes neither facts nor confidences', async () => {
-    // What belongs together has the same words, so that no text leads from one to another.
+    // Texts that belong together have the same words, so that no text connects two groups.
     const subjects = ['alpha beta gamma delta', 'one two three four', 'red green blue grey']
     const said = fc.record({
       subject: fc.constantFrom(...subjects),
@@ -193,7 +193,7 @@ describe('Consolidation of any observations in any order', () => {
   }, 120_000)
 })
 
-/** The first complaint that a planted fault draws, over some stories. */
+/** The first violation caused by a planted fault over some sequences. */
 async function caught(plant: Omit<Story, 'acts'>): Promise<string | undefined> {
   for (const story of fc.sample(stories, { numRuns: 25, seed: 7 })) {
     const found = await faultsOf({ acts: story, ...plant }).catch((error: unknown) => [String(error)])
@@ -202,7 +202,7 @@ async function caught(plant: Omit<Story, 'acts'>): Promise<string | undefined> {
   return undefined
 }
 
-/** A ledger that writes facts otherwise than it is told. */
+/** A ledger that stores facts incorrectly. */
 const onSave = (write: (fact: FactRecord) => FactRecord | undefined) => (ledger: Ledger) =>
   tampered(ledger, (tx) =>
     replacing(tx, 'fact', {
@@ -216,7 +216,7 @@ const onSave = (write: (fact: FactRecord) => FactRecord | undefined) => (ledger:
 describe('A planted fault is detected:', () => {
   it('the properties detect a session that does not consume its observations', async () => {
     const wrap = (ledger: Ledger) => tampered(ledger, (tx) => replacing(tx, 'observation', { *consume() {} }))
-    // Whoever waits until nothing is left would wait for ever; sessions alone show it.
+    // Waiting until nothing is pending would never end; sessions alone show it.
     const story: Act[] = [
       { do: 'see', task: 0, agent: 'ada', session: 's1', type: 'insight', text: 'cache token' },
       { do: 'session', session: 's1' },

@@ -1,4 +1,4 @@
-// How far the memory of a task's run or model reaches: it reads its own branch and those above, and writes to its own alone.
+// The scope of a task's run or model: it reads its own branch and those above, and writes only to its own.
 import { describe, expect, it } from 'vitest'
 import type { TeamRecord } from '../../src/entities/team.ts'
 import type { Op } from '../../src/ledger/ledger.ts'
@@ -9,7 +9,7 @@ import { modelOf } from '../abilities/world.ts'
 import { refusalOf } from '../engine/world.ts'
 import { type Json, openMemory } from './world.ts'
 
-/** A team with ada, who is a task of the engine below the team's, and bob from outside; and a task without a team. */
+/** A team with ada, an engine task below the team's, and bob from outside; and a task without a team. */
 async function openReach() {
   const memory = await openMemory({ model: createScriptedModel([{ text: 'Done' }]) })
   const { taskId, branch } = await memory.team('Fix Auth', 'bob')

@@ -1,4 +1,4 @@
-// Recall: which facts come to mind, and in which order.
+// Recall: which facts are returned, and in which order.
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { refusalOf } from '../engine/world.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { openMemory, sentence, withoutRuns } from './world.ts'
 
-/** `count` words, each once; two of them that share all but the last few are as alike as the test computes. */
+/** `count` distinct words; two such texts that share all but the last few have the likeness that the test computes. */
 const wordy = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `word${from + at}`).join(' ')
 
 describe('The observations of a session', () => {
@@ -112,7 +112,7 @@ describe('The observations of a session', () => {
 
   it('S2-071 an observation confirms the fact most alike to it', async () => {
     const { see, session, known } = await openMemory({ memory: { threshold: 0.5 } })
-    // 8 of 10 and 9 of 10 words in common with what is seen afterwards, and not alike to each other.
+    // 8 of 10 and 9 of 10 words in common with the later observation, and not alike to each other.
     await see(`${wordy(8)} alpha1 alpha2 alpha3 alpha4 alpha5 alpha6 alpha7 alpha8`)
     await see(`${wordy(9)} beta1 beta2 beta3 beta4 beta5 beta6 beta7 beta8`)
     await session()
@@ -209,7 +209,7 @@ describe('The threshold', () => {
     ])
     expect(await session('s1', { taskId })).toMatchObject({ observationsProcessed: 0 })
     await see('rivers carry sand', { taskId, agentId: 'ada' })
-    // Whose session it was is for the history, where no task is named.
+    // The session's task and agent are for the history, if no task is named.
     expect(await session('s1', { agentId: 'ada' })).toMatchObject({ observationsProcessed: 2, factsCreated: 2 })
   })
 })

@@ -1,4 +1,4 @@
-// What is alike, by another measure than words: a function, or vectors through `model:embed`.
+// Similarity by a function, or by vectors through `model:embed`.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'
@@ -16,7 +16,7 @@ const car = 'the car is red'
 const auto = 'a crimson automobile'
 const tree = 'trees lose leaves in autumn'
 
-/** Vectors as somebody might make them: by what a text is about. */
+/** Simple vectors by the subject of a text. */
 const meanings: Record<string, number[]> = {
   [car]: [1, 0.1, 0],
   [auto]: [1, 0.15, 0],

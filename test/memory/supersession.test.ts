@@ -1,5 +1,4 @@
-// Which fact takes the place of which: never a vaguer one that of a disputed or a more specific one, whatever the order in which they
-// come, whoever decides.
+// Which fact supersedes which: a vaguer fact never supersedes a disputed or more specific one, in any order and by any policy.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readingOf, saysLess } from '../../src/entities/disagreement.ts'
@@ -22,7 +21,7 @@ interface Told {
   confidence: number
 }
 
-/** An agent's facts, stated in this order, after its level of consolidation. */
+/** An agent's facts, stated in this order, after the agent level. */
 async function stated(told: readonly Told[], onContradiction: 'keep-both' | 'newest' | 'highest-confidence') {
   const { call, team, facts, engine } = await openMemory({ memory: { onContradiction } })
   const { taskId, on } = await team('Bill', 'ada')

@@ -1,4 +1,4 @@
-// What a fact has to do with others: told from either side, and found by any unique beginning of its id.
+// The relations of a fact: shown on either side, and found by any unique prefix of its id.
 import { describe, expect, it } from 'vitest'
 import { createSequentialIds } from '../../src/testing/sequential-ids.ts'
 import { modelOf } from '../abilities/world.ts'
@@ -87,7 +87,7 @@ describe('Decisions that name a fact', () => {
     expect(moreDecisions).toBe(true)
     const kinds = (decisions as Json[]).map(({ kind }) => kind as string)
     expect([kinds.length, kinds[0], kinds.at(-1)]).toEqual([500, 'boosted', 'confirmed'])
-    // What it was made of is told in any case.
+    // Its origin is always shown.
     expect((observations as Json[])[0]).toMatchObject({ content: sentence })
     expect(observations).toHaveLength(501)
   })
@@ -101,7 +101,7 @@ describe('Decisions that name a fact', () => {
     await call('mem:consolidate', { level: 'agent', ...ada })
     const why = await call('mem:why', { factId })
     expect(why).toMatchObject({ moreMentions: true, decisions: [] })
-    // The losers are told by age, and of them the first is left out.
+    // The superseded facts are listed by age; the first of them is left out.
     const losers = (await facts(on('ada'), { status: 'superseded' })).map(({ id }) => id as string).reverse()
     expect(losers).toHaveLength(101)
     expect(mentioned(why)).toEqual(losers.slice(1).map((id) => ['superseded', id]))

@@ -1,4 +1,4 @@
-// An agent completes its work: what it saw becomes facts, its branch goes to the task's, and who did what stays known.
+// Completing an agent: its observations become facts, its branch is merged into the task's, and its stint stays recorded.
 import { describe, expect, it } from 'vitest'
 import { history, refusalOf } from '../engine/world.ts'
 import { allRows, branchStatus, facts, type Json, joins, openTeams, openWithRows, teamTask } from './world.ts'
@@ -47,7 +47,7 @@ describe('agent:complete', () => {
     await ada.completes('Found the leak')
     const { stints, objectives: after } = await allRows(team.ledger, taskId)
     expect(stints).toEqual([['ada', 1, 'completed', 'Found the leak', true]])
-    // What it could not do is not done.
+    // The objective that it could not reach is not done.
     expect(after).toEqual([
       [1, 'done', 'ada'],
       [2, 'blocked', 'ada'],

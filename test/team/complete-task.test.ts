@@ -1,4 +1,4 @@
-// A team completes its task: from wherever it stands, once, with what is durable on the branch above and the rest where it was.
+// Completing a team's task: from any status, once, with durable facts merged into the branch above and the others left in place.
 import { describe, expect, it } from 'vitest'
 import type { TaskStatus } from '../../src/entities/task.ts'
 import { heldModel, modelOf } from '../abilities/world.ts'
@@ -15,7 +15,7 @@ import {
   teamTask,
 } from './world.ts'
 
-/** A fact of 0.8, seen in two sessions, and one of 0.7, both on the branch of the task. */
+/** A fact of 0.8, observed in two sessions, and one of 0.7, both on the branch of the task. */
 async function learn(team: Team, taskId: string): Promise<void> {
   const ada = await joins(team, taskId, 'ada')
   await ada.sees('Fixed the token refresh bug', 'insight', 'monday')
@@ -123,7 +123,7 @@ describe('task:complete', () => {
       for (const minutes of [30, 60]) {
         const { taskId } = await teamTask(team, { durableThreshold: 0.7, durableCategories: ['insight'] })
         const ada = await joins(team, taskId, 'ada')
-        // The first is surer.
+        // The first has more confidence.
         for (const sessionId of minutes === 30 ? ['a', 'b'] : ['c']) {
           await ada.sees(`The session timeout is ${minutes} minutes`, 'insight', sessionId)
         }
@@ -232,7 +232,7 @@ describe('task:complete', () => {
     await refusalOf(team.call('task:complete', { taskId, fence }), 'INVALID_INPUT')
     await team.call('task:complete', { taskId, owner: 'ada', fence })
     expect(await team.engine.get(taskId)).toMatchObject({ status: 'completed', owner: 'ada' })
-    // A name alone is no claim.
+    // A name without a fence is no claim.
     await team.call('task:complete', { taskId: (await teamTask(team)).taskId, owner: 'ada' })
   })
 
@@ -251,7 +251,7 @@ describe('task:complete', () => {
     const team = await openWithRows({ executors: { work: hands.executor }, work: true })
     const { taskId } = await teamTask(team, { executor: 'work', goal: 'Work' })
     await learn(team, taskId)
-    // An agent is at work, so nobody else closes the team.
+    // An agent is active, so the engine does not close the team.
     const bob = await joins(team, taskId, 'bob')
     ;(await hands.started(0)).end.resolve('its own')
     await reached(team.engine, taskId, 'completed')
@@ -336,7 +336,7 @@ describe('task:complete', () => {
     expect(await team.call('task:complete', { taskId, archive: true })).toMatchObject({ merge: { merged: 1 } })
     expect(await facts(team, branch)).toEqual(durable)
     expect(await branchStatus(team.ledger, ada.branch)).toBe('archived')
-    // Nothing is left behind on a branch that takes nothing new, where it would stop the rest of its session.
+    // Nothing is left pending on a closed branch, where it would block the rest of its session.
     await team.call('mem:consolidate', { level: 'session', sessionId: 'monday' })
     expect(await facts(team, 'main')).toEqual(all)
   })

@@ -1,4 +1,4 @@
-// What a new agent is told of a task: as data, and as a text for people and models that stays short whatever a team has said.
+// The context of a task for a new agent: as data, and as a text with a maximum length.
 import { describe, expect, it } from 'vitest'
 import { taskStatuses } from '../../src/entities/task.ts'
 import { maxContextLength } from '../../src/team/context-text.ts'

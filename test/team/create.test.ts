@@ -1,4 +1,4 @@
-// Tasks for teams: what they are made of, their branches, and that none is ever half made.
+// Creating tasks for teams: their fields, their branches, and that none is created partially.
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { heldModel, modelOf } from '../abilities/world.ts'

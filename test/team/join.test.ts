@@ -1,4 +1,4 @@
-// Agents that join a task: what they are given, who may, and what an agent that comes back finds.
+// Joining a task: what agents receive, which may join, and what a returning agent finds.
 import { describe, expect, it } from 'vitest'
 import { history, openEngine, refusalOf, typesOf } from '../engine/world.ts'
 import { allRows, joins, openTeams, openWithRows, teamTask } from './world.ts'

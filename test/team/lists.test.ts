@@ -1,4 +1,4 @@
-// Teams as lists: by status and type, how each type of work has gone, and where an agent has been.
+// Lists of teams: by status and type, statistics by type, and an agent's timeline.
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { type Json, joins, openTeams, teamTask } from './world.ts'

@@ -1,4 +1,4 @@
-// Objectives: any state may follow any other, nothing else is a state, and every change is told of.
+// Objectives: any status may follow any other, no other status is accepted, and every change is recorded.
 import { describe, expect, it } from 'vitest'
 import { objectiveStatuses } from '../../src/entities/team.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
@@ -28,7 +28,7 @@ describe('objective:update', () => {
     const { objectives: after } = await call('objective:update', { taskId, objectiveId: 1, status: to })
     expect((after as Json[])[0]).toMatchObject({ id: 1, status: to })
     const { changes } = await call('objective:log', { taskId })
-    // To stay where it is, is no change.
+    // The same status is not a change.
     expect((changes as Json[]).slice(before.length)).toMatchObject(from === to ? [] : [{ objectiveId: 1, from, to }])
   })
 

@@ -1,4 +1,4 @@
-// Several at once on one ledger: whoever completes an agent, or a task, does it once; the others are told so, or told what came of it.
+// Several processes on one ledger: each agent and task is completed once; the others receive a refusal or the same outcome.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -63,7 +63,7 @@ describe('Three processes', () => {
       const [joined, completed, closed] = [0, 1, 2].map((index) => outcomes.map((each) => each[taskId]?.[index] ?? ''))
       const done = (said: string[] = []) => said.filter((each) => each.startsWith('{'))
       expect([done(joined).length <= 1, done(completed).length <= 1]).toEqual([true, true])
-      // Each of them hears what the closing came to, and it is the same.
+      // Each receives the same outcome.
       expect([done(closed).length, new Set(closed).size]).toEqual([3, 1])
     }
     const ledger = await openLedger(file)

@@ -1,4 +1,4 @@
-// Purge and teams: the task leaves with its team, and what the team came to know stays, with all that says why.
+// Purge and teams: a task is deleted with its team, and what the team learned stays, with its explanations.
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel, SimulatedClock } from '../../src/testing/index.ts'
@@ -10,7 +10,7 @@ import { facts, type Json, joins, openTeams, openWithRows, type Team, teamTask }
 const bug = 'Fixed the bug in the refresh of tokens'
 const forever = 8e15
 
-/** A team's whole life: two agents saw the same, one of them something else. */
+/** A team's whole life: two agents observed the same, one of them something else. */
 async function live(team: Team, name: string): Promise<{ taskId: string; branch: string }> {
   const { taskId, branch } = await teamTask(team, { name, type: 'bug_fix', objectives: ['Find it'] })
   const [ada, bob] = [await joins(team, taskId, 'ada', { objectives: [1] }), await joins(team, taskId, 'bob')]
@@ -114,7 +114,7 @@ describe('A purge of settled families', () => {
     await engine.purge({ before: forever })
     const next = await live(team, 'Fix Auth')
     expect([old.branch, next.branch]).toEqual(['task/fix-auth', 'task/fix-auth-2'])
-    // What the one before knew is surer now: it was found again.
+    // The earlier fact has gained confidence, because it was found again.
     expect(await facts(team, 'main')).toEqual({ [bug]: 0.9 })
 
     const late = { sessionId: 'late', type: 'insight', content: 'The proxy was to blame', taskId: old.taskId }
@@ -158,7 +158,7 @@ describe('A purge beside the team reconciler', () => {
     await bob.sees(bug, 'insight', 's2')
     await ada.completes()
     await bob.completes()
-    // Completed as any task is, while no engine works: nobody has closed its team.
+    // Completed while no engine works: the team is not closed.
     await engine.start(taskId)
     await engine.complete(taskId)
     await engine.purge({ before: forever })
@@ -181,7 +181,7 @@ describe('A purge beside the team reconciler', () => {
       tasks: { a: { executor: 'ada', goal: 'Find it' }, b: { executor: 'ada', goal: 'Find it again' } },
     } as never)
     await reached(engine, group, 'completed')
-    // At once: the keeper has only just heard of it.
+    // At once, before the reconciler has processed the event.
     await engine.purge({ before: forever })
     await engine.idle()
     for (let left = await engine.get(group.id); left !== null; left = await engine.get(group.id)) {

@@ -1,6 +1,6 @@
-// Several at once, on one engine and on two of one ledger: whatever the order in which they get in, all of it ends in one state that
-// somebody alone could have come to, nothing is there twice, and nothing is lost. Where functions are asked between the tries of a
-// step, the test holds one of them and lets the others go first.
+// Concurrent operations on one engine and on two of one ledger: in any order the final state is one that some sequence could produce,
+// nothing is duplicated, and nothing is lost. Where functions are awaited between the attempts of a step, the test holds one of them and
+// lets the others go first.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { EngineOptions } from '../../src/engine-api.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
@@ -32,7 +32,7 @@ async function sound(ledger: Ledger): Promise<void> {
   expect(complaints(await tablesOf(ledger), 0.85)).toEqual([])
 }
 
-/** How often each was told. */
+/** How often each was called. */
 async function told({ engine }: Team, taskId: string, types: readonly string[]): Promise<number[]> {
   const all = typesOf(await history(engine, taskId))
   return types.map((type) => all.filter((each) => each === type).length)
@@ -81,7 +81,7 @@ describe('Concurrent completion of an agent and its task', () => {
     await ada.sees('The build is slow', 'insight', 's2')
     const first = codeOf(one.call('agent:complete', { taskId, agentId: 'ada' }))
     await asked.promise
-    // Seen while the step of the first is between its tries.
+    // Observed while the first one's step is between its attempts.
     await other.call('mem:observe', { taskId, agentId: 'ada', sessionId: 's3', type: 'insight', content: bug })
     await other.call('task:complete', { taskId, agents: 'complete' })
     go.resolve()
@@ -161,7 +161,7 @@ describe('Objectives', () => {
       expect(changes).toHaveLength(10)
       expect(changes.map(({ from }) => from)).toEqual(['todo', ...changes.slice(0, -1).map(({ to }) => to)])
       expect(changes.at(-1)).toMatchObject({ to: status, agentId, notes })
-      // Each whole: who, what and why are of one change.
+      // Each change is whole: agent, status and notes belong together.
       for (const { to, agentId: who, notes: why } of changes) {
         expect(given).toContainEqual({ objectiveId: id, status: to, agentId: who, notes: why })
       }
@@ -219,7 +219,7 @@ describe('A session', () => {
     expect(await other.call('mem:consolidate', session)).toMatchObject({ observationsProcessed: 20, factsCreated: 10 })
     await other.call('mem:observe', { sessionId: 's', type: 'insight', content: told20[0] })
     go.resolve()
-    // What came meanwhile is what is left for it.
+    // What was added meanwhile is left for this run.
     expect(await first).toMatchObject({ observationsProcessed: 1, factsCreated: 0, factsUpdated: 1 })
     expect(await facts(one, 'main')).toMatchObject({ [told20[0] as string]: 0.9, [told20[1] as string]: 0.8 })
     expect((await tablesOf(ledger)).observations.filter(({ consolidatedBy }) => consolidatedBy === null)).toEqual([])
@@ -235,7 +235,7 @@ describe('A session', () => {
         const content = `module m${n % 30} keeps its own table of names, number ${n % 30}`
         work.push((n % 2 === 0 ? one : other).call('mem:observe', { sessionId: 's', type: 'insight', content }))
         if (n % 5 === 0) work.push((n % 2 === 0 ? other : one).call('mem:consolidate', session))
-        // Some get in together, some one after the other.
+        // Some commit together, some one after the other.
         if (n % 7 === 0) await Promise.all(work)
       }
       await Promise.all(work)

@@ -1,5 +1,4 @@
-// Messages of Agent OS: the way of a user's message to its task, the helpers that read and write conversations, and what the
-// user is shown.
+// Messages of Agent OS: routing a user's message to its task, helpers that read and write conversations, and output to the user.
 import { describe, expect, it } from 'vitest'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import {
@@ -79,7 +78,7 @@ describe("A user's message", () => {
     expect(await handleUserMessage(`@${other}`, bus)).toMatchObject({ taskId: other, did: 'nothing' })
     expect(await spokenIn(other, bus)).not.toContain('user: Focus on regions')
     expect((await invoke('task:list', {})).total).toBe(2)
-    // No model was asked where a message belongs.
+    // The model was not asked to route.
     expect(asked).toHaveLength(steps)
   })
 

@@ -1,5 +1,4 @@
-// The state of a task manager: what runs in it, how many at once, what it lets go of at shutdown, what the next one finds, and
-// what it leaves to memory.
+// The state of a task manager: running tasks, their limit, what shutdown releases, what the next manager finds, and what memory receives.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   type AgentBus,
@@ -208,7 +207,7 @@ describe('Two task managers on one file', () => {
 })
 
 describe('With memory abilities on the bus', () => {
-  /** What memory was told, as it was told it. */
+  /** The calls that memory received. */
   function memory(bus: AgentBus) {
     const { heard: told, tell, until } = listener<[ability: string, input: any]>()
     for (const id of ['mem:save', 'mem:archive']) registerTool(bus, id, (input) => tell([id, input]))

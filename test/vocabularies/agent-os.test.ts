@@ -1,4 +1,4 @@
-// Agent OS by its own documents: what they show a program doing, done with a task manager over the engine.
+// Agent OS by its documents: their examples, run with a task manager over the engine.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

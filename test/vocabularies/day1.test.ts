@@ -1,4 +1,4 @@
-// Day1's two engines over the real one: tasks of several agents, their memory, and the errors that their callers catch.
+// Day1's engines over the real engine: tasks of several agents, their memory, and the errors of both.
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -13,7 +13,7 @@ import {
 } from '../../src/vocabularies/day1.ts'
 import { openEngine } from '../engine/world.ts'
 
-/** Both engines on one ledger, and a shorthand for what an agent sees at work on a task. */
+/** Both engines on one ledger, and a helper that records an agent's observations. */
 async function day1() {
   const engine = (await openEngine({ work: false })) as unknown as Engine
   const tasks = new TaskEngine(engine)
@@ -66,7 +66,7 @@ describe('the lifecycle of the document', () => {
       { agentId: 'agent_2', role: 'reviewer', objectives: [2] },
     ])
 
-    // Each works on its own: what one has found is not seen by the other, nor by the task.
+    // Each works separately: its findings are visible neither to the other nor to the task.
     await see(task.id, 'agent_1', 'decision', 'Tokens are refreshed by the middleware before they expire')
     await see(task.id, 'agent_1', 'tool_use', 'npm test')
     await see(task.id, 'agent_1', 'insight', 'The sign-in form loads slowly')
@@ -100,7 +100,7 @@ describe('the lifecycle of the document', () => {
     await tasks.completeAgent(task.id, 'agent_2')
     expect(await memory.facts('task/fix-auth', { category: 'decision' })).toMatchObject([{ confidence: 0.9 }])
 
-    // The facts of the task are classified, and those that last reach main.
+    // The facts of the task are classified, and durable ones are merged into main.
     const done = await tasks.completeTask(task.id, { resultSummary: 'Users stay signed in.' })
     expect(done).toMatchObject({
       taskId: task.id,
@@ -129,7 +129,7 @@ describe('the lifecycle of the document', () => {
       'task/fix-auth/agent_3': { status: 'merged', parent: 'task/fix-auth' },
     })
 
-    // Each step stands in the history, and done again it changes nothing.
+    // Each step is in the history, and repeating it changes nothing.
     const history = await memory.history()
     expect(new Set(history.map(({ type }) => type))).toEqual(
       new Set(['session_end', 'agent_complete', 'merge', 'task_checkpoint']),

@@ -1,4 +1,4 @@
-// Exo's vocabulary as a whole: families that are scheduled, an engine that somebody else made, and a restart.
+// Exo's vocabulary as a whole: scheduled families, a given engine, and a restart.
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/engine.ts'
 import { createExoExecutor, type Task, TaskError, TaskManager, TaskScheduler } from '../../src/vocabularies/exo.ts'

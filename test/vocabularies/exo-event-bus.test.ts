@@ -1,4 +1,4 @@
-// Exo's TaskEventBus: who hears what, in which order, whoever throws; and what a manager puts on it.
+// Exo's TaskEventBus: which handlers are called, in which order, with which errors; and the events of a manager.
 import { describe, expect, it, vi } from 'vitest'
 import { TaskError, type TaskEvent, TaskEventBus, TaskManager } from '../../src/vocabularies/exo.ts'
 import { openExo } from './exo-world.ts'

@@ -1,4 +1,4 @@
-// From a created task to the completion of its parent, as Exo's integration flow has it from creation on.
+// From the creation of a task to the completion of its parent: Exo's integration flow after intent recognition.
 import { describe, expect, it } from 'vitest'
 import { openExo } from './exo-world.ts'
 

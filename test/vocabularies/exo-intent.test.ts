@@ -1,4 +1,4 @@
-// Exo's IntentRecognizer, and Exo's flow from what a user says to the completion of a parent.
+// Exo's IntentRecognizer, and Exo's flow from a user's message to the completion of a parent.
 
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { describe, expect, expectTypeOf, it } from 'vitest'
@@ -6,7 +6,7 @@ import * as exo from '../../src/vocabularies/exo.ts'
 import { type Intent, type IntentProvider, IntentRecognizer, TaskError } from '../../src/vocabularies/exo.ts'
 import { openExo } from './exo-world.ts'
 
-/** A provider that answers in turn, and what it was asked. */
+/** A provider that returns answers in turn and records its requests. */
 function providerSaying(...answers: Array<object | Error>) {
   const asked: Array<{ model: string; messages: Parameters<IntentProvider>[0] }> = []
   const provider: IntentProvider = async (messages, { model }) => {

@@ -1,5 +1,5 @@
-// Exo's TaskScheduler over the real engine: who runs, in which order, how many at once, and what pause, resume, cancel and
-// retry mean for work that is under way.
+// Exo's TaskScheduler over the real engine: which tasks run, in which order, how many at once, and pause, resume, cancel and retry of
+// running tasks.
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../src/core/errors.ts'
 import {
@@ -224,7 +224,7 @@ describe('pause and resume', () => {
     await first.aborted
     expect((await scheduler.resume(task.id)).id).toBe(task.id)
     await turns()
-    // The first run has not let go yet: a second would be live beside it.
+    // The first run has not settled yet: a second one would run beside it.
     expect(work.held.length).toBe(1)
     first.resolve('too late')
     const second = await work.started(1)
@@ -469,7 +469,7 @@ describe('a running task', () => {
     const done = (await manager.get(task.id)) as Task
     expect(done.metadata).toEqual({ mine: 1, run_id: `${task.id}/run-2` })
     expect((await manager.list())[0]?.metadata).toEqual(done.metadata)
-    // Handed back as it was read, it is not taken for something to store.
+    // Passed back as it was read, it is not stored.
     await manager.update(task.id, { metadata: { ...done.metadata, run_id: `${task.id}/run-1`, more: 2 } })
     expect((await manager.get(task.id))?.metadata).toEqual({ mine: 1, more: 2, run_id: `${task.id}/run-2` })
     expect((await manager.update(task.id, { metadata: { run_id: 'mine' } })).metadata).toEqual({ run_id: 'mine' })

@@ -1,4 +1,4 @@
-// Exo's TaskManager over the real engine: its states, its tasks, its families and its errors, by hand and without a scheduler.
+// Exo's TaskManager over the real engine: states, tasks, families and errors, by hand and without a scheduler.
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine.ts'

@@ -1,5 +1,5 @@
-// One task through every vocabulary and the engine at once: each shows it in its own words, whoever has changed it, and the same
-// deed has the same effect by whichever name it is done.
+// One task through every vocabulary and the engine: each shows it in its own terms, whichever has changed it, and equivalent operations
+// have the same effect.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { boardTools } from '../../src/board/board-tools.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -17,7 +17,7 @@ import { openManager } from './agent-os/world.ts'
 
 type Json = Record<string, unknown>
 
-/** The same engine as all of them see it: Agent OS on its bus (`process`), the others by the engine and its own bus (`json`). */
+/** The same engine through all vocabularies: Agent OS on its bus (`process`), the others by the engine and its own bus (`json`). */
 async function everywhere(config: TaskManagerConfig = {}) {
   const exoExecutor = createExoExecutor()
   const manager = await openManager({ ...config, executors: { exo: exoExecutor, ...config.executors } })
@@ -40,7 +40,7 @@ async function everywhere(config: TaskManagerConfig = {}) {
     knowledge: new ConsolidationEngine(engine),
     tools,
     json,
-    /** What each says of a task. */
+    /** The view of a task in each. */
     async seen(id: string) {
       const { task: shown } = (await process('task:get', { taskId: id })) as { task: Json }
       const { task: record } = (await process('ldg:task:get', { taskId: id })) as { task: Json }
@@ -60,7 +60,7 @@ async function everywhere(config: TaskManagerConfig = {}) {
   }
 }
 
-/** Conformance 1.1: the words of one state, by vocabulary. */
+/** Conformance 1.1: the status of one state, by vocabulary. */
 const wordsOf: Record<TaskStatus, [process: string, ledger: string | null, board: string, day1: string]> = {
   submitted: ['pending', null, 'pending', 'active'],
   working: ['running', null, 'in_progress', 'active'],
@@ -147,7 +147,7 @@ describe('A task of a team', () => {
       tasks: [{ id, branch, status: 'submitted' }],
     })
 
-    // One joins by each: as an ability, as a method of the engine, by the document's name.
+    // One agent joins by each way: ability, method of the engine, method of Day1.
     await json('agent:join', { taskId: id, agentId: 'ada', objectives: [1] })
     await engine.agent.join({ taskId: id, agentId: 'bob' })
     expect((await day1.joinTask(id, 'cleo')).taskContext.activeAgents.map(({ agentId }) => agentId)).toEqual([
@@ -165,7 +165,7 @@ describe('A task of a team', () => {
       await (agentId === 'ada' ? knowledge.recordObservation(seenBy) : json('mem:observe', seenBy))
     }
 
-    // Taken on the board, paused by another, taken again: objectives and agents go on as they were.
+    // Claimed on the board, paused by another, claimed again: objectives and agents continue.
     expect(JSON.parse(await tools.handlers.task_update({ task_id: 1, status: 'in_progress' }))).toMatchObject({
       owner: 'alice',
     })
@@ -182,7 +182,7 @@ describe('A task of a team', () => {
 
     await json('agent:complete', { taskId: id, agentId: 'ada', summary: 'Found it' })
     expect((await day1.getTask(id)).agentSummaries).toEqual([{ agentId: 'ada', role: null, summary: 'Found it' }])
-    // Neither agents at work nor a claim of somebody else are passed over, by whichever name it is asked for.
+    // Neither active agents nor another owner's claim are ignored, whichever way is used.
     await expect(day1.completeTask(id)).rejects.toMatchObject({ code: 'AGENTS_ACTIVE' })
     await expect(day1.completeTask(id, { completeAgents: true })).rejects.toMatchObject({ code: 'NOT_OWNER' })
     expect(await seen(id)).toEqual(told('working'))
@@ -221,7 +221,7 @@ describe('A task of a team', () => {
         day1: () => day1.completeTask(id),
       }
       await ways[by]()
-      // By whatever name it was completed, the engine closes its team.
+      // The engine closes the team after each way of completion.
       for await (const { type } of engine.events({ taskId: id })) if (type === 'team.closed') break
       expect(await seen(id)).toEqual(told('completed'))
       expect(await knowledge.facts('main')).toMatchObject([{ text: bug, confidence: 0.8 }])
@@ -272,7 +272,7 @@ describe('Cancellation', () => {
       const effect = (await history(at.engine))
         .slice(since)
         .filter(({ type }) => type.startsWith('task.'))
-        // Not every door takes a reason, and each says who asked.
+        // Not every way takes a reason, and each records its caller.
         .map(({ type, taskId, data: { reason: _reason, requestedBy: _by, ...data } }) => [
           type,
           names.get(taskId),
@@ -293,7 +293,7 @@ describe('A dependency of the board', () => {
     const task = await exo.create('run')
     await s07.create('write it down')
     await s07.update(1, undefined, [2])
-    // Taken: the scheduler runs whatever is nobody's and may start.
+    // Claimed, because the scheduler runs every task without an owner that is ready.
     await tools.handlers.task_update({ task_id: 2, status: 'in_progress' })
     await scheduler.schedule(async ({ name }) => void started.push(name))
     expect(started).toEqual([])

@@ -1,4 +1,4 @@
-// s07's task system under its own names: what its document promises, on an engine and on a folder of files.
+// s07's task system under its own names: what its document specifies, on an engine and on a folder of files.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -239,7 +239,7 @@ describe('A manager on a folder', () => {
     expect(lists[0]?.split('\n')).toHaveLength(20)
     expect(lists[1]).toBe(lists[0])
     for (const each of managers) await each.close()
-    // Whoever opens it next finds every file there, each with the task that was made under its number.
+    // The next manager finds every file, each with the task created under its number.
     await onFolder(dir)
     expect(numbers.map((id) => fileOf(dir, id)['subject'])).toEqual(
       numbers.map((id) => made.find((task) => task['id'] === id)?.['subject']),

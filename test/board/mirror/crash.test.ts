@@ -1,5 +1,5 @@
-// A mirror that dies before any of its operations on files leaves old or new files, never torn ones; the next one repairs the
-// rest, and no edit is lost. Two mirrors of one folder in two processes: one writes.
+// A mirror that dies before any of its file operations leaves old or new files, never torn ones; the next one repairs the rest, and no
+// edit is lost. Of two mirrors of one folder in two processes one writes.
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { createFolder, filesIn, openWorld } from './world.ts'
 
 const startMirror = (orders: MirrorOrders) => startProcess('mirror-process.ts', orders)
 
-/** A board and a folder that are in step; after `disturb` one pass has everything to do. */
+/** A board and a folder in step; after `disturb` one pass has every kind of work to do. */
 async function createPlace() {
   const folder = createFolder()
   const [ledger, dir] = [join(folder, 'ledger.db'), join(folder, '.tasks')]
@@ -34,7 +34,7 @@ async function createPlace() {
   return { ledger, dir, world, refused, disturb, inPlace: world.write as (name: string, text: string) => void, replace }
 }
 
-/** What the files say: the old or the new, and each of them whole. */
+/** Checks that each file is whole, with the old or the new text. */
 function requireWhole({ dir }: { dir: string }, allThere = true): void {
   const files = filesIn(dir)
   for (const name of files.names()) expect(() => files.read(name), `${name}: ${files.text(name)}`).not.toThrow()
@@ -58,7 +58,7 @@ async function requireRepaired({ dir, world, refused }: Awaited<ReturnType<typeo
   expect(readdirSync(files.at('.errand')).sort()).toEqual(['.gitignore', 'folder.json'])
 }
 
-/** Dies before every operation (of so many: ERRAND_CRASH_EVERY), two at a time. */
+/** Dies before every operation (or every n-th: ERRAND_CRASH_EVERY), two at a time. */
 async function killedAt(first: number, last: number, die: (dieAt: number) => Promise<void>): Promise<void> {
   const every = Number(process.env['ERRAND_CRASH_EVERY'] ?? 4)
   const deaths: number[] = []
@@ -104,7 +104,7 @@ describe('A mirror that dies', () => {
     let killed = 0
     await killedAt(measured.first + 1, measured.operations, async (dieAt) => {
       const { place, signal, operations } = await run(dieAt)
-      // A file that has just changed is read once more, so a slow run does fewer operations.
+      // A file that has just changed is read once more, so a slow run has fewer operations.
       if (signal === null) expect(operations, `operation ${dieAt}`).toBeLessThan(dieAt)
       else killed++
       requireWhole(place, false)
@@ -165,7 +165,7 @@ describe('A mirror that follows', () => {
     world.edit(1, { subject: 'from the editor' })
     await mirror.heard(({ report }) => report?.imported.includes('task_1.json'))
     expect(await world.task(1)).toMatchObject({ subject: 'from the editor' })
-    // A file in the middle of being written is nothing to speak of.
+    // A file that is being written is not reported.
     const whole = world.text(1)
     const before = mirror.lines.length
     writeFileSync(world.at(1), whole.slice(0, 30))
@@ -175,7 +175,7 @@ describe('A mirror that follows', () => {
     )
     expect(await world.task(1)).toMatchObject({ subject: 'in two parts' })
     expect(mirror.lines.flatMap(({ report }) => report?.skipped ?? [])).toEqual([])
-    // One that stays broken is.
+    // A file that stays broken is.
     writeFileSync(world.at(1), whole.slice(0, 30))
     const { report } = await mirror.heard((line) => line['report']?.skipped.length > 0)
     expect(report.skipped).toMatchObject([{ file: 'task_1.json', why: expect.stringContaining('not JSON') }])

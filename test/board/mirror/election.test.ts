@@ -1,4 +1,4 @@
-// Who writes the files of a folder: a dead mirror is replaced at once, and one of which nothing is known when its time is over.
+// The election of a folder's mirror: a dead mirror is replaced at once, one whose state is unknown when its lease expires.
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'

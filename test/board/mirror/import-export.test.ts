@@ -1,4 +1,4 @@
-// Folders of other boards: taken over as they are, and given back as they were.
+// Folders of other boards, imported and exported unchanged.
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -154,7 +154,7 @@ describe('Import', () => {
     await world.export(out.at('.'))
     for (const [number, value] of Object.entries(files))
       expect(out.text(Number(number))).toBe(JSON.stringify(value, null, 2))
-    // What has changed since is said as it is now.
+    // What has changed since is exported as it is now.
     await world.call('board:update', { id: 5, subject: 'renamed' })
     await world.call('board:update', { id: 7, priority: 3 })
     await world.export(out.at('.'))
@@ -277,7 +277,7 @@ describe('Any folder', () => {
         const out = createFolder()
         await world.export(out)
         for (const [number, text] of texts) expect(readFileSync(join(out, `task_${number}.json`), 'utf8')).toBe(text)
-        // And through a mirror of the folder, which writes its own words meanwhile.
+        // And through a mirror of the folder, which writes its own keys meanwhile.
         const mirror = await world.open()
         expect(await mirror.sync()).toMatchObject({ refused: [], skipped: [], imported: [] })
         const again = createFolder()

@@ -1,5 +1,5 @@
-// A mirror in a process of its own. It can be told to die by its own hand before the n-th operation on a file, and it tells by
-// lines of JSON what it does. Faults can be planted in its ports, for the harness to find: the mirror knows nothing of them.
+// A mirror in its own process. It can be ordered to die before the n-th file operation, and reports its actions as lines of JSON. Faults
+// for the tests to detect can be planted in its ports.
 import { createFolderFiles, type FolderFiles } from '../../../src/board/mirror/folder-files.ts'
 import { openMirror } from '../../../src/board/mirror/mirror-board.ts'
 import { mirrorHostOf } from '../../../src/board/mirror/mirror-host.ts'
@@ -9,11 +9,11 @@ import { type Fault, plantInFiles, plantInHost } from './planted-faults.ts'
 export interface MirrorOrders {
   ledger: string
   dir: string
-  /** Dies before this operation on a file, counted from the first. */
+  /** Dies before this file operation, counted from the first. */
   dieAt?: number
-  /** Syncs once and leaves; else goes on until its input ends. */
+  /** Syncs once and exits; else runs until its input ends. */
   once?: boolean
-  /** Syncs once more when it is told to, before it leaves. */
+  /** Syncs once more when notified, before it exits. */
   twice?: boolean
   fault?: Fault | undefined
   pollMs?: number
@@ -23,7 +23,7 @@ const orders = JSON.parse(process.argv[2] as string) as MirrorOrders
 const tell = (line: object) => void process.stdout.write(`${JSON.stringify(line)}\n`)
 
 let operations = 0
-/** Every operation is counted; the last one is not done. */
+/** Counts every operation and does not do the last one. */
 function count(): void {
   if (++operations === orders.dieAt) process.kill(process.pid, 'SIGKILL')
 }

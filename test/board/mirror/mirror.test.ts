@@ -1,4 +1,4 @@
-// The mirror between a board and a folder: what the files say, what edits in them come to, and what is refused.
+// The mirror between a board and a folder: contents of files, effects of edits, and refusals.
 import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -94,7 +94,7 @@ describe('What the files say', () => {
     await world.call('board:delete', { id: 1 })
     expect(await mirror.sync()).toMatchObject({ removed: ['task_1.json'], written: ['task_2.json'], refused: [] })
     expect(world.names()).toEqual(['task_2.json'])
-    // A checkout brings it back: it is no new task, and no edit.
+    // A restored file is neither a new task nor an edit.
     world.write(1, before)
     expect(await mirror.sync()).toMatchObject({ removed: ['task_1.json'], refused: [], imported: [] })
     world.write(1, before.replace('one', 'changed'))
@@ -258,7 +258,7 @@ describe('An edit of a file', () => {
     const first = world.read(1)
     world.write(1, { ...first, description: 'a' })
     await mirror.sync()
-    // The same hand, which has not read the answer.
+    // The same author, who has not read the answer.
     world.write(1, { ...first, description: 'b' })
     expect(await mirror.sync()).toMatchObject({ imported: ['task_1.json'], refused: [] })
     expect(await world.task(1)).toMatchObject({ description: 'b' })
@@ -480,7 +480,7 @@ describe('What is no task file', () => {
     expect(report).toMatchObject({ imported: ['task_10.json'], refused: [], written: ['task_10.json'] })
     expect(world.text(1)).toBe('{ "id": 1, "subject": ')
     expect(await world.call('board:list', {})).toMatchObject({ tasks: expect.objectContaining({ length: 10 }) })
-    // Told again by each look that is asked for, and healed as soon as it is what it should be.
+    // Reported again by each requested pass, until the file is corrected.
     expect((await mirror.sync()).skipped).toHaveLength(12)
     rmSync(world.at(4))
     world.edit(9, { description: 'x' })

@@ -1,5 +1,5 @@
-// Eight processes at once: four edit the files, four use the ledger and mirror it into the same folder. No update is lost, none is
-// undone, no reader finds a torn file, every refused edit is reported once. And three broken mirrors, which this harness must find.
+// Eight processes at once: four edit the files, four use the ledger and mirror it into the same folder. No update is lost or undone, no
+// reader finds a torn file, and every refused edit is reported once. Three planted faults must be detected.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ import type { WorkerOrders, WorkerReport } from './worker-process.ts'
 import { createFolder, filesIn, openWorld } from './world.ts'
 
 const ownFiles = (editor: number) => [3 * editor - 2, 3 * editor - 1, 3 * editor]
-/** Nobody edits these. */
+/** Files that are not edited. */
 const steady = [13, 14, 15, 16]
 
 async function torture(time: number, fault?: Fault) {
@@ -50,7 +50,7 @@ async function torture(time: number, fault?: Fault) {
   return { world, dir, edited, worked, repair, again: await last.sync() }
 }
 
-/** What is wrong, in words; nothing for a mirror that is as it should be. */
+/** Violations in words; empty for a correct mirror. */
 async function complaintsOf({
   world,
   dir,
@@ -128,7 +128,7 @@ describe('Eight processes on one folder and one ledger', () => {
   it.each(faults)(
     'the torture test detects a planted fault (%s): a mirror that %s',
     async (fault, _what, found) => {
-      // Beside busy processes a torture of some seconds may be over before the fault has done harm: then another one follows.
+      // Beside busy processes a run of some seconds may end before the fault shows: then it is repeated.
       let complaints = ''
       for (let tried = 0; tried < 10 && !found.test(complaints); tried++) {
         complaints = (await complaintsOf(await torture(3_000, fault))).join('\n')

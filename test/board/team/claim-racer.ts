@@ -1,5 +1,5 @@
-// A member in a process of its own. `race`: claims each task of the board by its number, and tells which it got. `hold`: claims
-// one with a lease and a session, tells so, and lives until it is killed.
+// A member in its own process. `race`: claims each task of the board by number and reports those it got. `hold`: claims one with a lease
+// and a session, reports it, and runs until it is killed.
 import { once } from 'node:events'
 import { createBoardSession } from '../../../src/board/board-session.ts'
 import { systemClock } from '../../../src/core/clock.ts'
@@ -9,7 +9,7 @@ import { createEngine } from '../../../src/index.ts'
 export interface RaceReport {
   won: number[]
   lost: number[]
-  /** Refusals that are none of a race. */
+  /** Refusals that a race does not explain. */
   refusals: string[]
 }
 

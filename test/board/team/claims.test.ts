@@ -1,4 +1,4 @@
-// Claims on the board, as members of a team make them: by number, with roles, and with a log of who did what.
+// Claims by members of a team: by number, with roles, and with a log.
 import { describe, expect, it } from 'vitest'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
 import { createFaultyLedger } from '../../../src/testing/faulty-ledger.ts'

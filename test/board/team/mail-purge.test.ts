@@ -1,4 +1,4 @@
-// Mail leaves the ledger with a purge, once it has been read.
+// A purge deletes mail that has been read.
 import { expect, it } from 'vitest'
 import { openTeam } from './world.ts'
 
@@ -22,6 +22,6 @@ it('a purge deletes mail read before its time, and keeps unread mail and open re
   expect(requests.map(({ requestId }) => requestId)).toEqual([open])
   await bus.call('board:respond', { as: 'bob', requestId: open, approve: false })
   expect((await bus.call('board:inbox', { as: 'bob' })).mail.map(({ body }) => body)).toEqual(['unread'])
-  // The answers, which nobody has read yet.
+  // The unread answers.
   expect((await bus.call('board:inbox', { as: 'ada' })).mail.map(({ requestId }) => requestId)).toEqual([done, open])
 })

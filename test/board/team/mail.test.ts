@@ -1,4 +1,4 @@
-// Mail between the members of a team: each message comes to its reader once, and only to its reader.
+// Mail between members of a team: each message reaches its recipient once, and no other member.
 import { describe, expect, it } from 'vitest'
 import { modelOf } from '../../abilities/world.ts'
 import { ledgerFile, openEngine, refusalOf } from '../../engine/world.ts'

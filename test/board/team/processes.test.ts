@@ -1,4 +1,4 @@
-// Members in processes of their own: of any number that want one task exactly one gets it, and one that is killed loses it.
+// Members in processes of their own: of several that claim one task exactly one gets it, and a killed one loses it.
 import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ function startMember(how: 'race' | 'hold', ledger: string, as: string, count: nu
   }
 }
 
-/** What a race must never report; empty when all is well. */
+/** Violations of what a race must guarantee; empty if there are none. */
 function complaints(reports: readonly RaceReport[], numbers: readonly number[]): string[] {
   const won = reports.flatMap((report) => report.won)
   return [
@@ -82,7 +82,7 @@ describe('Members in processes of their own', () => {
     const member = startMember('hold', ledger, 'ada', 400)
     await member.ready
     const { task } = await member.go<{ task: { taskId: string } }>()
-    // Alive, it keeps the task for longer than the lease lasts.
+    // While it runs, it keeps the task for longer than the lease.
     const leases = new Set<number>()
     await reached(engine, task.taskId, (now) => now.status === 'working')
     while (leases.size < 3) {

@@ -1,4 +1,4 @@
-// Members that speak through a session: it holds their claims alive, and when it dies they are anybody's after the lease.
+// Sessions of members: they renew claims, which others may take when the session has died and the lease is over.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type BoardSession, createBoardSession } from '../../../src/board/board-session.ts'
 import type { Engine } from '../../../src/engine-api.ts'
@@ -14,7 +14,7 @@ function sessionOf({ bus, clock }: Team, as: string): BoardSession {
   return session
 }
 
-/** Time as it passes: in steps short enough that what each sets off is done before the next. */
+/** Advances the clock in steps short enough that the effects of each are done before the next. */
 async function pass({ clock }: Team, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 100) {
     clock.advance(Math.min(left, 100))
@@ -97,7 +97,7 @@ describe('A session', () => {
     await createAll(team.bus, 'Release', 'Write', { subject: 'Pack', parent: 1 })
     await team.bus.call('board:open', { board: 'release', parent: 1 })
     const ada = sessionOf(team, 'ada')
-    // The second claim, so that its number is not that of the other task.
+    // A second claim, so that its fence differs from that of the other task.
     await ada.call('board:claim', { id: 1, board: 'release' })
     await ada.call('board:release', { id: 1, board: 'release' })
     await ada.call('board:claim', { id: 1, board: 'release' })

@@ -1,4 +1,4 @@
-// The idle poll: inbox first, then the board, then rest; and what wakes a member that rests.
+// Waiting for work: inbox first, then the board, then sleep; and what ends the sleep.
 import { describe, expect, it } from 'vitest'
 import { awaitWork } from '../../../src/board/team/await-work.ts'
 import { ErrandError } from '../../../src/core/errors.ts'
@@ -9,7 +9,7 @@ import { modelOf } from '../../abilities/world.ts'
 import { ledgerFile, openEngine, refusalOf, turns } from '../../engine/world.ts'
 import { createAll, openTeam } from './world.ts'
 
-/** What a promise has come to by now, without waiting for it. */
+/** The state of a promise now. */
 function watched<T>(work: Promise<T>): { done: boolean; work: Promise<T> } {
   const seen = { done: false, work }
   const note = () => {
@@ -50,7 +50,7 @@ describe('An idle member', () => {
     clock.advance(1)
     expect(await wait.work).toEqual({ kind: 'idle' })
 
-    // A lease that is over makes no event where no engine works: only a look finds it.
+    // Where no engine works, the end of a lease adds no event: only the periodic check finds it.
     await createAll(bus, 'held')
     await bus.call('board:claim', { id: 1, as: 'bob', leaseMs: 500 })
     const other = watched(awaitWork(engine, { as: 'ada', idleTimeoutMs: 10_000, pollMs: 2_000 }))

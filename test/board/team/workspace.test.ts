@@ -1,4 +1,4 @@
-// A workspace: bound to a task for as long as somebody works on it, and to one task at a time.
+// Workspaces: bound to a task while it is in progress, and to one task at a time.
 import { describe, expect, it } from 'vitest'
 import { refusalOf, turns } from '../../engine/world.ts'
 import { createAll, openTeam, type Team } from './world.ts'
@@ -93,7 +93,7 @@ describe('A workspace', () => {
     await createAll(bus, 'One', 'Two')
     const id = await idOf(engine)
     await bus.call('board:claim', { id: 1, as: 'ada', workspace: tree })
-    // Not through the board, which would clear it away.
+    // Not through the board, which would remove the binding.
     await engine.release(id, { owner: 'ada' })
     await engine.claim(id, { owner: 'cy' })
     expect(await shown(team, 1)).toEqual(['in_progress', undefined])

@@ -1,5 +1,4 @@
-// The bus that a task manager is given, and the engine's own: what stands on each, whose words it speaks, and that callers are judged
-// alike on both.
+// The bus given to a task manager and the engine's own: the abilities on each, and that callers are judged alike on both.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { ExecutorTask, Run } from '../../../src/api/executor.ts'

@@ -1,4 +1,4 @@
-// The abilities of Agent OS that change a task, send, kill and cancel, and the one that finds it.
+// The abilities of Agent OS that change a task (send, kill and cancel), and task:route.
 import { describe, expect, it } from 'vitest'
 import { createScriptedModel } from '../../../src/models/scripted-model.ts'
 import { heldModel, modelOf, surface } from '../../abilities/world.ts'

@@ -1,4 +1,4 @@
-// task:create and task:spawn of Agent OS: what they make, what they refuse, and what a task that calls them gets.
+// task:create and task:spawn of Agent OS: what they create and refuse, and calls by tasks.
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../../src/models/scripted-model.ts'

@@ -1,4 +1,4 @@
-// The ledger abilities: records of tasks, calls and messages, read, and saved by programs that work on tasks themselves.
+// The ledger abilities: reading and saving records of tasks, calls and messages, for programs that work on tasks themselves.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
 import type { TaskStatus } from '../../../src/entities/task.ts'
@@ -429,7 +429,7 @@ describe('ldg:msg:save and ldg:msg:list', () => {
 })
 
 describe('The times of a task', () => {
-  /** The clock stands still, but for what the test adds. */
+  /** The clock advances only when the test does so. */
   const timed = async () => {
     const clock = { time: 1_000, now: () => clock.time, setTimeout: () => 0, clearTimeout: () => {} }
     const { engine, call } = await openManager({ clock })
@@ -482,13 +482,13 @@ describe('The times of a task', () => {
     await save({ id: 'task-early', createdAt: 10, updatedAt: 9 })
     expect(await times('task-early')).toEqual([10, 1_000])
     clock.time = 2_000
-    // Without another state it is a change of its own, and told of.
+    // Without another status the save is a change of its own, with an event.
     const before = await history(engine, 'task-mine')
     await save({ ...(await read('task-mine')), updatedAt: 20 })
     expect(await times('task-mine')).toEqual([10, 20])
     const [told, ...others] = (await history(engine, 'task-mine')).slice(before.length)
     expect([told?.type, told?.data['changed'], others]).toEqual(['task.updated', ['updatedAt'], []])
-    // An old time says nothing of a new state.
+    // An old time is ignored for a new status.
     await save({ ...(await read('task-early')), completionStatus: 'cancelled' })
     expect(await times('task-early')).toEqual([10, 2_000])
     await save({ ...(await read('task-mine')), completionStatus: 'failed', updatedAt: 1_999 })

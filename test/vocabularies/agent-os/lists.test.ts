@@ -1,4 +1,4 @@
-// task:list, task:active and task:get of Agent OS: what they show, count and keep to themselves.
+// task:list, task:active and task:get of Agent OS: what they show, count and hide.
 import { describe, expect, it } from 'vitest'
 import { createScriptedModel } from '../../../src/models/scripted-model.ts'
 import { heldModel, modelOf, surface } from '../../abilities/world.ts'

@@ -1,4 +1,4 @@
-// What Agent OS promises of its abilities as a set: their names, what they require, and that they are tools for models.
+// The abilities of Agent OS as a set: their names, requirements, and tools for models.
 import { describe, expect, it } from 'vitest'
 import { heldModel, modelOf } from '../../abilities/world.ts'
 import { openManager } from './world.ts'

@@ -1,4 +1,4 @@
-// The words for a task's state, there and back.
+// The mapping of task statuses to those of Agent OS, and back.
 import { describe, expect, it } from 'vitest'
 import { statusWordSchema } from '../../../src/entities/status-filter.ts'
 import { isSettled, openStatuses, type TaskRecord, taskStatuses } from '../../../src/entities/task.ts'
@@ -16,7 +16,7 @@ import { openManager } from './world.ts'
 type Standing = Pick<TaskRecord, 'status' | 'statusReason' | 'error'>
 const error = (message: string) => ({ code: 'TASK_FAILED', message })
 
-/** Every state, and those in which the reason makes a difference. */
+/** Every status, and those for which the reason makes a difference. */
 const standings: Standing[] = [
   ...taskStatuses.map((status) => ({ status, statusReason: null, error: status === 'failed' ? error('broke') : null })),
   { status: 'waiting', statusReason: 'interrupted', error: null },

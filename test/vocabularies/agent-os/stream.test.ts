@@ -1,4 +1,4 @@
-// task:stream of Agent OS: the output of a task, live and replayed, whole for every reader.
+// task:stream of Agent OS: the output of a task, live and replayed, complete for every reader.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
 import { createScriptedModel } from '../../../src/models/scripted-model.ts'
@@ -93,7 +93,7 @@ describe('task:stream', () => {
     const { run, end } = await hands.started(0)
     const slow = bus.stream('task:stream', { taskId })
     expect((await slow.next()).value).toMatchObject({ type: 'start' })
-    // More pieces than are kept for anybody.
+    // More pieces than are buffered for a reader.
     const words = Array.from({ length: 2_500 }, (_, index) => `${index} `)
     await run.message('assistant', words)
     await run.message('assistant', 'The end.')
