@@ -191,11 +191,11 @@ describe('A task that ends otherwise', () => {
     expect(message).toMatch(new RegExp(`task ${kept.whole}`))
     expect(await engine.bus.call('board:delete', { id: kept.whole })).toMatchObject({ unblocked: [] })
     expect(await taskOf(engine, kept.part)).not.toHaveProperty('parent')
-    const gone = await family()
-    expect(await engine.bus.call('board:delete', { id: gone.whole, children: 'cascade' })).toMatchObject({
-      unblocked: [{ id: gone.next }],
+    const removed = await family()
+    expect(await engine.bus.call('board:delete', { id: removed.whole, children: 'cascade' })).toMatchObject({
+      unblocked: [{ id: removed.next }],
     })
-    await refusalOf(engine.bus.call('board:get', { id: gone.part }), 'NOT_FOUND')
+    await refusalOf(engine.bus.call('board:get', { id: removed.part }), 'NOT_FOUND')
   })
 
   it('S4-047 S4-048 a failed or deleted task blocks its dependents until it is retried and completed', async () => {

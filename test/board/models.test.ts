@@ -8,9 +8,9 @@ async function setup() {
   const own = await engine.create({ name: 'own', executor: 'work' })
   const child = await engine.create({ name: 'child', parentId: own.id })
   const part = await engine.create({ name: 'part', parentId: child.id })
-  const stranger = await engine.create({ name: 'the stranger', blockedBy: [child.id], metadata: { secret: 1 } })
+  const outsider = await engine.create({ name: 'the outsider', blockedBy: [child.id], metadata: { secret: 1 } })
   const caller = { surface: 'model', taskId: own.id, run: 1 }
-  return { engine, own, child, part, stranger, call: caller }
+  return { engine, own, child, part, outsider, call: caller }
 }
 
 describe('A model on the board', () => {
@@ -28,15 +28,15 @@ describe('A model on the board', () => {
   })
 
   it('I25 a model does not learn of tasks outside its own that it unblocks', async () => {
-    const { engine, stranger, call } = await setup()
+    const { engine, outsider, call } = await setup()
     const answer = await engine.bus.call('board:update', { id: 2, status: 'completed' }, { caller: call })
     expect(answer.unblocked).toEqual([])
-    expect(JSON.stringify(answer)).not.toContain('stranger')
-    expect((await engine.get(stranger.id))?.blockedBy).toEqual([])
+    expect(JSON.stringify(answer)).not.toContain('outsider')
+    expect((await engine.get(outsider.id))?.blockedBy).toEqual([])
     // A caller without a task sees them.
     const other = await setup()
     expect((await other.engine.bus.call('board:update', { id: 2, status: 'completed' })).unblocked).toMatchObject([
-      { id: 4, subject: 'the stranger' },
+      { id: 4, subject: 'the outsider' },
     ])
   })
 
@@ -72,9 +72,9 @@ describe('A model on the board', () => {
   })
 
   it('I25 a model claims only tasks that are both on the board and below its own', async () => {
-    const { engine, own, child, stranger, call } = await setup()
+    const { engine, own, child, outsider, call } = await setup()
     await engine.create({ name: 'beside the child', parentId: own.id, priority: 9 })
-    await engine.bus.call('board:open', { board: 'theirs', parent: stranger.id })
+    await engine.bus.call('board:open', { board: 'theirs', parent: outsider.id })
     await engine.bus.call('board:open', { board: 'part', parent: child.id })
     await refusalOf(engine.bus.call('board:claim_next', { board: 'theirs' }, { caller: call }), 'FORBIDDEN')
     const { task } = await engine.bus.call('board:claim_next', { board: 'part' }, { caller: call })
@@ -89,7 +89,7 @@ describe('A model on the board', () => {
     const text = async (board: string) => (await engine.bus.call('board:list', { board }, { caller: call })).text
     expect(await text('family')).toBe('[ ] #1: child\n[ ] #2: part')
     await engine.create({
-      name: 'of the stranger',
+      name: 'of the outsider',
       parentId: (await engine.bus.call('board:get', { id: 4 })).task.taskId,
     })
     expect(await text('beside')).toBe('No tasks.')

@@ -6,8 +6,8 @@ import { type BoardStatus, boardStatuses } from '../../src/entities/board.ts'
 import { openEngine } from '../engine/world.ts'
 import { codeOf, everything, taskOf } from './world.ts'
 
-type Whose = 'mine' | 'another' | 'nobody'
-const names: Record<Whose, string> = { mine: 'alice', another: 'bob', nobody: '' }
+type Whose = 'alice' | 'bob' | 'none'
+const names: Record<Whose, string> = { alice: 'alice', bob: 'bob', none: '' }
 
 /** Creates a task in a status; a `blocked` one depends on a pending task. Resolves to its number. */
 async function taskIn(engine: Engine, status: BoardStatus, whose: Whose, blocked = false): Promise<number> {
@@ -49,35 +49,35 @@ const line = (text: string) => text.trim().split(/\s+/)
 
 describe('A status set by alice', () => {
   it.each<[BoardStatus, Whose, string]>([
-    ['pending', 'nobody', '-       alice          alice      alice      -'],
-    ['pending', 'mine', 'alice      alice          alice      alice      alice'],
-    ['pending', 'another', 'bob       NOT_CLAIMABLE  NOT_OWNER  NOT_OWNER  bob'],
-    ['in_progress', 'nobody', '-       NOT_CLAIMABLE  -          -          -'],
-    ['in_progress', 'mine', '-       alice          alice      alice      alice'],
-    ['in_progress', 'another', 'NOT_OWNER NOT_CLAIMABLE NOT_OWNER NOT_OWNER  bob'],
-    ['failed', 'nobody', '-       alice          alice      -          -'],
-    ['failed', 'mine', '-       alice          alice      alice      -'],
-    ['failed', 'another', '-       alice          alice      bob        -'],
+    ['pending', 'none', '-       alice          alice      alice      -'],
+    ['pending', 'alice', 'alice      alice          alice      alice      alice'],
+    ['pending', 'bob', 'bob       NOT_CLAIMABLE  NOT_OWNER  NOT_OWNER  bob'],
+    ['in_progress', 'none', '-       NOT_CLAIMABLE  -          -          -'],
+    ['in_progress', 'alice', '-       alice          alice      alice      alice'],
+    ['in_progress', 'bob', 'NOT_OWNER NOT_CLAIMABLE NOT_OWNER NOT_OWNER  bob'],
+    ['failed', 'none', '-       alice          alice      -          -'],
+    ['failed', 'alice', '-       alice          alice      alice      -'],
+    ['failed', 'bob', '-       alice          alice      bob        -'],
   ])('S4-017 S4-055 each status set by alice on a task that is %s and owned by %s', async (from, whose, expected) => {
     expect(await outcomes(from, whose, 'alice')).toEqual(line(expected))
   })
 
   it.each<[BoardStatus, Whose]>([
-    ['completed', 'nobody'],
-    ['completed', 'mine'],
-    ['completed', 'another'],
-    ['deleted', 'nobody'],
-    ['deleted', 'mine'],
-    ['deleted', 'another'],
+    ['completed', 'none'],
+    ['completed', 'alice'],
+    ['completed', 'bob'],
+    ['deleted', 'none'],
+    ['deleted', 'alice'],
+    ['deleted', 'bob'],
   ])('S4-031 no status set by alice changes a task that is %s and owned by %s', async (from, whose) => {
     const expected = boardStatuses.map((status) => (status === from ? names[whose] || '-' : 'INVALID_TRANSITION'))
     expect(await outcomes(from, whose, 'alice')).toEqual(expected)
   })
 
   it.each<[Whose, string]>([
-    ['nobody', '-      BLOCKED  BLOCKED    BLOCKED    -'],
-    ['mine', 'alice     BLOCKED  BLOCKED    BLOCKED    alice'],
-    ['another', 'bob      BLOCKED  NOT_OWNER  NOT_OWNER  bob'],
+    ['none', '-      BLOCKED  BLOCKED    BLOCKED    -'],
+    ['alice', 'alice     BLOCKED  BLOCKED    BLOCKED    alice'],
+    ['bob', 'bob      BLOCKED  NOT_OWNER  NOT_OWNER  bob'],
   ])('S4-030 each status set by alice on a blocked pending task owned by %s', async (whose, expected) => {
     expect(await outcomes('pending', whose, 'alice', true)).toEqual(line(expected))
   })
@@ -85,11 +85,11 @@ describe('A status set by alice', () => {
 
 describe('A status set without a name', () => {
   it.each<[BoardStatus, Whose, string]>([
-    ['pending', 'nobody', '-     -              -          -          -'],
-    ['pending', 'another', 'bob     NOT_OWNER      NOT_OWNER  NOT_OWNER  bob'],
-    ['in_progress', 'nobody', '-     -              -          -          -'],
-    ['in_progress', 'another', 'NOT_OWNER NOT_CLAIMABLE  NOT_OWNER  NOT_OWNER  bob'],
-    ['failed', 'another', '-     -              -          bob        -'],
+    ['pending', 'none', '-     -              -          -          -'],
+    ['pending', 'bob', 'bob     NOT_OWNER      NOT_OWNER  NOT_OWNER  bob'],
+    ['in_progress', 'none', '-     -              -          -          -'],
+    ['in_progress', 'bob', 'NOT_OWNER NOT_CLAIMABLE  NOT_OWNER  NOT_OWNER  bob'],
+    ['failed', 'bob', '-     -              -          bob        -'],
   ])('S4-017 each status set without a name on a task that is %s and owned by %s', async (from, whose, expected) => {
     expect(await outcomes(from, whose, undefined)).toEqual(line(expected))
   })

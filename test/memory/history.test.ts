@@ -104,12 +104,12 @@ describe('The history', () => {
       ['carried', undefined, 0.8, 'merge'],
       ['boosted', 0.8, 0.9, 'merge'],
     ])
-    const told = (why['sources'] as Json[]).map((source) => [
+    const shown = (why['sources'] as Json[]).map((source) => [
       (source['fact'] as Json)['branch'],
       (source['observations'] as Json[]).map(({ id }) => id as string),
       (source['decisions'] as Json[]).map(({ kind }) => kind as string),
     ])
-    expect(told).toEqual([
+    expect(shown).toEqual([
       [on('ada'), [ids['s1'], ids['s2']], ['created', 'boosted']],
       [on('bob'), [ids['s3']], ['created']],
     ])

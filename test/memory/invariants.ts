@@ -105,11 +105,11 @@ function survivors(tables: Tables): string[] {
     .flatMap(({ factId, otherId }) => {
       const [loser, survivor] = [facts.get(factId), facts.get(otherId ?? '')]
       if (loser === undefined || survivor === undefined) return [`${factId} gave way to nothing`]
-      const [kept, gone] = [readingOf(survivor.text), readingOf(loser.text)]
-      if (saysLess(kept, gone)) return [`${factId} gave way to ${survivor.id}, which says less`]
+      const [kept, superseded] = [readingOf(survivor.text), readingOf(loser.text)]
+      if (saysLess(kept, superseded)) return [`${factId} gave way to ${survivor.id}, which says less`]
       // Among equals the newest survives, unless another one says more.
       const isOutdone = tables.facts.some(
-        (each) => each.branch === loser.branch && saysLess(gone, readingOf(each.text)),
+        (each) => each.branch === loser.branch && saysLess(superseded, readingOf(each.text)),
       )
       const better =
         survivor.confidence - loser.confidence ||

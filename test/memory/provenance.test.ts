@@ -50,8 +50,8 @@ describe('An injected sentence', () => {
     expect(await factsOn(ledger, 'task/read-the-page')).toMatchObject([
       { text: injected, confidence: 70, statedBy: [{ kind: 'model', taskId: reader.id, voice: reader.id }] },
     ])
-    const told = await laterOpening(engine)
-    expect(told.system + told.others).not.toContain('evil.example')
+    const shown = await laterOpening(engine)
+    expect(shown.system + shown.others).not.toContain('evil.example')
 
     // A person merges it: it is quoted with its source, outside the system message.
     await engine.bus.call('mem:merge', { branch: 'task/read-the-page' }, { caller: { surface: 'terminal' } })
@@ -82,8 +82,8 @@ describe('An injected sentence', () => {
       { text: 'Read.', confidence: 70, verdict: 'ephemeral' },
     ])
     expect(await factsOn(ledger, 'main')).toEqual([])
-    const told = await laterOpening(engine)
-    expect(told.system + told.others).not.toContain('evil.example')
+    const shown = await laterOpening(engine)
+    expect(shown.system + shown.others).not.toContain('evil.example')
 
     const both = await work('Both', ['ann', 'bob'])
     await closed(engine, both.id)

@@ -16,17 +16,17 @@ function ordersOf<T>(items: readonly T[]): T[][] {
   return items.flatMap((first, at) => ordersOf(items.toSpliced(at, 1)).map((rest) => [first, ...rest]))
 }
 
-interface Told {
+interface StatedFact {
   text: string
   confidence: number
 }
 
 /** An agent's facts, stated in this order, after the agent level. */
-async function stated(told: readonly Told[], onContradiction: 'keep-both' | 'newest' | 'highest-confidence') {
+async function stated(facts: readonly StatedFact[], onContradiction: 'keep-both' | 'newest' | 'highest-confidence') {
   const { call, team, facts, engine } = await openMemory({ memory: { onContradiction } })
   const { taskId, on } = await team('Bill', 'ada')
   const place = { taskId, agentId: 'ada' }
-  for (const { text, confidence } of told) await call('mem:remember', { text, confidence, ...place })
+  for (const { text, confidence } of facts) await call('mem:remember', { text, confidence, ...place })
   await call('mem:consolidate', { level: 'agent', ...place })
   const found = (await facts(on('ada'))).filter(({ category }) => category !== 'summary')
   await engine.close()
@@ -82,14 +82,14 @@ describe('A vaguer fact', () => {
   it('V-05 a vaguer fact supersedes neither a disputed nor a more specific one, with any confidence and policy', async () => {
     const sure = fc.integer({ min: 0, max: 4 }).map((quarter) => quarter / 4)
     const story = fc.record({
-      told: fc
+      shown: fc
         .tuple(fc.shuffledSubarray(all, { minLength: 4 }), fc.array(sure, { minLength: 4, maxLength: 4 }))
         .map(([texts, sures]) => texts.map((text, at) => ({ text, confidence: sures[at] as number }))),
       policy: fc.constantFrom('keep-both' as const, 'newest' as const, 'highest-confidence' as const),
     })
     await fc.assert(
-      fc.asyncProperty(story, async ({ told, policy }) => {
-        const facts = await stated(told, policy)
+      fc.asyncProperty(story, async ({ shown, policy }) => {
+        const facts = await stated(shown, policy)
         expect(vaguerSuccessors(facts)).toEqual([])
         if (policy === 'keep-both') expect(activeOf(facts)).toEqual(expect.arrayContaining([weekdays, sixty]))
       }),

@@ -22,14 +22,14 @@ describe('Decisions that name a fact', () => {
       await call('mem:why', { factId: newer?.['id'] }),
       await call('mem:why', { factId: older?.['id'] }),
     ]
-    const told = { note: 'keep-both: numbers', type: 'session_end', trigger: 'ability' }
+    const shown = { note: 'keep-both: numbers', type: 'session_end', trigger: 'ability' }
     expect(whyNewer['decisions']).toContainEqual(
-      expect.objectContaining({ kind: 'contradicted', otherId: older?.['id'], ...told }),
+      expect.objectContaining({ kind: 'contradicted', otherId: older?.['id'], ...shown }),
     )
     expect(whyNewer['mentions']).toEqual([])
     expect(whyNewer['others']).toEqual([older])
     expect(whyOlder['decisions']).toMatchObject([{ kind: 'created' }])
-    expect(whyOlder['mentions']).toMatchObject([{ kind: 'contradicted', factId: newer?.['id'], ...told }])
+    expect(whyOlder['mentions']).toMatchObject([{ kind: 'contradicted', factId: newer?.['id'], ...shown }])
     expect((whyOlder['mentions'] as Json[])[0]).not.toHaveProperty('otherId')
     expect(whyOlder['others']).toEqual([newer])
   })
@@ -54,7 +54,7 @@ describe('Decisions that name a fact', () => {
     const { call, team, facts } = await openMemory()
     const { taskId, branch, on } = await team('Fix Auth', 'ada')
     const ada = { taskId, agentId: 'ada' }
-    const { factId: gone } = await call('mem:remember', { text: sentence, ...ada, confidence: 0.5 })
+    const { factId: superseded } = await call('mem:remember', { text: sentence, ...ada, confidence: 0.5 })
     const { factId: survivor } = await call('mem:remember', { text: sentence, ...ada })
     await call('mem:consolidate', { level: 'agent', ...ada })
     const [firstSummary] = await facts(on('ada'), { category: 'summary' })
@@ -66,10 +66,10 @@ describe('Decisions that name a fact', () => {
     const copy = copies.find(({ originId }) => originId === survivor)
     const why = await call('mem:why', { factId: survivor })
     expect(mentioned(why)).toEqual([
-      ['superseded', gone],
+      ['superseded', superseded],
       ['carried', copy?.['id']],
     ])
-    expect((why['others'] as Json[]).map(({ id }) => id as string)).toEqual([gone, copy?.['id']])
+    expect((why['others'] as Json[]).map(({ id }) => id as string)).toEqual([superseded, copy?.['id']])
     expect(mentioned(await call('mem:why', { factId: firstSummary?.['id'] }))).toEqual([
       ['summarized', secondSummary?.['id']],
     ])

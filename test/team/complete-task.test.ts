@@ -317,11 +317,11 @@ describe('task:complete', () => {
   it('I25 a model completes tasks below its own, but neither its own nor any other', async () => {
     const team = await openTeams({ model: heldModel().model, autoStart: false })
     const own = (await team.call('task:create', { goal: 'Own' })) as { taskId: string }
-    const stranger = await teamTask(team)
+    const outsider = await teamTask(team)
     const call = team.as(modelOf(own.taskId))
     const inner = await call('task:create', { name: 'Inner' })
     await refusalOf(call('task:complete', { taskId: own.taskId }), 'FORBIDDEN')
-    await refusalOf(call('task:complete', { taskId: stranger.taskId }), 'FORBIDDEN')
+    await refusalOf(call('task:complete', { taskId: outsider.taskId }), 'FORBIDDEN')
     expect((await call('task:complete', { taskId: inner['taskId'] }))['status']).toBe('completed')
   })
 

@@ -373,8 +373,10 @@ describe('Texts from outside memory', () => {
     const team = await openWithRows({ work: false })
     const long = `a${'😀'.repeat(2_500_000)}`
     const line = { role: 'assistant', content: long }
-    await team.engine.bus.call('mem:archive', { taskId: 'task-gone', context: [line, line] })
-    await team.engine.bus.call('mem:save', { task: { id: 'task-gone', goal: long, result: long, status: 'completed' } })
+    await team.engine.bus.call('mem:archive', { taskId: 'task-removed', context: [line, line] })
+    await team.engine.bus.call('mem:save', {
+      task: { id: 'task-removed', goal: long, result: long, status: 'completed' },
+    })
     const { observations, facts } = await tablesOf(team.ledger)
     expect([observations.length, facts.length]).toEqual([1, 1])
     for (const text of [...observations.map(({ content }) => content), ...facts.map(({ text }) => text)]) {

@@ -92,7 +92,7 @@ async function raced(file: string, taskIds: readonly string[]): Promise<Array<Re
     return { child, lines: createInterface({ input: child.stdout }) }
   })
   await Promise.all(racers.map(({ lines }) => once(lines, 'line')))
-  const told = racers.map(({ lines }) => once(lines, 'line'))
+  const received = racers.map(({ lines }) => once(lines, 'line'))
   for (const { child } of racers) child.stdin.write('go\n')
-  return (await Promise.all(told)).map(([line]) => JSON.parse(line as string) as Record<string, string[]>)
+  return (await Promise.all(received)).map(([line]) => JSON.parse(line as string) as Record<string, string[]>)
 }

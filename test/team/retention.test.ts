@@ -163,12 +163,12 @@ describe('A purge beside the team reconciler', () => {
     await engine.complete(taskId)
     await engine.purge({ before: forever })
 
-    const keeper = await openTeams({ ledger })
-    if ((await keeper.engine.get(taskId)) !== null) {
-      for await (const { type } of keeper.engine.events({ taskId })) if (type === 'team.closed') break
+    const reconciler = await openTeams({ ledger })
+    if ((await reconciler.engine.get(taskId)) !== null) {
+      for await (const { type } of reconciler.engine.events({ taskId })) if (type === 'team.closed') break
     }
     expect([await facts(team, branch), await facts(team, 'main')]).toEqual([{ [bug]: 0.8 }, { [bug]: 0.8 }])
-    expect(await keeper.engine.purge({ before: forever })).toMatchObject({ tasks: 1 })
+    expect(await reconciler.engine.purge({ before: forever })).toMatchObject({ tasks: 1 })
   })
 
   it('a purge does not delete an engine agent whose work is not consolidated yet', async () => {

@@ -33,7 +33,7 @@ async function sound(ledger: Ledger): Promise<void> {
 }
 
 /** How often each was called. */
-async function told({ engine }: Team, taskId: string, types: readonly string[]): Promise<number[]> {
+async function countEvents({ engine }: Team, taskId: string, types: readonly string[]): Promise<number[]> {
   const all = typesOf(await history(engine, taskId))
   return types.map((type) => all.filter((each) => each === type).length)
 }
@@ -57,7 +57,7 @@ describe('Concurrent completion of an agent and its task', () => {
         if (task !== 'ok') await one.call('task:complete', { taskId })
         expect((await stintsOf(ledger, taskId)).map(({ status }) => status)).toEqual(['completed'])
         expect([await facts(one, branch), await facts(one, 'main')]).toEqual([{ [bug]: 0.8 }, { [bug]: 0.8 }])
-        expect(await told(one, taskId, ['agent.completed', 'task.completed', 'team.closed'])).toEqual([1, 1, 1])
+        expect(await countEvents(one, taskId, ['agent.completed', 'task.completed', 'team.closed'])).toEqual([1, 1, 1])
         await sound(ledger)
       }
     },
@@ -88,7 +88,7 @@ describe('Concurrent completion of an agent and its task', () => {
     expect(await first).toBe('NOT_ACTIVE')
     expect(await facts(other, branch)).toEqual({ [bug]: 0.9, 'The build is slow': 0.7 })
     expect(await facts(other, 'main')).toEqual({ [bug]: 0.9 })
-    expect(await told(one, taskId, ['agent.completed', 'team.closed'])).toEqual([1, 1])
+    expect(await countEvents(one, taskId, ['agent.completed', 'team.closed'])).toEqual([1, 1])
   })
 })
 

@@ -130,8 +130,8 @@ describe('The helpers of the ledger', () => {
     const { bus, invoke } = openManager({ reply: answer })
     const { taskId } = await invoke('task:create', { goal: 'Be there' })
     expect(await loadTask(taskId, bus)).toMatchObject({ id: taskId, systemPrompt: 'You are a helpful AI assistant.' })
-    const refusal = await refusalOf(loadTask('task-gone', bus), 'NOT_FOUND')
-    expect(refusal.message).toBe('Task not found: task-gone')
+    const refusal = await refusalOf(loadTask('task-stopped', bus), 'NOT_FOUND')
+    expect(refusal.message).toBe('Task not found: task-stopped')
   })
 
   it('S0-096 saveMessage returns the stored message with id and time', async () => {
@@ -153,10 +153,10 @@ describe('The helpers of the ledger', () => {
     expect(await loadTaskContext(taskId, bus)).toContainEqual(saved)
 
     const before = await loadTaskContext(taskId, bus)
-    await refusalOf(saveMessage('task-gone', 'user', 'Hello?', bus), 'NOT_FOUND')
-    await refusalOf(saveMessage(taskId, 'stranger' as never, 'Hello?', bus), 'INVALID_INPUT')
+    await refusalOf(saveMessage('task-stopped', 'user', 'Hello?', bus), 'NOT_FOUND')
+    await refusalOf(saveMessage(taskId, 'outsider' as never, 'Hello?', bus), 'INVALID_INPUT')
     expect(await loadTaskContext(taskId, bus)).toEqual(before)
-    await refusalOf(loadTaskContext('task-gone', bus), 'NOT_FOUND')
+    await refusalOf(loadTaskContext('task-stopped', bus), 'NOT_FOUND')
   })
 })
 
@@ -164,29 +164,29 @@ describe('emitToUser', () => {
   const isEnd = ({ type }: UserOutput) => type === 'task_complete'
 
   it('S0-063 S0-066 emitToUser receives each piece of text at once, then the completion of the task', async () => {
-    const { heard, tell, until } = listener<UserOutput>()
+    const { received, receive, until } = listener<UserOutput>()
     const model = heldModel()
     const { invoke } = openManager({
-      emitToUser: tell,
+      emitToUser: receive,
       reply: (input, step) =>
         step === 0 ? { content: 'Let me look. ', tools: [['task_list', {}]] } : model.reply(input),
     })
     const { taskId } = await invoke('task:create', { goal: 'Look' })
     await until((outputs) => outputs.length > 0)
     const step = await model.began(0)
-    expect(heard.some(isEnd)).toBe(false)
+    expect(received.some(isEnd)).toBe(false)
     step.end({ content: 'Nothing there.' })
     await until((outputs) => outputs.some(isEnd))
-    const contents = heard.flatMap((output) => (output.type === 'content' ? [output.content] : []))
+    const contents = received.flatMap((output) => (output.type === 'content' ? [output.content] : []))
     expect(contents.join('')).toBe('Let me look. Nothing there.')
-    expect(heard.findIndex(isEnd)).toBe(heard.length - 1)
-    expect(heard.at(-1)).toEqual({ type: 'task_complete', taskId, status: 'success' })
+    expect(received.findIndex(isEnd)).toBe(received.length - 1)
+    expect(received.at(-1)).toEqual({ type: 'task_complete', taskId, status: 'success' })
   })
 
   it('S0-066 emitToUser receives the end of failed and cancelled tasks', async () => {
-    const { heard, tell, until } = listener<UserOutput>()
+    const { received, receive, until } = listener<UserOutput>()
     const model = heldModel()
-    const { state, invoke } = openManager({ emitToUser: tell, reply: model.reply, maxIterationsPerTask: 1 })
+    const { state, invoke } = openManager({ emitToUser: receive, reply: model.reply, maxIterationsPerTask: 1 })
     const { taskId: failing } = await invoke('task:create', { goal: 'Fail' })
     ;(await model.began(0)).end({ tools: [['task_list', {}]] })
     await until((outputs) => outputs.filter(isEnd).length === 1)
@@ -195,17 +195,17 @@ describe('emitToUser', () => {
     expect(await running(state, 1)).toEqual([cancelled])
     await invoke('task:cancel', { taskId: cancelled, reason: 'enough' })
     await until((outputs) => outputs.filter(isEnd).length === 2)
-    expect(heard.filter(isEnd)).toEqual([
+    expect(received.filter(isEnd)).toEqual([
       { type: 'task_complete', taskId: failing, status: 'failed: Maximum iterations reached' },
       { type: 'task_complete', taskId: cancelled, status: 'cancelled' },
     ])
   })
 
   it('emitToUser receives the output and end of a retry', async () => {
-    const { heard, tell, until } = listener<UserOutput>()
+    const { received, receive, until } = listener<UserOutput>()
     let answers = 0
     const { state, invoke } = openManager({
-      emitToUser: tell,
+      emitToUser: receive,
       maxIterationsPerTask: 1,
       reply: () => (answers++ === 0 ? { tools: [['task_list', {}]] } : answer()),
     })
@@ -213,7 +213,7 @@ describe('emitToUser', () => {
     await until((outputs) => outputs.filter(isEnd).length === 1)
     await (await state.engine).retry(taskId)
     await until((outputs) => outputs.filter(isEnd).length === 2)
-    expect(heard.map((output) => (output.type === 'content' ? output.content : output.status))).toEqual([
+    expect(received.map((output) => (output.type === 'content' ? output.content : output.status))).toEqual([
       'failed: Maximum iterations reached',
       'All ',
       'done.',
@@ -227,18 +227,18 @@ describe('emitToUser', () => {
     const model = heldModel()
     const before = openManager({
       ledger,
-      emitToUser: first.tell,
+      emitToUser: first.receive,
       reply: (input, step) => (step === 0 ? { content: 'Before. ', tools: [['task_list', {}]] } : model.reply(input)),
     })
     const { taskId } = await before.invoke('task:create', { goal: 'Go on' })
     await model.began(0)
     await before.state.shutdown()
-    expect(first.heard).toMatchObject([{ type: 'content', content: 'Before. ' }])
+    expect(first.received).toMatchObject([{ type: 'content', content: 'Before. ' }])
 
     const second = listener<UserOutput>()
-    openManager({ ledger, emitToUser: second.tell, reply: () => ({ content: 'After.' }) })
+    openManager({ ledger, emitToUser: second.receive, reply: () => ({ content: 'After.' }) })
     await second.until((outputs) => outputs.some(isEnd))
-    expect(second.heard).toMatchObject([
+    expect(second.received).toMatchObject([
       { type: 'content', taskId, content: 'After.' },
       { type: 'task_complete', taskId, status: 'success' },
     ])
@@ -248,7 +248,7 @@ describe('emitToUser', () => {
     const reports = listener<unknown>()
     const { bus, invoke } = openManager({
       reply: answer,
-      onError: reports.tell,
+      onError: reports.receive,
       emitToUser: () => {
         throw new Error('the screen is broken')
       },
@@ -256,7 +256,7 @@ describe('emitToUser', () => {
     const { taskId } = await invoke('task:create', { goal: 'Speak' })
     expect(await ended(bus, taskId)).toMatchObject({ completionStatus: 'success' })
     await reports.until((errors) => errors.length === 3)
-    expect(reports.heard.map(String)).toEqual(Array(3).fill('Error: the screen is broken'))
+    expect(reports.received.map(String)).toEqual(Array(3).fill('Error: the screen is broken'))
   })
 })
 
@@ -266,39 +266,43 @@ describe('onOutput', () => {
     const { state, invoke } = openManager({ reply: model.reply })
     const { taskId } = await invoke('task:spawn', { goal: 'Talk' })
     const { taskId: silent } = await invoke('task:spawn', { goal: 'Say nothing' })
-    const [one, two, late, gone, other] = [1, 2, 3, 4, 5].map(() => listener<TaskOutput>())
-    if (!one || !two || !late || !gone || !other) throw new Error('five listeners')
-    state.onOutput(taskId, one.tell)
-    state.onOutput(taskId, two.tell)
-    state.onOutput(silent, other.tell)
-    const leave = state.onOutput(taskId, gone.tell)
-    for (const each of [one, two, gone, other]) await each.until((outputs) => outputs.length === 1)
+    const [one, two, late, stopped, other] = [1, 2, 3, 4, 5].map(() => listener<TaskOutput>())
+    if (!one || !two || !late || !stopped || !other) throw new Error('five listeners')
+    state.onOutput(taskId, one.receive)
+    state.onOutput(taskId, two.receive)
+    state.onOutput(silent, other.receive)
+    const leave = state.onOutput(taskId, stopped.receive)
+    for (const each of [one, two, stopped, other]) await each.until((outputs) => outputs.length === 1)
     leave()
     ;(await model.began(0)).end({ content: 'That was it.' })
     const isOver = (outputs: readonly TaskOutput[]) => outputs.at(-1)?.type === 'end'
     await one.until(isOver)
     await two.until(isOver)
-    state.onOutput(taskId, late.tell)
+    state.onOutput(taskId, late.receive)
     await late.until(isOver)
-    expect(one.heard.map(({ type }) => type)).toEqual(['start', 'content', 'content', 'content', 'end'])
-    expect(two.heard).toEqual(one.heard)
-    expect(late.heard).toMatchObject([{ type: 'start' }, { type: 'content', content: 'That was it.' }, { type: 'end' }])
-    expect(gone.heard).toEqual([{ type: 'start', taskId, goal: 'Talk' }])
-    expect(other.heard).toEqual([{ type: 'start', taskId: silent, goal: 'Say nothing' }])
+    expect(one.received.map(({ type }) => type)).toEqual(['start', 'content', 'content', 'content', 'end'])
+    expect(two.received).toEqual(one.received)
+    expect(late.received).toMatchObject([
+      { type: 'start' },
+      { type: 'content', content: 'That was it.' },
+      { type: 'end' },
+    ])
+    expect(stopped.received).toEqual([{ type: 'start', taskId, goal: 'Talk' }])
+    expect(other.received).toEqual([{ type: 'start', taskId: silent, goal: 'Say nothing' }])
   })
 
   it('onOutput reports an unknown task and a listener that throws', async () => {
     const reports = listener<unknown>()
-    const { state, invoke } = openManager({ reply: answer, onError: reports.tell })
-    state.onOutput('task-gone', () => {})
+    const { state, invoke } = openManager({ reply: answer, onError: reports.receive })
+    state.onOutput('task-stopped', () => {})
     await reports.until((errors) => errors.length === 1)
-    expect(reports.heard[0]).toMatchObject({ code: 'NOT_FOUND' })
+    expect(reports.received[0]).toMatchObject({ code: 'NOT_FOUND' })
     const { taskId } = await invoke('task:create', { goal: 'Speak' })
     state.onOutput(taskId, () => {
       throw new Error('deaf')
     })
     await reports.until((errors) => errors.length === 2)
-    expect(String(reports.heard[1])).toBe('Error: deaf')
+    expect(String(reports.received[1])).toBe('Error: deaf')
     await refusalOf(() => state.onOutput(taskId, 'no function' as never), 'INVALID_INPUT')
   })
 })

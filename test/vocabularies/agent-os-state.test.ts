@@ -209,21 +209,21 @@ describe('Two task managers on one file', () => {
 describe('With memory abilities on the bus', () => {
   /** The calls that memory received. */
   function memory(bus: AgentBus) {
-    const { heard: told, tell, until } = listener<[ability: string, input: any]>()
-    for (const id of ['mem:save', 'mem:archive']) registerTool(bus, id, (input) => tell([id, input]))
-    return { told, heard: (count: number) => until((calls) => calls.length >= count) }
+    const { received: memoryCalls, receive, until } = listener<[ability: string, input: any]>()
+    for (const id of ['mem:save', 'mem:archive']) registerTool(bus, id, (input) => receive([id, input]))
+    return { memoryCalls, received: (count: number) => until((calls) => calls.length >= count) }
   }
 
   it('S1-069 memory receives a completed task through mem:save, then its conversation through mem:archive', async () => {
     const { bus, invoke } = openManager({ reply: () => ({ content: 'The answer is 42.' }) })
-    const { told, heard } = memory(bus)
+    const { memoryCalls, received } = memory(bus)
     const { taskId } = await invoke('task:spawn', { goal: 'Compute' })
-    await heard(2)
-    expect(told.map(([ability]) => ability)).toEqual(['mem:save', 'mem:archive'])
-    expect(told[0]?.[1].task).toMatchObject({ id: taskId, goal: 'Compute', status: 'completed' })
-    expect(told[0]?.[1]).not.toHaveProperty('error')
-    expect(told[1]?.[1].taskId).toBe(taskId)
-    expect(told[1]?.[1].context.map(({ role, content }: any) => `${role}: ${content}`)).toEqual([
+    await received(2)
+    expect(memoryCalls.map(([ability]) => ability)).toEqual(['mem:save', 'mem:archive'])
+    expect(memoryCalls[0]?.[1].task).toMatchObject({ id: taskId, goal: 'Compute', status: 'completed' })
+    expect(memoryCalls[0]?.[1]).not.toHaveProperty('error')
+    expect(memoryCalls[1]?.[1].taskId).toBe(taskId)
+    expect(memoryCalls[1]?.[1].context.map(({ role, content }: any) => `${role}: ${content}`)).toEqual([
       'system: You are a helpful AI assistant.',
       'user: Compute',
       'assistant: The answer is 42.',
@@ -233,10 +233,10 @@ describe('With memory abilities on the bus', () => {
   it('S1-067 memory receives a failed task with its error, unless archiveFailed is false', async () => {
     const failing = () => ({ tools: [['task_list', {}] as [string, unknown]] })
     const { bus, invoke } = openManager({ reply: failing, maxIterationsPerTask: 1 })
-    const { told, heard } = memory(bus)
+    const { memoryCalls, received } = memory(bus)
     const { taskId } = await invoke('task:spawn', { goal: 'Fail' })
-    await heard(1)
-    expect(told).toMatchObject([
+    await received(1)
+    expect(memoryCalls).toMatchObject([
       ['mem:save', { task: { id: taskId, status: 'failed' }, error: 'Maximum iterations reached' }],
     ])
 
@@ -245,14 +245,14 @@ describe('With memory abilities on the bus', () => {
     const { taskId: other } = await silent.invoke('task:spawn', { goal: 'Fail' })
     await ended(silent.bus, other)
     await silent.state.shutdown()
-    expect(nothing.told).toEqual([])
+    expect(nothing.memoryCalls).toEqual([])
   })
 
   it('S1-068 memory receives every active task at shutdown', async () => {
     const bus = createAgentBus()
     const model = heldModel()
     registerModel(bus, model.reply)
-    const { told } = memory(bus)
+    const { memoryCalls } = memory(bus)
     const state = createTaskManager(bus, { shutdownTimeoutMs: 100 })
     onTestFinished(() => state.shutdown())
     const ids: string[] = []
@@ -262,7 +262,7 @@ describe('With memory abilities on the bus', () => {
     }
     await model.began(1)
     await state.shutdown()
-    expect(told.map(([ability, { task }]) => [ability, task.id])).toEqual(ids.map((id) => ['mem:save', id]))
-    expect(told.map(([, { task }]) => task.goal)).toEqual(['one', 'two'])
+    expect(memoryCalls.map(([ability, { task }]) => [ability, task.id])).toEqual(ids.map((id) => ['mem:save', id]))
+    expect(memoryCalls.map(([, { task }]) => task.goal)).toEqual(['one', 'two'])
   })
 })

@@ -83,16 +83,16 @@ export const goalOf = ({ messages }: ModelInput): string => messages.find(({ rol
 
 /** Records what it receives; `until` resolves once a matching item has arrived. */
 export function listener<T>() {
-  const heard: T[] = []
+  const received: T[] = []
   const waiting: Array<() => void> = []
   return {
-    heard,
-    tell(value: T): void {
-      heard.push(value)
+    received,
+    receive(value: T): void {
+      received.push(value)
       for (const wake of waiting.splice(0)) wake()
     },
-    async until(fits: (heard: readonly T[]) => boolean): Promise<void> {
-      while (!fits(heard)) await new Promise<void>((resolve) => waiting.push(resolve))
+    async until(fits: (received: readonly T[]) => boolean): Promise<void> {
+      while (!fits(received)) await new Promise<void>((resolve) => waiting.push(resolve))
     },
   }
 }

@@ -247,8 +247,8 @@ describe('A task of Agent OS', () => {
     const results: string[] = (asked.at(-1)?.messages ?? []).flatMap(({ role, content }) =>
       role === 'tool' ? [content] : [],
     )
-    const told = results.slice(0, 2).map((text) => (JSON.parse(text) as { taskId: string }).taskId)
-    expect(new Set(told)).toEqual(new Set(tasks.map(({ id }: any) => id)))
+    const returnedIds = results.slice(0, 2).map((text) => (JSON.parse(text) as { taskId: string }).taskId)
+    expect(new Set(returnedIds)).toEqual(new Set(tasks.map(({ id }: any) => id)))
     expect(results[2]).toContain('Part one is done.')
   })
 

@@ -41,7 +41,7 @@ describe('Tasks for other owners', () => {
 
 describe('a family that is scheduled', () => {
   it('S3-074 S3-084 S3-110 a scheduled family is shared among executors up to the limit, and its head completes', async () => {
-    const { manager, scheduler, heard } = openExo({ scheduler: { maxConcurrent: 2, autoComplete: true } })
+    const { manager, scheduler, received } = openExo({ scheduler: { maxConcurrent: 2, autoComplete: true } })
     const head = await manager.create('Analyze the quarter')
     for (const agent of ['collector', 'analyst', 'writer']) {
       await manager.create(`work of ${agent}`, { parentId: head.id, metadata: { agent } })
@@ -62,7 +62,7 @@ describe('a family that is scheduled', () => {
     expect(handled.map((task) => task.result)).toEqual(['numbers', 'trends', 'summary'])
     expect(busy.most).toBe(2)
     expect((await manager.get(head.id))?.status).toBe('completed')
-    expect((await heard('task.completed', head)).data).toMatchObject({ status: 'completed' })
+    expect((await received('task.completed', head)).data).toMatchObject({ status: 'completed' })
   })
 
   it('S3-084 S3-086 a scheduled head waits for its children before it completes', async () => {

@@ -13,33 +13,33 @@ const event = (eventType = 'task.created', id = 'task-1'): TaskEvent => ({
 describe('a bus', () => {
   it('S3-068 S3-069 S3-071 emit calls the handlers of a type in the order of subscription, awaiting each', async () => {
     const bus = new TaskEventBus()
-    const heard: string[] = []
+    const received: string[] = []
     bus.subscribe('task.created', async ({ task_id }) => {
-      heard.push(`first ${task_id}`)
+      received.push(`first ${task_id}`)
       await new Promise(setImmediate)
-      heard.push(`first done`)
+      received.push(`first done`)
     })
-    bus.subscribe('task.failed', () => heard.push('of another type'))
-    bus.subscribe('*', ({ event_type }) => heard.push(`any ${event_type}`))
-    bus.subscribe('task.created', () => heard.push('last'))
+    bus.subscribe('task.failed', () => received.push('of another type'))
+    bus.subscribe('*', ({ event_type }) => received.push(`any ${event_type}`))
+    bus.subscribe('task.created', () => received.push('last'))
     await bus.emit(event())
-    expect(heard).toEqual(['first task-1', 'first done', 'any task.created', 'last'])
+    expect(received).toEqual(['first task-1', 'first done', 'any task.created', 'last'])
     await bus.emit(event('my.own'))
-    expect(heard.slice(4)).toEqual(['any my.own'])
+    expect(received.slice(4)).toEqual(['any my.own'])
   })
 
   it('S3-070 unsubscribe of an unknown handler and emit without subscribers do nothing', async () => {
     const bus = new TaskEventBus()
     bus.unsubscribe('task.created', () => {})
     await bus.emit(event())
-    const heard: string[] = []
-    const handler = () => heard.push('heard')
+    const received: string[] = []
+    const handler = () => received.push('received')
     bus.subscribe('task.created', handler)
     bus.unsubscribe('task.failed', handler)
     await bus.emit(event())
     bus.unsubscribe('task.created', handler)
     await bus.emit(event())
-    expect(heard).toEqual(['heard'])
+    expect(received).toEqual(['received'])
   })
 
   it('S3-072 emit reports a handler that throws and calls the others', async () => {
@@ -47,22 +47,22 @@ describe('a bus', () => {
     const bus = new TaskEventBus({
       onError: (error, { task_id }) => reported.push([(error as Error).message, task_id]),
     })
-    const heard: string[] = []
+    const received: string[] = []
     bus.subscribe('*', () => {
       throw new Error('at once')
     })
     bus.subscribe('*', () => Promise.reject(new Error('later')))
-    bus.subscribe('*', () => heard.push('after them'))
+    bus.subscribe('*', () => received.push('after them'))
     await bus.emit(event())
     expect(reported).toEqual([
       ['at once', 'task-1'],
       ['later', 'task-1'],
     ])
-    expect(heard).toEqual(['after them'])
+    expect(received).toEqual(['after them'])
   })
 
   it('S3-072 errors of handlers are logged on the console without onError, or if that throws', async () => {
-    const told = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const eventsOf = vi.spyOn(console, 'error').mockImplementation(() => {})
     try {
       for (const options of [
         {},
@@ -78,44 +78,44 @@ describe('a bus', () => {
         })
         await bus.emit(event())
       }
-      expect(told.mock.calls.map(([, error]) => String(error).split('\n')[0])).toEqual([
+      expect(eventsOf.mock.calls.map(([, error]) => String(error).split('\n')[0])).toEqual([
         'Error: broke',
         'Error: no better',
         'Error: broke',
       ])
     } finally {
-      told.mockRestore()
+      eventsOf.mockRestore()
     }
   })
 
   it('S3-076 a handler subscribed several times is called as often, and each unsubscribe removes one', async () => {
     const bus = new TaskEventBus()
-    let heard = 0
-    const handler = () => heard++
+    let received = 0
+    const handler = () => received++
     bus.subscribe('task.created', handler)
     bus.subscribe('task.created', handler)
     await bus.emit(event())
-    expect(heard).toBe(2)
+    expect(received).toBe(2)
     bus.unsubscribe('task.created', handler)
     await bus.emit(event())
-    expect(heard).toBe(3)
+    expect(received).toBe(3)
   })
 
   it('S3-076 emit does not call a handler unsubscribed meanwhile, and a new one only from the next event on', async () => {
     const bus = new TaskEventBus()
-    const heard: string[] = []
-    const gone = () => heard.push('gone')
-    const late = () => heard.push('late')
+    const received: string[] = []
+    const removed = () => received.push('removed')
+    const late = () => received.push('late')
     bus.subscribe('*', () => {
-      heard.push('first')
-      bus.unsubscribe('*', gone)
-      if (heard.length === 1) bus.subscribe('*', late)
+      received.push('first')
+      bus.unsubscribe('*', removed)
+      if (received.length === 1) bus.subscribe('*', late)
     })
-    bus.subscribe('*', gone)
+    bus.subscribe('*', removed)
     await bus.emit(event())
-    expect(heard).toEqual(['first'])
+    expect(received).toEqual(['first'])
     await bus.emit(event())
-    expect(heard).toEqual(['first', 'first', 'late'])
+    expect(received).toEqual(['first', 'first', 'late'])
   })
 
   it('S3-063 emit gives each handler a copy and refuses invalid events', async () => {
@@ -198,11 +198,11 @@ describe('a manager with a bus', () => {
     })
     const stored: unknown[] = []
     eventBus.subscribe('*', async ({ task_id }) => stored.push((await manager.get(task_id))?.status))
-    const { manager, heard } = openExo({ eventBus })
+    const { manager, received } = openExo({ eventBus })
     const task = await manager.create('a')
-    await heard('task.created', task)
+    await received('task.created', task)
     expect((await manager.update(task.id, { status: 'working' })).status).toBe('working')
-    await heard('task.started', task)
+    await received('task.started', task)
     expect(reported).toEqual(['broke', 'broke'])
     expect(stored).toEqual([expect.any(String), 'working'])
   })

@@ -38,9 +38,9 @@ describe('the recogniser', () => {
     const recognizer = new IntentRecognizer({ provider })
     const intent = await recognizer.recognize('Stop the report', { availableTasks: await manager.list() })
     expect(intent).toEqual({ action: 'cancel_task', task_id: id, confidence: 0.9, details: {} })
-    const told = JSON.stringify(asked[0]?.messages)
-    expect(told).toContain(id)
-    expect(told).toContain('Q1 report')
+    const eventsOf = JSON.stringify(asked[0]?.messages)
+    expect(eventsOf).toContain(id)
+    expect(eventsOf).toContain('Q1 report')
     expect(await recognizer.recognize('Stop it', { availableTasks: await manager.list() })).toMatchObject({
       action: 'cancel_task',
       task_id: null,
@@ -122,7 +122,7 @@ describe('the recogniser', () => {
 
 describe('the flow', () => {
   it("S3-111 a user's message leads over intent, task and scheduler to the completion of the parent", async () => {
-    const { manager, scheduler, heard, told } = openExo({ autoComplete: true })
+    const { manager, scheduler, received, eventsOf } = openExo({ autoComplete: true })
     const parent = await manager.create('Analyse the quarter')
     await manager.update(parent.id, { status: 'working' })
     const { provider } = providerSaying({
@@ -144,11 +144,11 @@ describe('the flow', () => {
     const handled = await scheduler.schedule(async (task) => `read ${task.name}`)
 
     expect(handled).toMatchObject([{ id: child.id, priority: 5, status: 'completed', result: 'read Research topic' }])
-    await heard('task.completed', parent)
-    expect(told(child)).toEqual(
+    await received('task.completed', parent)
+    expect(eventsOf(child)).toEqual(
       ['task.created', 'task.updated', 'task.started', 'task.completed'].map((type) => `${type} Research topic`),
     )
-    expect(told(parent)).toEqual(
+    expect(eventsOf(parent)).toEqual(
       ['task.created', 'task.started', 'task.completed'].map((type) => `${type} Analyse the quarter`),
     )
     expect(await manager.get(parent.id)).toMatchObject({ status: 'completed' })

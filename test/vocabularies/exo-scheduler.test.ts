@@ -16,7 +16,7 @@ import { createIn, hands, namesOf, openExo, recorder } from './exo-world.ts'
 
 describe('schedule', () => {
   it('S3-037 S3-041 S3-045 S3-065 S3-066 schedule runs submitted tasks from SUBMITTED over WORKING to COMPLETED and returns them', async () => {
-    const { manager, scheduler, told, heard } = openExo()
+    const { manager, scheduler, eventsOf, received } = openExo()
     const task = await manager.create('a', { description: 'what to do' })
     let given: { task: Task; signal: AbortSignal } | undefined
     const handled = await scheduler.schedule((each, signal) => {
@@ -27,8 +27,8 @@ describe('schedule', () => {
     expect(given?.task).toMatchObject({ id: task.id, description: 'what to do', status: 'working' })
     expect(handled).toEqual([await manager.get(task.id)])
     expect(handled[0]).toMatchObject({ status: 'completed', result: { answer: 42 }, error: null })
-    await heard('task.completed')
-    expect(told().filter((line) => !line.startsWith('task.updated'))).toEqual([
+    await received('task.completed')
+    expect(eventsOf().filter((line) => !line.startsWith('task.updated'))).toEqual([
       'task.created a',
       'task.started a',
       'task.completed a',
@@ -36,7 +36,7 @@ describe('schedule', () => {
   })
 
   it('S3-038 S3-057 S3-066 a failing executor fails its task with the error, frees its slot, and the others continue', async () => {
-    const { manager, scheduler, heard } = openExo({ scheduler: { maxConcurrent: 1 } })
+    const { manager, scheduler, received } = openExo({ scheduler: { maxConcurrent: 1 } })
     const bad = await manager.create('bad', { priority: 1 })
     const worse = await manager.create('worse', { priority: 1 })
     await manager.create('good')
@@ -51,7 +51,7 @@ describe('schedule', () => {
     ])
     expect((await manager.get(bad.id))?.error).toEqual({ code: 'TASK_FAILED', message: 'broke' })
     expect((await manager.get(worse.id))?.error).toMatchObject({ code: 'NO_MONEY', message: 'no money' })
-    expect((await heard('task.failed', bad)).data).toMatchObject({ name: 'bad', status: 'failed' })
+    expect((await received('task.failed', bad)).data).toMatchObject({ name: 'bad', status: 'failed' })
   })
 
   it('S3-035 S3-039 schedule runs three tasks at once by default, and all in the end', async () => {
@@ -215,7 +215,7 @@ describe('schedule', () => {
 
 describe('pause and resume', () => {
   it('S3-050 S3-051 S3-052 S3-053 pause aborts a run whose late result is ignored, and resume runs the task again once', async () => {
-    const { manager, scheduler, told, heard } = openExo()
+    const { manager, scheduler, eventsOf, received } = openExo()
     const work = hands({ stubborn: true })
     const task = await manager.create('a')
     const scheduled = scheduler.schedule(work.executor)
@@ -231,8 +231,8 @@ describe('pause and resume', () => {
     expect(await manager.get(task.id)).toMatchObject({ status: 'working', result: null })
     second.resolve('in time')
     expect(await scheduled).toMatchObject([{ status: 'completed', result: 'in time' }])
-    await heard('task.completed')
-    expect(told().filter((line) => /started|paused|resumed|completed/.test(line))).toEqual([
+    await received('task.completed')
+    expect(eventsOf().filter((line) => /started|paused|resumed|completed/.test(line))).toEqual([
       'task.started a',
       'task.paused a',
       'task.resumed a',
@@ -242,7 +242,7 @@ describe('pause and resume', () => {
   })
 
   it('S3-052 S3-061 schedule ends while a task is paused; resumed, it runs by itself with the latest executor', async () => {
-    const { manager, scheduler, heard } = openExo({ scheduler: { maxConcurrent: 1 } })
+    const { manager, scheduler, received } = openExo({ scheduler: { maxConcurrent: 1 } })
     const work = hands()
     const task = await manager.create('a', { priority: 1 })
     await manager.create('b')
@@ -256,7 +256,7 @@ describe('pause and resume', () => {
     ])
     await scheduler.schedule(() => 'by the latest')
     await scheduler.resume(task.id)
-    await heard('task.completed', task)
+    await received('task.completed', task)
     expect((await manager.get(task.id))?.result).toBe('by the latest')
   })
 
@@ -304,7 +304,7 @@ describe('pause and resume', () => {
 
 describe('cancel and retry', () => {
   it('S3-055 S3-074 S3-079 S3-083 cancel aborts the work of a task and of all below it', async () => {
-    const { manager, scheduler, heard } = openExo()
+    const { manager, scheduler, received } = openExo()
     const work = hands()
     const parent = await manager.create('parent', { priority: 1 })
     const child = await manager.create('child', { parentId: parent.id })
@@ -313,7 +313,7 @@ describe('cancel and retry', () => {
     expect(await scheduler.cancel(parent.id, 'enough')).toMatchObject({ status: 'canceled', statusReason: 'enough' })
     await Promise.all(work.held.map((held) => held.aborted))
     expect((await scheduled).map((task) => task.status)).toEqual(['canceled', 'canceled'])
-    expect((await heard('task.canceled', child)).data).toMatchObject({ name: 'child', status: 'canceled' })
+    expect((await received('task.canceled', child)).data).toMatchObject({ name: 'child', status: 'canceled' })
   })
 
   it('S3-055 S3-058 cancel and retry refuse illegal transitions and unknown tasks', async () => {
@@ -331,7 +331,7 @@ describe('cancel and retry', () => {
   })
 
   it('S3-058 retry gives a failed task another attempt, which runs by itself', async () => {
-    const { manager, scheduler, heard } = openExo()
+    const { manager, scheduler, received } = openExo()
     const task = await manager.create('a')
     let runs = 0
     await scheduler.schedule(() => {
@@ -340,9 +340,9 @@ describe('cancel and retry', () => {
     })
     expect(await manager.get(task.id)).toMatchObject({ status: 'failed', attempt: 1 })
     expect(await scheduler.retry(task.id)).toMatchObject({ attempt: 2, error: null })
-    await heard('task.completed', task)
+    await received('task.completed', task)
     expect(await manager.get(task.id)).toMatchObject({ status: 'completed', attempt: 2, result: 'at last' })
-    expect((await heard('task.retried', task)).data).toMatchObject({ attempt: 2 })
+    expect((await received('task.retried', task)).data).toMatchObject({ attempt: 2 })
   })
 
   it("S3-058 the scheduler's retry policy repeats a failed task with pauses in between", async () => {
@@ -372,7 +372,7 @@ describe('cancel and retry', () => {
 
 describe('a running task', () => {
   it('S3-059 S3-061 a running task asks for input, frees its slot, and receives the answer in its next run', async () => {
-    const { manager, scheduler, heard } = openExo({ scheduler: { maxConcurrent: 1 } })
+    const { manager, scheduler, received } = openExo({ scheduler: { maxConcurrent: 1 } })
     const task = await manager.create('a', { priority: 1 })
     await manager.create('b')
     const handled = await scheduler.schedule(async (each, _signal, run) =>
@@ -384,12 +384,12 @@ describe('a running task', () => {
     ])
     expect((await manager.get(task.id))?.prompt).toBe('Which one?')
     await manager.provideInput(task.id, 'the red one')
-    await heard('task.completed', task)
+    await received('task.completed', task)
     expect(await manager.get(task.id)).toMatchObject({ status: 'completed', result: 'the red one', prompt: null })
   })
 
   it('S3-059 requireInput makes a running task ask, and it finds the answer by the same prompt', async () => {
-    const { manager, scheduler, heard } = openExo()
+    const { manager, scheduler, received } = openExo()
     const work = hands()
     const task = await manager.create('a')
     const scheduled = scheduler.schedule(work.executor)
@@ -400,12 +400,12 @@ describe('a running task', () => {
     await manager.provideInput(task.id, { sure: true })
     const second = await work.started(1)
     second.resolve(await second.run.ask('Sure?'))
-    await heard('task.completed', task)
+    await received('task.completed', task)
     expect((await manager.get(task.id))?.result).toEqual({ sure: true })
   })
 
   it('S3-059 a running task may ask through the manager, and its next run passes the question', async () => {
-    const { manager, scheduler, heard } = openExo()
+    const { manager, scheduler, received } = openExo()
     const task = await manager.create('a')
     const seen: string[] = []
     await scheduler.schedule(async ({ id }, signal) => {
@@ -413,7 +413,7 @@ describe('a running task', () => {
       return signal.aborted ? 'ignored' : 'passed'
     })
     await manager.provideInput(task.id)
-    await heard('task.completed', task)
+    await received('task.completed', task)
     expect((await manager.get(task.id))?.result).toBe('passed')
     expect(seen).toEqual(['input_required', 'working'])
   })
@@ -435,7 +435,7 @@ describe('a running task', () => {
   })
 
   it('S3-060 S3-061 a task waits with one slot for the tasks that it creates and continues when they have ended', async () => {
-    const { manager, scheduler, events, heard } = openExo({ scheduler: { maxConcurrent: 1 } })
+    const { manager, scheduler, events, received } = openExo({ scheduler: { maxConcurrent: 1 } })
     const parent = await manager.create('parent')
     await scheduler.schedule(async (task, _signal, run) => {
       if (task.name !== 'parent') return task.name.toUpperCase()
@@ -446,14 +446,14 @@ describe('a running task', () => {
       return run.wait(children)
     })
     expect(await manager.get(parent.id)).toMatchObject({ status: 'completed', result: ['LEFT', 'RIGHT'] })
-    await heard('task.completed', parent)
+    await received('task.completed', parent)
     expect(events.filter(({ task_id }) => task_id === parent.id).map(({ event_type }) => event_type)).toEqual(
       expect.arrayContaining(['task.waiting', 'task.unblocked']),
     )
   })
 
   it('S3-109 run_id in the metadata shows the latest run and is never stored or lost', async () => {
-    const { manager, scheduler, heard } = openExo()
+    const { manager, scheduler, received } = openExo()
     const task = await manager.create('a', { metadata: { mine: 1 } })
     const seen: unknown[] = []
     const handled = scheduler.schedule(async (each, _signal, run) => {
@@ -461,9 +461,9 @@ describe('a running task', () => {
       await run.ask('Go on?')
       return null
     })
-    await heard('task.input_required', task)
+    await received('task.input_required', task)
     await manager.provideInput(task.id, 'yes')
-    await heard('task.completed', task)
+    await received('task.completed', task)
     await handled
     expect(seen).toEqual([`${task.id}/run-1`, `${task.id}/run-2`])
     const done = (await manager.get(task.id)) as Task

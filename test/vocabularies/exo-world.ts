@@ -38,7 +38,7 @@ export function openExo(options: TaskManagerOptions & { scheduler?: TaskSchedule
     events,
     scheduler: new TaskScheduler(manager, schedulerOptions),
     /** The first matching event, as soon as it was emitted. */
-    async heard(eventType: string, task?: { id: string }): Promise<TaskEvent> {
+    async received(eventType: string, task?: { id: string }): Promise<TaskEvent> {
       for (;;) {
         const found = events.find((each) => each.event_type === eventType && (!task || each.task_id === task.id))
         if (found) return found
@@ -46,7 +46,7 @@ export function openExo(options: TaskManagerOptions & { scheduler?: TaskSchedule
       }
     },
     /** Types and names of the events of these tasks. */
-    told(...tasks: Array<{ id: string }>): string[] {
+    eventsOf(...tasks: Array<{ id: string }>): string[] {
       const ids = tasks.map((task) => task.id)
       return events
         .filter((event) => ids.length === 0 || ids.includes(event.task_id))

@@ -127,7 +127,7 @@ describe('a refusal', () => {
 
 describe('a task', () => {
   it("S3-015 S3-016 S3-020 create gives a task Exo's defaults and a unique id", async () => {
-    const { manager, heard } = openExo()
+    const { manager, received } = openExo()
     const task = await manager.create('a')
     expect(task).toEqual({
       id: expect.stringMatching(/^task-[a-z0-9]+$/) as string,
@@ -153,7 +153,7 @@ describe('a task', () => {
     })
     expect(child).toMatchObject({ description: 'more', priority: 7, parentId: task.id, metadata: { agent: 'writer' } })
     expect(child.id).not.toBe(task.id)
-    expect((await heard('task.created', child)).data).toMatchObject({ name: 'b', status: 'submitted' })
+    expect((await received('task.created', child)).data).toMatchObject({ name: 'b', status: 'submitted' })
   })
 
   it('S3-021 create below an unknown parent stores nothing', async () => {
@@ -214,7 +214,7 @@ describe('a task', () => {
   })
 
   it('S3-059 requireInput and provideInput work on a task by hand', async () => {
-    const { manager, heard } = openExo()
+    const { manager, received } = openExo()
     const task = await manager.create('a', { metadata: { mine: 1 } })
     await expect(manager.requireInput(task.id, 'Which one?')).rejects.toThrow(InvalidTransitionError)
     await manager.update(task.id, { status: 'working' })
@@ -230,7 +230,7 @@ describe('a task', () => {
     const answered = await manager.provideInput(task.id, { choice: 'the first' })
     expect(answered).toMatchObject({ status: 'working', prompt: null })
     expect(answered.metadata).toEqual({ mine: 2 })
-    expect((await heard('task.answered', task)).data).toMatchObject({ answer: { choice: 'the first' } })
+    expect((await received('task.answered', task)).data).toMatchObject({ answer: { choice: 'the first' } })
     await expect(manager.provideInput(task.id, 1)).rejects.toThrow(InvalidTransitionError)
     await expect(manager.provideInput('task-none', 1)).rejects.toThrow(TaskNotFoundError)
     await expect(manager.requireInput('task-none', 'x')).rejects.toThrow(TaskNotFoundError)
@@ -336,7 +336,7 @@ describe('a family', () => {
   })
 
   it('S3-074 S3-084 S3-085 S3-086 with autoComplete the last child completes its ancestors up to the root, each with an event', async () => {
-    const { manager, told, heard } = openExo({ autoComplete: true })
+    const { manager, eventsOf, received } = openExo({ autoComplete: true })
     const root = await createIn(manager, 'working', 'root')
     const parent = await manager.create('parent', { parentId: root.id })
     await manager.update(parent.id, { status: 'working' })
@@ -350,8 +350,8 @@ describe('a family', () => {
       await manager.update(child.id, { status: 'completed' })
     }
     expect((await manager.get(root.id))?.status).toBe('completed')
-    await heard('task.completed', root)
-    expect(told().filter((line) => line.startsWith('task.completed'))).toEqual([
+    await received('task.completed', root)
+    expect(eventsOf().filter((line) => line.startsWith('task.completed'))).toEqual([
       'task.completed one',
       'task.completed two',
       'task.completed parent',
@@ -424,9 +424,9 @@ describe('a manager', () => {
 
   it('S3-108 closing a manager leaves a given engine open and stops forwarding its events', async () => {
     const engine = await createEngine()
-    const { manager, events, heard } = openExo({ engine })
+    const { manager, events, received } = openExo({ engine })
     const task = await manager.create('a')
-    await heard('task.created', task)
+    await received('task.created', task)
     await manager.close()
     await engine.create({ name: 'b' })
     await engine.close()

@@ -72,7 +72,7 @@ const wordsOf: Record<TaskStatus, [process: string, ledger: string | null, board
   failed: ['failed', 'failed', 'failed', 'failed'],
 }
 
-function told(state: TaskStatus) {
+function statusIn(state: TaskStatus) {
   const [process, ledger, board, day1] = wordsOf[state]
   return {
     engine: state,
@@ -110,26 +110,26 @@ describe('One task', () => {
     const { engine, seen } = await everywhere()
     const task = await engine.create({ name: 'it' })
     for (const status of waysTo[state]) await engine.update(task, { status })
-    expect(await seen(task.id)).toEqual(told(state))
+    expect(await seen(task.id)).toEqual(statusIn(state))
   })
 
   it('X-018 a task changed by each vocabulary in turn looks the same in all at every step', async () => {
     const { engine, exo, s07, tools, seen, json } = await everywhere()
     const { id } = await exo.create('it')
-    expect(await seen(id)).toEqual(told('submitted'))
+    expect(await seen(id)).toEqual(statusIn('submitted'))
     await s07.update(1, 'in_progress')
-    expect(await seen(id)).toEqual(told('working'))
+    expect(await seen(id)).toEqual(statusIn('working'))
     await exo.update(id, { status: 'paused' })
-    expect(await seen(id)).toEqual(told('paused'))
+    expect(await seen(id)).toEqual(statusIn('paused'))
     await json('task:resume', { taskId: id })
-    expect(await seen(id)).toEqual(told('working'))
+    expect(await seen(id)).toEqual(statusIn('working'))
     await tools.handlers.task_update({ task_id: 1, status: 'pending' })
     expect(await seen(id)).toMatchObject({ engine: 'waiting', exo: 'waiting', process: 'pending', board: 'pending' })
     const claimed = await engine.claim(id, { owner: 'ada' })
-    expect(await seen(id)).toEqual(told('working'))
+    expect(await seen(id)).toEqual(statusIn('working'))
     expect(await tools.handlers.task_update({ task_id: 1, status: 'completed' })).toMatch(/worked on by ada/)
     await engine.complete(claimed, { pages: 3 })
-    expect(await seen(id)).toEqual(told('completed'))
+    expect(await seen(id)).toEqual(statusIn('completed'))
     expect((await exo.get(id))?.result).toEqual({ pages: 3 })
   })
 })
@@ -140,7 +140,7 @@ describe('A task of a team', () => {
   it("X-018 a team's task is one task and one team in all vocabularies, at every step of its life", async () => {
     const { engine, exo, s07, day1, knowledge, tools, seen, json } = await everywhere()
     const { id, branch } = await day1.createTask('Fix Auth', { type: 'bug_fix', objectives: ['Find it', 'Repair it'] })
-    expect(await seen(id)).toEqual(told('submitted'))
+    expect(await seen(id)).toEqual(statusIn('submitted'))
     expect(await s07.list_all()).toBe('[ ] #1: Fix Auth')
     expect(await exo.get(id)).toMatchObject({ id, name: 'Fix Auth' })
     expect(await json('task:teams', { type: 'bug_fix' })).toMatchObject({
@@ -169,11 +169,11 @@ describe('A task of a team', () => {
     expect(JSON.parse(await tools.handlers.task_update({ task_id: 1, status: 'in_progress' }))).toMatchObject({
       owner: 'alice',
     })
-    expect(await seen(id)).toEqual(told('working'))
+    expect(await seen(id)).toEqual(statusIn('working'))
     await exo.update(id, { status: 'paused' })
-    expect(await seen(id)).toEqual(told('paused'))
+    expect(await seen(id)).toEqual(statusIn('paused'))
     await json('task:resume', { taskId: id })
-    expect(await seen(id)).toEqual(told('working'))
+    expect(await seen(id)).toEqual(statusIn('working'))
     expect((await day1.getTask(id)).objectives.map(({ status }) => status)).toEqual(['active', 'todo'])
     await day1.updateObjective(id, 2, { status: 'blocked', agentId: 'bob', notes: 'waits for a key' })
     expect((await json('objective:log', { taskId: id, objectiveId: 2 }))['changes']).toMatchObject([
@@ -185,14 +185,14 @@ describe('A task of a team', () => {
     // Neither active agents nor another owner's claim are ignored, whichever way is used.
     await expect(day1.completeTask(id)).rejects.toMatchObject({ code: 'AGENTS_ACTIVE' })
     await expect(day1.completeTask(id, { completeAgents: true })).rejects.toMatchObject({ code: 'NOT_OWNER' })
-    expect(await seen(id)).toEqual(told('working'))
+    expect(await seen(id)).toEqual(statusIn('working'))
     await day1.completeAgent(id, 'bob')
     await engine.agent.complete({ taskId: id, agentId: 'cleo' })
     expect(await json('task:complete', { taskId: id, owner: 'alice', summary: 'Repaired' })).toMatchObject({
       status: 'completed',
       merge: { merged: 1 },
     })
-    expect(await seen(id)).toEqual(told('completed'))
+    expect(await seen(id)).toEqual(statusIn('completed'))
     expect(await s07.list_all()).toBe('[x] #1: Fix Auth @alice')
     expect(await day1.getTask(id)).toMatchObject({ resultSummary: 'Repaired', activeAgents: [] })
     expect(await knowledge.facts('main')).toMatchObject([{ text: bug, confidence: 0.8 }])
@@ -223,7 +223,7 @@ describe('A task of a team', () => {
       await ways[by]()
       // The engine closes the team after each way of completion.
       for await (const { type } of engine.events({ taskId: id })) if (type === 'team.closed') break
-      expect(await seen(id)).toEqual(told('completed'))
+      expect(await seen(id)).toEqual(statusIn('completed'))
       expect(await knowledge.facts('main')).toMatchObject([{ text: bug, confidence: 0.8 }])
       expect(await day1.completeTask(id)).toMatchObject({ status: 'completed', mergeResult: { mergedCount: 1 } })
       const types = (await history(engine, id)).map(({ type }) => type)
@@ -267,7 +267,7 @@ describe('Cancellation', () => {
       await cancel(at, task.id)
       await run.aborted
       await reached(at.engine, task, 'canceled')
-      expect([name, await at.seen(task.id)]).toEqual([name, told('canceled')])
+      expect([name, await at.seen(task.id)]).toEqual([name, statusIn('canceled')])
       const names = new Map([task, below, after].map(({ id, name: of }) => [id, of]))
       const effect = (await history(at.engine))
         .slice(since)

@@ -266,11 +266,11 @@ describe('A manager on a folder', () => {
     const dir = folder()
     mkdirSync(dir)
     writeFileSync(join(dir, 'task_1.json'), '{"id": 1, "subj')
-    const told: unknown[] = []
-    const tasks = new TaskManager(dir, { onError: (error) => told.push(String(error)) })
+    const errors: unknown[] = []
+    const tasks = new TaskManager(dir, { onError: (error) => errors.push(String(error)) })
     onTestFinished(() => tasks.close())
     expect(await read(tasks.create('A'))).toMatchObject({ subject: 'A' })
-    expect(told.join('\n')).toContain('task_1.json was not imported')
+    expect(errors.join('\n')).toContain('task_1.json was not imported')
     const reports: unknown[] = []
     const other = new TaskManager(folder(), { onReport: (report) => reports.push(...report.written) })
     onTestFinished(() => other.close())

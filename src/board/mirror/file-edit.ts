@@ -110,9 +110,9 @@ function isEmpty(value: unknown): boolean {
 /** The keys that were set or changed; null for removed ones. */
 function changesOf(base: unknown, edited: Record<string, unknown> | null | undefined): Record<string, unknown> {
   const [from, to] = [recordOf(base), recordOf(edited)]
-  const gone = Object.keys(from).filter((key) => !(key in to))
+  const removed = Object.keys(from).filter((key) => !(key in to))
   const set = Object.entries(to).filter(([key, value]) => !isSameJson(from[key], value))
-  return Object.fromEntries([...gone.map((key) => [key, null]), ...set])
+  return Object.fromEntries([...removed.map((key) => [key, null]), ...set])
 }
 
 function recordOf(value: unknown): FileValue {

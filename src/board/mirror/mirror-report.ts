@@ -37,7 +37,7 @@ export function emptyReport(): MirrorReport {
   return { written: [], imported: [], refused: [], skipped: [], removed: [], unheld: [], standingBy: false }
 }
 
-/** Is there nothing to tell? */
+/** Whether a pass did nothing. */
 export function isEmptyReport(report: MirrorReport): boolean {
   const { standingBy: _standingBy, ...lists } = report
   return Object.values(lists).every((list) => list.length === 0)

@@ -93,7 +93,7 @@ describe('A mirror that dies', () => {
     const run = async (dieAt?: number) => {
       const place = await createPlace()
       const mirror = startMirror({ ...placeOf(place), twice: true, ...(dieAt === undefined ? {} : { dieAt }) })
-      const { first } = await mirror.heard((line) => 'first' in line)
+      const { first } = await mirror.received((line) => 'first' in line)
       await place.disturb(place.replace)
       mirror.say('again')
       const { signal } = await mirror.exited
@@ -137,15 +137,15 @@ describe('A mirror that dies', () => {
     const world = await openWorld(ledger, dir)
     await world.add('one')
     const first = startMirror({ ledger, dir, pollMs: 20 })
-    await first.heard(({ report }) => report?.written.length === 1)
+    await first.received(({ report }) => report?.written.length === 1)
     const second = startMirror({ ledger, dir, pollMs: 20 })
-    await second.heard(({ ready }) => ready)
+    await second.received(({ ready }) => ready)
     await world.add('two')
-    await first.heard(({ report }) => report?.written.includes('task_2.json'))
+    await first.received(({ report }) => report?.written.includes('task_2.json'))
     first.signal('SIGKILL')
     await first.exited
     await world.add('three')
-    const { report } = await second.heard((line) => line['report']?.written.includes('task_3.json'))
+    const { report } = await second.received((line) => line['report']?.written.includes('task_3.json'))
     expect(report.refused).toEqual([])
     expect(second.lines.filter((line) => line['report']?.written.includes('task_2.json'))).toEqual([])
     second.end()
@@ -161,23 +161,23 @@ describe('A mirror that follows', () => {
     const world = await openWorld(ledger, dir)
     await world.add('one')
     const mirror = startMirror({ ledger, dir })
-    await mirror.heard(({ report }) => report?.written.length === 1)
+    await mirror.received(({ report }) => report?.written.length === 1)
     world.edit(1, { subject: 'from the editor' })
-    await mirror.heard(({ report }) => report?.imported.includes('task_1.json'))
+    await mirror.received(({ report }) => report?.imported.includes('task_1.json'))
     expect(await world.task(1)).toMatchObject({ subject: 'from the editor' })
     // A file that is being written is not reported.
     const whole = world.text(1)
     const before = mirror.lines.length
     writeFileSync(world.at(1), whole.slice(0, 30))
     writeFileSync(world.at(1), whole.replace('from the editor', 'in two parts'))
-    await mirror.heard(
+    await mirror.received(
       (line) => mirror.lines.indexOf(line) >= before && line['report']?.imported.includes('task_1.json'),
     )
     expect(await world.task(1)).toMatchObject({ subject: 'in two parts' })
     expect(mirror.lines.flatMap(({ report }) => report?.skipped ?? [])).toEqual([])
     // A file that stays broken is.
     writeFileSync(world.at(1), whole.slice(0, 30))
-    const { report } = await mirror.heard((line) => line['report']?.skipped.length > 0)
+    const { report } = await mirror.received((line) => line['report']?.skipped.length > 0)
     expect(report.skipped).toMatchObject([{ file: 'task_1.json', why: expect.stringContaining('not JSON') }])
     mirror.end()
     expect((await mirror.exited).code).toBe(0)

@@ -20,7 +20,7 @@ export interface MirrorOrders {
 }
 
 const orders = JSON.parse(process.argv[2] as string) as MirrorOrders
-const tell = (line: object) => void process.stdout.write(`${JSON.stringify(line)}\n`)
+const send = (line: object) => void process.stdout.write(`${JSON.stringify(line)}\n`)
 
 let operations = 0
 /** Counts every operation and does not do the last one. */
@@ -42,7 +42,7 @@ function mortal(files: FolderFiles): FolderFiles {
 const engine = await createEngine({
   ledger: orders.ledger,
   work: false,
-  onError: (error) => tell({ error: String(error) }),
+  onError: (error) => send({ error: String(error) }),
 })
 const mirror = await openMirror(
   plantInHost(mirrorHostOf(engine, 'the test'), orders.fault),
@@ -50,18 +50,18 @@ const mirror = await openMirror(
     dir: orders.dir,
     watch: !orders.once && !orders.twice,
     pollMs: orders.pollMs ?? 1_000,
-    onReport: (report) => tell({ report }),
+    onReport: (report) => send({ report }),
   },
   (dir) => mortal(plantInFiles(createFolderFiles(dir), dir, orders.fault, count)),
 )
-tell({ ready: true })
+send({ ready: true })
 if (orders.twice) {
   await mirror.sync()
-  tell({ first: operations })
+  send({ first: operations })
   await new Promise((resolve) => process.stdin.once('data', resolve))
 } else if (!orders.once) await new Promise<void>((resolve) => process.stdin.once('end', resolve).resume())
-tell({ report: await mirror.sync() })
+send({ report: await mirror.sync() })
 await mirror.close()
 await engine.close()
-tell({ operations })
+send({ operations })
 process.stdin.destroy()

@@ -40,7 +40,7 @@ export function startProcess(script: string, orders: object) {
     end: () => child.stdin.end(),
     say: (text: string) => child.stdin.write(`${text}\n`),
     signal: (name: NodeJS.Signals) => child.kill(name),
-    heard: (fits: (line: Line) => boolean): Promise<Line> =>
+    received: (fits: (line: Line) => boolean): Promise<Line> =>
       new Promise((resolve, reject) => {
         let next = 0
         const look = () => {

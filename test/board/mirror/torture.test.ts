@@ -25,7 +25,7 @@ async function torture(time: number, fault?: Fault) {
   const workers = [1, 2, 3, 4].map((worker) =>
     startProcess('worker-process.ts', { ledger, dir, worker, tasks, pause: 10, fault } satisfies WorkerOrders),
   )
-  for (const worker of workers) await worker.heard((line) => 'ready' in line)
+  for (const worker of workers) await worker.received((line) => 'ready' in line)
   const editors = [1, 2, 3, 4].map((editor) => {
     const how = editor % 2 === 0 ? 'in place' : 'rename'
     const read = [1, 3].filter((other) => other !== editor).flatMap(ownFiles)
@@ -40,11 +40,13 @@ async function torture(time: number, fault?: Fault) {
     } satisfies EditorOrders)
   })
   const edited: EditorReport[] = []
-  for (const { heard } of editors) edited.push((await heard((line) => 'report' in line))['report'] as EditorReport)
+  for (const { received } of editors)
+    edited.push((await received((line) => 'report' in line))['report'] as EditorReport)
   for (const { say } of workers) say('enough')
   for (const { end } of workers) end()
   const worked: WorkerReport[] = []
-  for (const { heard } of workers) worked.push((await heard((line) => 'report' in line))['report'] as WorkerReport)
+  for (const { received } of workers)
+    worked.push((await received((line) => 'report' in line))['report'] as WorkerReport)
   const last = await world.open()
   const repair = await last.sync()
   return { world, dir, edited, worked, repair, again: await last.sync() }

@@ -15,7 +15,7 @@ export interface RaceReport {
 
 const [how, ledger, as, count] = process.argv.slice(2) as ['race' | 'hold', string, string, string]
 const engine = await createEngine({ ledger, work: false })
-const tell = (what: unknown) => process.stdout.write(`${JSON.stringify(what)}\n`)
+const send = (what: unknown) => process.stdout.write(`${JSON.stringify(what)}\n`)
 
 async function race(): Promise<RaceReport> {
   const report: RaceReport = { won: [], lost: [], refusals: [] }
@@ -31,10 +31,10 @@ async function race(): Promise<RaceReport> {
   return report
 }
 
-tell('ready')
+send('ready')
 await once(process.stdin, 'data')
 if (how === 'race') {
-  tell(await race())
+  send(await race())
   await engine.close()
   process.stdin.destroy()
 } else {
@@ -45,5 +45,5 @@ if (how === 'race') {
     leaseMs: Number(count),
     surface: 'child',
   })
-  tell(await session.call('board:claim_next', {}))
+  send(await session.call('board:claim_next', {}))
 }

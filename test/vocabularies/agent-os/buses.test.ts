@@ -185,23 +185,23 @@ describe('A model', () => {
     async (which) => {
       const { bus, engine } = await openManager({ model: heldModel().model })
       const own = await engine.create({ goal: 'Own', autoStart: false })
-      const stranger = await engine.create({ goal: 'Stranger', autoStart: false })
+      const outsider = await engine.create({ goal: 'Stranger', autoStart: false })
       const call = surface(which === 'given' ? { bus } : engine, modelOf(own.id))
       const { taskId } = (await call('task:create', { goal: 'Child' })) as { taskId: string }
       expect(await engine.get(taskId)).toMatchObject({ parentId: own.id })
-      const before = JSON.stringify(await engine.get(stranger))
+      const before = JSON.stringify(await engine.get(outsider))
       const naming: Array<[string, object]> = [
-        ['task:create', { goal: 'Child', parentTaskId: stranger.id }],
-        ['task:create', { goal: 'Child', blockedBy: [stranger.id] }],
-        ['task:cancel', { taskId: stranger.id, reason: 'mine' }],
-        ['task:send', { taskId: stranger.id, message: 'mine' }],
-        ['task:get', { taskId: stranger.id }],
+        ['task:create', { goal: 'Child', parentTaskId: outsider.id }],
+        ['task:create', { goal: 'Child', blockedBy: [outsider.id] }],
+        ['task:cancel', { taskId: outsider.id, reason: 'mine' }],
+        ['task:send', { taskId: outsider.id, message: 'mine' }],
+        ['task:get', { taskId: outsider.id }],
       ]
       if (which === 'given') {
         naming.push(
-          ['task:spawn', { goal: 'Child', parentTaskId: stranger.id }],
-          ['task:kill', { taskId: stranger.id }],
-          ['task:list', { parentTaskId: stranger.id }],
+          ['task:spawn', { goal: 'Child', parentTaskId: outsider.id }],
+          ['task:kill', { taskId: outsider.id }],
+          ['task:list', { parentTaskId: outsider.id }],
           ...ledgerAbilities.map((id): [string, object] => [id, { taskId: own.id }]),
         )
       }
@@ -209,7 +209,7 @@ describe('A model', () => {
         const refusal = await refusalOf(call(id, input), 'FORBIDDEN')
         expect([id, refusal.code]).toEqual([id, 'FORBIDDEN'])
       }
-      expect(JSON.stringify(await engine.get(stranger))).toBe(before)
+      expect(JSON.stringify(await engine.get(outsider))).toBe(before)
       const narrow = surface(which === 'given' ? { bus } : engine, modelOf(own.id, [['task:list']]))
       await refusalOf(narrow('task:get', { taskId }), 'FORBIDDEN')
     },

@@ -138,7 +138,7 @@ describe('task:kill and task:cancel', () => {
       'slow',
       () =>
         new Promise((_resolve, reject) =>
-          run.signal.addEventListener('abort', () => reject(new Error('told to stop'))),
+          run.signal.addEventListener('abort', () => reject(new Error('asked to stop'))),
         ),
     )
     await turns()
@@ -234,11 +234,11 @@ describe('task:route', () => {
   it('I25 task:route considers for a caller with a task only those below it', async () => {
     const { bus, engine, taskId } = await setup()
     const child = await engine.create({ goal: 'Child', parentId: taskId })
-    const stranger = await engine.create({ goal: 'Stranger' })
+    const outsider = await engine.create({ goal: 'Stranger' })
     const call = surface({ bus }, modelOf(taskId))
     expect(await call('task:route', { message: 'Go' })).toEqual({ taskId: child.id, confidence: 1 })
-    expect(await call('task:route', { message: `@${stranger.id} go` })).toMatchObject({ taskId: null, confidence: 1 })
-    expect(await engine.messages(stranger)).toHaveLength(2)
+    expect(await call('task:route', { message: `@${outsider.id} go` })).toMatchObject({ taskId: null, confidence: 1 })
+    expect(await engine.messages(outsider)).toHaveLength(2)
   })
 })
 

@@ -188,14 +188,14 @@ describe('A calling task', () => {
     const { model } = heldModel()
     const { bus, engine } = await openManager({ model, executors: { shell: hands.executor } })
     const own = await engine.create({ goal: 'Own' })
-    const stranger = await engine.create({ goal: 'Stranger' })
+    const outsider = await engine.create({ goal: 'Stranger' })
     const call = surface({ bus }, modelOf(own.id))
     const { taskId } = (await call('task:create', { goal: 'Child' })) as { taskId: string }
     expect(await engine.get(taskId)).toMatchObject({ parentId: own.id })
-    await refusalOf(call('task:create', { goal: 'Child', parentTaskId: stranger.id }), 'FORBIDDEN')
-    await refusalOf(call('task:create', { goal: 'Child', blockedBy: [stranger.id] }), 'FORBIDDEN')
+    await refusalOf(call('task:create', { goal: 'Child', parentTaskId: outsider.id }), 'FORBIDDEN')
+    await refusalOf(call('task:create', { goal: 'Child', blockedBy: [outsider.id] }), 'FORBIDDEN')
     await refusalOf(call('task:create', { goal: 'Child', executor: 'shell', input: {} }), 'FORBIDDEN')
-    expect(await engine.children(stranger)).toEqual([])
+    expect(await engine.children(outsider)).toEqual([])
   })
 
   it('I25 a calling task gives its subtasks at most its own abilities, whichever list limits it', async () => {

@@ -116,7 +116,7 @@ describe('ldg:task:get and ldg:task:query', () => {
   it('S0-084 S0-095 C-32 ldg:task:get returns the record of a task, and null for an unknown id', async () => {
     const { engine, read } = await setup()
     expect(await read('task-nobody')).toBe(null)
-    const { id } = await engine.create({ name: 'gone' })
+    const { id } = await engine.create({ name: 'left' })
     await engine.delete(id)
     expect(await read(id)).toBe(null)
   })
@@ -226,7 +226,7 @@ describe('ldg:call:list', () => {
             await note({ page: 3 })
             noted.resolve()
             await new Promise((_resolve, reject) =>
-              run.signal.addEventListener('abort', () => reject(new Error('told'))),
+              run.signal.addEventListener('abort', () => reject(new Error('stopped'))),
             )
           })
         },
@@ -486,8 +486,8 @@ describe('The times of a task', () => {
     const before = await history(engine, 'task-mine')
     await save({ ...(await read('task-mine')), updatedAt: 20 })
     expect(await times('task-mine')).toEqual([10, 20])
-    const [told, ...others] = (await history(engine, 'task-mine')).slice(before.length)
-    expect([told?.type, told?.data['changed'], others]).toEqual(['task.updated', ['updatedAt'], []])
+    const [event, ...others] = (await history(engine, 'task-mine')).slice(before.length)
+    expect([event?.type, event?.data['changed'], others]).toEqual(['task.updated', ['updatedAt'], []])
     // An old time is ignored for a new status.
     await save({ ...(await read('task-early')), completionStatus: 'cancelled' })
     expect(await times('task-early')).toEqual([10, 2_000])
