@@ -22,11 +22,11 @@ interface StatedFact {
 }
 
 /** An agent's facts, stated in this order, after the agent level. */
-async function stated(facts: readonly StatedFact[], onContradiction: 'keep-both' | 'newest' | 'highest-confidence') {
+async function stated(given: readonly StatedFact[], onContradiction: 'keep-both' | 'newest' | 'highest-confidence') {
   const { call, team, facts, engine } = await openMemory({ memory: { onContradiction } })
   const { taskId, on } = await team('Bill', 'ada')
   const place = { taskId, agentId: 'ada' }
-  for (const { text, confidence } of facts) await call('mem:remember', { text, confidence, ...place })
+  for (const { text, confidence } of given) await call('mem:remember', { text, confidence, ...place })
   await call('mem:consolidate', { level: 'agent', ...place })
   const found = (await facts(on('ada'))).filter(({ category }) => category !== 'summary')
   await engine.close()
