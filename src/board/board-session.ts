@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import { parse } from '../core/parse.ts'
 import { type BoardRef, type BoardTask, mainBoard } from '../entities/board.ts'
+import { HeldClaims } from './held-claims.ts'
 
 /** Options of `createBoardSession`. */
 export interface BoardSessionOptions {
@@ -54,21 +55,6 @@ export interface BoardSession {
   close(): void
 }
 
-/** Heartbeats per lease. */
-const beatsPerLease = 3
-/** Minimum interval of heartbeats, in milliseconds, however short a lease is. */
-const minBeatMs = 20
-
-/** A claim of this member. */
-interface Hold {
-  task: BoardTask
-  /** The board on which the task has this number. */
-  on: string
-  /** The lease to renew, in milliseconds; null for a claim that does not expire. */
-  leaseMs: number | null
-}
-const claimLostCodes = new Set(['STALE_CLAIM', 'NOT_OWNER', 'NOT_CLAIMABLE', 'NOT_FOUND', 'INVALID_TRANSITION'])
-
 /** The field in which an ability takes the role of the caller; elsewhere `role` is that of the task. */
 function rolesOf(abilityId: string): string[] {
   if (abilityId === 'board:update') return ['asRole']
@@ -87,79 +73,16 @@ function rolesOf(abilityId: string): string[] {
 export function createBoardSession(options: BoardSessionOptions): BoardSession {
   const { bus, as, role, board, leaseMs, surface, clock } = parse(optionsSchema, options, 'createBoardSession')
   const caller = { surface, owner: as }
-  const holds = new Map<string, Hold>()
-  let timer: unknown
-  let dueAt = Infinity
-  let closed = false
-
-  /** The shortest lease sets the interval, also one that was chosen by the call rather than by this session. */
-  function scheduleBeat(): void {
-    const leases = Array.from(holds.values(), (hold) => hold.leaseMs ?? Infinity)
-    const delayMs = Math.max(Math.min(...leases) / beatsPerLease, minBeatMs)
-    if (closed || delayMs === Infinity || (timer !== undefined && dueAt <= clock.now() + delayMs)) return
-    endTimer()
-    dueAt = clock.now() + delayMs
-    timer = clock.setTimeout(() => {
-      endTimer()
-      void beat().finally(scheduleBeat)
-    }, delayMs)
-    // A heartbeat must not keep the process alive.
-    ;(timer as { unref?: () => void }).unref?.()
-  }
-
-  function endTimer(): void {
-    if (timer !== undefined) clock.clearTimeout(timer as never)
-    timer = undefined
-  }
-
-  async function beat(): Promise<void> {
-    for (const hold of holds.values()) {
-      const { taskId, fence } = hold.task
-      // The claim may have ended, and another begun, while the call was in flight.
-      const isCurrent = () => holds.get(taskId) === hold
-      try {
-        const input = { id: taskId, fence, board }
-        const { task } = (await bus.call('board:heartbeat', input, { caller })) as { task: BoardTask }
-        if (isCurrent()) hold.leaseMs = leaseOf(task, hold.leaseMs)
-      } catch (error) {
-        // Other errors (a busy ledger, say) may pass before the next heartbeat.
-        const isLost = ErrandError.isInstance(error) && claimLostCodes.has(error.code)
-        if (isLost && isCurrent()) holds.delete(taskId)
-      }
-    }
-  }
-
-  /** The lease as far as the task shows it: at most its full length, less when the task was updated after the renewal. A resting task has none. */
-  function leaseOf({ leaseUntil, updatedAt }: BoardTask, fallbackMs: number | null): number | null {
-    return leaseUntil === null ? fallbackMs : Math.min(leaseUntil - updatedAt, leaseMs ?? Infinity)
-  }
-
-  function forget({ details }: ErrandError): void {
-    if (typeof details['taskId'] === 'string') holds.delete(details['taskId'])
-  }
-
-  /** Keeps a claim of this member as the board returned it, and drops one that has ended. */
-  function trackClaim(result: unknown, on: string): void {
-    const task = (result as { task?: BoardTask | null } | null)?.task
-    if (task === undefined || task === null || typeof task.taskId !== 'string' || typeof task.fence !== 'number') return
-    if (task.owner === as && task.status === 'in_progress') {
-      const fallbackMs = holds.get(task.taskId)?.leaseMs ?? leaseMs
-      holds.set(task.taskId, { task, on, leaseMs: leaseOf(task, fallbackMs) })
-    } else holds.delete(task.taskId)
-    scheduleBeat()
-  }
+  const claims = new HeldClaims({ bus, caller, as, board, leaseMs, clock })
 
   /** The fence of this member's claim on a task; includes a claim that an earlier session of the same member made. */
   async function fenceOf(ref: BoardRef, on: string): Promise<number | undefined> {
-    const text = String(ref).replace(/^#/, '')
-    const known = [...holds.values()].find(
-      (hold) => hold.task.taskId === text || (hold.on === on && String(hold.task.id) === text),
-    )
-    if (known !== undefined) return known.task.fence
+    const known = claims.find(ref, on)
+    if (known !== undefined) return known.fence
     try {
       const { task } = (await bus.call('board:get', { id: ref, board: on }, { caller })) as { task: BoardTask }
       if (task.owner !== as || task.status !== 'in_progress') return undefined
-      trackClaim({ task }, on)
+      claims.track({ task }, on)
       return task.fence
     } catch {
       // The ability itself reports the problem, with a better message.
@@ -167,7 +90,8 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
     }
   }
 
-  async function complete(abilityId: string, input: unknown): Promise<unknown> {
+  /** Fills in what the session provides: board, role, lease and fence. */
+  async function withDefaults(abilityId: string, input: unknown): Promise<unknown> {
     const known = bus.get(abilityId)?.inputSchema.properties as Record<string, unknown> | undefined
     if (known === undefined || typeof input !== 'object' || input === null || Array.isArray(input)) return input
     const given = input as Record<string, unknown>
@@ -189,23 +113,19 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
     async call(abilityId, input, invoke = {}) {
       const invocation = { ...invoke, caller: { ...caller, ...invoke.caller, owner: as } }
       if (!abilityId.startsWith('board:')) return bus.call(abilityId as string, input, invocation)
-      const filled = await complete(abilityId, input)
+      const filled = await withDefaults(abilityId, input)
       try {
         const result: unknown = await bus.call(abilityId as string, filled, invocation)
         const named = (filled as { board?: unknown } | null)?.board
-        trackClaim(result, typeof named === 'string' ? named : board)
+        claims.track(result, typeof named === 'string' ? named : board)
         return result
       } catch (error) {
         // The error has reported that the claim ended; later calls are judged without it.
-        if (ErrandError.isInstance(error) && error.code === 'STALE_CLAIM') forget(error)
+        if (ErrandError.isInstance(error) && error.code === 'STALE_CLAIM') claims.drop(error)
         throw error
       }
     },
-    held: () =>
-      Array.from(holds.values(), ({ task: { id, taskId, subject, fence } }) => ({ id, taskId, subject, fence })),
-    close() {
-      closed = true
-      endTimer()
-    },
+    held: () => claims.tasks().map(({ id, taskId, subject, fence }) => ({ id, taskId, subject, fence })),
+    close: () => claims.close(),
   }
 }
