@@ -22,7 +22,7 @@ export function requestedBy<M extends StepContext>(ctx: M, caller: Caller): M {
 
 /** The same host for one caller: the moments that it gives record who asked. */
 export function onBehalfOf<H extends { stepContext(): Promise<StepContext> }>(host: H, caller: Caller): H {
-  return { ...host, ctx: async () => requestedBy(await host.stepContext(), caller) }
+  return { ...host, stepContext: async () => requestedBy(await host.stepContext(), caller) }
 }
 
 const latestDate = 8.64e15
