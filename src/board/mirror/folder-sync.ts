@@ -26,7 +26,7 @@ const cautionMs = 600_000
 /** How often a pass repeats for files that change meanwhile; the rest is left to the next pass. */
 const maxRounds = 8
 
-export interface PassOrders {
+export interface PassOptions {
   /** The files to check; default: all. */
   numbers?: ReadonlySet<number> | undefined
   /** Tasks that have changed; undefined: write every file that is out of date. */
@@ -35,7 +35,7 @@ export interface PassOrders {
    * An unreadable or missing file is left unchanged until a later pass finds it in the same state, because a program may be writing it.
    * Default false: this pass decides.
    */
-  patient?: boolean
+  deferIncomplete?: boolean
 }
 
 interface SeenFile {
@@ -63,7 +63,7 @@ export class FolderSync {
   /** The marks of files that are left unchanged, by name. */
   #setAsideMarks = new Map<string, string>()
   /** The marks of files that were unreadable or missing at the last check. */
-  #doubtful = new Map<number, string>()
+  #deferred = new Map<number, string>()
   #old: OldFile[] = []
   /** Which files refer to a task, by its number. */
   #mentions = new Map<number, Set<number>>()
@@ -90,7 +90,7 @@ export class FolderSync {
     this.staging = createStaging(files, lease.id, `${stagingFolder}/`)
   }
 
-  async pass({ numbers, tasks, patient = false }: PassOrders = {}): Promise<MirrorReport> {
+  async pass({ numbers, tasks, deferIncomplete = false }: PassOptions = {}): Promise<MirrorReport> {
     const report = emptyReport()
     this.#requireFolder()
     if (!(await this.#acquireLease())) return { ...report, standingBy: true }
@@ -100,7 +100,7 @@ export class FolderSync {
     let changed: ReadonlySet<number> | undefined = this.#isNew ? undefined : numbers
     for (let round = 0; round < maxRounds; round++) {
       await this.#takeOldFiles(report)
-      await this.#takeFiles(changed, report, patient && !this.#isNew)
+      await this.#takeFiles(changed, report, deferIncomplete && !this.#isNew)
       changed = await this.#writeFiles(report)
       if (changed === undefined) return { ...report, standingBy: true }
       if (changed.size === 0 && this.#stale.size === 0) break
@@ -160,7 +160,7 @@ export class FolderSync {
   /** Compares all files, and reports again those that are left unchanged. */
   #markAllStale(): void {
     this.#setAsideMarks = new Map()
-    this.#doubtful = new Map()
+    this.#deferred = new Map()
     this.#allStale = true
   }
 
@@ -174,9 +174,13 @@ export class FolderSync {
 
   // ── from the files to the board ──
 
-  async #takeFiles(numbers: ReadonlySet<number> | undefined, report: MirrorReport, patient: boolean): Promise<void> {
+  async #takeFiles(
+    numbers: ReadonlySet<number> | undefined,
+    report: MirrorReport,
+    deferIncomplete: boolean,
+  ): Promise<void> {
     const fresh: NewFile[] = []
-    const decide = !patient || numbers === undefined
+    const decide = !deferIncomplete || numbers === undefined
     for (const number of numbers ?? this.#listed(report)) {
       const name = nameOf(number)
       const seen = this.#seen.get(number)
@@ -184,13 +188,14 @@ export class FolderSync {
       if (mark !== undefined && (mark === seen?.mark || mark === this.#setAsideMarks.get(name))) continue
       const state = this.#files.read(name)
       this.#detectReplacement(number, mark)
-      if (state.kind === 'none') this.#takeMissing(number, report, patient, decide)
+      if (state.kind === 'none') this.#takeMissing(number, report, deferIncomplete, decide)
       else if (state.kind === 'other') this.#setAside(number, state.mark, state.why, report)
-      else if (seen?.text === state.text) this.#settle(number, state)
+      else if (seen?.text === state.text) this.#recordSeen(number, state)
       else {
-        const verdict = await this.#judge(number, state.text)
+        const verdict = await this.#judgeText(number, state.text)
         if (verdict.kind === 'new') fresh.push(verdict.file)
-        else if (verdict.kind === 'foreign') this.#doubt(number, state.mark, verdict.why, report, patient, decide)
+        else if (verdict.kind === 'foreign')
+          this.#deferUnreadable(number, state.mark, verdict.why, report, deferIncomplete, decide)
         else await this.#take(number, state, verdict, report)
       }
     }
@@ -223,14 +228,14 @@ export class FolderSync {
     this.#cautiousUntil = this.#host.clock.now() + cautionMs
   }
 
-  #judge(number: number, text: string): Promise<FileVerdict> {
+  #judgeText(number: number, text: string): Promise<FileVerdict> {
     return judgeFile(this.#host, this.#target, this.#lease.dir, number, text, this.#taken.get(number))
   }
 
   /** Records the content of a file. A recent change may be followed by one with the same timestamps, so that file is read again. */
-  #settle(number: number, { text, mark, changedMs }: { text: string; mark: string; changedMs: number }): void {
+  #recordSeen(number: number, { text, mark, changedMs }: { text: string; mark: string; changedMs: number }): void {
     this.#setAsideMarks.delete(nameOf(number))
-    this.#doubtful.delete(number)
+    this.#deferred.delete(number)
     const isRecent = Math.abs(this.#host.clock.now() - changedMs) < recentMs
     this.#seen.set(number, { text, mark: isRecent ? '' : mark })
   }
@@ -238,30 +243,37 @@ export class FolderSync {
   #setAside(number: number, mark: string, why: string, report: MirrorReport): void {
     const name = nameOf(number)
     this.#seen.delete(number)
-    this.#doubtful.delete(number)
+    this.#deferred.delete(number)
     this.#setAsideMarks.set(name, mark)
     report.skipped.push({ file: name, why })
   }
 
-  #doubt(number: number, mark: string, why: string, report: MirrorReport, patient: boolean, decide: boolean): void {
+  #deferUnreadable(
+    number: number,
+    mark: string,
+    why: string,
+    report: MirrorReport,
+    deferIncomplete: boolean,
+    decide: boolean,
+  ): void {
     // Until then the file is not overwritten either.
     this.#seen.delete(number)
-    if (!patient || (decide && this.#doubtful.get(number) === mark)) this.#setAside(number, mark, why, report)
-    else if (decide || !this.#doubtful.has(number)) this.#doubtful.set(number, mark)
+    if (!deferIncomplete || (decide && this.#deferred.get(number) === mark)) this.#setAside(number, mark, why, report)
+    else if (decide || !this.#deferred.has(number)) this.#deferred.set(number, mark)
   }
 
-  #takeMissing(number: number, report: MirrorReport, patient: boolean, decide: boolean): void {
+  #takeMissing(number: number, report: MirrorReport, deferIncomplete: boolean, decide: boolean): void {
     this.#stale.add(number)
     const wasAside = this.#setAsideMarks.delete(nameOf(number))
     if (wasAside || !this.#seen.has(number)) {
-      this.#doubtful.delete(number)
+      this.#deferred.delete(number)
       return
     }
-    if (patient && !(decide && this.#doubtful.get(number) === 'missing')) {
-      this.#doubtful.set(number, 'missing')
+    if (deferIncomplete && !(decide && this.#deferred.get(number) === 'missing')) {
+      this.#deferred.set(number, 'missing')
       return
     }
-    this.#doubtful.delete(number)
+    this.#deferred.delete(number)
     this.#seen.delete(number)
     const why =
       'it was removed, but its task is still on the board: set status "deleted" in the file, or use board:delete'
@@ -275,7 +287,7 @@ export class FolderSync {
     verdict: Exclude<FileVerdict, { kind: 'new' | 'foreign' }>,
     report: MirrorReport,
   ): Promise<void> {
-    this.#settle(number, state)
+    this.#recordSeen(number, state)
     this.#stale.add(number)
     if (verdict.kind === 'edit') await this.#apply(number, state.text, verdict, report)
     else if (verdict.kind === 'refused') this.#refuse(number, state.text, verdict.why, report)
@@ -337,7 +349,7 @@ export class FolderSync {
     for (const number of done.numbers) {
       report.imported.push(nameOf(number))
       this.#setAsideMarks.delete(nameOf(number))
-      this.#doubtful.delete(number)
+      this.#deferred.delete(number)
       this.#seen.set(number, { text: texts.get(number) as string, mark: '' })
     }
     for (const { number, key, why } of done.unheld) report.unheld.push({ file: nameOf(number), key, why })
@@ -377,7 +389,7 @@ export class FolderSync {
 
   /** Returns false when the old file cannot be read yet, because a program is still writing it. */
   async #takeOld({ number }: OldFile, text: string, isOver: boolean, report: MirrorReport): Promise<boolean> {
-    const verdict = await this.#judge(number, text)
+    const verdict = await this.#judgeText(number, text)
     if (verdict.kind === 'foreign' && !isOver) return false
     this.#stale.add(number)
     if (verdict.kind === 'edit') await this.#apply(number, text, verdict, report)
@@ -394,7 +406,7 @@ export class FolderSync {
     const { dir } = this.#lease
     const stale = this.#allStale ? await allNumbers(this.#host, this.#target, dir) : [...this.#stale]
     // Files that are left unchanged keep their stored text as well: it is the base of the edit.
-    const numbers = stale.filter((number) => !this.#setAsideMarks.has(nameOf(number)) && !this.#doubtful.has(number))
+    const numbers = stale.filter((number) => !this.#setAsideMarks.has(nameOf(number)) && !this.#deferred.has(number))
     this.#allStale = false
     this.#stale.clear()
     const again = new Set<number>()

@@ -10,7 +10,7 @@ import { loadBoard, numberNewTasks } from '../numbering.ts'
 import { type MirrorLease, releaseLease } from './election.ts'
 import { allWritten } from './file-texts.ts'
 import { createFolderFiles, type FolderFiles, openFolder } from './folder-files.ts'
-import { FolderSync, type PassOrders } from './folder-sync.ts'
+import { FolderSync, type PassOptions } from './folder-sync.ts'
 import { type MirrorHost, mirrorHostOf } from './mirror-host.ts'
 import { isEmptyReport, type MirrorReport } from './mirror-report.ts'
 import { ownFolder } from './owned-folder.ts'
@@ -206,29 +206,29 @@ class LiveMirror implements BoardMirror {
     void this.#queue.then(async () => {
       this.#isWaiting = false
       if (this.#stopped.signal.aborted) return
-      const orders: PassOrders = {
+      const options: PassOptions = {
         tasks: this.#tasks,
         numbers: this.#isScanDue ? undefined : this.#numbers,
-        patient: true,
+        deferIncomplete: true,
       }
       this.#tasks = new Set()
       this.#numbers = new Set()
       this.#isScanDue = false
-      await this.#enqueue(orders).then(
+      await this.#enqueue(options).then(
         (report) => this.#notify(report),
-        (error: unknown) => this.#retryLater(error, orders),
+        (error: unknown) => this.#retryLater(error, options),
       )
     })
   }
 
-  #enqueue(orders: PassOrders): Promise<MirrorReport> {
-    const pass = this.#queue.then(() => this.#sync.pass(orders))
+  #enqueue(options: PassOptions): Promise<MirrorReport> {
+    const pass = this.#queue.then(() => this.#sync.pass(options))
     this.#queue = pass.catch(() => {})
     return pass
   }
 
   /** Leaves the work of a failed pass to the next one. */
-  #retryLater(error: unknown, { tasks }: PassOrders): void {
+  #retryLater(error: unknown, { tasks }: PassOptions): void {
     if (ErrandError.isInstance(error) && error.code === 'ENGINE_CLOSED') {
       this.#stop()
       return
