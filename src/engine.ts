@@ -119,7 +119,7 @@ export async function openEngine<const E extends Executors = Executors>(
       life.requireOpen()
       yield* followPages(life.ledger, life.feed, { ...options, follow: true })
     },
-    stir: async () => (await opened.promise).life.feed.stirred(),
+    wake: async () => (await opened.promise).life.feed.stirred(),
     nextId: (prefix) => ids.next(prefix),
     whileClosing: () => opened.promise.then(whileClosing),
     embed: (texts) => embedOnBus(bus, texts),

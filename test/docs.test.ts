@@ -16,7 +16,7 @@ import { httpOptionsSchema } from '../src/surfaces/http/http-options.ts'
 import { serveOptionsSchema } from '../src/surfaces/http/page/serve.ts'
 import { inspectorOptionsSchema } from '../src/surfaces/inspector/serve-inspector.ts'
 import { completionStatusOf, processStatusOf } from '../src/vocabularies/agent-os/views/status-mapping.ts'
-import { wordOf } from '../src/vocabularies/day1/task.ts'
+import { day1StatusOf } from '../src/vocabularies/day1/task.ts'
 import { statusOfCode } from '../src/web/status-codes.ts'
 import { startModelServer } from './ai/model-server.ts'
 import { planOf } from './surfaces/cli/plan-text.ts'
@@ -127,7 +127,7 @@ describe('The quick starts of the README', () => {
       const words = [
         processStatusOf(told),
         completionStatusOf(told) ?? 'none',
-        wordOf(told.status),
+        day1StatusOf(told.status),
         boardStatusOf(told),
       ]
       const name = `\`${status}\`${statusReason === null ? '' : ', let go by a lost engine'}`

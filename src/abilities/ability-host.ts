@@ -38,7 +38,7 @@ export interface AbilityHost extends MemoryHost {
   /** The durable feed in pages, as `engine.events` gives it one by one. @throws ErrandError ENGINE_CLOSED, CURSOR_TOO_OLD */
   pages(options: { after: number; signal: AbortSignal; taskId: string | undefined }): AsyncIterable<TaskEvent[]>
   /** Wakes who waits so in this engine, after a step that made no event. */
-  stir(): Promise<void>
+  wake(): Promise<void>
   /** Whether the engine runs tasks: false before `work` and once it closes. */
   isWorking(): boolean
   /** Which tasks of an executor this engine can run now. */

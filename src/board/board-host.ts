@@ -1,4 +1,4 @@
-// What the board needs of the engine that it stands on, and who asks.
+// What the board needs from its engine, and which board a caller uses.
 import type { Caller } from '../bus/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Drafter } from '../drafts/draft.ts'
@@ -6,7 +6,7 @@ import type { Op, Reads, Step } from '../ledger/ledger.ts'
 import type { StepContext } from '../steps/step-context.ts'
 
 export interface BoardHost {
-  /** From what `create` takes to rows. */
+  /** Turns the input of `create` into rows. */
   readonly drafter: Drafter
   step<R>(step: Step<R>): Promise<R>
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
@@ -14,16 +14,16 @@ export interface BoardHost {
   nextId(prefix: string): string
 }
 
-/** What its members need beside that: time, and to be woken. */
+/** What team operations need as well: time, and notification of changes. */
 export interface TeamHost extends BoardHost {
   readonly clock: Clock
-  /** Resolves when something has been written, here or by others, or when the signal aborts. @throws ErrandError ENGINE_CLOSED */
+  /** Resolves when this engine or another has written to the ledger, or when the signal aborts. @throws ErrandError ENGINE_CLOSED */
   moved(signal: AbortSignal): Promise<void>
-  /** Wakes who waits so in this engine, after a step that made no event. */
-  stir(): Promise<void>
+  /** Wakes the waiters of this engine after a step that added no event. */
+  wake(): Promise<void>
 }
 
-/** A board, and in whose name it is used: a caller with a task sees and touches what is below that task, and nothing else. */
+/** A board and the caller that uses it. A caller with a task sees and changes only what is below that task. */
 export interface BoardTarget {
   board: string
   caller: Caller

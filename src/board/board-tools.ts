@@ -1,5 +1,5 @@
-// The four tools of a stand-alone task board, under the names and in the shapes that agent loops put into their dispatch maps.
-// Each answers with text, errors too: a loop goes on whatever a tool says.
+// A task board as four tools for agent loops, under the usual names and input shapes. Every tool returns text, also for errors, so
+// that a loop can continue.
 import { z } from 'zod'
 import type { Bus } from '../bus/bus.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
@@ -13,32 +13,32 @@ import { taskText } from './task-json.ts'
 
 /** Options of `boardTools`. */
 export interface BoardToolsOptions {
-  /** Name of the agent: owner of what it takes. Default: the id of the engine's instance, so that no two are the same. */
+  /** Name of the agent, and owner of what it claims. Default: the id of the engine's instance, which is unique. */
   as?: string
-  /** Role of the agent. Default: none, so tasks that are for a role are not for it. */
+  /** Role of the agent. Default: none, so tasks for a role cannot be claimed. */
   role?: string
   /** Which board. Default `main`: all tasks of the ledger. */
   board?: string
-  /** How long the process may be gone before others may take what it holds, in milliseconds; null: for ever. Default 60,000. */
+  /** How long the process may be silent before others may take its tasks, in milliseconds; null: for ever. Default 60,000. */
   leaseMs?: number | null
-  /** How many tasks the model may create below the task whose parts the board holds. Default: `modelBounds`. */
+  /** How many tasks the model may create below the task to which the board belongs. Default: `modelBounds`. */
   bounds?: Partial<CreationBounds>
   clock?: Clock
 }
 
 export type BoardToolName = 'task_create' | 'task_update' | 'task_list' | 'task_get'
 
-/** The board for a loop of one's own. */
+/** The board for an agent loop. */
 export interface BoardTools {
   /** JSON Schema of each tool's input. */
   schemas: Record<BoardToolName, Record<string, unknown>>
-  /** Takes the input a model gave, resolves to text: JSON, a list, or `Error: …`. Never rejects. */
+  /** Each takes the model's input and resolves to text: JSON, a list, or `Error: …`. They never reject. */
   handlers: Record<BoardToolName, (input?: unknown) => Promise<string>>
-  /** The same as definitions for a model: name, description, input schema. */
+  /** The same as tool definitions for a model: name, description, input schema. */
   tools: Array<{ name: BoardToolName; description: string; input_schema: Record<string, unknown> }>
-  /** Calls a tool by its name; an unknown one is answered with `Unknown tool: X`. */
+  /** Calls a tool by name; an unknown name resolves to `Unknown tool: X`. */
   dispatch(name: string, input?: unknown): Promise<string>
-  /** Ends the signs of life; what it holds stays its own until the lease is over. */
+  /** Ends the heartbeats. Claims stay valid until their leases end. */
   close(): void
 }
 
@@ -55,50 +55,54 @@ const reference = boardRefSchema.describe('Number of the task, or its id.')
 const references = z.array(reference).max(10_000)
 
 const { name: subject, description, priority } = fieldsFor('board')
-const words = {
+const textFields = {
   description,
-  activeForm: z.string().max(1_000).optional().describe('What is shown while it is done: "Writing tests".'),
+  activeForm: z
+    .string()
+    .max(1_000)
+    .optional()
+    .describe('What is shown while the task is in progress: "Writing tests".'),
   priority,
   metadata: z.record(z.string(), z.json()).optional(),
 }
 const edges = {
-  addBlockedBy: references.optional().describe('Tasks that must be completed before it.'),
-  addBlocks: references.optional().describe('Tasks that come after it.'),
+  addBlockedBy: references.optional().describe('Tasks that must be completed before this one.'),
+  addBlocks: references.optional().describe('Tasks that must wait for this one.'),
 }
 
 const inputs = {
   task_create: z.strictObject({
     subject: subject.unwrap(),
-    ...words,
+    ...textFields,
     ...edges,
-    owner: z.string().trim().max(100).optional().describe('Who shall do it; nobody else may then.'),
+    owner: z.string().trim().max(100).optional().describe('Who is to do it; others may not claim it then.'),
   }),
   task_update: z.strictObject({
     task_id: reference,
     status: z
       .enum(boardStatuses)
       .optional()
-      .describe('in_progress takes the task for you; completed is its owner’s to say.'),
+      .describe('in_progress claims the task for you; only its owner sets completed.'),
     subject,
-    ...words,
+    ...textFields,
     ...edges,
     removeBlockedBy: references.optional(),
     removeBlocks: references.optional(),
-    owner: z.string().trim().max(100).optional().describe('Who shall do it; empty for anybody.'),
+    owner: z.string().trim().max(100).optional().describe('Who is to do it; empty for anyone.'),
   }),
   task_list: z.strictObject({}),
   task_get: z.strictObject({ task_id: reference }),
 } as const
 
 const descriptions: Record<BoardToolName, string> = {
-  task_create: 'Puts a task on the board, where it outlives this conversation and others see it.',
-  task_update: 'Changes a task: its status, its words, or what it comes after. Says which tasks came free by it.',
-  task_list: 'Lists all tasks, one a line: [ ] pending, [>] in progress, [x] completed.',
-  task_get: 'Shows one task with all that is known of it.',
+  task_create: 'Creates a task on the board, where it outlives this conversation and others see it.',
+  task_update: 'Changes a task: its status, its texts, or its blockers. Returns which tasks this unblocked.',
+  task_list: 'Lists all tasks, one per line: [ ] pending, [>] in progress, [x] completed.',
+  task_get: 'Shows one task with all its fields.',
 }
 
-/** Other spellings that models and older boards use, by the one that is meant. */
-const spellings: Record<string, string> = {
+/** Accepted aliases, each with the canonical name of its field. */
+const aliases: Record<string, string> = {
   taskId: 'task_id',
   id: 'task_id',
   add_blocked_by: 'addBlockedBy',
@@ -113,8 +117,8 @@ const spellings: Record<string, string> = {
 const lists = new Set(['addBlockedBy', 'addBlocks', 'removeBlockedBy', 'removeBlocks'])
 
 /**
- * The board as four tools: `task_create`, `task_update`, `task_list`, `task_get`. Their tasks are those of the engine, so whatever
- * else works on its ledger sees them at once.
+ * The board as four tools: `task_create`, `task_update`, `task_list`, `task_get`. They work on the tasks of the engine, so every other
+ * client of its ledger sees their changes.
  *
  * @example
  * const { tools, dispatch } = boardTools(engine, { as: 'alice' })
@@ -137,15 +141,15 @@ export function boardTools(engine: { bus: Bus; instanceId: string }, options: Bo
   return toolsOver({ call: (abilityId, input) => session.call(abilityId, input, { caller }), close: session.close })
 }
 
-/** Whoever invokes the abilities of a board, in whose name is its own affair. */
-export interface BoardLine {
+/** How the tools invoke the abilities of a board; it also determines the caller. */
+export interface BoardClient {
   call(abilityId: string, input: unknown): Promise<unknown>
   close(): void
 }
 
-/** The four tools over such a line. */
-export function toolsOver(line: BoardLine): BoardTools {
-  const handlers = handlersOf(line)
+/** The four tools over such a client. */
+export function toolsOver(client: BoardClient): BoardTools {
+  const handlers = handlersOf(client)
   const schemas = Object.fromEntries(
     Object.entries(inputs).map(([name, schema]) => [name, schemaOf(schema)]),
   ) as BoardTools['schemas']
@@ -157,7 +161,7 @@ export function toolsOver(line: BoardLine): BoardTools {
     async dispatch(name, input) {
       return Object.hasOwn(handlers, name) ? handlers[name as BoardToolName](input) : `Unknown tool: ${String(name)}`
     },
-    close: () => line.close(),
+    close: () => client.close(),
   }
 }
 
@@ -166,8 +170,8 @@ function schemaOf(schema: z.ZodType): Record<string, unknown> {
   return rest
 }
 
-function handlersOf(line: BoardLine): BoardTools['handlers'] {
-  const task = async (ability: string, input: unknown) => (await line.call(ability, input)) as Answer
+function handlersOf(client: BoardClient): BoardTools['handlers'] {
+  const task = async (ability: string, input: unknown) => (await client.call(ability, input)) as Answer
   return {
     task_create: (input) =>
       answering(async () => {
@@ -178,14 +182,14 @@ function handlersOf(line: BoardLine): BoardTools['handlers'] {
       answering(async () => {
         requireStatus(input)
         const { task_id: id, owner, ...patch } = read('task_update', input)
-        // Beside a status that begins or ends it, an empty owner is a blank in a form.
+        // With a status that begins or ends the task, models leave `owner` empty in the sense of "not given".
         const isBlank = owner === '' && patch.status !== undefined && patch.status !== 'pending'
         return taskText(await task('board:update', { id, ...patch, owner: isBlank ? undefined : owner }))
       }),
     task_list: (input) =>
       answering(async () => {
         read('task_list', input)
-        return ((await line.call('board:list', { limit: 10_000 })) as { text: string }).text
+        return ((await client.call('board:list', { limit: 10_000 })) as { text: string }).text
       }),
     task_get: (input) =>
       answering(async () => taskText(await task('board:get', { id: read('task_get', input).task_id }))),
@@ -197,7 +201,7 @@ interface Answer {
   unblocked?: Array<{ id: number }>
 }
 
-/** What went wrong is an answer like any other: the model reads it and goes on. */
+/** Turns an error into an answer, which the model can read. */
 async function answering(work: () => Promise<string>): Promise<string> {
   try {
     return await work()
@@ -207,18 +211,16 @@ async function answering(work: () => Promise<string>): Promise<string> {
 }
 
 function read<K extends BoardToolName>(name: K, input: unknown): z.output<(typeof inputs)[K]> {
-  return parse<z.output<(typeof inputs)[K]>>(inputs[name] as never, spelled(input), name)
+  return parse<z.output<(typeof inputs)[K]>>(inputs[name] as never, withCanonicalNames(input), name)
 }
 
-/** The input under the names that are meant; a list that was given as JSON text is read. */
-function spelled(input: unknown): unknown {
+/** The input under canonical field names, with lists given as JSON text parsed. */
+function withCanonicalNames(input: unknown): unknown {
   if (input === undefined || input === null) return {}
   if (typeof input !== 'object' || Array.isArray(input)) return input
   const known = Object.entries(input).map(([key, value]) => {
     const name =
-      Object.hasOwn(spellings, key) && !Object.hasOwn(input, spellings[key] as string)
-        ? (spellings[key] as string)
-        : key
+      Object.hasOwn(aliases, key) && !Object.hasOwn(input, aliases[key] as string) ? (aliases[key] as string) : key
     return [name, lists.has(name) ? listIn(value) : value]
   })
   return Object.fromEntries(known)
@@ -240,7 +242,7 @@ function refIn(text: string): BoardRef {
   return /^\d+$/.test(text) ? Number(text) : text
 }
 
-/** Said first, and in the words that loops expect. */
+/** Checked before the schema, with the message that agent loops expect. */
 export function requireStatus(input: unknown): void {
   const status = (input as { status?: unknown } | null | undefined)?.status
   if (status === undefined || (boardStatuses as readonly unknown[]).includes(status)) return

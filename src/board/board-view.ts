@@ -1,4 +1,4 @@
-// What people and agents see of a task on the board.
+// The view of a task on the board, as people and agents see it.
 import { type BoardEntry, type BoardRef, type BoardTask, boardStatusOf, workspaceOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { BoardNeighbour, Op, Reads } from '../ledger/ledger.ts'
@@ -16,10 +16,10 @@ interface Neighbours {
   parent: BoardRef | undefined
 }
 
-/** Tasks read at once. */
+/** Tasks per read. */
 const pageSize = 500
 
-/** One task as it is now. One without a number on this board has none to show yet. */
+/** Returns the view of a task. Its `id` is 0 if it has no number on this board. */
 export function* viewTask(tx: Reads, board: string, task: TaskRecord, entry?: BoardEntry): Op<BoardTask> {
   const own = entry ?? (yield* tx.board.entryOf(board, task.id))
   return toBoardTask(task, own, {
@@ -30,15 +30,15 @@ export function* viewTask(tx: Reads, board: string, task: TaskRecord, entry?: Bo
   })
 }
 
-/** Tasks as they are now, each with its number. */
+/** Returns the views of tasks with their numbers. */
 export function* viewTasks(tx: Reads, board: string, found: readonly Numbered[]): Op<BoardTask[]> {
   const views: BoardTask[] = []
   for (const { task, entry } of found) views.push(yield* viewTask(tx, board, task, entry))
   return views
 }
 
-/** Hands every task of the board to `see`, by number; read page by page. */
-export function* eachOnBoard(tx: Reads, board: string, see: (row: Numbered) => void): Op<void> {
+/** Calls `see` for every task of the board, by number; reads in pages. */
+export function* forEachOnBoard(tx: Reads, board: string, see: (row: Numbered) => void): Op<void> {
   for (let after = 0; ; ) {
     const page = yield* tx.board.page(board, after, pageSize)
     for (const row of page) see(row)
@@ -48,14 +48,14 @@ export function* eachOnBoard(tx: Reads, board: string, see: (row: Numbered) => v
   }
 }
 
-/** What `pick` makes of every task of the board, by number. */
-export function* everyOnBoard<T>(tx: Reads, board: string, pick: (row: Numbered) => T): Op<T[]> {
+/** Returns what `pick` makes of every task of the board, by number. */
+export function* mapBoard<T>(tx: Reads, board: string, pick: (row: Numbered) => T): Op<T[]> {
   const picked: T[] = []
-  yield* eachOnBoard(tx, board, (row) => picked.push(pick(row)))
+  yield* forEachOnBoard(tx, board, (row) => picked.push(pick(row)))
   return picked
 }
 
-/** Pending, unowned, nothing in the way. */
+/** Pending, unowned, not blocked. */
 export function isFreeToClaim({ claimable, owner }: TaskRecord): boolean {
   return claimable && owner === null
 }

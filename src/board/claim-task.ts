@@ -1,4 +1,4 @@
-// Claims on the board: one task, or the best there is, for one agent. Told in the board's numbers.
+// Claims on the board: a given task, or the best available one.
 
 import { ErrandError } from '../core/errors.ts'
 import { type BoardRef, type BoardTask, boardStatusOf } from '../entities/board.ts'
@@ -14,14 +14,14 @@ import { withNumbers } from './ids-as-numbers.ts'
 import { changeBoard } from './numbering.ts'
 import { type Found, findOnBoard, shownRef } from './task-ref.ts'
 
-/** Who claims, and on what terms. */
+/** The claimant and its terms. */
 export interface Claimant {
   as: string
   role?: string | undefined
   leaseMs?: number | undefined
-  /** Which surface it came by: for the claim log. */
+  /** The surface of the claim, for the claim log. */
   source: string
-  /** Directory or worktree that is bound to the task while it is in progress. */
+  /** Directory or worktree bound to the task while it is in progress. */
   workspace?: string | undefined
 }
 
@@ -30,47 +30,47 @@ export interface NextClaim extends Claimant {
   tags?: string[] | undefined
 }
 
-/** @throws ErrandError BLOCKED, NOT_CLAIMABLE, with the numbers of what stands in the way, and who owns it. */
+/** Claims a task. @throws ErrandError BLOCKED, NOT_CLAIMABLE, naming the blockers or the owner. */
 export function claimOnBoard(
   host: BoardHost,
-  place: BoardTarget,
+  target: BoardTarget,
   ref: BoardRef,
   claimant: Claimant,
 ): Promise<BoardTask> {
-  return changeBoard(host, place, 'claim on board', function* (tx, ctx) {
-    const task = yield* claimFound(tx, place, yield* findOnBoard(tx, place, ref), claimant, ctx)
-    return yield* viewTask(tx, place.board, task)
+  return changeBoard(host, target, 'claim on board', function* (tx, ctx) {
+    const task = yield* claimFound(tx, target, yield* findOnBoard(tx, target, ref), claimant, ctx)
+    return yield* viewTask(tx, target.board, task)
   })
 }
 
-/** The best that may be claimed: highest priority, then oldest; null when there is none. */
-export function claimNext(host: BoardHost, place: BoardTarget, next: NextClaim): Promise<BoardTask | null> {
-  return changeBoard(host, place, 'claim next on board', (tx, ctx) => claimBest(tx, place, next, ctx))
+/** Claims the best available task: highest priority, then oldest. Resolves to null when there is none. */
+export function claimNext(host: BoardHost, target: BoardTarget, next: NextClaim): Promise<BoardTask | null> {
+  return changeBoard(host, target, 'claim next on board', (tx, ctx) => claimBest(tx, target, next, ctx))
 }
 
-/** Claims the best there is as a part of another step. */
-export function* claimBest(tx: Tx, place: BoardTarget, next: NextClaim, ctx: StepContext): Op<BoardTask | null> {
-  const filter = yield* claimFilterOf(tx, place, next)
+/** `claimNext` as a part of another step. */
+export function* claimBest(tx: Tx, target: BoardTarget, next: NextClaim, ctx: StepContext): Op<BoardTask | null> {
+  const filter = yield* claimFilterOf(tx, target, next)
   const { leaseMs, source, workspace } = next
   const task = yield* claim({ ...ctx, ...filter, taskId: null, owner: next.as, leaseMs, source }).decide(tx)
   if (task === null) return null
-  if (workspace !== undefined) yield* bindWorkspace(tx, place, task, workspace, ctx)
-  return yield* viewTask(tx, place.board, task)
+  if (workspace !== undefined) yield* bindWorkspace(tx, target, task, workspace, ctx)
+  return yield* viewTask(tx, target.board, task)
 }
 
-/** Which tasks such a claim may come to. */
-export function* claimFilterOf(tx: Reads, place: BoardTarget, next: NextClaim): Op<ClaimFilter> {
-  const top = (yield* tx.board.get(place.board))?.parentId ?? undefined
+/** The filter that selects the tasks of such a claim. */
+export function* claimFilterOf(tx: Reads, target: BoardTarget, next: NextClaim): Op<ClaimFilter> {
+  const top = (yield* tx.board.get(target.board))?.parentId ?? undefined
   return {
     owner: next.as,
-    parentId: next.parent === undefined ? undefined : (yield* findOnBoard(tx, place, next.parent)).task.id,
-    below: yield* lowerOf(tx, place.caller.taskId, top),
+    parentId: next.parent === undefined ? undefined : (yield* findOnBoard(tx, target, next.parent)).task.id,
+    below: yield* lowerOf(tx, target.caller.taskId, top),
     role: next.role,
     tags: next.tags,
   }
 }
 
-/** Whichever of the two is below the other. @throws ErrandError FORBIDDEN for a board that holds nothing of the caller's. */
+/** Returns whichever of the two tasks is below the other. @throws ErrandError FORBIDDEN when the board lies outside the caller's task. */
 function* lowerOf(tx: Reads, own: string | undefined, top: string | undefined): Op<string | undefined> {
   if (own === undefined || top === undefined) return own ?? top
   if ((yield* tx.task.ancestors(top)).some(({ id }) => id === own)) return top
@@ -78,22 +78,22 @@ function* lowerOf(tx: Reads, own: string | undefined, top: string | undefined): 
   return own
 }
 
-/** Claims a task as a part of another step. */
+/** `claimOnBoard` as a part of another step. */
 export function* claimFound(
   tx: Tx,
-  place: BoardTarget,
+  target: BoardTarget,
   found: Found,
   { as, role, leaseMs, source, workspace }: Claimant,
   ctx: StepContext,
 ): Op<TaskRecord> {
-  yield* refuseBlocked(tx, place.board, found)
+  yield* refuseBlocked(tx, target.board, found)
   const request = { ...ctx, taskId: found.task.id, owner: as, leaseMs, source, role }
-  const claimed = (yield* withNumbers(tx, place.board, claim(request).decide(tx))) as TaskRecord
-  if (workspace !== undefined) yield* bindWorkspace(tx, place, claimed, workspace, ctx)
+  const claimed = (yield* withNumbers(tx, target.board, claim(request).decide(tx))) as TaskRecord
+  if (workspace !== undefined) yield* bindWorkspace(tx, target, claimed, workspace, ctx)
   return claimed
 }
 
-/** @throws ErrandError BLOCKED with the numbers of the tasks that must be completed first. */
+/** @throws ErrandError BLOCKED with the numbers of the open blockers. */
 export function* refuseBlocked(tx: Reads, board: string, found: Found): Op<void> {
   const { task } = found
   if (task.openBlockers === 0 || boardStatusOf(task) !== 'pending') return

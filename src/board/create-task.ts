@@ -1,4 +1,4 @@
-// A new task on the board: the task, its number, its place in the graph, all in one transaction.
+// Creates a task on the board with its number and its dependencies, in one transaction.
 
 import { creatorOf, mayAffect, mayKnowOf } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -13,14 +13,14 @@ import { update } from '../steps/update.ts'
 import type { BoardHost, BoardTarget } from './board-host.ts'
 import { viewTask } from './board-view.ts'
 import { withNumbers } from './ids-as-numbers.ts'
-import { giveNumber, loadBoard, numberNewcomers, openBoard } from './numbering.ts'
+import { giveNumber, loadBoard, numberNewTasks, openBoard } from './numbering.ts'
 import { findAllOnBoard, findOnBoard } from './task-ref.ts'
 
 export interface NewBoardTask {
   subject: string
   description?: string | undefined
   activeForm?: string | undefined
-  /** Who shall claim it. */
+  /** Who is to claim it. */
   owner?: string | undefined
   priority?: number | undefined
   metadata?: Record<string, unknown> | undefined
@@ -29,27 +29,27 @@ export interface NewBoardTask {
   parent?: BoardRef | undefined
   blockedBy?: readonly BoardRef[] | undefined
   blocks?: readonly BoardRef[] | undefined
-  /** Runs it as soon as nothing is in its way; without one it waits for somebody who claims it. */
+  /** The executor that runs the task as soon as it is ready. Without one, the task waits to be claimed. */
   executor?: string | undefined
   input?: unknown
-  /** Where a repetition comes to the task that was made first. */
+  /** Idempotency key: a second creation with the same key returns the first task. */
   key?: string | undefined
-  /** A number of its own; default: the next one. */
+  /** The number of the task. Default: the next one. */
   number?: number | undefined
   extra?: Record<string, unknown> | undefined
 }
 
-/** Resolves to the task as it stands on the board. @throws ErrandError; then nothing of it is there. */
-export async function createOnBoard(host: BoardHost, place: BoardTarget, given: NewBoardTask): Promise<BoardTask> {
-  refuseExecutor(place, given)
-  // One that comes with a number of its own is not to find it taken by a task that nobody has looked at yet.
-  if (given.number === undefined) await numberNewcomers(host, place.board, place.caller)
-  const ctx = requestedBy(await host.stepContext(), place.caller)
-  const draft = draftOf(host, place, given)
-  return host.step(creation(host, place, draft, given, ctx))
+/** Creates a task and resolves to its view. @throws ErrandError, with nothing created. */
+export async function createOnBoard(host: BoardHost, target: BoardTarget, given: NewBoardTask): Promise<BoardTask> {
+  refuseExecutor(target, given)
+  // With a given number, tasks without one are not numbered first: they must not take that number.
+  if (given.number === undefined) await numberNewTasks(host, target.board, target.caller)
+  const ctx = requestedBy(await host.stepContext(), target.caller)
+  const draft = draftOf(host, target, given)
+  return host.step(creation(host, target, draft, given, ctx))
 }
 
-/** A task that is worked on from outside, or by an executor; never one that a model of the engine takes up by itself. */
+/** The draft of a task that is worked on from outside or by the named executor; the engine's own agents never run it by default. */
 function draftOf(host: BoardHost, { caller }: BoardTarget, given: NewBoardTask): TaskDraft {
   const { subject: name, description, priority, metadata, role, tags, executor, input, key } = given
   const spec = { name, description, priority, metadata, role, tags, executor, input, key }
@@ -57,19 +57,19 @@ function draftOf(host: BoardHost, { caller }: BoardTarget, given: NewBoardTask):
   return { ...(draft as TaskDraft), ...creatorOf(caller) }
 }
 
-/** To name any executor would be to run any command: that is for programs. */
+/** Naming an executor can run any command, so only programs may; a caller with a task is a model. */
 function refuseExecutor({ caller }: BoardTarget, { executor }: NewBoardTask): void {
   if (executor === undefined || caller.taskId === undefined) return
   throw new ErrandError(
     'FORBIDDEN',
-    `A model may not give work to the executor ${executor}. Leave \`executor\` out, and claim the task; or create one with a goal.`,
+    `A model may not use the executor ${executor}. Leave \`executor\` out, and claim the task; or create one with a goal.`,
     { executor },
   )
 }
 
 function creation(
   host: BoardHost,
-  place: BoardTarget,
+  target: BoardTarget,
   draft: TaskDraft,
   given: NewBoardTask,
   ctx: StepContext,
@@ -78,35 +78,35 @@ function creation(
     name: 'create on board',
     *decide(tx): Op<BoardTask> {
       const { activeForm, extra } = given
-      // Refuses a board that nobody has made, or that is not the caller's to add to; the main board is made here.
-      const { parentId: top } = yield* loadBoard(tx, place.board, ctx.at, place.caller)
-      const board = yield* openBoard(tx, place.board, top, ctx.at)
-      const parentId = yield* parentOf(tx, place, top, given.parent)
-      const blockedBy = (yield* findAllOnBoard(tx, place, given.blockedBy ?? [], mayKnowOf)).map((task) => task.id)
+      // Throws for an unknown board and for one to which the caller may not add; the main board is created here.
+      const { parentId: top } = yield* loadBoard(tx, target.board, ctx.at, target.caller)
+      const board = yield* openBoard(tx, target.board, top, ctx.at)
+      const parentId = yield* parentOf(tx, target, top, given.parent)
+      const blockedBy = (yield* findAllOnBoard(tx, target, given.blockedBy ?? [], mayKnowOf)).map((task) => task.id)
       const trees = [[{ ...draft, parentId, blockedBy }]]
-      const making = create({ ...ctx, trees, treeLimits: host.drafter.treeLimits, by: place.caller }).decide(tx)
-      const [made] = yield* withNumbers(tx, place.board, making)
-      if (made === undefined) throw new Error('a creation came to no task')
-      // A key may lead to a task that was made before.
-      const known = yield* tx.board.entryOf(place.board, made.id)
-      if (known !== undefined) return yield* viewTask(tx, place.board, made, known)
-      // The next one after all that have been looked at is looked at by that.
+      const making = create({ ...ctx, trees, treeLimits: host.drafter.treeLimits, by: target.caller }).decide(tx)
+      const [made] = yield* withNumbers(tx, target.board, making)
+      if (made === undefined) throw new Error('the creation returned no task')
+      // A key may have returned an existing task.
+      const known = yield* tx.board.entryOf(target.board, made.id)
+      if (known !== undefined) return yield* viewTask(tx, target.board, made, known)
+      // If the new task directly follows the last task that was examined for numbering, it counts as examined.
       const seenSeq = made.seq === board.seenSeq + 1 ? made.seq : board.seenSeq
       yield* giveNumber(tx, { ...board, seenSeq }, made.id, { activeForm, extra }, given.number)
       if (given.owner !== undefined) yield* update(made.id, { owner: given.owner }, undefined, ctx).decide(tx)
-      for (const dependent of yield* findAllOnBoard(tx, place, given.blocks ?? [], mayAffect)) {
-        yield* withNumbers(tx, place.board, block(dependent.id, [made.id], ctx).decide(tx))
+      for (const dependent of yield* findAllOnBoard(tx, target, given.blocks ?? [], mayAffect)) {
+        yield* withNumbers(tx, target.board, block(dependent.id, [made.id], ctx).decide(tx))
       }
-      const { task, entry } = yield* findOnBoard(tx, place, made.id)
-      return yield* viewTask(tx, place.board, task, entry)
+      const { task, entry } = yield* findOnBoard(tx, target, made.id)
+      return yield* viewTask(tx, target.board, task, entry)
     },
   }
 }
 
-/** Below the task that is named, else below the caller's own, else below the board's. */
-function* parentOf(tx: Tx, place: BoardTarget, top: string | null, named: BoardRef | undefined): Op<string | null> {
+/** The named parent, else the caller's own task, else that of the board. */
+function* parentOf(tx: Tx, target: BoardTarget, top: string | null, named: BoardRef | undefined): Op<string | null> {
   const parentId =
-    named === undefined ? (place.caller.taskId ?? top) : (yield* findOnBoard(tx, place, named, mayAffect)).task.id
+    named === undefined ? (target.caller.taskId ?? top) : (yield* findOnBoard(tx, target, named, mayAffect)).task.id
   if (top !== null && parentId !== null) yield* requireWithin(tx, top, [parentId])
   return parentId
 }

@@ -1,4 +1,4 @@
-// What the owner of a task does with it on the board: complete it, let go of it, stay alive; and taking one off for good.
+// What an owner does with its task on the board: complete, release, heartbeat. And deleting a task.
 
 import { ErrandError } from '../core/errors.ts'
 import { type BoardRef, type BoardTask, boardStatusOf } from '../entities/board.ts'
@@ -10,28 +10,30 @@ import { type ChildrenPolicy, deleteTask } from '../steps/delete.ts'
 import { notDeletingQuestions } from '../steps/right-to-answer.ts'
 import type { StepContext } from '../steps/step-context.ts'
 import { update } from '../steps/update.ts'
-import { keepFields } from './board-fields.ts'
+import { saveBoardFields } from './board-fields.ts'
 import type { BoardHost, BoardTarget } from './board-host.ts'
+import type { Writer } from './board-patch.ts'
 import { viewTask } from './board-view.ts'
 import { withNumbers } from './ids-as-numbers.ts'
+import { requireAssignee, returnToPending } from './move-to-status.ts'
 import { changeBoard } from './numbering.ts'
 import { type Found, findOnBoard, notAllowed, shownRef } from './task-ref.ts'
-import { freedSince } from './unblocked-tasks.ts'
-import { putDown, refuseMeantForOthers, type Updated, updateOnBoard, type Writer } from './update-task.ts'
+import { unblockedSince } from './unblocked-tasks.ts'
+import { type Updated, updateOnBoard } from './update-task.ts'
 
 /**
- * Said again by the same owner, it is no news.
- * @throws ErrandError INVALID_TRANSITION for a task that nobody works on; NOT_OWNER, STALE_CLAIM for somebody else's.
+ * Completes a task. A second call by the same owner changes nothing.
+ * @throws ErrandError INVALID_TRANSITION for a task that is not in progress; NOT_OWNER, STALE_CLAIM for another owner's.
  */
 export function completeOnBoard(
   host: BoardHost,
-  place: BoardTarget,
+  target: BoardTarget,
   ref: BoardRef,
   result: unknown,
   writer: Writer,
 ): Promise<Updated> {
   const require = (found: Found) => requireAtWork(found, writer)
-  return updateOnBoard(host, place, ref, { status: 'completed', result }, writer, require)
+  return updateOnBoard(host, target, ref, { status: 'completed', result }, writer, require)
 }
 
 function requireAtWork(found: Found, { as, fence }: Writer): void {
@@ -48,75 +50,75 @@ function requireAtWork(found: Found, { as, fence }: Writer): void {
   throw notAllowed(found, 'complete', `is ${why}`, status === 'pending' ? ['claim'] : [])
 }
 
-/** @throws ErrandError INVALID_TRANSITION for a task that nobody has claimed; NOT_OWNER, STALE_CLAIM for somebody else's. */
+/** Releases a task. @throws ErrandError INVALID_TRANSITION for an unclaimed task; NOT_OWNER, STALE_CLAIM for another owner's. */
 export function releaseOnBoard(
   host: BoardHost,
-  place: BoardTarget,
+  target: BoardTarget,
   ref: BoardRef,
   reason: string | undefined,
   writer: Writer,
 ): Promise<BoardTask> {
-  return changeBoard(host, place, 'release on board', function* (tx, ctx) {
-    const found = yield* findOnBoard(tx, place, ref)
-    yield* withNumbers(tx, place.board, released(tx, found, reason ?? null, writer, ctx))
-    yield* keepFields(tx, place, yield* findOnBoard(tx, place, found.task.id), { workspace: null }, ctx)
-    const { task, entry } = yield* findOnBoard(tx, place, found.task.id)
-    return yield* viewTask(tx, place.board, task, entry)
+  return changeBoard(host, target, 'release on board', function* (tx, ctx) {
+    const found = yield* findOnBoard(tx, target, ref)
+    yield* withNumbers(tx, target.board, released(tx, found, reason ?? null, writer, ctx))
+    yield* saveBoardFields(tx, target, yield* findOnBoard(tx, target, found.task.id), { workspace: null }, ctx)
+    const { task, entry } = yield* findOnBoard(tx, target, found.task.id)
+    return yield* viewTask(tx, target.board, task, entry)
   })
 }
 
-/** A task that rests (paused, say) stays as it is, unowned: whoever wanted it to rest did not ask for another owner. */
+/** A resting task (a paused one, say) loses its owner and keeps its state: its pause is independent of the claim. */
 function* released(tx: Tx, found: Found, reason: string | null, writer: Writer, ctx: StepContext): Op<void> {
   requireHeld(found)
   const { task } = found
-  if (boardStatusOf(task) !== 'pending') return yield* putDown(tx, task, reason, writer, ctx)
-  if (writer.as !== undefined) refuseMeantForOthers(found, writer)
+  if (boardStatusOf(task) !== 'pending') return yield* returnToPending(tx, task, reason, writer, ctx)
+  if (writer.as !== undefined) requireAssignee(found, writer)
   yield* update(task.id, { owner: null }, undefined, ctx).decide(tx)
 }
 
 function requireHeld(found: Found): void {
   const status = boardStatusOf(found.task)
   if (status === 'in_progress' || (status === 'pending' && found.task.owner !== null)) return
-  throw notAllowed(found, 'release', `is ${status}: there is no claim to let go of`)
+  throw notAllowed(found, 'release', `is ${status}: it has no claim to release`)
 }
 
-/** @throws ErrandError STALE_CLAIM, NOT_OWNER, NOT_CLAIMABLE */
+/** Renews the lease of a claim. @throws ErrandError STALE_CLAIM, NOT_OWNER, NOT_CLAIMABLE */
 export function heartbeatOnBoard(
   host: BoardHost,
-  place: BoardTarget,
+  target: BoardTarget,
   ref: BoardRef,
-  quote: ClaimToken,
+  token: ClaimToken,
 ): Promise<BoardTask> {
-  return changeBoard(host, place, 'heartbeat on board', function* (tx, ctx) {
-    const found = yield* findOnBoard(tx, place, ref)
-    const task = yield* withNumbers(tx, place.board, heartbeat(found.task.id, quote, ctx).decide(tx))
-    return yield* viewTask(tx, place.board, task, found.entry)
+  return changeBoard(host, target, 'heartbeat on board', function* (tx, ctx) {
+    const found = yield* findOnBoard(tx, target, ref)
+    const task = yield* withNumbers(tx, target.board, heartbeat(found.task.id, token, ctx).decide(tx))
+    return yield* viewTask(tx, target.board, task, found.entry)
   })
 }
 
-/** Resolves to what it was called, and to the tasks that came free by it. */
+/** Deletes a task. Resolves to its reference and the tasks that this unblocked. */
 export function deleteFromBoard(
   host: BoardHost,
-  place: BoardTarget,
+  target: BoardTarget,
   ref: BoardRef,
   children: ChildrenPolicy,
 ): Promise<{ ref: BoardRef; unblocked: BoardTask[] }> {
-  return changeBoard(host, place, 'delete from board', function* (tx, ctx) {
-    const found = yield* findOnBoard(tx, place, ref)
+  return changeBoard(host, target, 'delete from board', function* (tx, ctx) {
+    const found = yield* findOnBoard(tx, target, ref)
     const { id } = found.task
-    yield* refuseEscape(tx, place, found.task, children)
+    yield* refuseEscape(tx, target, found.task, children)
     const before = yield* tx.event.last()
-    const deletion = notDeletingQuestions(deleteTask(id, children, ctx), id, place.caller)
-    yield* withNumbers(tx, place.board, deletion.decide(tx))
-    return { ref: shownRef(found), unblocked: yield* freedSince(tx, place, before, id) }
+    const deletion = notDeletingQuestions(deleteTask(id, children, ctx), id, target.caller)
+    yield* withNumbers(tx, target.board, deletion.decide(tx))
+    return { ref: shownRef(found), unblocked: yield* unblockedSince(tx, target, before, id) }
   })
 }
 
-/** A bounded caller stays below its task, and so does all that it makes: parts that became roots would outlive it. */
+/** A caller with a task may not delete that task, nor turn tasks below it into roots, which would be out of its reach. */
 function* refuseEscape(tx: Tx, { caller }: BoardTarget, task: TaskRecord, children: ChildrenPolicy): Op<void> {
   if (caller.taskId === undefined) return
   if (task.id === caller.taskId) {
-    throw new ErrandError('FORBIDDEN', `${task.id} may not take itself off the board: cancel it, or end its work.`, {
+    throw new ErrandError('FORBIDDEN', `${task.id} may not delete itself from the board. Cancel it, or end its work.`, {
       taskId: task.id,
       scope: caller.taskId,
     })
@@ -124,7 +126,7 @@ function* refuseEscape(tx: Tx, { caller }: BoardTarget, task: TaskRecord, childr
   if (children !== 'promote' || (yield* tx.task.children(task.id)).length === 0) return
   throw new ErrandError(
     'FORBIDDEN',
-    `The parts of ${task.id} would become roots, which ${caller.taskId} may not make. Delete with children: 'cascade'.`,
+    `The children of ${task.id} would become roots, which ${caller.taskId} may not create. Delete with children: 'cascade'.`,
     { taskId: task.id, scope: caller.taskId },
   )
 }

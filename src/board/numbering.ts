@@ -1,5 +1,5 @@
-// Numbers: every task of a board gets the next one, by age, and keeps it for ever. They are given when somebody looks, so that a
-// ledger whose board nobody uses pays nothing for it; given in a transaction, so that no two tasks ever get the same.
+// Numbers of tasks on a board: each task gets the next one, by age, and keeps it for ever. Numbers are assigned when a board is read,
+// so that a ledger without boards pays nothing, and in a transaction, so that each is assigned once.
 import { type Caller, libraryCaller, mayAffect } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import { type BoardFields, type BoardRecord, mainBoard } from '../entities/board.ts'
@@ -7,12 +7,13 @@ import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { requestedBy, type StepContext } from '../steps/step-context.ts'
 import type { BoardHost, BoardTarget } from './board-host.ts'
 
-/** Tasks that get their numbers in one transaction. */
-const numberedAtOnce = 500
+/** Tasks numbered per transaction. */
+const numberingBatchSize = 500
 
 /**
- * The board, or a refusal. The main board is there before anybody has made it. With a caller, for adding to it: the board of a task that is
- * not for this caller to affect is as good as unknown.
+ * Returns the board. The main board always exists, stored or not. With a caller, who means to add to the board: one below a task that
+ * this caller may not affect is reported as not found.
+ * @throws ErrandError NOT_FOUND
  */
 export function* loadBoard(tx: Reads, name: string, at: number, caller: Caller = libraryCaller): Op<BoardRecord> {
   const found = yield* tx.board.get(name)
@@ -27,7 +28,10 @@ function* mayAddTo(tx: Reads, { parentId }: BoardRecord, caller: Caller): Op<boo
   return parentId === null || mayAffect(caller, (yield* tx.task.get(parentId))?.policy.principal)
 }
 
-/** Makes a board for what is below a task, or finds it. @throws ErrandError KEY_CONFLICT when it stands for another task. */
+/**
+ * Returns the board for the tasks below a parent; creates it if there is none.
+ * @throws ErrandError KEY_CONFLICT when the name belongs to the board of another task; INVALID_INPUT for a parent of the main board.
+ */
 export function* openBoard(
   tx: Tx,
   name: string,
@@ -39,7 +43,7 @@ export function* openBoard(
   if (name === mainBoard && parentId !== null) {
     throw new ErrandError(
       'INVALID_INPUT',
-      `The board "${mainBoard}" holds all tasks of the ledger: give one for the tasks below ${parentId} another name.`,
+      `The board "${mainBoard}" holds all tasks of the ledger. Choose another name for the board of the tasks below ${parentId}.`,
       { board: name },
     )
   }
@@ -60,71 +64,71 @@ export function* openBoard(
 }
 
 /**
- * Gives a task a number: the next one, or one that is asked for.
- * @throws ErrandError KEY_CONFLICT for a number below the next one: it may have been another task's.
+ * Assigns a number to a task: the next one, or the given one.
+ * @throws ErrandError KEY_CONFLICT for a number below the next one, which may have belonged to another task.
  */
 export function* giveNumber(
   tx: Tx,
   board: BoardRecord,
   taskId: string,
   fields: BoardFields = {},
-  wanted: number = board.nextNumber,
+  number = board.nextNumber,
 ): Op<BoardRecord> {
-  if (wanted < board.nextNumber) {
+  if (number < board.nextNumber) {
     throw new ErrandError(
       'KEY_CONFLICT',
-      `Task ${wanted} cannot be made: numbers of the board "${board.name}" are never given twice, and the next one is ${board.nextNumber}.`,
-      { key: String(wanted), board: board.name, next: board.nextNumber },
+      `Task ${number} cannot be created: the board "${board.name}" never assigns a number twice, and its next one is ${board.nextNumber}.`,
+      { key: String(number), board: board.name, next: board.nextNumber },
     )
   }
-  const next = { ...board, nextNumber: wanted + 1 }
-  // First: the row that numbers belong to.
+  const next = { ...board, nextNumber: number + 1 }
+  // First, because the entry refers to this row.
   yield* tx.board.save(next)
-  yield* tx.board.insert({ board: board.name, number: wanted, taskId, fields })
+  yield* tx.board.insert({ board: board.name, number, taskId, fields })
   return next
 }
 
 /**
- * Gives numbers to tasks that have none yet; resolves once all have one. Nothing is written where nothing is new. With a caller, for adding
- * to the board.
+ * Numbers all tasks that have no number yet. Writes nothing when there are none. With a caller, who means to add to the board, see
+ * `loadBoard`.
  */
-export async function numberNewcomers(host: BoardHost, name: string, caller?: Caller): Promise<void> {
+export async function numberNewTasks(host: BoardHost, name: string, caller?: Caller): Promise<void> {
   const { at } = await host.stepContext()
-  while (await host.read((tx) => hasNewcomers(tx, name, at, caller))) {
+  while (await host.read((tx) => hasUnnumbered(tx, name, at, caller))) {
     await host.step({ name: 'number tasks', decide: (tx) => numberSome(tx, name, at) })
   }
 }
 
-/** Reads a board of which every task has a number. */
+/** Reads a board after numbering all its tasks. */
 export async function readBoard<R>(host: BoardHost, board: string, query: (tx: Reads) => Op<R>): Promise<R> {
-  await numberNewcomers(host, board)
+  await numberNewTasks(host, board)
   return host.read(query)
 }
 
-/** Changes a board of which every task has a number, in one step. */
+/** Changes a board in one step, with all its tasks numbered. */
 export async function changeBoard<R>(
   host: BoardHost,
   { board, caller }: BoardTarget,
   name: string,
   change: (tx: Tx, ctx: StepContext) => Op<R>,
 ): Promise<R> {
-  await numberNewcomers(host, board)
+  await numberNewTasks(host, board)
   const ctx = requestedBy(await host.stepContext(), caller)
   return host.step({
     name,
     *decide(tx): Op<R> {
-      yield* numberRest(tx, board, ctx.at)
+      yield* numberRemaining(tx, board, ctx.at)
       return yield* change(tx, ctx)
     },
   })
 }
 
-/** The same as a part of a step: who was made since others were numbered gets one too, before anybody is shown it. */
-export function* numberRest(tx: Tx, name: string, at: number): Op<void> {
-  while (yield* hasNewcomers(tx, name, at)) yield* numberSome(tx, name, at)
+/** The same as a part of a step: numbers tasks that were created since, before any is shown. */
+export function* numberRemaining(tx: Tx, name: string, at: number): Op<void> {
+  while (yield* hasUnnumbered(tx, name, at)) yield* numberSome(tx, name, at)
 }
 
-function* hasNewcomers(tx: Reads, name: string, at: number, caller?: Caller): Op<boolean> {
+function* hasUnnumbered(tx: Reads, name: string, at: number, caller?: Caller): Op<boolean> {
   const board = yield* loadBoard(tx, name, at, caller)
   return (yield* tx.board.lastSeq()) > board.seenSeq
 }
@@ -133,15 +137,15 @@ function* numberSome(tx: Tx, name: string, at: number): Op<void> {
   let board = yield* loadBoard(tx, name, at)
   const last = yield* tx.board.lastSeq()
   const { parentId } = board
-  const found = yield* tx.board.unnumbered(name, board.seenSeq, numberedAtOnce)
+  const found = yield* tx.board.unnumbered(name, board.seenSeq, numberingBatchSize)
   for (const { id } of found) {
     if (parentId === null || (yield* isBelow(tx, id, parentId))) board = yield* giveNumber(tx, board, id)
   }
-  const all = found.length < numberedAtOnce
+  const all = found.length < numberingBatchSize
   yield* tx.board.save({ ...board, seenSeq: all ? last : (found.at(-1)?.seq ?? last) })
 }
 
-/** Seen from below: what else is below the same task may be the whole ledger. */
+/** Follows the ancestors of the task, because the descendants of `root` may be the whole ledger. */
 function* isBelow(tx: Reads, id: string, root: string): Op<boolean> {
   return (yield* tx.task.ancestors(id)).some((above) => above.id === root)
 }

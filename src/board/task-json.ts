@@ -1,17 +1,16 @@
-// A task as a JSON object: the seven keys that every such board has, in their order, then whatever else there is to say. Tools
-// answer with it, and files hold it.
+// A task as a JSON object: the seven keys that all such boards share, in their order, then the rest. Tools return it, files hold it.
 import type { BoardTask } from '../entities/board.ts'
 
-/** The seven keys, in the order in which they stand. */
+/** The seven shared keys, in their order. */
 export const sevenKeys: readonly string[] = ['id', 'subject', 'description', 'status', 'blockedBy', 'blocks', 'owner']
 
-/** Keys beside the seven that mean something here; each stands only where it says something. */
+/** Optional keys that the board understands; each is written only when it has a value. */
 export const furtherKeys = ['activeForm', 'priority', 'metadata', 'role', 'tags', 'parent', 'workspace'] as const
 
-/** Keys that only the engine writes: what stands in them in a file is read by nobody. */
+/** Keys that only the engine writes; their values in a file are ignored. */
 export const engineKeys: readonly string[] = ['canonicalStatus', 'statusReason', 'taskId', 'version']
 
-/** What the task says of itself, without a word of the engine: the shape of an exported file. */
+/** The task without the engine's keys: the shape of an exported file. */
 export function plainTask(task: BoardTask): Record<string, unknown> {
   const { id, subject, description, status, blockedBy, blocks, owner } = task
   const { activeForm, priority, metadata, role, tags, parent, workspace, extra } = task
@@ -34,18 +33,18 @@ export function plainTask(task: BoardTask): Record<string, unknown> {
   }
 }
 
-/** The same with the engine's own words, so that no view loses what another one tells. */
+/** The same with the engine's keys, so that no view loses what another shows. */
 export function fullTask(task: BoardTask): Record<string, unknown> {
   const { canonicalStatus, statusReason, taskId } = task
   return { ...plainTask(task), canonicalStatus, statusReason, taskId }
 }
 
-/** Two spaces, as every file and every answer has it. */
+/** JSON indented by two spaces, as in every file and every answer. */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value, null, 2)
 }
 
-/** A task as an answer, with the numbers of those that came free by what was done. */
+/** A task as the text of an answer, with the numbers of the tasks that the change unblocked. */
 export function taskText({ task, unblocked = [] }: { task: BoardTask; unblocked?: Array<{ id: number }> }): string {
   const freed = unblocked.length === 0 ? {} : { unblocked: unblocked.map(({ id }) => id) }
   return jsonText({ ...fullTask(task), ...freed })

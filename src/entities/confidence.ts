@@ -35,7 +35,7 @@ export interface DurableRule {
   categories: readonly string[]
 }
 
-export const defaultDurableCategories: DurableRule = {
+export const defaultDurableRule: DurableRule = {
   threshold: 80,
   categories: ['bug_fix', 'architecture', 'pattern', 'decision', 'security', 'performance'],
 }

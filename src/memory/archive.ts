@@ -1,5 +1,5 @@
-// Putting away: the conversation of a task becomes observations, each under an id that follows from it, so that to archive it twice adds
-// nothing; or a branch is closed with all below it, read as ever, and takes nothing new.
+// Archives the conversation of a task as observations, or a branch with all below it. Ids of the observations are derived from the
+// conversation, so archiving it twice adds nothing. An archived branch can be read, and takes nothing new.
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { type Conversation, conversationOf } from '../entities/conversation.ts'
@@ -11,7 +11,7 @@ import type { Op } from '../ledger/ledger.ts'
 import { setBranchStatus } from '../steps/branch.ts'
 import { answerObserved, callObserved, type Observed, toolObserved } from '../steps/observe-work.ts'
 import { sourceIn, sourceOf } from '../steps/source.ts'
-import { branchOfTeam, openBranch, ownBranch, standingOf } from './branch-scope.ts'
+import { branchOfTeam, memoryScopeOf, openBranch, ownBranch } from './branch-scope.ts'
 import { consolidatePending } from './consolidate-session.ts'
 import { deliberate } from './deliberate.ts'
 import { writerAt } from './fact-writes.ts'
@@ -19,31 +19,31 @@ import type { MemoryHost } from './memory-host.ts'
 import { observe } from './record-observation.ts'
 import { branchSchema } from './request-fields.ts'
 
-/** A line of a conversation that the ledger does not hold, as chat messages have it: with `content`, perhaps with a `name`. */
+/** A chat message with `content`, and perhaps a `name`, of a conversation that is not in the ledger. */
 const chatLineSchema = z.looseObject({ role: z.string() })
 type ChatLine = z.output<typeof chatLineSchema>
 
 export const archiveSchema = z
   .strictObject({
-    taskId: taskIdSchema.optional().describe('The task whose conversation is kept.'),
+    taskId: taskIdSchema.optional().describe('The task whose conversation is archived.'),
     context: z
       .array(chatLineSchema)
       .max(100_000)
       .optional()
-      .describe('The conversation as chat messages, of a task that the ledger does not know.'),
-    branch: branchSchema.optional().describe('The branch that is closed, with all below it.'),
+      .describe('The conversation as chat messages, for a task that is not in the ledger.'),
+    branch: branchSchema.optional().describe('The branch to close, with all below it.'),
   })
   .refine(({ taskId, branch }) => (taskId === undefined) !== (branch === undefined), {
     message: 'expected exactly one of `taskId` and `branch`',
   })
   .refine(({ context, branch }) => context === undefined || branch === undefined, {
     path: ['context'],
-    message: 'a branch has no conversation: leave it out',
+    message: 'a branch has no conversation: leave `context` out',
   })
 
 /**
- * Calls as `tool_use` or `error`, the last answer as `insight`. `context` is looked at for a task that the ledger does not know.
- * Returns how many observations were new. @throws ErrandError FORBIDDEN
+ * Stores calls as `tool_use` or `error` and the last answer as `insight`. `context` is used only for a task that is not in the ledger.
+ * Returns the number of new observations. @throws ErrandError FORBIDDEN
  */
 export async function archiveTask(
   host: MemoryHost,
@@ -57,24 +57,24 @@ export async function archiveTask(
     name: 'archive task',
     *decide(tx): Op<number> {
       const task = yield* tx.task.get(taskId)
-      const kept =
+      const observed =
         task === undefined
-          ? keptOfChat(taskId, context)
-          : keptOf(conversationOf(yield* tx.message.list(taskId), yield* tx.call.list(taskId, ['call'])))
-      if (kept.length === 0) return 0
-      // A conversation that is given along is what the caller says; one of the ledger is what its model and its tools said.
+          ? observationsOfChat(taskId, context)
+          : observationsOf(conversationOf(yield* tx.message.list(taskId), yield* tx.call.list(taskId, ['call'])))
+      if (observed.length === 0) return 0
+      // The caller is the source of a conversation that it passes; model and tools are the sources of one in the ledger.
       const isGiven = task === undefined
       const sources = {
         model: isGiven ? yield* sourceOf(tx, caller) : yield* sourceIn(tx, 'model', taskId),
         tool: isGiven ? yield* sourceOf(tx, caller) : yield* sourceIn(tx, 'tool', taskId),
       }
-      const { branch: known, team, agentId } = yield* standingOf(tx, taskId)
+      const { branch: known, team, agentId } = yield* memoryScopeOf(tx, taskId)
       const own = isTrusted(sources.model) ? known : yield* ownBranch(tx, taskId, ctx)
       const branch = yield* openBranch(tx, own, sources.model)
       if (caller.taskId !== undefined) yield* branchOfTeam(tx, caller, branch)
       const whose = { sessionId: taskId, branch, taskId: team?.taskId ?? taskId, agentId }
       let added = 0
-      for (const { by, ...each } of kept) {
+      for (const { by, ...each } of observed) {
         if ((yield* observe(tx, writer, { ...each, ...whose, statedBy: sources[by] })).isNew) added++
       }
       return added
@@ -82,8 +82,8 @@ export async function archiveTask(
   })
 }
 
-/** The same, under the same ids, as where they are observed while the task works. */
-function keptOf({ steps }: Conversation): Observed[] {
+/** The same observations, with the same ids, as those made while the task works. */
+function observationsOf({ steps }: Conversation): Observed[] {
   const ended = steps
     .flatMap(({ calls }) => calls.flatMap(({ entry }) => entry ?? []))
     .filter(({ status }) => status === 'completed' || status === 'failed')
@@ -94,23 +94,26 @@ function keptOf({ steps }: Conversation): Observed[] {
   ]
 }
 
-function keptOfChat(taskId: string, context: readonly ChatLine[]): Observed[] {
-  const said = context.map(({ role, name, content }, position) => ({
+function observationsOfChat(taskId: string, context: readonly ChatLine[]): Observed[] {
+  const lines = context.map(({ role, name, content }, position) => ({
     id: `${taskId}-${position}`,
     role,
     name: typeof name === 'string' ? name : 'a tool',
     text: typeof content === 'string' ? content : (JSON.stringify(content) ?? ''),
   }))
-  const answer = said.findLast(({ role, text }) => role === 'assistant' && text.trim() !== '')
+  const answer = lines.findLast(({ role, text }) => role === 'assistant' && text.trim() !== '')
   return [
-    ...said
+    ...lines
       .filter(({ role }) => role === 'tool')
       .map(({ id, name, text }) => toolObserved(id, name, text, text.startsWith('Error: '))),
     ...(answer === undefined ? [] : [answerObserved(answer.id, answer.text)]),
   ]
 }
 
-/** Names of the branches that are closed now, itself first. What was observed on them is consolidated before. @throws ErrandError INVALID_INPUT for `main` */
+/**
+ * Closes a branch and all below it, after consolidating their observations. Returns the names of the closed branches, itself first.
+ * @throws ErrandError INVALID_INPUT for `main`
+ */
 export function archiveBranch(host: MemoryHost, caller: Caller, name: string): Promise<string[]> {
   return deliberate(host, 'archive branch', function* (tx, d): Op<string[]> {
     const closed: string[] = []

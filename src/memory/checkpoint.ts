@@ -1,5 +1,5 @@
-// The third level: which facts of a task's branch are worth more than the task. Sure enough, of a category that lasts and confirmed is
-// durable, everything else ephemeral; the verdict stands with the fact (conformance S2-080…S2-085).
+// The third level: which facts of a task's branch outlast the task. Confirmed facts with enough confidence and a lasting category are
+// durable, all others ephemeral; the verdict is stored with the fact (conformance S2-080…S2-085).
 import type { DurableRule } from '../entities/confidence.ts'
 import type { FactRecord } from '../entities/memory.ts'
 import { lasts } from '../entities/source.ts'
@@ -20,14 +20,14 @@ export interface CheckpointRequest {
 }
 
 export interface Checkpoint extends Consolidated {
-  /** Ids of the durable facts, by age. */
+  /** Ids of the durable facts, oldest first. */
   durable: string[]
-  /** How many stay what they are: of this task. */
+  /** Number of the other facts. */
   ephemeral: number
   summary: string
 }
 
-/** What was observed on the branch itself is consolidated first, in runs of their own, and counted in what is returned. */
+/** First consolidates the observations of the branch, in runs of their own, which are included in the returned counts. */
 export function* checkpointTask(tx: Tx, d: Deliberation, { team, taskId, trigger }: CheckpointRequest): Op<Checkpoint> {
   const sessions = yield* consolidatePending(tx, d, { branch: team.branch, trigger })
   const run = new ConsolidationRun(d, {

@@ -1,5 +1,5 @@
-// A text against the facts of a branch: which of them say the same, which of them say the contrary, and what becomes of those. What
-// contradicts is never taken for the same, however alike the words are (conformance Q-11).
+// Compares a text with the facts of a branch: which are alike, which contradict it, and how contradictions are settled. A fact that
+// contradicts the text is never a duplicate, however alike the words are (conformance Q-11).
 import { subjectOf } from '../entities/disagreement.ts'
 import type { FactRecord } from '../entities/memory.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
@@ -15,14 +15,14 @@ export interface ContraryFact extends AlikeFact {
   ground: Ground
 }
 export interface Comparison {
-  /** The best match first: the most alike, then the surest, then the oldest. */
+  /** Best match first: most alike, then highest confidence, then oldest. */
   alike: AlikeFact[]
-  /** Alike too, but without the numbers that the text has: they do not say what it says. */
+  /** Alike, but without the numbers of the text: they say less. */
   lesser: AlikeFact[]
   contrary: ContraryFact[]
 }
 
-/** Against all active facts of a branch but itself; summaries are no candidates. */
+/** Compares with all active facts of a branch except itself; summaries are excluded. */
 export function* compare(
   tx: Tx,
   d: Deliberation,
@@ -48,7 +48,7 @@ export function* compare(
   return found
 }
 
-/** What a new fact is marked with: one that is alike to lesser ones is left for the level of its agent, where these may give way to it. */
+/** The `comparedBy` of a new fact. Null if it is alike to lesser facts: the agent level compares it again and may supersede them. */
 export function comparedWith(d: Deliberation, text: string, lesser: readonly AlikeFact[]): string | null {
   return lesser.length === 0 ? d.measure(text) : null
 }
@@ -58,19 +58,19 @@ function byRank(a: AlikeFact, b: AlikeFact): number {
 }
 
 export interface Settlement {
-  /** The fact that was there. */
-  there: FactRecord
+  /** The existing fact. */
+  existing: FactRecord
   ground: Ground
   resolution: Resolution
 }
 
-/** So many of those that a fact is kept beside are named with it: of a value that is measured again and again there are thousands. */
+/** Disputed facts recorded per fact: there may be thousands of a value that is measured repeatedly. */
 const maxNamed = 20
 
 /**
- * A fact that has come to a branch and contradicts others there: both stay and are flagged, or one gives way to the other. What was
- * decided, by which policy and on which ground, stands in the history. A pair is decided once: when the later of the two arrives.
- * Says what became of the incoming one.
+ * Settles the contradictions between a new fact of a branch and existing ones: both stay and are flagged as disputed, or one supersedes
+ * the other. The history records decision, policy and ground. Each pair is settled once, when the later fact arrives. Returns the new
+ * fact as it is afterwards.
  */
 export function* settleContradictions(
   tx: Tx,
@@ -84,31 +84,31 @@ export function* settleContradictions(
   for (const each of contrary) {
     judged.push({ ...each, resolution: d.settle(since, yield* asOldAsFound(tx, each.fact)) })
   }
-  // Where it gives way to one of them it settles nothing with the others.
-  const winner = judged.find(({ resolution }) => resolution === 'there')
+  // If it is superseded by one of them, it settles nothing with the others.
+  const winner = judged.find(({ resolution }) => resolution === 'existing')
   let fact = incoming
   const settlements: Settlement[] = []
-  for (const { fact: there, likeness, ground, resolution } of winner === undefined ? judged : [winner]) {
+  for (const { fact: existing, likeness, ground, resolution } of winner === undefined ? judged : [winner]) {
     const why = { similarity: likeness, note: noteOf(d, ground) }
     if (resolution === 'keep-both') {
-      // One that is flagged already loses nothing by not being named once more.
-      if (there.disputed && fact.disputed && settlements.length >= maxNamed) continue
+      // If both are flagged already, the record may be omitted.
+      if (existing.disputed && fact.disputed && settlements.length >= maxNamed) continue
       fact = yield* disputeFact(tx, d, fact)
-      yield* disputeFact(tx, d, there)
-      run.decide('contradicted', fact.id, { otherId: there.id, ...why })
+      yield* disputeFact(tx, d, existing)
+      run.decide('contradicted', fact.id, { otherId: existing.id, ...why })
     } else if (resolution === 'incoming') {
-      yield* supersedeFact(tx, d, there, fact.id)
-      run.decide('settled', there.id, { otherId: fact.id, ...why })
+      yield* supersedeFact(tx, d, existing, fact.id)
+      run.decide('settled', existing.id, { otherId: fact.id, ...why })
     } else {
-      fact = yield* supersedeFact(tx, d, fact, there.id)
-      run.decide('settled', fact.id, { otherId: there.id, ...why })
+      fact = yield* supersedeFact(tx, d, fact, existing.id)
+      run.decide('settled', fact.id, { otherId: existing.id, ...why })
     }
-    settlements.push({ there, ground, resolution })
+    settlements.push({ existing, ground, resolution })
   }
   return { fact, settlements }
 }
 
-/** A copy is as old as what it was carried from: when it was carried says nothing of when it was found. */
+/** A copy has the age of its origin, because the time of the merge does not matter. */
 function* asOldAsFound(tx: Tx, fact: FactRecord): Op<FactRecord> {
   let { originId, createdAt } = fact
   while (originId !== null) {
@@ -119,12 +119,12 @@ function* asOldAsFound(tx: Tx, fact: FactRecord): Op<FactRecord> {
   return { ...fact, createdAt }
 }
 
-/** What the history says of it: by which policy, and on which ground. */
+/** The note in the history: policy and ground. */
 function noteOf({ settings: { onContradiction } }: Deliberation, ground: Ground): string {
   return `${typeof onContradiction === 'function' ? 'judge' : onContradiction}: ${ground}`
 }
 
-/** The ground, out of what the history says of a contradiction. */
+/** The ground in such a note. */
 export function groundIn(note: string | null): Ground {
   return note?.split(': ').at(-1) as Ground
 }

@@ -1,5 +1,5 @@
-// The second level: what an agent's sessions found, on its branch, becomes one fact where it is the same, and is summed up. Facts that
-// were compared under the measure in force are not compared again, so a second run changes nothing (conformance S2-073…S2-079).
+// The second level: duplicate facts of an agent's sessions, on its branch, are merged and summarized. Facts that were compared under the
+// current measure are not compared again, so a second run changes nothing (conformance S2-073…S2-079).
 import { firstConfidence, summaryCategory } from '../entities/confidence.ts'
 import type { BranchRecord, FactRecord } from '../entities/memory.ts'
 import { joinedSources } from '../entities/source.ts'
@@ -21,8 +21,8 @@ export interface AgentRequest {
   trigger: string
 }
 
-/** Facts that one run compares; what is left over is for the next. */
-const maxConcurrent = 1_000_000
+/** The rest is left to the next run. */
+const maxFactsPerRun = 1_000_000
 
 /** `summary` is null for an agent without facts. @throws ErrandError NOT_FOUND, BRANCH_CLOSED */
 export function* consolidateAgent(
@@ -39,39 +39,39 @@ export function* consolidateAgent(
     agentId,
     trigger,
   })
-  yield* unite(tx, d, run, branch)
+  yield* mergeDuplicates(tx, d, run, branch)
   const summary = yield* refreshSummary(tx, d, run, on, agentId)
   const consolidated = yield* run.close(tx, { summary: summary ?? `${agentId} has no facts on ${branch}.` })
   return { ...consolidated, summary }
 }
 
-/** Facts of a branch that say the same become one. */
-function* unite(tx: Tx, d: Deliberation, run: ConsolidationRun, branch: string): Op<void> {
+/** Merges the duplicate facts of a branch. */
+function* mergeDuplicates(tx: Tx, d: Deliberation, run: ConsolidationRun, branch: string): Op<void> {
   const [sample] = yield* tx.fact.active(branch, 0, 1)
   if (sample === undefined) return
   const measure = d.measure(sample.text)
-  const uncompared = yield* tx.fact.uncompared(branch, measure, maxConcurrent)
+  const uncompared = yield* tx.fact.uncompared(branch, measure, maxFactsPerRun)
   const { facts, pairs, contrary, against } = yield* pairsOf(tx, d, branch, uncompared)
-  const gone = yield* settleAll(tx, d, run, { facts, against, uncompared })
-  const left = [...facts.values()].filter(({ id }) => !gone.has(id))
+  const superseded = yield* settleAll(tx, d, run, { facts, against, uncompared })
+  const left = [...facts.values()].filter(({ id }) => !superseded.has(id))
   const ids = left.sort((a, b) => a.seq - b.seq).map(({ id }) => id)
   const factOf = (id: string): FactRecord => facts.get(id) as FactRecord
   const clashes = (a: string, b: string): boolean =>
     contrary.has(pairKey(a, b)) || (areDisputed(factOf(a), factOf(b)) && d.contradicts(factOf(a), factOf(b)) !== null)
-  const open = pairs.filter(({ a, b }) => !gone.has(a) && !gone.has(b))
+  const open = pairs.filter(({ a, b }) => !superseded.has(a) && !superseded.has(b))
   for (const group of groupAlike(ids, open, clashes)) {
-    for (const id of yield* collapse(tx, d, run, group.map(factOf), facts)) gone.add(id)
+    for (const id of yield* supersedeGroup(tx, d, run, group.map(factOf), facts)) superseded.add(id)
   }
-  for (const { id } of uncompared) if (!gone.has(id)) yield* markFact(tx, d, factOf(id), { comparedBy: measure })
+  for (const { id } of uncompared) if (!superseded.has(id)) yield* markFact(tx, d, factOf(id), { comparedBy: measure })
 }
 
 interface Pairs {
-  /** All that are in a pair, or have not been compared. */
+  /** All facts that are in a pair, or have not been compared. */
   facts: Map<string, FactRecord>
   pairs: AlikePair[]
-  /** Keys of pairs that contradict each other. */
+  /** Keys of contradicting pairs. */
   contrary: Set<string>
-  /** The same by the fact that was compared. */
+  /** The same contradictions, by the compared fact. */
   against: Map<string, ContraryFact[]>
 }
 
@@ -93,8 +93,8 @@ function* pairsOf(tx: Tx, d: Deliberation, branch: string, uncompared: readonly 
 }
 
 /**
- * Facts that were stated, and not observed, meet those that they contradict only here. Returns who has given way; what is flagged
- * stands so in `facts` from then on.
+ * Settles contradictions of facts that were stated directly, which were not compared before. Returns the ids of superseded facts;
+ * updates `facts` with disputed ones.
  */
 function* settleAll(
   tx: Tx,
@@ -102,43 +102,43 @@ function* settleAll(
   run: ConsolidationRun,
   { facts, against, uncompared }: Pick<Pairs, 'facts' | 'against'> & { uncompared: readonly FactRecord[] },
 ): Op<Set<string>> {
-  const gone = new Set<string>()
+  const superseded = new Set<string>()
   const waiting = new Set(uncompared.map(({ id }) => id))
   for (const { id } of uncompared) {
     waiting.delete(id)
     const fact = facts.get(id) as FactRecord
     const others = (against.get(id) ?? []).map((each) => ({ ...each, fact: facts.get(each.fact.id) ?? each.fact }))
-    // Each pair once: when the later of the two has its turn.
-    const open = others.filter((each) => !gone.has(each.fact.id) && !waiting.has(each.fact.id))
+    // Each pair once, at the later of the two.
+    const open = others.filter((each) => !superseded.has(each.fact.id) && !waiting.has(each.fact.id))
     const unsettled = open.filter((each) => !areDisputed(fact, each.fact))
-    if (gone.has(id) || unsettled.length === 0) continue
+    if (superseded.has(id) || unsettled.length === 0) continue
     const { settlements, fact: settled } = yield* settleContradictions(tx, d, run, fact, unsettled)
-    for (const changed of [settled.id, ...settlements.map(({ there }) => there.id)]) {
+    for (const changed of [settled.id, ...settlements.map(({ existing }) => existing.id)]) {
       const now = (yield* tx.fact.get(changed)) as FactRecord
       facts.set(changed, now)
-      if (now.status === 'superseded') gone.add(changed)
+      if (now.status === 'superseded') superseded.add(changed)
     }
   }
-  return gone
+  return superseded
 }
 
-/** Two that were there before and contradict each other have been flagged when the later one came. */
+/** Facts that contradicted each other before were flagged when the later one arrived. */
 function areDisputed(a: FactRecord, b: FactRecord): boolean {
   return a.disputed && b.disputed
 }
 
 /**
- * The survivor takes the place of all (conformance S2-075) that it may take the place of; its confidence stays (S2-079). What is left
- * has a survivor of its own. Returns who is gone.
+ * Supersedes the facts of a group by its survivor (conformance S2-075), whose confidence stays (S2-079). Facts that it may not replace
+ * form a group with a survivor of its own. Returns the ids of superseded facts.
  */
-function* collapse(
+function* supersedeGroup(
   tx: Tx,
   d: Deliberation,
   run: ConsolidationRun,
   group: readonly FactRecord[],
   facts: Map<string, FactRecord>,
 ): Op<string[]> {
-  const gone: string[] = []
+  const superseded: string[] = []
   for (let left = group; left.length > 1; ) {
     const survivor = survivorOf(left, (a, b) => d.saysLess(a.text, b.text))
     const others = left.filter(({ id }) => id !== survivor.id)
@@ -147,16 +147,16 @@ function* collapse(
       yield* supersedeFact(tx, d, loser, survivor.id)
       run.decide('superseded', loser.id, { otherId: survivor.id, similarity: d.likeness(loser.text, survivor.text) })
       run.counts.factsDeduplicated++
-      gone.push(loser.id)
+      superseded.push(loser.id)
     }
-    facts.set(survivor.id, yield* standFor(tx, d, survivor, [...losers]))
+    facts.set(survivor.id, yield* inheritSources(tx, d, survivor, [...losers]))
     left = others.filter((fact) => !losers.has(fact))
   }
-  return gone
+  return superseded
 }
 
-/** What it takes the place of leaves it its sources, where they stated no less, and its disputes. */
-function* standFor(tx: Tx, d: Deliberation, fact: FactRecord, losers: readonly FactRecord[]): Op<FactRecord> {
+/** The survivor inherits the sources of superseded facts that said no less, and their disputes. */
+function* inheritSources(tx: Tx, d: Deliberation, fact: FactRecord, losers: readonly FactRecord[]): Op<FactRecord> {
   const same = losers.filter(({ text }) => !d.saysLess(text, fact.text))
   const statedBy = joinedSources(same.map((loser) => loser.statedBy))
   const confirmed = yield* confirmFact(tx, d, fact, fact.confidence, statedBy)
@@ -164,8 +164,8 @@ function* standFor(tx: Tx, d: Deliberation, fact: FactRecord, losers: readonly F
 }
 
 /**
- * The fact that sums up what an agent found: how many facts, and which are the surest. One per agent and branch, written anew only when
- * it says something else (conformance S2-076). Returns its text, or null for an agent without facts.
+ * Updates the summary of an agent's facts: their number and those with the highest confidence. There is one per agent and branch,
+ * rewritten only if its text changes (conformance S2-076). Returns its text, or null for an agent without facts.
  */
 export function* refreshSummary(
   tx: Tx,
@@ -175,7 +175,7 @@ export function* refreshSummary(
   agentId: string,
 ): Op<string | null> {
   const all = yield* everyRow((after, limit) => tx.fact.active(branch.name, after, limit))
-  // On a branch of its own all facts are the agent's; on one that it shares, those that it found.
+  // On its own branch all facts are the agent's; on a shared one, those that it found.
   const facts = branch.agentId === agentId ? all : all.filter((fact) => fact.agentId === agentId)
   const known = yield* tx.fact.summaryOf(branch.name, agentId)
   if (facts.length === 0) return known?.text ?? null

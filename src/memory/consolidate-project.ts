@@ -1,5 +1,5 @@
-// Across the tasks of a project: what several tasks found on their own is as good as seen several times, and what is sure enough by
-// that reaches the branch that they have in common. What is not stays where it is, unchanged (conformance Q-10, S2-106).
+// Consolidation across tasks: a fact found by several tasks counts as observed several times, and facts that become durable by that
+// reach the common branch. The others stay where they are, unchanged (conformance Q-10, S2-106).
 
 import { ErrandError } from '../core/errors.ts'
 import { boostBy, categoryNamed, fullConfidence } from '../entities/confidence.ts'
@@ -19,22 +19,22 @@ import { Carrier, type Conflict, type Offer } from './merge.ts'
 import { counted } from './summary-text.ts'
 
 export interface ProjectRequest {
-  /** Null: all tasks whose branch lies directly below. */
+  /** Null: all tasks whose branch is directly below. */
   taskIds: readonly string[] | null
   branch: string
   trigger: string
 }
 
 export interface ProjectConsolidated extends Consolidated {
-  /** Ids on the branch of the facts that it holds by this run, new ones and surer ones. */
+  /** Ids of the facts on the branch that this run created or confirmed. */
   durable: string[]
-  /** Facts that stay on the branches of their tasks. */
+  /** Number of facts that stay on the branches of their tasks. */
   ephemeral: number
   conflicts: Conflict[]
   summary: string
 }
 
-/** @throws ErrandError NOT_FOUND for the branch, and for a task that has no team below it; BRANCH_CLOSED */
+/** @throws ErrandError NOT_FOUND for an unknown branch, and for a task without a branch directly below it; BRANCH_CLOSED */
 export function* consolidateProject(
   tx: Tx,
   d: Deliberation,
@@ -59,7 +59,7 @@ export function* consolidateProject(
   }
   const durable: string[] = []
   let open: FactRecord[] = facts
-  // What was carried may leave others alone that were of its group, or be what others are like: until there is no more of that.
+  // Carrying facts can split groups and create new matches on the target, so repeat until nothing changes.
   for (let before = -1; before !== open.length; ) {
     before = open.length
     open = yield* carryWhatLasts(tx, d, carrier, { branch, teams, open, durable })
@@ -74,13 +74,13 @@ export function* consolidateProject(
 interface Round {
   branch: string
   teams: readonly Source[]
-  /** Facts that nothing has become of yet. */
+  /** Facts without an outcome so far. */
   open: readonly FactRecord[]
-  /** Ids of the facts on the target that hold what was carried; each round adds its own. */
+  /** Ids of the facts on the target that hold what was carried; each round adds to it. */
   durable: string[]
 }
 
-/** Resolves to the facts that are still open. */
+/** Carries the groups that last or are known on the target; returns the facts that are left. */
 function* carryWhatLasts(
   tx: Tx,
   d: Deliberation,
@@ -89,7 +89,7 @@ function* carryWhatLasts(
 ): Op<FactRecord[]> {
   const offers = groupsAmong(d, open).map((members) => offerOf(d, members, teams))
   const left: FactRecord[] = []
-  // What lasts by itself comes first: the rest is measured by what the target knows then, in whichever order it was found.
+  // Durable offers first, so that the others are compared with the same state of the target in any order.
   for (const offer of offers.toSorted((a, b) => Number(b.durable) - Number(a.durable))) {
     const reaches = offer.durable || (yield* compare(tx, d, branch, offer.fact)).alike.length > 0
     if (!reaches) {
@@ -97,19 +97,19 @@ function* carryWhatLasts(
       continue
     }
     const { holder, leftOut } = yield* carrier.carry(tx, offer)
-    // Settled against, it lasts no more than what was offered.
+    // A fact that lost against a contradiction is not durable.
     if (holder.status === 'active') durable.push(holder.id)
     left.push(...leftOut)
   }
   return left
 }
 
-/** A task's branch, and what is durable in it. */
+/** A task's branch and its rule of what is durable. */
 interface Source extends DurableSettings {
   branch: string
 }
 
-/** Also those whose task has been purged: what it found is as good as ever, though what lasts in it is now what the engine says. */
+/** Includes tasks that were purged: their facts remain, and the engine's rule of what is durable applies. */
 function* teamsBelow(tx: Reads, parent: string): Op<Source[]> {
   const teams: Source[] = []
   for (const { name, taskId } of yield* everyRow((after, limit) => tx.branch.list({ parent }, limit, after))) {
@@ -131,38 +131,38 @@ function* teamsNamed(tx: Reads, parent: string, taskIds: readonly string[]): Op<
 
 function noTeam(taskId: string, parent: string, team: TeamRecord | undefined): ErrandError {
   const why =
-    team === undefined ? 'it has no branch of memory' : `its branch "${team.branch}" lies below "${team.parentBranch}"`
+    team === undefined ? 'it has no branch of memory' : `its branch "${team.branch}" is below "${team.parentBranch}"`
   return new ErrandError(
     'NOT_FOUND',
-    `There is no task ${taskId} whose branch lies below "${parent}": ${why}. Leave it out, or name \`branch\`${parent === mainBranch ? '' : ` (default "${mainBranch}")`}.`,
+    `There is no task ${taskId} whose branch is directly below "${parent}": ${why}. Leave it out, or name \`branch\`${parent === mainBranch ? '' : ` (default "${mainBranch}")`}.`,
     { taskId, branch: parent },
   )
 }
 
-/** Facts of different tasks that say the same, and each of the others by itself, by age. */
+/** Groups of alike facts of different tasks, and each of the others by itself; oldest first. */
 function groupsAmong(d: Deliberation, facts: readonly FactRecord[]): FactRecord[][] {
-  // What many tasks have found in the very same words is compared once.
+  // Identical texts are compared once.
   const alike = Map.groupBy(
     facts.toSorted((a, b) => a.seq - b.seq),
     ({ id, text }) => (d.isAlike(text, text) ? text : `${id} ${text}`),
   )
-  const bySpokesman = new Map([...alike.values()].map((same) => [(same[0] as FactRecord).id, same]))
-  const spokesmen = [...bySpokesman.values()].map(([first]) => first as FactRecord)
+  const byRepresentative = new Map([...alike.values()].map((same) => [(same[0] as FactRecord).id, same]))
+  const representatives = [...byRepresentative.values()].map(([first]) => first as FactRecord)
   const pairs: AlikePair[] = []
   const contrary = new Set<string>()
-  for (const [a, b] of possiblePairs(d.settings, spokesmen)) {
+  for (const [a, b] of possiblePairs(d.settings, representatives)) {
     if (d.contradicts(a, b) !== null) contrary.add(pairKey(a.id, b.id))
     else if (d.isAlike(a.text, b.text)) pairs.push({ a: a.id, b: b.id, likeness: d.likeness(a.text, b.text) })
   }
-  const groups = groupAlike([...bySpokesman.keys()], pairs, (a, b) => contrary.has(pairKey(a, b)))
+  const groups = groupAlike([...byRepresentative.keys()], pairs, (a, b) => contrary.has(pairKey(a, b)))
   const grouped = new Set(groups.flat())
-  const alone = [...bySpokesman.keys()].filter((id) => !grouped.has(id)).map((id) => [id])
+  const alone = [...byRepresentative.keys()].filter((id) => !grouped.has(id)).map((id) => [id])
   return [...groups, ...alone]
-    .map((ids) => ids.flatMap((id) => bySpokesman.get(id) as FactRecord[]).toSorted((a, b) => a.seq - b.seq))
+    .map((ids) => ids.flatMap((id) => byRepresentative.get(id) as FactRecord[]).toSorted((a, b) => a.seq - b.seq))
     .toSorted(([a], [b]) => (a as FactRecord).seq - (b as FactRecord).seq)
 }
 
-/** The best of them, with what the others add: each other task is one more that saw it. */
+/** The survivor of a group. Each further task counts as one more observation. */
 function offerOf(
   d: Deliberation,
   members: readonly FactRecord[],

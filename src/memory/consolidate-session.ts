@@ -1,5 +1,5 @@
-// The first level: what one session observed on one branch becomes facts. Seen for the first time it is a fact of 0.7; seen again it
-// makes the fact surer. Observations are taken up once, so a second run finds nothing (conformance S2-060…S2-072).
+// The first level: observations of one session on one branch become facts. A first observation becomes a fact with confidence 0.7; a
+// further one raises the confidence. Each observation is consumed once, so a second run finds nothing (conformance S2-060…S2-072).
 import { boosted, firstConfidence } from '../entities/confidence.ts'
 import { inferCategory } from '../entities/fact-category.ts'
 import type { MemorableType, ObservationRecord } from '../entities/memory.ts'
@@ -19,8 +19,8 @@ export interface SessionRequest {
   trigger: string
 }
 
-/** Observations that one run takes up; what is left over is for the next. */
-const maxConcurrent = 100_000
+/** The rest is left to the next run. */
+const maxObservationsPerRun = 100_000
 
 /** @throws ErrandError NOT_FOUND, BRANCH_CLOSED */
 export function* consolidateSession(
@@ -38,22 +38,22 @@ export function* consolidateSession(
     agentId: agentId ?? on.agentId,
     trigger,
   })
-  for (const observation of yield* tx.observation.pending(branch, sessionId, maxConcurrent)) {
-    yield* takeUp(tx, d, run, observation)
+  for (const observation of yield* tx.observation.pending(branch, sessionId, maxObservationsPerRun)) {
+    yield* consumeObservation(tx, d, run, observation)
   }
   return yield* run.close(tx)
 }
 
-function* takeUp(tx: Tx, d: Deliberation, run: ConsolidationRun, observation: ObservationRecord): Op<void> {
-  const said = factOf(d, observation)
-  const comparison = yield* compare(tx, d, observation.branch, said)
+function* consumeObservation(tx: Tx, d: Deliberation, run: ConsolidationRun, observation: ObservationRecord): Op<void> {
+  const stated = factOf(d, observation)
+  const comparison = yield* compare(tx, d, observation.branch, stated)
   const [best] = comparison.alike
-  if (best === undefined) yield* becomeFact(tx, d, run, observation, said, comparison)
+  if (best === undefined) yield* createFact(tx, d, run, observation, stated, comparison)
   else yield* confirm(tx, d, run, observation, best)
   run.take(observation)
 }
 
-/** What the observation would say as a fact. */
+/** The observation as a fact. */
 function factOf({ ctx, settings }: Deliberation, observation: ObservationRecord): FactLike {
   const { branch, content: text, type, sessionId, taskId, agentId, statedBy } = observation
   return {
@@ -87,22 +87,22 @@ function* confirm(
   }
 }
 
-function* becomeFact(
+function* createFact(
   tx: Tx,
   d: Deliberation,
   run: ConsolidationRun,
   { id: observationId }: ObservationRecord,
-  { createdAt: _createdAt, ...said }: FactLike,
+  { createdAt: _createdAt, ...stated }: FactLike,
   { lesser, contrary }: Comparison,
 ): Op<void> {
-  const comparedBy = comparedWith(d, said.text, lesser)
-  const fact = yield* insertFact(tx, d, { ...said, observationId, comparedBy })
+  const comparedBy = comparedWith(d, stated.text, lesser)
+  const fact = yield* insertFact(tx, d, { ...stated, observationId, comparedBy })
   run.decide('created', fact.id, { observationId, after: fact.confidence, note: fact.category })
   run.counts.factsCreated++
   yield* settleContradictions(tx, d, run, fact, contrary)
 }
 
-/** Every session that has observations on the branch, each as a run of its own. @throws ErrandError NOT_FOUND, BRANCH_CLOSED */
+/** Consolidates every session with pending observations on the branch, each in a run of its own. @throws ErrandError NOT_FOUND, BRANCH_CLOSED */
 export function* consolidatePending(
   tx: Tx,
   d: Deliberation,
@@ -114,7 +114,7 @@ export function* consolidatePending(
     do {
       run = yield* consolidateSession(tx, d, { sessionId, branch, taskId: null, agentId: null, trigger })
       runs.push(run)
-    } while (run.observationsProcessed === maxConcurrent)
+    } while (run.observationsProcessed === maxObservationsPerRun)
   }
   return sumOf(runs)
 }

@@ -1,4 +1,4 @@
-// Consolidation and merges on demand, each a step of its own. Teams reach the same operations inside of their own steps.
+// Consolidation and merges on demand, each as a step of its own. Teams use the same operations inside their own steps.
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -7,7 +7,7 @@ import { taskIdSchema } from '../entities/task-fields.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { loadTask } from '../steps/step-context.ts'
 import { ensureTeam } from '../steps/team.ts'
-import { branchMeant, branchOfTeam, standingOf } from './branch-scope.ts'
+import { branchOfTeam, memoryScopeOf, resolveBranch } from './branch-scope.ts'
 import { checkpointTask } from './checkpoint.ts'
 import { consolidateAgent } from './consolidate-agent.ts'
 import { consolidateProject } from './consolidate-project.ts'
@@ -22,34 +22,34 @@ export const consolidateSchema = z.strictObject({
   level: z
     .enum(consolidationLevels)
     .describe(
-      'session: observations become facts. agent: facts that say the same become one, and are summed up. task: which facts last. project: what several tasks found.',
+      'session: observations become facts. agent: duplicate facts are merged and summarized. task: decides which facts are durable. project: combines what several tasks found.',
     ),
-  sessionId: sessionIdSchema.optional().describe('For the level session. Default, for a task that calls: its own.'),
+  sessionId: sessionIdSchema.optional().describe('For the level session. Default for a calling task: its own.'),
   agentId: agentIdSchema.optional().describe('For the level agent.'),
-  taskId: taskIdSchema.optional().describe('For the level task; at session and agent it says whose branch is meant.'),
+  taskId: taskIdSchema.optional().describe('For the level task; at session and agent it selects the branch.'),
   taskIds: z.array(taskIdSchema).min(1).max(10_000).optional().describe('For the level project. Default: all.'),
   branch: branchSchema
     .optional()
     .describe(
-      'session: default each on which the session has something left. agent: default where it worked last. project: default main.',
+      'session: default each with unconsolidated observations of the session. agent: default where it worked last. project: default main.',
     ),
 })
 type ConsolidateRequest = z.output<typeof consolidateSchema>
 
 export const consolidateOutcomeSchema = z.object({
   ...countsShape,
-  durable: z.array(z.string()).optional().describe('Ids of facts that last.'),
-  ephemeral: z.int().optional().describe('How many facts do not.'),
+  durable: z.array(z.string()).optional().describe('Ids of durable facts.'),
+  ephemeral: z.int().optional().describe('Number of other facts.'),
   summary: z.string().optional(),
-  historyId: z.string().optional().describe('The run in the history, where it came to one.'),
+  historyId: z.string().optional().describe('The run in the history, if there was one.'),
 })
 type ConsolidateOutcome = z.output<typeof consolidateOutcomeSchema>
 
 const trigger = 'ability'
 
 /**
- * @throws ErrandError INVALID_INPUT that names what a level needs and was not given; NOT_FOUND for a task, an agent or a branch;
- *   BRANCH_CLOSED; FORBIDDEN outside of the caller's own team
+ * @throws ErrandError INVALID_INPUT naming the field that the level requires; NOT_FOUND for a task, an agent or a branch; BRANCH_CLOSED;
+ *   FORBIDDEN outside the caller's own team
  */
 export function consolidate(
   host: MemoryHost,
@@ -71,7 +71,7 @@ function* session(tx: Tx, d: Deliberation, caller: Caller, request: ConsolidateR
   return { ...sumOf(runs), ...(runs.length === 1 && first !== undefined ? { historyId: first.historyId } : {}) }
 }
 
-/** The one that is meant; else all (of the task that is named) on which the session has something left, or where it would have. */
+/** The named branch; else all (of the named task) with unconsolidated observations of the session, or the default one if there are none. */
 function* branchesOfSession(
   tx: Reads,
   caller: Caller,
@@ -80,9 +80,9 @@ function* branchesOfSession(
 ): Op<string[]> {
   if (branch !== undefined) return [(yield* branchOfTeam(tx, caller, branch)).name]
   if ((taskId !== undefined && agentId !== undefined) || caller.taskId !== undefined) {
-    return [(yield* branchMeant(tx, caller, { taskId, agentId }, 'write')).name]
+    return [(yield* resolveBranch(tx, caller, { taskId, agentId }, 'write')).name]
   }
-  const meant = yield* branchMeant(tx, caller, { taskId }, 'write')
+  const meant = yield* resolveBranch(tx, caller, { taskId }, 'write')
   const pending: string[] = []
   for (const name of yield* tx.observation.pendingBranches(sessionId)) {
     const isTasks = taskId === undefined || name === meant.name || (yield* tx.branch.get(name))?.taskId === taskId
@@ -93,14 +93,14 @@ function* branchesOfSession(
 
 function* agent(tx: Tx, d: Deliberation, caller: Caller, request: ConsolidateRequest): Op<ConsolidateOutcome> {
   const agentId = required(request, 'agentId')
-  const place = yield* placeOfAgent(tx, agentId, request)
-  yield* branchOfTeam(tx, caller, place.branch)
-  const { summary, ...rest } = yield* consolidateAgent(tx, d, { ...place, agentId, trigger })
+  const scope = yield* agentScopeOf(tx, agentId, request)
+  yield* branchOfTeam(tx, caller, scope.branch)
+  const { summary, ...rest } = yield* consolidateAgent(tx, d, { ...scope, agentId, trigger })
   return { ...rest, ...(summary === null ? {} : { summary }) }
 }
 
-/** On the task that is named, else on the branch, else where it worked last. */
-function* placeOfAgent(
+/** The agent's branch on the named task, else the named branch, else where it worked last. */
+function* agentScopeOf(
   tx: Reads,
   agentId: string,
   { taskId, branch }: ConsolidateRequest,
@@ -135,10 +135,10 @@ function unknownAgent(agentId: string, where: string, details: Record<string, un
 
 function* task(tx: Tx, d: Deliberation, caller: Caller, request: ConsolidateRequest): Op<ConsolidateOutcome> {
   const taskId = required(request, 'taskId')
-  if (caller.taskId !== undefined && (yield* standingOf(tx, caller.taskId)).team?.taskId !== taskId) {
-    throw notTheTeams(caller, taskId)
+  if (caller.taskId !== undefined && (yield* memoryScopeOf(tx, caller.taskId)).team?.taskId !== taskId) {
+    throw notOwnTeam(caller, taskId)
   }
-  // A task that was purged is no longer there; its team went with it.
+  // Throws for a deleted task: its team was deleted with it.
   const team = yield* ensureTeam(tx, yield* loadTask(tx, taskId), d.ctx)
   return yield* checkpointTask(tx, d, { team, taskId, trigger })
 }
@@ -149,7 +149,7 @@ function* project(
   caller: Caller,
   { taskIds, taskId, branch = mainBranch }: ConsolidateRequest,
 ): Op<ConsolidateOutcome> {
-  if (caller.taskId !== undefined) throw notTheTeams(caller, branch)
+  if (caller.taskId !== undefined) throw notOwnTeam(caller, branch)
   const named = taskIds ?? (taskId === undefined ? null : [taskId])
   const { conflicts: _, ...outcome } = yield* consolidateProject(tx, d, { taskIds: named, branch, trigger })
   return outcome
@@ -158,30 +158,30 @@ function* project(
 function required<K extends 'sessionId' | 'agentId' | 'taskId'>(request: ConsolidateRequest, key: K): string {
   const value = request[key]
   if (value !== undefined) return value
-  throw new ErrandError('INVALID_INPUT', `Consolidation at the level "${request.level}" needs \`${key}\`.`, {
+  throw new ErrandError('INVALID_INPUT', `Consolidation at the level "${request.level}" requires \`${key}\`.`, {
     level: request.level,
     missing: key,
   })
 }
 
-function notTheTeams(caller: Caller, what: string): ErrandError {
+function notOwnTeam(caller: Caller, what: string): ErrandError {
   return new ErrandError(
     'FORBIDDEN',
-    `${caller.taskId} may consolidate only what its own team has learned, and ${what} is not that.`,
+    `${caller.taskId} may consolidate only the memory of its own team, which does not include ${what}.`,
     { scope: caller.taskId, named: what },
   )
 }
 
 export const mergeSchema = z.strictObject({
-  branch: branchSchema.describe('The branch that gives.'),
+  branch: branchSchema.describe('The branch to merge from.'),
   into: branchSchema.optional().describe('A branch above it. Default: the one directly above.'),
   only: z
     .enum(['all', 'durable'])
     .default('all')
-    .describe('durable: what a checkpoint of its task has found so. Default all; then the branch is merged.'),
+    .describe('durable: only facts that a checkpoint found durable. Default all, which closes the branch as merged.'),
 })
 
-/** What was observed on the branch and not consolidated yet becomes facts first, so that it is not left behind. @throws as `mergeBranch` */
+/** Consolidates the pending observations of the branch, then merges it. @throws as `mergeBranch` */
 export function merge(
   host: MemoryHost,
   caller: Caller,

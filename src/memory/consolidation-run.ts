@@ -1,28 +1,28 @@
-// One run of consolidation while it goes on: what it counts and decides is noted here and written to the history when it ends, the
-// run before its decisions. Every run leaves its row, also one that found nothing to do (conformance S2-095).
+// One run of consolidation: collects counts and decisions and writes them to the history when it ends, the run before its decisions.
+// Every run is recorded, including one that found nothing to do (conformance S2-095).
 import { z } from 'zod'
 import type { ConsolidationRecord, DecisionKind, DecisionRecord, ObservationRecord } from '../entities/memory.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import type { Deliberation } from './deliberate.ts'
 
-/** What every run counts. Summaries of agents are facts about facts and are not counted. */
+/** The counts of a run. Summaries of agents are not counted. */
 export const countsShape = {
   observationsProcessed: z.int().min(0),
   factsCreated: z.int().min(0),
-  /** Facts that became surer, or about which a checkpoint changed its mind. */
+  /** Facts whose confidence rose, or whose verdict changed. */
   factsUpdated: z.int().min(0),
-  /** What was known already: observations of certain facts, and facts that another one says now. */
+  /** Duplicates: observations of facts with full confidence, and superseded facts. */
   factsDeduplicated: z.int().min(0),
 }
 export type ConsolidationCounts = { [Count in keyof typeof countsShape]: number }
 
-/** What one run comes to. */
+/** The outcome of one run. */
 export interface Consolidated extends ConsolidationCounts {
   /** The run in the history. */
   historyId: string
 }
 
-/** What a run is about. */
+/** The scope of a run. */
 export type RunSubject = Pick<ConsolidationRecord, 'type' | 'sourceBranch' | 'targetBranch' | 'trigger'> &
   Partial<Pick<ConsolidationRecord, 'sessionId' | 'taskId' | 'agentId'>>
 
@@ -45,7 +45,7 @@ export class ConsolidationRun {
     this.#at = d.ctx.at
   }
 
-  /** This run has taken the observation up. */
+  /** Marks an observation as consolidated by this run. */
   take({ id }: ObservationRecord): void {
     this.#observations.push(id)
     this.counts.observationsProcessed++
@@ -88,7 +88,7 @@ export class ConsolidationRun {
   }
 }
 
-/** Of several runs the sum. */
+/** Adds up the counts of several runs. */
 export function sumOf(runs: readonly ConsolidationCounts[]): ConsolidationCounts {
   const sum = { ...none }
   const names = Object.keys(sum) as Array<keyof ConsolidationCounts>

@@ -1,7 +1,7 @@
-// Steps are synchronous, and what memory has to know for them is not always: likeness may be a function of the embedder's or a
-// matter of vectors, and a judge may be asked about a contradiction. So a step that meets something unknown notes it, goes on with a
-// stand-in, and is taken back; the answers are found outside of the transaction, and the step runs again, now knowing them. With
-// likeness by words and no judge nothing is ever unknown: one round, and nothing is awaited.
+// Runs steps of memory that need asynchronous answers: likeness may be a function of the embedder's or use vectors, and a judge may
+// decide contradictions, while steps are synchronous. A step that lacks an answer notes the question, continues with a stand-in, and
+// is rolled back; the questions are answered outside the transaction, and the step runs again. With likeness by words and no judge
+// there are no questions: one round, nothing awaited.
 
 import type { ComparedFact } from '../api/options.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -18,27 +18,27 @@ import type { MemoryHost } from './memory-host.ts'
 import type { MemorySettings } from './memory-settings.ts'
 import { cosine, vectorFromText, vectorToText } from './vectors.ts'
 
-/** By what two facts contradict each other; `function`: the option `contradicts` says so. */
+/** How two facts contradict each other; `function`: according to the option `contradicts`. */
 export const grounds = ['numbers', 'negation', 'function'] as const
 export type Ground = (typeof grounds)[number]
 
-/** Which fact holds on a branch: the one that has come to it, or the one that was there. */
-export type Resolution = 'keep-both' | 'incoming' | 'there'
+/** Which of two contradicting facts holds on a branch. */
+export type Resolution = 'keep-both' | 'incoming' | 'existing'
 
-/** A fact as it is compared; it need not be stored yet. */
+/** A fact to compare; it need not be stored. */
 export type FactLike = Pick<
   FactRecord,
   'text' | 'category' | 'confidence' | 'statedBy' | 'branch' | 'taskId' | 'agentId' | 'sessionId' | 'createdAt'
 >
 
 const maxRounds = 50
-/** The model that answered last, so that the vectors that it made before are found without asking it. */
+/** The model of the latest answer, so that its stored vectors are found without a new request. */
 const lastModels = new WeakMap<MemorySettings, string>()
 
 /**
- * Runs one step of memory. `write` may run several times; what the last time writes is kept.
- * @throws ErrandError NO_MODEL, EXECUTION_ERROR { option } where a question finds no answer, LIMIT_EXCEEDED when there is no end of
- *   questions; then nothing of the step is kept.
+ * Runs one step of memory. `write` may run several times; only the last run is committed.
+ * @throws ErrandError NO_MODEL; EXECUTION_ERROR { option } when a question cannot be answered; LIMIT_EXCEEDED when new questions keep
+ *   arising. Nothing is changed then.
  */
 export async function deliberate<R>(
   host: MemoryHost,
@@ -59,7 +59,7 @@ export async function deliberate<R>(
         const result = yield* write(tx, new Deliberation(host, ctx, known, asked, ids))
         if (asked.isEmpty) return result
       } catch (error) {
-        // What was refused on the strength of a stand-in may be fine once the answer is known.
+        // An error based on a stand-in may not occur with the answer.
         if (asked.isEmpty) throw error
       }
       throw unanswered
@@ -76,25 +76,25 @@ export async function deliberate<R>(
   }
   throw new ErrandError(
     'LIMIT_EXCEEDED',
-    `Each of ${maxRounds} rounds of "${name}" raised new questions about likeness or contradictions. Nothing was changed. Do the functions of the option \`memory\` answer the same each time?`,
+    `Each of ${maxRounds} rounds of "${name}" raised new questions about likeness or contradictions. Nothing was changed. Make sure that the functions of the option \`memory\` return the same answer each time.`,
     { rounds: maxRounds },
   )
 }
 
-/** What the writing of memory is given beside the transaction: one for each round. */
+/** What a step of memory uses beside the transaction; one per round. */
 export class Deliberation {
   readonly ctx: StepContext
   readonly settings: MemorySettings
   readonly #host: MemoryHost
   readonly #known: Knowledge
   readonly #asked: Questions
-  /** Ids are the same in every round, so that what was said of a fact stays true of it. */
+  /** Ids stay the same in every round, so that answers about a fact stay valid. */
   readonly #ids: string[]
   #idsTaken = 0
-  readonly #wordsOf = remembering((text) => new Set(wordsOf(text)))
-  readonly #subjectOf = remembering(subjectOf)
-  readonly #readingOf = remembering(readingOf)
-  /** What was read of branches whose facts are all candidates, by id. */
+  readonly #wordsOf = memoized((text) => new Set(wordsOf(text)))
+  readonly #subjectOf = memoized(subjectOf)
+  readonly #readingOf = memoized(readingOf)
+  /** The facts, by id, of branches that were read completely. */
   readonly #branches = new Map<string, Map<string, FactRecord>>()
 
   constructor(host: MemoryHost, ctx: StepContext, known: Knowledge, asked: Questions, ids: string[]) {
@@ -115,7 +115,7 @@ export class Deliberation {
     return id
   }
 
-  /** Name of what texts are compared by, for `comparedBy`. `sample` is any text that is going to be compared. */
+  /** Identifies how texts are compared, for `comparedBy`. `sample` is any text to compare. */
   measure(sample: string): string {
     const { similarity, threshold } = this.settings
     if (similarity === 'jaccard') return `jaccard > ${threshold}`
@@ -128,7 +128,7 @@ export class Deliberation {
     return this.likeness(a, b) > this.settings.threshold
   }
 
-  /** 0 to 1. */
+  /** Returns the likeness, 0 to 1. */
   likeness(a: string, b: string): number {
     const { similarity } = this.settings
     if (similarity === 'jaccard') return jaccard(this.#wordsOf(a), this.#wordsOf(b))
@@ -136,7 +136,7 @@ export class Deliberation {
     return typeof similarity === 'function' ? this.#answered(a, b) : this.#cosine(a, b)
   }
 
-  /** Likeness has no direction: a pair is asked about once. */
+  /** Likeness is symmetric: each pair is one question. */
   #answered(a: string, b: string): number {
     const pair = a < b ? ([a, b] as const) : ([b, a] as const)
     return answerTo(pair, this.#known.likenesses, this.#asked.likenesses) ?? 0
@@ -149,13 +149,13 @@ export class Deliberation {
 
   #vectorOf(text: string): Float32Array | undefined {
     const known = this.#known.vectors.get(text)
-    // As long as the model is not known one text is enough: the vectors of the others may lie in the ledger.
+    // While the model is unknown, one text is enough: the vectors of the others may be stored.
     const isFirst = this.#known.model !== null || this.#asked.texts.size === 0
     if (known === undefined && isFirst) this.#asked.texts.add(text)
     return known
   }
 
-  /** Active facts of a branch, summaries excluded, among which all are that are alike to the text. */
+  /** Active facts of a branch, summaries excluded; includes all that are alike to the text. */
   *candidates(tx: Tx, branch: string, text: string): Op<FactRecord[]> {
     const { similarity, threshold, candidates } = this.settings
     if (similarity === 'jaccard') return yield* tx.fact.candidates(branch, [...this.#wordsOf(text)], threshold)
@@ -166,7 +166,7 @@ export class Deliberation {
     return [...(yield* this.#factsOf(tx, branch)).values()]
   }
 
-  /** Facts of this branch are going to be compared: what is kept of them is read, so that nothing is asked twice. */
+  /** Reads the stored vectors of a branch whose facts are about to be compared, so that they are not requested again. */
   *prepare(tx: Tx, branch: string): Op<void> {
     if (this.settings.similarity === 'embeddings') yield* this.#factsOf(tx, branch)
   }
@@ -181,10 +181,10 @@ export class Deliberation {
     return facts
   }
 
-  /** Those that were kept are taken up; those that have been asked for are kept. */
+  /** Reads stored vectors, and stores new ones. */
   *#takeVectors(tx: Tx, branch: string, facts: ReadonlyMap<string, FactRecord>): Op<void> {
     const { model } = this.#known
-    // Without an answer there is no knowing which vectors are the model's.
+    // The model of the stored vectors is unknown until it has answered.
     if (model === null) {
       const [first] = facts.values()
       if (first !== undefined) this.#vectorOf(first.text)
@@ -206,7 +206,7 @@ export class Deliberation {
     yield* tx.fact.keepVector(fact.id, this.#known.model, vectorToText(vector))
   }
 
-  /** To be told of every fact that is written, so that what has been read of its branch stays true. */
+  /** Must be called for every written fact, to keep the read facts of its branch up to date. */
   *written(tx: Tx, fact: FactRecord): Op<void> {
     const facts = this.#branches.get(fact.branch)
     if (facts === undefined || fact.category === summaryCategory) return
@@ -217,13 +217,17 @@ export class Deliberation {
   }
 
   /**
-   * Null unless the two are alike, or about one subject, and disagree; or the option `contradicts` says that they do. Whoever knows
-   * whether they are related need not have it found out again.
+   * The ground of a contradiction between two facts that are alike or have the same subject, or for which the option `contradicts`
+   * returns true; else null. Pass `areRelated` if it is known already.
    */
-  contradicts(there: FactLike, incoming: FactLike, areRelated = this.#areRelated(there, incoming)): Ground | null {
-    const ground = areRelated ? disagree(there.text, incoming.text) : null
+  contradicts(
+    existing: FactLike,
+    incoming: FactLike,
+    areRelated = this.#areRelated(existing, incoming),
+  ): Ground | null {
+    const ground = areRelated ? disagree(existing.text, incoming.text) : null
     if (ground !== null || this.settings.contradicts === null) return ground
-    const pair = [shownTo(there), shownTo(incoming)] as const
+    const pair = [shownTo(existing), shownTo(incoming)] as const
     return answerTo(pair, this.#known.contradictions, this.#asked.contradictions) === true ? 'function' : null
   }
 
@@ -232,7 +236,7 @@ export class Deliberation {
     return (subject !== '' && subject === this.#subjectOf(b.text)) || this.isAlike(a.text, b.text)
   }
 
-  /** Whether the first has no numbers, and the second some. */
+  /** Whether the first text has no numbers and the second has some. */
   lacksNumbers(a: string, b: string): boolean {
     return lacksNumbers(this.#readingOf(a), this.#readingOf(b))
   }
@@ -241,33 +245,33 @@ export class Deliberation {
     return a !== b && saysLess(this.#readingOf(a), this.#readingOf(b))
   }
 
-  /** A vaguer fact never takes the place of one that says more, nor what a single model or tool states that of what is confirmed. */
+  /** A vaguer fact never supersedes one that says more, and an unconfirmed fact never supersedes a confirmed one. */
   mayReplace(by: FactLike, fact: FactLike): boolean {
     return !this.saysLess(by.text, fact.text) && (isConfirmed(by.statedBy) || !isConfirmed(fact.statedBy))
   }
 
   /**
-   * Which of two facts that contradict each other holds. How old they are is in their `createdAt`, not in who comes. A judge decides
-   * freely; a policy keeps both where the one that it prefers may not take the place of the other.
+   * Decides which of two contradicting facts holds, given their age in `createdAt`. A judge decides freely; a policy keeps both if the
+   * preferred fact may not supersede the other.
    */
-  settle(incoming: FactLike, there: FactLike): Resolution {
+  settle(incoming: FactLike, existing: FactLike): Resolution {
     const { onContradiction } = this.settings
     if (onContradiction === 'keep-both') return 'keep-both'
-    if (typeof onContradiction === 'function') return resolutionOf(this.#ruled(there, incoming))
-    const bySurety = onContradiction === 'highest-confidence' ? incoming.confidence - there.confidence : 0
-    const holds = (bySurety || incoming.createdAt - there.createdAt) >= 0
-    const [kept, gone] = holds ? [incoming, there] : [there, incoming]
-    if (!this.mayReplace(kept, gone)) return 'keep-both'
-    return holds ? 'incoming' : 'there'
+    if (typeof onContradiction === 'function') return resolutionOf(this.#ruled(existing, incoming))
+    const bySurety = onContradiction === 'highest-confidence' ? incoming.confidence - existing.confidence : 0
+    const holds = (bySurety || incoming.createdAt - existing.createdAt) >= 0
+    const [kept, superseded] = holds ? [incoming, existing] : [existing, incoming]
+    if (!this.mayReplace(kept, superseded)) return 'keep-both'
+    return holds ? 'incoming' : 'existing'
   }
 
-  #ruled(there: FactLike, incoming: FactLike): Ruling {
-    const pair = [shownTo(there), shownTo(incoming)] as const
+  #ruled(existing: FactLike, incoming: FactLike): Ruling {
+    const pair = [shownTo(existing), shownTo(incoming)] as const
     return answerTo(pair, this.#known.rulings, this.#asked.rulings) ?? 'keep-both'
   }
 }
 
-/** What is known of a question; undefined where it is asked now. */
+/** The answer to a question; undefined if it must be asked. */
 function answerTo<Q, A>(question: Q, known: ReadonlyMap<string, A>, asked: Map<string, Q>): A | undefined {
   const key = JSON.stringify(question)
   const answer = known.get(key)
@@ -275,8 +279,8 @@ function answerTo<Q, A>(question: Q, known: ReadonlyMap<string, A>, asked: Map<s
   return answer
 }
 
-/** The same function, called once for each text. */
-function remembering<V extends {}>(find: (text: string) => V): (text: string) => V {
+/** Memoizes a function of a text. */
+function memoized<V extends {}>(find: (text: string) => V): (text: string) => V {
   const known = new Map<string, V>()
   return (text) => {
     const value = known.get(text) ?? find(text)
@@ -287,7 +291,7 @@ function remembering<V extends {}>(find: (text: string) => V): (text: string) =>
 
 function resolutionOf(ruling: Ruling): Resolution {
   if (ruling === 'keep-both') return ruling
-  return ruling === 'second' ? 'incoming' : 'there'
+  return ruling === 'second' ? 'incoming' : 'existing'
 }
 
 function shownTo({ confidence, ...fact }: FactLike): ComparedFact {

@@ -1,4 +1,4 @@
-// Memory as people and models see it: confidences in fractions, no columns of the store, absent keys where there is nothing to say.
+// Views of memory for people and models: confidences as fractions, no internal columns, no empty keys.
 import { toFraction } from '../entities/confidence.ts'
 import type {
   BranchRecord,
@@ -8,12 +8,12 @@ import type {
   ObservationRecord,
 } from '../entities/memory.ts'
 
-/** What may be null in a row may be absent in its view. */
+/** A row in which nullable columns are optional. */
 type Present<Row> = { [K in keyof Row as null extends Row[K] ? never : K]: Row[K] } & {
   [K in keyof Row as null extends Row[K] ? K : never]?: Exclude<Row[K], null>
 }
 
-/** Only the keys that have something to say, without the row's number. */
+/** The keys that are not null, without the row's sequence number. */
 function present<Row extends object>(row: Row): Present<Omit<Row, 'seq'>> {
   return Object.fromEntries(Object.entries(row).filter(([key, value]) => key !== 'seq' && value !== null)) as never
 }
@@ -23,7 +23,7 @@ type ShownOfFact = Omit<FactRecord, 'seq' | 'confidence' | 'disputed' | 'compare
 export interface FactView extends Present<ShownOfFact> {
   /** 0 to 1. */
   confidence: number
-  /** It contradicts another one, and both were kept. */
+  /** It contradicts another fact, and both were kept. */
   disputed?: true
 }
 
@@ -60,7 +60,7 @@ export interface DecisionView extends Present<ShownOfDecision>, Pick<Consolidati
   /** Confidence, 0 to 1. */
   before?: number
   after?: number
-  /** The run that decided. */
+  /** The run that made the decision. */
   historyId: string
 }
 
@@ -75,9 +75,9 @@ export function decisionView(decision: DecisionRecord, { type, trigger, at }: Co
   }
 }
 
-/** A decision about another fact, seen from the one that it names. */
+/** A decision about another fact that names this one. */
 export interface MentionView extends Omit<DecisionView, 'otherId'> {
-  /** The fact that was decided about. */
+  /** The fact that the decision is about. */
   factId: string
 }
 

@@ -1,5 +1,4 @@
-// The only places where facts are written: a new one, one that is surer, one that gives way to another. What a fact says, and where,
-// never changes.
+// The only functions that write facts: insert, confirm, dispute, supersede. The text and branch of a fact never change.
 import type { FactRecord } from '../entities/memory.ts'
 import { addVoice, joinedSources, maxConfidence, type Source } from '../entities/source.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
@@ -7,22 +6,22 @@ import type { StepContext } from '../steps/step-context.ts'
 import type { Deliberation } from './deliberate.ts'
 import type { MemoryHost } from './memory-host.ts'
 
-/** What must be said of a new fact; it is active, undisputed, and has been carried nowhere. */
+/** The fields of a new fact; it starts active, undisputed and unmerged. */
 export type NewFact = Pick<
   FactRecord,
   'branch' | 'text' | 'category' | 'confidence' | 'statedBy' | 'sessionId' | 'taskId' | 'agentId'
 > &
   Partial<Pick<FactRecord, 'observationId' | 'originId' | 'comparedBy'>>
 
-/** What writing takes of a deliberation: whoever compares nothing writes without one. */
+/** The part of a deliberation that writing needs; steps that compare nothing write without a deliberation. */
 export type Writer = Pick<Deliberation, 'ctx' | 'nextId'> & Partial<Pick<Deliberation, 'written'>>
 
-/** Of a step that compares nothing. */
+/** A writer for a step that compares nothing. */
 export function writerAt(ctx: StepContext, host: Pick<MemoryHost, 'nextId'>): Writer {
   return { ctx, nextId: (prefix) => host.nextId(prefix) }
 }
 
-/** It is no surer than those who state it can make it. */
+/** The confidence is limited by what its sources allow. */
 export function* insertFact(tx: Tx, d: Writer, given: NewFact): Op<FactRecord> {
   const fact: Omit<FactRecord, 'seq'> = {
     observationId: null,
@@ -45,7 +44,7 @@ export function* insertFact(tx: Tx, d: Writer, given: NewFact): Op<FactRecord> {
   return stored
 }
 
-/** What is told of a fact, and not by it: whether it was compared, judged, carried. Its age stays. */
+/** Marks of a fact that do not change its age: whether it was compared, judged, carried. */
 export type FactMarks = Partial<Pick<FactRecord, 'comparedBy' | 'verdict' | 'mergedTo' | 'mergedConfidence'>>
 
 export function* markFact(tx: Tx, d: Writer, fact: FactRecord, marks: FactMarks): Op<FactRecord> {
@@ -53,8 +52,8 @@ export function* markFact(tx: Tx, d: Writer, fact: FactRecord, marks: FactMarks)
 }
 
 /**
- * Others state it too, which makes it as sure as `confidence`: unless a model or a tool repeats itself, and never beyond what those who
- * state it can make it.
+ * Adds sources to a fact and raises its confidence to `confidence`, unless a model or a tool repeats itself; limited by what the sources
+ * allow.
  */
 export function* confirmFact(
   tx: Tx,

@@ -1,5 +1,5 @@
-// Which facts say the same, where some of those that are alike contradict each other: whoever is like one of a group belongs to it,
-// but no group holds two that contradict each other, for one of them would be lost in it.
+// Groups alike facts. A fact joins a group if it is alike to one member, but no group holds two facts that contradict each other, because
+// merging would lose one of them.
 import { subjectOf } from '../entities/disagreement.ts'
 import { probeCount, wordsOf } from '../entities/fact-tokens.ts'
 import type { FactRecord } from '../entities/memory.ts'
@@ -12,7 +12,7 @@ export interface AlikePair {
   likeness: number
 }
 
-/** Groups of two or more, in the order of their first member. `clashes` is asked only about members of one group. */
+/** Groups of two or more, ordered by their first member. `clashes` is called only for members of one group. */
 export function groupAlike(
   ids: readonly string[],
   pairs: readonly AlikePair[],
@@ -33,14 +33,14 @@ function hasClash(group: readonly string[], clashes: (a: string, b: string) => b
   return group.some((a, at) => group.slice(at + 1).some((b) => clashes(a, b)))
 }
 
-/** The most alike find together first; who would bring a contradiction along stays out. */
+/** Joins the most alike pairs first; a fact that would add a contradiction stays out. */
 function split(
   group: readonly string[],
   pairs: readonly AlikePair[],
   clashes: (a: string, b: string) => boolean,
 ): string[][] {
-  const place = new Map(group.map((id, at) => [id, at]))
-  const rank = ({ a, b }: AlikePair): number => Math.min(place.get(a) as number, place.get(b) as number)
+  const scope = new Map(group.map((id, at) => [id, at]))
+  const rank = ({ a, b }: AlikePair): number => Math.min(scope.get(a) as number, scope.get(b) as number)
   const setOf = new Map(group.map((id) => [id, [id]]))
   for (const { a, b } of pairs.toSorted((x, y) => y.likeness - x.likeness || rank(x) - rank(y))) {
     const [setA, setB] = [setOf.get(a) as string[], setOf.get(b) as string[]]
@@ -49,10 +49,10 @@ function split(
     for (const id of setB) setOf.set(id, setA)
   }
   const sets = [...new Set(setOf.values())].filter((set) => set.length > 1)
-  return sets.map((set) => set.toSorted((x, y) => (place.get(x) as number) - (place.get(y) as number)))
+  return sets.map((set) => set.toSorted((x, y) => (scope.get(x) as number) - (scope.get(y) as number)))
 }
 
-/** One name for a pair, whichever of the two comes first. */
+/** The same key for a pair in either order. */
 export function pairKey(a: string, b: string): string {
   return a < b ? `${a} ${b}` : `${b} ${a}`
 }
@@ -60,9 +60,9 @@ export function pairKey(a: string, b: string): string {
 type Pair = readonly [FactRecord, FactRecord]
 
 /**
- * Which of many facts may be alike at all, found by the words that they share, the rarest first, so that not all are compared with all:
- * the same as the ledger's index does for one branch, for facts of several. Each pair once, the earlier fact first: all that are alike
- * by the measure in force, and all that are about one subject.
+ * Returns the pairs of facts that may be alike, found by shared words, the rarest first, to avoid comparing all pairs: what the ledger's
+ * index does within one branch, for facts of several. Includes all pairs that are alike under the current measure and all with the same
+ * subject, each pair once, the earlier fact first.
  */
 export function possiblePairs(settings: MemorySettings, facts: readonly FactRecord[]): Pair[] {
   const comparesAll =
@@ -77,19 +77,19 @@ function pairsByWords(facts: readonly FactRecord[], threshold: number): Pair[] {
   for (const word of words.flat()) counts.set(word, (counts.get(word) ?? 0) + 1)
   const rarestFirst = (a: string, b: string): number =>
     (counts.get(a) as number) - (counts.get(b) as number) || (a < b ? -1 : 1)
-  const met = new Map<string, number[]>()
+  const seen = new Map<string, number[]>()
   const pairs: Pair[] = []
   for (const [at, fact] of facts.entries()) {
     const own = (words[at] as string[]).toSorted(rarestFirst)
-    // In one order for all, two that are alike share a word among the first ones of both.
+    // With one order for all facts, two alike facts share a word among the first ones of both.
     const probes = own.slice(0, probeCount(own.length, threshold)).map((word) => `word ${word}`)
     const subject = subjectOf(fact.text)
     if (subject !== '') probes.push(`subject ${subject}`)
-    const others = new Set(probes.flatMap((probe) => met.get(probe) ?? []))
+    const others = new Set(probes.flatMap((probe) => seen.get(probe) ?? []))
     for (const other of others) pairs.push([facts[other] as FactRecord, fact])
     for (const probe of probes) {
-      const known = met.get(probe)
-      if (known === undefined) met.set(probe, [at])
+      const known = seen.get(probe)
+      if (known === undefined) seen.set(probe, [at])
       else known.push(at)
     }
   }

@@ -1,31 +1,31 @@
-// What a deliberation has found out so far from those that only answer outside of a transaction (an embedding model, functions of
-// the embedder), what it still has to ask them, and the asking.
+// The answers that a deliberation has collected from asynchronous functions (an embedding model, functions of the embedder), its open
+// questions, and asking them.
 import { z } from 'zod'
 import type { ComparedFact, LikenessFunction } from '../api/options.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { MemoryHost } from './memory-host.ts'
 
-export type JudgedPair = readonly [there: ComparedFact, incoming: ComparedFact]
-/** What the judge of contradictions says of a pair; a checkpoint's `verdict` on a fact is another matter. */
+export type JudgedPair = readonly [existing: ComparedFact, incoming: ComparedFact]
+/** The judge's decision about a contradiction. */
 export type Ruling = 'keep-both' | 'first' | 'second'
 
-/** Answers, each under the key of its question. They hold for one deliberation. */
+/** Answers by the key of their question, for one deliberation. */
 export class Knowledge {
-  /** The model that embeds, once it has answered. */
+  /** The embedding model, once it has answered. */
   model: string | null = null
   readonly vectors = new Map<string, Float32Array>()
   readonly likenesses = new Map<string, number>()
   readonly contradictions = new Map<string, boolean>()
   readonly rulings = new Map<string, Ruling>()
 
-  /** Vectors of two models say nothing of each other. */
+  /** Vectors of different models cannot be compared. */
   useModel(model: string): void {
     if (this.model !== null && this.model !== model) this.vectors.clear()
     this.model = model
   }
 }
 
-/** What one round could not know. */
+/** Questions that came up in one round. */
 export class Questions {
   readonly texts = new Set<string>()
   readonly likenesses = new Map<string, readonly [string, string]>()
@@ -37,15 +37,16 @@ export class Questions {
   }
 }
 
-/** So many questions are with the embedder at once, and so many texts in one question to a model. */
-const askedAtOnce = 8
-const textsAtOnce = 256
+/** Limits: concurrent questions to functions, and texts per request to a model. */
+const concurrentQuestions = 8
+const textsPerRequest = 256
 
-/** @throws ErrandError NO_MODEL; EXECUTION_ERROR { option } for an answer that is none. */
+/** @throws ErrandError NO_MODEL; EXECUTION_ERROR { option } for an invalid answer. */
 export async function findOut(host: MemoryHost, known: Knowledge, asked: Questions): Promise<void> {
   const { similarity, contradicts, onContradiction } = host.memory
   const texts = [...asked.texts]
-  for (let at = 0; at < texts.length; at += textsAtOnce) await embed(host, known, texts.slice(at, at + textsAtOnce))
+  for (let at = 0; at < texts.length; at += textsPerRequest)
+    await embed(host, known, texts.slice(at, at + textsPerRequest))
   await each(asked.likenesses, async (key, [a, b]) => {
     const answer = await answerOf('similarity', () => (similarity as LikenessFunction)(a, b))
     if (typeof answer !== 'number' || !(answer >= 0 && answer <= 1)) {
@@ -70,8 +71,8 @@ export async function findOut(host: MemoryHost, known: Knowledge, asked: Questio
 
 async function each<T>(asked: ReadonlyMap<string, T>, ask: (key: string, about: T) => Promise<void>): Promise<void> {
   const open = [...asked]
-  for (let at = 0; at < open.length; at += askedAtOnce) {
-    await Promise.all(open.slice(at, at + askedAtOnce).map(([key, about]) => ask(key, about)))
+  for (let at = 0; at < open.length; at += concurrentQuestions) {
+    await Promise.all(open.slice(at, at + concurrentQuestions).map(([key, about]) => ask(key, about)))
   }
 }
 
@@ -93,7 +94,7 @@ function wrongAnswer(option: string, expected: string, answer: unknown): ErrandE
     typeof answer === 'number' || typeof answer === 'string' ? JSON.stringify(String(answer)) : typeof answer
   return new ErrandError(
     'EXECUTION_ERROR',
-    `The function \`memory.${option}\` answered ${shown.slice(0, 100)}: expected ${expected}. Nothing was changed.`,
+    `The function \`memory.${option}\` returned ${shown.slice(0, 100)}: expected ${expected}. Nothing was changed.`,
     { option: `memory.${option}` },
   )
 }
@@ -108,7 +109,7 @@ async function embed(host: MemoryHost, known: Knowledge, texts: readonly string[
   if (!parsed.success || parsed.data.embeddings.length !== texts.length) {
     throw new ErrandError(
       'EXECUTION_ERROR',
-      `\`model:embed\` was given ${texts.length} texts and did not answer with as many lists of numbers. Nothing was changed.`,
+      `\`model:embed\` received ${texts.length} texts but did not return as many lists of numbers. Nothing was changed.`,
       { abilityId: 'model:embed', texts: texts.length },
     )
   }

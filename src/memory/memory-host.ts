@@ -1,4 +1,4 @@
-// What memory needs of the engine that it stands on.
+// What memory needs from its engine.
 
 import type { Redaction } from '../core/redact.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
@@ -11,10 +11,10 @@ export interface MemoryHost {
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
   stepContext(): Promise<StepContext>
   nextId(prefix: string): string
-  /** What the user's hook makes of values, for those that are compared with stored ones. */
+  /** Applies the user's redaction, for values that are compared with stored ones. */
   readonly redaction: Redaction
-  /** What `model:embed` answers, whoever does. @throws ErrandError NO_MODEL where nobody does. */
+  /** Calls `model:embed`. @throws ErrandError NO_MODEL if no ability of that name is registered. */
   embed(texts: readonly string[]): Promise<unknown>
-  /** For errors that have no caller. */
+  /** Reports errors that no caller receives. */
   report(error: unknown, context: Record<string, unknown>): void
 }

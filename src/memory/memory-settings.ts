@@ -1,4 +1,4 @@
-// How this engine's memory judges: the option `memory` of `createEngine` with everything that was left out filled in.
+// The option `memory` of `createEngine`, with defaults.
 
 import {
   type ContradictsFunction,
@@ -8,34 +8,34 @@ import {
   type ParsedMemoryOptions,
 } from '../api/options.ts'
 import { parse } from '../core/parse.ts'
-import { type DurableRule, defaultDurableCategories, toHundredths } from '../entities/confidence.ts'
+import { type DurableRule, defaultDurableRule, toHundredths } from '../entities/confidence.ts'
 import { type CategoryRule, defaultRules } from '../entities/fact-category.ts'
 import type { ContradictionPolicy } from '../entities/memory.ts'
 import type { TeamRecord } from '../entities/team.ts'
 
 export interface MemorySettings {
-  /** Whether `mem:*` is offered. Teams consolidate either way. */
+  /** Whether the abilities `mem:*` are registered. Teams consolidate in any case. */
   readonly offered: boolean
   readonly similarity: 'jaccard' | 'embeddings' | LikenessFunction
-  /** Beyond it two texts say the same, 0 to 1. */
+  /** Texts whose likeness is above this are alike, 0 to 1. */
   readonly threshold: number
-  /** Which facts a function is asked about. */
+  /** The facts for which a similarity function is called. */
   readonly candidates: 'all' | 'words'
   readonly durable: DurableRule
   readonly categoryRules: readonly CategoryRule[]
-  /** So many pending observations of a session are consolidated by themselves; null: never by number. */
+  /** Number of pending observations of a session that triggers a consolidation; null: none. */
   readonly consolidateEvery: number | null
   readonly onContradiction: ContradictionPolicy | JudgeFunction
   readonly contradicts: ContradictsFunction | null
-  /** Whether the engine gives tasks that have ended to its own `mem:save` and `mem:archive`. */
+  /** Whether the engine calls its own `mem:save` and `mem:archive` for tasks that have ended. */
   readonly archive: boolean
 }
 
-/** Likeness by words and by meaning are different scales. */
+/** Likeness by words and by embeddings have different scales. */
 const defaultThreshold = { words: 0.85, embeddings: 0.92 }
 
 /**
- * `false`: no `mem:*`, and for teams what is usual.
+ * `false`: no `mem:*`, and the defaults for teams.
  * @throws ErrandError UNKNOWN_OPTION { option, nearest }, INVALID_INPUT { issues }
  */
 export function memorySettings(options: unknown): MemorySettings {
@@ -49,10 +49,8 @@ export function memorySettings(options: unknown): MemorySettings {
     candidates: given.candidates ?? 'all',
     durable: {
       threshold:
-        given.durableThreshold === undefined
-          ? defaultDurableCategories.threshold
-          : toHundredths(given.durableThreshold),
-      categories: given.durableCategories ?? defaultDurableCategories.categories,
+        given.durableThreshold === undefined ? defaultDurableRule.threshold : toHundredths(given.durableThreshold),
+      categories: given.durableCategories ?? defaultDurableRule.categories,
     },
     categoryRules: given.categoryRules ?? defaultRules,
     consolidateEvery: given.consolidateEvery ?? null,
@@ -62,10 +60,10 @@ export function memorySettings(options: unknown): MemorySettings {
   }
 }
 
-/** What a team says of what is durable in it. */
+/** A team's settings of what is durable. */
 export type DurableSettings = Pick<TeamRecord, 'durableThreshold' | 'durableCategories'>
 
-/** What is durable in a task: as its team says, else as the engine does. */
+/** What is durable in a task: the team's settings, else the engine's. */
 export function durableRuleOf(settings: MemorySettings, team: DurableSettings | undefined): DurableRule {
   return {
     threshold: team?.durableThreshold ?? settings.durable.threshold,

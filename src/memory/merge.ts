@@ -1,6 +1,6 @@
-// One branch gives its facts to a branch above it. What the target knows already becomes surer there, what it does not know is carried
-// over as a copy that names its origin, and what contradicts is settled by policy. Nothing else is left behind (conformance S2-021,
-// S2-022, S2-105), and what was carried is not carried again.
+// Merges the facts of a branch into a branch above it. Facts that exist there gain confidence, new ones are copied with a reference to
+// their origin, and contradictions are settled by policy. No fact is left out (conformance S2-021, S2-022, S2-105), and merged facts
+// are not merged again.
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
 import { fullConfidence, merged } from '../entities/confidence.ts'
@@ -16,9 +16,9 @@ import { counted } from './summary-text.ts'
 
 export interface MergeRequest {
   from: string
-  /** A branch above it. */
+  /** A branch above `from`. */
   into: string
-  /** `durable`: what a checkpoint has found so. */
+  /** `durable`: only facts that a checkpoint found durable. */
   only: 'all' | 'durable'
   taskId: string | null
   agentId: string | null
@@ -26,28 +26,28 @@ export interface MergeRequest {
 }
 
 export const mergeOutcomeSchema = z.object({
-  /** Facts that the target holds by this merge, new ones and surer ones. */
+  /** Facts that were created or confirmed on the target. */
   merged: z.int().min(0),
-  /** Facts that were settled against. */
+  /** Facts that lost against a contradicting fact. */
   rejected: z.int().min(0),
   conflicts: z.array(
     z.object({
-      /** Of the source branch. */
+      /** On the source branch. */
       factId: z.string(),
-      /** Of the target. */
+      /** On the target. */
       otherId: z.string(),
       ground: z.enum(grounds),
-      /** Whose fact holds on the target. */
+      /** Which fact holds on the target. */
       resolution: z.enum(['keep-both', 'source', 'target']),
     }),
   ),
   mergeId: z.string(),
 })
 export type Merge = z.output<typeof mergeOutcomeSchema>
-/** Two facts that contradict each other met in a merge. */
+/** A contradiction between two facts that was found by a merge. */
 export type Conflict = Merge['conflicts'][number]
 
-const factsAtOnce = 1_000
+const pageSize = 1_000
 
 /** @throws ErrandError NOT_FOUND, BRANCH_CLOSED for an archived target, INVALID_INPUT for a target that is not above the source. */
 export function* mergeBranch(
@@ -69,15 +69,15 @@ export function* mergeBranch(
   yield* d.prepare(tx, from)
   const carrier = new Carrier(d, run, into)
   for (let after = 0; ; ) {
-    const facts = yield* tx.fact.unmerged(from, after, factsAtOnce)
+    const facts = yield* tx.fact.unmerged(from, after, pageSize)
     for (const fact of facts) if (only === 'all' || fact.verdict === 'durable') yield* carrier.offer(tx, fact)
     const last = facts.at(-1)
-    if (last === undefined || facts.length < factsAtOnce) break
+    if (last === undefined || facts.length < pageSize) break
     after = last.seq
   }
   if (only === 'all' && source.status === 'active') yield* setBranchStatus(tx, source, 'merged', d.ctx)
   const { merged: count, rejected, conflicts } = carrier
-  const summary = `${counted(count, 'fact')} of ${from} reached ${into}${rejected === 0 ? '' : `, ${rejected} were settled against`}.`
+  const summary = `${counted(count, 'fact')} of ${from} reached ${into}${rejected === 0 ? '' : `, ${rejected} were rejected`}.`
   const { historyId } = yield* run.close(tx, { merged: count, rejected, summary })
   return { merged: count, rejected, conflicts, mergeId: historyId }
 }
@@ -96,16 +96,16 @@ function* requireAbove(tx: Tx, source: BranchRecord, into: string): Op<void> {
   })
 }
 
-/** A fact as it is offered to a branch: one that stands for several comes surer than it is. */
+/** A fact to merge; if it stands for several, its confidence may be higher than its own. */
 export interface Offer {
   fact: FactRecord
-  /** All that it stands for, itself included. */
+  /** All facts that it stands for, itself included. */
   members: readonly FactRecord[]
   category: string
   confidence: number
 }
 
-/** Takes facts to one branch, and counts what becomes of them. */
+/** Carries facts to one branch and counts the outcomes. */
 export class Carrier {
   merged = 0
   rejected = 0
@@ -125,14 +125,14 @@ export class Carrier {
     yield* this.carry(tx, { fact, members: [fact], category: fact.category, confidence: fact.confidence })
   }
 
-  /** Has become surer since it was carried: only the difference is added. */
+  /** Adds the confidence that a merged fact has gained since. */
   *passOn(tx: Tx, fact: FactRecord): Op<void> {
     const holder = yield* holderOf(tx, fact)
-    // A merge into another branch does not concern this one.
+    // The fact was merged into another branch.
     if (holder?.branch !== this.#into) return
     const difference = fact.confidence - (fact.mergedConfidence as number)
     yield* markFact(tx, this.#d, fact, { mergedConfidence: fact.confidence })
-    // It was settled against, and whoever won against it does not become surer by it.
+    // It lost against the holder, which gains nothing by it.
     if (difference <= 0 || this.#d.contradicts(holder, fact) !== null) return
     yield* this.#raise(
       tx,
@@ -143,7 +143,7 @@ export class Carrier {
     )
   }
 
-  /** `holder` says it on the target now; `leftOut` are members that contradict it, though they are like the fact that was offered. */
+  /** `holder` is the fact on the target; `leftOut` are members that contradict it although they are alike to the offered fact. */
   *carry(tx: Tx, { fact, members, category, confidence }: Offer): Op<{ holder: FactRecord; leftOut: FactRecord[] }> {
     const { alike, lesser, contrary } = yield* compare(tx, this.#d, this.#into, fact)
     const statedBy = joinedSources(members.map((member) => member.statedBy))
@@ -167,8 +167,8 @@ export class Carrier {
     this.#run.decide('carried', copy.id, { otherId: fact.id, after: copy.confidence })
     const leftOut = yield* this.#mark(tx, fact, members, copy)
     const settled = yield* settleContradictions(tx, this.#d, this.#run, copy, contrary)
-    for (const { there, ground, resolution } of settled.settlements) {
-      this.conflicts.push({ factId: fact.id, otherId: there.id, ground, resolution: sideOf(resolution) })
+    for (const { existing, ground, resolution } of settled.settlements) {
+      this.conflicts.push({ factId: fact.id, otherId: existing.id, ground, resolution: sideOf(resolution) })
     }
     if (settled.fact.status === 'active') {
       this.merged++
@@ -179,20 +179,20 @@ export class Carrier {
 
   *#raise(
     tx: Tx,
-    { fact: there, likeness }: AlikeFact,
+    { fact: existing, likeness }: AlikeFact,
     otherId: string,
     confidence: number,
     by: readonly Source[],
   ): Op<FactRecord> {
-    const before = there.confidence
+    const before = existing.confidence
     const about = { otherId, similarity: likeness }
     this.merged++
-    const raised = yield* confirmFact(tx, this.#d, there, Math.min(fullConfidence, confidence), by)
+    const raised = yield* confirmFact(tx, this.#d, existing, Math.min(fullConfidence, confidence), by)
     if (raised.confidence === before) {
-      this.#run.decide('confirmed', there.id, about)
+      this.#run.decide('confirmed', existing.id, about)
       this.#run.counts.factsDeduplicated++
     } else {
-      this.#run.decide('boosted', there.id, { ...about, before, after: raised.confidence })
+      this.#run.decide('boosted', existing.id, { ...about, before, after: raised.confidence })
       this.#run.counts.factsUpdated++
     }
     return raised
@@ -210,7 +210,7 @@ export class Carrier {
   }
 }
 
-/** The fact that says today what the fact was carried to. */
+/** The current successor of the fact into which a fact was merged. */
 function* holderOf(tx: Tx, { mergedTo }: FactRecord): Op<FactRecord | undefined> {
   const passed = new Set<string>()
   for (let id = mergedTo; id !== null && !passed.has(id); ) {

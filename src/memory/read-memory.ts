@@ -1,4 +1,4 @@
-// What is asked of memory: facts of a branch, branches, observations, the history. The latest first, a page at a time.
+// Queries of memory: facts, branches, observations, history. Latest first, in pages.
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { defined } from '../core/defined.ts'
@@ -14,7 +14,7 @@ import {
 } from '../entities/memory.ts'
 import { taskIdSchema } from '../entities/task-fields.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
-import { branchMeant } from './branch-scope.ts'
+import { resolveBranch } from './branch-scope.ts'
 import {
   type BranchView,
   branchView,
@@ -37,16 +37,16 @@ import {
 } from './request-fields.ts'
 
 export const factQuerySchema = z.strictObject({
-  branch: branchSchema.optional().describe('Default: that of the task that calls, else main.'),
+  branch: branchSchema.optional().describe('Default: that of the calling task, else main.'),
   category: categorySchema.optional(),
   status: z.enum(factStatuses).optional().describe('Default: both.'),
-  taskId: taskIdSchema.optional().describe('Only those found in work on this task.'),
-  agentId: agentIdSchema.optional().describe('Only those that this agent found.'),
+  taskId: taskIdSchema.optional().describe('Only facts found in work on this task.'),
+  agentId: agentIdSchema.optional().describe('Only facts found by this agent.'),
   sessionId: sessionIdSchema.optional(),
-  verdict: z.enum(factVerdicts).optional().describe('Only what a checkpoint has found so.'),
-  disputed: z.boolean().optional().describe('Only those that contradict another one, or only the others.'),
-  /** But for what the branch itself has carried up. */
-  inherited: z.boolean().default(false).describe('Those of the branches above it too. Default false.'),
+  verdict: z.enum(factVerdicts).optional().describe('Only facts with this verdict of a checkpoint.'),
+  disputed: z.boolean().optional().describe('true: only facts that contradict another one; false: only the others.'),
+  /** Leaves out copies of the branch's own facts. */
+  inherited: z.boolean().default(false).describe('Includes facts of the branches above it. Default false.'),
   ...pageShape,
 })
 
@@ -55,7 +55,7 @@ interface Next {
   next: number | null
 }
 
-/** One row more than wanted tells whether there is another page. */
+/** One row more than the limit shows whether there is another page. */
 function pageOf<R extends { seq: number }>(found: readonly R[], limit: number): Next & { rows: R[] } {
   const rows = found.slice(0, limit)
   return { rows, next: found.length > limit ? (rows.at(-1)?.seq ?? null) : null }
@@ -63,18 +63,18 @@ function pageOf<R extends { seq: number }>(found: readonly R[], limit: number): 
 
 const pageSize = 200
 
-/** @throws ErrandError NOT_FOUND for the branch, FORBIDDEN */
+/** Lists facts. @throws ErrandError NOT_FOUND for the branch, FORBIDDEN */
 export function listFacts(
   host: MemoryHost,
   caller: Caller,
   { branch, category, inherited, limit, before = Number.MAX_SAFE_INTEGER, ...rest }: z.output<typeof factQuerySchema>,
 ): Promise<Next & { facts: FactView[] }> {
   return host.read(function* (tx): Op<Next & { facts: FactView[] }> {
-    const { name } = yield* branchMeant(tx, caller, { branch }, 'read')
+    const { name } = yield* resolveBranch(tx, caller, { branch }, 'read')
     const lineage = inherited ? (yield* tx.branch.lineage(name)).map((each) => each.name) : [name]
     const about = defined({ ...rest, category: category && categoryNamed(category) })
     const found: FactRecord[] = []
-    // What is left out may empty a page of the ledger.
+    // Copies that are left out may empty a page of the ledger.
     for (let last = before; found.length <= limit; ) {
       const page = yield* tx.fact.list({ branches: lineage, ...about }, pageSize, last)
       for (const fact of page) if (!(yield* isShownAsOrigin(tx, fact, lineage, rest.status))) found.push(fact)
@@ -86,7 +86,7 @@ export function listFacts(
   })
 }
 
-/** A copy whose origin is on the same list says nothing new. */
+/** A copy is left out if its origin is on the same list. */
 function* isShownAsOrigin(
   tx: Reads,
   fact: FactRecord,
@@ -98,28 +98,28 @@ function* isShownAsOrigin(
   return origin !== undefined && lineage.includes(origin.branch) && (status === undefined || origin.status === status)
 }
 
-/** The branch that a list is bound to: the one that is named, else that of the caller's task; undefined for all of them. */
+/** The branch to which a list is limited: the named one, else that of the caller's task; undefined for all. */
 function* branchShown(tx: Reads, caller: Caller, branch: string | undefined): Op<string | undefined> {
   if (caller.taskId === undefined && branch === undefined) return undefined
-  return (yield* branchMeant(tx, caller, { branch }, 'read')).name
+  return (yield* resolveBranch(tx, caller, { branch }, 'read')).name
 }
 
 export const branchQuerySchema = z.strictObject({
   status: z.enum(branchStatuses).optional(),
-  parent: branchSchema.optional().describe('Only those directly below this one.'),
-  taskId: taskIdSchema.optional().describe('Only those of this task and its agents.'),
-  /** Counting reads an entry for each fact: about 6 ms for 100,000 of them. */
+  parent: branchSchema.optional().describe('Only branches directly below this one.'),
+  taskId: taskIdSchema.optional().describe('Only branches of this task and its agents.'),
+  /** Counting reads an index entry per fact: about 6 ms for 100,000 of them. */
   counts: z.boolean().default(false).describe('Counts the active facts of each, summaries excluded. Default false.'),
   limit: pageLimitSchema,
   after: positionSchema,
 })
 
 export interface ListedBranch extends BranchView {
-  /** Its active facts, summaries excluded; exactly where they were to be counted. */
+  /** Number of active facts, summaries excluded; only if `counts` is set. */
   facts?: number
 }
 
-/** By age. */
+/** Lists branches, oldest first. */
 export function listBranches(
   host: MemoryHost,
   { limit, after = 0, counts, ...filter }: z.output<typeof branchQuerySchema>,
@@ -136,7 +136,7 @@ export function listBranches(
 }
 
 export const observationQuerySchema = z.strictObject({
-  branch: branchSchema.optional().describe('Default: all; for a task that calls its own.'),
+  branch: branchSchema.optional().describe('Default: all; for a calling task its own.'),
   sessionId: sessionIdSchema.optional(),
   taskId: taskIdSchema.optional(),
   agentId: agentIdSchema.optional(),
@@ -144,7 +144,7 @@ export const observationQuerySchema = z.strictObject({
   ...pageShape,
 })
 
-/** A caller with a task sees those of one branch, by default its own. @throws ErrandError NOT_FOUND, FORBIDDEN */
+/** A caller with a task sees those of one branch, its own by default. @throws ErrandError NOT_FOUND, FORBIDDEN */
 export function listObservations(
   host: MemoryHost,
   caller: Caller,
@@ -163,11 +163,11 @@ export const historyQuerySchema = z.strictObject({
   taskId: taskIdSchema.optional(),
   agentId: agentIdSchema.optional(),
   sessionId: sessionIdSchema.optional(),
-  branch: branchSchema.optional().describe('As source or target. For a task that calls, default its own.'),
+  branch: branchSchema.optional().describe('As source or target. Default for a calling task: its own.'),
   ...pageShape,
 })
 
-/** Runs of consolidation, merges among them (conformance S2-100). @throws ErrandError NOT_FOUND, FORBIDDEN for a branch out of reach */
+/** Lists runs of consolidation, including merges (conformance S2-100). @throws ErrandError NOT_FOUND, FORBIDDEN for a branch out of scope */
 export function listHistory(
   host: MemoryHost,
   caller: Caller,

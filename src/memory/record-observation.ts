@@ -1,5 +1,5 @@
-// Somebody tells what it has seen, or what it knows. The first becomes a fact when it is consolidated, at the latest by number; the
-// second is a fact at once, which the next comparison of its branch takes up.
+// Records observations and facts of a caller. An observation becomes a fact when it is consolidated, at the latest when enough are
+// pending; a remembered fact is stored at once and compared by the next consolidation of its branch.
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -10,31 +10,33 @@ import { inferCategory } from '../entities/fact-category.ts'
 import { type ObservationRecord, observationTypes } from '../entities/memory.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
-import { placeOfStatement } from './branch-scope.ts'
+import { resolveStatement } from './branch-scope.ts'
 import { consolidateSession } from './consolidate-session.ts'
 import { deliberate } from './deliberate.ts'
 import { insertFact, type Writer, writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
-import { categorySchema, fractionSchema, listenAddressShape, sessionIdSchema, textSchema } from './request-fields.ts'
+import { branchTargetShape, categorySchema, fractionSchema, sessionIdSchema, textSchema } from './request-fields.ts'
 
-/** `identity` is that of the call that says so: repeated, it says it once. */
-type Said<Request> = Request & { identity: string | undefined }
+/** `identity` is that of the call: a repeated call records nothing new. */
+type WithIdentity<Request> = Request & { identity: string | undefined }
 
 export const observeSchema = z.strictObject({
-  sessionId: sessionIdSchema.optional().describe('Which session saw it. Default, for a task that calls: its own.'),
+  sessionId: sessionIdSchema
+    .optional()
+    .describe('The session of the observation. Default for a calling task: its own.'),
   type: z
     .enum(observationTypes)
-    .describe('insight, decision and discovery become facts; tool_use and error are kept to look at.'),
-  content: textSchema.describe('What was seen, in a sentence that is true by itself.'),
-  outcome: textSchema.optional().describe('What came of it.'),
-  ...listenAddressShape('Branch of memory.'),
+    .describe('insight, decision and discovery become facts; tool_use and error are stored for reference.'),
+  content: textSchema.describe('What was observed, as a sentence that is true on its own.'),
+  outcome: textSchema.optional().describe('The outcome.'),
+  ...branchTargetShape('Branch of memory.'),
 })
 
 /** @throws ErrandError NOT_FOUND for branch or task, BRANCH_CLOSED, FORBIDDEN */
-export async function takeObservation(
+export async function recordObservation(
   host: MemoryHost,
   caller: Caller,
-  given: Said<z.output<typeof observeSchema> & { sessionId: string }>,
+  given: WithIdentity<z.output<typeof observeSchema> & { sessionId: string }>,
 ): Promise<{ observationId: string }> {
   const ctx = await host.stepContext()
   const { sessionId, type, content, outcome = null, taskId = null, agentId = null, identity } = given
@@ -43,7 +45,7 @@ export async function takeObservation(
   const stored = await host.step({
     name: 'observe',
     *decide(tx): Op<{ observationId: string; branch: string; isDue: boolean }> {
-      const { branch: on, statedBy } = yield* placeOfStatement(tx, caller, given, ctx)
+      const { branch: on, statedBy } = yield* resolveStatement(tx, caller, given, ctx)
       const branch = on.name
       const writer = writerAt(ctx, host)
       const observation = { ...own, sessionId, branch, type, content, outcome, taskId, agentId, statedBy }
@@ -53,17 +55,17 @@ export async function takeObservation(
       return { observationId, branch, isDue }
     },
   })
-  if (stored.isDue) await consolidateByNumber(host, sessionId, stored.branch)
+  if (stored.isDue) await consolidateDueSession(host, sessionId, stored.branch)
   return { observationId: stored.observationId }
 }
 
-/** Kept as it is said, on an open branch, until a consolidation takes it up. */
+/** Stored unchanged, on an open branch, until it is consolidated. */
 interface NewObservation extends Omit<ObservationRecord, 'seq' | 'id' | 'createdAt' | 'consolidatedBy'> {
-  /** Default: one of its own. What is given twice under one id is there once. */
+  /** Default: a new one. A second observation with the same id is ignored. */
   id?: string
 }
 
-/** On the branch of an agent it is that agent's, where nobody is named. @throws ErrandError NOT_FOUND, BRANCH_CLOSED, INVALID_INPUT */
+/** Without an agent, the observation belongs to the agent of the branch. @throws ErrandError NOT_FOUND, BRANCH_CLOSED, INVALID_INPUT */
 export function* observe(
   tx: Tx,
   d: Writer,
@@ -83,25 +85,25 @@ export function* observe(
   return { observationId: id, isNew }
 }
 
-/** The observation is kept whatever becomes of this: the next one that comes tries again. */
-async function consolidateByNumber(host: MemoryHost, sessionId: string, branch: string): Promise<void> {
+/** The observation is stored even if this fails; the next one tries again. */
+async function consolidateDueSession(host: MemoryHost, sessionId: string, branch: string): Promise<void> {
   const session = { sessionId, branch, taskId: null, agentId: null, trigger: 'every-n' }
   try {
-    await deliberate(host, 'consolidate by number', (tx, d) => consolidateSession(tx, d, session))
+    await deliberate(host, 'consolidate due session', (tx, d) => consolidateSession(tx, d, session))
   } catch (error) {
-    host.report(error, { doing: 'consolidate a session by number', sessionId, branch })
+    host.report(error, { doing: 'consolidate a session with enough pending observations', sessionId, branch })
   }
 }
 
 export const rememberSchema = z.strictObject({
-  text: textSchema.describe('What is so, in a sentence that is true by itself.'),
+  text: textSchema.describe('The fact, as a sentence that is true on its own.'),
   category: categorySchema
     .optional()
-    .describe('Default: told by its words, as bug_fix, architecture, security, …, insight.'),
+    .describe('Default: inferred from the text, such as bug_fix, architecture, security, …, insight.'),
   confidence: fractionSchema
     .optional()
-    .describe('How sure it is, 0 to 1. Default 0.7, which is also the most that a model alone is believed.'),
-  ...listenAddressShape('Branch of memory.'),
+    .describe('Confidence, 0 to 1. Default 0.7, which is also the maximum for a model alone.'),
+  ...branchTargetShape('Branch of memory.'),
   sessionId: sessionIdSchema.optional(),
 })
 
@@ -109,7 +111,7 @@ export const rememberSchema = z.strictObject({
 export async function remember(
   host: MemoryHost,
   caller: Caller,
-  given: Said<z.output<typeof rememberSchema>>,
+  given: WithIdentity<z.output<typeof rememberSchema>>,
 ): Promise<{ factId: string }> {
   const { sessionId = null, taskId = null, agentId = null, confidence, identity } = given
   const own = identity === undefined ? undefined : idUnder('fact', identity)
@@ -118,7 +120,7 @@ export async function remember(
   if (category === summaryCategory) {
     throw new ErrandError(
       'INVALID_INPUT',
-      `"${summaryCategory}" is the category of what consolidation says of an agent's facts. Give the fact another one, or none.`,
+      `The category "${summaryCategory}" is reserved for summaries of an agent's facts. Give the fact another one, or none.`,
       { category },
     )
   }
@@ -127,7 +129,7 @@ export async function remember(
     name: 'remember',
     *decide(tx): Op<{ factId: string }> {
       if (own !== undefined && (yield* tx.fact.get(own)) !== undefined) return { factId: own }
-      const { branch, statedBy } = yield* placeOfStatement(tx, caller, given, ctx)
+      const { branch, statedBy } = yield* resolveStatement(tx, caller, given, ctx)
       const fact = yield* insertFact(
         tx,
         { ctx, nextId: (prefix) => own ?? host.nextId(prefix) },

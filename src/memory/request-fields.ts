@@ -1,9 +1,9 @@
-// What requests to memory are made of: each field once, with its bounds.
+// The fields of memory requests, each with its bounds.
 import { z } from 'zod'
 import { taskIdSchema } from '../entities/task-fields.ts'
 import { maxAgentIdLength } from '../entities/team.ts'
 
-/** Characters of one observation, and of one fact. */
+/** Maximum length of an observation or a fact, in characters. */
 const maxTextLength = 100_000
 
 export const branchSchema = z.string().trim().min(1).max(1_000)
@@ -17,16 +17,16 @@ export const textSchema = z
   .refine((text) => text.trim() !== '', { message: 'it is empty' })
 export const fractionSchema = z.number().min(0).max(1)
 
-const defaultBranch = "Default: the agent's on the task, else the task's, else that of the task that calls, else main."
+const defaultBranch = "Default: the agent's on the task, else the task's, else that of the calling task, else main."
 
-/** By what a branch is meant; `what` says what it is wanted for. */
-export const listenAddressShape = (what: string) => ({
+/** The fields that select a branch; `what` is the purpose of the branch. */
+export const branchTargetShape = (what: string) => ({
   branch: branchSchema.optional().describe(`${what} ${defaultBranch}`),
   taskId: taskIdSchema.optional(),
   agentId: agentIdSchema.optional(),
 })
 
-/** Some of many, a page at a time: where one ends is its `next`. */
+/** Pagination: `before` (or `after`) takes the `next` of the previous page. */
 export const pageLimitSchema = z.int().min(1).max(1_000).default(50)
-export const positionSchema = z.int().min(0).optional().describe('The `next` of the page before.')
+export const positionSchema = z.int().min(0).optional().describe('The `next` of the previous page.')
 export const pageShape = { limit: pageLimitSchema, before: positionSchema }

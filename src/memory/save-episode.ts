@@ -1,4 +1,4 @@
-// What a task came to, as one fact: saved again it says the new state, and saved twice it is there once.
+// Saves the outcome of a task as one fact. A second save with the same outcome adds nothing; with another one it supersedes the first.
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { storableText } from '../core/storable-text.ts'
@@ -10,25 +10,26 @@ import { taskIdSchema } from '../entities/task-fields.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { sourceIn, sourceOf } from '../steps/source.ts'
 import type { StepContext } from '../steps/step-context.ts'
-import { branchOfTeam, openBranch, ownBranch, standingOf } from './branch-scope.ts'
+import { branchOfTeam, memoryScopeOf, openBranch, ownBranch } from './branch-scope.ts'
 import { insertFact, supersedeFact, writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
 import { shortened } from './summary-text.ts'
 
 export const saveSchema = z.strictObject({
   task: z.looseObject({ id: taskIdSchema }).describe('The task: its goal or name, its status, its result.'),
-  error: z.string().max(100_000).optional().describe('How it failed.'),
+  error: z.string().max(100_000).optional().describe('The error, if the task failed.'),
 })
 type SaveRequest = z.output<typeof saveSchema>
 
-/** It says what happened, not what is so: never durable unless it is configured to be. */
+/** Episodes describe events rather than facts, so they are durable only if configured. */
 const episodeCategory = 'episode'
 
 const maxTitleLength = 1_000
 const maxOutcomeLength = 10_000
 
 /**
- * On the branch of its team, else of `main`; what the engine saves of a task is what its model came to, and stays on a branch of the task.
+ * Saved on the branch of the task's team, else on `main`. Episodes saved by the engine count as stated by the task's model, so they go to
+ * a branch of the task.
  * @throws ErrandError FORBIDDEN, BRANCH_CLOSED
  */
 export async function saveEpisode(
@@ -53,9 +54,9 @@ function* sourceOfEpisode(tx: Reads, caller: Caller, taskId: string): Op<Source>
   return caller.surface === 'engine' ? yield* sourceIn(tx, 'model', taskId) : yield* sourceOf(tx, caller)
 }
 
-/** A task that is purged may still be saved; one whose branch is closed is remembered above it. */
+/** Works for a deleted task as well; for a closed branch it returns the nearest open one above. */
 function* branchOfEpisode(tx: Tx, caller: Caller, taskId: string, statedBy: Source, ctx: StepContext): Op<string> {
-  const { branch, team } = yield* standingOf(tx, taskId)
+  const { branch, team } = yield* memoryScopeOf(tx, taskId)
   if (team !== undefined) return yield* openBranch(tx, team.branch, statedBy)
   if (!isTrusted(statedBy)) return yield* openBranch(tx, yield* ownBranch(tx, taskId, ctx), statedBy)
   return caller.taskId === undefined ? mainBranch : yield* openBranch(tx, branch, statedBy)

@@ -1,4 +1,4 @@
-// How summaries and episodes put much into few words.
+// Texts of summaries and episodes.
 
 import { clipped } from '../core/storable-text.ts'
 import type { FactRecord } from '../entities/memory.ts'
@@ -8,7 +8,7 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** At most so many characters, on one line. */
+/** Limits a text to so many characters on one line. */
 export function shortened(text: string, characters: number): string {
   return clipped(text.replace(/\s+/g, ' ').trim(), characters)
 }
@@ -16,7 +16,7 @@ export function shortened(text: string, characters: number): string {
 const maxFindings = 5
 const maxFindingLength = 200
 
-/** The five surest facts, of equals the oldest, joined by semicolons, without what would end a sentence. */
+/** The five facts with the highest confidence, oldest first among equals, joined by semicolons, without final punctuation. */
 export function keyFindings(facts: readonly FactRecord[]): string {
   const surest = facts.toSorted((a, b) => b.confidence - a.confidence || a.seq - b.seq).slice(0, maxFindings)
   return surest.map(({ text }) => shortened(text, maxFindingLength).replace(/[.;\s]+$/, '')).join('; ')

@@ -1,6 +1,6 @@
-// Vectors as they are kept and compared: 32-bit floats, little-endian, as base64.
+// Vectors: stored as 32-bit floats, little-endian, in base64.
 
-/** Cosine of two vectors, 0 to 1: what points away from each other is as unlike as what has nothing in common. */
+/** Cosine of two vectors, limited to 0…1: opposite vectors count as unrelated. */
 export function cosine(a: Float32Array, b: Float32Array): number {
   if (a.length !== b.length) return 0
   let [product, squaresA, squaresB] = [0, 0, 0]

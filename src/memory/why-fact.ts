@@ -1,5 +1,4 @@
-// Why a fact is as it is: which observations said it, what each run decided about it and about others because of it, and which facts
-// below it came from.
+// Explains a fact: its observations, the decisions of each run about it and about others because of it, and its sources on branches below.
 import type { Caller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { FactRecord } from '../entities/memory.ts'
@@ -17,30 +16,30 @@ import {
 } from './fact-view.ts'
 import type { MemoryHost } from './memory-host.ts'
 
-/** A fact with what made it. */
+/** A fact with its history. */
 export interface FactHistory {
   fact: FactView
-  /** What said it, oldest first: the one that it was made of, and those that confirmed it. */
+  /** The observation it was made from and those that confirmed it, oldest first. */
   observations: ObservationView[]
   /** Oldest first; the latest 500. */
   decisions: DecisionView[]
-  /** There are older ones. */
+  /** There are older decisions. */
   moreDecisions?: true
 }
 
 export interface FactWhy extends FactHistory {
   /**
-   * Decisions about other facts in which this one was the other side, oldest first: what contradicts it or gave way to it, what it took
-   * the place of, where it was carried. The latest 100.
+   * Decisions about other facts that name this one, oldest first, at most the latest 100: facts that contradict it, were superseded by
+   * it, or to which it was carried.
    */
   mentions: MentionView[]
-  /** There are older ones. */
+  /** There are older mentions. */
   moreMentions?: true
-  /** Facts of branches below that it was carried from, or made surer by; each with its own story, down to the observations; at most 100. */
+  /** Facts of branches below from which it was carried or confirmed, each with its own history; at most 100. */
   sources: FactHistory[]
-  /** The facts that `mentions` and `decisions` name, but for those in `sources`; at most 200. */
+  /** The facts named by `mentions` and `decisions`, except those in `sources`; at most 200. */
   others: FactView[]
-  /** The fact that says it now. */
+  /** The fact that superseded it. */
   successor?: FactView
 }
 
@@ -50,22 +49,22 @@ const maxMentions = 100
 const maxOthers = 200
 
 /**
- * `ref` is an id or a unique beginning of one. A caller with a task is told only of facts that it reads.
- * @throws ErrandError NOT_FOUND { factId }, INVALID_INPUT { candidates }, FORBIDDEN for one on a branch that the caller does not read
+ * `ref` is an id or a unique prefix of one. A caller with a task sees only facts that it may read.
+ * @throws ErrandError NOT_FOUND { factId }, INVALID_INPUT { candidates }, FORBIDDEN for a fact on a branch that the caller may not read
  */
 export function whyFact(host: MemoryHost, caller: Caller, ref: string): Promise<FactWhy> {
   return host.read(function* (tx): Op<FactWhy> {
     const fact = yield* findFact(tx, caller, ref)
-    const { told, sourceIds } = yield* factHistoryOf(tx, fact)
+    const { history, sourceIds } = yield* factHistoryOf(tx, fact)
     const sources = yield* sourcesOf(tx, caller, fact, sourceIds)
     const { mentions, isCut } = yield* mentionsOf(tx, caller, fact)
     const successor = fact.successorId === null ? undefined : yield* tx.fact.get(fact.successorId)
     return {
-      ...told,
+      ...history,
       mentions,
       ...(isCut ? { moreMentions: true as const } : {}),
       sources,
-      others: yield* othersOf(tx, caller, told, mentions, sources),
+      others: yield* othersOf(tx, caller, history, mentions, sources),
       ...(successor === undefined ? {} : { successor: factView(successor) }),
     }
   })
@@ -90,35 +89,35 @@ function* othersOf(
   mentions: readonly MentionView[],
   sources: readonly FactHistory[],
 ): Op<FactView[]> {
-  const met = new Set([fact.id, ...sources.map((source) => source.fact.id)])
+  const seen = new Set([fact.id, ...sources.map((source) => source.fact.id)])
   const others: FactView[] = []
   for (const id of [...mentions.map(({ factId }) => factId), ...decisions.map(({ otherId }) => otherId)]) {
-    if (id === undefined || met.has(id)) continue
+    if (id === undefined || seen.has(id)) continue
     if (others.length >= maxOthers) break
-    met.add(id)
+    seen.add(id)
     const other = yield* tx.fact.get(id)
     if (other !== undefined && (yield* isReadable(tx, caller, other.branch))) others.push(factView(other))
   }
   return others
 }
 
-/** Level by level. A caller with a task is told only of what it reads. */
+/** The sources, level by level, as far as the caller may read them. */
 function* sourcesOf(tx: Reads, caller: Caller, fact: FactRecord, ids: readonly string[]): Op<FactHistory[]> {
-  const met = new Set([fact.id])
-  const stories: FactHistory[] = []
+  const seen = new Set([fact.id])
+  const histories: FactHistory[] = []
   const open = [...ids]
-  for (let id = open.shift(); id !== undefined && stories.length < maxSources; id = open.shift()) {
-    const source = met.has(id) ? undefined : yield* tx.fact.get(id)
-    met.add(id)
+  for (let id = open.shift(); id !== undefined && histories.length < maxSources; id = open.shift()) {
+    const source = seen.has(id) ? undefined : yield* tx.fact.get(id)
+    seen.add(id)
     if (source === undefined || !(yield* isReadable(tx, caller, source.branch))) continue
-    const { told, sourceIds } = yield* factHistoryOf(tx, source)
-    stories.push(told)
+    const { history, sourceIds } = yield* factHistoryOf(tx, source)
+    histories.push(history)
     open.push(...sourceIds)
   }
-  return stories
+  return histories
 }
 
-function* factHistoryOf(tx: Reads, fact: FactRecord): Op<{ told: FactHistory; sourceIds: string[] }> {
+function* factHistoryOf(tx: Reads, fact: FactRecord): Op<{ history: FactHistory; sourceIds: string[] }> {
   const decisions: DecisionView[] = []
   const observationIds = new Set(fact.observationId === null ? [] : [fact.observationId])
   const sourceIds = fact.originId === null ? [] : [fact.originId]
@@ -137,17 +136,17 @@ function* factHistoryOf(tx: Reads, fact: FactRecord): Op<{ told: FactHistory; so
     if (observation !== undefined) observations.push(observationView(observation))
   }
   const more = found.length > maxDecisions ? { moreDecisions: true as const } : {}
-  return { told: { fact: factView(fact), observations, decisions, ...more }, sourceIds }
+  return { history: { fact: factView(fact), observations, decisions, ...more }, sourceIds }
 }
 
 const prefixPattern = /^fact-[a-z0-9]*$/
 const maxCandidates = 10
 
 /**
- * A fact by what people write: an id, or a beginning of one, with or without `fact-`. Of a beginning only facts that the caller reads
- * count: it does not learn by guessing which others there are.
- * @throws ErrandError NOT_FOUND { factId }, INVALID_INPUT { factId, candidates } when several ids begin so, FORBIDDEN for the whole id
- *   of one that the caller does not read
+ * Finds a fact by its id or a prefix, with or without `fact-`. For a prefix only facts that the caller may read are considered, so that
+ * guessing reveals nothing.
+ * @throws ErrandError NOT_FOUND { factId }, INVALID_INPUT { factId, candidates } when several ids match, FORBIDDEN for the full id of a
+ *   fact that the caller may not read
  */
 function* findFact(tx: Reads, caller: Caller, ref: string): Op<FactRecord> {
   const exact = yield* tx.fact.get(ref)
@@ -156,25 +155,25 @@ function* findFact(tx: Reads, caller: Caller, ref: string): Op<FactRecord> {
     return exact
   }
   const prefix = ref.startsWith('fact-') ? ref : `fact-${ref}`
-  const begun = prefixPattern.test(prefix) ? yield* tx.fact.findByPrefix(prefix, maxCandidates) : []
+  const matching = prefixPattern.test(prefix) ? yield* tx.fact.findByPrefix(prefix, maxCandidates) : []
   const found: FactRecord[] = []
-  for (const fact of begun) if (yield* isReadable(tx, caller, fact.branch)) found.push(fact)
+  for (const fact of matching) if (yield* isReadable(tx, caller, fact.branch)) found.push(fact)
   const whole = found.find(({ id }) => id === prefix)
   if (whole !== undefined) return whole
   const [only] = found
   if (only === undefined) {
     throw new ErrandError(
       'NOT_FOUND',
-      `There is no fact ${ref}. A fact is named by its id or any unique beginning of it; \`mem:facts\` lists those of a branch.`,
+      `There is no fact ${ref}. Use its id or a unique prefix of it; \`mem:facts\` lists those of a branch.`,
       { factId: ref },
     )
   }
-  // Where not all were looked at there may be others.
-  if (found.length === 1 && begun.length < maxCandidates) return only
+  // If the search was cut off, there may be others.
+  if (found.length === 1 && matching.length < maxCandidates) return only
   const candidates = found.map(({ id }) => id)
   throw new ErrandError(
     'INVALID_INPUT',
-    `"${ref}" is the beginning of several facts: ${candidates.join(', ')}${begun.length < maxCandidates ? '' : ' and others'}. Write more of the id.`,
+    `"${ref}" matches several facts: ${candidates.join(', ')}${matching.length < maxCandidates ? '' : ' and others'}. Give more of the id.`,
     { factId: ref, candidates },
   )
 }

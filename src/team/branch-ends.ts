@@ -1,17 +1,17 @@
-// Where a branch ends: to which branch above it gives what it holds, and that it can, although somebody has archived it meanwhile.
+// What happens to a branch of memory when its work ends: into which branch it is merged, also if it was archived meanwhile.
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { requireBranch, setBranchStatus } from '../steps/branch.ts'
 import type { StepContext } from '../steps/step-context.ts'
 
-/** One that has been given on itself passes nothing on any more, so what lasts goes to the nearest above that has not; `main` never has. */
-export function* liveBranchAbove(tx: Reads, branch: string): Op<string> {
+/** The nearest branch above that is active; a merged or archived one passes nothing on. `main` is always active. */
+export function* activeBranchAbove(tx: Reads, branch: string): Op<string> {
   const [, ...above] = yield* tx.branch.lineage(branch)
   const live = above.find(({ status }) => status === 'active')
-  if (live === undefined) throw new Error(`nothing is above ${branch}, not even main`)
+  if (live === undefined) throw new Error(`no active branch above ${branch}, not even main`)
   return live.name
 }
 
-/** Does the work with the branch open. One that was archived is archived again: whoever works on it comes to an end all the same. */
+/** Runs the work with the branch open. An archived branch is archived again afterwards, so that the work on it can still end. */
 export function* whileOpen<R>(tx: Tx, name: string, work: Op<R>, ctx: StepContext): Op<R> {
   const branch = yield* requireBranch(tx, name)
   if (branch.status !== 'archived') return yield* work

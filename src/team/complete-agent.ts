@@ -1,5 +1,5 @@
-// An agent has done its part: what it observed becomes facts, what it saw more than once becomes one, and its branch is given to the
-// task's (conformance C-58). One step, so that a death in the middle leaves all of it to be done, or nothing.
+// Completes an agent's work: its observations become facts, duplicates are merged, and its branch is merged into the task's (conformance
+// C-58). One step, so that a crash leaves either all of it or nothing to be done.
 import type { Caller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import { checkText } from '../core/json.ts'
@@ -22,14 +22,14 @@ import { loadOwn } from './team-scope.ts'
 export interface CompleteAgentRequest {
   taskId: string
   agentId: string
-  /** What it did, in its own words. Default: what memory makes of its facts. */
+  /** What the agent did, in its own words. Default: the summary of its facts. */
   summary?: string | undefined
-  /** What set it off, for the history. Default `agent:complete`. */
+  /** The trigger recorded in the history. Default `agent:complete`. */
   trigger?: string | undefined
 }
 
 export interface AgentConsolidation extends ConsolidationCounts {
-  /** What it did, as it is kept with its stint; null for one that said nothing and found nothing. */
+  /** The summary stored with the stint; null if the agent gave none and found no facts. */
   summary: string | null
 }
 
@@ -60,7 +60,7 @@ interface Ending {
   stint: StintRecord
   summary: string | null
   trigger: string
-  /** What becomes of its active objectives: they are done, unless whoever worked on them did not reach the end. */
+  /** The new status of its active objectives: done, unless the worker did not complete. */
   objectives?: 'done' | 'todo'
 }
 
@@ -72,7 +72,7 @@ export function* endStint(
 ): Op<AgentCompleted> {
   const { ctx } = d
   const { branch, agentId } = stint
-  const { sessions, agent, merge } = yield* giveToTeam(tx, d, team, stint, trigger)
+  const { sessions, agent, merge } = yield* mergeIntoTeam(tx, d, team, stint, trigger)
   const ended: StintRecord = {
     ...stint,
     status: 'completed',
@@ -104,41 +104,41 @@ export function* endStint(
 
 type Source = Pick<StintRecord, 'branch' | 'agentId'>
 
-interface Given {
+interface StintMerge {
   sessions: ConsolidationCounts
   agent: Consolidated & { summary: string | null }
   merge: Merge
 }
 
-/** Memory's part: what it observed becomes facts, what it saw twice becomes one, and its branch is given to the team's. */
-function giveToTeam(tx: Tx, d: Deliberation, team: TeamRecord, from: Source, trigger: string): Op<Given> {
-  const given = whileOpen(tx, from.branch, give(tx, d, team, from, trigger), d.ctx)
-  return whileOpen(tx, team.branch, given, d.ctx)
+/** Consolidates the memory of an agent and merges its branch into the team's. */
+function mergeIntoTeam(tx: Tx, d: Deliberation, team: TeamRecord, from: Source, trigger: string): Op<StintMerge> {
+  const merging = whileOpen(tx, from.branch, mergeStint(tx, d, team, from, trigger), d.ctx)
+  return whileOpen(tx, team.branch, merging, d.ctx)
 }
 
-function* give(
+function* mergeStint(
   tx: Tx,
   d: Deliberation,
   { taskId, branch: into }: TeamRecord,
   { branch, agentId }: Source,
   trigger: string,
-): Op<Given> {
+): Op<StintMerge> {
   const sessions = yield* consolidatePending(tx, d, { branch, trigger })
   const agent = yield* consolidateAgent(tx, d, { branch, agentId, taskId, trigger })
   const merge = yield* mergeBranch(tx, d, { from: branch, into, only: 'all', taskId, agentId, trigger })
   return { sessions, agent, merge }
 }
 
-/** What was said on the branches of agents that had been completed by then, so that it does not stay behind when the team is closed. */
-export function* giveWhatIsLeft(tx: Tx, d: Deliberation, team: TeamRecord, trigger: string): Op<void> {
+/** Merges what was added to the branches of completed agents since, so that nothing is lost when the team is closed. */
+export function* mergeRemaining(tx: Tx, d: Deliberation, team: TeamRecord, trigger: string): Op<void> {
   const { taskId } = team
   for (const { name: branch, agentId } of yield* everyRow((after, limit) => tx.branch.list({ taskId }, limit, after))) {
-    if (agentId === null || !(yield* holdsBack(tx, branch))) continue
-    yield* giveToTeam(tx, d, team, { branch, agentId }, trigger)
+    if (agentId === null || !(yield* hasUnmerged(tx, branch))) continue
+    yield* mergeIntoTeam(tx, d, team, { branch, agentId }, trigger)
   }
 }
 
-function* holdsBack(tx: Tx, branch: string): Op<boolean> {
+function* hasUnmerged(tx: Tx, branch: string): Op<boolean> {
   if ((yield* tx.observation.pending(branch, null, 1)).length > 0) return true
   return (yield* tx.fact.unmerged(branch, 0, 1)).length > 0
 }
@@ -147,7 +147,7 @@ function* unknownAgent(tx: Tx, taskId: string, agentId: string): Op<ErrandError>
   const known = [...new Set((yield* tx.team.stints(taskId)).map((each) => each.agentId))]
   return new ErrandError(
     'NOT_FOUND',
-    `Agent "${agentId}" never joined ${taskId}. ${known.length === 0 ? 'Nobody has; `agent:join` begins its work' : `These did: ${known.slice(0, 20).join(', ')}`}.`,
+    `Agent "${agentId}" never joined ${taskId}. ${known.length === 0 ? 'It has no agents yet; `agent:join` adds one' : `Agents that did: ${known.slice(0, 20).join(', ')}`}.`,
     { taskId, agentId, agents: known },
   )
 }
@@ -155,7 +155,7 @@ function* unknownAgent(tx: Tx, taskId: string, agentId: string): Op<ErrandError>
 function notActive({ taskId, agentId, leftAt }: StintRecord): ErrandError {
   return new ErrandError(
     'NOT_ACTIVE',
-    `Agent "${agentId}" is not active on ${taskId}: it has completed its work. \`agent:join\` lets it come back.`,
+    `Agent "${agentId}" is not active on ${taskId}: it has completed its work. Call \`agent:join\` to let it work again.`,
     { taskId, agentId, leftAt },
   )
 }

@@ -1,5 +1,5 @@
-// A team's task is done: its facts are judged, what is durable reaches the branch above, and the task is completed without a run.
-// One step: a death in the middle leaves all of it to be done, or nothing (conformance S2-031…S2-037).
+// Completes a team's task: its facts are judged, durable ones are merged into the branch above, and the task is completed without a run.
+// One step, so that a crash leaves either all of it or nothing to be done (conformance S2-031…S2-037).
 import type { Caller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import { checkText, fromJson, toJson } from '../core/json.ts'
@@ -16,49 +16,49 @@ import { requireBranch, setBranchStatus } from '../steps/branch.ts'
 import { refuseDetour } from '../steps/right-to-answer.ts'
 import { eventOf, loadTask, onBehalfOf, type StepContext } from '../steps/step-context.ts'
 import { ensureTeam } from '../steps/team.ts'
-import { liveBranchAbove, whileOpen } from './branch-ends.ts'
-import { endStint, giveWhatIsLeft } from './complete-agent.ts'
+import { activeBranchAbove, whileOpen } from './branch-ends.ts'
+import { endStint, mergeRemaining } from './complete-agent.ts'
 import { type FirstOutcome, firstOutcome } from './first-outcome.ts'
 import { loadOwn } from './team-scope.ts'
-import { requireSameResult, walkToCompleted } from './walk-to-completed.ts'
+import { completeFromAnyStatus, requireSameResult } from './walk-to-completed.ts'
 
 export interface CompleteTaskRequest {
   taskId: string
-  /** What it came to, in words: kept with its team. */
+  /** The outcome in words, stored with the team. */
   summary?: string | undefined
-  /** What it came to, for programs; as `engine.complete` takes it. */
+  /** The outcome for programs, as for `engine.complete`. */
   result?: unknown
   /** False: no fact leaves its branch. Default true. */
   merge?: boolean | undefined
-  /** Its branches take nothing new from now on; their facts stay readable. Default false. */
+  /** True: archives its branches, whose facts stay readable. Default false. */
   archive?: boolean | undefined
-  /** What agents that are still active mean: a refusal (the default), or that their work is completed first. */
+  /** If agents are still active: refuse (the default), or complete their work first. */
   agents?: 'refuse' | 'complete' | undefined
-  /** True: refused while an objective is not done. Default false: objectives and task are independent (conformance X-023). */
+  /** True: refuses while an objective is not done. Default false: objectives and task are independent (conformance X-023). */
   requireObjectives?: boolean | undefined
-  /** Who completes it, and under which claim: judged for a task that somebody has claimed. */
+  /** The owner and its claim; required for a claimed task. */
   by?: ClaimToken | undefined
-  /** What set it off, for the history. Default `task:complete`. */
+  /** The trigger recorded in the history. Default `task:complete`. */
   trigger?: string | undefined
 }
 
 export interface TaskCompleted {
   taskId: string
   status: TaskStatus
-  /** What reached the branch above; null when nothing was to be merged. */
+  /** The merge into the branch above; null if `merge` was false. */
   merge: Merge | null
-  /** Ids of the facts that are durable. */
+  /** Ids of the durable facts. */
   durable: string[]
-  /** How many facts are not: they stay on the task's branch. */
+  /** Number of the other facts, which stay on the task's branch. */
   ephemeral: number
 }
 
 /**
- * Completed again, it gives what the first time came to, and merges nothing. Of a task that its executor has completed by now only
- * the memory is closed. One without a team gets one on the way (conformance X-022).
+ * Completes a task. A second call returns the first outcome and merges nothing. If the executor has completed the task already, only the
+ * team is closed. A task without a team gets one (conformance X-022).
  *
  * @throws ErrandError NOT_FOUND; AGENTS_ACTIVE { agents }; OBJECTIVES_OPEN { objectives }; INVALID_TRANSITION, BLOCKED, NOT_OWNER,
- *   STALE_CLAIM where the task cannot be completed; FORBIDDEN for the caller's own task, and for those outside of its subtree.
+ *   STALE_CLAIM if the task cannot be completed; FORBIDDEN for the caller's own task, and for tasks outside its subtree.
  */
 export async function completeTask(
   host: MemoryHost,
@@ -80,8 +80,8 @@ export async function completeTask(
     yield* endStints(tx, d, task, team, request)
     if (request.requireObjectives) yield* requireObjectivesDone(tx, task)
     yield* refuseDetour(tx, task, 'complete', caller)
-    // Before its memory: what cannot be completed is refused before anything is judged.
-    yield* walkToCompleted(tx, yield* loadTask(tx, task.id), result, request.by, d.ctx)
+    // Before the memory is consolidated, so that a task that cannot be completed is refused first.
+    yield* completeFromAnyStatus(tx, yield* loadTask(tx, task.id), result, request.by, d.ctx)
     const closing = yield* closeMemory(tx, d, task, team, request)
     const completed = yield* loadTask(tx, task.id)
     yield* tx.event.append(eventOf(d.ctx, 'team.closed', completed, closedData(closing)))
@@ -89,12 +89,12 @@ export async function completeTask(
   })
 }
 
-/** Its run would end in the middle of the call, and what it returns would be lost. */
+/** A task that completed itself would end its run in the middle of the call and lose the run's result. */
 function refuseOwn({ taskId }: Caller, named: string): void {
   if (taskId !== named) return
   throw new ErrandError(
     'FORBIDDEN',
-    `${named} cannot complete itself by an ability: its run ends with its answer, and the team is closed then. Complete a task below it, or answer.`,
+    `${named} cannot complete itself with an ability: its run ends with its answer, which also closes the team. Complete a task below it, or answer.`,
     { taskId: named, scope: named },
   )
 }
@@ -126,17 +126,17 @@ function* requireObjectivesDone(tx: Reads, { id }: TaskRecord): Op<void> {
   const named = open.slice(0, 20).map(({ number, status }) => `${number} (${status})`)
   throw new ErrandError(
     'OBJECTIVES_OPEN',
-    `Cannot complete ${id}: its objectives ${named.join(', ')} are not done. Say so with \`objective:update\`, or leave \`requireObjectives\` out.`,
+    `Cannot complete ${id}: its objectives ${named.join(', ')} are not done. Set their status with \`objective:update\`, or leave \`requireObjectives\` out.`,
     { taskId: id, objectives: open.map(({ number }) => number) },
   )
 }
 
-/** What the closing of a team came to. */
+/** The outcome of closing a team. */
 interface Closing extends FirstOutcome {
   team: TeamRecord
 }
 
-/** Memory's part: what was observed becomes facts, facts are judged, and what is durable goes up. */
+/** Consolidates the observations, judges the facts, and merges the durable ones. */
 function* closeMemory(
   tx: Tx,
   d: Deliberation,
@@ -146,10 +146,10 @@ function* closeMemory(
 ): Op<Closing> {
   const { ctx } = d
   const { branch } = team
-  yield* giveWhatIsLeft(tx, d, team, trigger)
+  yield* mergeRemaining(tx, d, team, trigger)
   const checkpointed = checkpointTask(tx, d, { team, taskId: task.id, trigger })
   const checkpoint = yield* whileOpen(tx, branch, checkpointed, ctx)
-  const into = yield* liveBranchAbove(tx, branch)
+  const into = yield* activeBranchAbove(tx, branch)
   const request = { from: branch, into, only: 'durable', taskId: task.id, agentId: null, trigger } as const
   const merge = merges ? yield* mergeBranch(tx, d, request) : null
   const closed: TeamRecord = {
@@ -164,7 +164,7 @@ function* closeMemory(
   return { team: closed, merge, durable: checkpoint.durable, ephemeral: checkpoint.ephemeral }
 }
 
-/** With `archive` the branches of its agents too. One that was archived before stays so. */
+/** `archive` includes the branches of the agents. An archived branch stays archived. */
 function* markBranches(
   tx: Tx,
   { taskId, branch }: TeamRecord,

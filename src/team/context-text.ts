@@ -1,35 +1,35 @@
-// A team's context as text, for people and for the opening of an agent's conversation. However much a team has said, the text stays
-// short, and each thing said stays on one line, so that none can pass for a heading or for another one's words.
+// A team's context as text, for people and for the opening of an agent's conversation. The text has a maximum length, and each entry
+// stays on one line, so that none can be taken for a heading or for another entry.
 
 import { clipped } from '../core/storable-text.ts'
 import { isConfirmed } from '../entities/source.ts'
 import type { ActiveAgent, AgentSummary, KeyFact, TeamContext, TeamTask } from './context.ts'
 import type { Objective } from './objectives.ts'
 
-/** No text is longer, in UTF-16 units. */
+/** Maximum length of the text, in UTF-16 units. */
 export const maxContextLength = 8_000
 
-/** What each part of it may take; together less than the whole. */
-const room = { title: 200, description: 1_200, objectives: 2_200, work: 1_700, agents: 500, facts: 1_900 }
+/** Maximum length of each part; together less than the whole. */
+const maxPartLengths = { title: 200, description: 1_200, objectives: 2_200, work: 1_700, agents: 500, facts: 1_900 }
 
-/** One line of a part. */
+/** Maximum length of a line. */
 const maxLineLength = 400
 
 export function contextText({ task, progress, ...context }: TeamContext): string {
   return [
-    `# Task Context: ${clipped(flat(task.name), room.title - 40)}`,
+    `# Task Context: ${clipped(flat(task.name), maxPartLengths.title - 40)}`,
     ...aboutTask(task),
-    ...part('## Objectives', context.objectives.map(objectiveLine), room.objectives),
-    ...part('## Previous Agent Work', context.agentSummaries.map(summaryLine), room.work),
-    ...part('## Active Agents', context.activeAgents.map(agentLine), room.agents),
-    ...part('## Key Facts', context.keyFacts.map(factLine), room.facts),
+    ...part('## Objectives', context.objectives.map(objectiveLine), maxPartLengths.objectives),
+    ...part('## Previous Agent Work', context.agentSummaries.map(summaryLine), maxPartLengths.work),
+    ...part('## Active Agents', context.activeAgents.map(agentLine), maxPartLengths.agents),
+    ...part('## Key Facts', context.keyFacts.map(factLine), maxPartLengths.facts),
     '',
     progressLine(progress),
   ].join('\n')
 }
 
 function aboutTask({ id, type, status, description, summary }: TeamTask): string[] {
-  const half = room.description / 2
+  const half = maxPartLengths.description / 2
   return [
     [id, status, ...(type === null ? [] : [clipped(flat(type), 100)])].join(' · '),
     ...(description === '' ? [] : ['', `Description: ${clipped(flat(description), half)}`]),
@@ -68,7 +68,7 @@ function shortName(name: string): string {
   return clipped(flat(name), 60)
 }
 
-/** A part with as many of its lines as there is room for; nothing at all without lines. */
+/** A part with as many lines as fit; empty without lines. */
 function part(title: string, lines: readonly string[], maxLength: number): string[] {
   if (lines.length === 0) return []
   const shown: string[] = []
@@ -83,7 +83,7 @@ function part(title: string, lines: readonly string[], maxLength: number): strin
   return ['', title, ...shown, ...(rest === 0 ? [] : [`… and ${rest} more`])]
 }
 
-/** On one line. */
+/** Joins the lines of a text. */
 function flat(text: string): string {
   return text.replace(/\s+/gu, ' ').trim()
 }

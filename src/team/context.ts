@@ -1,5 +1,5 @@
-// What a new agent has to know of a task: the task itself, its objectives, what the agents before it did and those beside it do,
-// and the facts that the team holds to be true. Read in one transaction, for people and models alike.
+// The context of a team's task for a new agent: the task, its objectives, the work of other agents, and the facts of its branch. Read in
+// one transaction, for people and models.
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { summaryCategory, toFraction } from '../entities/confidence.ts'
@@ -38,14 +38,14 @@ export interface TeamTask {
   id: string
   name: string
   description: string
-  /** What kind of work it is; null when nobody said. */
+  /** The kind of work; null if not given. */
   type: string | null
   tags: string[]
   status: TaskStatus
-  /** Null for a task that has no team yet. */
+  /** Null for a task without a team. */
   branch: string | null
   parentBranch: string | null
-  /** What it came to, in the words of whoever completed it. */
+  /** The outcome, as given when the task was completed. */
   summary: string | null
   createdAt: number
   updatedAt: number
@@ -62,11 +62,11 @@ export interface AgentSummary {
 }
 
 const activeAgentSchema = z.object({ ...agentShape, objectives: z.array(z.int()) })
-/** `objectives`: numbers of those that are its own. */
+/** `objectives`: the numbers of the agent's objectives. */
 export interface ActiveAgent {
   agentId: string
   role: string | null
-  /** Numbers of the objectives that are its own. */
+  /** The numbers of the agent's objectives. */
   objectives: number[]
 }
 
@@ -84,7 +84,7 @@ export interface KeyFact {
   category: string
   /** 0 to 1. */
   confidence: number
-  /** Who stated it, and who confirmed it since. */
+  /** The sources that stated or confirmed the fact. */
   statedBy: Source[]
   agentId: string | null
 }
@@ -102,22 +102,22 @@ export const teamContextSchema = z.object({
 export interface TeamContext {
   task: TeamTask
   objectives: Objective[]
-  /** Of agents that have completed their work, in the order in which they first joined. */
+  /** Of agents that have completed their work, in the order of their first joining. */
   agentSummaries: AgentSummary[]
   activeAgents: ActiveAgent[]
-  /** The newest active facts of the task's branch, the latest first. */
+  /** The newest active facts of the task's branch, latest first. */
   keyFacts: KeyFact[]
   progress: Record<'total' | ObjectiveStatus, number>
 }
 
-/** A task without a team has a context too: empty lists. @throws ErrandError NOT_FOUND, FORBIDDEN */
+/** Returns the context of a task; empty lists without a team. @throws ErrandError NOT_FOUND, FORBIDDEN */
 export function teamContext(host: MemoryHost, caller: Caller, taskId: string): Promise<TeamContext> {
   return host.read(function* (tx): Op<TeamContext> {
     return yield* readContext(tx, yield* loadShared(tx, caller, taskId))
   })
 }
 
-/** Reads it as a part of another read or step. */
+/** `teamContext` as a part of another read or step. */
 export function* readContext(tx: Reads, task: TaskRecord): Op<TeamContext> {
   const team = yield* tx.team.get(task.id)
   const branch = yield* tx.branch.ofTask(task.id)
@@ -133,7 +133,7 @@ export function* readContext(tx: Reads, task: TaskRecord): Op<TeamContext> {
   }
 }
 
-/** `branch`: its own, which it may have without a team. */
+/** `branch`: the task's own branch, which may exist without a team. */
 export function toTeamTask(
   task: TaskRecord,
   team: TeamRecord | undefined,
@@ -159,7 +159,7 @@ function isActive({ status }: StintRecord): boolean {
   return status === 'active'
 }
 
-/** Each agent once, by its latest stint that it has completed; one that said nothing by what memory makes of its facts. */
+/** The summary of each agent's latest completed stint, or if it gave none the summary of its facts. */
 function* summariesOf(tx: Reads, stints: readonly StintRecord[]): Op<AgentSummary[]> {
   const latest = new Map<string, StintRecord>()
   for (const stint of stints) if (!isActive(stint)) latest.set(stint.agentId, stint)
@@ -171,7 +171,7 @@ function* summariesOf(tx: Reads, stints: readonly StintRecord[]): Op<AgentSummar
   return summaries
 }
 
-/** What it was given when it joined and is still its own, and what it has been given since and has not done. */
+/** Its objectives: those taken when it joined and still its own, and those assigned since that are not done. */
 function toActiveAgent(stint: StintRecord, objectives: readonly Objective[]): ActiveAgent {
   const own = objectives.filter(
     ({ id, agentId, status }) => agentId === stint.agentId && (stint.objectives.includes(id) || status !== 'done'),

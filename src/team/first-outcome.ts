@@ -1,4 +1,4 @@
-// What the closing of a team came to, read back from the history that it wrote: whoever completes the task again is told the same.
+// Reads the outcome of closing a team back from the history, so that completing the task again returns the same.
 import type { DecisionRecord, FactRecord } from '../entities/memory.ts'
 import type { TeamRecord } from '../entities/team.ts'
 import { everyRow } from '../ledger/all-rows.ts'
@@ -21,7 +21,7 @@ export function* firstOutcome(tx: Reads, team: TeamRecord): Op<FirstOutcome> {
   }
 }
 
-const rowsAtOnce = 1_000
+const pageSize = 1_000
 
 function* mergeOf(tx: Reads, mergeId: string): Op<Merge> {
   const run = yield* tx.consolidation.get(mergeId)
@@ -36,7 +36,7 @@ function* mergeOf(tx: Reads, mergeId: string): Op<Merge> {
   return { merged: run?.merged ?? 0, rejected: run?.rejected ?? 0, conflicts, mergeId }
 }
 
-/** Which of the two was carried is told by what the merge carried before. */
+/** Which fact of a conflict was the merged one follows from the facts that this merge had carried before. */
 function conflictOf(
   { kind, factId, otherId, note }: DecisionRecord,
   sources: ReadonlyMap<string, string>,
@@ -50,17 +50,17 @@ function conflictOf(
   return { factId: source, otherId, ground, resolution: kind === 'contradicted' ? 'keep-both' : 'target' }
 }
 
-/** By age: those that were there, and held, when the team was closed. */
+/** The facts that existed and were active when the team was closed, oldest first. */
 function* durableFacts(tx: Reads, { branch, closedAt }: TeamRecord): Op<string[]> {
   const closed = closedAt ?? 0
   const held = ({ status, createdAt, updatedAt }: FactRecord): boolean =>
     createdAt <= closed && (status === 'active' || updatedAt > closed)
   const ids: string[] = []
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-    const page = yield* tx.fact.list({ branches: [branch], verdict: 'durable' }, rowsAtOnce, before)
+    const page = yield* tx.fact.list({ branches: [branch], verdict: 'durable' }, pageSize, before)
     ids.push(...page.filter(held).map(({ id }) => id))
     const last = page.at(-1)
-    if (last === undefined || page.length < rowsAtOnce) return ids.toReversed()
+    if (last === undefined || page.length < pageSize) return ids.toReversed()
     before = last.seq
   }
 }

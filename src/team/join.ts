@@ -1,4 +1,4 @@
-// An agent joins a team's task: a stint begins, on a branch of its own, and the objectives that it takes are active.
+// Adds an agent to a team's task: begins a stint on a branch of its own and activates the objectives that the agent takes.
 import { type Caller, mayKnowOf } from '../bus/caller.ts'
 import { checkText } from '../core/json.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
@@ -11,24 +11,24 @@ import { loadOwn } from './team-scope.ts'
 
 export interface JoinRequest {
   taskId: string
-  /** Under which name it works. */
+  /** The agent's name. */
   agentId: string
   role?: string | undefined
-  /** Numbers of the objectives that it takes. */
+  /** Numbers of the objectives that the agent takes. */
   objectives?: readonly number[] | undefined
 }
 
 export interface Joined {
   branch: string
-  /** What it has to know, itself among the active agents. */
+  /** The context, in which the agent is active. */
   context: TeamContext
 }
 
 /**
- * A task without a team gets one on the way (conformance X-022). An agent that has completed its work may come back: it goes on
- * where it was, in another stint.
+ * Joins a team. A task without a team gets one (conformance X-022). An agent that has completed its work may return: it continues on its
+ * branch, in another stint.
  *
- * @throws ErrandError NOT_FOUND for the task and for objectives; ALREADY_ACTIVE; INVALID_TRANSITION for a task that is over for good.
+ * @throws ErrandError NOT_FOUND for the task and for objectives; ALREADY_ACTIVE; INVALID_TRANSITION for a completed or canceled task.
  */
 export async function joinTeam(host: MemoryHost, caller: Caller, request: JoinRequest): Promise<Joined> {
   const ctx = requestedBy(await host.stepContext(), caller)
@@ -40,7 +40,7 @@ export async function joinTeam(host: MemoryHost, caller: Caller, request: JoinRe
 function* join(tx: Tx, caller: Caller, request: JoinRequest, ctx: StepContext): Op<Joined> {
   const { taskId, agentId, role } = request
   const task = yield* loadOwn(tx, caller, taskId)
-  // Who joins is told what is known of the task: to others it is as good as unknown.
+  // Joining reveals the context, so a task that the caller may not know of is reported as not found.
   if (!mayKnowOf(caller, task.policy.principal)) requireTask(undefined, taskId)
   refuseFinal(task, 'join')
   const numbers = [...new Set(request.objectives)].toSorted((a, b) => a - b)

@@ -1,5 +1,5 @@
-// Objectives: what a team wants to reach, in parts. Each change is one event of the task, with the agent and the time, so that the
-// log needs no table of its own (conformance S2-030).
+// Objectives of a team's task. Each change is one event of the task, with agent and time, so that the log needs no table of its own
+// (conformance S2-030).
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -16,7 +16,7 @@ import { eventOf, requestedBy, type StepContext } from '../steps/step-context.ts
 import { addObjectives, ensureTeam } from '../steps/team.ts'
 import { loadOwn, loadShared } from './team-scope.ts'
 
-/** An objective as everybody sees it; `id` counts from 1 within its task. */
+/** The view of an objective; `id` counts from 1 within its task. */
 export interface Objective {
   id: number
   description: string
@@ -29,7 +29,7 @@ export function toObjective({ number, description, status, agentId, notes }: Obj
   return { id: number, description, status, agentId, notes }
 }
 
-/** What changes of an objective. Undefined leaves a field as it is, null takes it away. */
+/** A change of an objective. Undefined leaves a field unchanged, null removes it. */
 export interface ObjectiveChange {
   status: ObjectiveStatus
   agentId?: string | null | undefined
@@ -37,8 +37,8 @@ export interface ObjectiveChange {
 }
 
 /**
- * Changes one objective; resolves to all of the task.
- * @throws ErrandError NOT_FOUND { taskId, objectiveId, objectives } for an unknown one, and for a task without any.
+ * Changes one objective and resolves to all objectives of the task.
+ * @throws ErrandError NOT_FOUND { taskId, objectiveId, objectives } for an unknown objective.
  */
 export async function updateObjective(
   host: MemoryHost,
@@ -59,7 +59,7 @@ export async function updateObjective(
   })
 }
 
-/** Adds objectives after those that there are; resolves to all of the task. @throws ErrandError NOT_FOUND, INVALID_TRANSITION */
+/** Appends objectives and resolves to all objectives of the task. @throws ErrandError NOT_FOUND, INVALID_TRANSITION */
 export async function appendObjectives(
   host: MemoryHost,
   caller: Caller,
@@ -83,26 +83,26 @@ export async function appendObjectives(
   })
 }
 
-function requireRoom({ id }: TaskRecord, wanted: number): void {
-  if (wanted <= maxObjectives) return
+function requireRoom({ id }: TaskRecord, count: number): void {
+  if (count <= maxObjectives) return
   throw new ErrandError(
     'LIMIT_EXCEEDED',
-    `Cannot give ${id} ${wanted} objectives: a task has at most ${maxObjectives}. Make tasks below it of what does not fit.`,
+    `Cannot give ${id} ${count} objectives: a task has at most ${maxObjectives}. Create child tasks for the rest.`,
     { taskId: id, limit: 'objectives', value: maxObjectives },
   )
 }
 
-/** @throws ErrandError INVALID_TRANSITION for a task that is over for good: a team works on it no more. */
+/** @throws ErrandError INVALID_TRANSITION for a completed or canceled task, on which a team can no longer work. */
 export function refuseFinal(task: TaskRecord, what: string): void {
   if (task.status !== 'completed' && task.status !== 'canceled') return
   throw new ErrandError(
     'INVALID_TRANSITION',
-    `Cannot ${what} ${task.id}: it is ${task.status}, and that is final. Create a new task for what is left to do; \`task:context\` says what this one came to.`,
+    `Cannot ${what} ${task.id}: it is ${task.status}, which is final. Create a new task for the remaining work; \`task:context\` shows the outcome of this one.`,
     { taskId: task.id, from: task.status, event: what.split(' ')[0], allowed: [] },
   )
 }
 
-/** The objectives of these numbers, in the order named. @throws ErrandError NOT_FOUND that says which there are. */
+/** The objectives with these numbers, in that order. @throws ErrandError NOT_FOUND with the existing numbers. */
 export function* requireObjectives(tx: Reads, task: TaskRecord, numbers: readonly number[]): Op<ObjectiveRecord[]> {
   if (numbers.length === 0) return []
   const known = new Map((yield* tx.team.objectives(task.id)).map((each) => [each.number, each]))
@@ -112,7 +112,7 @@ export function* requireObjectives(tx: Reads, task: TaskRecord, numbers: readonl
 function refuseUnknown({ id }: TaskRecord, number: number, known: readonly number[]): never {
   const has =
     known.length === 0
-      ? 'the task has no objectives. `objective:add` gives it some'
+      ? 'the task has no objectives. Add some with `objective:add`'
       : `it has ${known.slice(0, 50).join(', ')}${known.length > 50 ? ', …' : ''}`
   throw new ErrandError('NOT_FOUND', `Objective ${number} not found on ${id}: ${has}.`, {
     taskId: id,
@@ -121,7 +121,7 @@ function refuseUnknown({ id }: TaskRecord, number: number, known: readonly numbe
   })
 }
 
-/** Writes one change as a part of another step, if it changes anything. */
+/** Writes a change as a part of another step, if there is any. */
 export function* changeObjective(
   tx: Tx,
   task: TaskRecord,
@@ -151,8 +151,8 @@ export function* changeObjective(
 }
 
 /**
- * Whoever lists tasks by change sees that something has happened. The row is read anew, for it may have changed in this step; also
- * that of a deleted task, whose last agents come to their end like any other.
+ * Updates the task's time of change, by which tasks are listed. Reads the row again, because this step may have changed it; works for a
+ * deleted task, whose last agents still end.
  */
 function* touch(tx: Tx, taskId: string, { at }: StepContext): Op<TaskRecord> {
   const task = touched((yield* tx.task.get(taskId)) as TaskRecord, at, {})
@@ -160,7 +160,7 @@ function* touch(tx: Tx, taskId: string, { at }: StepContext): Op<TaskRecord> {
   return task
 }
 
-/** One change of an objective. `from` and `to` are the same where only its agent or its notes changed. */
+/** A change of an objective. `from` and `to` are equal if only its agent or notes changed. */
 export const objectiveChangeSchema = z.object({
   /** Epoch milliseconds. */
   at: z.number(),
@@ -172,7 +172,7 @@ export const objectiveChangeSchema = z.object({
 })
 type ObjectiveLogLine = z.output<typeof objectiveChangeSchema>
 
-/** The changes of one objective, or of all, oldest first. @throws ErrandError NOT_FOUND */
+/** Returns the changes of one objective, or of all, oldest first. @throws ErrandError NOT_FOUND */
 export function objectiveLog(
   host: MemoryHost,
   caller: Caller,

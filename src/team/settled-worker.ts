@@ -1,5 +1,5 @@
-// A task that worked as an agent has settled: so has the agent. In the same step it is judged whether that still holds, for the task
-// may have been tried again meanwhile, and others may have done it already.
+// Completes the agent of a task that has settled. Whether that still holds is checked in the same step, because the task may have been
+// retried, or the agent completed, meanwhile.
 import { isSettled } from '../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../entities/team.ts'
 import type { Op } from '../ledger/ledger.ts'
@@ -8,10 +8,10 @@ import type { MemoryHost } from '../memory/memory-host.ts'
 import { endStint } from './complete-agent.ts'
 import { completeTask } from './complete-task.ts'
 
-/** As the history of consolidation tells what set it off. */
+/** The trigger recorded in the history. */
 const trigger = 'task-end'
 
-/** False, and nothing done, for a stint that has ended, and for a worker that is at work again. */
+/** Returns false and does nothing if the stint has ended, or the worker is working again. */
 export async function completeWorker(
   host: MemoryHost,
   { taskId, agentId, number, workerId }: StintRecord,
@@ -21,7 +21,7 @@ export async function completeWorker(
     const stint = yield* tx.team.latestStint(taskId, agentId)
     if (stint?.number !== number || stint.status !== 'active') return false
     if (workerId === null) return false
-    // One that was purged had settled before.
+    // A purged worker had settled before.
     const worker = yield* tx.task.get(workerId)
     if (worker !== undefined && !isSettled(worker.status)) return false
     const task = yield* tx.task.get(taskId)
@@ -33,7 +33,7 @@ export async function completeWorker(
   })
 }
 
-/** Of a task that has been completed without its team. @throws ErrandError AGENTS_ACTIVE, NOT_FOUND */
+/** Closes the team of a task that was completed without it. @throws ErrandError AGENTS_ACTIVE, NOT_FOUND */
 export async function closeCompleted(
   host: MemoryHost,
   { taskId }: TeamRecord,

@@ -1,5 +1,4 @@
-// All team tasks: as a list, counted by the type of work that they are, and by the agents that have worked on them (conformance
-// S2-007, S2-107).
+// Queries across team tasks: the list, counts by type of work, and the stints of an agent (conformance S2-007, S2-107).
 import { z } from 'zod'
 import { type TaskStatus, taskStatuses } from '../entities/task.ts'
 import { stintStatuses } from '../entities/team.ts'
@@ -14,28 +13,28 @@ export interface TeamQuery {
   offset: number
 }
 
-/** The latest first. */
+/** Lists team tasks, latest first. */
 export function listTeams(host: MemoryHost, { statuses, type, limit, offset }: TeamQuery): Promise<TeamTask[]> {
   return host.read(function* (tx) {
     return (yield* tx.team.list({ statuses, type }, limit, offset)).map(({ task, team }) => toTeamTask(task, team))
   })
 }
 
-/** How a type of work has gone so far. */
+/** Counts for one type of work. */
 export interface TypeReport {
-  /** Null: the tasks of which nobody said what they are. */
+  /** Null: tasks without a type. */
   type: string | null
   total: number
   completed: number
-  /** Failed, and canceled: what was not reached. */
+  /** Failed or canceled. */
   failed: number
-  /** Completed among those that are over, 0 to 1; null while none is. */
+  /** Completed divided by ended, 0 to 1; null if none has ended. */
   successRate: number | null
-  /** From creation to completion, of the completed ones; null without any. */
+  /** Mean time from creation to completion; null if none is completed. */
   meanDurationMs: number | null
 }
 
-/** The most frequent types first. */
+/** Most frequent types first. */
 export async function reportTypes(host: MemoryHost): Promise<TypeReport[]> {
   const counts = await host.read((tx) => tx.team.countByType())
   return counts.map(toReport).toSorted((a, b) => b.total - a.total || compareTypes(a.type, b.type))
@@ -53,19 +52,19 @@ function toReport({ type, total, completed, failed, canceled, completedMs }: Typ
   }
 }
 
-/** Those without a type come last among equals. */
+/** Among equals, those without a type come last. */
 function compareTypes(a: string | null, b: string | null): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null)
   return a < b ? -1 : 1
 }
 
-/** One stint of an agent, with the task that it was on. Times are epoch milliseconds. */
+/** A stint of an agent with its task. Times are epoch milliseconds. */
 export const timelineSchema = z.object({
   taskId: z.string(),
   taskName: z.string(),
   type: z.string().nullable(),
   taskStatus: z.enum(taskStatuses),
-  /** Counts the stints of the agent on that task. */
+  /** Number of the agent's stint on that task. */
   stint: z.int(),
   role: z.string().nullable(),
   branch: z.string(),
@@ -74,11 +73,11 @@ export const timelineSchema = z.object({
   summary: z.string().nullable(),
   joinedAt: z.number(),
   leftAt: z.number().nullable(),
-  /** Null while it works. */
+  /** Null while it is active. */
   durationMs: z.number().nullable(),
 })
 
-/** An agent's work on all tasks, the latest first. An agent that nobody knows has none. */
+/** Returns an agent's stints on all tasks, latest first; empty for an unknown agent. */
 export function stintsOf(
   host: MemoryHost,
   { agentId, limit, offset }: { agentId: string; limit: number; offset: number },

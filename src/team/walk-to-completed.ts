@@ -1,5 +1,5 @@
-// A task that its team has worked on is completed from wherever it stands, along the edges of the table and without a run: whoever
-// worked on it did so in stints of agents.
+// Completes a team's task from any status, along the edges of the transition table and without a run: its agents have worked on it in
+// their stints.
 
 import { ErrandError } from '../core/errors.ts'
 import { canonicalJson } from '../core/json.ts'
@@ -13,23 +13,23 @@ import { complete } from '../steps/verbs.ts'
 import { walkToWorking } from '../steps/walk.ts'
 
 /**
- * Completes a task as a part of another step; one that is completed already stays as it is. An open run of it ends.
+ * Completes a task as a part of another step; does nothing if it is completed already. Ends an open run.
  *
- * @param result What it came to, as JSON; undefined: nothing is said of it.
- * @param by Who completes it, and under which claim.
- * @throws ErrandError NOT_OWNER, STALE_CLAIM for somebody else's; INVALID_TRANSITION for one that has failed or was canceled, and for
- *   another result than the one that stands; BLOCKED { blockedBy }.
+ * @param result The result as JSON; undefined for none.
+ * @param by The owner and its claim.
+ * @throws ErrandError NOT_OWNER, STALE_CLAIM for another owner's task; INVALID_TRANSITION for a failed or canceled task, and for another
+ *   result than the stored one; BLOCKED { blockedBy }.
  */
-export function* walkToCompleted(
+export function* completeFromAnyStatus(
   tx: Tx,
   task: TaskRecord,
   result: unknown,
   by: ClaimToken | undefined,
   ctx: StepContext,
 ): Op<void> {
-  // A name alone says nothing about a task that is nobody's.
-  const quote = task.owner === null && by?.fence === undefined ? undefined : by
-  requireOwner(task, quote)
+  // For a task without an owner a name without a fence is not checked.
+  const token = task.owner === null && by?.fence === undefined ? undefined : by
+  requireOwner(task, token)
   if (task.status === 'completed') return requireSameResult(task, result)
   if (task.status === 'failed' || task.status === 'canceled') refuseTransition(task, 'complete')
   if (task.status !== 'working') {
@@ -37,15 +37,15 @@ export function* walkToCompleted(
     const working = yield* walkToWorking(tx, task, ctx)
     if (task.status === 'submitted') yield* startGroupsAbove(tx, working, ctx)
   }
-  yield* complete(task.id, result ?? null, quote, ctx).decide(tx)
+  yield* complete(task.id, result ?? null, token, ctx).decide(tx)
 }
 
-/** What a task came to stands: said again it is no news, another one would be lost. */
+/** The result of a completed task is final: the same result again is accepted, another one is refused. */
 export function requireSameResult(task: TaskRecord, result: unknown): void {
   if (result === undefined || canonicalJson(result) === canonicalJson(task.result ?? null)) return
   throw new ErrandError(
     'INVALID_TRANSITION',
-    `Cannot complete ${task.id} with another result: it is completed, and its result stands. Leave \`result\` out to close its team.`,
+    `Cannot complete ${task.id} with another result: it is completed, and its result is final. Leave \`result\` out to close its team.`,
     { taskId: task.id, from: task.status, event: 'complete', allowed: [] },
   )
 }
@@ -55,7 +55,7 @@ function* refuseBlocked(tx: Tx, task: TaskRecord): Op<void> {
   const blockedBy = yield* tx.dependency.openBlockers(task.id)
   throw new ErrandError(
     'BLOCKED',
-    `Cannot complete ${task.id}: it comes after ${blockedBy.join(', ')}, which must be completed first.`,
+    `Cannot complete ${task.id}: it is blocked by ${blockedBy.join(', ')}, which must be completed first.`,
     { taskId: task.id, status: task.status, blockedBy },
   )
 }

@@ -1,5 +1,5 @@
-// The public entry `errand/agent-os`: the task manager of Agent OS under its own names, over one engine. Only words are translated
-// here: states, slots and recovery are the engine's own.
+// The public entry `errand/agent-os`: the task manager of Agent OS under its own names, over one engine. It only translates names;
+// states, slots and recovery are the engine's.
 import { type BusOptions, createBus } from '../bus/bus.ts'
 import { type AgentBus, getAllToolDefinitions } from './agent-os/agent-bus.ts'
 
@@ -27,7 +27,7 @@ export type { OutputListener, UserOutput } from './agent-os/user-output.ts'
 export type { TaskOutput } from './agent-os/views/task-output.ts'
 export { type AgentBus, type BusOptions, createBus, getAllToolDefinitions }
 
-/** The same as `createBus`, typed by the abilities of Agent OS. */
+/** `createBus`, typed by the abilities of Agent OS. */
 export function createAgentBus(options: BusOptions = {}): AgentBus {
   return createBus(options)
 }

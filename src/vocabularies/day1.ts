@@ -1,5 +1,5 @@
-// The public entry `errand/day1`: the two engines of Day1's document, for tasks of several agents and for their memory, under its
-// own names over one engine. Only words are translated here; teams, branches, facts and consolidation are the engine's abilities.
+// The public entry `errand/day1`: Day1's engines for tasks of several agents and for their memory, under their own names over one
+// engine. It only translates names; teams, branches, facts and consolidation are the engine's.
 export {
   type AgentConsolidation,
   type ConsolidationCounts,

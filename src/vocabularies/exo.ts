@@ -1,5 +1,5 @@
-// The public entry `errand/exo`: Exo's task controller under its own names, over one engine. Only words are translated here;
-// states, slots, cascades and events are the engine's. What Exo left open is said at each method.
+// The public entry `errand/exo`: Exo's task controller under its own names, over one engine. It only translates names; states, slots,
+// cascades and events are the engine's. Each method documents what Exo left open.
 export type { TaskManagerOptions } from './exo/backing.ts'
 export { createExoExecutor, exoExecutorName, type TaskExecutor } from './exo/exo-executor.ts'
 export {

@@ -1,5 +1,5 @@
-// A member of a team in a process of its own: claims and completes what is on the board until all of it is done, and tells what it
-// got. Used by the test of the four processes and by bench/board.
+// A member of a team in its own process: claims and completes tasks until all are done, and reports what it got. Used by the test of
+// the four processes and by bench/board.
 import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import { createEngine } from '../../src/index.ts'
@@ -8,15 +8,15 @@ export interface WorkReport {
   as: string
   started: number
   ended: number
-  /** Numbers of the tasks that it completed, in its order. */
+  /** Numbers of the tasks that it completed, in order. */
   done: number[]
-  /** When each was known to be durable, in epoch milliseconds, by the id of its task. */
+  /** By task id, when the completion was known to be durable, in epoch milliseconds. */
   durableAt: Record<string, number>
-  /** Numbers of the tasks that came free by it. */
+  /** Numbers of the tasks that it unblocked. */
   freed: number[]
-  /** Milliseconds of each claim that got a task. */
+  /** Duration of each successful claim, in milliseconds. */
   claimMs: number[]
-  /** Refusals that nobody should ever see. */
+  /** Unexpected refusals. */
   refusals: string[]
 }
 

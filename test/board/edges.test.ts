@@ -1,10 +1,10 @@
-// The graph of the board, through its abilities: what comes after what, what that holds up, and what is refused.
+// Dependencies on the board, through its abilities: edges, what they block, and what is refused.
 import { describe, expect, it } from 'vitest'
 import { refusalOf } from '../engine/world.ts'
 import { codeOf, everything, graph, openBoard, taskOf, waits } from './world.ts'
 
 describe('Completing a task', () => {
-  it('S4-018 S4-019 S4-041 S4-042 takes it off the blockedBy of all that come after it, and off nothing else', async () => {
+  it('S4-018 S4-019 S4-041 S4-042 completing a task removes it from the blockedBy of all its dependents, and from no other list', async () => {
     const board = await openBoard()
     const { engine } = board
     await graph(board, { a: '', b: 'a', c: 'a', d: 'bc', e: 'd' })
@@ -21,7 +21,7 @@ describe('Completing a task', () => {
     expect(await taskOf(engine, 4)).toMatchObject({ dependencies: [2, 3], ready: true })
   })
 
-  it('S4-045 tells of what came free by a whole that ended with its last part too', async () => {
+  it('S4-045 completing the last part of a group also returns the tasks that the group unblocks', async () => {
     const { engine } = await openBoard({ autoComplete: true })
     await engine.bus.call('board:create', { subject: 'whole' })
     await engine.bus.call('board:create', { subject: 'part', parent: 1 })
@@ -33,7 +33,7 @@ describe('Completing a task', () => {
     expect(await taskOf(engine, 1)).toMatchObject({ status: 'completed' })
   })
 
-  it('S4-027 and naming what comes after it in one breath leaves nobody blocked', async () => {
+  it('S4-027 completing a task and adding dependents in the same call blocks none of them', async () => {
     const board = await openBoard()
     await graph(board, { a: '', b: '', c: 'b' })
     const { task, unblocked } = await board.engine.bus.call('board:update', {
@@ -48,7 +48,7 @@ describe('Completing a task', () => {
 })
 
 describe('Edges', () => {
-  it('S4-020 S4-021 are seen from both ends, whichever end they are named at', async () => {
+  it('S4-020 S4-021 edges appear on both tasks, whichever of the two they are added to', async () => {
     const board = await openBoard()
     const { engine } = board
     await graph(board, { a: '', b: '', c: '' })
@@ -61,7 +61,7 @@ describe('Edges', () => {
     expect(task).toMatchObject({ id: 4, blockedBy: [3], blocks: [2] })
   })
 
-  it('S4-022 S4-028 named twice are one, in the order in which they were named; taking away what is not there is fine', async () => {
+  it('S4-022 S4-028 an edge added twice is stored once, in the given order; removing a missing edge is accepted', async () => {
     const board = await openBoard()
     const { engine } = board
     await graph(board, { a: '', b: '', c: '', d: '' })
@@ -78,7 +78,7 @@ describe('Edges', () => {
     expect(await taskOf(engine, 1)).toMatchObject({ blocks: [] })
   })
 
-  it('S4-023 S4-024 S4-025 to what is not there, to itself, and around a circle are refused, and nothing else is done', async () => {
+  it('S4-023 S4-024 S4-025 edges to an unknown task, to the task itself or closing a cycle are refused with nothing changed', async () => {
     const board = await openBoard()
     const { engine } = board
     await graph(board, { a: '', b: 'a', c: 'b', d: 'c' })
@@ -103,7 +103,7 @@ describe('Edges', () => {
     expect((await engine.bus.call('board:create', { subject: 'e' })).task).toMatchObject({ id: 5 })
   })
 
-  it('S4-026 to a task that is completed already hold up nobody', async () => {
+  it('S4-026 an edge to a completed task does not block', async () => {
     const board = await openBoard()
     const { engine } = board
     await graph(board, { a: '', b: '' })
@@ -115,7 +115,7 @@ describe('Edges', () => {
     })
   })
 
-  it('S4-029 of a task that is worked on or over are not changed, from neither end', async () => {
+  it('S4-029 edges of a task in progress or ended cannot be changed from either end', async () => {
     const board = await openBoard()
     const { engine } = board
     await graph(board, { a: '', b: '', c: '', d: '', e: '' })
@@ -130,12 +130,12 @@ describe('Edges', () => {
       await refusalOf(engine.bus.call('board:create', { subject: 'f', blocks: [id] }), 'INVALID_TRANSITION')
     }
     expect(await everything(engine)).toBe(before)
-    // One that somebody is meant to do has not begun.
+    // An assigned task has not begun.
     await engine.bus.call('board:update', { id: 5, owner: 'bob' })
     expect((await engine.bus.call('board:update', { id: 5, addBlockedBy: [1] })).task).toMatchObject({ blockedBy: [1] })
   })
 
-  it('S4-030 hold up whoever would begin or complete a task, and are named', async () => {
+  it('S4-030 starting or completing a blocked task is refused, naming its blockers', async () => {
     const board = await openBoard()
     const { engine } = board
     await graph(board, { a: '', b: '', c: 'ab' })
@@ -159,7 +159,7 @@ describe('Edges', () => {
 })
 
 describe('A task that ends otherwise', () => {
-  it('S4-032 that is taken off frees what came after it, in both directions, and is told', async () => {
+  it('S4-032 deleting a task removes its edges in both directions and returns the tasks it unblocked', async () => {
     const board = await openBoard()
     const { engine } = board
     await graph(board, { a: '', b: 'a', c: 'b', d: 'bc' })
@@ -175,7 +175,7 @@ describe('A task that ends otherwise', () => {
     await refusalOf(engine.bus.call('board:update', { id: 4, addBlockedBy: [2] }), 'NOT_FOUND')
   })
 
-  it('S4-032 its parts become tasks of their own, go with it, or keep it, as is asked', async () => {
+  it('S4-032 on deletion the children become roots, are deleted as well, or cause a refusal, as requested', async () => {
     const { engine, ask } = await openBoard()
     const family = async () => {
       const whole = Number((await ask('task_create', { subject: 'whole' }))['id'])
@@ -191,14 +191,14 @@ describe('A task that ends otherwise', () => {
     expect(message).toMatch(new RegExp(`task ${kept.whole}`))
     expect(await engine.bus.call('board:delete', { id: kept.whole })).toMatchObject({ unblocked: [] })
     expect(await taskOf(engine, kept.part)).not.toHaveProperty('parent')
-    const gone = await family()
-    expect(await engine.bus.call('board:delete', { id: gone.whole, children: 'cascade' })).toMatchObject({
-      unblocked: [{ id: gone.next }],
+    const removed = await family()
+    expect(await engine.bus.call('board:delete', { id: removed.whole, children: 'cascade' })).toMatchObject({
+      unblocked: [{ id: removed.next }],
     })
-    await refusalOf(engine.bus.call('board:get', { id: gone.part }), 'NOT_FOUND')
+    await refusalOf(engine.bus.call('board:get', { id: removed.part }), 'NOT_FOUND')
   })
 
-  it('S4-047 S4-048 failed or deleted it holds up what comes after it, until it is tried again and completed', async () => {
+  it('S4-047 S4-048 a failed or deleted task blocks its dependents until it is retried and completed', async () => {
     const board = await openBoard()
     const { engine } = board
     await graph(board, { a: '', b: 'a', c: '', d: 'c' })
@@ -222,7 +222,7 @@ describe('A task that ends otherwise', () => {
     expect((await engine.bus.call('board:update', { id: 4, removeBlockedBy: [3] })).task).toMatchObject({ ready: true })
   })
 
-  it('S4-031 completed or deleted it is not opened again, and the refusal says what would work', async () => {
+  it('S4-031 a completed or deleted task cannot be reopened, and the refusal names what would work', async () => {
     const { engine, ask } = await openBoard()
     await ask('task_create', { subject: 'a' })
     await ask('task_update', { task_id: 1, status: 'completed' })
@@ -233,8 +233,8 @@ describe('A task that ends otherwise', () => {
   })
 })
 
-describe('What is asked of the graph', () => {
-  it('S4-044 ready is what is pending, nobody’s and unblocked, the most urgent first, then by number', async () => {
+describe('Queries of the graph', () => {
+  it('S4-044 board:ready returns pending, unowned, unblocked tasks by priority, then by number', async () => {
     const { engine } = await openBoard({ executors: { work: () => 'done' }, autoStart: false })
     const create = async (subject: string, more: Record<string, unknown> = {}) =>
       (await engine.bus.call('board:create', { subject, ...more })).task.id
@@ -256,7 +256,7 @@ describe('What is asked of the graph', () => {
     expect(await engine.bus.call('board:ready', { limit: 1 })).toMatchObject({ tasks: [{ id: 2 }], total: 4 })
   })
 
-  it('S4-049 the order in which all can be done, and who holds up most', async () => {
+  it('S4-049 board:graph returns an order in which all tasks can be done, and the tasks that hold up most', async () => {
     const board = await openBoard()
     const { engine } = board
     await graph(board, { a: '', b: '', c: 'ab', d: 'c', e: '', f: 'd' })
@@ -274,7 +274,7 @@ describe('What is asked of the graph', () => {
     expect((await engine.bus.call('board:graph', {})).order.map(({ id }) => id)).toEqual([5, 2, 3, 4, 6])
   })
 
-  it('S4-049 why a task does not move, in numbers', async () => {
+  it('S4-049 board:why explains with board numbers why a task does not move', async () => {
     const board = await openBoard()
     const { engine } = board
     await graph(board, { a: '', b: 'a', c: '', d: 'c' })
@@ -289,7 +289,7 @@ describe('What is asked of the graph', () => {
     expect(await why(3)).toMatchObject({ status: 'failed', reason: 'settled' })
   })
 
-  it('S4-020 S4-044 a board below a task shows what board:get shows of each, and offers nothing that has left it', async () => {
+  it('S4-020 S4-044 a board below a task shows the same as board:get and omits tasks that were moved out', async () => {
     const { engine } = await openBoard()
     const call = (id: string, input: unknown) => engine.bus.call(id as string, input) as Promise<never>
     await call('board:create', { subject: 'Release' })
@@ -311,7 +311,7 @@ describe('What is asked of the graph', () => {
     expect(await engine.bus.call('board:graph', { board: 'release' })).toEqual({ order: [], critical: [] })
   })
 
-  it('S4-044 board:list filters by status, owner, role, tag and parent, and says how many there are', async () => {
+  it('S4-044 board:list filters by status, owner, role, tag and parent, and returns the total', async () => {
     const { engine } = await openBoard()
     const call = (input: Record<string, unknown>) => engine.bus.call('board:create', input as never)
     await call({ subject: 'whole', tags: ['x'] })

@@ -1,5 +1,4 @@
-// The prompts that a task board is introduced with, played by a scripted model through the four tools, and the same plans worked
-// off by executors.
+// The introductory prompts of a task board, played by a scripted model through the four tools, and the same plans run by executors.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { boardTools } from '../../src/board/board-tools.ts'
 import type { Engine, Executors } from '../../src/engine-api.ts'
@@ -10,13 +9,13 @@ import type { ModelMessage } from '../../src/models/step-schema.ts'
 import { openEngine, puppet, reached, turns } from '../engine/world.ts'
 
 interface Loop {
-  /** Plays a prompt to its end; resolves to what the model says then. */
+  /** Plays a prompt to its end; resolves to the model's last text. */
   ask(prompt: string): Promise<string>
-  /** What the tools have answered so far, oldest first. */
+  /** The answers of the tools so far, oldest first. */
   answers: string[]
 }
 
-/** The loop of an agent, as anybody writes it: call the model, do what it asks for, give it the results, until it asks no more. */
+/** A minimal agent loop: call the model, run its tool calls, return the results, until it makes no more calls. */
 async function openLoop(script: readonly ScriptedTurn[]): Promise<Loop> {
   const engine = await openEngine()
   const { tools, dispatch, close } = boardTools(engine, { as: 'model' })
@@ -54,7 +53,7 @@ const complete = (task_id: number) => ({ name: 'task_update', input: { task_id, 
 const list = { name: 'task_list', input: {} }
 
 describe('The example of three tasks', () => {
-  it('S4-036 S4-041 is made in order, listed, and frees the second when the first is completed', async () => {
+  it('S4-036 S4-041 three tasks are created in order, listed, and the second is unblocked when the first is completed', async () => {
     const { ask, answers } = await openLoop([
       { tools: [create('Setup project'), create('Write code', 1), create('Write tests', 2)] },
       { text: 'Made.' },
@@ -84,7 +83,7 @@ describe('The example of three tasks', () => {
 const stages = ['parse', 'transform', 'emit', 'test']
 
 describe('The example of the refactoring', () => {
-  it('S4-043 is worked off by a model in its order, and out of it refused', async () => {
+  it('S4-043 a model works through dependent tasks in order and is refused out of order', async () => {
     const { ask, answers } = await openLoop([
       { tools: stages.map((stage, n) => (n === 0 ? create(stage) : create(stage, n))) },
       { text: 'The board stands.' },
@@ -106,7 +105,7 @@ describe('The example of the refactoring', () => {
     expect(answers.at(-1)).toBe(stages.map((stage, n) => `[x] #${n + 1}: ${stage} @model`).join('\n'))
   })
 
-  it('S4-043 S4-046 is worked off by executors by itself, each stage with its own, in order', async () => {
+  it('S4-043 S4-046 executors work through dependent tasks in order, each stage with its own executor', async () => {
     const log: string[] = []
     const executors: Executors = Object.fromEntries(
       stages.map((stage) => [
@@ -137,7 +136,7 @@ describe('The example of the refactoring', () => {
     )
   })
 
-  it('S4-042 S4-046 as a diamond runs both sides at once, and the last only after both', async () => {
+  it('S4-042 S4-046 in a diamond both sides run concurrently, and the last task only after both', async () => {
     const { executor, runs, started } = puppet()
     const engine = await openEngine({ executors: { stage: executor } })
     const make = async (subject: string, blockedBy: number[] = []) =>
@@ -168,7 +167,7 @@ describe('The example of the refactoring', () => {
     expect(await engine.result(last)).toBe('emitted')
   })
 
-  it('S4-044 S4-046 stands still where nobody works, and is worked off by whoever claims it, in order', async () => {
+  it('S4-044 S4-046 tasks without an executor wait until clients claim them in order', async () => {
     const engine = await openEngine({ work: false })
     for (const [n, subject] of stages.entries()) {
       await engine.bus.call('board:create', { subject, ...(n === 0 ? {} : { blockedBy: [n] }) })

@@ -1,4 +1,4 @@
-// Four processes on one board of dependent tasks: the claim of the whole design, in the small.
+// Four processes on one board of dependent tasks.
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createEngine } from '../../src/engine.ts'
@@ -11,7 +11,7 @@ import { startWorker } from './worker-process.ts'
 const tasks = Number(process.env.ERRAND_BOARD_TASKS ?? 3_000)
 const processes = 4
 
-/** What four workers must never report; empty when all is well. */
+/** Violations of what four workers must guarantee; empty if there are none. */
 function complaints(reports: readonly WorkReport[], total: number): string[] {
   const done = reports.flatMap((report) => report.done)
   const freed = reports.flatMap((report) => report.freed)
@@ -24,7 +24,7 @@ function complaints(reports: readonly WorkReport[], total: number): string[] {
 }
 
 describe('four processes on one board', () => {
-  it('S4-054 S4-041 each dependent task is done once, after all that it comes after, and none is lost', async () => {
+  it('S4-054 S4-041 four processes do each dependent task once, after its blockers, and lose none', async () => {
     const place = createPlace()
     const engine = await createEngine({ ledger: place.ledger, work: false })
     onTestFinished(() => engine.close())
@@ -60,7 +60,7 @@ describe('four processes on one board', () => {
     })
   }, 120_000)
 
-  it('the check of the four processes sees a double, a lost task and a refusal', () => {
+  it('the check of the four processes detects a task done twice, a lost task and a refusal', () => {
     const one: WorkReport = {
       as: 'a',
       started: 0,

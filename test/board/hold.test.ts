@@ -1,10 +1,10 @@
-// What the owner of a task does with it on the board, and what becomes of those who are not it, or were it once.
+// Operations of a task's owner on the board, and refusals for clients that are not its owner or no longer are.
 import { describe, expect, it } from 'vitest'
 import { puppet, reached, refusalOf } from '../engine/world.ts'
 import { agentOn, codeOf, everything, graph, openBoard, taskOf } from './world.ts'
 
 describe('board:complete', () => {
-  it('S4-056 refuses what nobody works on: pending, failed, deleted, or completed by another', async () => {
+  it('S4-056 board:complete refuses a task that is pending, failed, deleted, or completed by another owner', async () => {
     const board = await openBoard()
     const { engine } = board
     await graph(board, { a: '', b: '', c: '', d: 'a' })
@@ -23,7 +23,7 @@ describe('board:complete', () => {
     expect(await said(1, 'bob')).toBe('Task 1 is completed already, by alice')
   })
 
-  it('S4-055 said again by its owner is no news; another result is refused, because the first one stands', async () => {
+  it('S4-055 completing a task again with the same result changes nothing; another result is refused', async () => {
     const board = await openBoard()
     const { engine } = board
     await graph(board, { a: '', b: 'a' })
@@ -42,7 +42,7 @@ describe('board:complete', () => {
     expect(await everything(engine)).toBe(before)
   })
 
-  it('S4-055 is refused to others in the board’s numbers, under a stale claim too', async () => {
+  it('S4-055 board:complete by another owner or with a stale fence is refused, with board numbers in the message', async () => {
     const board = await openBoard()
     const { engine } = board
     await graph(board, { a: '' })
@@ -65,7 +65,7 @@ describe('board:complete', () => {
 })
 
 describe('board:release', () => {
-  it('S4-057 is the owner’s, of a claim and of a task that it was meant to do', async () => {
+  it('S4-057 board:release accepts the owner of a claim or the assignee of a pending task, and refuses others', async () => {
     const board = await openBoard()
     const { engine } = board
     await graph(board, { a: '', b: '', c: '' })
@@ -83,7 +83,7 @@ describe('board:release', () => {
   })
 })
 
-describe('Words that would do nothing', () => {
+describe('Fields without effect', () => {
   it.each([
     [{ result: 1 }, 'result'],
     [{ result: 1, status: 'failed' }, 'result'],
@@ -91,7 +91,7 @@ describe('Words that would do nothing', () => {
     [{ reason: 'why', status: 'in_progress' }, 'reason'],
     [{ reason: 'why', status: 'completed' }, 'reason'],
     [{ fence: 1, status: 'completed' }, 'fence'],
-  ])('%j are refused', async (patch, field) => {
+  ])('board:update refuses fields without effect: %j', async (patch, field) => {
     const { engine, ask } = await openBoard()
     await ask('task_create', { subject: 'a' })
     const { message } = await refusalOf(
@@ -102,7 +102,7 @@ describe('Words that would do nothing', () => {
     expect(await taskOf(engine, 1)).toMatchObject({ subject: 'a' })
   })
 
-  it('what only a board could keep is refused for a task that is not on it', async () => {
+  it('board fields of a task that is not on the board are refused', async () => {
     const { engine, ask } = await openBoard()
     const project = await ask('task_create', { subject: 'project' })
     await engine.bus.call('board:open', { board: 'part', parent: 1 })
@@ -117,7 +117,7 @@ describe('Words that would do nothing', () => {
 })
 
 describe('Tasks of executors and groups on the board', () => {
-  it('S4-046 one with an executor is run and not claimed; it frees what comes after it', async () => {
+  it('S4-046 a task with an executor is run rather than claimed, and unblocks its dependents', async () => {
     const work = puppet()
     const { engine, ask, say } = await openBoard({ executors: { work: work.executor } })
     await engine.bus.call('board:create', { subject: 'run', executor: 'work', input: { n: 1 } })
@@ -136,7 +136,7 @@ describe('Tasks of executors and groups on the board', () => {
     expect(await ask('task_update', { task_id: 2, status: 'completed' })).toMatchObject({ owner: 'alice' })
   })
 
-  it('S4-046 one that waits for its turn is canceled by `deleted`, and what comes after it stays blocked', async () => {
+  it('S4-046 setting a queued task to deleted cancels it, and its dependents stay blocked', async () => {
     const { engine, ask } = await openBoard({ executors: { work: () => 'done' } })
     await ask('task_create', { subject: 'first' })
     await engine.bus.call('board:create', { subject: 'run', executor: 'work', blockedBy: [1] })
@@ -147,7 +147,7 @@ describe('Tasks of executors and groups on the board', () => {
     expect(await taskOf(engine, 3)).toMatchObject({ blockedBy: [2] })
   })
 
-  it('a group is in progress while its tasks are done, and is nobody’s', async () => {
+  it('a group is in progress without an owner while its children are done', async () => {
     const { engine, ask, say } = await openBoard()
     await engine.create({ name: 'group', tasks: { one: { name: 'one' }, two: { name: 'two', after: ['one'] } } })
     expect(await say('task_list')).toBe('[ ] #1: group\n[ ] #2: one\n[ ] #3: two (blocked by: [2])')
@@ -160,7 +160,7 @@ describe('Tasks of executors and groups on the board', () => {
     expect(await taskOf(engine, 1)).toMatchObject({ status: 'completed' })
   })
 
-  it('a program may name an executor, a model may not; one that is not there is refused with what there is', async () => {
+  it('a program may name an executor and a model may not; an unknown executor is refused with the known ones', async () => {
     const { engine } = await openBoard({ executors: { work: () => 'done' } })
     await refusalOf(engine.bus.call('board:create', { subject: 'run', executor: 'wrok' }), 'UNKNOWN_EXECUTOR')
     await refusalOf(engine.bus.call('board:create', { subject: 'run', executor: 'work', owner: 'x' }), 'NOT_CLAIMABLE')
@@ -169,7 +169,7 @@ describe('Tasks of executors and groups on the board', () => {
 })
 
 describe('Two at once', () => {
-  it('S4-052 of many who set one task in_progress one gets it, and the others hear whose it is', async () => {
+  it('S4-052 of many clients setting one task in_progress one succeeds, and the others learn the owner', async () => {
     const { engine, ask } = await openBoard()
     await ask('task_create', { subject: 'a' })
     const answers = await Promise.all(
@@ -184,7 +184,7 @@ describe('Two at once', () => {
       expect(answer).toBe(`Error: Task 1 is in_progress already, and ${owner} owns it`)
   })
 
-  it('S4-009 updates of one task at once all stand: words, edges and metadata of each', async () => {
+  it('S4-009 concurrent updates of one task all take effect: texts, edges and metadata', async () => {
     const { engine, ask } = await openBoard()
     for (let n = 1; n <= 21; n++) await ask('task_create', { subject: `t${n}` })
     await Promise.all(
@@ -204,7 +204,7 @@ describe('Two at once', () => {
     expect(task.description).toMatch(/^by \d*[13579]$/)
   })
 
-  it('S4-009 creations at once get numbers of their own, without a gap', async () => {
+  it('S4-009 concurrently created tasks get distinct numbers without gaps', async () => {
     const { engine } = await openBoard()
     const made = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
@@ -219,7 +219,7 @@ describe('Two at once', () => {
     expect(tasks.map(({ id }) => id)).toEqual(Array.from({ length: 60 }, (_, n) => n + 1))
   })
 
-  it('S4-030 completing a blocker and its dependent in one turn: the dependent is refused or comes after', async () => {
+  it('S4-030 completing a blocker and its dependent concurrently refuses the dependent or completes it second', async () => {
     for (let round = 0; round < 10; round++) {
       const board = await openBoard()
       const { engine } = board
@@ -235,7 +235,7 @@ describe('Two at once', () => {
 })
 
 describe('A session of tools', () => {
-  it('S4-055 that has lost its claim hears so once, and then says what is true by then', async () => {
+  it('S4-055 a session that lost its claim is refused once as stale, and then judged without the claim', async () => {
     const { engine } = await openBoard()
     const first = agentOn(engine, 'carol')
     const second = agentOn(engine, 'carol')

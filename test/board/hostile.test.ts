@@ -1,5 +1,4 @@
-// What nobody writes on a board until somebody does: long, odd and foreign texts, keys that mean something to JavaScript, lists of
-// thousands.
+// Hostile input on the board: long, odd and foreign texts, keys with a meaning in JavaScript, lists of thousands.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { refusalOf } from '../engine/world.ts'
@@ -15,7 +14,7 @@ describe('A subject', () => {
     ['the id of a task', 'see task-abc', undefined],
     ['a separator of lines', 'a\u2028b\u0085c', 'a b\u0085c'],
   ])(
-    'S4-011 with %s comes back as it was, and stands in one line of the list',
+    'S4-011 a subject with %s is returned unchanged and stays on one line of the list',
     async (_what, subject, line = subject) => {
       const { ask, say } = await openBoard()
       expect(await ask('task_create', { subject, description: subject })).toMatchObject({
@@ -33,7 +32,7 @@ describe('A subject', () => {
     ['half a character', 'a\ud800b'],
     ['a NUL', 'a\0b'],
     ['no text', { subject: 'x' }],
-  ])('S4-015 with %s is refused, and nothing is made', async (_what, subject) => {
+  ])('S4-015 a subject with %s is refused and creates nothing', async (_what, subject) => {
     const { say } = await openBoard()
     expect(await say('task_create', { subject })).toMatch(/^Error: /)
     expect(await say('task_list')).toBe('No tasks.')
@@ -41,7 +40,7 @@ describe('A subject', () => {
 })
 
 describe('Metadata', () => {
-  it('S4-037 is merged key by key, null takes a key away, and no key reaches a prototype', async () => {
+  it('S4-037 metadata is merged key by key, null removes a key, and no key reaches a prototype', async () => {
     const { engine, ask, say } = await openBoard()
     await ask('task_create', { subject: 'a', metadata: { kept: 1, gone: [1], toString: 'y' } })
     const update = (metadata: unknown) => ask('task_update', { task_id: 1, metadata })
@@ -67,8 +66,8 @@ describe('Metadata', () => {
   })
 })
 
-describe('Whatever a model gives', () => {
-  it('S4-039 the tools answer with text, and the board stays as it can be read', async () => {
+describe('Hostile input of a model', () => {
+  it('S4-039 the tools answer hostile input with text and leave the board readable', async () => {
     const { engine, tools, ask, say } = await openBoard()
     await ask('task_create', { subject: 'a' })
     const keys = ['task_id', 'subject', 'status', 'addBlockedBy', 'addBlocks', 'owner', 'metadata', 'id', '__proto__']
@@ -96,7 +95,7 @@ describe('Whatever a model gives', () => {
 })
 
 describe('A long board', () => {
-  it('S4-033 of 3,000 dependent tasks is numbered, listed and put in order at once', async () => {
+  it('S4-033 a board of 3,000 dependent tasks is numbered, listed and ordered quickly', async () => {
     const { engine, say } = await openBoard()
     const count = 3_000
     const specs = Array.from({ length: count }, (_, n) => ({
@@ -112,16 +111,16 @@ describe('A long board', () => {
     expect(lines).toHaveLength(count + 1)
     expect(lines[0]).toBe('[ ] #1: all')
     expect(lines.at(-1)).toBe('[ ] #3001: task 3000 (blocked by: [1501])')
-    // A group is not worked off itself: what it holds is.
+    // A group has no work of its own; its children are worked on.
     expect(order.map(({ id }) => id)).toEqual(Array.from({ length: count }, (_, n) => n + 2))
-    // Ten times what it takes: a list that looks at each task's edges one by one would be slower still.
+    // Ten times the usual duration: a list that read each task's edges one by one would be slower still.
     expect(listed - since).toBeLessThan(5_000)
     expect(ordered - listed).toBeLessThan(5_000)
     const ready = (await engine.bus.call('board:ready', {})).tasks
     expect(ready.map(({ id }) => id)).toEqual([2])
   }, 60_000)
 
-  it('S4-033 lists 10,000 tasks at most, and says how many more there are', async () => {
+  it('S4-033 task_list returns at most 10,000 tasks and the number of the others', async () => {
     const { engine, say } = await openBoard()
     await engine.create(Array.from({ length: 10_002 }, (_, n) => ({ name: `t${n}` })))
     const lines = (await say('task_list')).split('\n')
@@ -132,7 +131,7 @@ describe('A long board', () => {
 })
 
 describe('Numbers of a task', () => {
-  it('beyond what the tables keep are refused at every door', async () => {
+  it('numbers beyond the range of the tables are refused by every ability', async () => {
     const { engine, say } = await openBoard()
     for (const priority of [1e9 + 1, -1e9 - 1, 1.5, Number.NaN, Number.MAX_SAFE_INTEGER]) {
       expect(await say('task_create', { subject: 'a', priority })).toMatch(/^Error: .*priority/)

@@ -1,9 +1,9 @@
-// A board of tasks in layers, each task after two of the layer before: nobody can work it off but in order.
+// A board of tasks in layers, each task blocked by two of the layer before, so that they can only be done in order.
 import type { Engine } from '../../src/engine-api.ts'
 
 export const layerSize = 60
 
-/** Makes `total` tasks; resolves to the ids of what each comes after. */
+/** Creates `total` tasks; resolves to the ids of each task's blockers. */
 export async function createLayers(engine: Engine, total: number): Promise<Map<string, string[]>> {
   const after = new Map<string, string[]>()
   let above: string[] = []

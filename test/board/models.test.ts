@@ -1,5 +1,4 @@
-// The board in the hands of a model: it sees, claims and changes what is below its own task, in that task's name, and is told of
-// nothing else.
+// A model on the board: it sees, claims and changes tasks below its own, in the name of its task, and no others.
 import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/engine-api.ts'
 import { openEngine, refusalOf } from '../engine/world.ts'
@@ -9,13 +8,13 @@ async function setup() {
   const own = await engine.create({ name: 'own', executor: 'work' })
   const child = await engine.create({ name: 'child', parentId: own.id })
   const part = await engine.create({ name: 'part', parentId: child.id })
-  const stranger = await engine.create({ name: 'the stranger', blockedBy: [child.id], metadata: { secret: 1 } })
+  const outsider = await engine.create({ name: 'the outsider', blockedBy: [child.id], metadata: { secret: 1 } })
   const caller = { surface: 'model', taskId: own.id, run: 1 }
-  return { engine, own, child, part, stranger, call: caller }
+  return { engine, own, child, part, outsider, call: caller }
 }
 
 describe('A model on the board', () => {
-  it('I25 lists, orders and claims what is below its task, and nothing beside it', async () => {
+  it('I25 a model lists, orders and claims tasks below its own, and no others', async () => {
     const { engine, own, call } = await setup()
     const list = await engine.bus.call('board:list', {}, { caller: call })
     expect(list).toMatchObject({ total: 2, text: '[ ] #2: child\n[ ] #3: part' })
@@ -28,20 +27,20 @@ describe('A model on the board', () => {
     expect((await engine.bus.call('board:claim_next', {}, { caller: call })).task).toBeNull()
   })
 
-  it('I25 is not told of tasks outside that come free by what it does', async () => {
-    const { engine, stranger, call } = await setup()
+  it('I25 a model does not learn of tasks outside its own that it unblocks', async () => {
+    const { engine, outsider, call } = await setup()
     const answer = await engine.bus.call('board:update', { id: 2, status: 'completed' }, { caller: call })
     expect(answer.unblocked).toEqual([])
-    expect(JSON.stringify(answer)).not.toContain('stranger')
-    expect((await engine.get(stranger.id))?.blockedBy).toEqual([])
-    // Who is bounded by nothing is told.
+    expect(JSON.stringify(answer)).not.toContain('outsider')
+    expect((await engine.get(outsider.id))?.blockedBy).toEqual([])
+    // A caller without a task sees them.
     const other = await setup()
     expect((await other.engine.bus.call('board:update', { id: 2, status: 'completed' })).unblocked).toMatchObject([
-      { id: 4, subject: 'the stranger' },
+      { id: 4, subject: 'the outsider' },
     ])
   })
 
-  it('I25 makes tasks below its own, whichever board it names, and no task of an executor', async () => {
+  it('I25 a model creates tasks only below its own, on any board, and none with an executor', async () => {
     const { engine, own, call } = await setup()
     await engine.bus.call('board:open', { board: 'elsewhere', parent: 4 })
     const { task } = await engine.bus.call('board:create', { subject: 'new' }, { caller: call })
@@ -59,7 +58,7 @@ describe('A model on the board', () => {
     expect((await engine.list({ limit: 0 })).total).toBe(5)
   })
 
-  it('I25 takes none of its tasks out of its bounds by deleting what they are a part of', async () => {
+  it('I25 a model cannot move its tasks out of its scope by deleting their parent', async () => {
     const { engine, part, call } = await setup()
     const { message } = await refusalOf(engine.bus.call('board:delete', { id: 2 }, { caller: call }), 'FORBIDDEN')
     expect(message).toContain("children: 'cascade'")
@@ -72,10 +71,10 @@ describe('A model on the board', () => {
     expect(await engine.get(part.id)).toBeNull()
   })
 
-  it('I25 claims nothing through a board that holds nothing of its own, and no more than both hold', async () => {
-    const { engine, own, child, stranger, call } = await setup()
+  it('I25 a model claims only tasks that are both on the board and below its own', async () => {
+    const { engine, own, child, outsider, call } = await setup()
     await engine.create({ name: 'beside the child', parentId: own.id, priority: 9 })
-    await engine.bus.call('board:open', { board: 'theirs', parent: stranger.id })
+    await engine.bus.call('board:open', { board: 'theirs', parent: outsider.id })
     await engine.bus.call('board:open', { board: 'part', parent: child.id })
     await refusalOf(engine.bus.call('board:claim_next', { board: 'theirs' }, { caller: call }), 'FORBIDDEN')
     const { task } = await engine.bus.call('board:claim_next', { board: 'part' }, { caller: call })
@@ -83,14 +82,14 @@ describe('A model on the board', () => {
     expect((await engine.bus.call('board:claim_next', { board: 'part' }, { caller: call })).task).toBeNull()
   })
 
-  it('I25 a whole board of a family is its own under that name too, with numbers of that board', async () => {
+  it('I25 a model may use the board of its whole family, with the numbers of that board', async () => {
     const { engine, call } = await setup()
     await engine.bus.call('board:open', { board: 'family', parent: 1 })
     await engine.bus.call('board:open', { board: 'beside', parent: 4 })
     const text = async (board: string) => (await engine.bus.call('board:list', { board }, { caller: call })).text
     expect(await text('family')).toBe('[ ] #1: child\n[ ] #2: part')
     await engine.create({
-      name: 'of the stranger',
+      name: 'of the outsider',
       parentId: (await engine.bus.call('board:get', { id: 4 })).task.taskId,
     })
     expect(await text('beside')).toBe('No tasks.')

@@ -1,15 +1,15 @@
-// Every status × every status that somebody may ask for × whose task it is × blocked or not: what must happen, and that what is
-// refused leaves nothing behind. The tables are the specification; each line says what came of the five statuses in their order.
+// Every status × every requested status × every owner × blocked or not: the outcome, and that a refusal changes nothing. The tables are
+// the specification; each line has the outcomes of the five requested statuses in their order.
 import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/engine-api.ts'
 import { type BoardStatus, boardStatuses } from '../../src/entities/board.ts'
 import { openEngine } from '../engine/world.ts'
 import { codeOf, everything, taskOf } from './world.ts'
 
-type Whose = 'mine' | 'another' | 'nobody'
-const names: Record<Whose, string> = { mine: 'alice', another: 'bob', nobody: '' }
+type Whose = 'alice' | 'bob' | 'none'
+const names: Record<Whose, string> = { alice: 'alice', bob: 'bob', none: '' }
 
-/** A task in a status; `blocked` ones come after a task that is pending. Resolves to its number. */
+/** Creates a task in a status; a `blocked` one depends on a pending task. Resolves to its number. */
 async function taskIn(engine: Engine, status: BoardStatus, whose: Whose, blocked = false): Promise<number> {
   const first = blocked ? [(await engine.bus.call('board:create', { subject: 'before' })).task.id] : []
   const { task } = await engine.bus.call('board:create', { subject: 'it', blockedBy: first })
@@ -26,7 +26,7 @@ async function taskIn(engine: Engine, status: BoardStatus, whose: Whose, blocked
   return id
 }
 
-/** What comes of each status that is asked for: the owner in the end, or the code of the refusal. */
+/** The outcome of each requested status: the final owner, or the code of the refusal. */
 async function outcomes(from: BoardStatus, whose: Whose, as: string | undefined, blocked = false): Promise<string[]> {
   const engine = (await openEngine({ autoStart: false })) as unknown as Engine
   const found: string[] = []
@@ -44,59 +44,59 @@ async function outcomes(from: BoardStatus, whose: Whose, as: string | undefined,
   return found
 }
 
-/** Asked for in this order: pending, in_progress, completed, failed, deleted. */
+/** The order of the outcomes: pending, in_progress, completed, failed, deleted. */
 const line = (text: string) => text.trim().split(/\s+/)
 
-describe('A status that alice asks for', () => {
+describe('A status set by alice', () => {
   it.each<[BoardStatus, Whose, string]>([
-    ['pending', 'nobody', '-       alice          alice      alice      -'],
-    ['pending', 'mine', 'alice      alice          alice      alice      alice'],
-    ['pending', 'another', 'bob       NOT_CLAIMABLE  NOT_OWNER  NOT_OWNER  bob'],
-    ['in_progress', 'nobody', '-       NOT_CLAIMABLE  -          -          -'],
-    ['in_progress', 'mine', '-       alice          alice      alice      alice'],
-    ['in_progress', 'another', 'NOT_OWNER NOT_CLAIMABLE NOT_OWNER NOT_OWNER  bob'],
-    ['failed', 'nobody', '-       alice          alice      -          -'],
-    ['failed', 'mine', '-       alice          alice      alice      -'],
-    ['failed', 'another', '-       alice          alice      bob        -'],
-  ])('S4-017 S4-055 of a task that is %s and of %s', async (from, whose, expected) => {
+    ['pending', 'none', '-       alice          alice      alice      -'],
+    ['pending', 'alice', 'alice      alice          alice      alice      alice'],
+    ['pending', 'bob', 'bob       NOT_CLAIMABLE  NOT_OWNER  NOT_OWNER  bob'],
+    ['in_progress', 'none', '-       NOT_CLAIMABLE  -          -          -'],
+    ['in_progress', 'alice', '-       alice          alice      alice      alice'],
+    ['in_progress', 'bob', 'NOT_OWNER NOT_CLAIMABLE NOT_OWNER NOT_OWNER  bob'],
+    ['failed', 'none', '-       alice          alice      -          -'],
+    ['failed', 'alice', '-       alice          alice      alice      -'],
+    ['failed', 'bob', '-       alice          alice      bob        -'],
+  ])('S4-017 S4-055 each status set by alice on a task that is %s and owned by %s', async (from, whose, expected) => {
     expect(await outcomes(from, whose, 'alice')).toEqual(line(expected))
   })
 
   it.each<[BoardStatus, Whose]>([
-    ['completed', 'nobody'],
-    ['completed', 'mine'],
-    ['completed', 'another'],
-    ['deleted', 'nobody'],
-    ['deleted', 'mine'],
-    ['deleted', 'another'],
-  ])('S4-031 of a task that is %s and of %s changes nothing', async (from, whose) => {
+    ['completed', 'none'],
+    ['completed', 'alice'],
+    ['completed', 'bob'],
+    ['deleted', 'none'],
+    ['deleted', 'alice'],
+    ['deleted', 'bob'],
+  ])('S4-031 no status set by alice changes a task that is %s and owned by %s', async (from, whose) => {
     const expected = boardStatuses.map((status) => (status === from ? names[whose] || '-' : 'INVALID_TRANSITION'))
     expect(await outcomes(from, whose, 'alice')).toEqual(expected)
   })
 
   it.each<[Whose, string]>([
-    ['nobody', '-      BLOCKED  BLOCKED    BLOCKED    -'],
-    ['mine', 'alice     BLOCKED  BLOCKED    BLOCKED    alice'],
-    ['another', 'bob      BLOCKED  NOT_OWNER  NOT_OWNER  bob'],
-  ])('S4-030 of a pending task of %s that comes after another', async (whose, expected) => {
+    ['none', '-      BLOCKED  BLOCKED    BLOCKED    -'],
+    ['alice', 'alice     BLOCKED  BLOCKED    BLOCKED    alice'],
+    ['bob', 'bob      BLOCKED  NOT_OWNER  NOT_OWNER  bob'],
+  ])('S4-030 each status set by alice on a blocked pending task owned by %s', async (whose, expected) => {
     expect(await outcomes('pending', whose, 'alice', true)).toEqual(line(expected))
   })
 })
 
-describe('A status that is asked for in nobody’s name', () => {
+describe('A status set without a name', () => {
   it.each<[BoardStatus, Whose, string]>([
-    ['pending', 'nobody', '-     -              -          -          -'],
-    ['pending', 'another', 'bob     NOT_OWNER      NOT_OWNER  NOT_OWNER  bob'],
-    ['in_progress', 'nobody', '-     -              -          -          -'],
-    ['in_progress', 'another', 'NOT_OWNER NOT_CLAIMABLE  NOT_OWNER  NOT_OWNER  bob'],
-    ['failed', 'another', '-     -              -          bob        -'],
-  ])('S4-017 of a task that is %s and of %s', async (from, whose, expected) => {
+    ['pending', 'none', '-     -              -          -          -'],
+    ['pending', 'bob', 'bob     NOT_OWNER      NOT_OWNER  NOT_OWNER  bob'],
+    ['in_progress', 'none', '-     -              -          -          -'],
+    ['in_progress', 'bob', 'NOT_OWNER NOT_CLAIMABLE  NOT_OWNER  NOT_OWNER  bob'],
+    ['failed', 'bob', '-     -              -          bob        -'],
+  ])('S4-017 each status set without a name on a task that is %s and owned by %s', async (from, whose, expected) => {
     expect(await outcomes(from, whose, undefined)).toEqual(line(expected))
   })
 })
 
 describe('A task that rests', () => {
-  /** Owned by alice and put to rest by hand. */
+  /** Owned by alice and paused by hand. */
   async function resting(state: 'paused' | 'input_required' | 'waiting', owner = 'alice') {
     const engine = (await openEngine()) as unknown as Engine
     const { taskId } = (await engine.bus.call('board:create', { subject: 'it' })).task
@@ -111,20 +111,23 @@ describe('A task that rests', () => {
     ['waiting', 'alice'],
     ['paused', ''],
     ['waiting', ''],
-  ] as const)('S4-017 (%s, of "%s") is completed, failed and put back by walking legal edges', async (state, owner) => {
-    for (const status of ['completed', 'failed', 'pending'] as const) {
-      const engine = await resting(state, owner)
-      const { task } = await engine.bus.call('board:update', {
-        id: 1,
-        status,
-        ...(owner === '' ? {} : { as: owner }),
-      })
-      expect(task).toMatchObject({ status, owner: status === 'pending' ? '' : owner })
-      expect(task.ready).toBe(status === 'pending')
-    }
-  })
+  ] as const)(
+    'S4-017 a resting task (%s, of "%s") is completed, failed and returned to pending along legal edges',
+    async (state, owner) => {
+      for (const status of ['completed', 'failed', 'pending'] as const) {
+        const engine = await resting(state, owner)
+        const { task } = await engine.bus.call('board:update', {
+          id: 1,
+          status,
+          ...(owner === '' ? {} : { as: owner }),
+        })
+        expect(task).toMatchObject({ status, owner: status === 'pending' ? '' : owner })
+        expect(task.ready).toBe(status === 'pending')
+      }
+    },
+  )
 
-  it('that waits for an answer is neither completed nor put back, and nothing of either is left', async () => {
+  it('a task that waits for an answer can be neither completed nor returned to pending, and nothing changes', async () => {
     for (const status of ['completed', 'failed', 'pending'] as const) {
       const engine = await resting('input_required')
       const before = await everything(engine)
@@ -135,7 +138,7 @@ describe('A task that rests', () => {
     }
   })
 
-  it('S4-055 is no other’s to end, whatever it rests for', async () => {
+  it('S4-055 a resting task can be ended only by its owner', async () => {
     for (const state of ['paused', 'input_required', 'waiting'] as const) {
       for (const status of ['completed', 'failed', 'pending'] as const) {
         const engine = await resting(state)
@@ -150,7 +153,7 @@ describe('A task that rests', () => {
     }
   })
 
-  it('S4-057 is let go of where it rests: paused it stays, and is claimable once it goes on', async () => {
+  it('S4-057 a paused task that is released stays paused and is claimable after it resumes', async () => {
     const engine = await resting('paused')
     const { task } = await engine.bus.call('board:release', { id: 1, as: 'alice' })
     expect(task).toMatchObject({ status: 'in_progress', canonicalStatus: 'paused', owner: '' })

@@ -1,4 +1,4 @@
-// The four tools as an agent's loop uses them: by name, with what a model gives, text back.
+// The four tools as an agent loop uses them: called by name with the input of a model, answered with text.
 import { describe, expect, it } from 'vitest'
 import { mainBoard } from '../../src/entities/board.ts'
 import { boardTools } from '../../src/index.ts'
@@ -8,7 +8,7 @@ import { agentOn, openBoard } from './world.ts'
 const sevenKeys = ['id', 'subject', 'description', 'status', 'blockedBy', 'blocks', 'owner']
 
 describe('The dispatch map', () => {
-  it('S4-036 has the four tools under their names, and knows no other', async () => {
+  it('S4-036 boardTools has the four tools under their names, and answers others with Unknown tool', async () => {
     const { tools } = await openBoard()
     const names = ['task_create', 'task_update', 'task_list', 'task_get']
     expect(Object.keys(tools.handlers)).toEqual(names)
@@ -22,7 +22,7 @@ describe('The dispatch map', () => {
       expect(await tools.dispatch(name, {})).toBe(`Unknown tool: ${name}`)
   })
 
-  it('S4-038 requires a subject and a task_id, and lists the statuses', async () => {
+  it('S4-038 the tool schemas require a subject and a task_id, and list the statuses', async () => {
     const { tools } = await openBoard()
     expect(tools.schemas.task_create).toMatchObject({ type: 'object', required: ['subject'] })
     expect(tools.schemas.task_update).toMatchObject({
@@ -38,7 +38,7 @@ describe('The dispatch map', () => {
     }
   })
 
-  it('S4-039 answers with text whatever goes wrong, and goes on', async () => {
+  it('S4-039 the tools answer every failure with text and keep working', async () => {
     const { say } = await openBoard()
     expect(await say('task_get', { task_id: 9 })).toBe('Error: Task 9 not found')
     expect(await say('task_get', {})).toMatch(/^Error: task_get is not valid: task_id/)
@@ -53,7 +53,7 @@ describe('The dispatch map', () => {
     expect(await say('task_create', { subject: 'A' })).toContain('"subject": "A"')
   })
 
-  it('S4-037 takes description and edges under the names that models use', async () => {
+  it('S4-037 the tools accept description and edges under the names that models use', async () => {
     const { ask } = await openBoard()
     await ask('task_create', { subject: 'A' })
     await ask('task_create', { subject: 'B', description: 'what B is', addBlockedBy: [1] })
@@ -75,7 +75,7 @@ describe('The dispatch map', () => {
     })
   })
 
-  it('S4-040 reads arrays that come as JSON text, and refuses clearly what is none', async () => {
+  it('S4-040 the tools accept arrays as JSON text and refuse other values', async () => {
     const { ask, say } = await openBoard()
     for (const subject of ['A', 'B', 'C']) await ask('task_create', { subject })
     expect(await ask('task_create', { subject: 'D', addBlockedBy: '[1, 2]' })).toMatchObject({ blockedBy: [1, 2] })
@@ -95,7 +95,7 @@ describe('The dispatch map', () => {
 })
 
 describe('task_create', () => {
-  it('S4-014 answers with the JSON text of the task: pending, no edges, nobody’s', async () => {
+  it('S4-014 task_create answers with the JSON text of a pending, unowned task without edges', async () => {
     const { say } = await openBoard()
     const text = await say('task_create', { subject: 'Setup project' })
     const task = JSON.parse(text) as Record<string, unknown>
@@ -116,14 +116,14 @@ describe('task_create', () => {
     )
   })
 
-  it('S4-015 refuses an empty subject', async () => {
+  it('S4-015 task_create refuses an empty subject', async () => {
     const { say } = await openBoard()
     for (const subject of ['', '   ', '\n\t', null, 7])
       expect(await say('task_create', { subject })).toMatch(/^Error: task_create is not valid: subject/)
     expect(await say('task_list')).toBe('No tasks.')
   })
 
-  it('S4-005 counts from 1, and numbers what other surfaces have made first, by age', async () => {
+  it('S4-005 task_create counts from 1 and first numbers tasks of other surfaces by age', async () => {
     const { engine, ask, say } = await openBoard()
     await engine.create({ name: 'older' })
     await engine.create({ name: 'old' })
@@ -133,7 +133,7 @@ describe('task_create', () => {
     expect(await say('task_list')).toBe('[ ] #1: older\n[ ] #2: old\n[ ] #3: new\n[ ] #4: newer\n[ ] #5: newest')
   })
 
-  it('S4-006 never gives a number again, not that of the highest after its deletion either', async () => {
+  it('S4-006 task_create never reuses a number, not even the highest after its deletion', async () => {
     const { engine, ask } = await openBoard()
     await ask('task_create', { subject: 'A' })
     await ask('task_create', { subject: 'B' })
@@ -143,7 +143,7 @@ describe('task_create', () => {
 })
 
 describe('task_get', () => {
-  it('S4-016 answers with the JSON text of a task by number, text or id; an unknown one is not found', async () => {
+  it('S4-016 task_get answers with the JSON text of a task by number, text or id; an unknown one is not found', async () => {
     const { ask, say } = await openBoard()
     const made = await ask('task_create', { subject: 'A' })
     for (const task_id of [1, '1', '#1', ' 1 ', made['taskId']])
@@ -158,7 +158,7 @@ describe('task_get', () => {
 })
 
 describe('task_update', () => {
-  it('S4-017 S4-035 takes the statuses of the board, answers with the task as it is then, and refuses other words', async () => {
+  it('S4-017 S4-035 task_update accepts the statuses of the board, answers with the task, and refuses other statuses', async () => {
     const { ask, say } = await openBoard()
     await ask('task_create', { subject: 'A' })
     expect(await ask('task_update', { task_id: 1, status: 'in_progress' })).toMatchObject({
@@ -182,7 +182,7 @@ describe('task_update', () => {
     })
   })
 
-  it('S4-056 completes a pending task by walking through in_progress, once for each caller that asks', async () => {
+  it('S4-056 task_update completes a pending task by way of in_progress, once for each caller', async () => {
     const { engine, ask } = await openBoard()
     const { taskId } = (await ask('task_create', { subject: 'A' })) as { taskId: string }
     await ask('task_update', { task_id: 1, status: 'completed' })
@@ -192,7 +192,7 @@ describe('task_update', () => {
     expect(types).toEqual(['task.created', 'task.claimed', 'task.started', 'task.completed'])
   })
 
-  it('S4-055 completes what another owns for nobody but its owner, who stays its owner', async () => {
+  it("S4-055 task_update completes another owner's task for no other client, and its owner stays", async () => {
     const { engine, ask } = await openBoard()
     const bob = agentOn(engine, 'bob')
     await ask('task_create', { subject: 'A' })
@@ -208,7 +208,7 @@ describe('task_update', () => {
     expect(await bob.ask('task_get', { task_id: 1 })).toMatchObject({ status: 'completed', owner: 'alice' })
   })
 
-  it('S4-045 says which tasks came free, and only those', async () => {
+  it('S4-045 task_update answers with the tasks that it unblocked, and only those', async () => {
     const { ask } = await openBoard()
     await ask('task_create', { subject: 'A' })
     await ask('task_create', { subject: 'B', addBlockedBy: [1] })
@@ -220,14 +220,14 @@ describe('task_update', () => {
     expect(await ask('task_update', { task_id: 2, removeBlocks: [3] })).toMatchObject({ unblocked: [3] })
   })
 
-  it('an owner beside a status is its owner in the end, or nothing is done; a blank one says nothing', async () => {
+  it('task_update with a status and an owner results in that owner or is refused; an empty owner is ignored', async () => {
     const { ask, say } = await openBoard()
     await ask('task_create', { subject: 'A', owner: 'bob' })
     expect(await say('task_list')).toBe('[ ] #1: A @bob')
     expect(await say('task_update', { task_id: 1, status: 'in_progress' })).toMatch(/^Error: .*meant for bob/)
     expect(await ask('task_update', { task_id: 1, owner: '' })).toMatchObject({ owner: '' })
     expect(await say('task_update', { task_id: 1, status: 'in_progress', owner: 'bob' })).toMatch(
-      /^Error: Task 1 would be alice's and not bob's/,
+      /^Error: Task 1 would belong to alice instead of bob/,
     )
     expect(await say('task_list')).toBe('[ ] #1: A')
     expect(await ask('task_update', { task_id: 1, status: 'in_progress', owner: '' })).toMatchObject({ owner: 'alice' })
@@ -239,7 +239,7 @@ describe('task_update', () => {
 })
 
 describe('task_list', () => {
-  it('S4-033 shows every task in a line: marker, number, subject, owner, what blocks it', async () => {
+  it('S4-033 task_list shows each task on a line: marker, number, subject, owner, blockers', async () => {
     const { engine, ask, say } = await openBoard()
     expect(await say('task_list')).toBe('No tasks.')
     for (const subject of ['Alpha', 'Beta', 'Gamma', 'Delta', 'Epsilon', 'Zeta']) await ask('task_create', { subject })
@@ -263,7 +263,7 @@ describe('task_list', () => {
     expect(await say('task_list', {})).toContain('[ ] #1: Alpha\n[x] #3: Gamma @alice')
   })
 
-  it('S4-034 is in the order of numbers, 2 before 10', async () => {
+  it('S4-034 task_list is sorted by number, 2 before 10', async () => {
     const { ask, say } = await openBoard()
     for (let n = 1; n <= 12; n++) await ask('task_create', { subject: `task ${n}`, priority: n })
     const numbers = [...(await say('task_list')).matchAll(/#(\d+)/g)].map((match) => Number(match[1]))
@@ -272,7 +272,7 @@ describe('task_list', () => {
 })
 
 describe('boardTools', () => {
-  it('lets agents of one ledger see one another, each by its name; without one it is the engine’s', async () => {
+  it('boardTools of one ledger share their tasks under their own names; the default is the id of the engine', async () => {
     const { engine, ask } = await openBoard()
     const nameless = boardTools(engine)
     const answer = JSON.parse(await nameless.handlers.task_create({ subject: 'A' })) as { id: number }
@@ -281,7 +281,7 @@ describe('boardTools', () => {
     nameless.close()
   })
 
-  it('works on a board of its own for what is below a task, with numbers of its own', async () => {
+  it('boardTools with a board below a task have numbers of their own', async () => {
     const { engine, ask } = await openBoard()
     await ask('task_create', { subject: 'elsewhere' })
     const project = await ask('task_create', { subject: 'project' })
@@ -298,7 +298,7 @@ describe('boardTools', () => {
     await refusalOf(engine.bus.call('board:list', { board: 'nowhere' }), 'NOT_FOUND')
   })
 
-  it('S4-058 claims a task that is for a role only in that role', async () => {
+  it('S4-058 boardTools claim a task for a role only with that role', async () => {
     const { engine, ask, say } = await openBoard()
     await engine.bus.call('board:create', { subject: 'test it', role: 'tester' })
     expect(await say('task_update', { task_id: 1, status: 'in_progress' })).toMatch(/^Error: .*for the role tester/)
@@ -308,7 +308,7 @@ describe('boardTools', () => {
     expect(await ask('task_get', { task_id: 1 })).toMatchObject({ owner: 'tess', role: 'tester' })
   })
 
-  it('refuses options that it does not have', async () => {
+  it('boardTools refuses unknown options', async () => {
     const engine = await openEngine()
     await refusalOf(() => boardTools(engine as never, { name: 'alice' } as never), 'UNKNOWN_OPTION')
     await refusalOf(() => boardTools(engine as never, { as: '' }), 'INVALID_INPUT')

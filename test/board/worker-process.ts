@@ -1,4 +1,4 @@
-// Starts members of a team in processes of their own: all are ready before the first begins.
+// Starts members of a team in processes of their own; all are ready before the first begins.
 import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import type { WorkReport } from './board-worker.ts'
 export interface Worker {
   ready: Promise<void>
   go(): Promise<WorkReport>
-  /** Ends it, whatever it is doing. */
+  /** Kills the process. */
   end(): Promise<void>
 }
 

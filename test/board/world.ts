@@ -1,4 +1,4 @@
-// What the tests of the board share: an engine with the four tools of an agent on it, and what its answers are read with.
+// Shared by the tests of the board: an engine with an agent's four tools, and helpers that read their answers.
 import { expect, onTestFinished } from 'vitest'
 import { type BoardTools, type BoardToolsOptions, boardTools } from '../../src/board/board-tools.ts'
 import { ErrandError } from '../../src/core/errors.ts'
@@ -12,11 +12,11 @@ export interface Agent {
   tools: BoardTools
   /** The text of an answer. */
   say(tool: string, input?: unknown): Promise<string>
-  /** The same as JSON; an `Error: …` fails the test. */
+  /** The answer parsed as JSON; an `Error: …` fails the test. */
   ask(tool: string, input?: unknown): Promise<Json>
 }
 
-/** The tools of one agent; its claims do not lapse unless the test says so. */
+/** The tools of one agent; its claims do not expire unless the test sets a lease. */
 export function agentOn(engine: Engine, as: string, options: BoardToolsOptions = {}): Agent {
   const tools = boardTools(engine, { as, leaseMs: null, ...options })
   onTestFinished(() => tools.close())
@@ -37,7 +37,7 @@ export async function openBoard(options: EngineOptions = {}): Promise<Agent & { 
   return { engine, ...agentOn(engine, 'alice') }
 }
 
-/** Tasks named after the letters of a word, each after those that its line names: `{ a: '', b: 'a' }`. Their numbers, in order. */
+/** Creates tasks named by letters, each blocked by those in its line: `{ a: '', b: 'a' }`. Resolves to their numbers in order. */
 export async function graph({ engine }: { engine: Engine }, lines: Record<string, string>): Promise<void> {
   const numbers = new Map<string, number>()
   for (const [subject, after] of Object.entries(lines)) {
@@ -51,13 +51,13 @@ export async function taskOf(engine: Engine, id: number | string): Promise<Board
   return (await engine.bus.call('board:get', { id })).task as BoardTask
 }
 
-/** `a [b, c]` for each task: what it still waits for. */
+/** `a [b, c]` for each task with its open blockers. */
 export async function waits(engine: Engine): Promise<Record<string, unknown>> {
   const { tasks } = await engine.bus.call('board:list', {})
   return Object.fromEntries(tasks.map(({ id, blockedBy }) => [id, blockedBy]))
 }
 
-/** The code of a refusal, or the word for what came of it. */
+/** The code of a refusal, or the outcome. */
 export async function codeOf(work: Promise<unknown>): Promise<string> {
   try {
     await work
@@ -67,7 +67,7 @@ export async function codeOf(work: Promise<unknown>): Promise<string> {
   }
 }
 
-/** All that there is to know: rows and events. Equal before and after means that nothing has happened. */
+/** All rows and events. Equal before and after means that nothing was changed. */
 export async function everything(engine: Engine): Promise<string> {
   const { tasks } = await engine.list({ limit: 1_000 })
   return JSON.stringify([tasks, await history(engine)])

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import {
   boosted,
   categoryNamed,
-  defaultDurableCategories,
+  defaultDurableRule,
   firstConfidence,
   isDurable,
   merged,
@@ -13,7 +13,7 @@ import {
   toHundredths,
 } from '../../src/entities/confidence.ts'
 
-const durable = (confidence: number, category: string) => isDurable({ confidence, category }, defaultDurableCategories)
+const durable = (confidence: number, category: string) => isDurable({ confidence, category }, defaultDurableRule)
 
 describe('confidence', () => {
   it('S2-063 grows by a tenth with each observation, up to one and no further', () => {

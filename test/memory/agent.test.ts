@@ -1,4 +1,4 @@
-// The second level: what an agent's sessions found becomes one fact where it is the same, and is summed up.
+// The second level: alike facts of an agent's sessions are merged and summarized.
 import { describe, expect, it } from 'vitest'
 import { refusalOf } from '../engine/world.ts'
 import { type Json, openMemory, sentence, withoutRuns } from './world.ts'
@@ -6,7 +6,7 @@ import { type Json, openMemory, sentence, withoutRuns } from './world.ts'
 const words = (...from: number[]) => from.map((at) => `word${at}`).join(' ')
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => from + at)
 
-/** An agent on a task, whose facts are stated, so that only its own level compares them. */
+/** An agent on a task with stated facts, so that only the agent level compares them. */
 async function openAgent(options = {}) {
   const memory = await openMemory(options)
   const { taskId, branch, on } = await memory.team('Fix Auth', 'ada')
@@ -20,8 +20,8 @@ async function openAgent(options = {}) {
   }
 }
 
-describe('The facts of an agent', () => {
-  it('S2-073 S2-074 are compared across its sessions; those that are alike through others become one', async () => {
+describe('Consolidation at the agent level', () => {
+  it('S2-073 S2-074 facts of an agent are compared across its sessions, and chains of alike facts become one', async () => {
     const { state, agent, known, own } = await openAgent({ memory: { threshold: 0.6 } })
     // Each shares 9 of 12 words with its neighbours and 6 of 14 with the next but one.
     await state(words(...range(0, 10)), { sessionId: 's1' })
@@ -32,7 +32,7 @@ describe('The facts of an agent', () => {
     expect(await known(own)).toHaveLength(2)
   })
 
-  it('S2-075 S2-079 leave the surest, of equals the newest, as sure as it was; the others say who says it now', async () => {
+  it('S2-075 S2-079 the fact with the highest confidence, then the newest, supersedes the others and keeps its confidence', async () => {
     const { state, agent, facts, own } = await openAgent()
     const older = await state(sentence, { confidence: 0.9 })
     const newest = await state(`${sentence}.`, { confidence: 0.9 })
@@ -48,7 +48,7 @@ describe('The facts of an agent', () => {
     })
   })
 
-  it('S2-076 are summed up in one fact, with their number and the surest of them', async () => {
+  it("S2-076 an agent's facts are summarized in one fact with their number and the surest of them", async () => {
     const { state, agent, facts, own } = await openAgent()
     await state('caches are cold after a restart', { confidence: 0.5 })
     await state('queues are drained in order', { confidence: 0.9 })
@@ -61,7 +61,7 @@ describe('The facts of an agent', () => {
     ])
   })
 
-  it('S2-076 have one summary, written anew only when it says something else', async () => {
+  it('S2-076 an agent has one summary, which is rewritten only if its text changes', async () => {
     const { state, agent, facts, own } = await openAgent()
     await state('caches are cold after a restart')
     await agent()
@@ -75,7 +75,7 @@ describe('The facts of an agent', () => {
     expect(replaced).toMatchObject({ id: first?.['id'], status: 'superseded', successorId: second?.['id'] })
   })
 
-  it('S2-076 the summary is no fact like others: not compared, not durable, not merged, not recalled', async () => {
+  it('S2-076 a summary is neither compared, judged, merged nor recalled', async () => {
     const { state, agent, call, known, own, branch, taskId } = await openAgent({
       memory: { durableThreshold: 0, durableCategories: ['summary', 'insight'] },
     })
@@ -92,7 +92,7 @@ describe('The facts of an agent', () => {
     expect((chunks as Json[]).map(({ category }) => category)).toEqual(['insight'])
   })
 
-  it('S2-077 an agent that nobody knows is NOT_FOUND, on the task and at all', async () => {
+  it('S2-077 an unknown agent is NOT_FOUND, on a task and without one', async () => {
     const { call, taskId, own } = await openAgent()
     for (const where of [{ taskId }, {}, { branch: own }]) {
       const refusal = await refusalOf(
@@ -104,7 +104,7 @@ describe('The facts of an agent', () => {
     await refusalOf(call('mem:consolidate', { level: 'agent', agentId: 'ada', taskId: 'task-nobody' }), 'NOT_FOUND')
   })
 
-  it('S2-078 none and one come to nothing', async () => {
+  it('S2-078 consolidating an agent without facts, or with one, changes nothing', async () => {
     const { state, agent, facts, own } = await openAgent()
     const { summary, ...none } = await agent()
     expect(summary).toBeUndefined()
@@ -114,7 +114,7 @@ describe('The facts of an agent', () => {
     expect(await agent()).toMatchObject({ factsDeduplicated: 0 })
   })
 
-  it('compared twice change nothing', async () => {
+  it('consolidating an agent twice changes nothing the second time', async () => {
     const { state, agent, tables } = await openAgent()
     for (const text of [sentence, `${sentence}.`, 'something else']) await state(text)
     await agent()
@@ -123,7 +123,7 @@ describe('The facts of an agent', () => {
     expect(withoutRuns(await tables())).toEqual(withoutRuns(before))
   })
 
-  it('are found by the agent alone: on its latest task when none is named', async () => {
+  it('an agent is consolidated on its latest task when none is named', async () => {
     const { state, call, own } = await openAgent()
     await state(sentence)
     const { historyId } = await call('mem:consolidate', { level: 'agent', agentId: 'ada' })
@@ -131,7 +131,7 @@ describe('The facts of an agent', () => {
     expect(history).toMatchObject([{ id: historyId, sourceBranch: own }])
   })
 
-  it('that contradict each other stay apart, though a third one is like both', async () => {
+  it('contradicting facts are not merged, although a third fact is alike to both', async () => {
     const { state, agent, known, own } = await openAgent({ memory: { threshold: 0.5 } })
     const about = 'requests to the billing service time out after'
     await state(`${about} 30 seconds`, { confidence: 0.9 })
@@ -144,7 +144,7 @@ describe('The facts of an agent', () => {
     expect(texts).toHaveLength(2)
   })
 
-  it('that were disputed stay so in the one that says it now', async () => {
+  it('a fact that supersedes a disputed one is disputed', async () => {
     const { see, session, call, facts, taskId, own, agent } = await openAgent()
     for (const content of ['the limit is 1000 requests', 'the limit is 100 requests']) {
       await see(content, { taskId, agentId: 'ada' })
@@ -159,7 +159,7 @@ describe('The facts of an agent', () => {
     ])
   })
 
-  it('on a branch that agents share are summed up for each of them', async () => {
+  it('a branch shared by agents has a summary for each of them', async () => {
     const { call, facts } = await openMemory()
     await call('mem:remember', { text: 'caches are cold after a restart', agentId: 'ada' })
     await call('mem:remember', { text: 'queues are drained in order', agentId: 'bob' })

@@ -1,4 +1,4 @@
-// The third level: which facts of a task last.
+// The third level: which facts of a task are durable.
 import { describe, expect, it } from 'vitest'
 import { refusalOf } from '../engine/world.ts'
 import { type Json, openMemory, withoutRuns } from './world.ts'
@@ -16,8 +16,8 @@ async function openTask(options = {}, task: Json = {}) {
   }
 }
 
-describe('The facts of a task', () => {
-  it('S2-080 S2-081 S2-082 are durable where they are sure enough and of a category that lasts, and ephemeral else', async () => {
+describe("A task's checkpoint", () => {
+  it('S2-080 S2-081 S2-082 a checkpoint finds facts durable by confidence and lasting category, and the others ephemeral', async () => {
     const { state, checkpoint, facts, branch } = await openTask()
     const lasting: string[] = []
     for (const category of ['bug_fix', 'architecture', 'pattern', 'decision', 'security', 'performance']) {
@@ -32,14 +32,14 @@ describe('The facts of a task', () => {
     expect(await facts(branch, { verdict: 'ephemeral' })).toHaveLength(8)
   })
 
-  it('S2-083 are durable at 0.8 exactly, and not at 0.79', async () => {
+  it('S2-083 a fact with confidence 0.8 is durable, one with 0.79 is not', async () => {
     const { state, checkpoint } = await openTask()
     const exactly = await state('it is decided', { category: 'decision', confidence: 0.8 })
     await state('it is nearly decided', { category: 'decision', confidence: 0.79 })
     expect(await checkpoint()).toMatchObject({ durable: [exactly], ephemeral: 1 })
   })
 
-  it('S2-080 C-60 `arch` is architecture, wherever it is said', async () => {
+  it('S2-080 C-60 the category `arch` counts as architecture everywhere', async () => {
     const { state, checkpoint, facts, branch } = await openTask({ memory: { durableCategories: ['arch'] } })
     const one = await state('three layers', { category: 'arch', confidence: 0.8 })
     const two = await state('four tiers', { category: 'architecture', confidence: 0.8 })
@@ -47,7 +47,7 @@ describe('The facts of a task', () => {
     expect(await facts(branch, { category: 'arch' })).toHaveLength(2)
   })
 
-  it('S2-085 Q-09 last as the engine says, and as the task says before it', async () => {
+  it("S2-085 Q-09 what is durable follows the task's rule, else the engine's", async () => {
     const ofTheEngine = await openTask({ memory: { durableThreshold: 0.5, durableCategories: ['lore'] } })
     const lore = await ofTheEngine.state('the dragon sleeps', { category: 'lore', confidence: 0.5 })
     await ofTheEngine.state('it is decided', { category: 'decision', confidence: 1 })
@@ -61,12 +61,12 @@ describe('The facts of a task', () => {
     expect(await ofTheTask.checkpoint()).toMatchObject({ durable: [decided], ephemeral: 1 })
   })
 
-  it('S2-084 of a task that is not there are not found', async () => {
+  it('S2-084 a checkpoint of an unknown task is NOT_FOUND', async () => {
     const { call } = await openTask()
     await refusalOf(call('mem:consolidate', { level: 'task', taskId: 'task-nobody' }), 'NOT_FOUND')
   })
 
-  it('X-022 of a task that had no branch yet are none: it gets one', async () => {
+  it('X-022 a checkpoint of a task without a branch creates one and finds no facts', async () => {
     const { call, engine } = await openMemory()
     const { id } = await engine.create({ name: 'Plain work' })
     expect(await call('mem:consolidate', { level: 'task', taskId: id })).toMatchObject({ durable: [], ephemeral: 0 })
@@ -74,7 +74,7 @@ describe('The facts of a task', () => {
     expect(branches).toMatchObject([{ name: 'task/plain-work', parent: 'main' }])
   })
 
-  it('S2-098 what was observed on its branch becomes facts first, in a run of its own, and is counted', async () => {
+  it("S2-098 a checkpoint first consolidates the branch's observations in a counted run of their own", async () => {
     const { call, see, checkpoint, taskId } = await openTask()
     await see('we decided to ship on Monday', { type: 'decision', taskId })
     expect(await checkpoint()).toMatchObject({ observationsProcessed: 1, factsCreated: 1, durable: [], ephemeral: 1 })
@@ -85,7 +85,7 @@ describe('The facts of a task', () => {
     ])
   })
 
-  it('judged twice stay as they are; one that became surer changes its verdict', async () => {
+  it('a second checkpoint changes nothing, and a fact that gained confidence changes its verdict', async () => {
     const { see, state, session, checkpoint, tables, taskId } = await openTask()
     await state('three layers', { category: 'architecture', confidence: 0.9 })
     await see('we decided to ship on Monday', { type: 'decision', taskId })

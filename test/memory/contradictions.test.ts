@@ -1,4 +1,4 @@
-// Facts that cannot both hold: how they are found, what becomes of them, and that all of it stands in the history.
+// Contradicting facts: how they are found and settled, and how the history records it.
 import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
 import type { MemoryOptions } from '../../src/engine-api.ts'
@@ -19,7 +19,7 @@ async function openDispute(memory: MemoryOptions = {}, clock: Clock = systemCloc
     on,
     state: async (text: string, agentId: string, more: Json = {}) =>
       (await world.call('mem:remember', { text, taskId, agentId, ...more }))['factId'] as string,
-    /** What the history says about a fact, in short. */
+    /** The decisions about a fact, in short. */
     async decided(factId: string) {
       const { decisions } = await world.call('mem:why', { factId })
       return (decisions as Json[]).map(({ kind, otherId, note }) => ({ kind, otherId, note }) as Json)
@@ -40,22 +40,25 @@ describe('A contradiction', () => {
     ['numbers', thirty, sixty],
     ['negation', 'the cache is cleared on restart', 'the cache is never cleared on restart'],
     ['numbers', 'the limit is 1,000 requests', 'the limit is 100 requests'],
-  ])('S2-104 Q-11 is found by %s: “%s” and “%s” both stay, and are flagged', async (ground, first, second) => {
-    const { see, session, facts, decided } = await openDispute()
-    await see(first)
-    await session()
-    await see(second, { sessionId: 's2' })
-    expect(await session('s2')).toMatchObject({ factsCreated: 1, factsUpdated: 0 })
-    const [newer, older] = await facts()
-    expect(inShort(await facts())).toEqual([`${first}: active, disputed`, `${second}: active, disputed`])
-    expect(await decided(newer?.['id'] as string)).toContainEqual({
-      kind: 'contradicted',
-      otherId: older?.['id'],
-      note: `keep-both: ${ground}`,
-    })
-  })
+  ])(
+    'S2-104 Q-11 a contradiction is found by %s: “%s” and “%s” both stay and are flagged',
+    async (ground, first, second) => {
+      const { see, session, facts, decided } = await openDispute()
+      await see(first)
+      await session()
+      await see(second, { sessionId: 's2' })
+      expect(await session('s2')).toMatchObject({ factsCreated: 1, factsUpdated: 0 })
+      const [newer, older] = await facts()
+      expect(inShort(await facts())).toEqual([`${first}: active, disputed`, `${second}: active, disputed`])
+      expect(await decided(newer?.['id'] as string)).toContainEqual({
+        kind: 'contradicted',
+        otherId: older?.['id'],
+        note: `keep-both: ${ground}`,
+      })
+    },
+  )
 
-  it('S2-104 is found among facts that were stated, too, once, when they are compared', async () => {
+  it('S2-104 a contradiction between stated facts is found once, when they are compared', async () => {
     const { state, call, on, facts, taskId, tables } = await openDispute()
     await state(thirty, 'ada')
     await state(sixty, 'ada')
@@ -66,7 +69,7 @@ describe('A contradiction', () => {
     expect(decisions.filter(({ kind }) => kind === 'contradicted')).toHaveLength(1)
   })
 
-  it('names a few of those that a fact is kept beside: what is measured again and again is not written down for each pair', async () => {
+  it('a fact that contradicts very many others names only some of them', async () => {
     const { see, session, facts, tables } = await openDispute()
     const times = Array.from({ length: 60 }, (_, at) => `requests to the billing service time out after ${at + 10} s`)
     for (const text of times) await see(text)
@@ -81,7 +84,7 @@ describe('A contradiction', () => {
     expect(Math.max(...[...named.values()].map(({ length }) => length))).toBe(20)
   })
 
-  it('is no duplicate, however alike the words are', async () => {
+  it('contradicting texts are not duplicates, however alike their words are', async () => {
     const { see, session, known } = await openDispute()
     const long = Array.from({ length: 40 }, (_, at) =>
       `word${at}`.replace(/\d+/, (n) => 'abcdefghij'[Number(n) % 10] + 'x'.repeat(Number(n))),
@@ -97,7 +100,7 @@ describe('A contradiction', () => {
     ['one has none', thirty, 'requests to the billing service time out after some time'],
     ['another subject', 'the queue holds 30 messages', 'the pool holds 60 connections'],
     ['denied twice', 'it is not never true of caches', 'it is true of caches'],
-  ])('is none where %s', async (_title, first, second) => {
+  ])('texts do not contradict each other where %s', async (_title, first, second) => {
     const { see, session, facts } = await openDispute()
     await see(first)
     await see(second)
@@ -105,7 +108,7 @@ describe('A contradiction', () => {
     expect((await facts()).some(({ disputed }) => disputed === true)).toBe(false)
   })
 
-  it('S2-104 between agents is found when their branches meet', async () => {
+  it('S2-104 a contradiction between agents is found when their branches are merged', async () => {
     const { state, call, on, branch, facts } = await openDispute()
     const ada = await state(thirty, 'ada')
     const bob = await state(sixty, 'bob')
@@ -121,7 +124,7 @@ describe('A contradiction', () => {
     expect(inShort(await facts(branch))).toEqual([`${thirty}: active, disputed`, `${sixty}: active, disputed`])
   })
 
-  it('is decided once', async () => {
+  it('a contradiction is settled once', async () => {
     const { see, session, tables } = await openDispute()
     await see(thirty)
     await see(sixty)
@@ -137,7 +140,7 @@ describe('A contradiction', () => {
 })
 
 describe('The policy', () => {
-  it('S2-104 newest lets the newer fact take the place of the older one', async () => {
+  it('S2-104 the policy newest lets the newer fact supersede the older', async () => {
     const { see, session, facts, decided } = await openDispute({ onContradiction: 'newest' })
     await see(thirty)
     await see(sixty)
@@ -152,7 +155,7 @@ describe('The policy', () => {
     })
   })
 
-  it('newest goes by when a fact was found, not by when it was carried', async () => {
+  it('the policy newest compares when facts were found rather than merged', async () => {
     const clock = new SimulatedClock()
     const { state, call, on, branch, facts } = await openDispute({ onContradiction: 'newest' }, clock)
     const ada = await state(thirty, 'ada')
@@ -165,7 +168,7 @@ describe('The policy', () => {
     expect(inShort(await facts(branch))).toEqual([`${sixty}: active`, `${thirty}: superseded`])
   })
 
-  it('newest is the one that was found last also where the other one was carried since', async () => {
+  it('the policy newest prefers the fact found last although the other was merged since', async () => {
     const clock = new SimulatedClock()
     const { state, call, on, branch, facts } = await openDispute({ onContradiction: 'newest' }, clock)
     await state(thirty, 'ada')
@@ -178,7 +181,7 @@ describe('The policy', () => {
     expect(inShort(await facts(branch))).toEqual([`${thirty}: superseded`, `${sixty}: active`])
   })
 
-  it('holds for facts that were stated, as soon as they are compared', async () => {
+  it('the policy applies to stated facts as soon as they are compared', async () => {
     const { state, call, on, facts, taskId, tables } = await openDispute({ onContradiction: 'highest-confidence' })
     await state(thirty, 'ada', { confidence: 0.9 })
     await state(sixty, 'ada')
@@ -191,7 +194,7 @@ describe('The policy', () => {
     expect(withoutRuns(await tables())).toEqual(withoutRuns(before))
   })
 
-  it('S2-104 highest-confidence lets the surer one stay, of equals the newer', async () => {
+  it('S2-104 the policy highest-confidence keeps the fact with more confidence, then the newer', async () => {
     const { see, session, facts } = await openDispute({ onContradiction: 'highest-confidence' })
     await see(thirty)
     await see(thirty)
@@ -205,7 +208,7 @@ describe('The policy', () => {
     expect(inShort(await equal.facts())).toEqual([`${thirty}: superseded`, `${sixty}: active`])
   })
 
-  it('that settles against a fact counts it as rejected, and does not offer it again', async () => {
+  it('a merged fact that loses by policy counts as rejected and is not merged again', async () => {
     const { state, call, on, branch, facts, see, session, taskId, tables } = await openDispute({
       onContradiction: 'highest-confidence',
     })
@@ -218,14 +221,14 @@ describe('The policy', () => {
     const before = await tables()
     expect(await call('mem:merge', { branch: on('bob') })).toMatchObject({ merged: 0, rejected: 0, conflicts: [] })
     expect(withoutRuns(await tables())).toEqual(withoutRuns(before))
-    // Surer by now, it still does not make the fact surer that won against it.
+    // Although it has gained confidence, the fact that won against it does not.
     await see(sixty, { taskId, agentId: 'bob', sessionId: 's2' })
     await session('s2')
     await call('mem:merge', { branch: on('bob') })
     expect((await facts(branch)).map(({ confidence }) => confidence as number)).toEqual([0.7, 0.9])
   })
 
-  it('S2-104 may be a judge, who is given both facts, the one that was there first', async () => {
+  it('S2-104 a judge receives both facts, the existing one first', async () => {
     const asked: Json[] = []
     const { see, session, facts } = await openDispute({
       onContradiction: async (first, second) => {
@@ -260,7 +263,7 @@ describe('The policy', () => {
     ['throws', () => Promise.reject(new Error('I was not listening'))],
     ['answers something else', () => 'both' as never],
     ['answers nothing', () => undefined as never],
-  ])('S2-101 of a judge who %s is an error that names the option, and nothing has changed', async (_title, judge) => {
+  ])('S2-101 a judge that %s causes an error naming the option, with nothing changed', async (_title, judge) => {
     const { see, session, tables } = await openDispute({ onContradiction: judge })
     await see(thirty)
     await see(sixty)
@@ -275,7 +278,7 @@ describe('A function that finds contradictions', () => {
   const odd = 'the scheduler prefers odd task numbers always'
   const even = 'the scheduler prefers even task numbers always'
 
-  it('is asked about facts that words cannot tell apart', async () => {
+  it('the function contradicts is called for facts that their words do not distinguish', async () => {
     const asked: string[][] = []
     const { see, session, facts, decided } = await openDispute({
       threshold: 0.7,
@@ -292,7 +295,7 @@ describe('A function that finds contradictions', () => {
     expect((await decided((await facts())[0]?.['id'] as string)).at(-1)).toMatchObject({ note: 'keep-both: function' })
   })
 
-  it('says no, and the two are alike as before', async () => {
+  it('facts that the function contradicts accepts are alike as before', async () => {
     const { see, session, known } = await openDispute({ threshold: 0.7, contradicts: () => false })
     await see(odd)
     await see(even)
@@ -300,7 +303,7 @@ describe('A function that finds contradictions', () => {
     expect(await known()).toEqual([`0.8 ${odd}`])
   })
 
-  it('that answers neither yes nor no is an error, and nothing has changed', async () => {
+  it('a function contradicts that returns no boolean causes an error with nothing changed', async () => {
     const { see, session, tables } = await openDispute({ threshold: 0.7, contradicts: () => 'yes' as never })
     await see(odd)
     await see(even)

@@ -1,12 +1,12 @@
-// What a task leaves: one fact of what it came to, its conversation as observations; and who is asked to keep them.
+// What a task leaves in memory: one fact with its outcome, its conversation as observations; and which abilities store them.
 import { describe, expect, it } from 'vitest'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { echo, tool } from '../agent/world.ts'
 import { openEngine } from '../engine/world.ts'
 import { type Json, openMemory, withoutRuns } from './world.ts'
 
-describe('What a task came to', () => {
-  it('S1-068 is one fact on main; saved again it says the new state, saved twice it is there once', async () => {
+describe('The outcome of a task', () => {
+  it('S1-068 mem:save stores one fact on main, updates it with a new state, and adds nothing when repeated', async () => {
     const { call, facts, tables } = await openMemory()
     const task = {
       id: 'task-elsewhere',
@@ -29,7 +29,7 @@ describe('What a task came to', () => {
     expect((await facts())[2]?.['successorId']).toBe(later['factId'])
   })
 
-  it('lies on the branch of its team, and does not last unless it is told to', async () => {
+  it("an episode is stored on the branch of the task's team and is not durable by default", async () => {
     const { call, facts, team, engine } = await openMemory()
     const { taskId, branch } = await team('Bake')
     await call('mem:save', { task: await engine.get(taskId).then((task) => ({ ...task })) })
@@ -38,7 +38,7 @@ describe('What a task came to', () => {
     expect(await call('mem:consolidate', { level: 'task', taskId })).toMatchObject({ durable: [], ephemeral: 2 })
   })
 
-  it('lies above a branch that is closed', async () => {
+  it('an episode is stored above a closed branch', async () => {
     const { call, facts, team } = await openMemory()
     const { taskId, branch } = await team('Bake')
     await call('mem:archive', { branch })
@@ -48,7 +48,7 @@ describe('What a task came to', () => {
     expect(await call('mem:archive', { taskId, context })).toMatchObject({ observations: 0 })
   })
 
-  it('X-037 may be anything', async () => {
+  it('X-037 mem:save accepts any task object', async () => {
     const { call, facts } = await openMemory()
     await call('mem:save', { task: { id: 'task-odd', goal: 17, name: ' ', result: 'x'.repeat(1_000_000) } })
     const [fact] = await facts()
@@ -59,7 +59,7 @@ describe('What a task came to', () => {
 })
 
 describe('A conversation', () => {
-  it('S1-067 becomes observations: calls with what came of them, and the last answer; archived twice it adds nothing', async () => {
+  it('S1-067 mem:archive stores calls with their results and the last answer as observations, once', async () => {
     const failing = tool('test:fail', () => Promise.reject(new Error('no such page')))
     const model = createScriptedModel([
       {
@@ -88,7 +88,7 @@ describe('A conversation', () => {
     expect(withoutRuns(await memory.tables())).toEqual(withoutRuns(before))
   })
 
-  it('that the ledger does not know may be given along', async () => {
+  it('mem:archive accepts the conversation of a task that is not in the ledger', async () => {
     const { call } = await openMemory()
     const context = [
       { role: 'system', content: 'You bake.' },
@@ -118,18 +118,18 @@ describe('The engine’s own memory', () => {
     return memory.tables()
   }
 
-  it('is not given what has ended, unless it is told so', async () => {
+  it('the engine does not archive ended tasks by default', async () => {
     const { facts, observations } = await worked()
     expect([facts, observations]).toEqual([[], []])
   })
 
-  it('S1-067 S1-068 with `archive` is', async () => {
+  it('S1-067 S1-068 the engine archives ended tasks with the option `archive`', async () => {
     const { facts, observations } = await worked({ memory: { archive: true } })
     expect(facts).toMatchObject([{ category: 'episode', text: 'Work — Done' }])
     expect(observations).toMatchObject([{ type: 'insight', content: 'Done' }])
   })
 
-  it('S1-070 gives way to abilities of one’s own, each by itself', async () => {
+  it("S1-070 own abilities mem:save and mem:archive each replace the engine's", async () => {
     const kept: string[] = []
     const archive = tool('mem:archive', ({ taskId }) => void kept.push(String(taskId)))
     const { facts, observations } = await worked({ abilities: [archive] })
@@ -137,7 +137,7 @@ describe('The engine’s own memory', () => {
     expect([facts, observations]).toEqual([[], []])
   })
 
-  it('S1-072 recalls for the next task what an earlier one found', async () => {
+  it('S1-072 a later task recalls what an earlier one found', async () => {
     const model = createScriptedModel(({ messages }) => ({ text: messages.map(({ text }) => text).join('\n') }))
     const engine = await openEngine({ model })
     await engine.mem.remember({ text: 'Bread needs rye flour' })

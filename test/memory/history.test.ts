@@ -1,4 +1,4 @@
-// The record of what consolidation did: every run, every decision, and nothing that was not done.
+// The history of consolidation: every run and every decision, and nothing else.
 import { describe, expect, it } from 'vitest'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createFaultyLedger } from '../../src/testing/faulty-ledger.ts'
@@ -6,7 +6,7 @@ import { refusalOf } from '../engine/world.ts'
 import { type Json, openMemory, sentence, withoutRuns } from './world.ts'
 
 describe('The history', () => {
-  it('S2-095 S2-096 S2-097 S2-098 S2-099 has each run with what it was about and what it truly came to', async () => {
+  it('S2-095 S2-096 S2-097 S2-098 S2-099 the history has each run with its scope and its actual outcome', async () => {
     const { see, call, team } = await openMemory()
     const { taskId, branch, on } = await team('Fix Auth', 'ada')
     const agent = { taskId, agentId: 'ada' }
@@ -44,14 +44,14 @@ describe('The history', () => {
     expect((history as Json[]).every(({ trigger }) => trigger === 'ability')).toBe(true)
   })
 
-  it('S2-095 has runs that found nothing, too', async () => {
+  it('S2-095 the history includes runs that found nothing', async () => {
     const { call } = await openMemory()
     const { historyId } = await call('mem:consolidate', { level: 'session', sessionId: 'nobody' })
     const { history } = await call('mem:history', {})
     expect(history).toMatchObject([{ id: historyId, observationsProcessed: 0 }])
   })
 
-  it('S2-100 is asked by task, agent, session, type and branch, a page at a time', async () => {
+  it('S2-100 mem:history filters by task, agent, session, type and branch, in pages', async () => {
     const { see, call, team, session } = await openMemory()
     const { taskId, branch, on } = await team('Fix Auth', 'ada', 'bob')
     await see(sentence, { taskId, agentId: 'ada' })
@@ -78,12 +78,12 @@ describe('The history', () => {
     ])
   })
 
-  it('S2-100 refuses a type that there is not', async () => {
+  it('S2-100 mem:history refuses an unknown type', async () => {
     const { call } = await openMemory()
     await refusalOf(call('mem:history', { type: 'nap' }), 'INVALID_INPUT')
   })
 
-  it('tells of every fact why it is as it is: what said it, what made it surer, which merge brought it', async () => {
+  it("mem:why shows a fact's observations, the runs that confirmed it, and the merge that copied it", async () => {
     const { see, call, team, session, facts } = await openMemory()
     const { taskId, branch, on } = await team('Fix Auth', 'ada', 'bob')
     const ids: Record<string, string> = {}
@@ -104,18 +104,18 @@ describe('The history', () => {
       ['carried', undefined, 0.8, 'merge'],
       ['boosted', 0.8, 0.9, 'merge'],
     ])
-    const told = (why['sources'] as Json[]).map((source) => [
+    const shown = (why['sources'] as Json[]).map((source) => [
       (source['fact'] as Json)['branch'],
       (source['observations'] as Json[]).map(({ id }) => id as string),
       (source['decisions'] as Json[]).map(({ kind }) => kind as string),
     ])
-    expect(told).toEqual([
+    expect(shown).toEqual([
       [on('ada'), [ids['s1'], ids['s2']], ['created', 'boosted']],
       [on('bob'), [ids['s3']], ['created']],
     ])
   })
 
-  it('of a superseded fact says which one says it now; of one that is not there nothing', async () => {
+  it('mem:why shows the successor of a superseded fact; an unknown fact is NOT_FOUND', async () => {
     const { call, team, facts } = await openMemory()
     const { taskId, on } = await team('Fix Auth', 'ada')
     const { factId } = await call('mem:remember', { text: sentence, taskId, agentId: 'ada', confidence: 0.5 })
@@ -130,7 +130,7 @@ describe('The history', () => {
 })
 
 describe('What is missing', () => {
-  it('S2-057 S2-058 for a level is named, and a level that there is not is refused', async () => {
+  it('S2-057 S2-058 mem:consolidate names a missing field of a level and refuses an unknown level', async () => {
     const { call } = await openMemory()
     for (const [level, missing] of [
       ['session', 'sessionId'],
@@ -146,7 +146,7 @@ describe('What is missing', () => {
 
 describe('A consolidation that fails', () => {
   it.each(['session', 'agent', 'task', 'project'] as const)(
-    'S2-101 at the level of a %s leaves facts and history as they were, and can be repeated',
+    'S2-101 a consolidation that fails at the level %s changes neither facts nor history and can be repeated',
     async (level) => {
       const ledger = createFaultyLedger(await openLedger(':memory:'))
       const { see, call, team, tables } = await openMemory({ ledger })
@@ -167,7 +167,7 @@ describe('A consolidation that fails', () => {
     },
   )
 
-  it('S2-101 and was written all the same, is not done twice by repeating it', async () => {
+  it('S2-101 a consolidation that was committed although its commit seemed to fail is not repeated', async () => {
     const ledger = createFaultyLedger(await openLedger(':memory:'))
     const { see, call, tables, known } = await openMemory({ ledger })
     await see(sentence)

@@ -1,5 +1,5 @@
-// What must hold of memory whatever was done to it: nothing is lost, nothing is counted that was not done, nothing is surer than it was
-// seen to be. Complaints are in words; none means that all is well.
+// Invariants of memory after any operations: nothing is lost, every count was earned, and no confidence exceeds its observations.
+// Violations are returned in words; an empty list means that all hold.
 import { disagree, readingOf, saysLess, subjectOf } from '../../src/entities/disagreement.ts'
 import { likeness, wordsOf } from '../../src/entities/fact-tokens.ts'
 import type { DecisionRecord, FactRecord } from '../../src/entities/memory.ts'
@@ -29,7 +29,7 @@ function confidences({ facts }: Tables): string[] {
     .map(({ id, confidence }) => `${id} has the confidence ${confidence}`)
 }
 
-/** The fact that says today what the fact said; undefined for a chain that has no end. */
+/** The current successor of a fact; undefined for a chain without an end. */
 function endOf(facts: ReadonlyMap<string, FactRecord>, id: string | null): FactRecord | undefined {
   let fact = id === null ? undefined : facts.get(id)
   for (let steps = 0; fact !== undefined && fact.status === 'superseded' && steps <= facts.size; steps++) {
@@ -40,7 +40,7 @@ function endOf(facts: ReadonlyMap<string, FactRecord>, id: string | null): FactR
 
 const byId = ({ facts }: Tables) => new Map(facts.map((fact) => [fact.id, fact]))
 
-/** Whoever gave way did so in the table, to the one that was decided on, on the same branch. */
+/** A superseded fact is superseded in the table as well, by the fact of the decision, on the same branch. */
 function successors(tables: Tables): string[] {
   const facts = byId(tables)
   const broken = tables.facts
@@ -53,7 +53,7 @@ function successors(tables: Tables): string[] {
   return [...broken, ...undone]
 }
 
-/** Every observation that was taken up is what some fact says. */
+/** Every consumed observation is covered by a fact. */
 function lostObservations(tables: Tables, threshold: number): string[] {
   const facts = byId(tables)
   const saidBy = new Map<string, DecisionRecord>()
@@ -71,7 +71,7 @@ function lostObservations(tables: Tables, threshold: number): string[] {
     })
 }
 
-/** What was carried up is what the fact above says. */
+/** A merged fact is covered by the fact above. */
 function lostInMerges(tables: Tables, threshold: number): string[] {
   const facts = byId(tables)
   return tables.facts
@@ -85,7 +85,7 @@ function lostInMerges(tables: Tables, threshold: number): string[] {
     })
 }
 
-/** Alike, or alike to something that was carried to the same fact, and so on: groups are made through others. */
+/** Alike, or alike to something merged into the same fact, and so on: groups are chains. */
 function saysAlong(facts: readonly FactRecord[], holder: FactRecord, text: string, threshold: number): boolean {
   const carried = new Set(facts.filter(({ mergedTo }) => mergedTo === holder.id).map((fact) => fact.text))
   const open = [holder.text]
@@ -97,7 +97,7 @@ function saysAlong(facts: readonly FactRecord[], holder: FactRecord, text: strin
   return false
 }
 
-/** The one of a group that stays is the surest, of equals the one that says more, then the newest; it never says less. */
+/** The survivor of a group has the highest confidence, then says more, then is newest; it never says less. */
 function survivors(tables: Tables): string[] {
   const facts = byId(tables)
   return tables.decisions
@@ -105,11 +105,11 @@ function survivors(tables: Tables): string[] {
     .flatMap(({ factId, otherId }) => {
       const [loser, survivor] = [facts.get(factId), facts.get(otherId ?? '')]
       if (loser === undefined || survivor === undefined) return [`${factId} gave way to nothing`]
-      const [kept, gone] = [readingOf(survivor.text), readingOf(loser.text)]
-      if (saysLess(kept, gone)) return [`${factId} gave way to ${survivor.id}, which says less`]
-      // Of equals the newest stays, but for one that another of them says more than.
+      const [kept, superseded] = [readingOf(survivor.text), readingOf(loser.text)]
+      if (saysLess(kept, superseded)) return [`${factId} gave way to ${survivor.id}, which says less`]
+      // Among equals the newest survives, unless another one says more.
       const isOutdone = tables.facts.some(
-        (each) => each.branch === loser.branch && saysLess(gone, readingOf(each.text)),
+        (each) => each.branch === loser.branch && saysLess(superseded, readingOf(each.text)),
       )
       const better =
         survivor.confidence - loser.confidence ||
@@ -120,7 +120,7 @@ function survivors(tables: Tables): string[] {
     })
 }
 
-/** Each confidence is what the history says it came to, step by step. */
+/** Each confidence is the result of the history, step by step. */
 function accounts(tables: Tables): string[] {
   return tables.facts.flatMap((fact) => {
     const own = tables.decisions.filter(({ factId }) => factId === fact.id)
@@ -138,7 +138,7 @@ function accounts(tables: Tables): string[] {
   })
 }
 
-/** What a run says that it came to is what it decided. */
+/** The counts of a run match its decisions. */
 function counters(tables: Tables): string[] {
   return tables.runs.flatMap((run) => {
     const own = tables.decisions.filter(({ consolidationId }) => consolidationId === run['id'])

@@ -1,5 +1,5 @@
-// An engine in a process of its own that consolidates a ledger from the bottom up, and dies before or after one of its steps. If it
-// lives to the end it tells how many it took.
+// An engine in its own process that consolidates a ledger level by level and dies before or after one of its steps. If it survives, it
+// reports the number of steps.
 
 import { createEngine } from '../../src/engine.ts'
 import type { Engine } from '../../src/engine-api.ts'

@@ -1,12 +1,11 @@
-// What is consolidated while somebody is killed: agents of two tasks that found the same, the contrary and something of their own, and
-// every level once, from the bottom up.
+// The consolidation during which the process is killed: agents of two tasks with equal, contradicting and other facts, each level once.
 import type { Engine } from '../../src/engine-api.ts'
 
 const sessions = ['s1', 's2', 's3'] as const
 const times = (seconds: number) => `requests to the billing service time out after ${seconds} seconds`
 const auth = 'the auth middleware keeps its tokens in a cookie that scripts can read'
 
-/** Everything that is seen and stated. Resolves to the ids of the tasks. */
+/** Records all observations and facts. Resolves to the ids of the tasks. */
 export async function fill({ bus }: Pick<Engine, 'bus'>): Promise<string[]> {
   const taskIds: string[] = []
   for (const name of ['One', 'Two']) {
@@ -27,7 +26,7 @@ export async function fill({ bus }: Pick<Engine, 'bus'>): Promise<string[]> {
   return taskIds
 }
 
-/** Every level, one call at a time. To do one again is to do nothing. */
+/** Every level, one call at a time. Repeating a call changes nothing. */
 export function levels(
   { bus }: Pick<Engine, 'bus'>,
   taskIds: readonly string[],

@@ -1,5 +1,4 @@
-// Killed at every write: whatever a consolidation was doing when its process died, or when the ledger failed under it, in the end it is
-// as if it had run once.
+// Crashes at every write: whenever the process dies or the ledger fails during a consolidation, the final state is as if it had run once.
 import { execFile } from 'node:child_process'
 import { copyFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,10 +19,10 @@ import { inOrder, openMemory, type Tables, tablesOf, tampered } from './world.ts
 const run = promisify(execFile)
 const script = join(import.meta.dirname, 'kill-process.ts')
 
-/** What is compared: all but the history of runs, which has a row for each time that somebody tried. */
+/** Everything that is compared: all but the history of runs, which has a row for each attempt. */
 const outcome = (tables: Tables) => inOrder({ ...tables, runs: [] })
 
-/** The verbs of memory that write. */
+/** The writing operations of memory. */
 const writes = {
   branch: ['insert', 'save'],
   observation: ['insert', 'consume'],
@@ -32,7 +31,7 @@ const writes = {
   team: ['insert', 'save'],
 } as const
 
-/** A ledger of which each step fails at its n-th write, when it is told to. */
+/** A ledger whose steps fail at their n-th write, on request. */
 function failing(inner: Ledger): { ledger: Ledger; failAt(nth: number | null): void } {
   let at: number | null = null
   const ledger = tampered(inner, (tx) => {
@@ -68,7 +67,7 @@ async function cleanOutcome(): Promise<unknown> {
 }
 
 describe('A consolidation that fails at any write', () => {
-  it('S2-101 has changed nothing, and done again comes to what it comes to at once', async () => {
+  it('S2-101 a consolidation that fails at any write changes nothing and succeeds when repeated', async () => {
     const clean = await cleanOutcome()
     const inner = await openLedger(':memory:')
     const { ledger, failAt } = failing(inner)
@@ -124,7 +123,7 @@ async function consolidateIn(ledger: string, taskIds: string[], death?: Death): 
 }
 
 describe('Killed at every step', () => {
-  it('of a consolidation from the bottom up, another process goes on, and nothing is there twice or missing', async () => {
+  it('after a kill at any step of a consolidation another process finishes it without duplicates or losses', async () => {
     const place = ledgerFile()
     const first = (await createEngine({ ledger: place, work: false })) as Engine
     const taskIds = await fill(first)

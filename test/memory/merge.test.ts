@@ -1,4 +1,4 @@
-// A branch gives what it knows to the branch above it: nothing is lost, nothing is there twice.
+// Merging a branch into the branch above it: nothing is lost, nothing is duplicated.
 import { describe, expect, it } from 'vitest'
 import type { Op } from '../../src/ledger/ledger.ts'
 import { insertFact } from '../../src/memory/fact-writes.ts'
@@ -20,7 +20,7 @@ async function openTeam(options = {}) {
 }
 
 describe('A merge', () => {
-  it('S2-021 S2-037 says what reached the branch above, under an id of the history, and the branch is merged', async () => {
+  it('S2-021 S2-037 a merge returns what reached the branch above, has an id in the history, and marks the branch merged', async () => {
     const { state, merge, on, branch, call, facts } = await openTeam()
     const origin = await state(sentence, 'ada', { confidence: 0.9, category: 'security' })
     const { mergeId, ...came } = await merge(on('ada'))
@@ -36,18 +36,18 @@ describe('A merge', () => {
     expect(branches).toMatchObject([{ name: on('ada') }])
   })
 
-  it('S2-105 what is known above becomes surer there, and is not told twice', async () => {
+  it('S2-105 a merged fact that exists above raises its confidence and is not duplicated', async () => {
     const { state, merge, on, branch, known } = await openTeam()
     await state(sentence, 'ada')
     await state(`${sentence}!`, 'bob', { confidence: 0.8 })
     await merge(on('ada'))
     expect(await merge(on('bob'))).toMatchObject({ merged: 1, rejected: 0 })
     expect(await known(branch)).toEqual([`0.9 ${sentence}`])
-    // Seen by two it is sure enough; what each of them knows stays as it is.
+    // Found by two, it has enough confidence; the facts of each stay as they are.
     expect(await known(on('ada'))).toEqual([`0.7 ${sentence}`])
   })
 
-  it('S2-022 never drops what is half alike, whatever part of the words two facts share', async () => {
+  it('S2-022 a merge keeps facts that are only half alike, whatever words they share', async () => {
     const { state, merge, on, branch, known } = await openTeam()
     const all = Array.from({ length: 12 }, (_, at) => `word${at}`)
     await state(all.join(' '), 'ada')
@@ -58,7 +58,7 @@ describe('A merge', () => {
     expect(await known(branch)).toEqual([all.join(' '), ...texts].map((text) => `0.7 ${text}`))
   })
 
-  it('run twice carries nothing a second time', async () => {
+  it('a second merge adds nothing', async () => {
     const { state, merge, on, tables } = await openTeam()
     await state(sentence, 'ada')
     await state('something else', 'ada')
@@ -68,7 +68,7 @@ describe('A merge', () => {
     expect(withoutRuns(await tables())).toEqual(withoutRuns(before))
   })
 
-  it('of a fact that has become surer since adds the difference alone', async () => {
+  it('a merged fact that gained confidence adds only the difference', async () => {
     const { see, session, merge, on, branch, known, taskId } = await openTeam()
     const sees = async (sessionId: string, agentId: string) => {
       await see(sentence, { sessionId, taskId, agentId })
@@ -90,7 +90,7 @@ describe('A merge', () => {
     expect(await known(branch)).toEqual([`1 ${sentence}`])
   })
 
-  it('S2-034 of what lasts leaves the rest where it is, and the branch open', async () => {
+  it('S2-034 a merge of durable facts leaves the others, and the branch stays open', async () => {
     const { state, merge, branch, taskId, call, known } = await openTeam()
     await call('mem:remember', { text: sentence, taskId, category: 'security', confidence: 0.9 })
     await call('mem:remember', { text: 'a passing remark', taskId, confidence: 0.9 })
@@ -104,14 +104,14 @@ describe('A merge', () => {
     await state('unused', 'ada')
   })
 
-  it('takes what was observed and not consolidated along', async () => {
+  it('a merge includes observations that were not consolidated', async () => {
     const { see, merge, on, branch, known, taskId } = await openTeam()
     await see(sentence, { taskId, agentId: 'ada' })
     expect(await merge(on('ada'))).toMatchObject({ merged: 1 })
     expect(await known(branch)).toEqual([`0.7 ${sentence}`])
   })
 
-  it('of what went past the branch in between leaves it out of that one', async () => {
+  it('a merge past the branch in between leaves that branch out', async () => {
     const { see, session, merge, on, branch, known, taskId } = await openTeam()
     await see(sentence, { taskId, agentId: 'ada' })
     await session()
@@ -124,7 +124,7 @@ describe('A merge', () => {
     expect(await known()).toEqual([`0.8 ${sentence}`])
   })
 
-  it('carries thousands', async () => {
+  it('a merge handles thousands of facts', async () => {
     const { ledger, merge, on, branch, known } = await openTeam()
     const writer = { ctx: { at: 1, instanceId: 'instance-a' }, nextId: (prefix: string) => `${prefix}-${nth++}` }
     let nth = 0
@@ -150,7 +150,7 @@ describe('A merge', () => {
     expect(await merge(on('ada'))).toMatchObject({ merged: 0 })
   })
 
-  it('goes upward only, to a branch that is open', async () => {
+  it('a merge goes only upward, into an open branch', async () => {
     const { merge, on, branch, call, tables } = await openTeam()
     await call('mem:archive', { branch: on('bob') })
     const before = await tables()
@@ -163,14 +163,14 @@ describe('A merge', () => {
     expect(await tables()).toEqual(before)
   })
 
-  it('may pass over the branch in between', async () => {
+  it('a merge may skip the branch in between', async () => {
     const { state, merge, on, known, branch } = await openTeam()
     await state(sentence, 'ada')
     expect(await merge(on('ada'), { into: 'main' })).toMatchObject({ merged: 1 })
     expect([await known(), await known(branch)]).toEqual([[`0.7 ${sentence}`], []])
   })
 
-  it('after a late observation is open to what it says', async () => {
+  it('a merged branch accepts a late observation and can be merged again', async () => {
     const { see, session, state, merge, on, branch, known, taskId, call } = await openTeam()
     await state(sentence, 'ada')
     await merge(on('ada'))
@@ -184,7 +184,7 @@ describe('A merge', () => {
 })
 
 describe('Branches', () => {
-  it('S2-016 are told apart: an agent sees its own and those above, not those beside or below', async () => {
+  it('S2-016 an agent sees the facts of its own branch and those above, not beside or below', async () => {
     const { state, facts, on, branch, call } = await openTeam()
     await state('known to ada', 'ada')
     await state('known to bob', 'bob')
@@ -204,7 +204,7 @@ describe('Branches', () => {
     ])
   })
 
-  it('with what is above them list what they have carried there once', async () => {
+  it('a list of a branch with those above shows a merged fact once', async () => {
     const { state, merge, facts, on, branch, call } = await openTeam()
     await state(sentence, 'ada')
     await merge(on('ada'))
@@ -217,7 +217,7 @@ describe('Branches', () => {
     expect(chunks).toHaveLength(1)
   })
 
-  it('S2-009 S2-108 say what they lie below and how they stand; one that is not there is NOT_FOUND', async () => {
+  it('S2-009 S2-108 mem:branches shows parent and status; an unknown branch is NOT_FOUND', async () => {
     const { call, branch, on, taskId } = await openTeam()
     const { branches } = await call('mem:branches', { taskId })
     expect(branches).toMatchObject([
@@ -240,7 +240,7 @@ describe('Branches', () => {
     }
   })
 
-  it('a page at a time, though most of what is above them came from them', async () => {
+  it('a page of inherited facts is full although most of them are copies', async () => {
     const { ledger, call, facts, on, branch, merge } = await openTeam()
     for (let at = 0; at < 450; at++)
       await call('mem:remember', { text: `subject${at} predicate${at}`, branch: on('ada') })
@@ -257,7 +257,7 @@ describe('Branches', () => {
     expect((await ledger.read((tx) => tx.fact.countActive([branch]))).get(branch)).toBe(451)
   })
 
-  it('a page at a time', async () => {
+  it('branches are listed in pages', async () => {
     const { call, on, state, branch } = await openTeam()
     const names: string[] = []
     for (let after: number | null = 0; after !== null; ) {
@@ -275,14 +275,14 @@ describe('Branches', () => {
 })
 
 describe('An archived branch', () => {
-  it('S2-037 is closed with all below it, is read as before and takes nothing new', async () => {
+  it('S2-037 archiving a branch closes all below it, keeps them readable and refuses new facts', async () => {
     const { state, call, facts, branch, on, see, taskId } = await openTeam()
     await state(sentence, 'ada')
     await see('a last word', { taskId, agentId: 'bob' })
     const { branches } = await call('mem:archive', { branch })
     expect(branches).toEqual([branch, on('ada'), on('bob')])
     expect(await facts(on('ada'))).toHaveLength(1)
-    // What was observed became a fact before it was closed.
+    // The observation became a fact before the branch was closed.
     expect(await facts(on('bob'))).toMatchObject([{ text: 'a last word' }])
     await refusalOf(state('more', 'ada'), 'BRANCH_CLOSED')
     await refusalOf(call('mem:consolidate', { level: 'session', sessionId: 's', branch }), 'BRANCH_CLOSED')
@@ -290,7 +290,7 @@ describe('An archived branch', () => {
     expect(await call('mem:archive', { branch })).toMatchObject({ branches: [branch, on('ada'), on('bob')] })
   })
 
-  it('S2-038 is never main', async () => {
+  it('S2-038 main cannot be archived', async () => {
     const { call, tables } = await openTeam()
     const before = await tables()
     await refusalOf(call('mem:archive', { branch: 'main' }), 'INVALID_INPUT')

@@ -1,10 +1,10 @@
-// What is observed, and where it is kept: under which branch, in which spelling, and when it is consolidated by number.
+// Observations: on which branch they are stored, in which spelling they are given, and when they are consolidated by number.
 import { describe, expect, it } from 'vitest'
 import { refusalOf } from '../engine/world.ts'
 import { openMemory, sentence } from './world.ts'
 
 describe('An observation', () => {
-  it('S2-058 is kept as it was said, with its session, its outcome and whose it is', async () => {
+  it('S2-058 an observation is stored unchanged with its session, outcome, task and agent', async () => {
     const { call, see } = await openMemory()
     const id = await see('npm test passes', { type: 'tool_use', outcome: '12 passed', agentId: 'ada' })
     const { observations } = await call('mem:observations', { sessionId: 's1' })
@@ -23,7 +23,7 @@ describe('An observation', () => {
     ])
   })
 
-  it('lies on the branch that is named, else the agent’s, else the task’s, else main', async () => {
+  it("an observation is stored on the named branch, else the agent's, else the task's, else main", async () => {
     const { see, team, call } = await openMemory()
     const { taskId, branch, on } = await team('Fix Auth', 'ada')
     const places: unknown[] = []
@@ -31,7 +31,7 @@ describe('An observation', () => {
       { branch, taskId, agentId: 'ada' },
       { taskId, agentId: 'ada' },
       { taskId },
-      // Somebody who never joined speaks for the task.
+      // An agent that never joined uses the branch of the task.
       { taskId, agentId: 'bob' },
       { agentId: 'ada' },
       {},
@@ -43,7 +43,7 @@ describe('An observation', () => {
     expect(places).toEqual([branch, on('ada'), branch, branch, 'main', 'main'])
   })
 
-  it('on an agent’s branch is that agent’s, though nobody names it', async () => {
+  it("an observation on an agent's branch belongs to that agent by default", async () => {
     const { see, team, call } = await openMemory()
     const { taskId, on } = await team('Fix Auth', 'ada')
     await see('seen', { branch: on('ada') })
@@ -51,7 +51,7 @@ describe('An observation', () => {
     expect(observations).toMatchObject([{ taskId, agentId: 'ada' }])
   })
 
-  it('and a fact that is stated, are kept once under the identity of their call', async () => {
+  it('an observation and a stated fact are stored once per call identity', async () => {
     const { engine, call } = await openMemory()
     const seen = { sessionId: 's1', type: 'insight', content: 'so it is' } as const
     const say = (identity: string) => engine.bus.call('mem:observe', seen, { identity })
@@ -59,7 +59,7 @@ describe('An observation', () => {
     const [first, again, other] = [await say('t/1'), await say('t/1'), await say('t/2')]
     expect([again, other.observationId === first.observationId]).toEqual([first, false])
     expect((await call('mem:observations', {}))['observations']).toHaveLength(2)
-    // Taken up meanwhile, or superseded: what was said once is not said again.
+    // Even if it was consumed or superseded meanwhile, a repeated call adds nothing.
     await call('mem:consolidate', { level: 'session', sessionId: 's1' })
     expect([await say('t/1'), await know('t/3'), await know('t/3')]).toEqual([
       first,
@@ -73,7 +73,7 @@ describe('An observation', () => {
     })
   })
 
-  it('may be given in the spelling of the document, but not in both', async () => {
+  it("observation fields may be given in the document's spelling, but not in both", async () => {
     const { call } = await openMemory()
     const said = { type: 'insight', content: 'so it is' }
     await call('mem:observe', { ...said, session_id: 's1', agent_id: 'ada' })
@@ -86,7 +86,7 @@ describe('An observation', () => {
     expect(refusal.message).toContain('given twice')
   })
 
-  it('S2-108 on a branch that is not there, or is closed, or of a task that is not there, is refused and not kept', async () => {
+  it('S2-108 an observation for an unknown or closed branch or an unknown task is refused', async () => {
     const { see, team, call, tables } = await openMemory()
     const { branch } = await team('Fix Auth')
     await call('mem:archive', { branch })
@@ -106,7 +106,7 @@ describe('An observation', () => {
     ['a NUL', { content: 'a\u0000b' }, 'content'],
     ['half a character', { content: 'a\ud83d' }, 'content'],
     ['a key that there is not', { sesionId: 's1' }, 'sesionId'],
-  ])('X-037 with %s is refused and says where', async (_title, more, path) => {
+  ])('X-037 an observation with %s is refused, naming the field', async (_title, more, path) => {
     const { call, tables } = await openMemory()
     const refusal = await refusalOf(
       call('mem:observe', { sessionId: 's1', type: 'insight', content: 'x', ...more }),
@@ -116,7 +116,7 @@ describe('An observation', () => {
     expect((await tables()).observations).toEqual([])
   })
 
-  it('X-037 may be as long as a text is, of any script', async () => {
+  it('X-037 an observation may have the maximum length in any script', async () => {
     const { see, session, facts } = await openMemory()
     await see('y'.repeat(100_000))
     await see('👩‍👩‍👧 会话令牌保存在 cookie 里')
@@ -124,7 +124,7 @@ describe('An observation', () => {
     expect((await facts()).map(({ text }) => (text as string).length)).toEqual([25, 100_000])
   })
 
-  it('without a session is refused, for nobody could consolidate it', async () => {
+  it('an observation without a session is refused', async () => {
     const { call } = await openMemory()
     const refusal = await refusalOf(call('mem:observe', { type: 'insight', content: 'x' }), 'INVALID_INPUT')
     expect(refusal.details).toMatchObject({ missing: 'sessionId' })
@@ -132,7 +132,7 @@ describe('An observation', () => {
 })
 
 describe('A fact that is stated', () => {
-  it('is there at once, of the category that its words tell, and as sure as it is said to be', async () => {
+  it('a stated fact is stored at once with inferred category and given confidence', async () => {
     const { call, facts } = await openMemory()
     await call('mem:remember', { text: 'the bug is fixed' })
     await call('mem:remember', { text: 'three layers', category: 'arch', confidence: 0.855 })
@@ -143,7 +143,7 @@ describe('A fact that is stated', () => {
     expect(await call('mem:observations', {})).toEqual({ observations: [], next: null })
   })
 
-  it('is no summary, no certainty beyond 1, and nothing that cannot be stored', async () => {
+  it('a stated fact may not be a summary, exceed confidence 1, or contain what cannot be stored', async () => {
     const { call, tables } = await openMemory()
     for (const more of [
       { category: 'summary' },
@@ -159,7 +159,7 @@ describe('A fact that is stated', () => {
 })
 
 describe('Every N observations', () => {
-  it('S2-102 Q-07 of a session on a branch are consolidated by themselves', async () => {
+  it('S2-102 Q-07 consolidateEvery consolidates a session of a branch after so many observations', async () => {
     const { see, known, call } = await openMemory({ memory: { consolidateEvery: 3 } })
     await see('the first finding is about caches')
     await see('npm run build', { type: 'tool_use' })
@@ -176,14 +176,14 @@ describe('Every N observations', () => {
     expect(await known()).toHaveLength(3)
   })
 
-  it('by default are not: a session ends when somebody says so', async () => {
+  it('observations are not consolidated by number by default', async () => {
     const { see, known, session } = await openMemory()
     for (let nth = 0; nth < 20; nth++) await see(sentence)
     expect(await known()).toEqual([])
     expect(await session()).toMatchObject({ observationsProcessed: 20 })
   })
 
-  it('are kept though their consolidation fails, and the next one tries again', async () => {
+  it('observations stay stored when the consolidation by number fails, and the next one tries again', async () => {
     let works = false
     const reported: unknown[] = []
     const { see, known } = await openMemory({
@@ -200,7 +200,10 @@ describe('Every N observations', () => {
     await see('the second finding is about queues')
     expect(await known()).toEqual([])
     expect(reported).toEqual([
-      [expect.stringContaining('memory.similarity') as string, 'consolidate a session by number'],
+      [
+        expect.stringContaining('memory.similarity') as string,
+        'consolidate a session with enough pending observations',
+      ],
     ])
     works = true
     await see('the third finding is about locks')

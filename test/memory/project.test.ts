@@ -1,4 +1,4 @@
-// Across the tasks of a project: what several of them found on their own.
+// Consolidation across the tasks of a project.
 import { describe, expect, it } from 'vitest'
 import { refusalOf } from '../engine/world.ts'
 import { type Json, openMemory, sentence, withoutRuns } from './world.ts'
@@ -18,7 +18,7 @@ async function openProject(options = {}) {
 }
 
 describe('A project', () => {
-  it('S2-106 Q-10 takes to main what several tasks found; each other task makes it surer; what one found stays', async () => {
+  it('S2-106 Q-10 facts found by several tasks gain confidence and reach main; facts of one task stay', async () => {
     const { state, project, known, facts, teams, call } = await openProject()
     await state(0, sentence)
     await state(1, `${sentence}.`)
@@ -34,7 +34,7 @@ describe('A project', () => {
     expect(history).toMatchObject([{ id: historyId, targetBranch: 'main', durable: 1, ephemeral: 1, summary }])
   })
 
-  it('run twice changes nothing', async () => {
+  it('a second consolidation of a project changes nothing', async () => {
     const { state, project, tables } = await openProject()
     await state(0, sentence)
     await state(1, sentence)
@@ -45,7 +45,7 @@ describe('A project', () => {
     expect(withoutRuns(await tables())).toEqual(withoutRuns(before))
   })
 
-  it('makes what main knows surer, though by itself it would not last', async () => {
+  it('a project fact that main has confirms it although it is not durable by itself', async () => {
     const { state, project, known, call } = await openProject()
     await call('mem:remember', { text: sentence })
     await state(0, sentence, { category: 'insight' })
@@ -53,7 +53,7 @@ describe('A project', () => {
     expect(await known()).toEqual([`0.8 ${sentence}`])
   })
 
-  it('of another task that finds it later adds that one alone', async () => {
+  it('a project fact found by a further task later adds only that one', async () => {
     const { state, project, known } = await openProject()
     await state(0, sentence)
     await state(1, sentence)
@@ -64,7 +64,7 @@ describe('A project', () => {
     expect(await known()).toEqual([`0.9 ${sentence}`])
   })
 
-  it('of named tasks leaves the others alone; one that is not below the branch is NOT_FOUND', async () => {
+  it('a project of named tasks leaves others out; a task not below the branch is NOT_FOUND', async () => {
     const { state, project, known, teams, tables } = await openProject()
     await state(0, sentence)
     await state(1, sentence)
@@ -78,7 +78,7 @@ describe('A project', () => {
     expect((await tables()).facts.filter(({ mergedTo }) => mergedTo !== null)).toHaveLength(2)
   })
 
-  it('without tasks comes to nothing', async () => {
+  it('a project without tasks changes nothing', async () => {
     const { call } = await openMemory()
     expect(await call('mem:consolidate', { level: 'project' })).toMatchObject({
       durable: [],
@@ -88,7 +88,7 @@ describe('A project', () => {
     })
   })
 
-  it('lasts as the tasks say that found it', async () => {
+  it('a project fact is durable by the rules of the tasks that found it', async () => {
     const { call, known } = await openMemory()
     const { taskId } = await call('task:create', { name: 'Easy', durableThreshold: 0.5, durableCategories: ['lore'] })
     await call('mem:remember', { text: 'the dragon sleeps', taskId, category: 'lore', confidence: 0.5 })
@@ -96,7 +96,7 @@ describe('A project', () => {
     expect(await known()).toEqual(['0.5 the dragon sleeps'])
   })
 
-  it('S2-104 keeps what tasks contradict each other in apart, flagged where both are taken up', async () => {
+  it('S2-104 contradicting facts of tasks stay apart and are flagged where both are merged', async () => {
     const { state, project, facts } = await openProject()
     await state(0, 'requests to billing time out after 30 seconds', { confidence: 0.9 })
     await state(1, 'requests to billing time out after 60 seconds', { confidence: 0.9 })
@@ -104,7 +104,7 @@ describe('A project', () => {
     expect((await facts()).map(({ disputed }) => disputed)).toEqual([true, true])
   })
 
-  it('S2-074 S2-103 groups through others, by a function too', async () => {
+  it('S2-074 S2-103 a project groups chains of alike facts, also with a similarity function', async () => {
     const alike = new Set(['a b', 'b c'])
     const { state, project, known } = await openProject({
       memory: { similarity: (a: string, b: string) => (alike.has(`${a} ${b}`) ? 1 : 0), threshold: 0.5 },
@@ -116,7 +116,7 @@ describe('A project', () => {
     expect(await known()).toEqual(['0.9 c'])
   })
 
-  it('says the same of a fact of many tasks, in the same words or nearly, as of each pair of them', async () => {
+  it('grouping a fact of many tasks gives the same as comparing each pair', async () => {
     const { project, known, team, call } = await openProject()
     for (let nth = 0; nth < 300; nth++) {
       const { branch } = await team(`Task ${nth}`)
@@ -125,12 +125,12 @@ describe('A project', () => {
     }
     const { durable, ephemeral } = await project()
     expect(durable).toHaveLength(1)
-    // Texts without words are like nobody, not even like their own kind.
+    // Texts without words are alike to none, not even to each other.
     expect(ephemeral).toBe(300)
     expect((await known()).map((fact) => fact.slice(0, 30))).toEqual([`1 ${sentence}`.slice(0, 30)])
   })
 
-  it('does not count among what lasts what was settled against', async () => {
+  it('a fact that lost a contradiction does not count as durable', async () => {
     const { state, project, call, known } = await openProject({ memory: { onContradiction: 'highest-confidence' } })
     await call('mem:remember', { text: 'requests time out after 30 seconds', confidence: 1 })
     await state(0, 'requests time out after 60 seconds', { confidence: 0.9 })

@@ -1,5 +1,5 @@
-// Memory under whatever agents say and whoever consolidates it, in any order: nothing is lost, nothing is counted twice, and doing
-// anything again changes nothing. Faults that others have had are planted, and must be caught.
+// Properties of consolidation for any observations in any order: nothing is lost, nothing is counted twice, and repeating it changes
+// nothing. Planted faults, known from other systems, must be detected.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { MemoryOptions } from '../../src/engine-api.ts'
@@ -78,7 +78,7 @@ interface Story {
   wrap?: (ledger: Ledger) => Ledger
 }
 
-/** Everything once, from the bottom up: after it nothing is left to do. */
+/** Consolidates every level once, so that nothing is left to do. */
 const rest: Act[] = [
   ...['s1', 's2', 's3'].map((each): Act => ({ do: 'session', session: each })),
   ...[0, 1].flatMap((each): Act[] => [
@@ -121,7 +121,7 @@ async function play({ acts: story, options = {}, wrap }: Story) {
   return { perform, tables: () => tablesOf(ledger), end }
 }
 
-/** What is wrong after a story, after everything was consolidated, and after that was done again. */
+/** Violations after a sequence of operations, after consolidating everything, and after repeating that. */
 async function faultsOf(story: Story): Promise<string[]> {
   const { perform, tables, end } = await play(story)
   const found = complaints(await tables(), threshold)
@@ -138,9 +138,9 @@ async function faultsOf(story: Story): Promise<string[]> {
 
 const stories = fc.array(acts, { minLength: 5, maxLength: 40 })
 
-describe('Whatever is seen and whoever consolidates it', () => {
+describe('Consolidation of any observations in any order', () => {
   it.each(['keep-both', 'highest-confidence', 'newest'] as const)(
-    'S2-022 S2-070 S2-079 nothing is lost, nothing is inflated, and doing it again changes nothing (%s)',
+    'S2-022 S2-070 S2-079 consolidation loses nothing, inflates nothing, and repeated changes nothing (%s)',
     async (onContradiction) => {
       await fc.assert(
         fc.asyncProperty(stories, async (story) => {
@@ -152,7 +152,7 @@ describe('Whatever is seen and whoever consolidates it', () => {
     120_000,
   )
 
-  it('S2-103 the same holds when a function and a judge decide', async () => {
+  it('S2-103 consolidation with a function and a judge loses nothing and repeated changes nothing', async () => {
     const options: MemoryOptions = {
       similarity: async (a, b) => Promise.resolve(likeness(wordsOf(a), wordsOf(b))),
       onContradiction: (first, second) => (first.text < second.text ? 'first' : 'keep-both'),
@@ -165,8 +165,8 @@ describe('Whatever is seen and whoever consolidates it', () => {
     )
   }, 120_000)
 
-  it('the order of sessions is nothing to which facts there are, nor to how sure they are', async () => {
-    // What belongs together has the same words, so that no text leads from one to another.
+  it('the order of sessions changes neither facts nor confidences', async () => {
+    // Texts that belong together have the same words, so that no text connects two groups.
     const subjects = ['alpha beta gamma delta', 'one two three four', 'red green blue grey']
     const said = fc.record({
       subject: fc.constantFrom(...subjects),
@@ -193,7 +193,7 @@ describe('Whatever is seen and whoever consolidates it', () => {
   }, 120_000)
 })
 
-/** The first complaint that a planted fault draws, over some stories. */
+/** The first violation caused by a planted fault over some sequences. */
 async function caught(plant: Omit<Story, 'acts'>): Promise<string | undefined> {
   for (const story of fc.sample(stories, { numRuns: 25, seed: 7 })) {
     const found = await faultsOf({ acts: story, ...plant }).catch((error: unknown) => [String(error)])
@@ -202,7 +202,7 @@ async function caught(plant: Omit<Story, 'acts'>): Promise<string | undefined> {
   return undefined
 }
 
-/** A ledger that writes facts otherwise than it is told. */
+/** A ledger that stores facts incorrectly. */
 const onSave = (write: (fact: FactRecord) => FactRecord | undefined) => (ledger: Ledger) =>
   tampered(ledger, (tx) =>
     replacing(tx, 'fact', {
@@ -213,10 +213,10 @@ const onSave = (write: (fact: FactRecord) => FactRecord | undefined) => (ledger:
     }),
   )
 
-describe('A fault that others have had is caught:', () => {
-  it('a session that does not take its observations up', async () => {
+describe('A planted fault is detected:', () => {
+  it('the properties detect a session that does not consume its observations', async () => {
     const wrap = (ledger: Ledger) => tampered(ledger, (tx) => replacing(tx, 'observation', { *consume() {} }))
-    // Whoever waits until nothing is left would wait for ever; sessions alone show it.
+    // Waiting until nothing is pending would never end; sessions alone show it.
     const story: Act[] = [
       { do: 'see', task: 0, agent: 'ada', session: 's1', type: 'insight', text: 'cache token' },
       { do: 'session', session: 's1' },
@@ -228,33 +228,33 @@ describe('A fault that others have had is caught:', () => {
     expect(found.join()).toContain('observationsProcessed')
   })
 
-  it('a duplicate whose boost is counted and not stored', async () => {
+  it('the properties detect a duplicate whose boost is counted but not stored', async () => {
     const wrap = onSave((fact) => ({ ...fact, confidence: Math.min(fact.confidence, 70) }))
     expect(await caught({ wrap })).toMatch(/by the history at|was boosted from/)
   }, 60_000)
 
-  it('a merge that drops what is half alike', async () => {
+  it('the properties detect a merge that drops half alike facts', async () => {
     const similarity = (a: string, b: string) => (likeness(wordsOf(a), wordsOf(b)) > 0.3 ? 1 : 0)
     expect(await caught({ options: { similarity } })).toContain('was lost in')
   }, 60_000)
 
-  it('a survivor that is not the surest', async () => {
+  it('the properties detect a survivor without the highest confidence', async () => {
     const isStated = ({ observationId, originId }: FactRecord) => observationId === null && originId === null
     const wrap = onSave((fact) => (fact.comparedBy !== null && isStated(fact) ? { ...fact, confidence: 0 } : fact))
     expect(await caught({ wrap })).toMatch(/no better|by the history|changed something/)
   }, 60_000)
 
-  it('a fact that gives way in the history and not in the table', async () => {
+  it('the properties detect a fact superseded in the history but not in the table', async () => {
     const wrap = onSave((fact) => (fact.status === 'superseded' && fact.category !== 'summary' ? undefined : fact))
     expect(await caught({ wrap })).toContain('was decided to give way and did not')
   }, 60_000)
 
-  it('a merge that forgets what it has carried', async () => {
+  it('the properties detect a merge that forgets what it has merged', async () => {
     const wrap = onSave((fact) => ({ ...fact, mergedTo: null, mergedConfidence: null }))
     expect(await caught({ wrap })).toContain('doing it again changed something')
   }, 60_000)
 
-  it('a contradiction that is taken for a duplicate', async () => {
+  it('the properties detect a contradiction taken for a duplicate', async () => {
     const deaf = (fact: FactRecord) => ({ ...fact, text: fact.text.replace(/ not| \d+s/g, '') })
     const wrap = (ledger: Ledger) =>
       tampered(ledger, (tx) =>

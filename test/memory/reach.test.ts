@@ -1,4 +1,4 @@
-// How far the memory of a task's run or model reaches: it reads its own branch and those above, and writes to its own alone.
+// The scope of a task's run or model: it reads its own branch and those above, and writes only to its own.
 import { describe, expect, it } from 'vitest'
 import type { TeamRecord } from '../../src/entities/team.ts'
 import type { Op } from '../../src/ledger/ledger.ts'
@@ -9,7 +9,7 @@ import { modelOf } from '../abilities/world.ts'
 import { refusalOf } from '../engine/world.ts'
 import { type Json, openMemory } from './world.ts'
 
-/** A team with ada, who is a task of the engine below the team's, and bob from outside; and a task without a team. */
+/** A team with ada, an engine task below the team's, and bob from outside; and a task without a team. */
 async function openReach() {
   const memory = await openMemory({ model: createScriptedModel([{ text: 'Done' }]) })
   const { taskId, branch } = await memory.team('Fix Auth', 'bob')
@@ -40,7 +40,7 @@ async function openReach() {
 const insight = { type: 'insight', content: 'so it is' }
 
 describe('The model of a task', () => {
-  it('S2-016 writes to its own branch by default, in its own session, and to no other', async () => {
+  it("S2-016 a task's model writes only to its own branch, by default in its own session", async () => {
     const { ada, own, branch, other, taskId, workerId, call, tables } = await openReach()
     await ada('mem:observe', insight)
     const { observations } = await call('mem:observations', {})
@@ -58,7 +58,7 @@ describe('The model of a task', () => {
     await ada('mem:remember', { text: 'y' })
   })
 
-  it('S2-016 merges nothing above its team, whether it names the place or not', async () => {
+  it("S2-016 a task's model cannot merge above its team, with or without a named target", async () => {
     const { memory, branch, workerId, tables } = await openReach().then((world) => ({ memory: world, ...world }))
     await memory.call('mem:remember', { branch, text: 'so it is' })
     const before = await tables()
@@ -68,7 +68,7 @@ describe('The model of a task', () => {
     expect(await tables()).toEqual(before)
   })
 
-  it('S2-016 reads its own branch and those above, and no other', async () => {
+  it("S2-016 a task's model reads only its own branch and those above", async () => {
     const { ada, own, branch, other, call } = await openReach()
     for (const [place, text] of [
       [own, 'ada knows rye'],
@@ -94,7 +94,7 @@ describe('The model of a task', () => {
     expect((await ada('mem:observations', {}))['observations']).toEqual([])
   })
 
-  it('is told why a fact above is so, without what others below said', async () => {
+  it("mem:why shows a task's model a fact above without observations of other branches below", async () => {
     const { ada, call, branch, other, taskId } = await openReach()
     await call('mem:observe', { sessionId: 's', type: 'insight', content: 'bob knows rye', taskId, agentId: 'bob' })
     await call('mem:consolidate', { level: 'session', sessionId: 's' })
@@ -104,7 +104,7 @@ describe('The model of a task', () => {
     expect(await ada('mem:why', { factId: fact?.['id'] })).toMatchObject({ fact, sources: [] })
   })
 
-  it('whose stint is over still reads and writes where it worked', async () => {
+  it('a model whose stint has ended still reads and writes its branch', async () => {
     const { ada, own, call, taskId } = await openReach()
     await call('agent:complete', { taskId, agentId: 'ada' })
     await ada('mem:observe', insight)
@@ -112,7 +112,7 @@ describe('The model of a task', () => {
     expect(observations).toMatchObject([{ content: 'so it is', agentId: 'ada' }])
   })
 
-  it('consolidates within its team, and nothing beyond', async () => {
+  it("a task's model consolidates within its team and nothing beyond", async () => {
     const { ada, alone, own, taskId, call } = await openReach()
     await ada('mem:observe', insight)
     expect(await ada('mem:consolidate', { level: 'session' })).toMatchObject({ factsCreated: 1 })
@@ -127,7 +127,7 @@ describe('The model of a task', () => {
     expect((await call('mem:facts', { branch: own, category: 'insight' }))['facts']).toHaveLength(1)
   })
 
-  it('V-05 without a team writes to a branch of its own, and reads what all know', async () => {
+  it('V-05 a model without a team writes to a branch of its own and reads main', async () => {
     const { alone, loneId, branch, call } = await openReach()
     await call('mem:remember', { text: 'all know rye' })
     // Before it has a branch of its own, too.
@@ -148,14 +148,14 @@ describe('The model of a task', () => {
     await refusalOf(alone('mem:observe', { ...insight, branch }), 'FORBIDDEN')
   })
 
-  it('X-037 does not learn of tasks and branches that are not its own by being refused', async () => {
+  it("X-037 refusals do not reveal tasks and branches outside a model's scope", async () => {
     const { ada, loneId } = await openReach()
     for (const taskId of [loneId, 'task-nobody'])
       await refusalOf(ada('mem:retrieve', { query: 'x', taskId }), 'FORBIDDEN')
     for (const branch of ['task/nowhere', 'task/other']) await refusalOf(ada('mem:facts', { branch }), 'FORBIDDEN')
   })
 
-  it('is not given what is for programs: merges, branches, the history, what is kept of tasks', async () => {
+  it('a model is not offered merges, branches, the history and archives', async () => {
     const { ada, workerId, engine, own } = await openReach()
     const offered = engine.bus.toolsFor(modelOf(workerId)).definitions.map(({ function: { name } }) => name)
     expect(offered.filter((name) => name.startsWith('mem_')).sort()).toEqual([
@@ -173,7 +173,7 @@ describe('The model of a task', () => {
 })
 
 describe('The run of a task', () => {
-  it('merges and archives within its team, and saves what is its own', async () => {
+  it('a run of a task merges and archives within its team, and saves its own episodes', async () => {
     const { as, workerId, own, other, branch, taskId, call, loneId } = await openReach()
     const run = as({ surface: 'run', taskId: workerId, run: 1 })
     await run('mem:remember', { text: 'ada knows' })

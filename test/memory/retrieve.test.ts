@@ -1,4 +1,4 @@
-// Recall: which facts come to mind, and in which order.
+// Recall: which facts are returned, and in which order.
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { refusalOf } from '../engine/world.ts'
@@ -26,7 +26,7 @@ async function openFacts(...facts: Array<[text: string, confidence?: number]>) {
 }
 
 describe('Recall', () => {
-  it('C-29 gives chunks in the shape that agents read, best first, with what is known of each', async () => {
+  it('C-29 mem:retrieve returns chunks as agents read them, best first, with the fields of each fact', async () => {
     const { recall } = await openFacts(['bread needs rye flour', 1], ['trees lose leaves'])
     expect(await recall('which flour does bread need?')).toEqual([
       {
@@ -42,18 +42,18 @@ describe('Recall', () => {
     ])
   })
 
-  it('finds words by their stems, and more of them before fewer', async () => {
+  it('mem:retrieve matches word stems and ranks more matches higher', async () => {
     const { texts } = await openFacts(['tokens expire'], ['the tokens of sessions expire daily'], ['sessions are long'])
     expect((await texts('session token expiring daily'))[0]).toBe('the tokens of sessions expire daily')
     expect(await texts('breads and trees')).toEqual([])
   })
 
-  it('of equal texts gives the surer first', async () => {
+  it('mem:retrieve ranks equal texts by confidence', async () => {
     const { texts } = await openFacts(['rye bread one', 0.3], ['rye bread two', 1], ['rye bread three', 0.6])
     expect(await texts('rye bread')).toEqual(['rye bread two', 'rye bread three', 'rye bread one'])
   })
 
-  it('of equal texts gives the newer first, and an old one never less than half', async () => {
+  it('mem:retrieve ranks equal texts by age, and age takes at most half of the weight', async () => {
     const { state, recall, clock } = await openFacts(['rye bread old'])
     clock.advance(30 * day)
     await state('rye bread new')
@@ -65,7 +65,7 @@ describe('Recall', () => {
     expect(ancient?.['score']).toBeCloseTo(0.85 * 0.5)
   })
 
-  it('gives as many as are wanted, five by default, and only those that are sure enough', async () => {
+  it('mem:retrieve returns five facts by default, up to the limit, with the minimum confidence', async () => {
     const { texts } = await openFacts(
       ...Array.from({ length: 12 }, (_, at): [string, number] => [`rye ${at} bread`, at / 20]),
     )
@@ -76,7 +76,7 @@ describe('Recall', () => {
     expect(await texts('rye', { limit: 50, min_confidence: 0.55 })).toHaveLength(1)
   })
 
-  it('finds no more what has been superseded', async () => {
+  it('mem:retrieve omits superseded facts', async () => {
     const { call, texts, team } = await openMemory().then(async (memory) => ({
       ...memory,
       texts: async (query: string, branch: string) =>
@@ -91,7 +91,7 @@ describe('Recall', () => {
     expect(await texts('rye', on('ada'))).toEqual(['bread needs rye!'])
   })
 
-  it('looks where it is told to: by branch, by task and agent, else on main', async () => {
+  it('mem:retrieve searches by branch, by task and agent, else main', async () => {
     const { call, team, texts, state } = await openFacts(['rye on main'])
     const { taskId, branch, on } = await team('Bake', 'ada')
     await call('mem:remember', { text: 'rye of the team', branch })
@@ -116,25 +116,25 @@ describe('Recall', () => {
     ['very many words', Array.from({ length: 10_000 }, (_, at) => `word${at}`).join(' ')],
     ['one very long word', 'x'.repeat(100_000)],
     ['another script', '面包需要黑麦'],
-  ])('X-037 takes a query that holds %s for words, and for nothing else', async (_title, query) => {
+  ])('X-037 mem:retrieve treats a query with %s as words only', async (_title, query) => {
     const { recall, facts } = await openFacts(['bread needs rye'])
     expect(Array.isArray(await recall(query))).toBe(true)
     expect(await facts()).toHaveLength(1)
   })
 
-  it('finds what is written without spaces', async () => {
+  it('mem:retrieve finds texts written without spaces', async () => {
     const { texts } = await openFacts(['会话令牌保存在浏览器里'], ['bread needs rye'])
     expect(await texts('令牌')).toEqual(['会话令牌保存在浏览器里'])
   })
 
-  it('of an empty memory is empty; of a branch that is not there refused', async () => {
+  it('mem:retrieve of an empty memory is empty; an unknown branch is refused', async () => {
     const { call } = await openMemory()
     expect(await call('mem:retrieve', { query: 'anything' })).toEqual({ chunks: [] })
     await refusalOf(call('mem:retrieve', { query: 'x', branch: 'nowhere' }), 'NOT_FOUND')
     await refusalOf(call('mem:retrieve', { query: 'x', limit: 101 }), 'INVALID_INPUT')
   })
 
-  it('finds who is sure enough below many that fit better', async () => {
+  it('mem:retrieve finds a sure fact below many better matches', async () => {
     const { state, texts } = await openFacts([
       'bread needs rye flour, and besides that water, salt and a long night of rest',
       1,

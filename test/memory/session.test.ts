@@ -2,11 +2,11 @@
 import { describe, expect, it } from 'vitest'
 import { openMemory, sentence, withoutRuns } from './world.ts'
 
-/** `count` words, each once; two of them that share all but the last few are as alike as the test computes. */
+/** `count` distinct words; two such texts that share all but the last few have the likeness that the test computes. */
 const wordy = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `word${from + at}`).join(' ')
 
 describe('The observations of a session', () => {
-  it('S2-060 S2-061 S2-068 become facts where they are insights, decisions and discoveries; others are not even counted', async () => {
+  it('S2-060 S2-061 S2-068 insights, decisions and discoveries become facts; other observations are not counted', async () => {
     const { see, session, facts, call } = await openMemory()
     await see('an insight of its own kind')
     await see('we decided to ship on Monday', { type: 'decision' })
@@ -25,7 +25,7 @@ describe('The observations of a session', () => {
     expect((observations as object[]).every((each) => !('consolidatedBy' in each))).toBe(true)
   })
 
-  it('S2-064 S2-066 become facts of 0.7 that keep where they come from', async () => {
+  it('S2-064 S2-066 an observation becomes a fact with confidence 0.7 and its origin', async () => {
     const { see, session, facts, team } = await openMemory()
     const { taskId, on } = await team('Fix Auth', 'ada')
     const observationId = await see(sentence, { taskId, agentId: 'ada' })
@@ -44,7 +44,7 @@ describe('The observations of a session', () => {
     ])
   })
 
-  it('S2-062 S2-065 make a fact surer that says the same, and no new one: 0.7 boosted once is 0.8, and durable', async () => {
+  it('S2-062 S2-065 an alike observation raises a fact from 0.7 to 0.8, which is durable, and adds none', async () => {
     const { see, session, facts, team, call } = await openMemory()
     const { taskId, branch } = await team('Fix Auth')
     const decided = { taskId, type: 'decision' }
@@ -59,7 +59,7 @@ describe('The observations of a session', () => {
     expect(durable).toEqual([fact?.['id']])
   })
 
-  it('S2-063 make a fact no surer than certain, and are duplicates then', async () => {
+  it('S2-063 an observation of a fact with full confidence counts as a duplicate', async () => {
     const { see, session, known } = await openMemory()
     const seen: unknown[] = []
     for (const sessionId of ['s1', 's2', 's3', 's4', 's5', 's6']) {
@@ -77,7 +77,7 @@ describe('The observations of a session', () => {
     ])
   })
 
-  it('S2-067 that are alike in one session become one fact, stored as sure as it was counted', async () => {
+  it('S2-067 alike observations of one session become one fact with the counted confidence', async () => {
     const { see, session, known, ledger } = await openMemory()
     await see(sentence)
     await see(sentence)
@@ -87,7 +87,7 @@ describe('The observations of a session', () => {
     expect(stored?.confidence).toBe(80)
   })
 
-  it('S2-069 that has none come to nothing', async () => {
+  it('S2-069 consolidating a session without observations changes nothing', async () => {
     const { session } = await openMemory()
     expect(await session('nobody')).toMatchObject({
       observationsProcessed: 0,
@@ -97,7 +97,7 @@ describe('The observations of a session', () => {
     })
   })
 
-  it('S2-070 are taken up once: a second run changes nothing but the history', async () => {
+  it('S2-070 observations are consumed once, and a second run changes only the history', async () => {
     const { see, session, tables } = await openMemory()
     await see(sentence)
     await see(sentence)
@@ -110,9 +110,9 @@ describe('The observations of a session', () => {
     expect(after.runs).toHaveLength(before.runs.length + 1)
   })
 
-  it('S2-071 confirm the fact that they are most like', async () => {
+  it('S2-071 an observation confirms the fact most alike to it', async () => {
     const { see, session, known } = await openMemory({ memory: { threshold: 0.5 } })
-    // 8 of 10 and 9 of 10 words in common with what is seen afterwards, and not alike to each other.
+    // 8 of 10 and 9 of 10 words in common with the later observation, and not alike to each other.
     await see(`${wordy(8)} alpha1 alpha2 alpha3 alpha4 alpha5 alpha6 alpha7 alpha8`)
     await see(`${wordy(9)} beta1 beta2 beta3 beta4 beta5 beta6 beta7 beta8`)
     await session()
@@ -124,7 +124,7 @@ describe('The observations of a session', () => {
     expect((await known()).map((line) => line.slice(0, 3))).toEqual(['0.7', '0.8', '0.7'])
   })
 
-  it('S2-071 confirm of facts that they are equally like the surer one, and of equally sure ones the older', async () => {
+  it('S2-071 among equally alike facts an observation confirms the surest, then the oldest', async () => {
     const { see, session, call, facts } = await openMemory()
     const state = async (text: string, confidence: number) =>
       (await call('mem:remember', { text, confidence }))['factId'] as string
@@ -139,7 +139,7 @@ describe('The observations of a session', () => {
     expect(sure).toEqual({ [unsure]: 0.5, [older]: 0.7, [newer]: 0.6 })
   })
 
-  it('S2-071 do not confirm what has been superseded', async () => {
+  it('S2-071 an observation does not confirm a superseded fact', async () => {
     const { see, session, facts, call, team } = await openMemory()
     const { taskId, on } = await team('Fix Auth', 'ada')
     await see(sentence, { taskId, agentId: 'ada' })
@@ -155,7 +155,7 @@ describe('The observations of a session', () => {
     ])
   })
 
-  it('S2-072 are compared with the facts of their branch alone', async () => {
+  it('S2-072 observations are compared only with facts of their branch', async () => {
     const { see, session, known, team } = await openMemory()
     const { taskId, branch, on } = await team('Fix Auth', 'ada', 'bob')
     await see(sentence)
@@ -166,7 +166,7 @@ describe('The observations of a session', () => {
     expect(await known(on('bob'))).toEqual([])
   })
 
-  it('of one branch are consolidated without those of the others', async () => {
+  it('a session of one branch is consolidated without those of others', async () => {
     const { see, session, known, team } = await openMemory()
     const { taskId, branch } = await team('Fix Auth')
     await see(sentence)
@@ -177,7 +177,7 @@ describe('The observations of a session', () => {
 })
 
 describe('The threshold', () => {
-  it('S2-089 is strict: 17 of 20 words in common are 0.85, and no duplicate; 18 of 20 are one', async () => {
+  it('S2-089 the threshold is strict: 17 of 20 common words (0.85) are no duplicate, 18 are', async () => {
     const { see, session, known } = await openMemory()
     await see(wordy(20))
     await session()
@@ -188,14 +188,14 @@ describe('The threshold', () => {
     expect((await known()).map((line) => line.slice(0, 3))).toEqual(['0.8', '0.7'])
   })
 
-  it('S2-103 may be another', async () => {
+  it('S2-103 the threshold can be configured', async () => {
     const { see, session } = await openMemory({ memory: { threshold: 0.4 } })
     await see(wordy(10))
     await see(wordy(5))
     expect(await session()).toMatchObject({ factsCreated: 1, factsUpdated: 1 })
   })
 
-  it('S2-018 of a task is consolidated on each of its branches where something is left, and nowhere else', async () => {
+  it('S2-018 a session of a task is consolidated on each of its branches with pending observations, and no other', async () => {
     const { see, team, session, known } = await openMemory()
     const { taskId, branch, on } = await team('Fix Auth', 'ada')
     await see('caches are cold after a restart', { taskId, agentId: 'ada' })
@@ -209,7 +209,7 @@ describe('The threshold', () => {
     ])
     expect(await session('s1', { taskId })).toMatchObject({ observationsProcessed: 0 })
     await see('rivers carry sand', { taskId, agentId: 'ada' })
-    // Whose session it was is for the history, where no task is named.
+    // The session's task and agent are for the history, if no task is named.
     expect(await session('s1', { agentId: 'ada' })).toMatchObject({ observationsProcessed: 2, factsCreated: 2 })
   })
 })

@@ -1,4 +1,4 @@
-// What is alike, by another measure than words: a function, or vectors through `model:embed`.
+// Similarity by a function, or by vectors through `model:embed`.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'
@@ -16,7 +16,7 @@ const car = 'the car is red'
 const auto = 'a crimson automobile'
 const tree = 'trees lose leaves in autumn'
 
-/** Vectors as somebody might make them: by what a text is about. */
+/** Simple vectors by the subject of a text. */
 const meanings: Record<string, number[]> = {
   [car]: [1, 0.1, 0],
   [auto]: [1, 0.15, 0],
@@ -41,8 +41,8 @@ function embedder({ maxEmbeddingsPerCall }: { maxEmbeddingsPerCall?: number } = 
   }
 }
 
-describe('A similarity of one’s own', () => {
-  it('S2-103 Q-08 is asked in place of words, with its own threshold, at once or later', async () => {
+describe('A similarity function', () => {
+  it('S2-103 Q-08 a similarity function, synchronous or not, replaces the comparison by words, with its own threshold', async () => {
     const asked: string[] = []
     const similarity = async (a: string, b: string) => {
       asked.push([a, b].sort().join(' / '))
@@ -57,14 +57,14 @@ describe('A similarity of one’s own', () => {
     expect(asked.sort()).toEqual([...new Set(asked)].sort())
   })
 
-  it('S2-103 has the threshold of words unless another is given', async () => {
+  it('S2-103 a similarity function has the threshold of words by default', async () => {
     const { see, session } = await openMemory({ memory: { similarity: () => 0.85 } })
     await see('one text')
     await see('another text')
     expect(await session()).toMatchObject({ factsCreated: 2 })
   })
 
-  it('is asked about facts that share a word, where it was told so', async () => {
+  it('a similarity function is called only for facts with a common word if so configured', async () => {
     const asked: string[] = []
     const { see, session } = await openMemory({
       memory: { candidates: 'words', similarity: (a, b) => Math.min(1, asked.push(`${a} / ${b}`)) },
@@ -89,25 +89,28 @@ describe('A similarity of one’s own', () => {
     ['answers more than 1', () => 1.01, '1.01'],
     ['answers less than 0', () => -0.1, '-0.1'],
     ['answers with a text', () => '0.9' as never, '0.9'],
-  ])('S2-101 that %s is an error that names it, and nothing has changed', async (_title, similarity, shown) => {
-    const { see, session, tables } = await openMemory({ memory: { similarity } })
-    await see(car)
-    await see(auto)
-    const before = await tables()
-    const refusal = await refusalOf(session(), 'EXECUTION_ERROR')
-    expect(refusal.details).toMatchObject({ option: 'memory.similarity' })
-    expect(refusal.message).toContain(shown)
-    expect(await tables()).toEqual(before)
-  })
+  ])(
+    'S2-101 a similarity function that %s causes an error naming it, with nothing changed',
+    async (_title, similarity, shown) => {
+      const { see, session, tables } = await openMemory({ memory: { similarity } })
+      await see(car)
+      await see(auto)
+      const before = await tables()
+      const refusal = await refusalOf(session(), 'EXECUTION_ERROR')
+      expect(refusal.details).toMatchObject({ option: 'memory.similarity' })
+      expect(refusal.message).toContain(shown)
+      expect(await tables()).toEqual(before)
+    },
+  )
 
-  it('is asked once about a pair, whatever it answers, and ends', async () => {
+  it('a similarity function is called once per pair, whatever it returns', async () => {
     let nth = 0
     const { see, session } = await openMemory({ memory: { similarity: () => (nth++ % 2 === 0 ? 1 : 0) } })
     for (let text = 0; text < 20; text++) await see(`text number ${'i'.repeat(text)}`)
     expect(await session()).toMatchObject({ observationsProcessed: 20 })
   })
 
-  it('that raises new questions without end is given up, and nothing has changed', async () => {
+  it('a similarity function that keeps raising new questions ends with an error and nothing changed', async () => {
     const { ledger, tables } = await openMemory()
     const before = await tables()
     let asked = 0
@@ -133,7 +136,7 @@ describe('A similarity of one’s own', () => {
 })
 
 describe('Likeness by meaning', () => {
-  it('S2-103 goes by the vectors of the embedding model, beyond 0.92', async () => {
+  it('S2-103 similarity by embeddings compares vectors of the model, above 0.92', async () => {
     const { model } = embedder()
     const { see, session, known } = await openMemory({ memory: { similarity: 'embeddings' }, embeddingModel: model })
     await see(car)
@@ -143,7 +146,7 @@ describe('Likeness by meaning', () => {
     expect(await known()).toEqual([`0.8 ${car}`, `0.7 ${tree}`])
   })
 
-  it('embeds nothing twice: vectors are kept with their facts', async () => {
+  it('vectors are stored with their facts, so that no text is embedded twice', async () => {
     const { model, asked } = embedder()
     const options = { memory: { similarity: 'embeddings' as const }, embeddingModel: model }
     const { see, session, call, team, known } = await openMemory(options)
@@ -163,7 +166,7 @@ describe('Likeness by meaning', () => {
     expect(await known(branch)).toEqual([`0.8 ${car}`, `0.7 ${tree}`])
   })
 
-  it('a later engine finds the vectors that an earlier one kept', async () => {
+  it('a later engine uses the vectors stored by an earlier one', async () => {
     const first = embedder()
     const memory = { similarity: 'embeddings' as const }
     const { see, session, ledger } = await openMemory({ memory, embeddingModel: first.model })
@@ -177,7 +180,7 @@ describe('Likeness by meaning', () => {
     expect(second.asked).toEqual([[auto]])
   })
 
-  it('by another model goes by vectors of its own', async () => {
+  it('another embedding model gets vectors of its own', async () => {
     const first = embedder()
     const memory = { similarity: 'embeddings' as const }
     const { see, session, ledger } = await openMemory({ memory, embeddingModel: first.model })
@@ -190,7 +193,7 @@ describe('Likeness by meaning', () => {
     expect(second.asked.flat().sort()).toEqual([auto, car].sort())
   })
 
-  it('gives a model no more texts at once than it takes', async () => {
+  it('an embedding model receives no more texts at once than it accepts', async () => {
     const { model, asked } = embedder({ maxEmbeddingsPerCall: 2 })
     const { engine } = await openMemory({ embeddingModel: model })
     const { embeddings, modelId } = await engine.bus.call('model:embed', { texts: [car, auto, tree] })
@@ -199,7 +202,7 @@ describe('Likeness by meaning', () => {
     await refusalOf(engine.bus.call('model:embed', { texts: [car], modelId: 'other' }), 'NO_MODEL')
   })
 
-  it('asks whoever answers `model:embed`', async () => {
+  it('similarity by embeddings calls `model:embed` of the bus', async () => {
     const mine = defineAbility({
       id: 'model:embed',
       description: 'Mine.',
@@ -213,7 +216,7 @@ describe('Likeness by meaning', () => {
     expect(await session()).toMatchObject({ factsCreated: 1, factsUpdated: 1 })
   })
 
-  it('without anybody who answers is NO_MODEL as soon as it is needed, and nothing has changed', async () => {
+  it('similarity by embeddings without `model:embed` fails with NO_MODEL when needed, with nothing changed', async () => {
     const { see, session, tables } = await openMemory({ memory: { similarity: 'embeddings' } })
     expect(await session()).toMatchObject({ observationsProcessed: 0 })
     await see(car)
@@ -223,7 +226,7 @@ describe('Likeness by meaning', () => {
     expect(withTheSameFacts(await tables(), before)).toBe(true)
   })
 
-  it('S2-101 of a model that fails, or answers with too few vectors, changes nothing', async () => {
+  it('S2-101 an embedding model that fails or returns too few vectors changes nothing', async () => {
     for (const doEmbed of [
       () => Promise.reject(new Error('no quota')),
       () => Promise.resolve({ embeddings: [] }),
@@ -260,7 +263,7 @@ describe('The option memory', () => {
     [{ categoryRules: [{ category: 'lore', words: [] }] }, 'INVALID_INPUT', 'categoryRules'],
     [{ categoryRules: [{ category: 'lore', word: ['dragon'] }] }, 'UNKNOWN_OPTION', 'words'],
     [true, 'INVALID_INPUT', 'memory'],
-  ] as const)('X-033 is checked: %j is %s and says %s', async (memory, code, said) => {
+  ] as const)('X-033 the option memory %j is refused with %s, naming %s', async (memory, code, said) => {
     const refusal = await refusalOf(createEngine({ memory: memory as never }), code)
     expect(`${refusal.message} ${JSON.stringify(refusal.details)}`).toContain(said)
   })
@@ -274,7 +277,7 @@ describe('The option memory', () => {
     await refusalOf(createEngine({ embeddingModel: embeddingModel as never }), 'INVALID_INPUT')
   })
 
-  it('S2-093 tells the category of an insight by rules of one’s own', async () => {
+  it('S2-093 categoryRules infer the category of an insight', async () => {
     const { see, session, facts } = await openMemory({
       memory: { categoryRules: [{ category: 'lore', words: ['dragon'] }] },
     })
@@ -284,7 +287,7 @@ describe('The option memory', () => {
     expect((await facts()).map(({ category }) => category as string)).toEqual(['insight', 'lore'])
   })
 
-  it('false offers no memory, and leaves the ids to others', async () => {
+  it('memory: false registers no mem abilities, so that their ids are free', async () => {
     const { engine } = await openMemory({ memory: false })
     expect(engine.bus.abilities().filter(({ moduleName }) => moduleName === 'mem')).toEqual([])
     await refusalOf(engine.mem.facts({}), 'NOT_FOUND')
@@ -294,7 +297,7 @@ describe('The option memory', () => {
     expect(await engine.bus.call('mem:facts', {})).toBe('mine')
   })
 
-  it('S2-058 offers each of its abilities as a method, too', async () => {
+  it('S2-058 each mem ability is also a method of the engine', async () => {
     const { engine, see } = await openMemory()
     await see('so it is')
     expect(await engine.mem.consolidate({ level: 'session', sessionId: 's1' })).toMatchObject({ factsCreated: 1 })

@@ -1,5 +1,4 @@
-// Which fact takes the place of which: never a vaguer one that of a disputed or a more specific one, whatever the order in which they
-// come, whoever decides.
+// Which fact supersedes which: a vaguer fact never supersedes a disputed or more specific one, in any order and by any policy.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readingOf, saysLess } from '../../src/entities/disagreement.ts'
@@ -17,17 +16,17 @@ function ordersOf<T>(items: readonly T[]): T[][] {
   return items.flatMap((first, at) => ordersOf(items.toSpliced(at, 1)).map((rest) => [first, ...rest]))
 }
 
-interface Told {
+interface StatedFact {
   text: string
   confidence: number
 }
 
-/** An agent's facts, stated in this order, after its level of consolidation. */
-async function stated(told: readonly Told[], onContradiction: 'keep-both' | 'newest' | 'highest-confidence') {
+/** An agent's facts, stated in this order, after the agent level. */
+async function stated(given: readonly StatedFact[], onContradiction: 'keep-both' | 'newest' | 'highest-confidence') {
   const { call, team, facts, engine } = await openMemory({ memory: { onContradiction } })
   const { taskId, on } = await team('Bill', 'ada')
   const place = { taskId, agentId: 'ada' }
-  for (const { text, confidence } of told) await call('mem:remember', { text, confidence, ...place })
+  for (const { text, confidence } of given) await call('mem:remember', { text, confidence, ...place })
   await call('mem:consolidate', { level: 'agent', ...place })
   const found = (await facts(on('ada'))).filter(({ category }) => category !== 'summary')
   await engine.close()
@@ -51,7 +50,7 @@ describe('A text says less than another', () => {
     [thirty, weekdays],
     ['The cache is cleared', 'The cache is not cleared on restart'],
     ['It takes a long time', 'It takes 5s'],
-  ])('where its words and numbers are a part of those: “%s” and “%s”', (less, more) => {
+  ])("a text says less if its words and numbers are part of the other's: “%s” and “%s”", (less, more) => {
     expect([saysLess(readingOf(less), readingOf(more)), saysLess(readingOf(more), readingOf(less))]).toEqual([
       true,
       false,
@@ -62,14 +61,14 @@ describe('A text says less than another', () => {
     [thirty, sixty],
     ['the cache is warm', 'a cache was warm'],
     ['bread needs rye', 'trees lose leaves'],
-  ])('and not where each has something, or both say the same: “%s” and “%s”', (a, b) => {
+  ])('neither text says less if both have something of their own or are equal: “%s” and “%s”', (a, b) => {
     expect([saysLess(readingOf(a), readingOf(b)), saysLess(readingOf(b), readingOf(a))]).toEqual([false, false])
   })
 })
 
 describe('A vaguer fact', () => {
   it.each(ordersOf(all).map((order) => [order.map((text) => all.indexOf(text)).join(' '), order] as const))(
-    'V-05 gives way to a more specific one, and a disputed one stays beside what disputes it: stated in the order %s',
+    'V-05 a vaguer fact is superseded by a more specific one, and disputed facts stay: stated in the order %s',
     async (_name, order) => {
       const facts = await stated(
         order.map((text) => ({ text, confidence: 0.7 })),
@@ -80,17 +79,17 @@ describe('A vaguer fact', () => {
     },
   )
 
-  it('V-05 takes the place of no disputed and of no more specific one, however sure each is and whatever the policy', async () => {
+  it('V-05 a vaguer fact supersedes neither a disputed nor a more specific one, with any confidence and policy', async () => {
     const sure = fc.integer({ min: 0, max: 4 }).map((quarter) => quarter / 4)
     const story = fc.record({
-      told: fc
+      shown: fc
         .tuple(fc.shuffledSubarray(all, { minLength: 4 }), fc.array(sure, { minLength: 4, maxLength: 4 }))
         .map(([texts, sures]) => texts.map((text, at) => ({ text, confidence: sures[at] as number }))),
       policy: fc.constantFrom('keep-both' as const, 'newest' as const, 'highest-confidence' as const),
     })
     await fc.assert(
-      fc.asyncProperty(story, async ({ told, policy }) => {
-        const facts = await stated(told, policy)
+      fc.asyncProperty(story, async ({ shown, policy }) => {
+        const facts = await stated(shown, policy)
         expect(vaguerSuccessors(facts)).toEqual([])
         if (policy === 'keep-both') expect(activeOf(facts)).toEqual(expect.arrayContaining([weekdays, sixty]))
       }),
@@ -99,7 +98,7 @@ describe('A vaguer fact', () => {
   }, 60_000)
 
   it.each(ordersOf([vague, thirty, sixty]).map((order) => [order.map((text) => all.indexOf(text)).join(' '), order]))(
-    'V-05 does not swallow the numbers of one that is observed: in the order %s',
+    'V-05 a vaguer fact does not absorb the numbers of an observed one: in the order %s',
     async (_name, order) => {
       const { see, session, team, call, facts } = await openMemory()
       const { taskId, on } = await team('Bill', 'ada')
@@ -114,7 +113,7 @@ describe('A vaguer fact', () => {
     },
   )
 
-  it('V-05 does not hold on main what a merge brings with its numbers', async () => {
+  it('V-05 a vaguer fact on main does not absorb a merged one with numbers', async () => {
     const { call, team, known } = await openMemory()
     const { branch } = await team('Bill')
     await call('mem:remember', { text: vague, confidence: 1 })

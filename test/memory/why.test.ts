@@ -1,4 +1,4 @@
-// What a fact has to do with others: told from either side, and found by any unique beginning of its id.
+// The relations of a fact: shown on either side, and found by any unique prefix of its id.
 import { describe, expect, it } from 'vitest'
 import { createSequentialIds } from '../../src/testing/sequential-ids.ts'
 import { modelOf } from '../abilities/world.ts'
@@ -12,8 +12,8 @@ const sixty = 'requests to the billing service time out after 60 seconds'
 const mentioned = ({ mentions }: Json) =>
   (mentions as Json[]).map(({ kind, factId }) => [kind as string, factId as string])
 
-describe('What was decided because of a fact', () => {
-  it('S2-104 Q-11 tells a contradiction to both that stay, with the ground', async () => {
+describe('Decisions that name a fact', () => {
+  it('S2-104 Q-11 mem:why shows a contradiction with its ground on both facts that stay', async () => {
     const { see, call, session, facts } = await openMemory()
     for (const text of [thirty, sixty]) await see(text)
     await session()
@@ -22,14 +22,14 @@ describe('What was decided because of a fact', () => {
       await call('mem:why', { factId: newer?.['id'] }),
       await call('mem:why', { factId: older?.['id'] }),
     ]
-    const told = { note: 'keep-both: numbers', type: 'session_end', trigger: 'ability' }
+    const shown = { note: 'keep-both: numbers', type: 'session_end', trigger: 'ability' }
     expect(whyNewer['decisions']).toContainEqual(
-      expect.objectContaining({ kind: 'contradicted', otherId: older?.['id'], ...told }),
+      expect.objectContaining({ kind: 'contradicted', otherId: older?.['id'], ...shown }),
     )
     expect(whyNewer['mentions']).toEqual([])
     expect(whyNewer['others']).toEqual([older])
     expect(whyOlder['decisions']).toMatchObject([{ kind: 'created' }])
-    expect(whyOlder['mentions']).toMatchObject([{ kind: 'contradicted', factId: newer?.['id'], ...told }])
+    expect(whyOlder['mentions']).toMatchObject([{ kind: 'contradicted', factId: newer?.['id'], ...shown }])
     expect((whyOlder['mentions'] as Json[])[0]).not.toHaveProperty('otherId')
     expect(whyOlder['others']).toEqual([newer])
   })
@@ -37,7 +37,7 @@ describe('What was decided because of a fact', () => {
   it.each([
     ['newest', sixty],
     ['highest-confidence', thirty],
-  ] as const)('Q-11 tells the one that holds by “%s” what gave way to it', async (onContradiction, holds) => {
+  ] as const)('Q-11 mem:why of the fact that wins by “%s” shows the superseded one', async (onContradiction, holds) => {
     const { see, call, session, facts } = await openMemory({ memory: { onContradiction } })
     for (const text of [thirty, thirty, sixty]) await see(text)
     await session()
@@ -50,11 +50,11 @@ describe('What was decided because of a fact', () => {
     expect(why['others']).toEqual([loser])
   })
 
-  it('S2-075 S2-076 S2-105 tells whose place it took, where it was carried, and which summary came after it', async () => {
+  it('S2-075 S2-076 S2-105 mem:why shows what a fact superseded, where it was merged, and its later summaries', async () => {
     const { call, team, facts } = await openMemory()
     const { taskId, branch, on } = await team('Fix Auth', 'ada')
     const ada = { taskId, agentId: 'ada' }
-    const { factId: gone } = await call('mem:remember', { text: sentence, ...ada, confidence: 0.5 })
+    const { factId: superseded } = await call('mem:remember', { text: sentence, ...ada, confidence: 0.5 })
     const { factId: survivor } = await call('mem:remember', { text: sentence, ...ada })
     await call('mem:consolidate', { level: 'agent', ...ada })
     const [firstSummary] = await facts(on('ada'), { category: 'summary' })
@@ -66,17 +66,17 @@ describe('What was decided because of a fact', () => {
     const copy = copies.find(({ originId }) => originId === survivor)
     const why = await call('mem:why', { factId: survivor })
     expect(mentioned(why)).toEqual([
-      ['superseded', gone],
+      ['superseded', superseded],
       ['carried', copy?.['id']],
     ])
-    expect((why['others'] as Json[]).map(({ id }) => id as string)).toEqual([gone, copy?.['id']])
+    expect((why['others'] as Json[]).map(({ id }) => id as string)).toEqual([superseded, copy?.['id']])
     expect(mentioned(await call('mem:why', { factId: firstSummary?.['id'] }))).toEqual([
       ['summarized', secondSummary?.['id']],
     ])
     expect(mentioned(await call('mem:why', { factId: copy?.['id'] }))).toEqual([])
   })
 
-  it('is cut to the latest five hundred decisions about a fact that was confirmed ever again, and says so', async () => {
+  it('mem:why is limited to the latest five hundred decisions about a fact, and says so', async () => {
     const { engine, call, see } = await openMemory()
     await see(sentence)
     const said = { sessionId: 's1', type: 'insight', content: sentence } as const
@@ -87,12 +87,12 @@ describe('What was decided because of a fact', () => {
     expect(moreDecisions).toBe(true)
     const kinds = (decisions as Json[]).map(({ kind }) => kind as string)
     expect([kinds.length, kinds[0], kinds.at(-1)]).toEqual([500, 'boosted', 'confirmed'])
-    // What it was made of is told in any case.
+    // Its origin is always shown.
     expect((observations as Json[])[0]).toMatchObject({ content: sentence })
     expect(observations).toHaveLength(501)
   })
 
-  it('is cut to the latest hundred of a fact that many gave way to, and says so', async () => {
+  it('mem:why is limited to the latest hundred decisions that name a fact, and says so', async () => {
     const { call, team, facts } = await openMemory()
     const { taskId, on } = await team('Fix Auth', 'ada')
     const ada = { taskId, agentId: 'ada' }
@@ -101,7 +101,7 @@ describe('What was decided because of a fact', () => {
     await call('mem:consolidate', { level: 'agent', ...ada })
     const why = await call('mem:why', { factId })
     expect(why).toMatchObject({ moreMentions: true, decisions: [] })
-    // The losers are told by age, and of them the first is left out.
+    // The superseded facts are listed by age; the first of them is left out.
     const losers = (await facts(on('ada'), { status: 'superseded' })).map(({ id }) => id as string).reverse()
     expect(losers).toHaveLength(101)
     expect(mentioned(why)).toEqual(losers.slice(1).map((id) => ['superseded', id]))
@@ -111,7 +111,7 @@ describe('What was decided because of a fact', () => {
 })
 
 describe('A fact', () => {
-  it('is named by its id or any unique beginning of it, with or without “fact-”', async () => {
+  it('mem:why accepts an id or any unique prefix of it, with or without “fact-”', async () => {
     const { call } = await openMemory()
     const { factId } = (await call('mem:remember', { text: sentence })) as { factId: string }
     for (const ref of [factId, factId.slice(0, 9), factId.slice('fact-'.length), factId.slice(5, 9), 'fact-'])
@@ -122,7 +122,7 @@ describe('A fact', () => {
     }
   })
 
-  it('is not guessed where several begin so, which are named; a whole id stands for itself', async () => {
+  it('mem:why names the matches of an ambiguous prefix; a full id is unambiguous', async () => {
     const { call } = await openMemory({ ids: createSequentialIds() })
     const ids: string[] = []
     for (let n = 0; n < 30; n++) ids.push((await call('mem:remember', { text: `fact ${n}` }))['factId'] as string)
@@ -134,7 +134,7 @@ describe('A fact', () => {
     expect(message).toContain(' and others. ')
   })
 
-  it('S2-016 X-037 is not found by a beginning by who does not read it, and counts for nothing', async () => {
+  it('S2-016 X-037 a prefix does not match facts that the caller may not read', async () => {
     const { call, engine, as, team } = await openMemory({ ids: createSequentialIds() })
     const { branch } = await team('Fix Auth')
     const { id } = await engine.create({ name: 'alone' })
@@ -148,7 +148,7 @@ describe('A fact', () => {
     await refusalOf(call('mem:why', { factId: 'fact-' }), 'INVALID_INPUT')
   })
 
-  it('S2-016 tells a task nothing of facts that it does not read, also where a decision names them', async () => {
+  it('S2-016 mem:why hides facts that a task may not read, also where a decision names them', async () => {
     const { call, engine, as, team } = await openMemory({ memory: { onContradiction: 'newest' } })
     const { branch } = await team('Fix Auth')
     const { id } = await engine.create({ name: 'alone' })
@@ -163,7 +163,7 @@ describe('A fact', () => {
 })
 
 describe('Branches', () => {
-  it('say how many facts hold on each when they are asked to count, without summaries and what was superseded', async () => {
+  it('mem:branches counts the active facts of each branch on request, without summaries and superseded ones', async () => {
     const { call, team } = await openMemory()
     const { taskId, branch, on } = await team('Fix Auth', 'ada')
     const ada = { taskId, agentId: 'ada' }

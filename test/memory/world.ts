@@ -1,5 +1,5 @@
-// What the tests of memory share: an engine on a ledger that the test holds, short words for what agents do, and all of memory's
-// tables at once, so that "nothing has changed" can be said of everything.
+// Shared by the tests of memory: an engine on a ledger of the test, short helpers for agents, and all tables of memory at once, for
+// asserting that nothing has changed.
 import { onTestFinished } from 'vitest'
 import type { Caller } from '../../src/bus/caller.ts'
 import type { Engine, EngineOptions } from '../../src/engine-api.ts'
@@ -15,16 +15,16 @@ export type Call = (abilityId: string, input?: unknown) => Promise<Json>
 export interface Memory {
   engine: Engine
   ledger: Ledger
-  /** Abilities as a surface calls them: JSON in, JSON out. */
+  /** Calls abilities as a surface does: JSON in, JSON out. */
   call: Call
   /** The same in the name of a task. */
   as(caller: Caller): Call
-  /** Somebody sees something: an insight of session s1 on main, unless the test says otherwise. */
+  /** Records an insight, by default of session s1 on main. */
   see(content: string, more?: Json): Promise<string>
-  /** Consolidates a session, and sees nothing more in it. */
+  /** Consolidates a session. */
   session(sessionId?: string, more?: Json): Promise<Json>
   facts(branch?: string, more?: Json): Promise<Json[]>
-  /** `0.7 text` for each active fact of a branch, the oldest first; summaries are left out. */
+  /** `0.7 text` for each active fact of a branch, oldest first, without summaries. */
   known(branch?: string): Promise<string[]>
   /** A task with a branch, and agents that have joined it. */
   team(name: string, ...agents: string[]): Promise<{ taskId: string; branch: string; on(agent: string): string }>
@@ -93,12 +93,12 @@ export function tablesOf(ledger: Ledger): Promise<Tables> {
   })
 }
 
-/** All but the history of runs, in which every run leaves a row (conformance S2-095). */
+/** All tables but the history of runs, in which every run leaves a row (conformance S2-095). */
 export function withoutRuns({ runs: _runs, ...tables }: Tables): Omit<Tables, 'runs'> {
   return tables
 }
 
-/** The same with ids told by the order in which they first appear, and times left out: what two ledgers have in common. */
+/** The same without times and with ids numbered by first appearance, for comparing two ledgers. */
 export function inOrder(tables: Tables): unknown {
   const names = new Map<string, string>()
   const json = JSON.stringify(tables, (key, value: unknown) =>
@@ -111,7 +111,7 @@ export function inOrder(tables: Tables): unknown {
   return JSON.parse(named)
 }
 
-/** A ledger whose writing steps work with another transaction: where a test plants a fault. */
+/** A ledger whose writing steps use another transaction, in which a test plants a fault. */
 export function tampered(inner: Ledger, change: (tx: Tx, step: string) => Tx): Ledger {
   return {
     name: inner.name,
@@ -127,10 +127,10 @@ export function tampered(inner: Ledger, change: (tx: Tx, step: string) => Tx): L
   }
 }
 
-/** A transaction with some verbs of one of its parts replaced. */
+/** A transaction with some operations of one of its parts replaced. */
 export function replacing<K extends keyof Tx>(tx: Tx, part: K, verbs: Partial<Tx[K]>): Tx {
   return { ...tx, [part]: { ...tx[part], ...verbs } }
 }
 
-/** Texts that share so many of their words: the first is a duplicate of nothing but itself. */
+/** Texts with so many common words: the first is alike only to itself. */
 export const sentence = 'the login page keeps its session token in a cookie that scripts can read'

@@ -1,4 +1,4 @@
-// An agent completes its work: what it saw becomes facts, its branch goes to the task's, and who did what stays known.
+// Completing an agent: its observations become facts, its branch is merged into the task's, and its stint stays recorded.
 import { describe, expect, it } from 'vitest'
 import { history, refusalOf } from '../engine/world.ts'
 import { allRows, branchStatus, facts, type Json, joins, openTeams, openWithRows, teamTask } from './world.ts'
@@ -6,7 +6,7 @@ import { allRows, branchStatus, facts, type Json, joins, openTeams, openWithRows
 const objectives = ['Find it', 'Fix it', 'Test it']
 
 describe('agent:complete', () => {
-  it('S2-018 S2-021 C-58 consolidates every session that is left, then the agent, then merges, and counts it all', async () => {
+  it('S2-018 S2-021 C-58 agent:complete consolidates pending sessions, then the agent, then merges, and counts all', async () => {
     const team = await openWithRows()
     const { taskId, branch } = await teamTask(team)
     const ada = await joins(team, taskId, 'ada')
@@ -39,7 +39,7 @@ describe('agent:complete', () => {
     ])
   })
 
-  it('S2-019 marks the agent completed with summary and time, its active objectives done, its branch merged', async () => {
+  it('S2-019 agent:complete stores summary and time, sets active objectives done, and marks the branch merged', async () => {
     const team = await openWithRows()
     const { taskId } = await teamTask(team, { objectives })
     const ada = await joins(team, taskId, 'ada', { role: 'implementer', objectives: [1, 2] })
@@ -47,7 +47,7 @@ describe('agent:complete', () => {
     await ada.completes('Found the leak')
     const { stints, objectives: after } = await allRows(team.ledger, taskId)
     expect(stints).toEqual([['ada', 1, 'completed', 'Found the leak', true]])
-    // What it could not do is not done.
+    // The objective that it could not reach is not done.
     expect(after).toEqual([
       [1, 'done', 'ada'],
       [2, 'blocked', 'ada'],
@@ -65,7 +65,7 @@ describe('agent:complete', () => {
     })
   })
 
-  it('S2-020 refuses one that is not active, and one that never came, and changes nothing', async () => {
+  it('S2-020 agent:complete refuses an inactive agent and one that never joined, with nothing changed', async () => {
     const team = await openWithRows()
     const { taskId } = await teamTask(team)
     const ada = await joins(team, taskId, 'ada')
@@ -74,14 +74,14 @@ describe('agent:complete', () => {
     const refusal = await refusalOf(ada.completes(), 'NOT_ACTIVE')
     expect(refusal.details).toMatchObject({ taskId, agentId: 'ada' })
     const unknown = await refusalOf(team.call('agent:complete', { taskId, agentId: 'eve' }), 'NOT_FOUND')
-    expect(unknown.message).toContain('These did: ada')
+    expect(unknown.message).toContain('Agents that did: ada')
     const { id } = await team.engine.create({ name: 'No team' })
     await refusalOf(team.call('agent:complete', { taskId: id, agentId: 'ada' }), 'NOT_FOUND')
     await refusalOf(team.call('agent:complete', { taskId: 'task-nobody', agentId: 'ada' }), 'NOT_FOUND')
     expect([await allRows(team.ledger, taskId), (await history(team.engine)).slice(0, -1)]).toEqual(before)
   })
 
-  it('S2-022 S2-021 tells what contradicts what the team knows, and loses neither', async () => {
+  it("S2-022 S2-021 agent:complete reports contradictions with the team's facts and keeps both", async () => {
     const team = await openTeams()
     const { taskId, branch } = await teamTask(team)
     const ada = await joins(team, taskId, 'ada')
@@ -98,7 +98,7 @@ describe('agent:complete', () => {
     })
   })
 
-  it('S2-014 a second stint brings what is new, and only that', async () => {
+  it('S2-014 completing a second stint merges only what is new', async () => {
     const team = await openTeams()
     const { taskId, branch } = await teamTask(team)
     const first = await joins(team, taskId, 'ada')
@@ -113,7 +113,7 @@ describe('agent:complete', () => {
     ])
   })
 
-  it('S2-018 an agent that saw nothing completes all the same', async () => {
+  it('S2-018 agent:complete accepts an agent without observations', async () => {
     const team = await openTeams()
     const { taskId } = await teamTask(team)
     const ada = await joins(team, taskId, 'ada')
@@ -124,7 +124,7 @@ describe('agent:complete', () => {
     expect((await team.call('task:context', { taskId }))['agentSummaries']).toEqual([])
   })
 
-  it('S2-019 brings to its end also who works on a task that was canceled', async () => {
+  it('S2-019 agent:complete works on a canceled task', async () => {
     const team = await openTeams()
     const { taskId, branch } = await teamTask(team)
     const ada = await joins(team, taskId, 'ada')
@@ -135,7 +135,7 @@ describe('agent:complete', () => {
   })
 
   it.each([[{ summary: '' }], [{ summary: 7 }], [{ summary: 'a\u0000b' }], [{ agentId: '' }], [{ more: 1 }]])(
-    'X-037 refuses %j and changes nothing',
+    'X-037 agent:complete refuses %j with nothing changed',
     async (input) => {
       const team = await openTeams()
       const { taskId } = await teamTask(team)

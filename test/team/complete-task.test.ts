@@ -1,4 +1,4 @@
-// A team completes its task: from wherever it stands, once, with what is durable on the branch above and the rest where it was.
+// Completing a team's task: from any status, once, with durable facts merged into the branch above and the others left in place.
 import { describe, expect, it } from 'vitest'
 import type { TaskStatus } from '../../src/entities/task.ts'
 import { heldModel, modelOf } from '../abilities/world.ts'
@@ -15,7 +15,7 @@ import {
   teamTask,
 } from './world.ts'
 
-/** A fact of 0.8, seen in two sessions, and one of 0.7, both on the branch of the task. */
+/** A fact of 0.8, observed in two sessions, and one of 0.7, both on the branch of the task. */
 async function learn(team: Team, taskId: string): Promise<void> {
   const ada = await joins(team, taskId, 'ada')
   await ada.sees('Fixed the token refresh bug', 'insight', 'monday')
@@ -28,7 +28,7 @@ const durable = { 'Fixed the token refresh bug': 0.8 }
 const all = { ...durable, 'The office is closed': 0.7 }
 
 describe('task:complete', () => {
-  it('S2-031 S2-032 S2-034 S2-082 completes the task, judges its facts, and gives what is durable to main', async () => {
+  it('S2-031 S2-032 S2-034 S2-082 task:complete completes the task, judges its facts, and merges durable ones into main', async () => {
     const team = await openWithRows()
     const { taskId, branch } = await teamTask(team)
     await learn(team, taskId)
@@ -58,7 +58,7 @@ describe('task:complete', () => {
     })
   })
 
-  it('S2-033 C-59 merges nothing when it is told not to: the branch stays as it is', async () => {
+  it('S2-033 C-59 task:complete with merge false leaves the branch as it is', async () => {
     const team = await openWithRows()
     const { taskId, branch } = await teamTask(team)
     await learn(team, taskId)
@@ -68,7 +68,7 @@ describe('task:complete', () => {
     expect(await branchStatus(team.ledger, branch)).toBe('active')
   })
 
-  it('S2-031 takes up what was observed on the branch of the task itself', async () => {
+  it("S2-031 task:complete consolidates observations on the task's own branch", async () => {
     const team = await openTeams()
     const { taskId, branch } = await teamTask(team)
     for (const sessionId of ['one', 'two']) {
@@ -78,7 +78,7 @@ describe('task:complete', () => {
     expect(await facts(team, 'main')).toEqual({ 'Tokens live for an hour': 0.8 })
   })
 
-  it('S2-037 C-66 marks its branches merged, or with `archive` archived; their facts stay readable', async () => {
+  it('S2-037 C-66 task:complete marks branches merged, or archived with `archive`; facts stay readable', async () => {
     const team = await openWithRows()
     const [kept, closed] = [await teamTask(team, { name: 'Kept' }), await teamTask(team, { name: 'Closed' })]
     for (const { taskId } of [kept, closed]) await learn(team, taskId)
@@ -98,7 +98,7 @@ describe('task:complete', () => {
     await team.call('mem:observe', { ...late, branch: kept.branch })
   })
 
-  it('S2-035 said again it is what it was the first time, conflicts and all, and nothing is merged twice', async () => {
+  it('S2-035 a second task:complete returns the first outcome with its conflicts and merges nothing', async () => {
     const team = await openWithRows()
     for (const minutes of [30, 60]) {
       const { taskId } = await teamTask(team, { durableThreshold: 0.7, durableCategories: ['insight'] })
@@ -116,14 +116,14 @@ describe('task:complete', () => {
   })
 
   it.each(['newest', 'highest-confidence'] as const)(
-    'S2-035 S2-104 tells again which of two won (%s)',
+    'S2-035 S2-104 a second task:complete returns which of two facts won (%s)',
     async (onContradiction) => {
       const team = await openTeams({ memory: { onContradiction } })
       const outcomes: unknown[] = []
       for (const minutes of [30, 60]) {
         const { taskId } = await teamTask(team, { durableThreshold: 0.7, durableCategories: ['insight'] })
         const ada = await joins(team, taskId, 'ada')
-        // The first is surer.
+        // The first has more confidence.
         for (const sessionId of minutes === 30 ? ['a', 'b'] : ['c']) {
           await ada.sees(`The session timeout is ${minutes} minutes`, 'insight', sessionId)
         }
@@ -141,7 +141,7 @@ describe('task:complete', () => {
     },
   )
 
-  it('S2-036 refuses while agents are at work, names them, and changes nothing; or completes them first', async () => {
+  it('S2-036 task:complete refuses while agents are active, naming them, or completes them first', async () => {
     const team = await openWithRows()
     const { taskId } = await teamTask(team, { objectives: ['Find it'] })
     const ada = await joins(team, taskId, 'ada', { objectives: [1] })
@@ -168,7 +168,7 @@ describe('task:complete', () => {
     ])
   })
 
-  it('X-023 asks for its objectives only when it is told to', async () => {
+  it('X-023 task:complete checks objectives only with requireObjectives', async () => {
     const team = await openTeams()
     const { taskId } = await teamTask(team, { objectives: ['a', 'b', 'c'] })
     await team.call('objective:update', { taskId, objectiveId: 1, status: 'done' })
@@ -182,7 +182,7 @@ describe('task:complete', () => {
   })
 
   it.each(['submitted', 'working', 'paused', 'input_required', 'waiting'] as TaskStatus[])(
-    'S2-031 C-51 walks legal edges from %s, without a run',
+    'S2-031 C-51 task:complete takes legal edges from %s, without a run',
     async (status) => {
       const team = await openTeams()
       const { taskId } = await teamTask(team)
@@ -198,7 +198,7 @@ describe('task:complete', () => {
   )
 
   it.each(['failed', 'canceled'] as TaskStatus[])(
-    'S2-031 refuses a task that is %s, and its memory waits',
+    'S2-031 task:complete refuses a task that is %s and leaves its memory unchanged',
     async (status) => {
       const team = await openWithRows()
       const { taskId } = await teamTask(team)
@@ -211,7 +211,7 @@ describe('task:complete', () => {
     },
   )
 
-  it('C-50 refuses a task whose turn has not come', async () => {
+  it('C-50 task:complete refuses a blocked task', async () => {
     const team = await openTeams()
     const first = await teamTask(team, { name: 'First' })
     const second = await teamTask(team, { name: 'Second', blockedBy: [first.taskId] })
@@ -221,7 +221,7 @@ describe('task:complete', () => {
     await team.call('task:complete', { taskId: second.taskId })
   })
 
-  it('C-54 is for the owner, where somebody has claimed it', async () => {
+  it('C-54 task:complete of a claimed task requires its owner', async () => {
     const team = await openTeams()
     const { taskId } = await teamTask(team)
     const { fence } = await team.engine.claim(taskId, { owner: 'ada', leaseMs: 60_000 })
@@ -232,11 +232,11 @@ describe('task:complete', () => {
     await refusalOf(team.call('task:complete', { taskId, fence }), 'INVALID_INPUT')
     await team.call('task:complete', { taskId, owner: 'ada', fence })
     expect(await team.engine.get(taskId)).toMatchObject({ status: 'completed', owner: 'ada' })
-    // A name alone is no claim.
+    // A name without a fence is no claim.
     await team.call('task:complete', { taskId: (await teamTask(team)).taskId, owner: 'ada' })
   })
 
-  it('S2-031 ends the run of a task that an executor works on', async () => {
+  it('S2-031 task:complete ends the run of an executor', async () => {
     const hands = puppet()
     const team = await openTeams({ executors: { work: hands.executor } })
     const { taskId } = await teamTask(team, { executor: 'work', goal: 'Work' })
@@ -246,12 +246,12 @@ describe('task:complete', () => {
     expect(await team.engine.result(taskId)).toBe('by hand')
   })
 
-  it('S2-031 of a task that its executor has completed only the memory is left; its result stands', async () => {
+  it('S2-031 task:complete of a task completed by its executor closes only the team; the result is final', async () => {
     const hands = puppet()
     const team = await openWithRows({ executors: { work: hands.executor }, work: true })
     const { taskId } = await teamTask(team, { executor: 'work', goal: 'Work' })
     await learn(team, taskId)
-    // An agent is at work, so nobody else closes the team.
+    // An agent is active, so the engine does not close the team.
     const bob = await joins(team, taskId, 'bob')
     ;(await hands.started(0)).end.resolve('its own')
     await reached(team.engine, taskId, 'completed')
@@ -262,7 +262,7 @@ describe('task:complete', () => {
     expect(await team.engine.result(taskId)).toBe('its own')
   })
 
-  it('S2-034 gives what is durable to the next branch that still lives, so that it does reach main', async () => {
+  it('S2-034 task:complete merges into the nearest active branch, so that durable facts reach main', async () => {
     const team = await openTeams()
     const outer = await teamTask(team, { name: 'Outer' })
     const [early, late] = [
@@ -281,7 +281,7 @@ describe('task:complete', () => {
     expect(await facts(team, 'main')).toEqual({ ...durable, 'Tokens live for an hour': 0.8 })
   })
 
-  it('S2-037 S2-022 comes to its end although somebody has archived its branches before', async () => {
+  it('S2-037 S2-022 task:complete works with branches that were archived before', async () => {
     const team = await openWithRows()
     const { taskId, branch } = await teamTask(team)
     await learn(team, taskId)
@@ -294,7 +294,7 @@ describe('task:complete', () => {
     for (const name of [branch, bob.branch]) expect(await branchStatus(team.ledger, name)).toBe('archived')
   })
 
-  it('S2-085 Q-09 holds a team to its own measure of what is durable', async () => {
+  it("S2-085 Q-09 task:complete applies the team's rule of what is durable", async () => {
     const team = await openTeams()
     const { taskId } = await teamTask(team, { durableThreshold: 0.7, durableCategories: ['insight'] })
     await learn(team, taskId)
@@ -302,7 +302,7 @@ describe('task:complete', () => {
     expect(await facts(team, 'main')).toEqual({ 'The office is closed': 0.7 })
   })
 
-  it('X-022 completes a task that never had a team', async () => {
+  it('X-022 task:complete completes a task without a team', async () => {
     const team = await openTeams()
     const { id: taskId } = await team.engine.create({ name: 'By hand' })
     expect(await team.call('task:complete', { taskId, summary: 'Done' })).toMatchObject({
@@ -314,18 +314,18 @@ describe('task:complete', () => {
     expect((await team.call('task:context', { taskId }))['task']).toMatchObject({ summary: 'Done' })
   })
 
-  it('I25 a model completes what is below its task, never the task itself, nor any other', async () => {
+  it('I25 a model completes tasks below its own, but neither its own nor any other', async () => {
     const team = await openTeams({ model: heldModel().model, autoStart: false })
     const own = (await team.call('task:create', { goal: 'Own' })) as { taskId: string }
-    const stranger = await teamTask(team)
+    const outsider = await teamTask(team)
     const call = team.as(modelOf(own.taskId))
     const inner = await call('task:create', { name: 'Inner' })
     await refusalOf(call('task:complete', { taskId: own.taskId }), 'FORBIDDEN')
-    await refusalOf(call('task:complete', { taskId: stranger.taskId }), 'FORBIDDEN')
+    await refusalOf(call('task:complete', { taskId: outsider.taskId }), 'FORBIDDEN')
     expect((await call('task:complete', { taskId: inner['taskId'] }))['status']).toBe('completed')
   })
 
-  it('S2-022 takes along what agents said after they had been completed', async () => {
+  it('S2-022 task:complete merges what completed agents added later', async () => {
     const team = await openWithRows()
     const { taskId, branch } = await teamTask(team)
     const ada = await joins(team, taskId, 'ada')
@@ -336,12 +336,12 @@ describe('task:complete', () => {
     expect(await team.call('task:complete', { taskId, archive: true })).toMatchObject({ merge: { merged: 1 } })
     expect(await facts(team, branch)).toEqual(durable)
     expect(await branchStatus(team.ledger, ada.branch)).toBe('archived')
-    // Nothing is left behind on a branch that takes nothing new, where it would stop the rest of its session.
+    // Nothing is left pending on a closed branch, where it would block the rest of its session.
     await team.call('mem:consolidate', { level: 'session', sessionId: 'monday' })
     expect(await facts(team, 'main')).toEqual(all)
   })
 
-  it('S2-035 again, it names the durable facts that it named the first time, and takes no other result', async () => {
+  it('S2-035 a second task:complete returns the durable facts of the first and refuses another result', async () => {
     const team = await openTeams()
     const { taskId, branch } = await teamTask(team)
     const lead = { branch, agentId: 'lead', text: 'Sessions lie in one store', category: 'decision' }

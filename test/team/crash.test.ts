@@ -1,6 +1,6 @@
-// The end of an agent and of a task, killed at every write. Goal: it is all there or nothing is, and done again it comes to what it
-// comes to when nobody dies. Method: the ledger fails at the n-th statement of the step, for every n, and the rows are compared;
-// for some of them the whole process is killed. A planted fault, two steps where one is due, is caught by the same comparison.
+// Completing an agent and a task, interrupted at every write. Goal: all of it is done or nothing, and repeated it has the same result as
+// without interruption. Method: the ledger fails at the n-th statement of the step, for every n, and the rows are compared; for some n the
+// process is killed. A planted fault, two steps instead of one, is detected by the same comparison.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -31,7 +31,7 @@ interface Story {
   statements: Record<StepName, number>
 }
 
-/** What nobody interrupted comes to, and how many statements each step took. */
+/** The result without interruption, and the number of statements of each step. */
 async function undisturbed(): Promise<Story> {
   const inner = await openLedger(':memory:')
   const never = { after: null, strike: () => {} }
@@ -54,7 +54,7 @@ function strike(): never {
 
 describe('The end of an agent, and of its task', () => {
   it.each(['complete agent', 'complete team task'] as const)(
-    'S2-101 %s: failed at any write nothing of it is there, and done again it is as if done once',
+    'S2-101 %s: a failure at any write changes nothing, and repeating it succeeds',
     async (step) => {
       const { rows, statements } = await undisturbed()
       expect(statements[step]).toBeGreaterThan(40)
@@ -76,7 +76,7 @@ describe('The end of an agent, and of its task', () => {
     60_000,
   )
 
-  it('S2-101 by kill -9 in the middle of either, the next process finishes it, and all is as if nobody had died', async () => {
+  it('S2-101 after kill -9 in the middle of completing an agent or task the next process finishes it', async () => {
     const { rows, statements } = await undisturbed()
     const points = (Object.keys(steps) as StepName[]).flatMap((step) => [0.4, 1].map((part) => ({ step, part })))
     await twoAtATime(points, async ({ step, part }) => {
@@ -94,12 +94,12 @@ describe('The end of an agent, and of its task', () => {
     })
   }, 60_000)
 
-  it('the comparison catches an end that is made of several steps', async () => {
+  it('the comparison detects a completion made of several steps', async () => {
     const { rows } = await undisturbed()
     const inner = await openLedger(':memory:')
     const engine = await engineOn(failingLedger(inner, { step: 'complete agent', after: 5, strike }).ledger)
     const taskId = await tellStory(engine)
-    // Sessions first, by themselves, and only then the agent.
+    // Sessions in a step of their own, then the agent.
     await engine.bus.call('mem:consolidate', { level: 'session', sessionId: 's1' })
     await expect(completeAda(engine.bus, taskId)).rejects.toThrow('struck')
     expect(await allRows(inner, taskId)).not.toEqual(rows.before)

@@ -1,4 +1,4 @@
-// Tasks for teams: what they are made of, their branches, and that none is ever half made.
+// Creating tasks for teams: their fields, their branches, and that none is created partially.
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { heldModel, modelOf } from '../abilities/world.ts'
@@ -6,7 +6,7 @@ import { history, refusalOf } from '../engine/world.ts'
 import { allRows, branchStatus, joins, openTeams, openWithRows, teamTask } from './world.ts'
 
 describe('task:create for a team', () => {
-  it('S2-001 S2-006 S2-025 takes name, description, objectives, parent branch, type and tags; the task is active', async () => {
+  it('S2-001 S2-006 S2-025 task:create accepts name, description, objectives, parent branch, type and tags; the task is active', async () => {
     const team = await openTeams()
     const { taskId } = await teamTask(team, {
       name: 'Fix Auth',
@@ -35,7 +35,7 @@ describe('task:create for a team', () => {
     ])
   })
 
-  it('S2-002 S2-009 S2-037 makes a branch below the parent branch, which the registry knows', async () => {
+  it('S2-002 S2-009 S2-037 task:create makes a branch below the parent branch and lists it', async () => {
     const team = await openWithRows()
     const outer = await teamTask(team, { name: 'Outer', description: 'All of it' })
     const inner = await teamTask(team, { name: 'Inner', parentBranch: outer.branch })
@@ -52,12 +52,12 @@ describe('task:create for a team', () => {
     ['Fix OAuth2 Bug', 'task/fix-oauth2-bug'],
     ['  Multiple   Spaces  ', 'task/multiple-spaces'],
     ['Special!@#Chars', 'task/specialchars'],
-  ])('S2-003 calls the branch of %j %s', async (name, branch) => {
+  ])('S2-003 task:create names the branch of %j %s', async (name, branch) => {
     expect((await teamTask(await openTeams(), { name })).branch).toBe(branch)
   })
 
   it.each(['!!!', '修复登录', '🐛'])(
-    'S2-004 gives %j, of which no letter is left, a branch of its own',
+    'S2-004 task:create gives %j, which has no letters for a slug, a branch of its own',
     async (name) => {
       const team = await openTeams()
       const [one, other] = [await teamTask(team, { name }), await teamTask(team, { name })]
@@ -66,7 +66,7 @@ describe('task:create for a team', () => {
     },
   )
 
-  it('S2-005 gives tasks of one name distinct branches', async () => {
+  it('S2-005 task:create gives tasks with the same name distinct branches', async () => {
     const team = await openTeams()
     const branches: string[] = []
     for (let n = 0; n < 12; n++) branches.push((await teamTask(team)).branch)
@@ -74,7 +74,7 @@ describe('task:create for a team', () => {
     expect(new Set(branches).size).toBe(12)
   })
 
-  it('S2-008 S2-005 S2-108 refuses a parent branch that is not there or archived, and makes nothing at all', async () => {
+  it('S2-008 S2-005 S2-108 task:create refuses an unknown or archived parent branch and creates nothing', async () => {
     const team = await openWithRows()
     const closed = await teamTask(team, { name: 'Closed' })
     await team.call('task:complete', { taskId: closed.taskId, archive: true })
@@ -86,7 +86,7 @@ describe('task:create for a team', () => {
     expect((await team.engine.list()).total).toBe(1)
   })
 
-  it('S2-001 is called what it is described as, by the first line, when it has no name; it waits for whoever joins', async () => {
+  it('S2-001 task:create without a name uses the first line of the description, and the task waits for agents', async () => {
     const team = await openTeams({ model: heldModel().model })
     const description = `${'Sessions end too early '.repeat(5)}\nand nobody knows why.`
     const { taskId } = (await team.call('task:create', { description })) as { taskId: string }
@@ -105,20 +105,20 @@ describe('task:create for a team', () => {
     [[''], 'objectives.0'],
     [[{ description: 'Find it', status: 'done' }], 'has no option "status"'],
     ['Find it', 'expected a list of what is to be reached'],
-  ])('S2-025 refuses the objectives %j, and says what is wrong: %s', async (objectives, said) => {
+  ])('S2-025 task:create refuses the objectives %j: %s', async (objectives, said) => {
     const team = await openTeams()
     const refusal = await refusalOf(team.call('task:create', { name: 'x', objectives }), 'INVALID_INPUT')
     expect(refusal.message).toContain(said)
     expect(await history(team.engine)).toEqual([])
   })
 
-  it('S2-001 refuses a task of which nothing is said', async () => {
+  it('S2-001 task:create refuses a task without any content', async () => {
     const team = await openTeams()
     await refusalOf(team.call('task:create', { tags: ['x'] }), 'INVALID_INPUT')
     expect(await history(team.engine)).toEqual([])
   })
 
-  it('S2-001 made again under the same call it is the same task, on the same branch', async () => {
+  it('S2-001 task:create repeated under the same call returns the same task and branch', async () => {
     const team = await openTeams()
     const create = team.engine.bus.get('task:create')
     const context = { caller: { surface: 'library' }, signal: AbortSignal.timeout(5_000), identity: 'the one call' }
@@ -128,7 +128,7 @@ describe('task:create for a team', () => {
     expect((await team.engine.list()).total).toBe(1)
   })
 
-  it('S2-085 keeps what is durable in it, as it was told', async () => {
+  it("S2-085 task:create stores the team's rule of what is durable", async () => {
     const team = await openWithRows()
     const { taskId } = await teamTask(team, { durableThreshold: 0.7, durableCategories: ['arch', 'insight'] })
     expect(await team.ledger.read((tx) => tx.team.get(taskId))).toMatchObject({
@@ -137,7 +137,7 @@ describe('task:create for a team', () => {
     })
   })
 
-  it('S2-016 a task of a team’s task gives what it learns to that team', async () => {
+  it("S2-016 a child task of a team's task merges into that team", async () => {
     const team = await openTeams()
     const { taskId } = await teamTask(team)
     const inner = await team.call('task:create', { name: 'Inner', parentTaskId: taskId })
@@ -147,7 +147,7 @@ describe('task:create for a team', () => {
     })
   })
 
-  it('X-022 a goal alone makes no team: it has a branch, and is a team’s with its first agent', async () => {
+  it('X-022 a task with only a goal has a branch, and a team with its first agent', async () => {
     const team = await openWithRows()
     const { taskId, branch } = await team.call('task:create', { goal: 'Fix auth' })
     expect(branch).toBe('task/fix-auth')
@@ -158,7 +158,7 @@ describe('task:create for a team', () => {
     expect(await team.ledger.read((tx) => tx.team.get(String(taskId)))).toMatchObject({ branch })
   })
 
-  it('engine.create does the same with team: later, unless it is told what only a team has', async () => {
+  it('engine.create makes a team task with team: later, or with options only for teams', async () => {
     const team = await openWithRows()
     const later = await team.engine.create({ name: 'Later', team: 'later' })
     const now = await team.engine.create({ name: 'Now', team: 'later', type: 'review' })
@@ -168,7 +168,7 @@ describe('task:create for a team', () => {
     expect(rows).toMatchObject([undefined, { name: 'task/later' }, { branch: 'task/now' }])
   })
 
-  it('a branch that nothing ever came to is purged with its task; any other stays', async () => {
+  it('a purge deletes an unused branch with its task and keeps any other', async () => {
     const team = await openWithRows()
     const unused = await team.engine.create({ name: 'Unused', team: 'later' })
     const used = await team.engine.create({ name: 'Used', team: 'later' })
@@ -181,7 +181,7 @@ describe('task:create for a team', () => {
     expect(branches.map(({ name }) => name)).toEqual(['main', 'task/used'])
   })
 
-  it('I25 a model names the branch of its own team, and no other', async () => {
+  it('I25 a model may name only the branch of its own team', async () => {
     const team = await openTeams({ model: heldModel().model, autoStart: false })
     const { taskId, branch } = (await team.call('task:create', { goal: 'Own', type: 'review' })) as {
       taskId: string
@@ -197,7 +197,7 @@ describe('task:create for a team', () => {
     await refusalOf(team.as(modelOf(alone.id))('task:create', { goal: 'x', parentBranch: 'main' }), 'FORBIDDEN')
   })
 
-  it('S2-001 of a model without a goal it is for those who join it, also where each task has the agent of the one above', async () => {
+  it("S2-001 a model's task without a goal waits for agents to join, also where tasks inherit the agent", async () => {
     const { model } = heldModel()
     const team = await openTeams({ executors: { reviewer: agent({ model }) }, autoStart: false })
     const own = await team.engine.create({ goal: 'Own', executor: 'reviewer' } as never)
@@ -210,7 +210,7 @@ describe('task:create for a team', () => {
     expect(await team.engine.get(String(joined['taskId']))).toMatchObject({ executor: null, parentId: own.id })
   })
 
-  it('S2-058 takes its keys in either case, and not both at once', async () => {
+  it('S2-058 task:create accepts its keys in either case, but not in both', async () => {
     const team = await openTeams()
     const { taskId } = await teamTask(team, { parent_branch: 'main', durable_threshold: 0.9, objectives: ['a', 'b'] })
     const { branch } = await team.call('agent:join', { task_id: taskId, agent_id: 'ada', assigned_objectives: [2] })
@@ -232,7 +232,7 @@ describe('task:create for a team', () => {
     expect(unknown.details).toMatchObject({ nearest: 'format' })
   })
 
-  it('S0-051 the schema that people and models see has one spelling', async () => {
+  it('S0-051 the published schema of task:create has one spelling', async () => {
     const { engine } = await openTeams()
     expect(engine.bus.get('agent:join')?.inputSchema).toMatchObject({
       type: 'object',
@@ -247,7 +247,7 @@ describe('task:create for a team', () => {
     ])
   })
 
-  it('X-022 engine.create takes the same, and a task of nothing but a name has no team yet', async () => {
+  it('X-022 engine.create accepts the same options, and a task with only a name has no team', async () => {
     const team = await openWithRows()
     const made = await team.engine.create({ name: 'Fix Auth', type: 'bug_fix', objectives: ['Find it'] })
     expect(await branchStatus(team.ledger, 'task/fix-auth')).toBe('active')
@@ -256,7 +256,7 @@ describe('task:create for a team', () => {
     expect(await team.ledger.read((tx) => tx.team.get(plain.id))).toBeUndefined()
   })
 
-  it('lies below the nearest branch that is open, where that of the team above was archived', async () => {
+  it("task:create places the branch below the nearest open one if the team's branch was archived", async () => {
     const team = await openWithRows()
     const { taskId, branch } = await teamTask(team)
     await team.call('mem:archive', { branch })

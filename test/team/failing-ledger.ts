@@ -1,20 +1,19 @@
-// A ledger that fails, or dies, in the middle of a step: at its n-th statement, when all before it have been written. What it does to
-// the process is for the test to say; the engine knows nothing of it.
-
+// A ledger that fails, or kills the process, in the middle of a step: at its n-th statement, after all before it were written. The test
+// decides what happens then.
 import type { Ledger, Op, Step } from '../../src/ledger/ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 export interface Midway {
   /** Name of the step. */
   step: string
-  /** Statements of its writing that are done before it strikes; as many as there are: after the last, before the commit. Null: never. */
+  /** Number of statements before the failure; the total number: after the last, before the commit. Null: never. */
   after: number | null
   strike(): void
 }
 
 /**
- * Strikes each time that the step comes so far, for a step that failed is tried again by itself; `midway.after` may be changed.
- * `statements()` counts those of the step's last writing.
+ * Fails each time that the step gets so far, because a failed step is retried; `midway.after` may be changed. `statements()` counts those
+ * of the step's last attempt.
  */
 export function failingLedger(inner: Ledger, midway: Midway): { ledger: Ledger; statements(): number } {
   let counted = 0

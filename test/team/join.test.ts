@@ -1,4 +1,4 @@
-// Agents that join a task: what they are given, who may, and what an agent that comes back finds.
+// Joining a task: what agents receive, which may join, and what a returning agent finds.
 import { describe, expect, it } from 'vitest'
 import { history, openEngine, refusalOf, typesOf } from '../engine/world.ts'
 import { allRows, joins, openTeams, openWithRows, teamTask } from './world.ts'
@@ -6,7 +6,7 @@ import { allRows, joins, openTeams, openWithRows, teamTask } from './world.ts'
 const objectives = ['Fix the middleware', { description: 'Add tests' }, 'Write it down']
 
 describe('agent:join', () => {
-  it('S2-010 S2-012 gives the agent a branch below that of the task, and the context it is to know', async () => {
+  it("S2-010 S2-012 agent:join creates a branch below the task's and returns the context", async () => {
     const team = await openTeams()
     const { taskId, branch } = await teamTask(team, { objectives })
     const { branch: own, context } = await joins(team, taskId, 'agent_1', { role: 'implementer' })
@@ -18,7 +18,7 @@ describe('agent:join', () => {
     expect(context).toEqual(await team.call('task:context', { taskId }))
   })
 
-  it('S2-011 makes the objectives that it takes active, under its name, each with an event', async () => {
+  it("S2-011 agent:join activates the agent's objectives, each with an event", async () => {
     const team = await openTeams()
     const { taskId } = await teamTask(team, { objectives })
     const { context } = await joins(team, taskId, 'agent_1', { objectives: [3, 1, 3] })
@@ -33,7 +33,7 @@ describe('agent:join', () => {
     expect(events[1]?.data).toMatchObject({ objectiveId: 1, from: 'todo', to: 'active', agentId: 'agent_1' })
   })
 
-  it('S2-013 refuses an agent that is active there already, and says on which branch', async () => {
+  it('S2-013 agent:join refuses an agent that is active already, naming its branch', async () => {
     const team = await openTeams()
     const { taskId } = await teamTask(team)
     await joins(team, taskId, 'agent_1')
@@ -43,7 +43,7 @@ describe('agent:join', () => {
     await joins(team, (await teamTask(team)).taskId, 'agent_1')
   })
 
-  it('S2-014 lets an agent come back: the same branch, another stint, and both are kept', async () => {
+  it('S2-014 agent:join lets an agent return to its branch in another stint, and keeps both stints', async () => {
     const team = await openWithRows()
     const { taskId } = await teamTask(team)
     const first = await joins(team, taskId, 'agent_1', { role: 'implementer' })
@@ -63,7 +63,7 @@ describe('agent:join', () => {
     })
   })
 
-  it('S2-015 refuses objectives that are not there, names those that are, and writes nothing', async () => {
+  it('S2-015 agent:join refuses unknown objectives, naming the existing ones, and writes nothing', async () => {
     const team = await openWithRows()
     const { taskId } = await teamTask(team, { objectives })
     const before = [await allRows(team.ledger, taskId), await history(team.engine)]
@@ -76,7 +76,7 @@ describe('agent:join', () => {
     expect([await allRows(team.ledger, taskId), await history(team.engine)]).toEqual(before)
   })
 
-  it('S2-015 makes branches of any name safe, and never gives two agents the same', async () => {
+  it('S2-015 agent:join makes safe, distinct branch names for any agent names', async () => {
     const team = await openTeams()
     const { taskId } = await teamTask(team)
     const branches: string[] = []
@@ -93,7 +93,7 @@ describe('agent:join', () => {
     ])
   })
 
-  it('S2-016 keeps what an agent saw from the others, and from the task, until it completes', async () => {
+  it('S2-016 observations of an agent are hidden from others and from the task until it completes', async () => {
     const team = await openTeams()
     const { taskId, branch } = await teamTask(team)
     const ada = await joins(team, taskId, 'ada')
@@ -113,7 +113,7 @@ describe('agent:join', () => {
     ])
   })
 
-  it.each(['completed', 'canceled'] as const)('S2-017 refuses a task that is %s', async (status) => {
+  it.each(['completed', 'canceled'] as const)('S2-017 agent:join refuses a task that is %s', async (status) => {
     const team = await openTeams()
     const { taskId } = await teamTask(team)
     if (status === 'completed') await team.call('task:complete', { taskId })
@@ -123,7 +123,7 @@ describe('agent:join', () => {
     expect(refusal.details).toMatchObject({ taskId, from: status, event: 'join' })
   })
 
-  it('X-022 gives any task a team with its first agent, whoever made the task', async () => {
+  it('X-022 agent:join gives any task a team, whoever created it', async () => {
     const team = await openTeams()
     const { id: taskId } = await team.engine.create({ name: 'By hand' })
     expect((await team.call('task:context', { taskId }))['task']).toMatchObject({ branch: null })
@@ -135,7 +135,7 @@ describe('agent:join', () => {
     })
   })
 
-  it('S2-006 refuses a task that nobody knows, and one that was deleted', async () => {
+  it('S2-006 agent:join refuses an unknown and a deleted task', async () => {
     const team = await openTeams()
     await refusalOf(team.call('agent:join', { taskId: 'task-nobody', agentId: 'ada' }), 'NOT_FOUND')
     const { taskId } = await teamTask(team)
@@ -152,7 +152,7 @@ describe('agent:join', () => {
     [{ agentId: 'ada', objectives: ['1'] }],
     [{ agentId: 'ada', objectives: [0] }],
     [{ agentId: 'ada', rôle: 'x' }],
-  ])('X-037 refuses %j and writes nothing', async (input) => {
+  ])('X-037 agent:join refuses %j and writes nothing', async (input) => {
     const team = await openTeams()
     const { taskId } = await teamTask(team)
     const before = await history(team.engine)
@@ -160,7 +160,7 @@ describe('agent:join', () => {
     expect(await history(team.engine)).toEqual(before)
   })
 
-  it('S2-058 is a method of the engine too, like everything that a team does', async () => {
+  it('S2-058 agent:join and the other team abilities are methods of the engine', async () => {
     const engine = await openEngine()
     const { taskId } = await engine.bus.call('task:create', { name: 'Fix Auth', type: 'bug_fix' })
     const { branch } = await engine.agent.join({ taskId, agentId: 'ada' })

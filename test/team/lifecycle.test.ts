@@ -1,10 +1,10 @@
-// The picture of the document as one test: a task is created, two agents join it and work apart, both complete, the task is
-// completed, what is durable is on main, what is not stays, and the branches say so.
+// The document's diagram as one test: a task is created, two agents join and work separately, both complete, the task is completed,
+// durable facts are on main, the others stay, and the branches have the right status.
 import { expect, it } from 'vitest'
 import { history, typesOf } from '../engine/world.ts'
 import { allRows, branchStatus, facts, type Json, joins, openWithRows, teamTask } from './world.ts'
 
-it('S2-002 S2-010 S2-018 S2-031 S2-034 S2-037 the whole life of a team’s task', async () => {
+it("S2-002 S2-010 S2-018 S2-031 S2-034 S2-037 a team's task from creation to completion", async () => {
   const team = await openWithRows()
   const { call, ledger } = team
   const { taskId, branch } = await teamTask(team, {
@@ -20,7 +20,7 @@ it('S2-002 S2-010 S2-018 S2-031 S2-034 S2-037 the whole life of a team’s task'
   const two = await joins(team, taskId, 'agent_2', { role: 'reviewer', objectives: [2] })
   expect([one.branch, two.branch]).toEqual(['task/fix-auth/agent_1', 'task/fix-auth/agent_2'])
 
-  // They work apart; the first in two sessions.
+  // They work separately; the first in two sessions.
   await one.sees('Read middleware.ts', 'tool_use', 's1')
   await one.sees('The refresh token is dropped by the middleware', 'discovery', 's1')
   await one.sees('Fixed the bug in the refresh middleware', 'insight', 's1')
@@ -32,7 +32,7 @@ it('S2-002 S2-010 S2-018 S2-031 S2-034 S2-037 the whole life of a team’s task'
 
   const first = await one.completes('Fixed the middleware')
   expect(first).toMatchObject({ merged: 2, rejected: 0, conflicts: [], consolidation: { observationsProcessed: 3 } })
-  // What the first found is what the second sees now.
+  // The second now sees what the first found.
   const { chunks } = await call('mem:retrieve', { query: 'refresh middleware', branch: two.branch })
   expect((chunks as Json[]).map(({ text }) => text)).toContain('Fixed the bug in the refresh middleware')
   const second = await two.completes()
@@ -51,7 +51,7 @@ it('S2-002 S2-010 S2-018 S2-031 S2-034 S2-037 the whole life of a team’s task'
   })
   expect(completed['durable']).toHaveLength(1)
 
-  // Durable facts are on main, ephemeral ones where they were, and every branch says how it stands.
+  // Durable facts are on main, ephemeral ones where they were, and every branch has its status.
   expect(await facts(team, 'main')).toEqual({ 'Fixed the bug in the refresh middleware': 0.8 })
   expect(await facts(team, branch)).toEqual({
     'Fixed the bug in the refresh middleware': 0.8,
@@ -87,7 +87,7 @@ it('S2-002 S2-010 S2-018 S2-031 S2-034 S2-037 the whole life of a team’s task'
     'team.closed',
   ])
 
-  // The next task recalls what was learned.
+  // The next task recalls these facts.
   const next = await teamTask(team, { name: 'Next' })
   const cleo = await joins(team, next.taskId, 'cleo')
   const recalled = await call('mem:retrieve', { query: 'refresh middleware bug', branch: cleo.branch })

@@ -1,10 +1,10 @@
-// Teams as lists: by status and type, how each type of work has gone, and where an agent has been.
+// Lists of teams: by status and type, statistics by type, and an agent's timeline.
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { type Json, joins, openTeams, teamTask } from './world.ts'
 
 describe('task:teams', () => {
-  it('S2-007 C-56 lists team tasks by status and type, the newest first, twenty at a time', async () => {
+  it('S2-007 C-56 task:teams lists team tasks by status and type, newest first, twenty by default', async () => {
     const team = await openTeams()
     await team.engine.create({ name: 'No team' })
     const ids: string[] = []
@@ -29,7 +29,7 @@ describe('task:teams', () => {
 })
 
 describe('task:types', () => {
-  it('S2-107 counts each type of work, what came of it, and how long it took', async () => {
+  it('S2-107 task:types counts tasks by type of work with outcomes and durations', async () => {
     const clock = new SimulatedClock()
     const team = await openTeams({ clock })
     const make = async (type?: string) => (await teamTask(team, type === undefined ? {} : { type })).taskId
@@ -58,7 +58,7 @@ describe('task:types', () => {
 })
 
 describe('agent:timeline', () => {
-  it('S2-107 S2-014 shows where an agent has been, on all tasks, the latest first', async () => {
+  it("S2-107 S2-014 agent:timeline lists an agent's stints on all tasks, latest first", async () => {
     const clock = new SimulatedClock()
     const team = await openTeams({ clock })
     const [first, second] = [

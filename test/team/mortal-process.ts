@@ -1,4 +1,4 @@
-// A process that tells the story and dies by SIGKILL in the middle of the end of an agent, or of the task.
+// A process that plays the story and is killed by SIGKILL while it completes an agent or the task.
 import { createEngine } from '../../src/engine.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { failingLedger } from './failing-ledger.ts'

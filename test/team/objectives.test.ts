@@ -1,4 +1,4 @@
-// Objectives: any state may follow any other, nothing else is a state, and every change is told of.
+// Objectives: any status may follow any other, no other status is accepted, and every change is recorded.
 import { describe, expect, it } from 'vitest'
 import { objectiveStatuses } from '../../src/entities/team.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
@@ -21,25 +21,25 @@ async function setup(): Promise<
 const pairs = objectiveStatuses.flatMap((from) => objectiveStatuses.map((to) => ({ from, to })))
 
 describe('objective:update', () => {
-  it.each(pairs)('S2-026 S2-029 C-65 takes an objective from $from to $to', async ({ from, to }) => {
+  it.each(pairs)('S2-026 S2-029 C-65 objective:update changes an objective from $from to $to', async ({ from, to }) => {
     const { call, taskId } = await setup()
     await call('objective:update', { taskId, objectiveId: 1, status: from })
     const before = (await call('objective:log', { taskId }))['changes'] as Json[]
     const { objectives: after } = await call('objective:update', { taskId, objectiveId: 1, status: to })
     expect((after as Json[])[0]).toMatchObject({ id: 1, status: to })
     const { changes } = await call('objective:log', { taskId })
-    // To stay where it is, is no change.
+    // The same status is not a change.
     expect((changes as Json[]).slice(before.length)).toMatchObject(from === to ? [] : [{ objectiveId: 1, from, to }])
   })
 
-  it.each(['open', 'DONE', '', 7, null])('S2-024 refuses %j as a state', async (status) => {
+  it.each(['open', 'DONE', '', 7, null])('S2-024 objective:update refuses the status %j', async (status) => {
     const { call, taskId, engine } = await setup()
     const before = await history(engine)
     await refusalOf(call('objective:update', { taskId, objectiveId: 1, status }), 'INVALID_INPUT')
     expect(await history(engine)).toEqual(before)
   })
 
-  it('S2-023 S2-028 keeps who works on it and the notes, and gives all objectives back', async () => {
+  it('S2-023 S2-028 objective:update stores agent and notes and returns all objectives', async () => {
     const { call, taskId } = await setup()
     const { objectives: all } = await call('objective:update', {
       taskId,
@@ -65,7 +65,7 @@ describe('objective:update', () => {
     expect((cleared as Json[])[1]).toMatchObject({ status: 'done', agentId: null, notes: null })
   })
 
-  it('S2-027 refuses an unknown one, and any of a task that has none', async () => {
+  it('S2-027 objective:update refuses an unknown objective, and any of a task without objectives', async () => {
     const team = await setup()
     const { call, taskId } = team
     const unknown = await refusalOf(call('objective:update', { taskId, objectiveId: 9, status: 'done' }), 'NOT_FOUND')
@@ -80,7 +80,7 @@ describe('objective:update', () => {
     await refusalOf(call('objective:update', { taskId: 'task-nobody', objectiveId: 1, status: 'done' }), 'NOT_FOUND')
   })
 
-  it('S2-030 raises updatedAt of the task, and is logged with time and agent', async () => {
+  it('S2-030 objective:update raises updatedAt of the task and is logged with time and agent', async () => {
     const { call, taskId, clock, engine } = await setup()
     const before = await engine.get(taskId)
     clock.advance(1_000)
@@ -104,7 +104,7 @@ describe('objective:update', () => {
     await refusalOf(call('objective:log', { taskId, objectiveId: 9 }), 'NOT_FOUND')
   })
 
-  it('X-023 says nothing about the task: all done, and it is as it was', async () => {
+  it('X-023 a task does not change when all its objectives are done', async () => {
     const { call, taskId, engine } = await setup()
     for (const objectiveId of [1, 2, 3]) await call('objective:update', { taskId, objectiveId, status: 'done' })
     expect(await engine.get(taskId)).toMatchObject({ status: 'submitted', completedAt: null })
@@ -112,7 +112,7 @@ describe('objective:update', () => {
 })
 
 describe('objective:add', () => {
-  it('S2-023 numbers on, and what is new is todo', async () => {
+  it('S2-023 objective:add continues the numbers with status todo', async () => {
     const team = await setup()
     const { call, taskId } = team
     const { objectives: all } = await call('objective:add', { taskId, descriptions: ['One more', 'And another'] })
@@ -127,14 +127,14 @@ describe('objective:add', () => {
     expect((agent.context['objectives'] as Json[])[4]).toMatchObject({ description: 'And another', status: 'active' })
   })
 
-  it('X-022 gives a task that has no team its first ones', async () => {
+  it('X-022 objective:add gives a task without a team its first objectives', async () => {
     const { engine, call } = await openTeams()
     const { id: taskId } = await engine.create({ name: 'By hand' })
     const { objectives: all } = await call('objective:add', { taskId, descriptions: ['Find it'] })
     expect(all).toMatchObject([{ id: 1, description: 'Find it', status: 'todo' }])
   })
 
-  it('S2-017 is refused for a task that is over, and for more than a task may have', async () => {
+  it('S2-017 objective:add refuses an ended task and more objectives than allowed', async () => {
     const { call, taskId } = await setup()
     const descriptions = Array.from({ length: 998 }, (_, index) => `objective ${index}`)
     const refusal = await refusalOf(call('objective:add', { taskId, descriptions }), 'LIMIT_EXCEEDED')

@@ -1,5 +1,4 @@
-// One of several processes that complete the same agents and the same tasks at once. It begins when it is told to, and tells what came
-// of each call.
+// One of several processes that complete the same agents and tasks at once. It begins when notified and reports the outcome of each call.
 import { once } from 'node:events'
 import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine.ts'

@@ -1,4 +1,4 @@
-// Several at once on one ledger: whoever completes an agent, or a task, does it once; the others are told so, or told what came of it.
+// Several processes on one ledger: each agent and task is completed once; the others receive a refusal or the same outcome.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { completeAda, completeAll, tellStory } from './story.ts'
 import { allRows, joins, openTeams, openWithRows, teamTask } from './world.ts'
 
 describe('Two engines on one ledger', () => {
-  it('S2-020 S2-035 complete an agent once and a task once, whoever is first; all is as if one had', async () => {
+  it('S2-020 S2-035 two engines complete each agent and task once, as if one had done it', async () => {
     const alone = await openWithRows({ work: false })
     const reference = await tellStory(alone.engine)
     await completeAda(alone.engine.bus, reference)
@@ -37,7 +37,7 @@ describe('Two engines on one ledger', () => {
     }
   })
 
-  it('S2-013 let an agent join once', async () => {
+  it('S2-013 two engines let an agent join once', async () => {
     const file = ledgerFile()
     const teams = [await openTeams({ ledger: file, work: false }), await openTeams({ ledger: file, work: false })]
     const { taskId } = await teamTask(teams[0] as (typeof teams)[0])
@@ -47,7 +47,7 @@ describe('Two engines on one ledger', () => {
 })
 
 describe('Three processes', () => {
-  it('S2-020 S2-035 end each agent and each task once', async () => {
+  it('S2-020 S2-035 three processes complete each agent and task once', async () => {
     const file = ledgerFile()
     const team = await openTeams({ ledger: file, work: false })
     const taskIds: string[] = []
@@ -63,7 +63,7 @@ describe('Three processes', () => {
       const [joined, completed, closed] = [0, 1, 2].map((index) => outcomes.map((each) => each[taskId]?.[index] ?? ''))
       const done = (said: string[] = []) => said.filter((each) => each.startsWith('{'))
       expect([done(joined).length <= 1, done(completed).length <= 1]).toEqual([true, true])
-      // Each of them hears what the closing came to, and it is the same.
+      // Each receives the same outcome.
       expect([done(closed).length, new Set(closed).size]).toEqual([3, 1])
     }
     const ledger = await openLedger(file)
@@ -92,7 +92,7 @@ async function raced(file: string, taskIds: readonly string[]): Promise<Array<Re
     return { child, lines: createInterface({ input: child.stdout }) }
   })
   await Promise.all(racers.map(({ lines }) => once(lines, 'line')))
-  const told = racers.map(({ lines }) => once(lines, 'line'))
+  const received = racers.map(({ lines }) => once(lines, 'line'))
   for (const { child } of racers) child.stdin.write('go\n')
-  return (await Promise.all(told)).map(([line]) => JSON.parse(line as string) as Record<string, string[]>)
+  return (await Promise.all(received)).map(([line]) => JSON.parse(line as string) as Record<string, string[]>)
 }

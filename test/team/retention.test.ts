@@ -1,4 +1,4 @@
-// Purge and teams: the task leaves with its team, and what the team came to know stays, with all that says why.
+// Purge and teams: a task is deleted with its team, and what the team learned stays, with its explanations.
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel, SimulatedClock } from '../../src/testing/index.ts'
@@ -10,7 +10,7 @@ import { facts, type Json, joins, openTeams, openWithRows, type Team, teamTask }
 const bug = 'Fixed the bug in the refresh of tokens'
 const forever = 8e15
 
-/** A team's whole life: two agents saw the same, one of them something else. */
+/** A team's whole life: two agents observed the same, one of them something else. */
 async function live(team: Team, name: string): Promise<{ taskId: string; branch: string }> {
   const { taskId, branch } = await teamTask(team, { name, type: 'bug_fix', objectives: ['Find it'] })
   const [ada, bob] = [await joins(team, taskId, 'ada', { objectives: [1] }), await joins(team, taskId, 'bob')]
@@ -25,7 +25,7 @@ async function live(team: Team, name: string): Promise<{ taskId: string; branch:
 }
 
 describe('A purge of settled families', () => {
-  it('takes their teams and leaves all of memory as it was; who is open keeps everything', async () => {
+  it('a purge deletes settled teams and keeps all memory and everything of open families', async () => {
     const team = await openWithRows({ work: false })
     const { call, engine, ledger } = team
     const settled = await live(team, 'Old')
@@ -58,7 +58,7 @@ describe('A purge of settled families', () => {
     expect(await engine.purge({ before: forever })).toMatchObject({ families: 0 })
   })
 
-  it('S2-097 leaves the answer to why a fact is believed, word for word, and the history of the task', async () => {
+  it('S2-097 a purge keeps the explanation of facts and the history of the task', async () => {
     const team = await openWithRows({ work: false })
     const { call, engine } = team
     const { taskId, branch } = await live(team, 'Old')
@@ -81,7 +81,7 @@ describe('A purge of settled families', () => {
     expect(await ask()).toEqual(before)
   })
 
-  it('S2-107 leaves of an agent’s timeline what it did on tasks that are still there', async () => {
+  it("S2-107 after a purge an agent's timeline shows the remaining tasks", async () => {
     const clock = new SimulatedClock(Date.UTC(2030, 0, 1))
     const team = await openWithRows({ work: false, clock })
     const { call, engine } = team
@@ -107,14 +107,14 @@ describe('A purge of settled families', () => {
       await expect(call(abilityId, { taskId })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('leaves what the next tasks need: recall, names that nobody has, and a place for what is said late', async () => {
+  it('a purge keeps recall, distinct branch names, and a branch for late observations', async () => {
     const team = await openWithRows({ work: false })
     const { call, engine } = team
     const old = await live(team, 'Fix Auth')
     await engine.purge({ before: forever })
     const next = await live(team, 'Fix Auth')
     expect([old.branch, next.branch]).toEqual(['task/fix-auth', 'task/fix-auth-2'])
-    // What the one before knew is surer now: it was found again.
+    // The earlier fact has gained confidence, because it was found again.
     expect(await facts(team, 'main')).toEqual({ [bug]: 0.9 })
 
     const late = { sessionId: 'late', type: 'insight', content: 'The proxy was to blame', taskId: old.taskId }
@@ -129,7 +129,7 @@ describe('A purge of settled families', () => {
     expect(await call('mem:merge', { branch: old.branch })).toMatchObject({ rejected: 0 })
   })
 
-  it('leaves what several tasks found to be compared, also those that are gone', async () => {
+  it('a purge keeps facts of several tasks comparable, including those of deleted ones', async () => {
     const team = await openWithRows({ work: false })
     const { call, engine, ledger } = team
     const seen = async (name: string) => {
@@ -148,8 +148,8 @@ describe('A purge of settled families', () => {
   })
 })
 
-describe('A purge beside the keeper of teams', () => {
-  it('does not take a team whose memory is still to be consolidated', async () => {
+describe('A purge beside the team reconciler', () => {
+  it('a purge does not delete a team whose memory is not consolidated yet', async () => {
     const team = await openWithRows({ work: false })
     const { engine, ledger } = team
     const { taskId, branch } = await teamTask(team, { name: 'Unclosed' })
@@ -158,20 +158,20 @@ describe('A purge beside the keeper of teams', () => {
     await bob.sees(bug, 'insight', 's2')
     await ada.completes()
     await bob.completes()
-    // Completed as any task is, while no engine works: nobody has closed its team.
+    // Completed while no engine works: the team is not closed.
     await engine.start(taskId)
     await engine.complete(taskId)
     await engine.purge({ before: forever })
 
-    const keeper = await openTeams({ ledger })
-    if ((await keeper.engine.get(taskId)) !== null) {
-      for await (const { type } of keeper.engine.events({ taskId })) if (type === 'team.closed') break
+    const reconciler = await openTeams({ ledger })
+    if ((await reconciler.engine.get(taskId)) !== null) {
+      for await (const { type } of reconciler.engine.events({ taskId })) if (type === 'team.closed') break
     }
     expect([await facts(team, branch), await facts(team, 'main')]).toEqual([{ [bug]: 0.8 }, { [bug]: 0.8 }])
-    expect(await keeper.engine.purge({ before: forever })).toMatchObject({ tasks: 1 })
+    expect(await reconciler.engine.purge({ before: forever })).toMatchObject({ tasks: 1 })
   })
 
-  it('does not take an agent of the engine whose work is still to be consolidated', async () => {
+  it('a purge does not delete an engine agent whose work is not consolidated yet', async () => {
     const model = createScriptedModel([{ text: bug }])
     const team = await openWithRows({ executors: { ada: agent({ model }) } as never })
     const { engine, ledger } = team
@@ -181,7 +181,7 @@ describe('A purge beside the keeper of teams', () => {
       tasks: { a: { executor: 'ada', goal: 'Find it' }, b: { executor: 'ada', goal: 'Find it again' } },
     } as never)
     await reached(engine, group, 'completed')
-    // At once: the keeper has only just heard of it.
+    // At once, before the reconciler has processed the event.
     await engine.purge({ before: forever })
     await engine.idle()
     for (let left = await engine.get(group.id); left !== null; left = await engine.get(group.id)) {

@@ -1,6 +1,6 @@
-// Several at once, on one engine and on two of one ledger: whatever the order in which they get in, all of it ends in one state that
-// somebody alone could have come to, nothing is there twice, and nothing is lost. Where functions are asked between the tries of a
-// step, the test holds one of them and lets the others go first.
+// Concurrent operations on one engine and on two of one ledger: in any order the final state is one that some sequence could produce,
+// nothing is duplicated, and nothing is lost. Where functions are awaited between the attempts of a step, the test holds one of them and
+// lets the others go first.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { EngineOptions } from '../../src/engine-api.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
@@ -32,35 +32,38 @@ async function sound(ledger: Ledger): Promise<void> {
   expect(complaints(await tablesOf(ledger), 0.85)).toEqual([])
 }
 
-/** How often each was told. */
-async function told({ engine }: Team, taskId: string, types: readonly string[]): Promise<number[]> {
+/** How often each was called. */
+async function countEvents({ engine }: Team, taskId: string, types: readonly string[]): Promise<number[]> {
   const all = typesOf(await history(engine, taskId))
   return types.map((type) => all.filter((each) => each === type).length)
 }
 
-describe('The end of an agent and the end of its task, at once', () => {
-  it.each(['refuse', 'complete'] as const)('X-038 with agents: %s', async (agents) => {
-    for (let round = 0; round < rounds; round++) {
-      const { one, other, ledger } = await two()
-      const { taskId, branch } = await teamTask(one)
-      const ada = await joins(one, taskId, 'ada')
-      await ada.sees(bug, 'insight', 's1')
-      await ada.sees(bug, 'insight', 's2')
-      const [agent, task] = await Promise.all([
-        codeOf(one.call('agent:complete', { taskId, agentId: 'ada' })),
-        codeOf(other.call('task:complete', { taskId, agents })),
-      ])
-      const isSound = { refuse: ['ok ok', 'ok AGENTS_ACTIVE'], complete: ['ok ok', 'NOT_ACTIVE ok'] }[agents]
-      expect(isSound).toContain(`${agent} ${task}`)
-      if (task !== 'ok') await one.call('task:complete', { taskId })
-      expect((await stintsOf(ledger, taskId)).map(({ status }) => status)).toEqual(['completed'])
-      expect([await facts(one, branch), await facts(one, 'main')]).toEqual([{ [bug]: 0.8 }, { [bug]: 0.8 }])
-      expect(await told(one, taskId, ['agent.completed', 'task.completed', 'team.closed'])).toEqual([1, 1, 1])
-      await sound(ledger)
-    }
-  })
+describe('Concurrent completion of an agent and its task', () => {
+  it.each(['refuse', 'complete'] as const)(
+    'X-038 an agent and its task completed concurrently end once, with agents: %s',
+    async (agents) => {
+      for (let round = 0; round < rounds; round++) {
+        const { one, other, ledger } = await two()
+        const { taskId, branch } = await teamTask(one)
+        const ada = await joins(one, taskId, 'ada')
+        await ada.sees(bug, 'insight', 's1')
+        await ada.sees(bug, 'insight', 's2')
+        const [agent, task] = await Promise.all([
+          codeOf(one.call('agent:complete', { taskId, agentId: 'ada' })),
+          codeOf(other.call('task:complete', { taskId, agents })),
+        ])
+        const isSound = { refuse: ['ok ok', 'ok AGENTS_ACTIVE'], complete: ['ok ok', 'NOT_ACTIVE ok'] }[agents]
+        expect(isSound).toContain(`${agent} ${task}`)
+        if (task !== 'ok') await one.call('task:complete', { taskId })
+        expect((await stintsOf(ledger, taskId)).map(({ status }) => status)).toEqual(['completed'])
+        expect([await facts(one, branch), await facts(one, 'main')]).toEqual([{ [bug]: 0.8 }, { [bug]: 0.8 }])
+        expect(await countEvents(one, taskId, ['agent.completed', 'task.completed', 'team.closed'])).toEqual([1, 1, 1])
+        await sound(ledger)
+      }
+    },
+  )
 
-  it('X-038 while a function is asked: who began first is told that it was done meanwhile, and nothing is done twice', async () => {
+  it('X-038 a completion that awaits a function is refused if another one finished meanwhile', async () => {
     const asked = deferred()
     const go = deferred()
     const slow = async (a: string, b: string) => {
@@ -78,19 +81,19 @@ describe('The end of an agent and the end of its task, at once', () => {
     await ada.sees('The build is slow', 'insight', 's2')
     const first = codeOf(one.call('agent:complete', { taskId, agentId: 'ada' }))
     await asked.promise
-    // Seen while the step of the first is between its tries.
+    // Observed while the first one's step is between its attempts.
     await other.call('mem:observe', { taskId, agentId: 'ada', sessionId: 's3', type: 'insight', content: bug })
     await other.call('task:complete', { taskId, agents: 'complete' })
     go.resolve()
     expect(await first).toBe('NOT_ACTIVE')
     expect(await facts(other, branch)).toEqual({ [bug]: 0.9, 'The build is slow': 0.7 })
     expect(await facts(other, 'main')).toEqual({ [bug]: 0.9 })
-    expect(await told(one, taskId, ['agent.completed', 'team.closed'])).toEqual([1, 1])
+    expect(await countEvents(one, taskId, ['agent.completed', 'team.closed'])).toEqual([1, 1])
   })
 })
 
 describe('An agent that joins', () => {
-  it('X-038 while the task is completed is on it, and has been completed with it; or it is told that the task is over', async () => {
+  it('X-038 an agent that joins while the task is completed is completed with it, or is refused', async () => {
     for (let round = 0; round < rounds; round++) {
       for (const agents of ['refuse', 'complete']) {
         const { one, other, ledger } = await two()
@@ -113,7 +116,7 @@ describe('An agent that joins', () => {
     }
   })
 
-  it('X-038 while it is completed has one stint more or not: they are numbered, and one at most is active', async () => {
+  it('X-038 an agent that joins while it is completed has one stint or two, at most one of them active', async () => {
     for (let round = 0; round < rounds; round++) {
       const { one, other, ledger } = await two()
       const { taskId } = await teamTask(one)
@@ -139,7 +142,7 @@ describe('An agent that joins', () => {
 })
 
 describe('Objectives', () => {
-  it('X-038 S2-030 that twenty change at once go from each state to the next, and the log says it all', async () => {
+  it('X-038 S2-030 twenty concurrent changes of an objective form a chain of states that the log shows', async () => {
     const { one, other, ledger } = await two()
     const { taskId } = await teamTask(one, { objectives: ['Find it', 'Fix it'] })
     const statuses = ['active', 'done', 'blocked', 'todo'] as const
@@ -158,7 +161,7 @@ describe('Objectives', () => {
       expect(changes).toHaveLength(10)
       expect(changes.map(({ from }) => from)).toEqual(['todo', ...changes.slice(0, -1).map(({ to }) => to)])
       expect(changes.at(-1)).toMatchObject({ to: status, agentId, notes })
-      // Each whole: who, what and why are of one change.
+      // Each change is whole: agent, status and notes belong together.
       for (const { to, agentId: who, notes: why } of changes) {
         expect(given).toContainEqual({ objectiveId: id, status: to, agentId: who, notes: why })
       }
@@ -167,7 +170,7 @@ describe('Objectives', () => {
     expect((await ledger.read((tx) => tx.team.objectives(taskId))).length).toBe(2)
   })
 
-  it('X-038 that several add at once are numbered without gaps, and none is beyond what a task may have', async () => {
+  it('X-038 objectives added concurrently are numbered without gaps and within the limit', async () => {
     const { one, other } = await two()
     const { taskId } = await teamTask(one)
     const many = Array.from({ length: 150 }, (_, n) => `part ${n}`)
@@ -186,7 +189,7 @@ describe('Objectives', () => {
 const told20 = Array.from({ length: 20 }, (_, n) => `module m${n % 10} keeps its own table of names, number ${n % 10}`)
 
 describe('A session', () => {
-  it('X-038 S2-072 that two engines consolidate at once is taken up once', async () => {
+  it('X-038 S2-072 a session consolidated by two engines concurrently is consumed once', async () => {
     for (let round = 0; round < rounds; round++) {
       const { one, other, ledger } = await two()
       for (const content of told20) await one.call('mem:observe', { sessionId: 's', type: 'insight', content })
@@ -199,7 +202,7 @@ describe('A session', () => {
     }
   })
 
-  it('X-038 that is consolidated while a function of the other engine is still asked is taken up once', async () => {
+  it('X-038 a session consolidated while another engine awaits a function is consumed once', async () => {
     const asked = deferred()
     const go = deferred()
     const alike = (a: string, b: string) => (a === b ? 1 : 0)
@@ -216,13 +219,13 @@ describe('A session', () => {
     expect(await other.call('mem:consolidate', session)).toMatchObject({ observationsProcessed: 20, factsCreated: 10 })
     await other.call('mem:observe', { sessionId: 's', type: 'insight', content: told20[0] })
     go.resolve()
-    // What came meanwhile is what is left for it.
+    // What was added meanwhile is left for this run.
     expect(await first).toMatchObject({ observationsProcessed: 1, factsCreated: 0, factsUpdated: 1 })
     expect(await facts(one, 'main')).toMatchObject({ [told20[0] as string]: 0.9, [told20[1] as string]: 0.8 })
     expect((await tablesOf(ledger)).observations.filter(({ consolidatedBy }) => consolidatedBy === null)).toEqual([])
   })
 
-  it('X-038 S2-102 that is observed while it is consolidated loses nothing of it and counts nothing twice', async () => {
+  it('X-038 S2-102 observations made during a consolidation are neither lost nor counted twice', async () => {
     for (const consolidateEvery of [undefined, 7]) {
       const memory = consolidateEvery === undefined ? {} : { memory: { consolidateEvery } }
       const { one, other, ledger } = await two([memory, memory])
@@ -232,7 +235,7 @@ describe('A session', () => {
         const content = `module m${n % 30} keeps its own table of names, number ${n % 30}`
         work.push((n % 2 === 0 ? one : other).call('mem:observe', { sessionId: 's', type: 'insight', content }))
         if (n % 5 === 0) work.push((n % 2 === 0 ? other : one).call('mem:consolidate', session))
-        // Some get in together, some one after the other.
+        // Some commit together, some one after the other.
         if (n % 7 === 0) await Promise.all(work)
       }
       await Promise.all(work)
@@ -247,7 +250,7 @@ describe('A session', () => {
 })
 
 describe('A branch', () => {
-  it('X-038 S2-108 that is merged, archived, observed and remembered on at once keeps all that it has taken', async () => {
+  it('X-038 S2-108 a branch merged, archived and written concurrently keeps everything it accepted', async () => {
     for (let round = 0; round < rounds; round++) {
       const { one, other, ledger } = await two()
       const { taskId, branch } = await teamTask(one)

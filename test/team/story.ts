@@ -1,12 +1,12 @@
-// The story that is killed at every write: two agents, one of them in two sessions, saw the same and different things, and one of
-// what they saw contradicts what main knows.
+// The story that is interrupted at every write: two agents, one of them in two sessions, made equal and different observations, one of
+// which contradicts main.
 import type { Engine } from '../../src/engine-api.ts'
 
 export const storyKey = 'the story'
 
 type Bus = Pick<Engine['bus'], 'call'>
 
-/** All before the end of an agent, once however often it is asked for. */
+/** Everything before completing an agent; repeated calls have no further effect. */
 export async function tellStory(engine: Engine): Promise<string> {
   const { bus } = engine
   const { id: taskId } = await engine.create({
@@ -41,7 +41,7 @@ export function completeAda(bus: Bus, taskId: string): Promise<unknown> {
   return bus.call('agent:complete', { taskId, agentId: 'ada', summary: 'Fixed it' })
 }
 
-/** Bob is completed on the way. */
+/** Completes bob first. */
 export function completeAll(bus: Bus, taskId: string): Promise<unknown> {
   return bus.call('task:complete', { taskId, summary: 'Done', result: 'ok', agents: 'complete', archive: true })
 }

@@ -1,5 +1,5 @@
-// What the tests of teams share: an engine that nobody works in but the test, agents that join a task and say what they saw, and all
-// that the ledger holds afterwards, in words that are the same however often something was tried.
+// Shared by the tests of teams: an engine used only by the test, agents that join a task and record observations, and the contents of the
+// ledger in a form that is independent of the number of attempts.
 
 import type { Caller } from '../../src/bus/caller.ts'
 import type { Engine, EngineOptions } from '../../src/engine-api.ts'
@@ -13,7 +13,7 @@ export type Call = (abilityId: string, input?: unknown) => Promise<Json>
 
 export interface Team {
   engine: Engine
-  /** Abilities as a surface calls them: JSON in, JSON out. */
+  /** Calls abilities as a surface does: JSON in, JSON out. */
   call: Call
   /** The same in the name of a task. */
   as(caller: Caller): Call
@@ -35,7 +35,7 @@ export async function teamTask(
 export interface AgentAtWork {
   branch: string
   context: Json
-  /** Something that it saw, in a session of its own name unless the test says which. */
+  /** Records an observation, by default in a session named after the agent. */
   sees(content: string, type?: string, sessionId?: string): Promise<Json>
   completes(summary?: string): Promise<Json>
 }
@@ -59,7 +59,7 @@ export async function joins(
   }
 }
 
-/** Texts of the active facts of a branch with their confidence; summaries of agents are left out. */
+/** Texts of the active facts of a branch with their confidence, without summaries of agents. */
 export async function facts({ call }: Pick<Team, 'call'>, branch: string): Promise<Record<string, number>> {
   const { facts } = (await call('mem:facts', { branch, status: 'active', limit: 1_000 })) as { facts: Json[] }
   const said = facts.filter(({ category }) => category !== 'summary')
@@ -70,13 +70,13 @@ export async function branchStatus(ledger: Pick<Ledger, 'read'>, name: string): 
   return (await ledger.read((tx) => tx.branch.get(name)))?.status
 }
 
-/** A ledger of the test's own, so that it can look at the rows. */
+/** A ledger of the test, which reads its rows. */
 export async function openWithRows(options: EngineOptions = {}): Promise<Team & { ledger: Ledger }> {
   const ledger = await openLedger(ledgerFile())
   return { ...(await openTeams({ ...options, ledger })), ledger }
 }
 
-/** All that memory and teams hold, with names in place of ids and without times. */
+/** All of memory and teams, with names instead of ids and without times. */
 export async function allRows(ledger: Pick<Ledger, 'read'>, taskId: string): Promise<Json> {
   return ledger.read(function* (tx) {
     const branches = yield* tx.branch.list({}, 1_000, 0)

@@ -1,5 +1,4 @@
-// Messages of Agent OS: the way of a user's message to its task, the helpers that read and write conversations, and what the
-// user is shown.
+// Messages of Agent OS: routing a user's message to its task, helpers that read and write conversations, and output to the user.
 import { describe, expect, it } from 'vitest'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import {
@@ -22,7 +21,7 @@ const spokenIn = async (taskId: string, bus: Parameters<typeof loadTaskContext>[
   (await loadTaskContext(taskId, bus)).map(({ role, content }) => `${role}: ${content}`)
 
 describe('The mention of a task', () => {
-  it('S0-037 S0-039 is read at the beginning of a message only', () => {
+  it('S0-037 S0-039 extractExplicitTaskId reads a mention at the beginning of a message only', () => {
     expect(extractExplicitTaskId('@task-abc123 Please also check Q2 data')).toBe('task-abc123')
     expect(extractExplicitTaskId('@task-abc123')).toBe('task-abc123')
     expect(extractExplicitTaskId('Ask @task-abc123 about Q2')).toBeUndefined()
@@ -32,7 +31,7 @@ describe('The mention of a task', () => {
 })
 
 describe("A user's message", () => {
-  it('S0-029 S0-032 begins a task where there is none, which then runs', async () => {
+  it("S0-029 S0-032 a user's message creates a task if there is none, which then runs", async () => {
     const { bus, invoke } = openManager({ reply: answer })
     expect(await routeMessage('Analyze Q1', bus)).toBeNull()
     const { taskId, did } = await handleUserMessage('Analyze Q1', bus)
@@ -42,7 +41,7 @@ describe("A user's message", () => {
     expect((await invoke('task:list', {})).total).toBe(1)
   })
 
-  it('S0-029 S0-033 S1-028 is appended to the only open task, and answered before that ends', async () => {
+  it("S0-029 S0-033 S1-028 a user's message is appended to the only open task and answered before that ends", async () => {
     const model = heldModel()
     const { bus } = openManager({ reply: model.reply })
     const { taskId } = await handleUserMessage('Analyze Q1', bus)
@@ -61,7 +60,7 @@ describe("A user's message", () => {
     ])
   })
 
-  it('S0-036 S0-041 S0-040 goes to the task that it mentions, without the mention, and never to another one', async () => {
+  it("S0-036 S0-041 S0-040 a user's message goes without its mention to the mentioned task and never to another", async () => {
     const model = heldModel()
     const { bus, asked, invoke } = openManager({ reply: model.reply })
     const { taskId } = await invoke('task:create', { goal: 'Analyze Q1' })
@@ -79,11 +78,11 @@ describe("A user's message", () => {
     expect(await handleUserMessage(`@${other}`, bus)).toMatchObject({ taskId: other, did: 'nothing' })
     expect(await spokenIn(other, bus)).not.toContain('user: Focus on regions')
     expect((await invoke('task:list', {})).total).toBe(2)
-    // No model was asked where a message belongs.
+    // The model was not asked to route.
     expect(asked).toHaveLength(steps)
   })
 
-  it('S0-034 S0-035 S1-057 among several is put to the model', async () => {
+  it("S0-034 S0-035 S1-057 the model decides which of several tasks receives a user's message", async () => {
     const bus = createAgentBus()
     const model = createScriptedModel(({ goal, messages }) => {
       if (!messages[0]?.text.includes('You route messages'))
@@ -104,7 +103,7 @@ describe("A user's message", () => {
     expect(model.prompts.at(-1)?.messages.map(({ role }) => role)).toEqual(['system', 'user'])
   })
 
-  it('S1-029 answers a task that waits for its user, which runs again', async () => {
+  it("S1-029 a user's message answers a task that waits for input, which runs again", async () => {
     const { bus, state, invoke } = openManager({
       reply: (input, step) =>
         step === 0
@@ -119,7 +118,7 @@ describe("A user's message", () => {
     expect((await spokenIn(taskId, bus)).at(-1)).toContain('The first one')
   })
 
-  it('is refused when it is none, or when nobody manages tasks on the bus', async () => {
+  it('handleUserMessage refuses an invalid message and a bus without a task manager', async () => {
     await refusalOf(handleUserMessage(7 as never, createAgentBus()), 'INVALID_INPUT')
     await refusalOf(handleUserMessage('Hello', createAgentBus()), 'NOT_FOUND')
     await refusalOf(routeMessage('Hello', createAgentBus()), 'NOT_FOUND')
@@ -127,15 +126,15 @@ describe("A user's message", () => {
 })
 
 describe('The helpers of the ledger', () => {
-  it('S0-095 load a task by its id, and say which one was not found', async () => {
+  it('S0-095 loadTask returns a task by id and names an unknown id', async () => {
     const { bus, invoke } = openManager({ reply: answer })
     const { taskId } = await invoke('task:create', { goal: 'Be there' })
     expect(await loadTask(taskId, bus)).toMatchObject({ id: taskId, systemPrompt: 'You are a helpful AI assistant.' })
-    const refusal = await refusalOf(loadTask('task-gone', bus), 'NOT_FOUND')
-    expect(refusal.message).toBe('Task not found: task-gone')
+    const refusal = await refusalOf(loadTask('task-stopped', bus), 'NOT_FOUND')
+    expect(refusal.message).toBe('Task not found: task-stopped')
   })
 
-  it('S0-096 save a message and give it back with its id and its time, as the ledger has it', async () => {
+  it('S0-096 saveMessage returns the stored message with id and time', async () => {
     const model = heldModel()
     const { bus, invoke } = openManager({ reply: model.reply })
     const { taskId } = await invoke('task:create', { goal: 'Listen' })
@@ -154,40 +153,40 @@ describe('The helpers of the ledger', () => {
     expect(await loadTaskContext(taskId, bus)).toContainEqual(saved)
 
     const before = await loadTaskContext(taskId, bus)
-    await refusalOf(saveMessage('task-gone', 'user', 'Hello?', bus), 'NOT_FOUND')
-    await refusalOf(saveMessage(taskId, 'stranger' as never, 'Hello?', bus), 'INVALID_INPUT')
+    await refusalOf(saveMessage('task-stopped', 'user', 'Hello?', bus), 'NOT_FOUND')
+    await refusalOf(saveMessage(taskId, 'outsider' as never, 'Hello?', bus), 'INVALID_INPUT')
     expect(await loadTaskContext(taskId, bus)).toEqual(before)
-    await refusalOf(loadTaskContext('task-gone', bus), 'NOT_FOUND')
+    await refusalOf(loadTaskContext('task-stopped', bus), 'NOT_FOUND')
   })
 })
 
 describe('emitToUser', () => {
   const isEnd = ({ type }: UserOutput) => type === 'task_complete'
 
-  it('S0-063 S0-066 is shown each piece at once, and then that the task is complete', async () => {
-    const { heard, tell, until } = listener<UserOutput>()
+  it('S0-063 S0-066 emitToUser receives each piece of text at once, then the completion of the task', async () => {
+    const { received, receive, until } = listener<UserOutput>()
     const model = heldModel()
     const { invoke } = openManager({
-      emitToUser: tell,
+      emitToUser: receive,
       reply: (input, step) =>
         step === 0 ? { content: 'Let me look. ', tools: [['task_list', {}]] } : model.reply(input),
     })
     const { taskId } = await invoke('task:create', { goal: 'Look' })
     await until((outputs) => outputs.length > 0)
     const step = await model.began(0)
-    expect(heard.some(isEnd)).toBe(false)
+    expect(received.some(isEnd)).toBe(false)
     step.end({ content: 'Nothing there.' })
     await until((outputs) => outputs.some(isEnd))
-    const contents = heard.flatMap((output) => (output.type === 'content' ? [output.content] : []))
+    const contents = received.flatMap((output) => (output.type === 'content' ? [output.content] : []))
     expect(contents.join('')).toBe('Let me look. Nothing there.')
-    expect(heard.findIndex(isEnd)).toBe(heard.length - 1)
-    expect(heard.at(-1)).toEqual({ type: 'task_complete', taskId, status: 'success' })
+    expect(received.findIndex(isEnd)).toBe(received.length - 1)
+    expect(received.at(-1)).toEqual({ type: 'task_complete', taskId, status: 'success' })
   })
 
-  it('S0-066 hears how tasks end that fail or are cancelled', async () => {
-    const { heard, tell, until } = listener<UserOutput>()
+  it('S0-066 emitToUser receives the end of failed and cancelled tasks', async () => {
+    const { received, receive, until } = listener<UserOutput>()
     const model = heldModel()
-    const { state, invoke } = openManager({ emitToUser: tell, reply: model.reply, maxIterationsPerTask: 1 })
+    const { state, invoke } = openManager({ emitToUser: receive, reply: model.reply, maxIterationsPerTask: 1 })
     const { taskId: failing } = await invoke('task:create', { goal: 'Fail' })
     ;(await model.began(0)).end({ tools: [['task_list', {}]] })
     await until((outputs) => outputs.filter(isEnd).length === 1)
@@ -196,17 +195,17 @@ describe('emitToUser', () => {
     expect(await running(state, 1)).toEqual([cancelled])
     await invoke('task:cancel', { taskId: cancelled, reason: 'enough' })
     await until((outputs) => outputs.filter(isEnd).length === 2)
-    expect(heard.filter(isEnd)).toEqual([
+    expect(received.filter(isEnd)).toEqual([
       { type: 'task_complete', taskId: failing, status: 'failed: Maximum iterations reached' },
       { type: 'task_complete', taskId: cancelled, status: 'cancelled' },
     ])
   })
 
-  it('is shown the output of a retry, and its end', async () => {
-    const { heard, tell, until } = listener<UserOutput>()
+  it('emitToUser receives the output and end of a retry', async () => {
+    const { received, receive, until } = listener<UserOutput>()
     let answers = 0
     const { state, invoke } = openManager({
-      emitToUser: tell,
+      emitToUser: receive,
       maxIterationsPerTask: 1,
       reply: () => (answers++ === 0 ? { tools: [['task_list', {}]] } : answer()),
     })
@@ -214,7 +213,7 @@ describe('emitToUser', () => {
     await until((outputs) => outputs.filter(isEnd).length === 1)
     await (await state.engine).retry(taskId)
     await until((outputs) => outputs.filter(isEnd).length === 2)
-    expect(heard.map((output) => (output.type === 'content' ? output.content : output.status))).toEqual([
+    expect(received.map((output) => (output.type === 'content' ? output.content : output.status))).toEqual([
       'failed: Maximum iterations reached',
       'All ',
       'done.',
@@ -222,34 +221,34 @@ describe('emitToUser', () => {
     ])
   })
 
-  it('is not shown again what a manager before this one has shown', async () => {
+  it('emitToUser does not receive output that an earlier manager has emitted', async () => {
     const ledger = ledgerFile()
     const first = listener<UserOutput>()
     const model = heldModel()
     const before = openManager({
       ledger,
-      emitToUser: first.tell,
+      emitToUser: first.receive,
       reply: (input, step) => (step === 0 ? { content: 'Before. ', tools: [['task_list', {}]] } : model.reply(input)),
     })
     const { taskId } = await before.invoke('task:create', { goal: 'Go on' })
     await model.began(0)
     await before.state.shutdown()
-    expect(first.heard).toMatchObject([{ type: 'content', content: 'Before. ' }])
+    expect(first.received).toMatchObject([{ type: 'content', content: 'Before. ' }])
 
     const second = listener<UserOutput>()
-    openManager({ ledger, emitToUser: second.tell, reply: () => ({ content: 'After.' }) })
+    openManager({ ledger, emitToUser: second.receive, reply: () => ({ content: 'After.' }) })
     await second.until((outputs) => outputs.some(isEnd))
-    expect(second.heard).toMatchObject([
+    expect(second.received).toMatchObject([
       { type: 'content', taskId, content: 'After.' },
       { type: 'task_complete', taskId, status: 'success' },
     ])
   })
 
-  it('may throw: the task ends as it would have, and the manager hears of it', async () => {
+  it('an error of emitToUser is reported and does not change how the task ends', async () => {
     const reports = listener<unknown>()
     const { bus, invoke } = openManager({
       reply: answer,
-      onError: reports.tell,
+      onError: reports.receive,
       emitToUser: () => {
         throw new Error('the screen is broken')
       },
@@ -257,49 +256,53 @@ describe('emitToUser', () => {
     const { taskId } = await invoke('task:create', { goal: 'Speak' })
     expect(await ended(bus, taskId)).toMatchObject({ completionStatus: 'success' })
     await reports.until((errors) => errors.length === 3)
-    expect(reports.heard.map(String)).toEqual(Array(3).fill('Error: the screen is broken'))
+    expect(reports.received.map(String)).toEqual(Array(3).fill('Error: the screen is broken'))
   })
 })
 
 describe('onOutput', () => {
-  it('S1-065 S1-017 S1-019 tells each listener of a task all that it gives, from its start on', async () => {
+  it('S1-065 S1-017 S1-019 onOutput passes the whole output of a task to each listener, from its start on', async () => {
     const model = heldModel()
     const { state, invoke } = openManager({ reply: model.reply })
     const { taskId } = await invoke('task:spawn', { goal: 'Talk' })
     const { taskId: silent } = await invoke('task:spawn', { goal: 'Say nothing' })
-    const [one, two, late, gone, other] = [1, 2, 3, 4, 5].map(() => listener<TaskOutput>())
-    if (!one || !two || !late || !gone || !other) throw new Error('five listeners')
-    state.onOutput(taskId, one.tell)
-    state.onOutput(taskId, two.tell)
-    state.onOutput(silent, other.tell)
-    const leave = state.onOutput(taskId, gone.tell)
-    for (const each of [one, two, gone, other]) await each.until((outputs) => outputs.length === 1)
+    const [one, two, late, stopped, other] = [1, 2, 3, 4, 5].map(() => listener<TaskOutput>())
+    if (!one || !two || !late || !stopped || !other) throw new Error('five listeners')
+    state.onOutput(taskId, one.receive)
+    state.onOutput(taskId, two.receive)
+    state.onOutput(silent, other.receive)
+    const leave = state.onOutput(taskId, stopped.receive)
+    for (const each of [one, two, stopped, other]) await each.until((outputs) => outputs.length === 1)
     leave()
     ;(await model.began(0)).end({ content: 'That was it.' })
     const isOver = (outputs: readonly TaskOutput[]) => outputs.at(-1)?.type === 'end'
     await one.until(isOver)
     await two.until(isOver)
-    state.onOutput(taskId, late.tell)
+    state.onOutput(taskId, late.receive)
     await late.until(isOver)
-    expect(one.heard.map(({ type }) => type)).toEqual(['start', 'content', 'content', 'content', 'end'])
-    expect(two.heard).toEqual(one.heard)
-    expect(late.heard).toMatchObject([{ type: 'start' }, { type: 'content', content: 'That was it.' }, { type: 'end' }])
-    expect(gone.heard).toEqual([{ type: 'start', taskId, goal: 'Talk' }])
-    expect(other.heard).toEqual([{ type: 'start', taskId: silent, goal: 'Say nothing' }])
+    expect(one.received.map(({ type }) => type)).toEqual(['start', 'content', 'content', 'content', 'end'])
+    expect(two.received).toEqual(one.received)
+    expect(late.received).toMatchObject([
+      { type: 'start' },
+      { type: 'content', content: 'That was it.' },
+      { type: 'end' },
+    ])
+    expect(stopped.received).toEqual([{ type: 'start', taskId, goal: 'Talk' }])
+    expect(other.received).toEqual([{ type: 'start', taskId: silent, goal: 'Say nothing' }])
   })
 
-  it('reports a task that is not there, and a listener that throws', async () => {
+  it('onOutput reports an unknown task and a listener that throws', async () => {
     const reports = listener<unknown>()
-    const { state, invoke } = openManager({ reply: answer, onError: reports.tell })
-    state.onOutput('task-gone', () => {})
+    const { state, invoke } = openManager({ reply: answer, onError: reports.receive })
+    state.onOutput('task-stopped', () => {})
     await reports.until((errors) => errors.length === 1)
-    expect(reports.heard[0]).toMatchObject({ code: 'NOT_FOUND' })
+    expect(reports.received[0]).toMatchObject({ code: 'NOT_FOUND' })
     const { taskId } = await invoke('task:create', { goal: 'Speak' })
     state.onOutput(taskId, () => {
       throw new Error('deaf')
     })
     await reports.until((errors) => errors.length === 2)
-    expect(String(reports.heard[1])).toBe('Error: deaf')
+    expect(String(reports.received[1])).toBe('Error: deaf')
     await refusalOf(() => state.onOutput(taskId, 'no function' as never), 'INVALID_INPUT')
   })
 })

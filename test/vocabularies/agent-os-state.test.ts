@@ -1,5 +1,4 @@
-// The state of a task manager: what runs in it, how many at once, what it lets go of at shutdown, what the next one finds, and
-// what it leaves to memory.
+// The state of a task manager: running tasks, their limit, what shutdown releases, what the next manager finds, and what memory receives.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   type AgentBus,
@@ -21,8 +20,8 @@ import {
   waitsForUser,
 } from './agent-os-world.ts'
 
-describe('A task manager at work', () => {
-  it('S0-098 S1-063 S1-064 S1-066 knows which tasks run, until their runs end, and whether there is room for more', async () => {
+describe('A running task manager', () => {
+  it('S0-098 S1-063 S1-064 S1-066 a task manager shows its running tasks until their runs end, and whether a slot is free', async () => {
     const model = heldModel()
     const { bus, state, invoke } = openManager({ reply: model.reply, maxConcurrentTasks: 2 })
     expect([state.activeTaskIds.size, state.canSpawnTask()]).toEqual([0, true])
@@ -50,7 +49,7 @@ describe('A task manager at work', () => {
     expect(await running(state, 0)).toEqual([])
   })
 
-  it('S0-113 S1-025 S1-026 runs no more than it may; the others start by themselves, the oldest first', async () => {
+  it('S0-113 S1-025 S1-026 a task manager runs up to its limit, and queued tasks start by themselves, oldest first', async () => {
     const model = heldModel()
     const { bus, state, invoke } = openManager({ reply: model.reply, maxConcurrentTasks: 2 })
     const goals = ['first', 'second', 'third', 'fourth', 'fifth']
@@ -70,7 +69,7 @@ describe('A task manager at work', () => {
 })
 
 describe('A task manager that shuts down', () => {
-  it('S0-107 S0-108 S0-099 S0-098 lets go of what runs and refuses new tasks; the next one goes on with them', async () => {
+  it('S0-107 S0-108 S0-099 S0-098 shutdown releases running tasks and refuses new ones; the next manager continues them', async () => {
     const ledger = ledgerFile()
     const model = heldModel()
     const first = openManager({ ledger, reply: model.reply })
@@ -96,7 +95,7 @@ describe('A task manager that shuts down', () => {
     ])
   })
 
-  it('S0-107 waits for a call in flight, whose result is kept', async () => {
+  it('S0-107 shutdown waits for a call in flight and keeps its result', async () => {
     const ledger = ledgerFile()
     const began = deferred()
     const end = deferred<string>()
@@ -122,7 +121,7 @@ describe('A task manager that shuts down', () => {
     expect(again).toBe(0)
   })
 
-  it('before it was open, or for the second time, is no trouble', async () => {
+  it('shutdown before the ledger is open, or a second time, does nothing', async () => {
     const state = createTaskManager(createAgentBus(), { ledger: ledgerFile() })
     await Promise.all([state.shutdown(), state.shutdown()])
     await state[Symbol.asyncDispose]()
@@ -131,7 +130,7 @@ describe('A task manager that shuts down', () => {
 })
 
 describe('A task manager that finds unfinished tasks', () => {
-  it('S0-104 S0-102 runs no more of them at once than it may, and leaves alone what is finished', async () => {
+  it('S0-104 S0-102 a new task manager runs unfinished tasks up to its limit and leaves finished ones', async () => {
     const ledger = ledgerFile()
     const before = heldModel()
     const first = openManager({ ledger, reply: before.reply })
@@ -155,7 +154,7 @@ describe('A task manager that finds unfinished tasks', () => {
     expect((await invoke('ldg:task:get', { taskId: finished })).task).toEqual(record)
   })
 
-  it('S0-105 finds those that wait for their user waiting still', async () => {
+  it('S0-105 a new task manager finds tasks that wait for the user still waiting', async () => {
     const ledger = ledgerFile()
     const asking = () => ({ tools: [['ask_user', { question: 'Which?' }] as [string, unknown]] })
     const first = openManager({ ledger, reply: asking })
@@ -176,7 +175,7 @@ describe('A task manager that finds unfinished tasks', () => {
 })
 
 describe('Two task managers on one file', () => {
-  it('S0-109 see the same tasks, run each of them once, and leave the calls of the other alone', async () => {
+  it("S0-109 two task managers on one file see the same tasks, run each once, and do not touch each other's calls", async () => {
     const ledger = ledgerFile()
     const began = deferred()
     const end = deferred<string>()
@@ -207,37 +206,37 @@ describe('Two task managers on one file', () => {
   })
 })
 
-describe('Memory, where there is one', () => {
-  /** What memory was told, as it was told it. */
+describe('With memory abilities on the bus', () => {
+  /** The calls that memory received. */
   function memory(bus: AgentBus) {
-    const { heard: told, tell, until } = listener<[ability: string, input: any]>()
-    for (const id of ['mem:save', 'mem:archive']) registerTool(bus, id, (input) => tell([id, input]))
-    return { told, heard: (count: number) => until((calls) => calls.length >= count) }
+    const { received: memoryCalls, receive, until } = listener<[ability: string, input: any]>()
+    for (const id of ['mem:save', 'mem:archive']) registerTool(bus, id, (input) => receive([id, input]))
+    return { memoryCalls, received: (count: number) => until((calls) => calls.length >= count) }
   }
 
-  it('S1-069 gets a completed task to save, and then its conversation to archive', async () => {
+  it('S1-069 memory receives a completed task through mem:save, then its conversation through mem:archive', async () => {
     const { bus, invoke } = openManager({ reply: () => ({ content: 'The answer is 42.' }) })
-    const { told, heard } = memory(bus)
+    const { memoryCalls, received } = memory(bus)
     const { taskId } = await invoke('task:spawn', { goal: 'Compute' })
-    await heard(2)
-    expect(told.map(([ability]) => ability)).toEqual(['mem:save', 'mem:archive'])
-    expect(told[0]?.[1].task).toMatchObject({ id: taskId, goal: 'Compute', status: 'completed' })
-    expect(told[0]?.[1]).not.toHaveProperty('error')
-    expect(told[1]?.[1].taskId).toBe(taskId)
-    expect(told[1]?.[1].context.map(({ role, content }: any) => `${role}: ${content}`)).toEqual([
+    await received(2)
+    expect(memoryCalls.map(([ability]) => ability)).toEqual(['mem:save', 'mem:archive'])
+    expect(memoryCalls[0]?.[1].task).toMatchObject({ id: taskId, goal: 'Compute', status: 'completed' })
+    expect(memoryCalls[0]?.[1]).not.toHaveProperty('error')
+    expect(memoryCalls[1]?.[1].taskId).toBe(taskId)
+    expect(memoryCalls[1]?.[1].context.map(({ role, content }: any) => `${role}: ${content}`)).toEqual([
       'system: You are a helpful AI assistant.',
       'user: Compute',
       'assistant: The answer is 42.',
     ])
   })
 
-  it('S1-067 gets a failed task with what went wrong, unless it is not to', async () => {
+  it('S1-067 memory receives a failed task with its error, unless archiveFailed is false', async () => {
     const failing = () => ({ tools: [['task_list', {}] as [string, unknown]] })
     const { bus, invoke } = openManager({ reply: failing, maxIterationsPerTask: 1 })
-    const { told, heard } = memory(bus)
+    const { memoryCalls, received } = memory(bus)
     const { taskId } = await invoke('task:spawn', { goal: 'Fail' })
-    await heard(1)
-    expect(told).toMatchObject([
+    await received(1)
+    expect(memoryCalls).toMatchObject([
       ['mem:save', { task: { id: taskId, status: 'failed' }, error: 'Maximum iterations reached' }],
     ])
 
@@ -246,14 +245,14 @@ describe('Memory, where there is one', () => {
     const { taskId: other } = await silent.invoke('task:spawn', { goal: 'Fail' })
     await ended(silent.bus, other)
     await silent.state.shutdown()
-    expect(nothing.told).toEqual([])
+    expect(nothing.memoryCalls).toEqual([])
   })
 
-  it('S1-068 gets every task that was active at shutdown', async () => {
+  it('S1-068 memory receives every active task at shutdown', async () => {
     const bus = createAgentBus()
     const model = heldModel()
     registerModel(bus, model.reply)
-    const { told } = memory(bus)
+    const { memoryCalls } = memory(bus)
     const state = createTaskManager(bus, { shutdownTimeoutMs: 100 })
     onTestFinished(() => state.shutdown())
     const ids: string[] = []
@@ -263,7 +262,7 @@ describe('Memory, where there is one', () => {
     }
     await model.began(1)
     await state.shutdown()
-    expect(told.map(([ability, { task }]) => [ability, task.id])).toEqual(ids.map((id) => ['mem:save', id]))
-    expect(told.map(([, { task }]) => task.goal)).toEqual(['one', 'two'])
+    expect(memoryCalls.map(([ability, { task }]) => [ability, task.id])).toEqual(ids.map((id) => ['mem:save', id]))
+    expect(memoryCalls.map(([, { task }]) => task.goal)).toEqual(['one', 'two'])
   })
 })

@@ -1,5 +1,5 @@
-// What the tests of the Agent OS vocabulary share: a task manager on a bus, closed with its test, that nobody may hear complain;
-// a model in the form in which a program registers one itself; and abilities called as programs call them, with JSON text.
+// Shared by the tests of Agent OS: a task manager on a bus, closed with its test, which fails on reported errors; a model as a program
+// registers one; and abilities called with JSON text, as programs call them.
 import { expect, onTestFinished } from 'vitest'
 import {
   type AgentBus,
@@ -24,7 +24,7 @@ export interface ModelReply {
 /** Answers a step: `step` counts the steps of the conversation, from 0. */
 export type Reply = (input: ModelInput, step: number) => ModelReply | Promise<ModelReply>
 
-/** A `model:llm` that speaks JSON text: chunks with `content`, and one with `toolCalls`. Keeps what it was asked. */
+/** A `model:llm` that returns JSON text: chunks with `content`, and one with `toolCalls`. Records its requests. */
 export function registerModel(bus: AgentBus, reply: Reply): ModelInput[] {
   const asked: ModelInput[] = []
   bus.register(
@@ -59,7 +59,7 @@ export function registerModel(bus: AgentBus, reply: Reply): ModelInput[] {
   return asked
 }
 
-/** Steps of a model that last until the test ends them, in the order in which they began. */
+/** Steps of a model that last until the test ends them, in the order of their beginning. */
 export function heldModel() {
   const held: Array<{ goal: string; end(reply: ModelReply): void }> = []
   const waiting: Array<() => void> = []
@@ -71,7 +71,7 @@ export function heldModel() {
       for (const wake of waiting.splice(0)) wake()
       return end.promise
     },
-    /** The n-th step of all, from 0, as soon as it has begun. */
+    /** The n-th step, from 0, as soon as it has begun. */
     async began(index: number) {
       while (held.length <= index) await new Promise<void>((resolve) => waiting.push(resolve))
       return held[index] as (typeof held)[number]
@@ -81,23 +81,23 @@ export function heldModel() {
 
 export const goalOf = ({ messages }: ModelInput): string => messages.find(({ role }) => role === 'user')?.content ?? ''
 
-/** Keeps what it is told; `until` resolves once what it has been told fits. */
+/** Records what it receives; `until` resolves once a matching item has arrived. */
 export function listener<T>() {
-  const heard: T[] = []
+  const received: T[] = []
   const waiting: Array<() => void> = []
   return {
-    heard,
-    tell(value: T): void {
-      heard.push(value)
+    received,
+    receive(value: T): void {
+      received.push(value)
       for (const wake of waiting.splice(0)) wake()
     },
-    async until(fits: (heard: readonly T[]) => boolean): Promise<void> {
-      while (!fits(heard)) await new Promise<void>((resolve) => waiting.push(resolve))
+    async until(fits: (received: readonly T[]) => boolean): Promise<void> {
+      while (!fits(received)) await new Promise<void>((resolve) => waiting.push(resolve))
     },
   }
 }
 
-/** What a test leaves behind is not waited for. */
+/** Shutdown does not wait for what a test leaves running. */
 const shutdownTimeoutMs = 50
 
 /** A bus with a model on it, and a task manager on the bus. */
@@ -128,20 +128,20 @@ export function invokerOf(bus: AgentBus) {
     JSON.parse(await bus.invoke(abilityId)(JSON.stringify(input)))
 }
 
-/** All that `task:stream` gives of a task; resolves when the task has ended. */
+/** The whole output of `task:stream` of a task; resolves when the task has ended. */
 export async function outputOf(bus: AgentBus, taskId: string): Promise<any[]> {
   const outputs: any[] = []
   for await (const chunk of bus.invokeStream('task:stream')(JSON.stringify({ taskId }))) outputs.push(JSON.parse(chunk))
   return outputs
 }
 
-/** The task as the ledger has it, once it has ended. */
+/** The task as stored in the ledger, once it has ended. */
 export async function ended(bus: AgentBus, taskId: string): Promise<any> {
   await outputOf(bus, taskId)
   return (await invokerOf(bus)('ldg:task:get', { taskId })).task
 }
 
-/** Puts an ability on the bus that takes any object, in the words of a program. */
+/** Registers an ability that takes any object, as a program does. */
 export function registerTool(bus: AgentBus, id: string, handle: (input: any) => unknown): void {
   bus.register(
     {
@@ -157,7 +157,7 @@ export function registerTool(bus: AgentBus, id: string, handle: (input: any) => 
   )
 }
 
-/** Resolves once as many tasks run in the manager. */
+/** Resolves once so many tasks run in the manager. */
 export async function running(state: TaskManagerState, count: number): Promise<string[]> {
   const engine = await state.engine
   while (state.activeTaskIds.size !== count) {

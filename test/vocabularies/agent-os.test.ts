@@ -1,4 +1,4 @@
-// Agent OS by its own documents: what they show a program doing, done with a task manager over the engine.
+// Agent OS by its documents: their examples, run with a task manager over the engine.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -26,7 +26,7 @@ import {
 const answer = () => ({ content: 'All done.' })
 
 describe('createTaskManager', () => {
-  it('S0-112 S0-114 puts the task abilities on the bus at once, each with its metadata', async () => {
+  it('S0-112 S0-114 createTaskManager registers the task abilities at once, each with its metadata', async () => {
     const { bus, invoke } = openManager({ reply: answer, maxConcurrentTasks: 2, maxIterationsPerTask: 3 })
     const documented = ['route', 'create', 'cancel', 'active', 'spawn', 'send', 'stream', 'list', 'get', 'kill']
     expect(documented.filter((name) => !bus.has(`task:${name}`))).toEqual([])
@@ -39,14 +39,14 @@ describe('createTaskManager', () => {
     }
   })
 
-  it('S1-074 works with nothing but a bus', async () => {
+  it('S1-074 createTaskManager needs only a bus', async () => {
     const { bus, state, invoke } = openManager({ reply: answer })
     await state.ready
     const { taskId } = await invoke('task:spawn', { goal: 'Test task' })
     expect(await ended(bus, taskId)).toMatchObject({ completionStatus: 'success' })
   })
 
-  it('runs ten tasks at once and ten steps of each, unless it is told otherwise (C-31)', async () => {
+  it('C-31 createTaskManager runs ten tasks at once with ten steps each by default', async () => {
     const many = openManager({ reply: answer })
     const few = openManager({ reply: answer, maxConcurrentTasks: 3 })
     expect((await (await many.state.engine).limits()).engine.maxConcurrent).toBe(10)
@@ -64,7 +64,7 @@ describe('createTaskManager', () => {
     }
   })
 
-  it('names an option that it does not have, and the one that was probably meant', async () => {
+  it('createTaskManager names an unknown option and the nearest one', async () => {
     const refusal = await refusalOf(
       () => createTaskManager(createAgentBus(), { maxConcurentTasks: 3 } as never),
       'UNKNOWN_OPTION',
@@ -75,7 +75,7 @@ describe('createTaskManager', () => {
     await refusalOf(() => createModelManager(undefined as never), 'INVALID_INPUT')
   })
 
-  it('that cannot open its ledger says why to whoever waits for it, and leaves the bus', async () => {
+  it('a task manager that cannot open its ledger rejects ready and leaves the bus', async () => {
     const bus = createAgentBus()
     const reported: unknown[] = []
     const noFolder = ledgerFile()
@@ -90,7 +90,7 @@ describe('createTaskManager', () => {
     await state.shutdown()
   })
 
-  it('refuses a second manager on the same bus, and the first goes on', async () => {
+  it('a second task manager on the same bus is refused, and the first continues', async () => {
     const { bus, state, invoke } = openManager({ reply: answer })
     const second = createTaskManager(bus, { onError: () => {} })
     await refusalOf(second.ready, 'ALREADY_REGISTERED')
@@ -102,7 +102,7 @@ describe('createTaskManager', () => {
 })
 
 describe('A task of Agent OS', () => {
-  it('S0-045 S0-046 S0-048 is created, stored before it runs, and answered for at once', async () => {
+  it('S0-045 S0-046 S0-048 task:create stores a task before it runs and returns at once', async () => {
     const model = heldModel()
     const { bus, invoke } = openManager({ reply: model.reply })
     const { taskId } = await invoke('task:create', { goal: 'Test task', systemPrompt: 'You are a data analyst.' })
@@ -116,14 +116,14 @@ describe('A task of Agent OS', () => {
     expect(await ended(bus, taskId)).toMatchObject({ completionStatus: 'success' })
   })
 
-  it('S0-033 is where a message belongs while it is the only one', async () => {
+  it('S0-033 a message is routed to the only open task', async () => {
     const model = heldModel()
     const { invoke } = openManager({ reply: model.reply })
     const { taskId } = await invoke('task:create', { goal: 'Analyze sales' })
     expect(await invoke('task:route', { message: 'Can you also check Q2?' })).toMatchObject({ taskId, confidence: 1 })
   })
 
-  it('S0-115 S0-116 with tool calls is all in the ledger when it is over: the task, its messages, its calls', async () => {
+  it('S0-115 S0-116 a task with tool calls leaves the task, its messages and its calls in the ledger', async () => {
     const { bus, invoke } = openManager({
       ledger: ledgerFile(),
       reply: (_input, step) =>
@@ -186,7 +186,7 @@ describe('A task of Agent OS', () => {
     expect(contentOf.get(broken.endMessageId)).toBe('✗ sales:broken failed: no such table')
   })
 
-  it('S0-005 S0-053 that is cancelled says so, and its model is asked nothing more', async () => {
+  it('S0-005 S0-053 a cancelled task has the status cancelled, and its model is not called again', async () => {
     const model = heldModel()
     const { bus, asked, invoke } = openManager({ reply: model.reply })
     const { taskId } = await invoke('task:create', { goal: 'Long work' })
@@ -203,7 +203,7 @@ describe('A task of Agent OS', () => {
     expect((await loadTaskContext(taskId, bus)).map(({ content }) => content)).not.toContain('Too late.')
   })
 
-  it('S1-024 S1-025 S1-075 runs at once while there are slots: two spawns are two running tasks', async () => {
+  it('S1-024 S1-025 S1-075 two spawned tasks run at once while there are slots', async () => {
     const model = heldModel()
     const { invoke } = openManager({ reply: model.reply, maxConcurrentTasks: 2 })
     const spawned = [await invoke('task:spawn', { goal: 'Task 1' }), await invoke('task:spawn', { goal: 'Task 2' })]
@@ -213,7 +213,7 @@ describe('A task of Agent OS', () => {
     expect(await invoke('task:list', { status: 'running' })).toMatchObject({ total: 2 })
   })
 
-  it('S1-013 S1-014 S1-076 streams from its start to its end', async () => {
+  it('S1-013 S1-014 S1-076 a task streams its output from its start to its end', async () => {
     const { bus, invoke } = openManager({ reply: () => ({ content: 'A few words of mine.' }) })
     const { taskId } = await invoke('task:spawn', { goal: 'Test' })
     const outputs = await outputOf(bus, taskId)
@@ -223,7 +223,7 @@ describe('A task of Agent OS', () => {
     expect(pieces.join('')).toBe('A few words of mine.')
   })
 
-  it('S0-110 S0-111 S0-086 gets subtasks by its model, which hears their ids and waits for them', async () => {
+  it('S0-110 S0-111 S0-086 a model creates subtasks, receives their ids, and waits for them', async () => {
     const { bus, asked, invoke } = openManager({
       reply: (input, step) => {
         if (goalOf(input).startsWith('Part')) return { content: `${goalOf(input)} is done.` }
@@ -247,12 +247,12 @@ describe('A task of Agent OS', () => {
     const results: string[] = (asked.at(-1)?.messages ?? []).flatMap(({ role, content }) =>
       role === 'tool' ? [content] : [],
     )
-    const told = results.slice(0, 2).map((text) => (JSON.parse(text) as { taskId: string }).taskId)
-    expect(new Set(told)).toEqual(new Set(tasks.map(({ id }: any) => id)))
+    const returnedIds = results.slice(0, 2).map((text) => (JSON.parse(text) as { taskId: string }).taskId)
+    expect(new Set(returnedIds)).toEqual(new Set(tasks.map(({ id }: any) => id)))
     expect(results[2]).toContain('Part one is done.')
   })
 
-  it('S1-059 S1-061 S1-036 is a tree when models spawn: each level lists its own children', async () => {
+  it('S1-059 S1-061 S1-036 subtasks spawned by models form a tree, each level of which can be listed', async () => {
     const parts: Record<string, string[]> = {
       'Analyze annual sales': ['Analyze Q1 data', 'Analyze Q2 data'],
       'Analyze Q1 data': ['Analyze January', 'Analyze February', 'Analyze March'],
@@ -280,7 +280,7 @@ describe('A task of Agent OS', () => {
 })
 
 describe('A model that the program registers itself', () => {
-  it('S0-062 S0-064 is asked with the conversation and the tools when it is there before the manager', async () => {
+  it('S0-062 S0-064 a `model:llm` registered before the manager receives the conversation and the tools', async () => {
     const bus = createAgentBus()
     registerTool(bus, 'sales:figures', () => 42)
     const asked = registerModel(bus, (_input, step) => (step === 0 ? { tools: [['sales_figures', {}]] } : answer()))
@@ -295,7 +295,7 @@ describe('A model that the program registers itself', () => {
     expect(asked[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: '42' })
   })
 
-  it('may come right after the manager, or any time later: what was not finished waits for it', async () => {
+  it('a `model:llm` registered after the manager lets waiting tasks run', async () => {
     const file = ledgerFile()
     const model = heldModel()
     const first = openManager({ ledger: file, reply: model.reply })
@@ -323,7 +323,7 @@ describe('A model that the program registers itself', () => {
     expect(again).not.toBe(taskId)
   })
 
-  it('S0-048 is waited for by a goal that was created without it', async () => {
+  it('S0-048 a goal created without a model waits for one', async () => {
     const { bus, state, invoke } = openManager()
     const { taskId, status } = await invoke('task:spawn', { goal: 'Who will do it?' })
     expect(status).toBe('pending')
@@ -334,7 +334,7 @@ describe('A model that the program registers itself', () => {
     expect(await ended(bus, taskId)).toMatchObject({ completionStatus: 'success' })
   })
 
-  it('fails a task with its own words', async () => {
+  it('the error of a registered model is the error of its task', async () => {
     const { bus, invoke } = openManager({
       reply: () => {
         throw new Error('the model is on strike')
@@ -347,25 +347,28 @@ describe('A model that the program registers itself', () => {
 })
 
 describe('A model object', () => {
-  it('may be given to the manager', async () => {
+  it('a model object may be passed to the task manager', async () => {
     const { bus, invoke } = openManager({ model: createScriptedModel([{ text: 'By the script.' }]) })
     const { taskId } = await invoke('task:create', { goal: 'Play' })
     expect((await outputOf(bus, taskId)).find(({ type }) => type === 'content')?.content).toContain('By')
   })
 
-  it.each(['before', 'after'])('may be brought by createModelManager, %s the task manager', async (when) => {
-    const bus = createBus()
-    const model = createScriptedModel([{ text: 'By the script.' }])
-    const bring = () => createModelManager(bus, { model })
-    const early = when === 'before' ? bring() : undefined
-    const { invoke } = openManager({ bus })
-    const manager = early ?? bring()
-    expect(manager.list()).toMatchObject([{ provider: model.provider, modelId: model.modelId, isDefault: true }])
-    const { taskId } = await invoke('task:create', { goal: 'Play' })
-    expect(await ended(bus, taskId)).toMatchObject({ completionStatus: 'success' })
-  })
+  it.each(['before', 'after'])(
+    'a model object may be passed to createModelManager %s the task manager',
+    async (when) => {
+      const bus = createBus()
+      const model = createScriptedModel([{ text: 'By the script.' }])
+      const bring = () => createModelManager(bus, { model })
+      const early = when === 'before' ? bring() : undefined
+      const { invoke } = openManager({ bus })
+      const manager = early ?? bring()
+      expect(manager.list()).toMatchObject([{ provider: model.provider, modelId: model.modelId, isDefault: true }])
+      const { taskId } = await invoke('task:create', { goal: 'Play' })
+      expect(await ended(bus, taskId)).toMatchObject({ completionStatus: 'success' })
+    },
+  )
 
-  it('may be one of several, which tasks name', async () => {
+  it('a task may name one of several model objects', async () => {
     const bus = createBus()
     createModelManager(bus, {
       model: createScriptedModel([{ text: 'The usual one.' }]),
@@ -377,7 +380,7 @@ describe('A model object', () => {
     expect((await loadTaskContext(taskId, bus)).at(-1)?.content).toBe('The other one.')
   })
 
-  it('never takes the place of another: createModelManager refuses, and says when there is none', async () => {
+  it('createModelManager refuses to replace a model, and reports when there is none', async () => {
     const bus = createBus()
     await refusalOf(() => createModelManager(bus), 'NO_MODEL')
     registerModel(bus, answer)
@@ -389,7 +392,7 @@ describe('A model object', () => {
     expect(bus.has('model:llm')).toBe(true)
   })
 
-  it('is taken off the bus again by its manager', () => {
+  it('closing a model manager unregisters its model', () => {
     const bus = createBus()
     const manager = createModelManager(bus, { model: createScriptedModel([{ text: 'x' }]) })
     expect(bus.has('model:llm')).toBe(true)
@@ -399,7 +402,7 @@ describe('A model object', () => {
 })
 
 describe('getAllToolDefinitions', () => {
-  it('S0-081 S0-082 S1-056 derives the tools of a model from what is registered', async () => {
+  it('S0-081 S0-082 S1-056 getAllToolDefinitions returns the tools of all registered abilities for models', async () => {
     const { bus, asked, invoke } = openManager({ reply: answer })
     registerTool(bus, 'sales:figures', () => 42)
     const tools = await getAllToolDefinitions(bus)

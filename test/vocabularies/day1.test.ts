@@ -1,4 +1,4 @@
-// Day1's two engines over the real one: tasks of several agents, their memory, and the errors that their callers catch.
+// Day1's engines over the real engine: tasks of several agents, their memory, and the errors of both.
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -13,7 +13,7 @@ import {
 } from '../../src/vocabularies/day1.ts'
 import { openEngine } from '../engine/world.ts'
 
-/** Both engines on one ledger, and a shorthand for what an agent sees at work on a task. */
+/** Both engines on one ledger, and a helper that records an agent's observations. */
 async function day1() {
   const engine = (await openEngine({ work: false })) as unknown as Engine
   const tasks = new TaskEngine(engine)
@@ -42,7 +42,7 @@ async function thrownBy(work: () => Promise<unknown>): Promise<unknown> {
 }
 
 describe('the entry', () => {
-  it('exports the two engines of the document and their errors', () => {
+  it('errand/day1 exports the two engines of the document and their errors', () => {
     expect(new Set(Object.keys(day1Entry))).toEqual(
       new Set(['TaskEngine', 'ConsolidationEngine', 'TaskEngineError', 'TaskNotFoundError', 'ConsolidationError']),
     )
@@ -52,7 +52,7 @@ describe('the entry', () => {
 })
 
 describe('the lifecycle of the document', () => {
-  it('S2-001 S2-010 S2-018 S2-031 S2-033 S2-034 S2-037 S2-046 goes from a task over the work of two agents to what main knows', async () => {
+  it("S2-001 S2-010 S2-018 S2-031 S2-033 S2-034 S2-037 S2-046 a team's task goes from creation over the work of two agents to facts on main", async () => {
     const { tasks, memory, see, textsOn, branches } = await day1()
 
     const task = await tasks.createTask('fix-auth', { parentBranch: 'main', objectives: ['Repair it', 'Review it'] })
@@ -66,7 +66,7 @@ describe('the lifecycle of the document', () => {
       { agentId: 'agent_2', role: 'reviewer', objectives: [2] },
     ])
 
-    // Each works on its own: what one has found is not seen by the other, nor by the task.
+    // Each works separately: its findings are visible neither to the other nor to the task.
     await see(task.id, 'agent_1', 'decision', 'Tokens are refreshed by the middleware before they expire')
     await see(task.id, 'agent_1', 'tool_use', 'npm test')
     await see(task.id, 'agent_1', 'insight', 'The sign-in form loads slowly')
@@ -100,7 +100,7 @@ describe('the lifecycle of the document', () => {
     await tasks.completeAgent(task.id, 'agent_2')
     expect(await memory.facts('task/fix-auth', { category: 'decision' })).toMatchObject([{ confidence: 0.9 }])
 
-    // The facts of the task are classified, and those that last reach main.
+    // The facts of the task are classified, and durable ones are merged into main.
     const done = await tasks.completeTask(task.id, { resultSummary: 'Users stay signed in.' })
     expect(done).toMatchObject({
       taskId: task.id,
@@ -129,7 +129,7 @@ describe('the lifecycle of the document', () => {
       'task/fix-auth/agent_3': { status: 'merged', parent: 'task/fix-auth' },
     })
 
-    // Each step stands in the history, and done again it changes nothing.
+    // Each step is in the history, and repeating it changes nothing.
     const history = await memory.history()
     expect(new Set(history.map(({ type }) => type))).toEqual(
       new Set(['session_end', 'agent_complete', 'merge', 'task_checkpoint']),
@@ -140,7 +140,7 @@ describe('the lifecycle of the document', () => {
 })
 
 describe('TaskEngine', () => {
-  it('S2-001 S2-006 S2-025 makes an active task, whose objectives are numbered and todo', async () => {
+  it('S2-001 S2-006 S2-025 createTask creates an active task whose objectives are numbered and todo', async () => {
     const { tasks } = await day1()
     const given = {
       description: 'Sessions end too early',
@@ -174,7 +174,7 @@ describe('TaskEngine', () => {
     expect(await tasks.createTask('Plain', { description: '' })).toMatchObject({ description: '', type: null })
   })
 
-  it('S2-004 S2-005 S2-008 gives each task a branch of its own below one that is there, or makes none', async () => {
+  it('S2-004 S2-005 S2-008 createTask gives each task a branch of its own below an existing one, or creates neither', async () => {
     const { tasks } = await day1()
     const branches = [await tasks.createTask('Twice'), await tasks.createTask('Twice'), await tasks.createTask('???')]
     expect(new Set(branches.map(({ branch }) => branch)).size).toBe(3)
@@ -186,7 +186,7 @@ describe('TaskEngine', () => {
     expect(await tasks.listTasks()).toHaveLength(4)
   })
 
-  it('S2-007 lists the latest first, twenty of them, by status and type', async () => {
+  it('S2-007 listTasks returns the latest first, twenty by default, by status and type', async () => {
     const { engine, tasks } = await day1()
     for (let n = 1; n <= 22; n++) await tasks.createTask(`task ${n}`, { type: n % 2 === 0 ? 'even' : 'odd' })
     const names = async (...args: Parameters<TaskEngine['listTasks']>) =>
@@ -205,7 +205,7 @@ describe('TaskEngine', () => {
     expect(await names({ status: 'active', limit: 100 })).toHaveLength(19)
   })
 
-  it('S2-011 S2-024 S2-026 S2-028 S2-029 moves objectives from any state to any other, and to none that there is not', async () => {
+  it('S2-011 S2-024 S2-026 S2-028 S2-029 updateObjective changes an objective from any status to any other, and refuses unknown statuses', async () => {
     const { tasks } = await day1()
     const { id } = await tasks.createTask('t', { objectives: ['one', 'two'] })
     const before = await tasks.getTask(id)
@@ -221,7 +221,7 @@ describe('TaskEngine', () => {
     expect((await tasks.getTask(id)).objectives[1]).toMatchObject({ status: 'active', agentId: 'bob' })
   })
 
-  it('S2-039 S2-045 S2-048 tells what there is to know, as an object and as text', async () => {
+  it('S2-039 S2-045 S2-048 getTaskContext and renderTaskContext return the context as an object and as text', async () => {
     const { tasks } = await day1()
     const { id } = await tasks.createTask('Fix auth', { description: 'Sessions end', type: 'bug_fix' })
     expect(await tasks.getTaskContext(id)).toMatchObject({
@@ -233,7 +233,7 @@ describe('TaskEngine', () => {
     expect(await tasks.renderTaskContext(id)).toContain('Task Context: Fix auth')
   })
 
-  it('S2-036 S2-037 ends the work of open agents only when told to, and archives branches only when told to', async () => {
+  it('S2-036 S2-037 completeTask completes open agents and archives branches only if requested', async () => {
     const { tasks, branches } = await day1()
     const { id } = await tasks.createTask('t', { objectives: ['one'] })
     await tasks.assignAgent(id, 'ann')
@@ -255,7 +255,7 @@ describe('TaskEngine', () => {
     })
   })
 
-  it('X-022 takes a task that was made without it', async () => {
+  it('X-022 TaskEngine works with a task created elsewhere', async () => {
     const { engine, tasks } = await day1()
     const { id } = await engine.create({ name: 'Plain' })
     expect(await tasks.getTask(id)).toMatchObject({ branch: null, objectives: [] })
@@ -266,7 +266,7 @@ describe('TaskEngine', () => {
 })
 
 describe('ConsolidationEngine', () => {
-  it('S2-060 S2-061 S2-064 S2-068 S2-069 S2-070 makes facts of what a session saw, once', async () => {
+  it('S2-060 S2-061 S2-064 S2-068 S2-069 S2-070 consolidateSession turns observations into facts once', async () => {
     const { memory } = await day1()
     const none = { observationsProcessed: 0, factsCreated: 0, factsUpdated: 0, factsDeduplicated: 0 }
     expect(await memory.consolidateSession('empty')).toEqual(none)
@@ -285,7 +285,7 @@ describe('ConsolidationEngine', () => {
     expect(await memory.facts()).toHaveLength(3)
   })
 
-  it('S2-062 S2-063 makes a fact that is seen again more certain, up to certainty', async () => {
+  it('S2-062 S2-063 a repeated observation raises the confidence of its fact up to full confidence', async () => {
     const { memory } = await day1()
     const sure: number[] = []
     for (const sessionId of ['a', 'b', 'c', 'd', 'e']) {
@@ -299,7 +299,7 @@ describe('ConsolidationEngine', () => {
     expect(sure).toEqual([0.7, 0.8, 0.9, 1, 1])
   })
 
-  it('S2-073 S2-074 S2-076 S2-099 makes one of the facts of an agent that say the same, and sums it up', async () => {
+  it('S2-073 S2-074 S2-076 S2-099 consolidateAgent merges alike facts of an agent and writes a summary', async () => {
     const { engine, tasks, memory, see } = await day1()
     const { id } = await tasks.createTask('t')
     const { agentBranch: branch } = await tasks.assignAgent(id, 'ann')
@@ -317,7 +317,7 @@ describe('ConsolidationEngine', () => {
     expect(await memory.facts(branch, { status: 'superseded' })).toHaveLength(1)
   })
 
-  it('S2-080 S2-082 S2-083 tells which facts of a task last and how many do not', async () => {
+  it('S2-080 S2-082 S2-083 consolidateTask returns the durable facts and the number of the others', async () => {
     const { engine, tasks, memory } = await day1()
     const { id, branch } = await tasks.createTask('t')
     const state = async (text: string, category: string, confidence: number) =>
@@ -328,7 +328,7 @@ describe('ConsolidationEngine', () => {
     expect(await memory.consolidateTask(id)).toMatchObject({ durableFactIds: [lasting], ephemeralCount: 2 })
   })
 
-  it('S2-106 finds what several tasks agree on, and lets it reach main', async () => {
+  it('S2-106 consolidateProject merges into main what several tasks agree on', async () => {
     const { tasks, memory, see } = await day1()
     const ids: string[] = []
     for (const name of ['one', 'two']) {
@@ -346,7 +346,7 @@ describe('ConsolidationEngine', () => {
     expect(await memory.facts()).toMatchObject([{ confidence: 0.8 }])
   })
 
-  it('S2-095 S2-096 S2-097 S2-100 keeps a history that can be asked by task, agent, session and type', async () => {
+  it('S2-095 S2-096 S2-097 S2-100 history filters by task, agent, session and type', async () => {
     const { tasks, memory, see } = await day1()
     const { id } = await tasks.createTask('t')
     await tasks.assignAgent(id, 'ann')
@@ -364,7 +364,7 @@ describe('ConsolidationEngine', () => {
     expect(await typesOf({ limit: 1 })).toEqual(['merge'])
   })
 
-  it('S2-086 S2-087 S2-088 measures likeness by words', () => {
+  it('S2-086 S2-087 S2-088 jaccardSimilarity compares by words', () => {
     expect(ConsolidationEngine.jaccardSimilarity('Fix the auth bug', 'fix THE auth-bug!')).toBe(1)
     expect(ConsolidationEngine.jaccardSimilarity('a b c', 'x y')).toBe(0)
     expect(ConsolidationEngine.jaccardSimilarity('', '')).toBe(0)
@@ -373,7 +373,7 @@ describe('ConsolidationEngine', () => {
 })
 
 describe('a refusal', () => {
-  it('S2-006 S2-013 S2-017 S2-020 S2-027 of TaskEngine is a TaskEngineError with the code and the cause', async () => {
+  it('S2-006 S2-013 S2-017 S2-020 S2-027 an error of TaskEngine is a TaskEngineError with the code and the cause', async () => {
     const { tasks } = await day1()
     const { id } = await tasks.createTask('t')
     await tasks.assignAgent(id, 'ann')
@@ -400,7 +400,7 @@ describe('a refusal', () => {
     expect(await thrownBy(() => tasks.assignAgent(id, 'cid'))).toMatchObject({ code: 'INVALID_TRANSITION' })
   })
 
-  it('S2-006 is a TaskNotFoundError for a task that is not there, whatever is asked of it', async () => {
+  it('S2-006 an unknown task is a TaskNotFoundError in every method', async () => {
     const { tasks } = await day1()
     for (const work of [
       () => tasks.getTask('task-none'),
@@ -417,7 +417,7 @@ describe('a refusal', () => {
     }
   })
 
-  it('S2-077 S2-084 S2-108 of ConsolidationEngine is a ConsolidationError with the code and the cause', async () => {
+  it('S2-077 S2-084 S2-108 an error of ConsolidationEngine is a ConsolidationError with the code and the cause', async () => {
     const { tasks, memory } = await day1()
     const { id } = await tasks.createTask('t')
     for (const [work, code] of [
@@ -435,7 +435,7 @@ describe('a refusal', () => {
     }
   })
 
-  it('is thrown at once for what is no engine', () => {
+  it('the constructors throw at once for a value that is not an engine', () => {
     expect(() => new TaskEngine({} as never)).toThrow(TaskEngineError)
     expect(() => new ConsolidationEngine('ledger.db' as never)).toThrow(ConsolidationError)
   })

@@ -1,12 +1,12 @@
-// Exo's vocabulary as a whole: families that are scheduled, an engine that somebody else made, and a restart.
+// Exo's vocabulary as a whole: scheduled families, a given engine, and a restart.
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/engine.ts'
 import { createExoExecutor, type Task, TaskError, TaskManager, TaskScheduler } from '../../src/vocabularies/exo.ts'
 import { ledgerFile, openEngine, turns } from '../engine/world.ts'
 import { createIn, hands, namesOf, openExo, recorder } from './exo-world.ts'
 
-describe('work that is meant for somebody else', () => {
-  it('is left to its owner, its role or its team, when it comes and when it is there already (S3-036, X-018)', async () => {
+describe('Tasks for other owners', () => {
+  it('S3-036 X-018 schedule leaves tasks with an owner, a role or a team, both existing and new ones', async () => {
     const exo = createExoExecutor()
     const engine = await openEngine({ executors: { exo } })
     const manager = new TaskManager({ engine, executor: exo })
@@ -40,8 +40,8 @@ describe('work that is meant for somebody else', () => {
 })
 
 describe('a family that is scheduled', () => {
-  it('shares the work out to its agents, never too many at once, and its head completes (S3-074, S3-084, S3-110)', async () => {
-    const { manager, scheduler, heard } = openExo({ scheduler: { maxConcurrent: 2, autoComplete: true } })
+  it('S3-074 S3-084 S3-110 a scheduled family is shared among executors up to the limit, and its head completes', async () => {
+    const { manager, scheduler, received } = openExo({ scheduler: { maxConcurrent: 2, autoComplete: true } })
     const head = await manager.create('Analyze the quarter')
     for (const agent of ['collector', 'analyst', 'writer']) {
       await manager.create(`work of ${agent}`, { parentId: head.id, metadata: { agent } })
@@ -62,10 +62,10 @@ describe('a family that is scheduled', () => {
     expect(handled.map((task) => task.result)).toEqual(['numbers', 'trends', 'summary'])
     expect(busy.most).toBe(2)
     expect((await manager.get(head.id))?.status).toBe('completed')
-    expect((await heard('task.completed', head)).data).toMatchObject({ status: 'completed' })
+    expect((await received('task.completed', head)).data).toMatchObject({ status: 'completed' })
   })
 
-  it('whose head is scheduled too waits with its completion for its children (S3-084, S3-086)', async () => {
+  it('S3-084 S3-086 a scheduled head waits for its children before it completes', async () => {
     const { manager, scheduler } = openExo({ autoComplete: true, scheduler: { maxConcurrent: 1 } })
     const root = await manager.create('root', { priority: 2 })
     const parent = await manager.create('parent', { parentId: root.id, priority: 1 })
@@ -80,7 +80,7 @@ describe('a family that is scheduled', () => {
     ])
   })
 
-  it('goes on when a child fails (S3-091)', async () => {
+  it('S3-091 a scheduled family continues when a child fails', async () => {
     const { manager, scheduler } = openExo({ autoComplete: true })
     const head = await createIn(manager, 'working', 'head')
     await manager.create('bad', { parentId: head.id })
@@ -93,12 +93,12 @@ describe('a family that is scheduled', () => {
   })
 })
 
-describe('an engine of somebody’s own', () => {
+describe('A given engine', () => {
   it.each([
     ['within its limit', 2, 5],
     ['within the limit of the scheduler', 5, 2],
   ] as const)(
-    'runs Exo’s tasks beside its others, %s (S3-035, S3-039, S3-108)',
+    "S3-035 S3-039 S3-108 a given engine runs Exo's tasks beside its others, %s",
     async (_which, ofEngine, ofScheduler) => {
       const exo = createExoExecutor()
       const engine = await openEngine({ executors: { exo, other: () => 'other' }, maxConcurrent: ofEngine })
@@ -112,7 +112,7 @@ describe('an engine of somebody’s own', () => {
     },
   )
 
-  it('that does not know the executor cannot schedule, and says so', async () => {
+  it('a given engine without the executor cannot schedule', async () => {
     const engine = await openEngine()
     const { manager, scheduler } = openExo({ engine })
     await manager.create('a')
@@ -123,7 +123,7 @@ describe('an engine of somebody’s own', () => {
 })
 
 describe('a restart', () => {
-  it('finds what was under way, and the next schedule goes on with it (S3-054, S3-108)', async () => {
+  it('S3-054 S3-108 after a restart the next schedule continues interrupted tasks', async () => {
     const ledger = ledgerFile()
     const work = hands()
     {
@@ -143,7 +143,7 @@ describe('a restart', () => {
     expect(handled.map((task) => String(task.result)).toSorted()).toEqual(['a again', 'b again'])
   })
 
-  it('of an engine of somebody’s own holds them until the next schedule says with what to go on (S3-054)', async () => {
+  it('S3-054 a given engine holds interrupted tasks after a restart until the next schedule', async () => {
     const ledger = ledgerFile()
     const work = hands()
     {

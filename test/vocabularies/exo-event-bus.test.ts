@@ -1,4 +1,4 @@
-// Exo's TaskEventBus: who hears what, in which order, whoever throws; and what a manager puts on it.
+// Exo's TaskEventBus: which handlers are called, in which order, with which errors; and the events of a manager.
 import { describe, expect, it, vi } from 'vitest'
 import { TaskError, type TaskEvent, TaskEventBus, TaskManager } from '../../src/vocabularies/exo.ts'
 import { openExo } from './exo-world.ts'
@@ -11,58 +11,58 @@ const event = (eventType = 'task.created', id = 'task-1'): TaskEvent => ({
 })
 
 describe('a bus', () => {
-  it('tells the handlers of a type in the order of their subscription, each awaited before the next (S3-068, S3-069, S3-071)', async () => {
+  it('S3-068 S3-069 S3-071 emit calls the handlers of a type in the order of subscription, awaiting each', async () => {
     const bus = new TaskEventBus()
-    const heard: string[] = []
+    const received: string[] = []
     bus.subscribe('task.created', async ({ task_id }) => {
-      heard.push(`first ${task_id}`)
+      received.push(`first ${task_id}`)
       await new Promise(setImmediate)
-      heard.push(`first done`)
+      received.push(`first done`)
     })
-    bus.subscribe('task.failed', () => heard.push('of another type'))
-    bus.subscribe('*', ({ event_type }) => heard.push(`any ${event_type}`))
-    bus.subscribe('task.created', () => heard.push('last'))
+    bus.subscribe('task.failed', () => received.push('of another type'))
+    bus.subscribe('*', ({ event_type }) => received.push(`any ${event_type}`))
+    bus.subscribe('task.created', () => received.push('last'))
     await bus.emit(event())
-    expect(heard).toEqual(['first task-1', 'first done', 'any task.created', 'last'])
+    expect(received).toEqual(['first task-1', 'first done', 'any task.created', 'last'])
     await bus.emit(event('my.own'))
-    expect(heard.slice(4)).toEqual(['any my.own'])
+    expect(received.slice(4)).toEqual(['any my.own'])
   })
 
-  it('does nothing for an unknown handler, nor without subscribers (S3-070)', async () => {
+  it('S3-070 unsubscribe of an unknown handler and emit without subscribers do nothing', async () => {
     const bus = new TaskEventBus()
     bus.unsubscribe('task.created', () => {})
     await bus.emit(event())
-    const heard: string[] = []
-    const handler = () => heard.push('heard')
+    const received: string[] = []
+    const handler = () => received.push('received')
     bus.subscribe('task.created', handler)
     bus.unsubscribe('task.failed', handler)
     await bus.emit(event())
     bus.unsubscribe('task.created', handler)
     await bus.emit(event())
-    expect(heard).toEqual(['heard'])
+    expect(received).toEqual(['received'])
   })
 
-  it('reports a handler that throws and goes on to the others (S3-072)', async () => {
+  it('S3-072 emit reports a handler that throws and calls the others', async () => {
     const reported: unknown[] = []
     const bus = new TaskEventBus({
       onError: (error, { task_id }) => reported.push([(error as Error).message, task_id]),
     })
-    const heard: string[] = []
+    const received: string[] = []
     bus.subscribe('*', () => {
       throw new Error('at once')
     })
     bus.subscribe('*', () => Promise.reject(new Error('later')))
-    bus.subscribe('*', () => heard.push('after them'))
+    bus.subscribe('*', () => received.push('after them'))
     await bus.emit(event())
     expect(reported).toEqual([
       ['at once', 'task-1'],
       ['later', 'task-1'],
     ])
-    expect(heard).toEqual(['after them'])
+    expect(received).toEqual(['after them'])
   })
 
-  it('reports on the console when nobody else listens, or who does throws (S3-072)', async () => {
-    const told = vi.spyOn(console, 'error').mockImplementation(() => {})
+  it('S3-072 errors of handlers are logged on the console without onError, or if that throws', async () => {
+    const eventsOf = vi.spyOn(console, 'error').mockImplementation(() => {})
     try {
       for (const options of [
         {},
@@ -78,47 +78,47 @@ describe('a bus', () => {
         })
         await bus.emit(event())
       }
-      expect(told.mock.calls.map(([, error]) => String(error).split('\n')[0])).toEqual([
+      expect(eventsOf.mock.calls.map(([, error]) => String(error).split('\n')[0])).toEqual([
         'Error: broke',
         'Error: no better',
         'Error: broke',
       ])
     } finally {
-      told.mockRestore()
+      eventsOf.mockRestore()
     }
   })
 
-  it('tells the same handler as often as it subscribed; each unsubscribe undoes one (S3-076)', async () => {
+  it('S3-076 a handler subscribed several times is called as often, and each unsubscribe removes one', async () => {
     const bus = new TaskEventBus()
-    let heard = 0
-    const handler = () => heard++
+    let received = 0
+    const handler = () => received++
     bus.subscribe('task.created', handler)
     bus.subscribe('task.created', handler)
     await bus.emit(event())
-    expect(heard).toBe(2)
+    expect(received).toBe(2)
     bus.unsubscribe('task.created', handler)
     await bus.emit(event())
-    expect(heard).toBe(3)
+    expect(received).toBe(3)
   })
 
-  it('does not tell who unsubscribes meanwhile, and who subscribes only from the next event on (S3-076)', async () => {
+  it('S3-076 emit does not call a handler unsubscribed meanwhile, and a new one only from the next event on', async () => {
     const bus = new TaskEventBus()
-    const heard: string[] = []
-    const gone = () => heard.push('gone')
-    const late = () => heard.push('late')
+    const received: string[] = []
+    const removed = () => received.push('removed')
+    const late = () => received.push('late')
     bus.subscribe('*', () => {
-      heard.push('first')
-      bus.unsubscribe('*', gone)
-      if (heard.length === 1) bus.subscribe('*', late)
+      received.push('first')
+      bus.unsubscribe('*', removed)
+      if (received.length === 1) bus.subscribe('*', late)
     })
-    bus.subscribe('*', gone)
+    bus.subscribe('*', removed)
     await bus.emit(event())
-    expect(heard).toEqual(['first'])
+    expect(received).toEqual(['first'])
     await bus.emit(event())
-    expect(heard).toEqual(['first', 'first', 'late'])
+    expect(received).toEqual(['first', 'first', 'late'])
   })
 
-  it('gives each handler a copy, and takes nothing that is no event (S3-063)', async () => {
+  it('S3-063 emit gives each handler a copy and refuses invalid events', async () => {
     const bus = new TaskEventBus()
     const seen: TaskEvent[] = []
     bus.subscribe('*', (each) => {
@@ -136,7 +136,7 @@ describe('a bus', () => {
 })
 
 describe('a manager with a bus', () => {
-  it('tells of a life in its order, with name, status and time (S3-063, S3-064, S3-065, S3-066, S3-067, S3-073)', async () => {
+  it('S3-063 S3-064 S3-065 S3-066 S3-067 S3-073 a manager emits the events of a task in order, with name, status and time', async () => {
     const { manager, events } = openExo()
     const task = await manager.create('a')
     for (const status of ['working', 'paused', 'working', 'completed'] as const) {
@@ -172,7 +172,7 @@ describe('a manager with a bus', () => {
     ])
   })
 
-  it('tells where Exo is silent: input, waiting, answers, retries, deletions, and from where a task started (S3-065, S3-075)', async () => {
+  it('S3-065 S3-075 a manager also emits input, waiting, answers, retries and deletions, and the previous status of a start', async () => {
     const { manager, events } = openExo()
     const task = await manager.create('a')
     await manager.update(task.id, { status: 'working' })
@@ -190,7 +190,7 @@ describe('a manager with a bus', () => {
     expect(starts.map(({ data }) => data['from'])).toEqual(['submitted', 'input_required', 'waiting'])
   })
 
-  it('tells only what is stored, and a handler that throws stops neither the change nor the others (S3-072, S3-077)', async () => {
+  it('S3-072 S3-077 a manager emits only durable events, and a handler that throws affects neither the change nor others', async () => {
     const reported: unknown[] = []
     const eventBus = new TaskEventBus({ onError: (error) => reported.push((error as Error).message) })
     eventBus.subscribe('*', () => {
@@ -198,16 +198,16 @@ describe('a manager with a bus', () => {
     })
     const stored: unknown[] = []
     eventBus.subscribe('*', async ({ task_id }) => stored.push((await manager.get(task_id))?.status))
-    const { manager, heard } = openExo({ eventBus })
+    const { manager, received } = openExo({ eventBus })
     const task = await manager.create('a')
-    await heard('task.created', task)
+    await received('task.created', task)
     expect((await manager.update(task.id, { status: 'working' })).status).toBe('working')
-    await heard('task.started', task)
+    await received('task.started', task)
     expect(reported).toEqual(['broke', 'broke'])
     expect(stored).toEqual([expect.any(String), 'working'])
   })
 
-  it('does nothing when nobody subscribes (S3-070, S3-078)', async () => {
+  it('S3-070 S3-078 a manager with a bus without subscribers works', async () => {
     await using manager = new TaskManager({ eventBus: new TaskEventBus() })
     const task = await manager.create('a')
     expect((await manager.update(task.id, { status: 'working' })).status).toBe('working')

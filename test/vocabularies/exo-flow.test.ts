@@ -1,18 +1,18 @@
-// From a created task to the completion of its parent, as Exo's integration flow has it from creation on.
+// From the creation of a task to the completion of its parent: Exo's integration flow after intent recognition.
 import { describe, expect, it } from 'vitest'
 import { openExo } from './exo-world.ts'
 
 describe('the flow of a task', () => {
-  it('leads from its creation over the scheduler to the completion of its parent, each step told to the bus (S3-111)', async () => {
-    const { manager, scheduler, heard, told } = openExo({ autoComplete: true })
+  it('S3-111 a task goes from creation over the scheduler to the completion of its parent, with an event for each step', async () => {
+    const { manager, scheduler, received, eventsOf } = openExo({ autoComplete: true })
     const parent = await manager.create('Analyse the quarter')
     await manager.update(parent.id, { status: 'working' })
     const child = await manager.create('Research topic', { parentId: parent.id, priority: 5 })
     const handled = await scheduler.schedule(async (task) => `read ${task.name}`)
     expect(handled).toMatchObject([{ id: child.id, status: 'completed', result: 'read Research topic' }])
-    await heard('task.completed', parent)
-    expect(told(child)).toEqual(['task.created', 'task.updated', 'task.started', 'task.completed'].map(ofChild))
-    expect(told(parent)).toEqual(['task.created', 'task.started', 'task.completed'].map(ofParent))
+    await received('task.completed', parent)
+    expect(eventsOf(child)).toEqual(['task.created', 'task.updated', 'task.started', 'task.completed'].map(ofChild))
+    expect(eventsOf(parent)).toEqual(['task.created', 'task.started', 'task.completed'].map(ofParent))
     expect(await manager.get(parent.id)).toMatchObject({ status: 'completed' })
   })
 })

@@ -1,4 +1,4 @@
-// Exo's IntentRecognizer, and Exo's flow from what a user says to the completion of a parent.
+// Exo's IntentRecognizer, and Exo's flow from a user's message to the completion of a parent.
 
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { describe, expect, expectTypeOf, it } from 'vitest'
@@ -6,7 +6,7 @@ import * as exo from '../../src/vocabularies/exo.ts'
 import { type Intent, type IntentProvider, IntentRecognizer, TaskError } from '../../src/vocabularies/exo.ts'
 import { openExo } from './exo-world.ts'
 
-/** A provider that answers in turn, and what it was asked. */
+/** A provider that returns answers in turn and records its requests. */
 function providerSaying(...answers: Array<object | Error>) {
   const asked: Array<{ model: string; messages: Parameters<IntentProvider>[0] }> = []
   const provider: IntentProvider = async (messages, { model }) => {
@@ -21,7 +21,7 @@ function providerSaying(...answers: Array<object | Error>) {
 const cancelA = { action: 'cancel_task', task_id: 'task-a', confidence: 0.9, details: {} }
 
 describe('the entry', () => {
-  it('S3-107 exports the names of the task controller, those of intent included', () => {
+  it('S3-107 errand/exo exports the names of the task controller, including those of intents', () => {
     expect(Object.keys(exo)).toEqual(
       expect.arrayContaining(['TaskStatus', 'TaskManager', 'TaskScheduler', 'TaskEventBus', 'IntentRecognizer']),
     )
@@ -31,16 +31,16 @@ describe('the entry', () => {
 })
 
 describe('the recogniser', () => {
-  it('S3-094 S3-096 reads an intent, with the available tasks told to the model', async () => {
+  it('S3-094 S3-096 recognize returns an intent, and the model receives the available tasks', async () => {
     const { manager } = openExo()
     const { id } = await manager.create('Q1 report')
     const { provider, asked } = providerSaying({ ...cancelA, task_id: id }, cancelA, cancelA)
     const recognizer = new IntentRecognizer({ provider })
     const intent = await recognizer.recognize('Stop the report', { availableTasks: await manager.list() })
     expect(intent).toEqual({ action: 'cancel_task', task_id: id, confidence: 0.9, details: {} })
-    const told = JSON.stringify(asked[0]?.messages)
-    expect(told).toContain(id)
-    expect(told).toContain('Q1 report')
+    const eventsOf = JSON.stringify(asked[0]?.messages)
+    expect(eventsOf).toContain(id)
+    expect(eventsOf).toContain('Q1 report')
     expect(await recognizer.recognize('Stop it', { availableTasks: await manager.list() })).toMatchObject({
       action: 'cancel_task',
       task_id: null,
@@ -48,7 +48,7 @@ describe('the recogniser', () => {
     expect(await recognizer.recognize('Stop it')).toMatchObject({ task_id: 'task-a' })
   })
 
-  it('S3-097 asks for openai:gpt-4o-mini unless another model is named', async () => {
+  it('S3-097 recognize calls openai:gpt-4o-mini by default', async () => {
     expect(new IntentRecognizer().model).toBe('openai:gpt-4o-mini')
     const { provider, asked } = providerSaying(cancelA, cancelA)
     await new IntentRecognizer({ provider }).recognize('Stop')
@@ -56,7 +56,7 @@ describe('the recogniser', () => {
     expect(asked.map(({ model }) => model)).toEqual(['openai:gpt-4o-mini', 'local:tiny'])
   })
 
-  it('S3-097 asks a bus for the model by its id', async () => {
+  it('S3-097 recognize calls the model of a bus by its id', async () => {
     const asked: unknown[] = []
     const bus = {
       invoke: (abilityId: string) => async (json: string) => {
@@ -68,7 +68,7 @@ describe('the recogniser', () => {
     expect(asked).toEqual([['model:llm', 'openai:gpt-4o-mini']])
   })
 
-  it('S3-097 takes a provider of the AI SDK, which knows the model by its name, or one of its models', async () => {
+  it('S3-097 recognize accepts a provider of the AI SDK, which is called with the name, or one of its models', async () => {
     const requested: unknown[] = []
     const content = JSON.stringify(cancelA)
     const fetch = async (_url: unknown, init?: { body?: unknown }) => {
@@ -87,18 +87,18 @@ describe('the recogniser', () => {
     expect(requested).toEqual(['gpt-4o-mini', 'gpt-large'])
   })
 
-  it.each(['NaN', 'certain', null])('S3-101 takes an intent whose confidence is %j for unknown', async (confidence) => {
+  it.each(['NaN', 'certain', null])('S3-101 recognize returns unknown for the confidence %j', async (confidence) => {
     const recognizer = new IntentRecognizer({ provider: providerSaying({ ...cancelA, confidence }).provider })
     expect(await recognizer.recognize('Stop')).toEqual({ action: 'unknown', task_id: null, confidence: 0, details: {} })
   })
 
-  it('S3-104 takes too little confidence for nothing where a threshold is set', async () => {
+  it('S3-104 recognize returns unknown below the threshold', async () => {
     const { provider } = providerSaying({ ...cancelA, confidence: 0.6 })
     const recognizer = new IntentRecognizer({ provider, threshold: 0.7 })
     expect(await recognizer.recognize('Stop')).toMatchObject({ action: 'unknown', confidence: 0.6 })
   })
 
-  it('S3-105 reads nothing when the provider fails or there is none, and says why', async () => {
+  it('S3-105 recognize returns unknown with the error if the provider fails or is missing', async () => {
     const { provider } = providerSaying(new Error('the provider is down'))
     expect(await new IntentRecognizer({ provider }).recognize('Stop')).toEqual({
       action: 'unknown',
@@ -110,7 +110,7 @@ describe('the recogniser', () => {
     expect(alone).toMatchObject({ action: 'unknown', details: { error: { code: 'NO_MODEL' } } })
   })
 
-  it('refuses bad options and inputs in its own words', async () => {
+  it('IntentRecognizer refuses invalid options and inputs with errors of Exo', async () => {
     const { provider } = providerSaying()
     const bus = { invoke: () => async () => '' }
     const model = { specificationVersion: 'v4', provider: 'p', modelId: 'm', doStream: () => undefined } as never
@@ -121,8 +121,8 @@ describe('the recogniser', () => {
 })
 
 describe('the flow', () => {
-  it('S3-111 leads from what a user says over intent, task and scheduler to the completion of the parent', async () => {
-    const { manager, scheduler, heard, told } = openExo({ autoComplete: true })
+  it("S3-111 a user's message leads over intent, task and scheduler to the completion of the parent", async () => {
+    const { manager, scheduler, received, eventsOf } = openExo({ autoComplete: true })
     const parent = await manager.create('Analyse the quarter')
     await manager.update(parent.id, { status: 'working' })
     const { provider } = providerSaying({
@@ -144,11 +144,11 @@ describe('the flow', () => {
     const handled = await scheduler.schedule(async (task) => `read ${task.name}`)
 
     expect(handled).toMatchObject([{ id: child.id, priority: 5, status: 'completed', result: 'read Research topic' }])
-    await heard('task.completed', parent)
-    expect(told(child)).toEqual(
+    await received('task.completed', parent)
+    expect(eventsOf(child)).toEqual(
       ['task.created', 'task.updated', 'task.started', 'task.completed'].map((type) => `${type} Research topic`),
     )
-    expect(told(parent)).toEqual(
+    expect(eventsOf(parent)).toEqual(
       ['task.created', 'task.started', 'task.completed'].map((type) => `${type} Analyse the quarter`),
     )
     expect(await manager.get(parent.id)).toMatchObject({ status: 'completed' })

@@ -1,5 +1,5 @@
-// Exo's TaskScheduler over the real engine: who runs, in which order, how many at once, and what pause, resume, cancel and
-// retry mean for work that is under way.
+// Exo's TaskScheduler over the real engine: which tasks run, in which order, how many at once, and pause, resume, cancel and retry of
+// running tasks.
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../src/core/errors.ts'
 import {
@@ -15,8 +15,8 @@ import { deferred, ledgerFile, openEngine, turns } from '../engine/world.ts'
 import { createIn, hands, namesOf, openExo, recorder } from './exo-world.ts'
 
 describe('schedule', () => {
-  it('runs what is submitted, from SUBMITTED over WORKING to COMPLETED, and returns it (S3-037, S3-041, S3-045, S3-065, S3-066)', async () => {
-    const { manager, scheduler, told, heard } = openExo()
+  it('S3-037 S3-041 S3-045 S3-065 S3-066 schedule runs submitted tasks from SUBMITTED over WORKING to COMPLETED and returns them', async () => {
+    const { manager, scheduler, eventsOf, received } = openExo()
     const task = await manager.create('a', { description: 'what to do' })
     let given: { task: Task; signal: AbortSignal } | undefined
     const handled = await scheduler.schedule((each, signal) => {
@@ -27,16 +27,16 @@ describe('schedule', () => {
     expect(given?.task).toMatchObject({ id: task.id, description: 'what to do', status: 'working' })
     expect(handled).toEqual([await manager.get(task.id)])
     expect(handled[0]).toMatchObject({ status: 'completed', result: { answer: 42 }, error: null })
-    await heard('task.completed')
-    expect(told().filter((line) => !line.startsWith('task.updated'))).toEqual([
+    await received('task.completed')
+    expect(eventsOf().filter((line) => !line.startsWith('task.updated'))).toEqual([
       'task.created a',
       'task.started a',
       'task.completed a',
     ])
   })
 
-  it('keeps why an executor failed, frees its slot and goes on (S3-038, S3-057, S3-066)', async () => {
-    const { manager, scheduler, heard } = openExo({ scheduler: { maxConcurrent: 1 } })
+  it('S3-038 S3-057 S3-066 a failing executor fails its task with the error, frees its slot, and the others continue', async () => {
+    const { manager, scheduler, received } = openExo({ scheduler: { maxConcurrent: 1 } })
     const bad = await manager.create('bad', { priority: 1 })
     const worse = await manager.create('worse', { priority: 1 })
     await manager.create('good')
@@ -51,10 +51,10 @@ describe('schedule', () => {
     ])
     expect((await manager.get(bad.id))?.error).toEqual({ code: 'TASK_FAILED', message: 'broke' })
     expect((await manager.get(worse.id))?.error).toMatchObject({ code: 'NO_MONEY', message: 'no money' })
-    expect((await heard('task.failed', bad)).data).toMatchObject({ name: 'bad', status: 'failed' })
+    expect((await received('task.failed', bad)).data).toMatchObject({ name: 'bad', status: 'failed' })
   })
 
-  it('runs three at once unless told otherwise, and everything in the end (S3-035, S3-039)', async () => {
+  it('S3-035 S3-039 schedule runs three tasks at once by default, and all in the end', async () => {
     for (const [options, most] of [
       [{}, 3],
       [{ maxConcurrent: 5 }, 5],
@@ -69,7 +69,7 @@ describe('schedule', () => {
     }
   })
 
-  it('with one slot runs one after the other, by priority, equals in the order of their creation (S3-036, S3-040, S3-062)', async () => {
+  it('S3-036 S3-040 S3-062 with one slot schedule runs tasks one by one, by priority and then age', async () => {
     const { manager, scheduler } = openExo({ scheduler: { maxConcurrent: 1 } })
     const { executor, order, seen } = recorder()
     for (const [name, priority] of [
@@ -85,7 +85,7 @@ describe('schedule', () => {
     expect(seen.most).toBe(1)
   })
 
-  it('returns nothing when there is nothing to do, and leaves alone what is not submitted (S3-041, S3-042)', async () => {
+  it('S3-041 S3-042 schedule returns an empty list without work, and leaves tasks that are not submitted', async () => {
     const { manager, scheduler } = openExo()
     const { executor, order } = recorder()
     expect(await scheduler.schedule(executor)).toEqual([])
@@ -106,7 +106,7 @@ describe('schedule', () => {
     expect(await manager.list()).toEqual(before)
   })
 
-  it('does not run what was canceled, deleted or canceled with its parent before its turn (S3-043, S3-056)', async () => {
+  it('S3-043 S3-056 schedule does not run a task that was canceled, deleted or canceled with its parent before', async () => {
     const { manager, scheduler } = openExo({ scheduler: { maxConcurrent: 1 } })
     const work = hands()
     await manager.create('first', { priority: 9 })
@@ -127,7 +127,7 @@ describe('schedule', () => {
     expect(await manager.get(canceled.id)).toMatchObject({ status: 'canceled', statusReason: 'too late' })
   })
 
-  it('picks up what is submitted meanwhile, while others still run, and what a running task submits (S3-044)', async () => {
+  it('S3-044 schedule picks up tasks submitted meanwhile, also by a running task', async () => {
     const { manager, scheduler } = openExo({ scheduler: { maxConcurrent: 2 } })
     const work = hands()
     await manager.create('first')
@@ -143,7 +143,7 @@ describe('schedule', () => {
     expect(namesOf(await scheduled)).toEqual(['first', 'late', 'from within'])
   })
 
-  it('runs under the executor of each call what that call has picked (S3-045)', async () => {
+  it('S3-045 each schedule runs the tasks that it picked with its own executor', async () => {
     const { manager, scheduler } = openExo({ scheduler: { maxConcurrent: 1 } })
     const work = hands()
     await manager.create('a')
@@ -157,7 +157,7 @@ describe('schedule', () => {
     expect((await manager.list()).map((task) => task.result)).toEqual(['one', 'one'])
   })
 
-  it('refuses what is no executor, no manager or no limit (S3-046)', async () => {
+  it('S3-046 schedule refuses invalid executors, managers and limits', async () => {
     const { manager, scheduler } = openExo()
     for (const maxConcurrent of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '3', null]) {
       expect(() => new TaskScheduler(manager, { maxConcurrent: maxConcurrent as number })).toThrow(TaskError)
@@ -170,7 +170,7 @@ describe('schedule', () => {
     await expect(scheduler.schedule('work' as never)).rejects.toThrow(TaskError)
   })
 
-  it('keeps others from starting when its limit is lowered, and kills nobody (S3-047)', async () => {
+  it('S3-047 lowering the limit keeps others from starting and ends no running task', async () => {
     const { manager, scheduler } = openExo({ scheduler: { maxConcurrent: 2 } })
     const work = hands()
     for (const name of ['a', 'b', 'c', 'd']) await manager.create(name)
@@ -187,7 +187,7 @@ describe('schedule', () => {
     expect((await scheduled).every((task) => task.status === 'completed')).toBe(true)
   })
 
-  it('lets more in at once when its limit is raised (S3-047)', async () => {
+  it('S3-047 raising the limit starts more tasks at once', async () => {
     const { manager, scheduler } = openExo({ scheduler: { maxConcurrent: 1 } })
     const work = hands()
     for (const name of ['a', 'b', 'c']) await manager.create(name)
@@ -199,7 +199,7 @@ describe('schedule', () => {
     expect((await scheduled).length).toBe(3)
   })
 
-  it('fails a task that takes too long, and no other (S3-048)', async () => {
+  it('S3-048 a task that exceeds timeoutMs fails, and no other', async () => {
     const { manager, scheduler } = openExo({ scheduler: { timeoutMs: 500 } })
     const slow = await manager.create('slow')
     const quick = await manager.create('quick')
@@ -214,8 +214,8 @@ describe('schedule', () => {
 })
 
 describe('pause and resume', () => {
-  it('stop the work, whose late end changes nothing, and run it again, once at a time (S3-050, S3-051, S3-052, S3-053)', async () => {
-    const { manager, scheduler, told, heard } = openExo()
+  it('S3-050 S3-051 S3-052 S3-053 pause aborts a run whose late result is ignored, and resume runs the task again once', async () => {
+    const { manager, scheduler, eventsOf, received } = openExo()
     const work = hands({ stubborn: true })
     const task = await manager.create('a')
     const scheduled = scheduler.schedule(work.executor)
@@ -224,15 +224,15 @@ describe('pause and resume', () => {
     await first.aborted
     expect((await scheduler.resume(task.id)).id).toBe(task.id)
     await turns()
-    // The first run has not let go yet: a second would be live beside it.
+    // The first run has not settled yet: a second one would run beside it.
     expect(work.held.length).toBe(1)
     first.resolve('too late')
     const second = await work.started(1)
     expect(await manager.get(task.id)).toMatchObject({ status: 'working', result: null })
     second.resolve('in time')
     expect(await scheduled).toMatchObject([{ status: 'completed', result: 'in time' }])
-    await heard('task.completed')
-    expect(told().filter((line) => /started|paused|resumed|completed/.test(line))).toEqual([
+    await received('task.completed')
+    expect(eventsOf().filter((line) => /started|paused|resumed|completed/.test(line))).toEqual([
       'task.started a',
       'task.paused a',
       'task.resumed a',
@@ -241,8 +241,8 @@ describe('pause and resume', () => {
     ])
   })
 
-  it('let schedule end while a task is paused; resumed it runs by itself, under the latest executor (S3-052, S3-061)', async () => {
-    const { manager, scheduler, heard } = openExo({ scheduler: { maxConcurrent: 1 } })
+  it('S3-052 S3-061 schedule ends while a task is paused; resumed, it runs by itself with the latest executor', async () => {
+    const { manager, scheduler, received } = openExo({ scheduler: { maxConcurrent: 1 } })
     const work = hands()
     const task = await manager.create('a', { priority: 1 })
     await manager.create('b')
@@ -256,11 +256,11 @@ describe('pause and resume', () => {
     ])
     await scheduler.schedule(() => 'by the latest')
     await scheduler.resume(task.id)
-    await heard('task.completed', task)
+    await received('task.completed', task)
     expect((await manager.get(task.id))?.result).toBe('by the latest')
   })
 
-  it('are refused where the table has no such edge, and for unknown tasks (S3-050, S3-052)', async () => {
+  it('S3-050 S3-052 pause and resume refuse illegal transitions and unknown tasks', async () => {
     const { manager, scheduler } = openExo()
     const submitted = await createIn(manager, 'submitted')
     const completed = await createIn(manager, 'completed')
@@ -274,14 +274,14 @@ describe('pause and resume', () => {
     await expect(scheduler.resume('task-none')).rejects.toThrow(TaskNotFoundError)
   })
 
-  it('work by hand as well, at once (S3-050, S3-052)', async () => {
+  it('S3-050 S3-052 pause and resume take effect at once for a task worked on by hand', async () => {
     const { manager, scheduler } = openExo()
     const task = await createIn(manager, 'working')
     expect((await scheduler.pause(task.id)).status).toBe('paused')
     expect((await scheduler.resume(task.id)).status).toBe('working')
   })
 
-  it('go on from what the paused run had finished, where the executor uses the run (S3-054)', async () => {
+  it('S3-054 a resumed run replays what the paused run had finished through `run`', async () => {
     const { manager, scheduler } = openExo()
     const task = await manager.create('a')
     const inSecondStep = deferred()
@@ -303,8 +303,8 @@ describe('pause and resume', () => {
 })
 
 describe('cancel and retry', () => {
-  it('abort the work of the task and of all below it (S3-055, S3-074, S3-079, S3-083)', async () => {
-    const { manager, scheduler, heard } = openExo()
+  it('S3-055 S3-074 S3-079 S3-083 cancel aborts the work of a task and of all below it', async () => {
+    const { manager, scheduler, received } = openExo()
     const work = hands()
     const parent = await manager.create('parent', { priority: 1 })
     const child = await manager.create('child', { parentId: parent.id })
@@ -313,10 +313,10 @@ describe('cancel and retry', () => {
     expect(await scheduler.cancel(parent.id, 'enough')).toMatchObject({ status: 'canceled', statusReason: 'enough' })
     await Promise.all(work.held.map((held) => held.aborted))
     expect((await scheduled).map((task) => task.status)).toEqual(['canceled', 'canceled'])
-    expect((await heard('task.canceled', child)).data).toMatchObject({ name: 'child', status: 'canceled' })
+    expect((await received('task.canceled', child)).data).toMatchObject({ name: 'child', status: 'canceled' })
   })
 
-  it('are refused where the table has no such edge, and for unknown tasks (S3-055, S3-058)', async () => {
+  it('S3-055 S3-058 cancel and retry refuse illegal transitions and unknown tasks', async () => {
     const { manager, scheduler } = openExo()
     for (const status of ['completed', 'failed', 'canceled'] as const) {
       await expect(scheduler.cancel((await createIn(manager, status)).id)).rejects.toThrow(InvalidTransitionError)
@@ -330,8 +330,8 @@ describe('cancel and retry', () => {
     await expect(scheduler.retry('task-none')).rejects.toThrow(TaskNotFoundError)
   })
 
-  it('give a failed task another attempt, which runs by itself (S3-058)', async () => {
-    const { manager, scheduler, heard } = openExo()
+  it('S3-058 retry gives a failed task another attempt, which runs by itself', async () => {
+    const { manager, scheduler, received } = openExo()
     const task = await manager.create('a')
     let runs = 0
     await scheduler.schedule(() => {
@@ -340,12 +340,12 @@ describe('cancel and retry', () => {
     })
     expect(await manager.get(task.id)).toMatchObject({ status: 'failed', attempt: 1 })
     expect(await scheduler.retry(task.id)).toMatchObject({ attempt: 2, error: null })
-    await heard('task.completed', task)
+    await received('task.completed', task)
     expect(await manager.get(task.id)).toMatchObject({ status: 'completed', attempt: 2, result: 'at last' })
-    expect((await heard('task.retried', task)).data).toMatchObject({ attempt: 2 })
+    expect((await received('task.retried', task)).data).toMatchObject({ attempt: 2 })
   })
 
-  it('give it as many by themselves as the scheduler allows, with a rest in between (S3-058)', async () => {
+  it("S3-058 the scheduler's retry policy repeats a failed task with pauses in between", async () => {
     const { manager, scheduler } = openExo({ scheduler: { retry: { maxAttempts: 3, backoffMs: 1 } } })
     await manager.create('a')
     let runs = 0
@@ -356,7 +356,7 @@ describe('cancel and retry', () => {
     expect(handled).toMatchObject([{ status: 'completed', attempt: 3, result: 3 }])
   })
 
-  it('pick a task up again that failed by hand (S3-044, S3-058)', async () => {
+  it('S3-044 S3-058 schedule picks up a task that failed by hand and is retried', async () => {
     const { manager, scheduler } = openExo()
     const work = hands()
     await manager.create('first')
@@ -371,8 +371,8 @@ describe('cancel and retry', () => {
 })
 
 describe('a running task', () => {
-  it('asks for input, frees its slot, and gets the answer in its next run (S3-059, S3-061)', async () => {
-    const { manager, scheduler, heard } = openExo({ scheduler: { maxConcurrent: 1 } })
+  it('S3-059 S3-061 a running task asks for input, frees its slot, and receives the answer in its next run', async () => {
+    const { manager, scheduler, received } = openExo({ scheduler: { maxConcurrent: 1 } })
     const task = await manager.create('a', { priority: 1 })
     await manager.create('b')
     const handled = await scheduler.schedule(async (each, _signal, run) =>
@@ -384,12 +384,12 @@ describe('a running task', () => {
     ])
     expect((await manager.get(task.id))?.prompt).toBe('Which one?')
     await manager.provideInput(task.id, 'the red one')
-    await heard('task.completed', task)
+    await received('task.completed', task)
     expect(await manager.get(task.id)).toMatchObject({ status: 'completed', result: 'the red one', prompt: null })
   })
 
-  it('may be made to ask from outside, and finds the answer under the same words (S3-059)', async () => {
-    const { manager, scheduler, heard } = openExo()
+  it('S3-059 requireInput makes a running task ask, and it finds the answer by the same prompt', async () => {
+    const { manager, scheduler, received } = openExo()
     const work = hands()
     const task = await manager.create('a')
     const scheduled = scheduler.schedule(work.executor)
@@ -400,12 +400,12 @@ describe('a running task', () => {
     await manager.provideInput(task.id, { sure: true })
     const second = await work.started(1)
     second.resolve(await second.run.ask('Sure?'))
-    await heard('task.completed', task)
+    await received('task.completed', task)
     expect((await manager.get(task.id))?.result).toEqual({ sure: true })
   })
 
-  it('may ask through the manager, and its next run passes the question (S3-059)', async () => {
-    const { manager, scheduler, heard } = openExo()
+  it('S3-059 a running task may ask through the manager, and its next run passes the question', async () => {
+    const { manager, scheduler, received } = openExo()
     const task = await manager.create('a')
     const seen: string[] = []
     await scheduler.schedule(async ({ id }, signal) => {
@@ -413,12 +413,12 @@ describe('a running task', () => {
       return signal.aborted ? 'ignored' : 'passed'
     })
     await manager.provideInput(task.id)
-    await heard('task.completed', task)
+    await received('task.completed', task)
     expect((await manager.get(task.id))?.result).toBe('passed')
     expect(seen).toEqual(['input_required', 'working'])
   })
 
-  it('is asked by nobody else than its run, where that is in another process (S3-059)', async () => {
+  it('S3-059 requireInput is refused if the task runs in another process', async () => {
     const ledger = ledgerFile()
     const { manager, scheduler } = openExo({ ledger })
     const work = hands()
@@ -434,8 +434,8 @@ describe('a running task', () => {
     await scheduled
   })
 
-  it('waits for the tasks that it creates, with one slot, and goes on by itself when they have ended (S3-060, S3-061)', async () => {
-    const { manager, scheduler, events, heard } = openExo({ scheduler: { maxConcurrent: 1 } })
+  it('S3-060 S3-061 a task waits with one slot for the tasks that it creates and continues when they have ended', async () => {
+    const { manager, scheduler, events, received } = openExo({ scheduler: { maxConcurrent: 1 } })
     const parent = await manager.create('parent')
     await scheduler.schedule(async (task, _signal, run) => {
       if (task.name !== 'parent') return task.name.toUpperCase()
@@ -446,14 +446,14 @@ describe('a running task', () => {
       return run.wait(children)
     })
     expect(await manager.get(parent.id)).toMatchObject({ status: 'completed', result: ['LEFT', 'RIGHT'] })
-    await heard('task.completed', parent)
+    await received('task.completed', parent)
     expect(events.filter(({ task_id }) => task_id === parent.id).map(({ event_type }) => event_type)).toEqual(
       expect.arrayContaining(['task.waiting', 'task.unblocked']),
     )
   })
 
-  it('shows its latest run in its metadata, which is never stored and never lost (S3-109)', async () => {
-    const { manager, scheduler, heard } = openExo()
+  it('S3-109 run_id in the metadata shows the latest run and is never stored or lost', async () => {
+    const { manager, scheduler, received } = openExo()
     const task = await manager.create('a', { metadata: { mine: 1 } })
     const seen: unknown[] = []
     const handled = scheduler.schedule(async (each, _signal, run) => {
@@ -461,21 +461,21 @@ describe('a running task', () => {
       await run.ask('Go on?')
       return null
     })
-    await heard('task.input_required', task)
+    await received('task.input_required', task)
     await manager.provideInput(task.id, 'yes')
-    await heard('task.completed', task)
+    await received('task.completed', task)
     await handled
     expect(seen).toEqual([`${task.id}/run-1`, `${task.id}/run-2`])
     const done = (await manager.get(task.id)) as Task
     expect(done.metadata).toEqual({ mine: 1, run_id: `${task.id}/run-2` })
     expect((await manager.list())[0]?.metadata).toEqual(done.metadata)
-    // Handed back as it was read, it is not taken for something to store.
+    // Passed back as it was read, it is not stored.
     await manager.update(task.id, { metadata: { ...done.metadata, run_id: `${task.id}/run-1`, more: 2 } })
     expect((await manager.get(task.id))?.metadata).toEqual({ mine: 1, more: 2, run_id: `${task.id}/run-2` })
     expect((await manager.update(task.id, { metadata: { run_id: 'mine' } })).metadata).toEqual({ run_id: 'mine' })
   })
 
-  it('keeps its runs, each with its end, in the engine (S3-109)', async () => {
+  it('S3-109 the engine keeps the runs of a task, each with its end', async () => {
     const exo = createExoExecutor()
     const engine = await openEngine({ executors: { exo } })
     const { manager, scheduler } = openExo({ engine, executor: exo })

@@ -1,5 +1,5 @@
-// What the tests of Exo's vocabulary share: a manager with a bus whose events are kept, closed with its test, and nobody may
-// hear complain; signals in place of sleeping.
+// Shared by the tests of Exo's vocabulary: a manager with a bus whose events are recorded, closed with its test, which fails on reported
+// errors; signals instead of sleeps.
 import { expect, onTestFinished } from 'vitest'
 import type { Run } from '../../src/api/executor.ts'
 import {
@@ -15,7 +15,7 @@ import {
 } from '../../src/vocabularies/exo.ts'
 import { deferred, turns, waysTo } from '../engine/world.ts'
 
-/** A manager, a scheduler and all that the bus has told. */
+/** A manager, a scheduler and the events of the bus. */
 export function openExo(options: TaskManagerOptions & { scheduler?: TaskSchedulerOptions } = {}) {
   const { scheduler: schedulerOptions, ...managerOptions } = options
   const reported: unknown[] = []
@@ -37,16 +37,16 @@ export function openExo(options: TaskManagerOptions & { scheduler?: TaskSchedule
     eventBus,
     events,
     scheduler: new TaskScheduler(manager, schedulerOptions),
-    /** The first event that fits, as soon as it was told. */
-    async heard(eventType: string, task?: { id: string }): Promise<TaskEvent> {
+    /** The first matching event, as soon as it was emitted. */
+    async received(eventType: string, task?: { id: string }): Promise<TaskEvent> {
       for (;;) {
         const found = events.find((each) => each.event_type === eventType && (!task || each.task_id === task.id))
         if (found) return found
         await new Promise<void>((resolve) => waiting.push(resolve))
       }
     },
-    /** Types and names of what was told of these tasks. */
-    told(...tasks: Array<{ id: string }>): string[] {
+    /** Types and names of the events of these tasks. */
+    eventsOf(...tasks: Array<{ id: string }>): string[] {
       const ids = tasks.map((task) => task.id)
       return events
         .filter((event) => ids.length === 0 || ids.includes(event.task_id))
@@ -65,7 +65,7 @@ export interface HeldWork {
   aborted: Promise<void>
 }
 
-/** An executor whose runs are in the hands of the test; a stubborn one does not let go when its signal aborts. */
+/** An executor whose runs the test ends; a stubborn one does not end when its signal aborts. */
 export function hands({ stubborn = false } = {}) {
   const held: HeldWork[] = []
   const waiting: Array<() => void> = []
@@ -84,7 +84,7 @@ export function hands({ stubborn = false } = {}) {
   return {
     executor,
     held,
-    /** The n-th run of all, from 0, as soon as it has begun. */
+    /** The n-th run, from 0, as soon as it has begun. */
     async started(index: number): Promise<HeldWork> {
       while (held.length <= index) await new Promise<void>((resolve) => waiting.push(resolve))
       return held[index] as HeldWork
@@ -92,7 +92,7 @@ export function hands({ stubborn = false } = {}) {
   }
 }
 
-/** An executor that notes the order of its runs and how many there were at once. */
+/** An executor that records the order of its runs and how many ran at once. */
 export function recorder() {
   const order: string[] = []
   const seen = { now: 0, most: 0 }

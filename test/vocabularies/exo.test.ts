@@ -1,4 +1,4 @@
-// Exo's TaskManager over the real engine: its states, its tasks, its families and its errors, by hand and without a scheduler.
+// Exo's TaskManager over the real engine: states, tasks, families and errors, by hand and without a scheduler.
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine.ts'
@@ -27,7 +27,7 @@ const legal: Record<TaskStatus, TaskStatus[]> = {
 const all = Object.values(TaskStatus)
 
 describe('the entry', () => {
-  it('exports the names of the task controller, but for those of intent (S3-107)', () => {
+  it('S3-107 errand/exo exports the names of the task controller without those of intents', () => {
     expect(Object.keys(exo)).toEqual(
       expect.arrayContaining(['TaskStatus', 'TaskManager', 'TaskScheduler', 'TaskEventBus', 'TaskError']),
     )
@@ -35,7 +35,7 @@ describe('the entry', () => {
     expectTypeOf<exo.TaskEvent['timestamp']>().toEqualTypeOf<number>()
   })
 
-  it('has eight states, as an object and as a type (S3-001)', () => {
+  it('S3-001 TaskStatus has eight states, as an object and as a type', () => {
     expect(TaskStatus).toEqual({
       SUBMITTED: 'submitted',
       WORKING: 'working',
@@ -51,7 +51,7 @@ describe('the entry', () => {
 })
 
 describe('a status', () => {
-  it('moves along the fifteen edges and no other, and a refusal names both states and changes nothing (S3-002, S3-003, S3-004, S3-005, S3-006, S3-007, S3-008, S3-009, S3-010, S3-011)', async () => {
+  it('S3-002 S3-003 S3-004 S3-005 S3-006 S3-007 S3-008 S3-009 S3-010 S3-011 update takes the fifteen legal edges only, and a refusal names both states and changes nothing', async () => {
     const { manager, events } = openExo()
     let refused = 0
     for (const from of all) {
@@ -77,7 +77,7 @@ describe('a status', () => {
     }
   })
 
-  it('is refused with the fields that came along, all or nothing (S3-026)', async () => {
+  it('S3-026 a refused status is refused with the fields given beside it', async () => {
     const { manager } = openExo()
     const task = await createIn(manager, 'paused')
     await expect(manager.update(task.id, { status: 'completed', name: 'other', priority: 9 })).rejects.toThrow(
@@ -92,7 +92,7 @@ describe('a status', () => {
 })
 
 describe('a refusal', () => {
-  it('is a TaskError that carries the code and the error of the engine (S3-014)', async () => {
+  it("S3-014 a refusal is a TaskError with the code and the engine's error as cause", async () => {
     const { manager } = openExo()
     const task = await manager.create('a')
     const unknown = await manager.update('task-none', { name: 'b' }).catch((error: unknown) => error)
@@ -112,7 +112,7 @@ describe('a refusal', () => {
     expect(input).toMatchObject({ name: 'TaskError', code: 'INVALID_INPUT' })
   })
 
-  it('meets bad options at the door, with the nearest name', async () => {
+  it('invalid options are refused with the nearest name', async () => {
     expect(() => new TaskManager({ legder: 'x' } as never)).toThrow(/Did you mean "ledger"/)
     expect(() => new TaskManager({ eventBus: {} as never })).toThrow(TaskError)
     const engine = await openEngine()
@@ -126,8 +126,8 @@ describe('a refusal', () => {
 })
 
 describe('a task', () => {
-  it('is created with Exo’s defaults, and an id of its own (S3-015, S3-016, S3-020)', async () => {
-    const { manager, heard } = openExo()
+  it("S3-015 S3-016 S3-020 create gives a task Exo's defaults and a unique id", async () => {
+    const { manager, received } = openExo()
     const task = await manager.create('a')
     expect(task).toEqual({
       id: expect.stringMatching(/^task-[a-z0-9]+$/) as string,
@@ -153,23 +153,23 @@ describe('a task', () => {
     })
     expect(child).toMatchObject({ description: 'more', priority: 7, parentId: task.id, metadata: { agent: 'writer' } })
     expect(child.id).not.toBe(task.id)
-    expect((await heard('task.created', child)).data).toMatchObject({ name: 'b', status: 'submitted' })
+    expect((await received('task.created', child)).data).toMatchObject({ name: 'b', status: 'submitted' })
   })
 
-  it('is not stored below a parent that does not exist (S3-021)', async () => {
+  it('S3-021 create below an unknown parent stores nothing', async () => {
     const { manager } = openExo()
     await expect(manager.create('a', { parentId: 'task-none' })).rejects.toThrow(TaskNotFoundError)
     expect(await manager.list()).toEqual([])
   })
 
-  it('is null for an unknown id (S3-022)', async () => {
+  it('S3-022 get returns null for an unknown id', async () => {
     const { manager } = openExo()
     const task = await manager.create('a')
     expect(await manager.get(task.id)).toEqual(task)
     expect(await manager.get('task-none')).toBeNull()
   })
 
-  it('takes new values, metadata as a whole, and notes when (S3-018, S3-023, S3-024)', async () => {
+  it('S3-018 S3-023 S3-024 update changes fields, replaces metadata, and sets the time of change', async () => {
     const { manager } = openExo()
     const task = await manager.create('a', { metadata: { one: 1 } })
     await turns(1)
@@ -187,7 +187,7 @@ describe('a task', () => {
     await expect(manager.update('task-none', { name: 'x' })).rejects.toThrow(TaskNotFoundError)
   })
 
-  it('is a copy that nobody else sees change (S3-019)', async () => {
+  it('S3-019 a returned task is a copy whose changes affect no other', async () => {
     const { manager } = openExo()
     const given = { tags: ['x'] }
     const task = await manager.create('a', { metadata: given })
@@ -200,7 +200,7 @@ describe('a task', () => {
     expect((await manager.create('c')).metadata).toEqual({})
   })
 
-  it('is deleted once, and its children become roots (S3-027, S3-028)', async () => {
+  it('S3-027 S3-028 delete removes a task once, and its children become roots', async () => {
     const { manager } = openExo()
     const parent = await createIn(manager, 'working', 'parent')
     const child = await manager.create('child', { parentId: parent.id })
@@ -213,8 +213,8 @@ describe('a task', () => {
     await expect(manager.getChildren(parent.id)).rejects.toThrow(TaskNotFoundError)
   })
 
-  it('asks by hand for input and goes on when it is given (S3-059)', async () => {
-    const { manager, heard } = openExo()
+  it('S3-059 requireInput and provideInput work on a task by hand', async () => {
+    const { manager, received } = openExo()
     const task = await manager.create('a', { metadata: { mine: 1 } })
     await expect(manager.requireInput(task.id, 'Which one?')).rejects.toThrow(InvalidTransitionError)
     await manager.update(task.id, { status: 'working' })
@@ -230,7 +230,7 @@ describe('a task', () => {
     const answered = await manager.provideInput(task.id, { choice: 'the first' })
     expect(answered).toMatchObject({ status: 'working', prompt: null })
     expect(answered.metadata).toEqual({ mine: 2 })
-    expect((await heard('task.answered', task)).data).toMatchObject({ answer: { choice: 'the first' } })
+    expect((await received('task.answered', task)).data).toMatchObject({ answer: { choice: 'the first' } })
     await expect(manager.provideInput(task.id, 1)).rejects.toThrow(InvalidTransitionError)
     await expect(manager.provideInput('task-none', 1)).rejects.toThrow(TaskNotFoundError)
     await expect(manager.requireInput('task-none', 'x')).rejects.toThrow(TaskNotFoundError)
@@ -238,7 +238,7 @@ describe('a task', () => {
 })
 
 describe('a list', () => {
-  it('is sorted by priority and then by age, also where times are equal, and filtered by status (S3-017, S3-029, S3-030)', async () => {
+  it('S3-017 S3-029 S3-030 list sorts by priority, then age, also with equal times, and filters by status', async () => {
     const { manager } = openExo()
     expect(await manager.list()).toEqual([])
     for (const [name, priority] of [
@@ -260,7 +260,7 @@ describe('a list', () => {
     expect(await manager.list({ status: 'failed' })).toEqual([])
   })
 
-  it('holds all tasks, however many pages the engine gives them in (S3-029, S3-033)', async () => {
+  it('S3-029 S3-033 list returns all tasks, however many pages of the engine they take', async () => {
     const { manager } = openExo()
     const parent = await manager.create('parent', { priority: 1 })
     await Promise.all(Array.from({ length: 2_345 }, (_, index) => manager.create(`${index}`, { parentId: parent.id })))
@@ -271,7 +271,7 @@ describe('a list', () => {
     expect((await manager.getChildren(parent.id)).length).toBe(2_345)
   })
 
-  it('of children has the direct ones, and of a subtree all below, both sorted (S3-031, S3-032)', async () => {
+  it('S3-031 S3-032 getChildren returns direct children and getSubtree all descendants, both sorted', async () => {
     const { manager } = openExo()
     const root = await manager.create('root', { priority: 100 })
     const low = await manager.create('low', { parentId: root.id, priority: 1 })
@@ -286,7 +286,7 @@ describe('a list', () => {
     await expect(manager.getSubtree('task-none')).rejects.toThrow(TaskNotFoundError)
   })
 
-  it('of a deep family ends, and so does its cancel (S3-033)', async () => {
+  it('S3-033 getSubtree and cancel of a deep family end', async () => {
     const { manager } = openExo()
     const root = await manager.create('root')
     let parentId = root.id
@@ -298,7 +298,7 @@ describe('a list', () => {
 })
 
 describe('a family', () => {
-  it('is canceled with its head: live descendants at any depth, settled ones stay, each with an event (S3-074, S3-079, S3-080, S3-081, S3-082, S3-093)', async () => {
+  it('S3-074 S3-079 S3-080 S3-081 S3-082 S3-093 cancel ends the live descendants of a task at any depth, each with an event, and keeps settled ones', async () => {
     const { manager, events } = openExo()
     const root = await manager.create('root')
     const parent = await manager.create('parent', { parentId: root.id })
@@ -335,8 +335,8 @@ describe('a family', () => {
     ])
   })
 
-  it('completes upwards to the root when that is on, with the last child and with an event for each (S3-074, S3-084, S3-085, S3-086)', async () => {
-    const { manager, told, heard } = openExo({ autoComplete: true })
+  it('S3-074 S3-084 S3-085 S3-086 with autoComplete the last child completes its ancestors up to the root, each with an event', async () => {
+    const { manager, eventsOf, received } = openExo({ autoComplete: true })
     const root = await createIn(manager, 'working', 'root')
     const parent = await manager.create('parent', { parentId: root.id })
     await manager.update(parent.id, { status: 'working' })
@@ -350,8 +350,8 @@ describe('a family', () => {
       await manager.update(child.id, { status: 'completed' })
     }
     expect((await manager.get(root.id))?.status).toBe('completed')
-    await heard('task.completed', root)
-    expect(told().filter((line) => line.startsWith('task.completed'))).toEqual([
+    await received('task.completed', root)
+    expect(eventsOf().filter((line) => line.startsWith('task.completed'))).toEqual([
       'task.completed one',
       'task.completed two',
       'task.completed parent',
@@ -359,7 +359,7 @@ describe('a family', () => {
     ])
   })
 
-  it('does not complete upwards by default, nor without children, nor beside a broken child (S3-085, S3-088, S3-089, S3-091)', async () => {
+  it('S3-085 S3-088 S3-089 S3-091 by default parents do not complete, nor without children or with a failed child', async () => {
     const off = openExo()
     const parent = await createIn(off.manager, 'working', 'parent')
     const child = await off.manager.create('child', { parentId: parent.id })
@@ -377,7 +377,7 @@ describe('a family', () => {
     expect((await on.manager.get(head.id))?.status).toBe('working')
   })
 
-  it('waits with its completion for a child that came late, and for a parent that had not begun (S3-087, S3-090)', async () => {
+  it('S3-087 S3-090 autoComplete waits for a child added late and for a parent that had not begun', async () => {
     const { manager } = openExo({ autoComplete: true })
     const parent = await manager.create('parent')
     const first = await manager.create('first', { parentId: parent.id })
@@ -390,7 +390,7 @@ describe('a family', () => {
     expect((await manager.get(parent.id))?.status).toBe('completed')
   })
 
-  it('may be failed at its head by whoever decides so (S3-092)', async () => {
+  it('S3-092 the head of a family can be failed by hand', async () => {
     const { manager } = openExo()
     const parent = await createIn(manager, 'working', 'parent')
     const child = await manager.create('child', { parentId: parent.id })
@@ -400,7 +400,7 @@ describe('a family', () => {
 })
 
 describe('a manager', () => {
-  it('works in silence without a bus, and can be closed before it was ever used (S3-078, S3-108)', async () => {
+  it('S3-078 S3-108 a manager works without a bus and can be closed before its first use', async () => {
     await using manager = new TaskManager()
     const task = await manager.create('a')
     await manager.update(task.id, { status: 'canceled' })
@@ -410,7 +410,7 @@ describe('a manager', () => {
     await expect(unused.create('a')).rejects.toMatchObject({ name: 'TaskError', code: 'ENGINE_CLOSED' })
   })
 
-  it('finds its tasks again in the same ledger, and what asks for input still asks (S3-108)', async () => {
+  it('S3-108 a new manager finds its tasks in the same ledger, and open questions stay open', async () => {
     const ledger = ledgerFile()
     let id: string
     {
@@ -422,11 +422,11 @@ describe('a manager', () => {
     expect(await manager.get(id)).toMatchObject({ status: 'input_required', prompt: 'Go on?' })
   })
 
-  it('leaves an engine that it was given open, and forwards no more of it (S3-108)', async () => {
+  it('S3-108 closing a manager leaves a given engine open and stops forwarding its events', async () => {
     const engine = await createEngine()
-    const { manager, events, heard } = openExo({ engine })
+    const { manager, events, received } = openExo({ engine })
     const task = await manager.create('a')
-    await heard('task.created', task)
+    await received('task.created', task)
     await manager.close()
     await engine.create({ name: 'b' })
     await engine.close()

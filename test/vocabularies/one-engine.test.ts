@@ -1,5 +1,5 @@
-// One task through every vocabulary and the engine at once: each shows it in its own words, whoever has changed it, and the same
-// deed has the same effect by whichever name it is done.
+// One task through every vocabulary and the engine: each shows it in its own terms, whichever has changed it, and equivalent operations
+// have the same effect.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { boardTools } from '../../src/board/board-tools.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -17,7 +17,7 @@ import { openManager } from './agent-os/world.ts'
 
 type Json = Record<string, unknown>
 
-/** The same engine as all of them see it: Agent OS on its bus (`process`), the others by the engine and its own bus (`json`). */
+/** The same engine through all vocabularies: Agent OS on its bus (`process`), the others by the engine and its own bus (`json`). */
 async function everywhere(config: TaskManagerConfig = {}) {
   const exoExecutor = createExoExecutor()
   const manager = await openManager({ ...config, executors: { exo: exoExecutor, ...config.executors } })
@@ -40,7 +40,7 @@ async function everywhere(config: TaskManagerConfig = {}) {
     knowledge: new ConsolidationEngine(engine),
     tools,
     json,
-    /** What each says of a task. */
+    /** The view of a task in each. */
     async seen(id: string) {
       const { task: shown } = (await process('task:get', { taskId: id })) as { task: Json }
       const { task: record } = (await process('ldg:task:get', { taskId: id })) as { task: Json }
@@ -60,7 +60,7 @@ async function everywhere(config: TaskManagerConfig = {}) {
   }
 }
 
-/** Conformance 1.1: the words of one state, by vocabulary. */
+/** Conformance 1.1: the status of one state, by vocabulary. */
 const wordsOf: Record<TaskStatus, [process: string, ledger: string | null, board: string, day1: string]> = {
   submitted: ['pending', null, 'pending', 'active'],
   working: ['running', null, 'in_progress', 'active'],
@@ -72,7 +72,7 @@ const wordsOf: Record<TaskStatus, [process: string, ledger: string | null, board
   failed: ['failed', 'failed', 'failed', 'failed'],
 }
 
-function told(state: TaskStatus) {
+function statusIn(state: TaskStatus) {
   const [process, ledger, board, day1] = wordsOf[state]
   return {
     engine: state,
@@ -88,7 +88,7 @@ function told(state: TaskStatus) {
 }
 
 describe('One task', () => {
-  it('X-018 is seen by all, whichever of them has made it, under one number and one id', async () => {
+  it('X-018 a task has one number and one id in all vocabularies, whichever created it', async () => {
     const { engine, exo, process, s07, tools } = await everywhere()
     await engine.create({ name: 'by the engine' })
     await exo.create('by exo', { description: 'of exo' })
@@ -106,30 +106,30 @@ describe('One task', () => {
     }
   })
 
-  it.each(taskStatuses)('X-018 X-019 that is %s is that in every vocabulary, each in its word', async (state) => {
+  it.each(taskStatuses)('X-018 X-019 a task that is %s has the matching status in every vocabulary', async (state) => {
     const { engine, seen } = await everywhere()
     const task = await engine.create({ name: 'it' })
     for (const status of waysTo[state]) await engine.update(task, { status })
-    expect(await seen(task.id)).toEqual(told(state))
+    expect(await seen(task.id)).toEqual(statusIn(state))
   })
 
-  it('X-018 changed by each in turn, it is the same for all at every step', async () => {
+  it('X-018 a task changed by each vocabulary in turn looks the same in all at every step', async () => {
     const { engine, exo, s07, tools, seen, json } = await everywhere()
     const { id } = await exo.create('it')
-    expect(await seen(id)).toEqual(told('submitted'))
+    expect(await seen(id)).toEqual(statusIn('submitted'))
     await s07.update(1, 'in_progress')
-    expect(await seen(id)).toEqual(told('working'))
+    expect(await seen(id)).toEqual(statusIn('working'))
     await exo.update(id, { status: 'paused' })
-    expect(await seen(id)).toEqual(told('paused'))
+    expect(await seen(id)).toEqual(statusIn('paused'))
     await json('task:resume', { taskId: id })
-    expect(await seen(id)).toEqual(told('working'))
+    expect(await seen(id)).toEqual(statusIn('working'))
     await tools.handlers.task_update({ task_id: 1, status: 'pending' })
     expect(await seen(id)).toMatchObject({ engine: 'waiting', exo: 'waiting', process: 'pending', board: 'pending' })
     const claimed = await engine.claim(id, { owner: 'ada' })
-    expect(await seen(id)).toEqual(told('working'))
+    expect(await seen(id)).toEqual(statusIn('working'))
     expect(await tools.handlers.task_update({ task_id: 1, status: 'completed' })).toMatch(/worked on by ada/)
     await engine.complete(claimed, { pages: 3 })
-    expect(await seen(id)).toEqual(told('completed'))
+    expect(await seen(id)).toEqual(statusIn('completed'))
     expect((await exo.get(id))?.result).toEqual({ pages: 3 })
   })
 })
@@ -137,17 +137,17 @@ describe('One task', () => {
 describe('A task of a team', () => {
   const bug = 'Fixed the bug in the refresh of tokens'
 
-  it('X-018 is one task and one team to all of them, at every step of its life', async () => {
+  it("X-018 a team's task is one task and one team in all vocabularies, at every step of its life", async () => {
     const { engine, exo, s07, day1, knowledge, tools, seen, json } = await everywhere()
     const { id, branch } = await day1.createTask('Fix Auth', { type: 'bug_fix', objectives: ['Find it', 'Repair it'] })
-    expect(await seen(id)).toEqual(told('submitted'))
+    expect(await seen(id)).toEqual(statusIn('submitted'))
     expect(await s07.list_all()).toBe('[ ] #1: Fix Auth')
     expect(await exo.get(id)).toMatchObject({ id, name: 'Fix Auth' })
     expect(await json('task:teams', { type: 'bug_fix' })).toMatchObject({
       tasks: [{ id, branch, status: 'submitted' }],
     })
 
-    // One joins by each: as an ability, as a method of the engine, by the document's name.
+    // One agent joins by each way: ability, method of the engine, method of Day1.
     await json('agent:join', { taskId: id, agentId: 'ada', objectives: [1] })
     await engine.agent.join({ taskId: id, agentId: 'bob' })
     expect((await day1.joinTask(id, 'cleo')).taskContext.activeAgents.map(({ agentId }) => agentId)).toEqual([
@@ -165,15 +165,15 @@ describe('A task of a team', () => {
       await (agentId === 'ada' ? knowledge.recordObservation(seenBy) : json('mem:observe', seenBy))
     }
 
-    // Taken on the board, paused by another, taken again: objectives and agents go on as they were.
+    // Claimed on the board, paused by another, claimed again: objectives and agents continue.
     expect(JSON.parse(await tools.handlers.task_update({ task_id: 1, status: 'in_progress' }))).toMatchObject({
       owner: 'alice',
     })
-    expect(await seen(id)).toEqual(told('working'))
+    expect(await seen(id)).toEqual(statusIn('working'))
     await exo.update(id, { status: 'paused' })
-    expect(await seen(id)).toEqual(told('paused'))
+    expect(await seen(id)).toEqual(statusIn('paused'))
     await json('task:resume', { taskId: id })
-    expect(await seen(id)).toEqual(told('working'))
+    expect(await seen(id)).toEqual(statusIn('working'))
     expect((await day1.getTask(id)).objectives.map(({ status }) => status)).toEqual(['active', 'todo'])
     await day1.updateObjective(id, 2, { status: 'blocked', agentId: 'bob', notes: 'waits for a key' })
     expect((await json('objective:log', { taskId: id, objectiveId: 2 }))['changes']).toMatchObject([
@@ -182,17 +182,17 @@ describe('A task of a team', () => {
 
     await json('agent:complete', { taskId: id, agentId: 'ada', summary: 'Found it' })
     expect((await day1.getTask(id)).agentSummaries).toEqual([{ agentId: 'ada', role: null, summary: 'Found it' }])
-    // Neither agents at work nor a claim of somebody else are passed over, by whichever name it is asked for.
+    // Neither active agents nor another owner's claim are ignored, whichever way is used.
     await expect(day1.completeTask(id)).rejects.toMatchObject({ code: 'AGENTS_ACTIVE' })
     await expect(day1.completeTask(id, { completeAgents: true })).rejects.toMatchObject({ code: 'NOT_OWNER' })
-    expect(await seen(id)).toEqual(told('working'))
+    expect(await seen(id)).toEqual(statusIn('working'))
     await day1.completeAgent(id, 'bob')
     await engine.agent.complete({ taskId: id, agentId: 'cleo' })
     expect(await json('task:complete', { taskId: id, owner: 'alice', summary: 'Repaired' })).toMatchObject({
       status: 'completed',
       merge: { merged: 1 },
     })
-    expect(await seen(id)).toEqual(told('completed'))
+    expect(await seen(id)).toEqual(statusIn('completed'))
     expect(await s07.list_all()).toBe('[x] #1: Fix Auth @alice')
     expect(await day1.getTask(id)).toMatchObject({ resultSummary: 'Repaired', activeAgents: [] })
     expect(await knowledge.facts('main')).toMatchObject([{ text: bug, confidence: 0.8 }])
@@ -200,7 +200,7 @@ describe('A task of a team', () => {
   })
 
   it.each(['exo', 'board', 's07', 'engine', 'task:complete', 'day1'] as const)(
-    'X-018 completed by %s, it is completed for all, and what lasts of it is on main',
+    "X-018 a team's task completed by %s is completed for all, and its durable facts are on main",
     async (by) => {
       const at = await everywhere()
       const { engine, exo, s07, day1, knowledge, tools, seen, json } = at
@@ -221,9 +221,9 @@ describe('A task of a team', () => {
         day1: () => day1.completeTask(id),
       }
       await ways[by]()
-      // By whatever name it was completed, the engine closes its team.
+      // The engine closes the team after each way of completion.
       for await (const { type } of engine.events({ taskId: id })) if (type === 'team.closed') break
-      expect(await seen(id)).toEqual(told('completed'))
+      expect(await seen(id)).toEqual(statusIn('completed'))
       expect(await knowledge.facts('main')).toMatchObject([{ text: bug, confidence: 0.8 }])
       expect(await day1.completeTask(id)).toMatchObject({ status: 'completed', mergeResult: { mergedCount: 1 } })
       const types = (await history(engine, id)).map(({ type }) => type)
@@ -236,8 +236,8 @@ describe('A task of a team', () => {
   )
 })
 
-describe('To cancel', () => {
-  it('X-020 has one effect, by whichever name: one state, one set of events, dependents still blocked', async () => {
+describe('Cancellation', () => {
+  it('X-020 canceling by any name has the same state and events, and dependents stay blocked', async () => {
     type Everywhere = Awaited<ReturnType<typeof everywhere>>
     const ways: Record<string, (at: Everywhere, id: string) => Promise<unknown>> = {
       'engine.cancel': ({ engine }, id) => engine.cancel(id),
@@ -267,12 +267,12 @@ describe('To cancel', () => {
       await cancel(at, task.id)
       await run.aborted
       await reached(at.engine, task, 'canceled')
-      expect([name, await at.seen(task.id)]).toEqual([name, told('canceled')])
+      expect([name, await at.seen(task.id)]).toEqual([name, statusIn('canceled')])
       const names = new Map([task, below, after].map(({ id, name: of }) => [id, of]))
       const effect = (await history(at.engine))
         .slice(since)
         .filter(({ type }) => type.startsWith('task.'))
-        // Not every door takes a reason, and each says who asked.
+        // Not every way takes a reason, and each records its caller.
         .map(({ type, taskId, data: { reason: _reason, requestedBy: _by, ...data } }) => [
           type,
           names.get(taskId),
@@ -287,13 +287,13 @@ describe('To cancel', () => {
 })
 
 describe('A dependency of the board', () => {
-  it('X-021 holds back what the scheduler would start, until whoever owns the task before it is done', async () => {
+  it('X-021 a dependency on the board delays the scheduler until the owner of the blocker completes it', async () => {
     const { exo, scheduler, engine, s07, tools } = await everywhere()
     const started: string[] = []
     const task = await exo.create('run')
     await s07.create('write it down')
     await s07.update(1, undefined, [2])
-    // Taken: the scheduler runs whatever is nobody's and may start.
+    // Claimed, because the scheduler runs every task without an owner that is ready.
     await tools.handlers.task_update({ task_id: 2, status: 'in_progress' })
     await scheduler.schedule(async ({ name }) => void started.push(name))
     expect(started).toEqual([])
@@ -307,7 +307,7 @@ describe('A dependency of the board', () => {
     expect(await s07.list_all()).toBe('[x] #1: run\n[x] #2: write it down @alice')
   })
 
-  it('X-021 a task that an agent completes frees what comes after it on the board', async () => {
+  it('X-021 a task completed by an agent unblocks its dependents on the board', async () => {
     const model = createScriptedModel([{ text: 'All is well.' }])
     const { engine, tools } = await everywhere({ model, executors: { agent: agent() } })
     const goal = await engine.create({ goal: 'Look around' })

@@ -1,4 +1,4 @@
-// s07's task system under its own names: what its document promises, on an engine and on a folder of files.
+// s07's task system under its own names: what its document specifies, on an engine and on a folder of files.
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ async function onFolder(dir: string, options: Parameters<typeof openTaskManager>
 const fileOf = (dir: string, id: number) => JSON.parse(readFileSync(join(dir, `task_${id}.json`), 'utf8')) as Json
 
 describe('TaskManager', () => {
-  it('S4-014 S4-016 creates and gets tasks as JSON texts', async () => {
+  it('S4-014 S4-016 TaskManager creates and returns tasks as JSON texts', async () => {
     const { tasks } = await setup()
     const text = await tasks.create('Setup project')
     const task = JSON.parse(text) as Json
@@ -59,7 +59,7 @@ describe('TaskManager', () => {
     await expect(tasks.create('  ')).rejects.toThrow(/subject/)
   })
 
-  it('S4-017 S4-035 sets the statuses, refuses other words, and walks in nobody’s name', async () => {
+  it('S4-017 S4-035 TaskManager sets statuses without an owner and refuses unknown ones', async () => {
     const { engine, tasks } = await setup()
     const { taskId } = await read(tasks.create('A'))
     expect(await read(tasks.update(1, 'in_progress'))).toMatchObject({ status: 'in_progress', owner: '' })
@@ -74,7 +74,7 @@ describe('TaskManager', () => {
     expect(types).toEqual(['task.created', 'task.started', 'task.completed'])
   })
 
-  it('S4-050 with a name it is the owner of what it begins, and nobody else completes that', async () => {
+  it('S4-050 TaskManager with a name owns what it starts, and other clients cannot complete it', async () => {
     const { engine, tasks } = await setup({ as: 'alice' })
     await tasks.create('A')
     expect(await read(tasks.update(1, 'in_progress'))).toMatchObject({ owner: 'alice' })
@@ -85,7 +85,7 @@ describe('TaskManager', () => {
     })
   })
 
-  it('S4-018 S4-020 S4-021 S4-028 wires the graph from both ends, and completing takes the number away', async () => {
+  it('S4-018 S4-020 S4-021 S4-028 TaskManager adds edges from both ends, and completing removes the number from blockedBy', async () => {
     const { tasks } = await setup()
     for (const subject of ['A', 'B', 'C']) await tasks.create(subject)
     expect(await read(tasks.update(2, undefined, [1]))).toMatchObject({ blockedBy: [1] })
@@ -100,14 +100,14 @@ describe('TaskManager', () => {
     await expect(tasks.update(3, undefined, [2, 99])).rejects.toThrow(/^Task 99 not found$/)
   })
 
-  it('S4-027 S4-019 completing and naming what comes after in one call blocks nobody', async () => {
+  it('S4-027 S4-019 completing a task and adding dependents in one update blocks none of them', async () => {
     const { tasks } = await setup()
     for (const subject of ['A', 'B']) await tasks.create(subject)
     expect(await read(tasks.update(1, 'completed', undefined, [2]))).toMatchObject({ blocks: [2], unblocked: [2] })
     expect(await read(tasks.get(2))).toMatchObject({ blockedBy: [] })
   })
 
-  it('S4-032 deletes: what came after it is free, and its number is not given again', async () => {
+  it('S4-032 delete unblocks the dependents, and the number is not assigned again', async () => {
     const { tasks } = await setup()
     for (const subject of ['A', 'B']) await tasks.create(subject)
     await tasks.update(2, undefined, [1])
@@ -117,11 +117,11 @@ describe('TaskManager', () => {
     expect(await read(tasks.create('C'))).toMatchObject({ id: 3 })
   })
 
-  it('S4-033 lists nothing as `No tasks.`', async () => {
+  it('S4-033 list_all of an empty board is `No tasks.`', async () => {
     expect(await (await setup()).tasks.list_all()).toBe('No tasks.')
   })
 
-  it('X-019 every state reads as a word of the board, and said again that word changes nothing', async () => {
+  it('X-019 each state is shown as a status of the board, and setting that status again changes nothing', async () => {
     const { engine, tasks } = await setup()
     const words = {
       submitted: 'pending',
@@ -144,7 +144,7 @@ describe('TaskManager', () => {
     }
   })
 
-  it('refuses what it does not take', async () => {
+  it('TaskManager refuses invalid arguments', async () => {
     const { engine } = await setup()
     await refusalOf(() => new TaskManager(engine, { dir: 'x' } as never), 'UNKNOWN_OPTION')
     await refusalOf(() => new TaskManager(engine, { ledger: 'x' }), 'INVALID_INPUT')
@@ -161,7 +161,7 @@ describe('TaskManager', () => {
 })
 
 describe('The dispatch map', () => {
-  it('S4-036 S4-039 holds the four tools of a manager; errors are answers, and the loop goes on', async () => {
+  it('S4-036 S4-039 createTaskTools has the four tools of a manager, which answer errors as text', async () => {
     const { engine, tasks } = await setup()
     const { handlers, tools, dispatch } = createTaskTools(tasks)
     expect(Object.keys(handlers)).toEqual(['task_create', 'task_update', 'task_list', 'task_get'])
@@ -181,7 +181,7 @@ describe('The dispatch map', () => {
     expect(await createTaskTools(engine, { as: 'alice' }).dispatch('task_list')).toBe('[x] #1: A\n[ ] #2: B')
   })
 
-  it('S4-043 the example: parse → transform → emit → test, in order', async () => {
+  it('S4-043 parse, transform, emit and test are done in order', async () => {
     const { engine } = await setup()
     const { dispatch } = createTaskTools(engine, { as: 'alice' })
     const names = ['parse', 'transform', 'emit', 'test']
@@ -200,7 +200,7 @@ describe('The dispatch map', () => {
 })
 
 describe('A manager on a folder', () => {
-  it('S4-001 S4-002 S4-003 makes it, and each task is a file by the time that it is answered', async () => {
+  it('S4-001 S4-002 S4-003 TaskManager creates its folder, and each task has a file when the call returns', async () => {
     const dir = folder()
     const tasks = await onFolder(dir)
     const made = await read(tasks.create('Setup project'))
@@ -214,7 +214,7 @@ describe('A manager on a folder', () => {
     expect(fileOf(dir, 2)).toMatchObject({ blockedBy: [] })
   })
 
-  it('S4-008 S4-005 another manager finds its tasks later, and counts on', async () => {
+  it('S4-008 S4-005 another manager finds the tasks of a folder later and continues the numbers', async () => {
     const dir = folder()
     const first = await onFolder(dir)
     await first.create('A')
@@ -227,7 +227,7 @@ describe('A manager on a folder', () => {
     expect(await read(second.update(1, 'completed'))).toMatchObject({ status: 'completed' })
   })
 
-  it('S4-007 S4-009 two of them create at once: no number is given twice, no file is written over, each sees all', async () => {
+  it('S4-007 S4-009 two managers create tasks at once without duplicate numbers or overwritten files', async () => {
     const dir = folder()
     const managers = [await onFolder(dir), await onFolder(dir)]
     const made = await Promise.all(
@@ -239,14 +239,14 @@ describe('A manager on a folder', () => {
     expect(lists[0]?.split('\n')).toHaveLength(20)
     expect(lists[1]).toBe(lists[0])
     for (const each of managers) await each.close()
-    // Whoever opens it next finds every file there, each with the task that was made under its number.
+    // The next manager finds every file, each with the task created under its number.
     await onFolder(dir)
     expect(numbers.map((id) => fileOf(dir, id)['subject'])).toEqual(
       numbers.map((id) => made.find((task) => task['id'] === id)?.['subject']),
     )
   })
 
-  it('S4-012 takes a folder of s07 as it is, and an edit of a file as a command', async () => {
+  it('S4-012 TaskManager takes over a folder of s07 and applies edits of its files', async () => {
     const dir = folder()
     mkdirSync(dir)
     const write = (task: Json) =>
@@ -262,15 +262,15 @@ describe('A manager on a folder', () => {
     expect(await read(tasks.get(7))).toMatchObject({ subject: 'Edited' })
   })
 
-  it('S4-010 tells of files that it does not take, and shows the others', async () => {
+  it('S4-010 TaskManager reports files that it does not import and shows the others', async () => {
     const dir = folder()
     mkdirSync(dir)
     writeFileSync(join(dir, 'task_1.json'), '{"id": 1, "subj')
-    const told: unknown[] = []
-    const tasks = new TaskManager(dir, { onError: (error) => told.push(String(error)) })
+    const errors: unknown[] = []
+    const tasks = new TaskManager(dir, { onError: (error) => errors.push(String(error)) })
     onTestFinished(() => tasks.close())
     expect(await read(tasks.create('A'))).toMatchObject({ subject: 'A' })
-    expect(told.join('\n')).toContain('task_1.json was not taken')
+    expect(errors.join('\n')).toContain('task_1.json was not imported')
     const reports: unknown[] = []
     const other = new TaskManager(folder(), { onReport: (report) => reports.push(...report.written) })
     onTestFinished(() => other.close())
@@ -278,7 +278,7 @@ describe('A manager on a folder', () => {
     expect(reports).toContain('task_1.json')
   })
 
-  it('keeps its ledger where it is told to, and lets the tools stand on it', async () => {
+  it('TaskManager uses the given ledger, and tools can be created over it', async () => {
     const dir = folder()
     const tasks = await onFolder(dir, { ledger: join(dir, '..', 'elsewhere.db'), as: 'alice' })
     const { dispatch } = createTaskTools(tasks)

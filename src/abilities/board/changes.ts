@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { createOnBoard } from '../../board/create-task.ts'
 import { deleteFromBoard } from '../../board/hold-task.ts'
-import { numberNewcomers, openBoard } from '../../board/numbering.ts'
+import { numberNewTasks, openBoard } from '../../board/numbering.ts'
 import { findOnBoard } from '../../board/task-ref.ts'
 import { updateOnBoard } from '../../board/update-task.ts'
 import { defineAbility } from '../../bus/ability.ts'
@@ -142,7 +142,7 @@ export function boardOpen(host: AbilityHost) {
     }),
     output: z.object({ board: z.string(), parentId: z.string().nullable(), nextNumber: z.number() }),
     handle: async ({ board, parent }, { caller }) => {
-      if (parent !== undefined) await numberNewcomers(host, mainBoard)
+      if (parent !== undefined) await numberNewTasks(host, mainBoard)
       const { at } = await host.stepContext()
       return host.step({
         name: 'open board',

@@ -13,7 +13,7 @@ import {
 } from '../../memory/consolidate.ts'
 import type { MemoryHost } from '../../memory/memory-host.ts'
 import { mergeOutcomeSchema } from '../../memory/merge.ts'
-import { observeSchema, remember, rememberSchema, takeObservation } from '../../memory/record-observation.ts'
+import { observeSchema, recordObservation, remember, rememberSchema } from '../../memory/record-observation.ts'
 import { saveEpisode, saveSchema } from '../../memory/save-episode.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../key-case.ts'
@@ -30,7 +30,7 @@ export function memObserve(host: AbilityHost) {
     // Kept once under the identity of its call, so to say it again does no harm.
     onInterrupt: 'rerun',
     handle: ({ sessionId, ...given }, { caller, identity }) =>
-      takeObservation(host, caller, { ...given, identity, sessionId: requireSession(sessionId, caller) }),
+      recordObservation(host, caller, { ...given, identity, sessionId: requireSession(sessionId, caller) }),
   })
 }
 

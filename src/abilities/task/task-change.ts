@@ -8,7 +8,7 @@ import type { ClaimToken } from '../../machines/ownership.ts'
 import { expecting, within } from '../../steps/conditions.ts'
 import { requestedBy, type StepContext } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { standingOf, standingSchema, verbShape } from './task-input.ts'
+import { memoryScopeOf, standingSchema, verbShape } from './task-input.ts'
 
 /** Which task a change is about, and the version that it is expected to have. */
 export interface Subject {
@@ -70,7 +70,7 @@ export function taskChange<const Id extends string, S extends Shape>(definition:
       models,
       scope: (given) => [subjectOf(given).taskId, ...others(given as Input<S>)],
       handle: async (given, { caller }) =>
-        standingOf(await change({ host, caller }, given as Input<S>, await host.stepContext())),
+        memoryScopeOf(await change({ host, caller }, given as Input<S>, await host.stepContext())),
     })
   return Object.assign(ability, { change })
 }

@@ -27,7 +27,7 @@ export const standingSchema = z.object({
   version: z.int(),
 })
 
-export function standingOf({ id: taskId, ...task }: Task): z.output<typeof standingSchema> {
+export function memoryScopeOf({ id: taskId, ...task }: Task): z.output<typeof standingSchema> {
   const { status, statusReason, ready, version } = task
   return { taskId, status, statusReason, ready, version }
 }

@@ -1,4 +1,4 @@
-// An edit of a file becomes a change of the board: one step, judged like every command, all of it or nothing.
+// Applies an edit of a file to the board in one step, judged like any command, all or nothing.
 import type { BoardFields } from '../../entities/board.ts'
 import type { Op, Step, Tx } from '../../ledger/ledger.ts'
 import type { StepContext } from '../../steps/step-context.ts'
@@ -10,31 +10,31 @@ import { applyPatch } from '../update-task.ts'
 import { type FileEdit, patchOf } from './file-edit.ts'
 import { mirroredValue } from './file-image.ts'
 
-/** @throws ErrandError, with nothing of it done. */
-export function applyEdit(place: BoardTarget, edit: FileEdit, ctx: StepContext): Step<void> {
+/** @throws ErrandError, with nothing changed. */
+export function applyEdit(target: BoardTarget, edit: FileEdit, ctx: StepContext): Step<void> {
   return {
-    name: 'take edit of file',
+    name: 'apply file edit',
     *decide(tx): Op<void> {
-      yield* withNumbers(tx, place.board, change(tx, place, edit, ctx))
+      yield* withNumbers(tx, target.board, change(tx, target, edit, ctx))
     },
   }
 }
 
-function* change(tx: Tx, place: BoardTarget, edit: FileEdit, ctx: StepContext): Op<void> {
-  const found = yield* findOnBoard(tx, place, edit.number)
+function* change(tx: Tx, target: BoardTarget, edit: FileEdit, ctx: StepContext): Op<void> {
+  const found = yield* findOnBoard(tx, target, edit.number)
   const fields = found.entry?.fields ?? {}
   if (edit.changed.length > 0) {
-    const now = mirroredValue(yield* viewTask(tx, place.board, found.task, found.entry), fields.file, 0)
+    const now = mirroredValue(yield* viewTask(tx, target.board, found.task, found.entry), fields.file, 0)
     const { patch, writer } = patchOf(edit, now, fields.extra ?? {})
-    yield* applyPatch(tx, { place, ref: edit.number, patch, writer, ctx })
+    yield* applyPatch(tx, { target, ref: edit.number, patch, writer, ctx })
   }
-  yield* keepLineBreak(tx, place, edit, found)
+  yield* keepLineBreak(tx, target, edit, found)
 }
 
-function* keepLineBreak(tx: Tx, place: BoardTarget, { number, newline }: FileEdit, { entry }: Found): Op<void> {
+function* keepLineBreak(tx: Tx, target: BoardTarget, { number, newline }: FileEdit, { entry }: Found): Op<void> {
   if (entry === undefined || (entry.fields.file?.newline ?? false) === newline) return
-  const fields = (yield* tx.board.entry(place.board, number))?.fields ?? {}
+  const fields = (yield* tx.board.entry(target.board, number))?.fields ?? {}
   const { newline: _before, ...rest } = fields.file ?? { differs: {} }
   const next: BoardFields = { ...fields, file: { ...rest, ...(newline ? { newline } : {}) } }
-  yield* tx.board.saveFields(place.board, number, next)
+  yield* tx.board.saveFields(target.board, number, next)
 }

@@ -1,12 +1,11 @@
-// Who writes the files of a folder: one mirror at a time, elected in the ledger. It is known by a lock that dies with its process,
-// so a dead one is replaced at once; one that hangs, when its time is over. Every writing step asks again, so that one who has
-// been replaced meanwhile writes nothing more.
+// Elects the one mirror that writes a folder, in the ledger. Its liveness lock ends with its process, so a dead mirror is replaced at
+// once and a hanging one when its lease expires. Each writing step checks the lease again, so a replaced mirror writes nothing more.
 import { ErrandError } from '../../core/errors.ts'
 import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import type { MirrorHost } from './mirror-host.ts'
 
-/** How long a mirror may be silent before another takes its place, in milliseconds. */
-export const holdMs = 10_000
+/** How long a mirror may be silent before another one may take over, in milliseconds. */
+export const mirrorLeaseMs = 10_000
 
 export interface MirrorLease {
   /** The mirror's own id. */
@@ -16,7 +15,7 @@ export interface MirrorLease {
 }
 
 /**
- * Takes the seat, or keeps it. 'taken': it was somebody else's until now; 'theirs': it still is.
+ * Acquires or renews the lease. 'taken': it belonged to another mirror before; 'theirs': it still does.
  * @throws ErrandError KEY_CONFLICT when a living mirror of another board writes the folder.
  */
 export async function acquireLease(
@@ -25,7 +24,7 @@ export async function acquireLease(
 ): Promise<'mine' | 'taken' | 'theirs'> {
   const holder = await host.read((tx) => tx.mirror.holder(dir))
   const { at } = await host.stepContext()
-  if (holder?.instanceId === id && holder.until - at > holdMs / 2) return 'mine'
+  if (holder?.instanceId === id && holder.until - at > mirrorLeaseMs / 2) return 'mine'
   const other = holder?.instanceId === id ? undefined : holder
   const isDead = other !== undefined && (await host.isAlive(other.instanceId)) === 'dead'
   if (other !== undefined && !isDead && other.until > at) {
@@ -37,12 +36,12 @@ export async function acquireLease(
     )
   }
   const taken = await host.step({
-    name: 'take the seat of a mirror',
+    name: 'acquire mirror lease',
     *decide(tx): Op<boolean> {
       const now = yield* tx.mirror.holder(dir)
-      // Somebody was quicker.
+      // Another mirror has changed the lease since it was read.
       if (now?.instanceId !== holder?.instanceId || now?.until !== holder?.until) return false
-      yield* tx.mirror.hold(dir, board, id, at + holdMs)
+      yield* tx.mirror.hold(dir, board, id, at + mirrorLeaseMs)
       return true
     },
   })
@@ -51,11 +50,11 @@ export async function acquireLease(
   return holder?.instanceId === id ? 'mine' : 'taken'
 }
 
-/** Does the seat still belong to this mirror? Asked in the transaction that writes. */
+/** Whether the lease still belongs to this mirror; checked in the transaction that writes. */
 export function* holdsLease(tx: Reads, { id, dir }: MirrorLease): Op<boolean> {
   return (yield* tx.mirror.holder(dir))?.instanceId === id
 }
 
 export async function releaseLease(host: MirrorHost, { id, dir }: MirrorLease): Promise<void> {
-  await host.step({ name: 'leave the seat of a mirror', decide: (tx: Tx) => tx.mirror.release(dir, id) })
+  await host.step({ name: 'release mirror lease', decide: (tx: Tx) => tx.mirror.release(dir, id) })
 }

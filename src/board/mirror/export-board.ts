@@ -1,11 +1,11 @@
-// The board as a folder of plain task files, without a word of the engine: an imported file comes back as it was, wherever the
-// board still says what it said then.
+// Exports a board as a folder of plain task files without the engine's keys. An imported file is restored as it was, except where the
+// board has changed since.
 
 import { ErrandError } from '../../core/errors.ts'
 import { parse } from '../../core/parse.ts'
 import type { BoardEntry, BoardTask } from '../../entities/board.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
-import { everyOnBoard, viewTask } from '../board-view.ts'
+import { mapBoard, viewTask } from '../board-view.ts'
 import { readBoard } from '../numbering.ts'
 import { exportedValue } from './file-image.ts'
 import { createFolderFiles, openFolder } from './folder-files.ts'
@@ -16,54 +16,54 @@ import { fileText, nameOf, readTaskFile } from './task-file.ts'
 import { createStaging, type Staging, writeFile } from './write-file.ts'
 
 /**
- * Writes every task of the board into a folder, which is made where there is none. Files that say the same stay untouched; one that
- * cannot be read, or is another ledger's, is reported and left alone.
+ * Writes every task of the board into a folder, which is created if missing. Files with the same content stay untouched; a file that
+ * cannot be read, or that belongs to another ledger, is reported and left unchanged.
  *
- * @throws ErrandError INVALID_INPUT for options, a path that is no folder, an engine that is none; NOT_FOUND for an unknown board.
+ * @throws ErrandError INVALID_INPUT for invalid options, a path that is not a folder, a value that is not an engine; NOT_FOUND for an unknown board.
  */
 export async function exportBoard(engine: object, options: FolderOptions): Promise<MirrorReport> {
   const host = mirrorHostOf(engine, 'exportBoard')
   const { dir: path, board } = parse(folderOptionsSchema, options, 'exportBoard')
   const tasks = await readBoard(host, board, (tx) => withEntries(tx, board))
   const dir = openFolder(path)
-  // Beside the files, under names with a dot: nothing is left of them in the end.
-  const desk = createStaging(createFolderFiles(dir), host.nextId('export'), '.task_')
+  // Staged beside the files under hidden names, all of which are removed in the end.
+  const staging = createStaging(createFolderFiles(dir), host.nextId('export'), '.task_')
   const report = emptyReport()
   for (const { task, entry } of tasks) {
     const { file } = entry.fields
-    writeOne(desk, task, fileText(exportedValue(task, file), file?.newline ?? false), report)
+    writeOne(staging, task, fileText(exportedValue(task, file), file?.newline ?? false), report)
   }
   return report
 }
 
 function* withEntries(tx: Reads, board: string): Op<Array<{ task: BoardTask; entry: BoardEntry }>> {
   const found: Array<{ task: BoardTask; entry: BoardEntry }> = []
-  // One by one, as the import has seen them: only then is what it noted comparable.
-  for (const { entry, task } of yield* everyOnBoard(tx, board, (row) => row)) {
+  // One by one, as the import read them: otherwise the differences noted by the import would not be comparable.
+  for (const { entry, task } of yield* mapBoard(tx, board, (row) => row)) {
     found.push({ task: yield* viewTask(tx, board, task, entry), entry })
   }
   return found
 }
 
-function writeOne(desk: Staging, task: BoardTask, text: string, report: MirrorReport): void {
+function writeOne(staging: Staging, task: BoardTask, text: string, report: MirrorReport): void {
   const name = nameOf(task.id)
-  const look = desk.files.look(name)
-  if (look.kind === 'text' && look.text === text) return
-  const why = look.kind === 'other' ? look.why : look.kind === 'text' ? foreignWhy(look.text, task) : undefined
+  const state = staging.files.read(name)
+  if (state.kind === 'text' && state.text === text) return
+  const why = state.kind === 'other' ? state.why : state.kind === 'text' ? foreignWhy(state.text, task) : undefined
   if (why !== undefined) {
     report.skipped.push({ file: name, why })
     return
   }
-  const written = writeFile(desk, name, task.id, text, look.kind === 'text' ? look.text : null)
+  const written = writeFile(staging, name, task.id, text, state.kind === 'text' ? state.text : null)
   if (written.kind === 'changed')
-    report.skipped.push({ file: name, why: 'somebody else has just written it; export again' })
+    report.skipped.push({ file: name, why: 'another program has just written it; export again' })
   else {
-    if (written.old !== undefined) desk.files.remove(written.old)
+    if (written.old !== undefined) staging.files.remove(written.old)
     report.written.push(name)
   }
 }
 
-/** Why a file that is there is not written over; undefined for one that is a task file of this number. */
+/** Why an existing file is not overwritten; undefined for a task file of this number. */
 function foreignWhy(text: string, task: BoardTask): string | undefined {
   try {
     const { taskId } = readTaskFile(text, task.id).value

@@ -1,30 +1,29 @@
-// An edit: what a program or a person changed in a file, told from what the mirror had written there. Pure; whether the change may
-// be made is judged by the step that makes it.
+// Edits: what a program or person changed in a file, compared to what the mirror had written. Pure; the step that applies an edit
+// judges whether it is allowed.
 
 import { ErrandError } from '../../core/errors.ts'
 import type { BoardRef, BoardStatus } from '../../entities/board.ts'
+import type { BoardPatch, Writer } from '../board-patch.ts'
 import { engineKeys, sevenKeys } from '../task-json.ts'
-import type { BoardPatch, Writer } from '../update-task.ts'
 import { isKnownKey } from './file-image.ts'
 import { parseEdited } from './held-keys.ts'
 import { type FileValue, isSameJson } from './task-file.ts'
 
 export interface FileEdit {
   number: number
-  /** The text that it was made from. */
+  /** The content from which the edit was made. */
   base: FileValue
   edited: FileValue
-  /** Keys whose value is another, or gone. */
+  /** Keys that were changed or removed. */
   changed: string[]
   newline: boolean
-  /** What an edit of the same text, already taken, has made of some keys: no conflict with this one, which comes from the same hand. */
+  /** The previous edit of the same content, already applied: its values are not a conflict, because they come from the same author. */
   before: FileValue | undefined
 }
 
 /**
- * The keys in which a file differs from what it was made from. A missing key was taken out on purpose where the file still says
- * its `version`; a program that leaves that out leaves out whatever it has no word for. The seven keys and the engine's are never
- * taken out.
+ * Returns the keys in which a file differs from its base. A missing key counts as removed only if the file still has its `version`;
+ * a program that drops that key drops all unknown keys. The seven keys and the engine's keys are never removed.
  */
 export function changedKeys(base: FileValue, edited: FileValue, versioned: boolean): string[] {
   const keys = new Set([...Object.keys(base), ...Object.keys(edited)])
@@ -36,9 +35,9 @@ export function changedKeys(base: FileValue, edited: FileValue, versioned: boole
 }
 
 /**
- * What the edit asks of the board, as the task is shown now.
- * @throws ErrandError INVALID_INPUT for values that cannot be, for keys that only the engine writes, for a task that would move;
- *   KEY_CONFLICT for a key that the board has changed since, too.
+ * Returns the changes of the board that an edit requests, given the task as it is now.
+ * @throws ErrandError INVALID_INPUT for invalid values, for keys that only the engine writes, and for another parent; KEY_CONFLICT for
+ *   a key that the board has changed since.
  */
 export function patchOf(edit: FileEdit, now: FileValue, extra: FileValue): { patch: BoardPatch; writer: Writer } {
   refuseEngineKeys(edit)
@@ -48,7 +47,7 @@ export function patchOf(edit: FileEdit, now: FileValue, extra: FileValue): { pat
   const values = parseEdited(known)
   const { blockedBy, blocks, parent, priority, tags, metadata, ...plain } = values
   if ('parent' in known)
-    throw refusal(`a file does not move a task: its parent is ${shown(base.parent)}, not ${shown(parent)}`)
+    throw refusal(`a file cannot move a task: its parent is ${shown(base.parent)}, not ${shown(parent)}`)
   const patch: BoardPatch = {
     ...plain,
     ...('priority' in known ? { priority: priority ?? 0 } : {}),
@@ -69,12 +68,12 @@ function refuseEngineKeys({ changed, base, edited }: FileEdit): void {
   )
 }
 
-/** Lists and states are not compared: they change by what was added and taken away, and by the rules of the board. */
+/** Lists, statuses and metadata are not compared as a whole: they are applied as changes, by the rules of the board. */
 const judgedElsewhere = new Set(['blockedBy', 'blocks', 'status', 'metadata', ...engineKeys])
 
 function refuseConflicts({ base, edited, changed, before }: FileEdit, now: FileValue): void {
   for (const key of changed) {
-    // With a state goes its owner: whether that one may, the board says.
+    // A status changes the owner as well; whether that is allowed is judged by the board.
     if (judgedElsewhere.has(key) || (key === 'owner' && changed.includes('status'))) continue
     refuseConflict(key, { base: base[key], edited: edited[key], now: now[key], before: before?.[key] })
   }
@@ -96,24 +95,24 @@ function refuseConflict(
   { base, edited, now, before }: Record<'base' | 'edited' | 'now' | 'before', unknown>,
 ): void {
   if ([base, edited].some((each) => isSameJson(now, each)) || (before !== undefined && isSameJson(now, before))) return
-  if (isNothing(now) && [base, edited].some(isNothing)) return
+  if (isEmpty(now) && [base, edited].some(isEmpty)) return
   throw new ErrandError(
     'KEY_CONFLICT',
-    `${key} was ${shown(base)} in the text that the edit was made from, and has become ${shown(now)} on the board since: say ${shown(edited)} again in the file as it stands now, if it is still meant`,
+    `${key} was ${shown(base)} when the edit was made, and the board has changed it to ${shown(now)} since. If ${shown(edited)} is still right, edit the current file again`,
     { key },
   )
 }
 
-function isNothing(value: unknown): boolean {
+function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === ''
 }
 
-/** Keys that were set or changed; null for those that are gone. */
+/** The keys that were set or changed; null for removed ones. */
 function changesOf(base: unknown, edited: Record<string, unknown> | null | undefined): Record<string, unknown> {
   const [from, to] = [recordOf(base), recordOf(edited)]
-  const gone = Object.keys(from).filter((key) => !(key in to))
+  const removed = Object.keys(from).filter((key) => !(key in to))
   const set = Object.entries(to).filter(([key, value]) => !isSameJson(from[key], value))
-  return Object.fromEntries([...gone.map((key) => [key, null]), ...set])
+  return Object.fromEntries([...removed.map((key) => [key, null]), ...set])
 }
 
 function recordOf(value: unknown): FileValue {
@@ -128,7 +127,7 @@ function deltas(base: unknown, edited: readonly BoardRef[] | undefined, add: str
   return { ...(added.length > 0 ? { [add]: added } : {}), ...(removed.length > 0 ? { [remove]: removed } : {}) }
 }
 
-/** The foreign keys as they are kept now, with what the edit changes of them. */
+/** The stored unknown keys with the changes of the edit. */
 function merged(extra: FileValue, { changed, edited }: FileEdit): FileValue {
   const next = { ...extra }
   for (const key of changed) {
@@ -139,12 +138,12 @@ function merged(extra: FileValue, { changed, edited }: FileEdit): FileValue {
   return next
 }
 
-/** A file speaks in nobody's name, unless it says who works: then that one claims, completes, fails, or lets go. */
+/** An edit has no writer unless the file names an owner: then that owner claims, completes, fails or releases the task. */
 function writerOf({ base, edited }: FileEdit, status: BoardStatus | undefined): Writer {
-  const nobody: Writer = { source: 'files' }
-  if (status === undefined || status === 'deleted') return nobody
+  const unnamed: Writer = { source: 'files' }
+  if (status === undefined || status === 'deleted') return unnamed
   const name = nameIn(edited.owner) ?? (status === 'pending' ? nameIn(base.owner) : undefined)
-  return name === undefined ? nobody : { ...nobody, as: name }
+  return name === undefined ? unnamed : { ...unnamed, as: name }
 }
 
 function nameIn(owner: unknown): string | undefined {

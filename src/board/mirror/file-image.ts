@@ -1,5 +1,5 @@
-// A task as its file shows it: the board's own words, and what an imported file said otherwise. Both ways of showing it are here,
-// the plain one for export and the one with the engine's keys for a mirror.
+// The content of a task's file: the board's values, and where they are unchanged, those of the imported file. For exports without the
+// engine's keys, for mirrors with them.
 import type { BoardTask, ImportedFile } from '../../entities/board.ts'
 import { engineKeys, furtherKeys, plainTask, sevenKeys } from '../task-json.ts'
 import { type FileValue, isSameJson } from './task-file.ts'
@@ -7,17 +7,17 @@ import { type FileValue, isSameJson } from './task-file.ts'
 const boardKeys = new Set([...sevenKeys, ...furtherKeys])
 const ownKeys = new Set([...boardKeys, ...engineKeys])
 
-/** Has the board, or the engine, a word of that name? */
+/** Whether the key is one of the board or of the engine. */
 export function isKnownKey(key: string): boolean {
   return ownKeys.has(key)
 }
 
-/** Keys of a file that nothing here has a word for. */
+/** The unknown keys of a file. */
 export function foreignKeysOf(value: FileValue): FileValue {
   return Object.fromEntries(Object.entries(value).filter(([key]) => !ownKeys.has(key)))
 }
 
-/** The file as export writes it: where the board still says what it said at the import, the imported value stands. */
+/** The content that an export writes: imported values where the board has not changed them. */
 export function exportedValue(task: BoardTask, file: ImportedFile | undefined): FileValue {
   return inOrder(
     overlaid(plainTask(task), file, () => true),
@@ -25,7 +25,7 @@ export function exportedValue(task: BoardTask, file: ImportedFile | undefined): 
   )
 }
 
-/** The file as a mirror writes it: of the seven keys the truth, whatever the import said. */
+/** The content that a mirror writes: the seven keys show the board's values, whatever was imported. */
 export function mirroredValue(task: BoardTask, file: ImportedFile | undefined, version: number): FileValue {
   const shown = overlaid(plainTask(task), file, (key) => !sevenKeys.includes(key) && !engineKeys.includes(key))
   for (const key of engineKeys) delete shown[key]
@@ -33,7 +33,7 @@ export function mirroredValue(task: BoardTask, file: ImportedFile | undefined, v
   return { ...inOrder(shown, undefined), canonicalStatus, statusReason, taskId, version }
 }
 
-/** What an imported file said otherwise than the board shows it; undefined when there is nothing to remember. */
+/** The differences between an imported file and what the board shows; undefined when there are none. */
 export function importedFile(original: FileValue, newline: boolean, task: BoardTask): ImportedFile | undefined {
   const shown = plainTask(task)
   const differs: ImportedFile['differs'] = {}
@@ -60,7 +60,7 @@ function overlaid(shown: FileValue, file: ImportedFile | undefined, applies: (ke
   return value
 }
 
-/** In the order of an imported file, else the board's own keys first. */
+/** Keys in the order of the imported file, else the board's own first. */
 function inOrder(value: FileValue, keys: readonly string[] | undefined): FileValue {
   const order = [...(keys ?? []), ...boardKeys, ...Object.keys(value)]
   return Object.fromEntries([...new Set(order)].filter((key) => key in value).map((key) => [key, value[key]]))

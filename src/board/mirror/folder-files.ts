@@ -1,6 +1,5 @@
-// The folder as a port: the few operations on files that a mirror is made of, each of them one call to the system, so that a test
-// can end the process before any of them. Nothing here follows a link or leaves the folder. What is made is private to its user, as the
-// ledger is.
+// The file operations of a mirror as a port, each a single system call, so that a test can end the process before any of them. No
+// operation follows a link or leaves the folder. Created files are private to their user, like the ledger.
 import {
   type BigIntStats,
   closeSync,
@@ -20,35 +19,35 @@ import {
 import { join } from 'node:path'
 import { ErrandError } from '../../core/errors.ts'
 
-/** Largest file that is read, in bytes. */
+/** Maximum size of a file that is read, in bytes. */
 export const maxFileBytes = 1024 * 1024
 
-/** What stands under a name. `mark` changes whenever the file does, within what the file system's clock can tell. */
-export type Look =
+/** The state of a name in the folder. `mark` changes whenever the file does, within the resolution of the file system's clock. */
+export type FileState =
   | { kind: 'none' }
   | { kind: 'text'; text: string; mark: string; changedMs: number }
   | { kind: 'other'; why: string; mark: string }
 
 export interface FolderFiles {
   list(folder?: string): string[]
-  /** `linked`: more than one name is fine. */
-  look(name: string, linked?: boolean): Look
-  /** The mark of what stands under a name, without reading it. */
+  /** `linked`: accepts a file with several names (hard links). */
+  read(name: string, linked?: boolean): FileState
+  /** The mark of a file, without reading it. */
   mark(name: string): string | undefined
-  /** Writes a file that must not be there yet. */
+  /** Writes a file that must not exist yet. */
   create(name: string, text: string): void
-  /** A second name for a file. 'taken' when there is one of that name; 'unknown' where the file system has no such thing. */
-  link(from: string, to: string): 'done' | 'taken' | 'gone' | 'unknown'
-  /** Replaces whatever has the name `to`, in one motion. False when `from` is gone. */
+  /** Gives a file a second name. 'taken': that name exists; 'unknown': the file system has no hard links. */
+  link(from: string, to: string): 'done' | 'taken' | 'missing' | 'unknown'
+  /** Renames a file, atomically replacing `to`. False if `from` does not exist. */
   rename(from: string, to: string): boolean
   remove(name: string): void
-  /** Makes a folder below this one. @throws ErrandError INVALID_INPUT when something else has its name. */
+  /** Creates a folder in this one. @throws ErrandError INVALID_INPUT when a file has that name. */
   makeFolder(name: string): void
 }
 
 /**
- * Makes the folder where there is none, and resolves it once: whatever becomes of the path later, files are written where it led.
- * @throws ErrandError INVALID_INPUT for a path that is no folder.
+ * Creates the folder if missing, and resolves its path once: files are written there even if the path leads elsewhere later.
+ * @throws ErrandError INVALID_INPUT for a path that is not a folder.
  */
 export function openFolder(path: string): string {
   try {
@@ -59,7 +58,7 @@ export function openFolder(path: string): string {
   }
 }
 
-/** @throws ErrandError INVALID_INPUT for a folder that is not there. */
+/** Resolves the path of a folder. @throws ErrandError INVALID_INPUT if it does not exist. */
 export function existingFolder(path: string): string {
   try {
     const dir = realpathSync(path)
@@ -74,7 +73,7 @@ export function createFolderFiles(dir: string): FolderFiles {
   const at = (name: string): string => join(dir, name)
   return {
     list: (folder = '') => readdirSync(at(folder)),
-    look: (name, linked = false) => lookAt(at(name), linked),
+    read: (name, linked = false) => readEntry(at(name), linked),
     mark(name) {
       const stats = lstatSync(at(name), { bigint: true, throwIfNoEntry: false })
       return stats === undefined ? undefined : markOf(stats)
@@ -86,7 +85,7 @@ export function createFolderFiles(dir: string): FolderFiles {
         return 'done'
       } catch (error) {
         if (codeOf(error) === 'EEXIST') return 'taken'
-        if (codeOf(error) === 'ENOENT') return 'gone'
+        if (codeOf(error) === 'ENOENT') return 'missing'
         if (withoutLinks.has(codeOf(error))) return 'unknown'
         throw error
       }
@@ -107,9 +106,13 @@ export function createFolderFiles(dir: string): FolderFiles {
       } catch (error) {
         if (codeOf(error) !== 'EEXIST') throw error
         if (lstatSync(at(name)).isDirectory()) return
-        throw new ErrandError('INVALID_INPUT', `${at(name)} is in the way: a folder of that name is needed there.`, {
-          path: at(name),
-        })
+        throw new ErrandError(
+          'INVALID_INPUT',
+          `${at(name)} must be a folder, but a file of that name exists. Move it away.`,
+          {
+            path: at(name),
+          },
+        )
       }
     },
   }
@@ -117,7 +120,7 @@ export function createFolderFiles(dir: string): FolderFiles {
 
 const withoutLinks = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 
-function lookAt(path: string, linked: boolean): Look {
+function readEntry(path: string, linked: boolean): FileState {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false })
   if (stats === undefined) return { kind: 'none' }
   const refusal = refusalOf(stats, linked)
@@ -127,16 +130,16 @@ function lookAt(path: string, linked: boolean): Look {
 
 function refusalOf(stats: BigIntStats, linked: boolean): string | undefined {
   if (stats.isSymbolicLink()) return 'it is a symbolic link; put the file itself there'
-  if (!stats.isFile()) return 'it is no ordinary file'
+  if (!stats.isFile()) return 'it is not a regular file'
   if (stats.nlink > 1n && !linked) return `it has ${stats.nlink} names (hard links); put a copy there`
-  if (stats.size > BigInt(maxFileBytes)) return `it has ${stats.size} bytes, at most ${maxFileBytes} are read`
+  if (stats.size > BigInt(maxFileBytes)) return `it has ${stats.size} bytes; the limit is ${maxFileBytes}`
   return undefined
 }
 
-function readRegular(path: string, linked: boolean): Look {
+function readRegular(path: string, linked: boolean): FileState {
   let file: number
   try {
-    // Whatever was put there since the look above: no link is followed, and no pipe is waited for.
+    // The entry may have been replaced since: do not follow a link, and do not block on a pipe.
     file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return { kind: 'none' }
@@ -163,7 +166,7 @@ function markOf({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return `${ino}:${size}:${mtimeNs}:${ctimeNs}`
 }
 
-/** The inode in a mark: the same file, whatever stands in it. */
+/** The inode in a mark, which identifies the file independently of its content. */
 export function inodeIn(mark: string | undefined): string | undefined {
   return mark?.split(':')[0]
 }

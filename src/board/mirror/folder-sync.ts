@@ -1,115 +1,115 @@
-// One pass over a mirrored folder: what was changed in the files goes to the board, then what is new on the board goes into the
-// files. In this order, so that nothing is written over an edit; and again for those files that change while it works.
+// One pass over a mirrored folder: edits of the files are applied to the board, then changes of the board are written to the files. In
+// this order, so that no edit is overwritten; files that change during the pass are read again.
 import { realpathSync } from 'node:fs'
 import { ErrandError } from '../../core/errors.ts'
 import { requestedBy } from '../../steps/step-context.ts'
 import type { BoardTarget } from '../board-host.ts'
-import { numberNewcomers } from '../numbering.ts'
+import { numberNewTasks } from '../numbering.ts'
 import { applyEdit } from './apply-edit.ts'
 import { acquireLease, type MirrorLease } from './election.ts'
-import { allNumbers, concernedBy, textsOf, type WantedFile } from './file-texts.ts'
+import { affectedFiles, allNumbers, ensureTexts, type WantedFile } from './file-texts.ts'
 import { type FolderFiles, inodeIn } from './folder-files.ts'
 import { importFiles, type NewFile } from './import-files.ts'
 import { type FileVerdict, judgeFile } from './judge-file.ts'
 import type { MirrorHost } from './mirror-host.ts'
 import { emptyReport, type MirrorReport } from './mirror-report.ts'
-import { clearStaging, deskFolder, keepCopy } from './owned-folder.ts'
-import { type FileValue, isNearlyOne, nameOf, numberIn, versionIn } from './task-file.ts'
+import { clearStaging, keepCopy, stagingFolder } from './owned-folder.ts'
+import { type FileValue, isMisnamed, nameOf, numberIn, versionIn } from './task-file.ts'
 import { createStaging, type Staging, takeAway, type WriteMode, writeFile } from './write-file.ts'
 
-/** A file whose latest change is younger than this when it is read may change again without looking changed, in milliseconds. */
-const restlessMs = 2_000
-/** How long an old file is looked at after it was replaced, in milliseconds: whoever had it open may still write into it. */
+/** A file that changed less than this before it was read may change again with the same timestamps, in milliseconds. */
+const recentMs = 2_000
+/** How long a replaced file is still checked, in milliseconds: a program that had it open may write into it. */
 const graceMs = 2_000
-/** So long after somebody has put a file in the place of one of ours it is expected to happen again, in milliseconds. */
-const carefulMs = 600_000
-/** How often files that change while a pass works are looked at again in it; then the next pass does. */
+/** How long after a foreign replacement of a file further ones are expected, in milliseconds. */
+const cautionMs = 600_000
+/** How often a pass repeats for files that change meanwhile; the rest is left to the next pass. */
 const maxRounds = 8
 
-export interface PassOrders {
-  /** Which files to look at; all of them by default. */
+export interface PassOptions {
+  /** The files to check; default: all. */
   numbers?: ReadonlySet<number> | undefined
-  /** Tasks that something happened to; undefined: write whatever is not in step. */
+  /** Tasks that have changed; undefined: write every file that is out of date. */
   tasks?: ReadonlySet<string> | undefined
   /**
-   * A file that is broken or gone is left alone until a later pass finds it the same: somebody may be in the middle of writing it.
-   * Default false: this pass has the last word.
+   * An unreadable or missing file is left unchanged until a later pass finds it in the same state, because a program may be writing it.
+   * Default false: this pass decides.
    */
-  patient?: boolean
+  deferIncomplete?: boolean
 }
 
 interface SeenFile {
   text: string
-  /** '' for one that is to be read again. */
+  /** '' for a file that must be read again. */
   mark: string
 }
 
 interface OldFile {
   name: string
   number: number
-  /** What it said when it was replaced; undefined for one that a dead mirror has left. */
+  /** Its content when it was replaced; undefined for one left by a dead mirror. */
   known: string | undefined
   until: number
 }
 
 export class FolderSync {
   readonly #host: MirrorHost
-  readonly #place: BoardTarget
-  readonly #seat: MirrorLease
+  readonly #target: BoardTarget
+  readonly #lease: MirrorLease
   readonly #files: FolderFiles
-  readonly desk: Staging
-  /** What stood in each file when it was last read or written. */
+  readonly staging: Staging
+  /** The content of each file when it was last read or written. */
   #seen = new Map<number, SeenFile>()
-  /** Files that are left alone, by name, as they were when that was said. */
-  #aside = new Map<string, string>()
-  /** Files that were broken or gone at the last look, as they were then. */
-  #doubtful = new Map<number, string>()
+  /** The marks of files that are left unchanged, by name. */
+  #setAsideMarks = new Map<string, string>()
+  /** The marks of files that were unreadable or missing at the last check. */
+  #deferred = new Map<number, string>()
   #old: OldFile[] = []
-  /** Which tasks speak of a number in their files. */
+  /** Which files refer to a task, by its number. */
   #mentions = new Map<number, Set<number>>()
-  /** The latest edit of each file that was taken. */
+  /** The latest applied edit of each file. */
   #taken = new Map<number, { version: number; value: FileValue }>()
-  /** The files that this mirror has put there: which ones they are, whatever stands in them. */
+  /** The inodes of the files that this mirror has written. */
   #own = new Map<number, string>()
-  #carefulUntil = 0
+  #cautiousUntil = 0
   #stale = new Set<number>()
   #allStale = true
   #holdsLease = false
-  /** Until the first pass in this seat is through: what it finds is how things stand, not what somebody is about to write. */
+  /** True during the first pass with this lease: what it finds is final, not a file that is being written. */
   #isNew = true
 
   readonly #isLive: boolean
 
-  /** `isLive`: it goes on for long, and beside others. */
-  constructor(host: MirrorHost, place: BoardTarget, seat: MirrorLease, files: FolderFiles, isLive: boolean) {
+  /** `isLive`: for a mirror that runs on, beside others. */
+  constructor(host: MirrorHost, target: BoardTarget, lease: MirrorLease, files: FolderFiles, isLive: boolean) {
     this.#host = host
-    this.#place = place
-    this.#seat = seat
+    this.#target = target
+    this.#lease = lease
     this.#files = files
     this.#isLive = isLive
-    this.desk = createStaging(files, seat.id, `${deskFolder}/`)
+    this.staging = createStaging(files, lease.id, `${stagingFolder}/`)
   }
 
-  async pass({ numbers, tasks, patient = false }: PassOrders = {}): Promise<MirrorReport> {
+  async pass({ numbers, tasks, deferIncomplete = false }: PassOptions = {}): Promise<MirrorReport> {
     const report = emptyReport()
     this.#requireFolder()
-    if (!(await this.#sit())) return { ...report, standingBy: true }
-    await numberNewcomers(this.#host, this.#place.board)
-    if (tasks === undefined) this.#beginAnew()
+    if (!(await this.#acquireLease())) return { ...report, standingBy: true }
+    await numberNewTasks(this.#host, this.#target.board)
+    if (tasks === undefined) this.#markAllStale()
     else await this.#addStale(tasks)
-    let look: ReadonlySet<number> | undefined = this.#isNew ? undefined : numbers
+    let changed: ReadonlySet<number> | undefined = this.#isNew ? undefined : numbers
     for (let round = 0; round < maxRounds; round++) {
       await this.#takeOldFiles(report)
-      await this.#takeFiles(look, report, patient && !this.#isNew)
-      look = await this.#writeFiles(report)
-      if (look === undefined) return { ...report, standingBy: true }
-      if (look.size === 0 && this.#stale.size === 0) break
+      await this.#takeFiles(changed, report, deferIncomplete && !this.#isNew)
+      changed = await this.#writeFiles(report)
+      if (changed === undefined) return { ...report, standingBy: true }
+      if (changed.size === 0 && this.#stale.size === 0) break
     }
     this.#isNew = false
     return report
   }
 
-  /** The last look at old files; then they are gone. Nothing is written any more. */
+  /** Checks and removes the old files; writes nothing more. */
   async end(): Promise<MirrorReport> {
     const report = emptyReport()
     for (const old of this.#old) old.until = 0
@@ -117,56 +117,56 @@ export class FolderSync {
     return report
   }
 
-  /** Whoever changes the path to somewhere else changes nothing there. */
+  /** Refuses a path that leads elsewhere by now, so that nothing is written there. */
   #requireFolder(): void {
-    const { dir } = this.#seat
+    const { dir } = this.#lease
     let is: string | undefined
     try {
       is = realpathSync(dir)
     } catch {
-      // Said below: it is not there.
+      // Reported below as missing.
     }
     if (is === dir) return
     throw new ErrandError(
       'INVALID_INPUT',
-      `The mirrored folder ${dir} is ${is === undefined ? 'gone' : `now a way to ${is}`}.`,
+      `The mirrored folder ${dir} is ${is === undefined ? 'no longer there' : `now a link to ${is}`}.`,
       {
         path: dir,
       },
     )
   }
 
-  async #sit(): Promise<boolean> {
-    const seat = await acquireLease(this.#host, this.#seat)
-    if (seat === 'theirs') {
+  async #acquireLease(): Promise<boolean> {
+    const lease = await acquireLease(this.#host, this.#lease)
+    if (lease === 'theirs') {
       this.#holdsLease = false
       return false
     }
-    if (this.#holdsLease && seat === 'mine') return true
-    // What another has written meanwhile is looked at like anything else.
+    if (this.#holdsLease && lease === 'mine') return true
+    // Changes by the previous writer are judged like any others.
     this.#seen = new Map()
     this.#taken = new Map()
     this.#holdsLease = true
     this.#isNew = true
-    // Nobody knows yet who else is here.
-    if (this.#isLive) this.#expectReplacing()
-    this.#beginAnew()
+    // Other programs that replace files may be active already.
+    if (this.#isLive) this.#enterCautiousMode()
+    this.#markAllStale()
     const kept = new Set(this.#old.map(({ name }) => name))
     for (const { name, number } of clearStaging(this.#files))
       if (!kept.has(name)) this.#old.push({ name, number, known: undefined, until: 0 })
     return true
   }
 
-  /** Everything is compared, and everything that is left alone is said again. */
-  #beginAnew(): void {
-    this.#aside = new Map()
-    this.#doubtful = new Map()
+  /** Compares all files, and reports again those that are left unchanged. */
+  #markAllStale(): void {
+    this.#setAsideMarks = new Map()
+    this.#deferred = new Map()
     this.#allStale = true
   }
 
   async #addStale(tasks: ReadonlySet<string>): Promise<void> {
     if (tasks.size === 0) return
-    for (const number of await concernedBy(this.#host, this.#place, tasks)) {
+    for (const number of await affectedFiles(this.#host, this.#target, tasks)) {
       this.#stale.add(number)
       for (const other of this.#mentions.get(number) ?? []) this.#stale.add(other)
     }
@@ -174,113 +174,126 @@ export class FolderSync {
 
   // ── from the files to the board ──
 
-  async #takeFiles(numbers: ReadonlySet<number> | undefined, report: MirrorReport, patient: boolean): Promise<void> {
+  async #takeFiles(
+    numbers: ReadonlySet<number> | undefined,
+    report: MirrorReport,
+    deferIncomplete: boolean,
+  ): Promise<void> {
     const fresh: NewFile[] = []
-    const decide = !patient || numbers === undefined
+    const decide = !deferIncomplete || numbers === undefined
     for (const number of numbers ?? this.#listed(report)) {
       const name = nameOf(number)
       const seen = this.#seen.get(number)
       const mark = this.#files.mark(name)
-      if (mark !== undefined && (mark === seen?.mark || mark === this.#aside.get(name))) continue
-      const look = this.#files.look(name)
-      this.#noticeReplacing(number, mark)
-      if (look.kind === 'none') this.#takeAbsence(number, report, patient, decide)
-      else if (look.kind === 'other') this.#leaveAside(number, look.mark, look.why, report)
-      else if (seen?.text === look.text) this.#settle(number, look)
+      if (mark !== undefined && (mark === seen?.mark || mark === this.#setAsideMarks.get(name))) continue
+      const state = this.#files.read(name)
+      this.#detectReplacement(number, mark)
+      if (state.kind === 'none') this.#takeMissing(number, report, deferIncomplete, decide)
+      else if (state.kind === 'other') this.#setAside(number, state.mark, state.why, report)
+      else if (seen?.text === state.text) this.#recordSeen(number, state)
       else {
-        const verdict = await this.#judge(number, look.text)
+        const verdict = await this.#judgeText(number, state.text)
         if (verdict.kind === 'new') fresh.push(verdict.file)
-        else if (verdict.kind === 'foreign') this.#doubt(number, look.mark, verdict.why, report, patient, decide)
-        else await this.#take(number, look, verdict, report)
+        else if (verdict.kind === 'foreign')
+          this.#deferUnreadable(number, state.mark, verdict.why, report, deferIncomplete, decide)
+        else await this.#take(number, state, verdict, report)
       }
     }
     if (fresh.length > 0) await this.#import(fresh, report)
   }
 
-  /** All numbers that have a file, or had one. */
+  /** The numbers that have a file, or had one. */
   #listed(report: MirrorReport): number[] {
     const numbers = new Set(this.#seen.keys())
     for (const name of this.#files.list()) {
       const number = numberIn(name)
       if (number !== undefined) numbers.add(number)
-      else if (isNearlyOne(name) && !this.#aside.has(name)) {
-        this.#aside.set(name, '')
-        report.skipped.push({ file: name, why: 'its name is none of a task: task_N.json, with a number from 1 on' })
+      else if (isMisnamed(name) && !this.#setAsideMarks.has(name)) {
+        this.#setAsideMarks.set(name, '')
+        report.skipped.push({ file: name, why: 'it is not named like a task file: expected task_N.json with N from 1' })
       }
     }
     return [...numbers].sort((a, b) => a - b)
   }
 
-  /** Another file stands where this mirror had put one: somebody here replaces files. */
-  #noticeReplacing(number: number, mark: string | undefined): void {
+  /** Detects that another program has replaced a file of this mirror. */
+  #detectReplacement(number: number, mark: string | undefined): void {
     const own = this.#own.get(number)
     if (own === undefined || mark === undefined || inodeIn(mark) === own) return
     this.#own.delete(number)
-    this.#expectReplacing()
+    this.#enterCautiousMode()
   }
 
-  #expectReplacing(): void {
-    this.#carefulUntil = this.#host.clock.now() + carefulMs
+  #enterCautiousMode(): void {
+    this.#cautiousUntil = this.#host.clock.now() + cautionMs
   }
 
-  #judge(number: number, text: string): Promise<FileVerdict> {
-    return judgeFile(this.#host, this.#place, this.#seat.dir, number, text, this.#taken.get(number))
+  #judgeText(number: number, text: string): Promise<FileVerdict> {
+    return judgeFile(this.#host, this.#target, this.#lease.dir, number, text, this.#taken.get(number))
   }
 
-  /** Read, and known. A file that changed a moment ago is read again next time: its times may not tell the next change from this. */
-  #settle(number: number, { text, mark, changedMs }: { text: string; mark: string; changedMs: number }): void {
-    this.#aside.delete(nameOf(number))
-    this.#doubtful.delete(number)
-    const isRestless = Math.abs(this.#host.clock.now() - changedMs) < restlessMs
-    this.#seen.set(number, { text, mark: isRestless ? '' : mark })
+  /** Records the content of a file. A recent change may be followed by one with the same timestamps, so that file is read again. */
+  #recordSeen(number: number, { text, mark, changedMs }: { text: string; mark: string; changedMs: number }): void {
+    this.#setAsideMarks.delete(nameOf(number))
+    this.#deferred.delete(number)
+    const isRecent = Math.abs(this.#host.clock.now() - changedMs) < recentMs
+    this.#seen.set(number, { text, mark: isRecent ? '' : mark })
   }
 
-  #leaveAside(number: number, mark: string, why: string, report: MirrorReport): void {
+  #setAside(number: number, mark: string, why: string, report: MirrorReport): void {
     const name = nameOf(number)
     this.#seen.delete(number)
-    this.#doubtful.delete(number)
-    this.#aside.set(name, mark)
+    this.#deferred.delete(number)
+    this.#setAsideMarks.set(name, mark)
     report.skipped.push({ file: name, why })
   }
 
-  #doubt(number: number, mark: string, why: string, report: MirrorReport, patient: boolean, decide: boolean): void {
-    // Nothing is written over it in the meantime, either.
+  #deferUnreadable(
+    number: number,
+    mark: string,
+    why: string,
+    report: MirrorReport,
+    deferIncomplete: boolean,
+    decide: boolean,
+  ): void {
+    // Until then the file is not overwritten either.
     this.#seen.delete(number)
-    if (!patient || (decide && this.#doubtful.get(number) === mark)) this.#leaveAside(number, mark, why, report)
-    else if (decide || !this.#doubtful.has(number)) this.#doubtful.set(number, mark)
+    if (!deferIncomplete || (decide && this.#deferred.get(number) === mark)) this.#setAside(number, mark, why, report)
+    else if (decide || !this.#deferred.has(number)) this.#deferred.set(number, mark)
   }
 
-  #takeAbsence(number: number, report: MirrorReport, patient: boolean, decide: boolean): void {
+  #takeMissing(number: number, report: MirrorReport, deferIncomplete: boolean, decide: boolean): void {
     this.#stale.add(number)
-    const wasAside = this.#aside.delete(nameOf(number))
+    const wasAside = this.#setAsideMarks.delete(nameOf(number))
     if (wasAside || !this.#seen.has(number)) {
-      this.#doubtful.delete(number)
+      this.#deferred.delete(number)
       return
     }
-    if (patient && !(decide && this.#doubtful.get(number) === 'gone')) {
-      this.#doubtful.set(number, 'gone')
+    if (deferIncomplete && !(decide && this.#deferred.get(number) === 'missing')) {
+      this.#deferred.set(number, 'missing')
       return
     }
-    this.#doubtful.delete(number)
+    this.#deferred.delete(number)
     this.#seen.delete(number)
-    const why = 'it was removed, and its task is still on the board: say status "deleted" in it, or use board:delete'
+    const why =
+      'it was removed, but its task is still on the board: set status "deleted" in the file, or use board:delete'
     report.refused.push({ file: nameOf(number), why })
   }
 
-  /** What a verdict means for a file, and for an old one that somebody wrote into. */
+  /** Acts on the verdict about a file, or about an old file that was written into. */
   async #take(
     number: number,
-    look: { text: string; mark: string; changedMs: number },
+    state: { text: string; mark: string; changedMs: number },
     verdict: Exclude<FileVerdict, { kind: 'new' | 'foreign' }>,
     report: MirrorReport,
   ): Promise<void> {
-    this.#settle(number, look)
+    this.#recordSeen(number, state)
     this.#stale.add(number)
-    if (verdict.kind === 'edit') await this.#apply(number, look.text, verdict, report)
-    else if (verdict.kind === 'refused') this.#refuse(number, look.text, verdict.why, report)
-    else if (verdict.kind === 'gone') {
-      if (!verdict.ours && !this.#refuse(number, look.text, verdict.why, report)) return
-      this.#takeAway(number, look.text, report, verdict.ours)
+    if (verdict.kind === 'edit') await this.#apply(number, state.text, verdict, report)
+    else if (verdict.kind === 'refused') this.#refuse(number, state.text, verdict.why, report)
+    else if (verdict.kind === 'deleted') {
+      if (!verdict.ours && !this.#refuse(number, state.text, verdict.why, report)) return
+      this.#takeAway(number, state.text, report, verdict.ours)
     }
   }
 
@@ -292,11 +305,11 @@ export class FolderSync {
   ): Promise<void> {
     try {
       await this.#host.step(
-        applyEdit(this.#place, edit, requestedBy(await this.#host.stepContext(), this.#place.caller)),
+        applyEdit(this.#target, edit, requestedBy(await this.#host.stepContext(), this.#target.caller)),
       )
     } catch (error) {
-      if (!ErrandError.isInstance(error) || isTrouble(error)) {
-        // Not judged at all: it is looked at again.
+      if (!ErrandError.isInstance(error) || isLedgerUnavailable(error)) {
+        // Not judged: the file is read again.
         this.#seen.delete(number)
         throw error
       }
@@ -307,36 +320,36 @@ export class FolderSync {
     addOnce(report.imported, nameOf(number))
   }
 
-  /** False when no copy can be kept: then the file stays as it is. */
+  /** Refuses an edit and keeps a copy. Returns false when no copy can be kept; then the file stays as it is. */
   #refuse(number: number, text: string, why: string, report: MirrorReport): boolean {
     const file = nameOf(number)
     try {
-      const copy = keepCopy(this.desk, number, text, versionOf(text))
+      const copy = keepCopy(this.staging, number, text, versionOf(text))
       report.refused.push({ file, why, copy })
       return true
     } catch (error) {
       const kept = error instanceof Error ? error.message : String(error)
-      this.#aside.set(file, this.#files.mark(file) ?? '')
-      report.refused.push({ file, why: `${why}. No copy of it could be kept, so it stays as it is: ${kept}` })
+      this.#setAsideMarks.set(file, this.#files.mark(file) ?? '')
+      report.refused.push({ file, why: `${why}. No copy could be kept, so the file stays as it is: ${kept}` })
       return false
     }
   }
 
   #takeAway(number: number, text: string, report: MirrorReport, ours: boolean): void {
     const name = nameOf(number)
-    const taken = takeAway(this.desk, name, number, text)
+    const taken = takeAway(this.staging, name, number, text)
     this.#seen.delete(number)
     if (taken.old !== undefined) this.#watchOld(taken.old, number, taken.kind === 'written' ? text : undefined)
     if (taken.kind === 'written' && ours) report.removed.push(name)
   }
 
   async #import(files: readonly NewFile[], report: MirrorReport): Promise<void> {
-    const done = await importFiles(this.#host, this.#place, this.#seat.dir, files)
+    const done = await importFiles(this.#host, this.#target, this.#lease.dir, files)
     const texts = new Map(files.map((file) => [file.number, file.text]))
     for (const number of done.numbers) {
       report.imported.push(nameOf(number))
-      this.#aside.delete(nameOf(number))
-      this.#doubtful.delete(number)
+      this.#setAsideMarks.delete(nameOf(number))
+      this.#deferred.delete(number)
       this.#seen.set(number, { text: texts.get(number) as string, mark: '' })
     }
     for (const { number, key, why } of done.unheld) report.unheld.push({ file: nameOf(number), key, why })
@@ -344,7 +357,7 @@ export class FolderSync {
       const text = texts.get(number) as string
       if (this.#refuse(number, text, why, report)) this.#takeAway(number, text, report, false)
     }
-    // Their edges show in the files of others.
+    // The edges of the new tasks show in other files.
     this.#allStale = true
   }
 
@@ -354,50 +367,50 @@ export class FolderSync {
     this.#old.push({ name, number, known, until: this.#host.clock.now() + graceMs })
   }
 
-  /** Whoever had a file open when it was replaced has written into the old one: that is an edit like any other. */
+  /** Checks the replaced files for content written through handles that were still open; such content is an edit. */
   async #takeOldFiles(report: MirrorReport): Promise<void> {
     const now = this.#host.clock.now()
     const left: OldFile[] = []
     for (const old of this.#old.splice(0)) {
-      const look = this.#files.look(old.name, true)
+      const state = this.#files.read(old.name, true)
       const isOver = now >= old.until
-      if (look.kind === 'text' && look.text !== old.known) {
-        if (!(await this.#takeOld(old, look.text, isOver, report))) {
+      if (state.kind === 'text' && state.text !== old.known) {
+        if (!(await this.#takeOld(old, state.text, isOver, report))) {
           left.push(old)
           continue
         }
-        old.known = look.text
+        old.known = state.text
       }
-      if (isOver || look.kind === 'none') this.#files.remove(old.name)
+      if (isOver || state.kind === 'none') this.#files.remove(old.name)
       else left.push(old)
     }
     this.#old.push(...left)
   }
 
-  /** False when it cannot be read yet: somebody is in the middle of it. */
+  /** Returns false when the old file cannot be read yet, because a program is still writing it. */
   async #takeOld({ number }: OldFile, text: string, isOver: boolean, report: MirrorReport): Promise<boolean> {
-    const verdict = await this.#judge(number, text)
+    const verdict = await this.#judgeText(number, text)
     if (verdict.kind === 'foreign' && !isOver) return false
     this.#stale.add(number)
     if (verdict.kind === 'edit') await this.#apply(number, text, verdict, report)
     else if (verdict.kind === 'new') this.#refuse(number, text, 'it was replaced before it could be read', report)
-    else if (verdict.kind !== 'ours' && !(verdict.kind === 'gone' && verdict.ours))
+    else if (verdict.kind !== 'ours' && !(verdict.kind === 'deleted' && verdict.ours))
       this.#refuse(number, text, verdict.why, report)
     return true
   }
 
   // ── from the board to the files ──
 
-  /** Numbers of files that have changed meanwhile; undefined when another mirror writes them now. */
+  /** Writes outdated files. Returns the numbers of files that changed meanwhile; undefined when another mirror has the lease. */
   async #writeFiles(report: MirrorReport): Promise<Set<number> | undefined> {
-    const { dir } = this.#seat
-    const stale = this.#allStale ? await allNumbers(this.#host, this.#place, dir) : [...this.#stale]
-    // What is left alone keeps the text that it has in the ledger, too: it says from which one an edit was made.
-    const numbers = stale.filter((number) => !this.#aside.has(nameOf(number)) && !this.#doubtful.has(number))
+    const { dir } = this.#lease
+    const stale = this.#allStale ? await allNumbers(this.#host, this.#target, dir) : [...this.#stale]
+    // Files that are left unchanged keep their stored text as well: it is the base of the edit.
+    const numbers = stale.filter((number) => !this.#setAsideMarks.has(nameOf(number)) && !this.#deferred.has(number))
     this.#allStale = false
     this.#stale.clear()
     const again = new Set<number>()
-    const wanted = await textsOf(this.#host, this.#place, this.#seat, numbers)
+    const wanted = await ensureTexts(this.#host, this.#target, this.#lease, numbers)
     if (wanted === undefined) {
       this.#holdsLease = false
       this.#allStale = true
@@ -411,14 +424,14 @@ export class FolderSync {
     const name = nameOf(number)
     const seen = this.#seen.get(number)
     for (const other of mentions) this.#mentions.set(other, (this.#mentions.get(other) ?? new Set()).add(number))
-    // Of a task that is gone: judged like any other file that is there without one.
+    // The file of a deleted task: judged like any file without a task.
     if (text === null) {
       if (seen !== undefined) this.#seen.set(number, { text: '', mark: '' })
       return seen === undefined || seen.text === ''
     }
     if (seen?.text === text) return true
-    const manner: WriteMode = this.#host.clock.now() < this.#carefulUntil ? 'moved aside' : 'in one motion'
-    const written = writeFile(this.desk, name, number, text, seen?.text ?? null, manner)
+    const mode: WriteMode = this.#host.clock.now() < this.#cautiousUntil ? 'move aside' : 'replace'
+    const written = writeFile(this.staging, name, number, text, seen?.text ?? null, mode)
     if (written.old !== undefined) this.#watchOld(written.old, number, seen?.text)
     if (written.kind === 'changed') {
       this.#stale.add(number)
@@ -426,15 +439,15 @@ export class FolderSync {
     }
     const own = inodeIn(this.#files.mark(name))
     if (own !== undefined) this.#own.set(number, own)
-    // Read again at the next look: by now it may be somebody else's.
+    // Read again at the next check: another program may have replaced it by then.
     this.#seen.set(number, { text, mark: '' })
     addOnce(report.written, name)
     return true
   }
 }
 
-/** The ledger could not be asked: that is no answer. */
-function isTrouble({ code }: ErrandError): boolean {
+/** Whether the ledger was unavailable, so that the edit was not judged. */
+function isLedgerUnavailable({ code }: ErrandError): boolean {
   return (
     (code.startsWith('LEDGER_') && code !== 'LEDGER_WRITE_FAILED') ||
     code === 'ENGINE_CLOSED' ||
@@ -446,7 +459,7 @@ function versionOf(text: string): number {
   try {
     return versionIn(JSON.parse(text) as FileValue) ?? 0
   } catch {
-    // A copy of what cannot be read has a name all the same.
+    // The copy of an unreadable file has a name without a version.
     return 0
   }
 }

@@ -1,4 +1,4 @@
-// The keys that the board has a word for, as they may stand in a file. Ids may be numbers or text, and null says nothing.
+// Parses the keys of a file that the board can store. Ids may be numbers or text; null counts as absent.
 import { z } from 'zod'
 import { parse } from '../../core/parse.ts'
 import { type BoardRef, boardRefSchema, boardStatuses } from '../../entities/board.ts'
@@ -8,7 +8,7 @@ import type { FileValue } from './task-file.ts'
 
 const { name: subject, priority, role, tags } = taskFields
 
-/** `3`, `"3"` and `"#3"` are one task. */
+/** `3`, `"3"` and `"#3"` refer to the same task. */
 const reference = boardRefSchema.transform((ref): BoardRef => numberOf(ref) ?? ref)
 const references = z
   .array(reference)
@@ -16,7 +16,7 @@ const references = z
   .nullish()
   .transform((refs): BoardRef[] => [...new Set(refs ?? [])])
 
-/** The seven. What is missing says nothing, but a task has a subject. */
+/** The seven keys. All but the subject may be missing. */
 const seven = {
   subject: subject.schema,
   description: z
@@ -44,7 +44,7 @@ const further = {
 }
 
 const sevenSchema = z.object({ ...seven, status: seven.status.default('pending') })
-/** Of an edit only what has changed is judged: what stood there before was the mirror's own. */
+/** Of an edit only the changed keys are parsed: the mirror itself wrote the rest. */
 const editSchema = z.object({
   ...Object.fromEntries(Object.entries(further).map(([key, schema]) => [key, schema.nullish()])),
   ...z.object(seven).partial().shape,
@@ -56,7 +56,7 @@ export type EditedKeys = { [Key in keyof SevenKeys]?: SevenKeys[Key] } & {
   [Key in keyof FurtherKeys]?: FurtherKeys[Key] | null
 }
 
-/** @throws ErrandError INVALID_INPUT for one of the seven that cannot be what it says. */
+/** @throws ErrandError INVALID_INPUT for an invalid value of one of the seven keys. */
 export function parseSeven(value: FileValue): SevenKeys {
   return parse(sevenSchema as z.ZodType<SevenKeys>, value, 'the file')
 }
@@ -66,7 +66,7 @@ export function parseEdited(changed: FileValue): EditedKeys {
   return parse(editSchema, changed, 'the edit')
 }
 
-/** The further keys that can be held, and of those that cannot the names: other tools have words of their own, like a priority "high". */
+/** Returns the optional keys with valid values, and the names of those with others: other tools use other types, such as a priority "high". */
 export function readFurther(value: FileValue): { held: FurtherKeys; unheld: string[] } {
   const held: Record<string, unknown> = {}
   const unheld: string[] = []

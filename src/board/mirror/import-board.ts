@@ -1,17 +1,17 @@
-// A folder of task files, taken over as it is: the tasks of other boards, of Claude Code, or of an export.
+// Imports a folder of task files: those of other boards, of Claude Code, or of an export.
 import { z } from 'zod'
 import { ErrandError } from '../../core/errors.ts'
 import { parse } from '../../core/parse.ts'
 import { mainBoard } from '../../entities/board.ts'
 import type { BoardTarget } from '../board-host.ts'
-import { loadBoard, numberNewcomers } from '../numbering.ts'
+import { loadBoard, numberNewTasks } from '../numbering.ts'
 import { engineKeys } from '../task-json.ts'
 import { exportedTask } from './file-texts.ts'
 import { createFolderFiles, existingFolder, type FolderFiles } from './folder-files.ts'
 import { importFiles, type NewFile, takenWhy } from './import-files.ts'
 import { mirrorHostOf } from './mirror-host.ts'
 import { emptyReport, type MirrorReport } from './mirror-report.ts'
-import { bareNumberIn, type FileValue, isNearlyOne, isSameJson, nameOf, numberIn, readTaskFile } from './task-file.ts'
+import { bareNumberIn, type FileValue, isMisnamed, isSameJson, nameOf, numberIn, readTaskFile } from './task-file.ts'
 
 /** Options of `importBoard` and `exportBoard`. */
 export interface FolderOptions {
@@ -26,17 +26,17 @@ export const folderOptionsSchema = z.strictObject({
 })
 
 /**
- * Puts the tasks of a folder on the board, each under its own number, in one transaction; the files stay as they are. A file that
- * cannot be read, or whose number is taken, is reported and left out; a value that the board cannot hold is reported, and comes
- * back with `exportBoard`.
+ * Creates the tasks of a folder on the board, each under its own number, in one transaction; the files stay as they are. A file that
+ * cannot be read, or whose number is taken, is reported and left out. A value that the board cannot store is reported and restored
+ * by `exportBoard`.
  *
- * @throws ErrandError INVALID_INPUT for options, a path that is no folder, an engine that is none; NOT_FOUND for an unknown board.
+ * @throws ErrandError INVALID_INPUT for invalid options, a path that is not a folder, a value that is not an engine; NOT_FOUND for an unknown board.
  */
 export async function importBoard(engine: object, options: FolderOptions): Promise<MirrorReport> {
   const host = mirrorHostOf(engine, 'importBoard')
   const { dir: path, board } = parse(folderOptionsSchema, options, 'importBoard')
-  const place: BoardTarget = { board, caller: { surface: 'files' } }
-  await numberNewcomers(host, board)
+  const target: BoardTarget = { board, caller: { surface: 'files' } }
+  await numberNewTasks(host, board)
   const dir = existingFolder(path)
   const report = emptyReport()
   const fresh: NewFile[] = []
@@ -47,36 +47,36 @@ export async function importBoard(engine: object, options: FolderOptions): Promi
     })
     if (file.number >= next) fresh.push(file)
     else if (shown !== undefined && isSameJson(shown, withoutEngineKeys(file.value, shown)))
-      report.skipped.push({ file: nameOf(file.number), why: 'its task is on the board already, and says the same' })
+      report.skipped.push({ file: nameOf(file.number), why: 'its task is on the board already, with the same content' })
     else report.refused.push({ file: nameOf(file.number), why: takenWhy(board, file.number, next) })
   }
-  const done = await importFiles(host, place, dir, fresh)
+  const done = await importFiles(host, target, dir, fresh)
   report.imported.push(...done.numbers.map(nameOf))
   report.refused.push(...done.refused.map(({ number, why }) => ({ file: nameOf(number), why })))
   report.unheld.push(...done.unheld.map(({ number, key, why }) => ({ file: nameOf(number), key, why })))
   return report
 }
 
-/** The readable ones, by number. */
+/** Reads the task files of a folder, by number; reports the others. */
 function readFolder(files: FolderFiles, report: MirrorReport): NewFile[] {
   const found: NewFile[] = []
   const names = files.list()
   for (const name of names) {
     const number = numberIn(name) ?? bareNumberIn(name)
     if (number === undefined) {
-      if (isNearlyOne(name))
-        report.skipped.push({ file: name, why: 'its name is none of a task: task_N.json, with a number from 1 on' })
+      if (isMisnamed(name))
+        report.skipped.push({ file: name, why: 'it is not named like a task file: expected task_N.json with N from 1' })
       continue
     }
-    const look = files.look(name)
-    if (look.kind === 'none') continue
+    const state = files.read(name)
+    if (state.kind === 'none') continue
     if (name !== nameOf(number) && names.includes(nameOf(number))) {
       report.skipped.push({ file: name, why: `${nameOf(number)} has the same number` })
       continue
     }
     try {
-      if (look.kind === 'other') throw new ErrandError('INVALID_INPUT', look.why)
-      found.push({ number, text: look.text, ...readTaskFile(look.text, number) })
+      if (state.kind === 'other') throw new ErrandError('INVALID_INPUT', state.why)
+      found.push({ number, text: state.text, ...readTaskFile(state.text, number) })
     } catch (error) {
       if (!ErrandError.isInstance(error)) throw error
       report.skipped.push({ file: name, why: error.message })
@@ -85,7 +85,7 @@ function readFolder(files: FolderFiles, report: MirrorReport): NewFile[] {
   return found.sort((a, b) => a.number - b.number)
 }
 
-/** A mirror's file, as the board would export it. */
+/** A mirrored file without the engine's keys, as the board would export it. */
 function withoutEngineKeys(value: FileValue, shown: FileValue): FileValue {
   return Object.fromEntries(Object.entries(value).filter(([key]) => key in shown || !engineKeys.includes(key)))
 }

@@ -1,5 +1,5 @@
-// New tasks from files, each under the number in its name: all of them in one transaction. What a file asks for and the board
-// cannot hold (see import-plan.ts) is named, and remembered with the task, so that export gives the file back as it was.
+// Creates tasks from files, each under the number in its name, in one transaction. Values that the board cannot store (see
+// import-plan.ts) are reported, and stored with the task so that an export restores the file.
 
 import { ErrandError } from '../../core/errors.ts'
 import type { TaskDraft } from '../../drafts/draft.ts'
@@ -13,18 +13,18 @@ import { block } from '../../steps/edges.ts'
 import { requestedBy, type StepContext } from '../../steps/step-context.ts'
 import { update } from '../../steps/update.ts'
 import { complete, fail, start } from '../../steps/verbs.ts'
-import { keepFields } from '../board-fields.ts'
+import { saveBoardFields } from '../board-fields.ts'
 import type { BoardHost, BoardTarget } from '../board-host.ts'
 import { viewTask } from '../board-view.ts'
-import { textInNumbers } from '../ids-as-numbers.ts'
-import { giveNumber, loadBoard, numberRest, openBoard } from '../numbering.ts'
+import { textWithNumbers } from '../ids-as-numbers.ts'
+import { giveNumber, loadBoard, numberRemaining, openBoard } from '../numbering.ts'
 import { foreignKeysOf, importedFile } from './file-image.ts'
 import { onBoard } from './file-texts.ts'
 import { type FurtherKeys, parseSeven, readFurther, type SevenKeys } from './held-keys.ts'
 import { planImport, type UnheldKey } from './import-plan.ts'
 import { type FileValue, maxNewNumber } from './task-file.ts'
 
-/** A readable file whose number nobody has. */
+/** A readable file with an unused number. */
 export interface NewFile {
   number: number
   text: string
@@ -32,8 +32,8 @@ export interface NewFile {
   newline: boolean
 }
 
-/** The same as the task that it will be. */
-interface Newcomer extends NewFile {
+/** A new file with the task to create. */
+interface NewTask extends NewFile {
   seven: SevenKeys
   further: FurtherKeys
   draft: TaskDraft
@@ -45,27 +45,27 @@ export interface Imported {
   unheld: UnheldKey[]
 }
 
-/** `dir`: where the files are; their texts are kept, so that a mirror of that folder knows what it finds. */
+/** Imports files; their texts are stored for `dir`, so that a mirror of that folder recognizes them. */
 export async function importFiles(
   host: BoardHost,
-  place: BoardTarget,
+  target: BoardTarget,
   dir: string,
   files: readonly NewFile[],
 ): Promise<Imported> {
   const refused: Imported['refused'] = []
   const unheld: UnheldKey[] = []
-  const newcomers: Newcomer[] = []
+  const newTasks: NewTask[] = []
   for (const file of [...files].sort((a, b) => a.number - b.number)) {
     try {
-      newcomers.push(newcomerOf(host, file, unheld))
+      newTasks.push(newTaskOf(host, file, unheld))
     } catch (error) {
       if (!ErrandError.isInstance(error)) throw error
       refused.push({ number: file.number, why: error.message })
     }
   }
-  if (newcomers.length === 0) return { numbers: [], refused, unheld }
+  if (newTasks.length === 0) return { numbers: [], refused, unheld }
   const done = await host.step(
-    creation(host, place, dir, newcomers, requestedBy(await host.stepContext(), place.caller)),
+    creation(host, target, dir, newTasks, requestedBy(await host.stepContext(), target.caller)),
   )
   return {
     numbers: done.numbers,
@@ -74,47 +74,47 @@ export async function importFiles(
   }
 }
 
-function newcomerOf(host: BoardHost, file: NewFile, unheld: UnheldKey[]): Newcomer {
+function newTaskOf(host: BoardHost, file: NewFile, unheld: UnheldKey[]): NewTask {
   const { number, value } = file
   if (number > maxNewNumber) {
     throw new ErrandError(
       'INVALID_INPUT',
-      `a new task has a number of at most ${maxNewNumber}, for all below it are never given again`,
+      `the number of a new task is at most ${maxNewNumber}, because the numbers below it are never assigned afterwards`,
       {},
     )
   }
   const seven = parseSeven(value)
   const { held: further, unheld: keys } = readFurther(value)
-  for (const key of keys) unheld.push({ number, key, why: 'the board has another use for this key' })
+  for (const key of keys) unheld.push({ number, key, why: 'the board expects another type of value for this key' })
   const { priority, metadata, role, tags } = further
   const spec = { name: seven.subject, description: seven.description, priority, metadata, role, tags }
-  // Files are written by agents: whatever is made of one may run no command.
+  // Agents write these files, so a task made of one may not run commands.
   const draft = { ...(host.drafter.draft(spec, 'the file')[0] as TaskDraft), mayRunCommands: false }
   return { ...file, seven, further, draft }
 }
 
 function creation(
   host: BoardHost,
-  place: BoardTarget,
+  target: BoardTarget,
   dir: string,
-  newcomers: readonly Newcomer[],
+  newTasks: readonly NewTask[],
   ctx: StepContext,
 ): Step<Imported> {
   return {
     name: 'import files',
     *decide(tx): Op<Imported> {
-      yield* loadBoard(tx, place.board, ctx.at)
+      yield* loadBoard(tx, target.board, ctx.at)
       const { parentId: top, nextNumber } =
-        (yield* tx.board.get(place.board)) ?? (yield* openBoard(tx, place.board, null, ctx.at))
-      yield* numberRest(tx, place.board, ctx.at)
-      const late = newcomers.filter(({ number }) => number < nextNumber)
-      const files = newcomers.filter(({ number }) => number >= nextNumber)
+        (yield* tx.board.get(target.board)) ?? (yield* openBoard(tx, target.board, null, ctx.at))
+      yield* numberRemaining(tx, target.board, ctx.at)
+      const late = newTasks.filter(({ number }) => number < nextNumber)
+      const files = newTasks.filter(({ number }) => number >= nextNumber)
       const outcome: Imported = {
         numbers: [],
-        refused: late.map(({ number }) => ({ number, why: takenWhy(place.board, number, nextNumber) })),
+        refused: late.map(({ number }) => ({ number, why: takenWhy(target.board, number, nextNumber) })),
         unheld: [],
       }
-      const work = new Import(tx, host, place, ctx, outcome)
+      const work = new Import(tx, host, target, ctx, outcome)
       yield* work.run(files, top)
       for (const { number, text } of files) {
         if (outcome.numbers.includes(number)) yield* tx.mirror.keep({ dir, number, version: 0, text })
@@ -124,30 +124,30 @@ function creation(
   }
 }
 
-/** Why a number is no new one. */
+/** Why a number cannot be given to a new task. */
 export function takenWhy(board: string, number: number, next: number): string {
-  return `${number} is no new number: numbers of the board "${board}" are never given twice, and the next one is ${next}`
+  return `${number} is not a new number: the board "${board}" never assigns a number twice, and its next one is ${next}`
 }
 
-/** The writing of one import: its tasks by number, and what has been said of them. */
+/** The writes of one import, with the ids of its tasks by number. */
 class Import {
   readonly #tx: Tx
   readonly #host: BoardHost
-  readonly #place: BoardTarget
+  readonly #target: BoardTarget
   readonly #ctx: StepContext
   readonly #outcome: Imported
-  /** Ids of the tasks that edges and parents name, the new ones among them. */
+  /** Ids of the tasks that edges and parents refer to, including the new ones. */
   readonly #ids = new Map<number, string>()
 
-  constructor(tx: Tx, host: BoardHost, place: BoardTarget, ctx: StepContext, outcome: Imported) {
+  constructor(tx: Tx, host: BoardHost, target: BoardTarget, ctx: StepContext, outcome: Imported) {
     this.#tx = tx
     this.#host = host
-    this.#place = place
+    this.#target = target
     this.#ctx = ctx
     this.#outcome = outcome
   }
 
-  *run(files: readonly Newcomer[], top: string | null): Op<void> {
+  *run(files: readonly NewTask[], top: string | null): Op<void> {
     const byNumber = new Map(files.map((file) => [file.number, file]))
     const named = files.map(({ number, seven, further }) => ({ number, ...seven, parent: further.parent }))
     const known = yield* this.#known(
@@ -156,21 +156,21 @@ class Import {
     const plan = planImport(named, known)
     this.#outcome.unheld.push(...plan.unheld)
     for (const number of plan.creation)
-      yield* this.#create(byNumber.get(number) as Newcomer, plan.parents.get(number), top)
+      yield* this.#create(byNumber.get(number) as NewTask, plan.parents.get(number), top)
     for (const file of files) yield* this.#number(file)
     for (const [number, blockers] of plan.edges) yield* this.#connect(number, blockers)
     for (const [number, status] of plan.states) {
-      if (this.#ids.has(number)) yield* this.#walk(byNumber.get(number) as Newcomer, status)
+      if (this.#ids.has(number)) yield* this.#walk(byNumber.get(number) as NewTask, status)
     }
     for (const file of files) yield* this.#remember(file)
   }
 
-  /** Tasks of the board that the files name. */
+  /** Finds the existing tasks that the files refer to. */
   *#known(refs: ReadonlyArray<BoardRef | undefined>): Op<Map<number, BoardStatus>> {
     const known = new Map<number, BoardStatus>()
     for (const ref of new Set(refs)) {
       if (typeof ref !== 'number') continue
-      const found = yield* onBoard(this.#tx, this.#place.board, ref)
+      const found = yield* onBoard(this.#tx, this.#target.board, ref)
       if (found === undefined) continue
       known.set(ref, boardStatusOf(found.task))
       this.#ids.set(ref, found.task.id)
@@ -178,24 +178,24 @@ class Import {
     return known
   }
 
-  *#create(file: Newcomer, parent: number | undefined, top: string | null): Op<void> {
+  *#create(file: NewTask, parent: number | undefined, top: string | null): Op<void> {
     const { number, draft } = file
     const parentId = parent === undefined ? top : (this.#ids.get(parent) ?? top)
     const made = (parentId: string | null) =>
       create({ ...this.#ctx, trees: [[{ ...draft, parentId }]], treeLimits: this.#host.drafter.treeLimits }).decide(
         this.#tx,
       )
-    const why = yield* this.#refusalOf(made(parentId))
+    const why = yield* this.#tryPart(made(parentId))
     if (why === undefined) this.#ids.set(number, draft.id)
-    else if (parent !== undefined && (yield* this.#refusalOf(made(top))) === undefined) {
+    else if (parent !== undefined && (yield* this.#tryPart(made(top))) === undefined) {
       this.#ids.set(number, draft.id)
       this.#outcome.unheld.push({ number, key: 'parent', why })
     } else this.#outcome.refused.push({ number, why })
   }
 
-  *#number({ number, draft, value, further }: Newcomer): Op<void> {
+  *#number({ number, draft, value, further }: NewTask): Op<void> {
     if (this.#ids.get(number) !== draft.id) return
-    const { board } = this.#place
+    const { board } = this.#target
     const foreign = foreignKeysOf(value)
     const extra = Object.keys(foreign).length === 0 ? undefined : foreign
     const fields = { activeForm: further.activeForm, extra }
@@ -207,39 +207,39 @@ class Import {
     const id = this.#ids.get(number)
     const ids = blockers.map((each) => this.#ids.get(each)).filter((each) => each !== undefined)
     if (id === undefined || ids.length === 0) return
-    if ((yield* this.#refusalOf(block(id, ids, this.#ctx).decide(this.#tx))) === undefined) return
-    // One of them is the reason, and the others are none.
+    if ((yield* this.#tryPart(block(id, ids, this.#ctx).decide(this.#tx))) === undefined) return
+    // One of the blockers is refused: add each by itself to find out which.
     for (const blocker of blockers) {
       const blockerId = this.#ids.get(blocker)
       if (blockerId === undefined) continue
-      const why = yield* this.#refusalOf(block(id, [blockerId], this.#ctx).decide(this.#tx))
+      const why = yield* this.#tryPart(block(id, [blockerId], this.#ctx).decide(this.#tx))
       if (why === undefined) continue
       const isNew = this.#outcome.numbers.includes(number)
       this.#outcome.unheld.push(isNew ? { number, key: 'blockedBy', why } : { number: blocker, key: 'blocks', why })
     }
   }
 
-  /** The legal way from a new task to where its file says that it is. */
-  *#walk(file: Newcomer, status: BoardStatus): Op<void> {
+  /** Moves a new task to the status of its file, along legal edges. */
+  *#walk(file: NewTask, status: BoardStatus): Op<void> {
     const { number, seven, draft, further } = file
     const owner = seven.owner === '' ? null : seven.owner
-    const why = yield* this.#refusalOf(this.#walkTo(draft, status, owner))
+    const why = yield* this.#tryPart(this.#moveToStatus(draft, status, owner))
     if (why !== undefined) this.#outcome.unheld.push({ number, key: 'status', why })
     if (further.workspace === undefined) return
-    const bound = yield* this.#refusalOf(this.#bind(number, draft.id, further.workspace))
+    const bound = yield* this.#tryPart(this.#bind(number, draft.id, further.workspace))
     if (bound !== undefined) this.#outcome.unheld.push({ number, key: 'workspace', why: bound })
   }
 
-  *#walkTo({ id }: TaskDraft, status: BoardStatus, owner: string | null): Op<void> {
+  *#moveToStatus({ id }: TaskDraft, status: BoardStatus, owner: string | null): Op<void> {
     const [tx, ctx] = [this.#tx, this.#ctx]
     if (status === 'pending' || status === 'deleted') {
       if (owner !== null) yield* update(id, { owner }, undefined, ctx).decide(tx)
       if (status === 'deleted') yield* cancel(id, null, ctx).decide(tx)
       return
     }
-    const quote = yield* this.#begin(id, owner)
-    if (status === 'completed') yield* complete(id, null, quote, ctx).decide(tx)
-    if (status === 'failed') yield* fail(id, { reason: noReason, code: 'TASK_FAILED' }, quote, ctx).decide(tx)
+    const token = yield* this.#begin(id, owner)
+    if (status === 'completed') yield* complete(id, null, token, ctx).decide(tx)
+    if (status === 'failed') yield* fail(id, { reason: noReason, code: 'TASK_FAILED' }, token, ctx).decide(tx)
   }
 
   *#begin(id: string, owner: string | null): Op<{ owner: string; fence: number } | undefined> {
@@ -255,14 +255,14 @@ class Import {
 
   *#bind(number: number, id: string, workspace: string): Op<void> {
     const task = (yield* this.#tx.task.get(id)) as TaskRecord
-    const entry = yield* this.#tx.board.entry(this.#place.board, number)
-    // While nobody works on it a workspace is only a word, which the file keeps.
+    const entry = yield* this.#tx.board.entry(this.#target.board, number)
+    // A workspace is bound only while the task is in progress; otherwise only the file keeps it.
     if (boardStatusOf(task) !== 'in_progress') return
-    yield* keepFields(this.#tx, this.#place, { task, entry }, { workspace }, this.#ctx)
+    yield* saveBoardFields(this.#tx, this.#target, { task, entry }, { workspace }, this.#ctx)
   }
 
-  *#remember({ number, draft, value, newline }: Newcomer): Op<void> {
-    const { board } = this.#place
+  *#remember({ number, draft, value, newline }: NewTask): Op<void> {
+    const { board } = this.#target
     const entry = yield* this.#tx.board.entry(board, number)
     if (entry === undefined || entry.taskId !== draft.id) return
     const task = (yield* this.#tx.task.get(draft.id)) as TaskRecord
@@ -270,14 +270,14 @@ class Import {
     if (file !== undefined) yield* this.#tx.board.saveFields(board, number, { ...entry.fields, file })
   }
 
-  /** Does a part of the step. Undefined, or why it was refused: steps judge before they write, so then nothing of it is there. */
-  *#refusalOf(part: Op<unknown>): Op<string | undefined> {
+  /** Runs a part of the step; returns why it was refused. Steps check before they write, so a refused part leaves nothing behind. */
+  *#tryPart(part: Op<unknown>): Op<string | undefined> {
     try {
       yield* part
       return undefined
     } catch (error) {
       if (!ErrandError.isInstance(error)) throw error
-      return yield* textInNumbers(this.#tx as Reads, this.#place.board, error.message)
+      return yield* textWithNumbers(this.#tx as Reads, this.#target.board, error.message)
     }
   }
 }

@@ -1,8 +1,8 @@
-// What a folder of files amounts to as tasks of one board: which come first, which edges can be, which states can be true together.
-// Pure, so that every folder can be judged before anything is written. What the board cannot hold is named, never dropped silently.
+// Plans an import: in which order tasks are created, which edges and which statuses are possible together. Pure, so that a folder is
+// checked before anything is written. What the board cannot store is reported.
 import type { BoardRef, BoardStatus } from '../../entities/board.ts'
 
-/** What a file says of its task. */
+/** A task as its file describes it. */
 export interface PlannedTask {
   number: number
   status: BoardStatus
@@ -18,17 +18,17 @@ export interface UnheldKey {
 }
 
 export interface ImportPlan {
-  /** Parents before their children, else by number. */
+  /** Parents before their children, otherwise by number. */
   creation: number[]
   parents: Map<number, number>
-  /** What each task comes after, in the order in which it is named. Tasks of the board stand in it too. */
+  /** The blockers of each task in the order given, including existing tasks. */
   edges: Map<number, number[]>
-  /** The states that are true in the end, blockers before those that come after them. */
+  /** The final statuses, blockers before their dependents. */
   states: Map<number, BoardStatus>
   unheld: UnheldKey[]
 }
 
-/** `known`: tasks that are on the board already, as far as the files name them. */
+/** `known`: the existing tasks that the files refer to. */
 export function planImport(tasks: readonly PlannedTask[], known: ReadonlyMap<number, BoardStatus>): ImportPlan {
   const byNumber = new Map(tasks.map((task) => [task.number, task]))
   const unheld: UnheldKey[] = []
@@ -43,7 +43,7 @@ export function planImport(tasks: readonly PlannedTask[], known: ReadonlyMap<num
     const task = byNumber.get(number) as PlannedTask
     const open = (edges.get(number) ?? []).filter((each) => statusOf(each) !== 'completed')
     if (task.status === 'in_progress' && open.length > 0) {
-      const why = `it is in progress while it comes after ${open.join(', ')}; it is pending until ${open.length === 1 ? 'that is' : 'those are'} completed`
+      const why = `it is in progress but blocked by ${open.join(', ')}; it is pending until ${open.length === 1 ? 'that is' : 'those are'} completed`
       unheld.push({ number, key: 'status', why })
       states.set(number, 'pending')
     } else states.set(number, task.status)
@@ -60,7 +60,7 @@ function parentsOf(tasks: readonly PlannedTask[], statusOf: StatusOf, unheld: Un
     if (typeof parent !== 'number' || statusOf(parent) === undefined) {
       unheld.push({ number, key: 'parent', why: `there is no task ${parent}` })
     } else if (isAbove(parents, parent, number)) {
-      unheld.push({ number, key: 'parent', why: `task ${parent} would be above itself` })
+      unheld.push({ number, key: 'parent', why: `task ${parent} would be its own ancestor` })
     } else parents.set(number, parent)
   }
   return parents
@@ -83,7 +83,7 @@ function parentsFirst(tasks: readonly PlannedTask[], parents: ReadonlyMap<number
   return [...order]
 }
 
-/** Both lists say the same thing, from either end; an edge that stands in one of them is one. */
+/** `blockedBy` and `blocks` describe the same edges from either end; an edge in either list counts. */
 function edgesOf(
   tasks: readonly PlannedTask[],
   byNumber: ReadonlyMap<number, PlannedTask>,
@@ -111,24 +111,24 @@ interface Drawn {
   edges: ReadonlyMap<number, number[]>
   byNumber: ReadonlyMap<number, PlannedTask>
   statusOf: StatusOf
-  /** Every edge leads to a higher number, so none closes a cycle: true of most folders, and then nothing is searched. */
+  /** Every edge leads to a higher number, as in most folders; then there is no cycle to search for. */
   rising: boolean
 }
 
 function obstacleTo(task: BoardRef, blocker: BoardRef, other: BoardRef, drawn: Drawn): string | undefined {
-  if (task === blocker) return 'no task comes after itself'
+  if (task === blocker) return 'a task cannot block itself'
   if (typeof task !== 'number' || typeof blocker !== 'number' || drawn.statusOf(other as number) === undefined)
     return `there is no task ${other}`
   const status = drawn.byNumber.get(task)?.status
   const over = status === 'completed' || status === 'failed'
   if (over && drawn.statusOf(blocker) !== 'completed')
-    return `task ${task} is ${status}, though task ${blocker}, which it was to come after, is not completed`
+    return `task ${task} is ${status}, but its blocker, task ${blocker}, is not completed`
   if (!(drawn.rising && blocker < task) && comesAfter(drawn.edges, blocker, task))
     return `task ${task} and task ${blocker} would wait for each other`
   return undefined
 }
 
-/** Does `from` come after `target`, over any number of edges? */
+/** Whether `from` comes after `target`, over any number of edges. */
 function comesAfter(edges: ReadonlyMap<number, number[]>, from: number, target: number): boolean {
   const seen = new Set<number>([from])
   for (const at of seen) {

@@ -1,5 +1,5 @@
-// What a file that is not as the mirror left it amounts to: an edit, a new task, an old text that git has brought back, or nothing
-// that can be read. Judged by the texts that the ledger keeps of it.
+// Classifies a file that differs from what the mirror wrote: an edit, a new task, an old text restored by git, or unreadable. It is
+// compared with the texts that the ledger keeps of the file.
 import { ErrandError } from '../../core/errors.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import type { BoardTarget } from '../board-host.ts'
@@ -12,34 +12,34 @@ import type { MirrorHost } from './mirror-host.ts'
 import { type FileValue, isSameJson, readTaskFile, versionIn } from './task-file.ts'
 
 export type FileVerdict =
-  /** It says what this mirror has said, now or earlier. */
+  /** A text that this mirror has written, now or earlier. */
   | { kind: 'ours' }
   | { kind: 'edit'; edit: FileEdit; version: number }
   | { kind: 'new'; file: NewFile }
-  /** The task is no longer on the board; `ours`: the file says nothing else than that it was. */
-  | { kind: 'gone'; ours: boolean; why: string }
-  /** An edit that cannot be told from what happened meanwhile. */
+  /** The task is no longer on the board; `ours`: the file has not been edited. */
+  | { kind: 'deleted'; ours: boolean; why: string }
+  /** An edit that cannot be separated from what changed meanwhile. */
   | { kind: 'refused'; why: string }
-  /** Not to be touched: it cannot be read, or it is another ledger's. */
+  /** Left untouched: the file cannot be read, or belongs to another ledger. */
   | { kind: 'foreign'; why: string }
 
 interface Facts {
   texts: Array<{ version: number; text: string }>
-  /** Undefined when it is not on the board. */
+  /** Undefined if there is no task of this number on the board. */
   task: Exported | undefined
   nextNumber: number
 }
 
-/** `earlier`: the latest edit of this file that was taken, and the version that it was made from. */
+/** `earlier`: the latest applied edit of this file, and the version from which it was made. */
 export async function judgeFile(
   host: MirrorHost,
-  place: BoardTarget,
+  target: BoardTarget,
   dir: string,
   number: number,
   text: string,
   earlier: { version: number; value: FileValue } | undefined,
 ): Promise<FileVerdict> {
-  const facts = await host.read((tx) => factsOf(tx, place, dir, number))
+  const facts = await host.read((tx) => factsOf(tx, target, dir, number))
   const known = facts.texts.some((each) => each.text === text)
   if (known && facts.task !== undefined) return { kind: 'ours' }
   let value: FileValue
@@ -50,11 +50,11 @@ export async function judgeFile(
     if (ErrandError.isInstance(error)) return { kind: 'foreign', why: error.message }
     throw error
   }
-  if (facts.task === undefined) return judgeStranger({ number, text, value, newline }, facts, place, known)
+  if (facts.task === undefined) return judgeUnknownNumber({ number, text, value, newline }, facts, target, known)
   const foreign = foreignWhy(number, value, facts.task)
   if (foreign !== undefined) return { kind: 'foreign', why: foreign }
   const base = baseOf(value, facts)
-  if (base === undefined) return judgeFirstMeeting(value, facts.texts, facts.task)
+  if (base === undefined) return judgeWithoutBase(value, facts.texts, facts.task)
   const versioned = versionIn(value) !== undefined
   const changed = changedKeys(base.value, value, versioned).filter((key) => key !== 'version')
   if (changed.length === 0 && newline === (facts.task.file?.newline ?? false)) return { kind: 'ours' }
@@ -69,8 +69,8 @@ function* factsOf(tx: Reads, { board }: BoardTarget, dir: string, number: number
   return { texts, task: yield* exportedTask(tx, board, number), nextNumber }
 }
 
-/** A file under a number that no task on the board has. */
-function judgeStranger(
+/** Judges a file whose number has no task on the board. */
+function judgeUnknownNumber(
   file: NewFile,
   { texts, nextNumber }: Facts,
   { board }: BoardTarget,
@@ -80,15 +80,15 @@ function judgeStranger(
   if (number >= nextNumber) {
     const { taskId } = value
     if (typeof taskId !== 'string' || versionIn(value) === undefined) return { kind: 'new', file }
-    const why = `it was written by the mirror of another ledger (its task is ${taskId}): import the folder it comes from, or take out taskId and version to make a new task of it`
+    const why = `it was written by the mirror of another ledger (its task is ${taskId}): import its original folder, or remove taskId and version to create a new task from it`
     return { kind: 'foreign', why }
   }
   const ours = known || texts.some((each) => isSameJson(jsonOf(each.text), value))
   const why = texts.length > 0 ? `task ${number} is no longer on the board` : takenWhy(board, number, nextNumber)
-  return { kind: 'gone', ours, why }
+  return { kind: 'deleted', ours, why }
 }
 
-/** A mirror's file under the number of another task. What one's own ledger wrote is only ever that task's. */
+/** Why a file belongs to another ledger. A file that equals the export of the task is accepted whatever id it has. */
 function foreignWhy(number: number, value: FileValue, { value: exported, taskId }: Exported): string | undefined {
   if (typeof value.taskId !== 'string' || value.taskId === taskId) return undefined
   if (isSameJson(withoutEngineKeys(value), exported)) return undefined
@@ -99,28 +99,27 @@ function withoutEngineKeys(value: FileValue): FileValue {
   return Object.fromEntries(Object.entries(value).filter(([key]) => !engineKeys.includes(key)))
 }
 
-/** The text that a file was made from; the newest where it does not say. */
+/** The text from which a file was made; the newest one if the file does not name a version. */
 function baseOf(value: FileValue, { texts }: Facts): { version: number; value: FileValue } | undefined {
   const version = versionIn(value)
   const text = version === undefined ? texts[0] : texts.find((each) => each.version === version)
   return text === undefined ? undefined : { version: text.version, value: jsonOf(text.text) }
 }
 
-/** A file of a known task that says nothing of a text that is kept. */
-function judgeFirstMeeting(value: FileValue, texts: Facts['texts'], task: Exported): FileVerdict {
+/** Judges a file of an existing task whose base text is not known. */
+function judgeWithoutBase(value: FileValue, texts: Facts['texts'], task: Exported): FileVerdict {
   const isKept = texts.some((each) => isSameJson(jsonOf(each.text), value))
   if (isKept || isSameJson(withoutEngineKeys(value), task.value)) return { kind: 'ours' }
   const version = versionIn(value)
   const [newest] = texts
   if (newest === undefined || version === undefined) {
-    const why =
-      'nobody knows what it was made from: this mirror has never written it. Say it again in the file as it stands now'
+    const why = 'its base is unknown: this mirror has never written this file. Repeat the edit in the current file'
     return { kind: 'refused', why }
   }
   const why =
     version > newest.version
-      ? `it says version ${version}, and the latest is ${newest.version}`
-      : `version ${version}, from which it was made, is too old to be known (the latest is ${newest.version}). Say it again in the file as it stands now`
+      ? `it has version ${version}, but the latest is ${newest.version}`
+      : `its base, version ${version}, is no longer kept (the latest is ${newest.version}). Repeat the edit in the current file`
   return { kind: 'refused', why }
 }
 

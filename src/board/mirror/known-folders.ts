@@ -1,4 +1,4 @@
-// Which folders show a board, as the ledger was told: whoever works on the board in passing brings them in step, so that the files
+// The folders that mirror a board, as stored in the ledger. Commands that change the board also update these folders, so that the files
 // are right even while no mirror runs.
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, relative, resolve } from 'node:path'
@@ -14,16 +14,16 @@ export interface KnownFolder {
 
 const setting = 'boardFolders'
 
-/** Relative to the ledger where that is a file: the two are moved together. */
+/** Relative to the ledger if that is a file, so that both can be moved together. */
 const storedSchema = z.array(z.object({ board: z.string(), dir: z.string() }))
 
-/** Remembers that a folder shows a board. */
+/** Stores that a folder mirrors a board. */
 export async function rememberFolder(engine: object, { board, dir }: KnownFolder): Promise<void> {
   const host = mirrorHostOf(engine, 'rememberFolder')
   const root = rootOf(host.ledgerName)
   const stored = { board, dir: root === undefined ? dir : relative(root, dir) || '.' }
   await host.step({
-    name: 'remember a folder',
+    name: 'remember folder',
     *decide(tx: Tx): Op<void> {
       const known = yield* storedFolders(tx)
       if (known.some((each) => each.dir === stored.dir && each.board === board)) return
@@ -32,7 +32,7 @@ export async function rememberFolder(engine: object, { board, dir }: KnownFolder
   })
 }
 
-/** Those that are there. */
+/** Returns the stored folders that exist. */
 export async function knownFolders(engine: object): Promise<KnownFolder[]> {
   const host = mirrorHostOf(engine, 'knownFolders')
   const root = rootOf(host.ledgerName)
@@ -42,7 +42,7 @@ export async function knownFolders(engine: object): Promise<KnownFolder[]> {
     .filter(({ dir }) => existsSync(dir))
 }
 
-/** Position of the latest event: what tells whether anything has been done since. */
+/** Returns the position of the latest event, which shows whether anything has changed since. */
 export function lastEvent(engine: object): Promise<number> {
   return mirrorHostOf(engine, 'lastEvent').read((tx) => tx.event.last())
 }
@@ -51,7 +51,7 @@ function* storedFolders(tx: Reads): Op<z.output<typeof storedSchema>> {
   return storedSchema.catch([]).parse((yield* tx.setting.get(setting)) ?? [])
 }
 
-/** The folder of a ledger that is a file. */
+/** The directory of a ledger that is a file. */
 function rootOf(ledgerName: string): string | undefined {
   return isAbsolute(ledgerName) ? dirname(ledgerName) : undefined
 }

@@ -1,4 +1,4 @@
-// The live mirror of a board: it follows the ledger and the folder, and brings them in step whenever one of them has moved.
+// The live mirror of a board: follows the ledger and the folder, and brings them in step when either changes.
 import { type FSWatcher, watch } from 'node:fs'
 import { z } from 'zod'
 import { ErrandError } from '../../core/errors.ts'
@@ -6,41 +6,41 @@ import { parse } from '../../core/parse.ts'
 import { rest } from '../../core/signals.ts'
 import { mainBoard } from '../../entities/board.ts'
 import type { BoardTarget } from '../board-host.ts'
-import { loadBoard, numberNewcomers } from '../numbering.ts'
+import { loadBoard, numberNewTasks } from '../numbering.ts'
 import { type MirrorLease, releaseLease } from './election.ts'
-import { areWritten } from './file-texts.ts'
+import { allWritten } from './file-texts.ts'
 import { createFolderFiles, type FolderFiles, openFolder } from './folder-files.ts'
-import { FolderSync, type PassOrders } from './folder-sync.ts'
+import { FolderSync, type PassOptions } from './folder-sync.ts'
 import { type MirrorHost, mirrorHostOf } from './mirror-host.ts'
 import { isEmptyReport, type MirrorReport } from './mirror-report.ts'
 import { ownFolder } from './owned-folder.ts'
 import { nameOf, numberIn } from './task-file.ts'
 
-/** How long a `sync` waits for whoever writes the folder, and how often it looks, in milliseconds. */
-const patienceMs = 3_000
-const lookEveryMs = 25
+/** How long `sync` waits for another process that writes the folder, and how often it checks, in milliseconds. */
+const syncWaitMs = 3_000
+const syncPollMs = 25
 
 /** Options of `mirrorBoard`. */
 export interface MirrorOptions {
-  /** The folder; made where there is none. */
+  /** The folder; created if missing. */
   dir: string
   /** Which board. Default `main`: all tasks of the ledger. */
   board?: string
-  /** How often the whole folder is looked at, in milliseconds; changes that the system tells of are taken at once. Default 1,000. */
+  /** How often the whole folder is scanned, in milliseconds; changes that the file system reports are taken at once. Default 1,000. */
   pollMs?: number
-  /** False: nothing happens but what `sync` does. Default true. */
+  /** False: the mirror acts only on `sync`. Default true. */
   watch?: boolean
-  /** Told what each pass has done that did something. `sync` returns its own. */
+  /** Receives the report of each pass that did something, except those of `sync`, which returns its own. */
   onReport?: (report: MirrorReport) => void
 }
 
 /** A folder that mirrors a board. */
 export interface BoardMirror {
-  /** The folder, with every link resolved. */
+  /** The folder, with links resolved. */
   readonly dir: string
-  /** Brings folder and board in step, now and wholly; where another process writes the folder, waits until that one has (3 s at most). */
+  /** Brings folder and board in step completely. If another process writes the folder, waits until it has done so (3 s at most). */
   sync(): Promise<MirrorReport>
-  /** Ends the mirroring; the files stay. */
+  /** Ends the mirror; the files stay. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -55,37 +55,37 @@ const optionsSchema = z.strictObject({
 type Settings = z.output<typeof optionsSchema>
 
 /**
- * Mirrors a board as files `task_N.json`. The ledger is the truth: every change of the board is written to the files, and what is
- * changed in the files goes to the board through the same steps as any command, or is refused, reported, and kept beside them.
- * Of several mirrors of one folder one writes, in whichever process; the others stand by.
+ * Mirrors a board as files `task_N.json`. The ledger is the source of truth: changes of the board are written to the files, and
+ * changes of the files go through the same steps as any command, or are refused, reported, and kept as copies. Of several mirrors of
+ * one folder, in any process, one writes; the others stand by.
  *
  * @example
  * await using mirror = await mirrorBoard(engine, { dir: '.tasks', onReport: (report) => console.log(report.refused) })
  *
- * @throws ErrandError INVALID_INPUT for options, a path that is no folder, an engine that is none; NOT_FOUND for an unknown board;
+ * @throws ErrandError INVALID_INPUT for invalid options, a path that is not a folder, a value that is not an engine; NOT_FOUND for an unknown board;
  *   KEY_CONFLICT for a folder that belongs to another ledger or board.
  */
 export async function mirrorBoard(engine: object, options: MirrorOptions): Promise<BoardMirror> {
   return openMirror(mirrorHostOf(engine, 'mirrorBoard'), options)
 }
 
-/** The same with the folder's operations in the hands of the caller. */
+/** `mirrorBoard` over the given file operations. */
 export async function openMirror(
   host: MirrorHost,
   options: MirrorOptions,
   filesOf: (dir: string) => FolderFiles = createFolderFiles,
 ): Promise<BoardMirror> {
   const given = parse(optionsSchema, options, 'mirrorBoard')
-  const place: BoardTarget = { board: given.board, caller: { surface: 'files' } }
-  await host.read((tx) => loadBoard(tx, place.board, 0))
+  const target: BoardTarget = { board: given.board, caller: { surface: 'files' } }
+  await host.read((tx) => loadBoard(tx, target.board, 0))
   const dir = openFolder(given.dir)
   const files = filesOf(dir)
-  const seat: MirrorLease = { id: host.nextId('mirror'), dir, board: place.board }
-  const sync = new FolderSync(host, place, seat, files, given.watch)
-  await ownFolder(host, sync.desk, dir, place.board)
-  await host.register(seat.id)
+  const lease: MirrorLease = { id: host.nextId('mirror'), dir, board: target.board }
+  const sync = new FolderSync(host, target, lease, files, given.watch)
+  await ownFolder(host, sync.staging, dir, target.board)
+  await host.register(lease.id)
   const after = await host.read((tx) => tx.event.last())
-  const mirror = new LiveMirror(host, seat, sync, given)
+  const mirror = new LiveMirror(host, lease, sync, given)
   if (given.watch) mirror.follow(after)
   return mirror
 }
@@ -93,49 +93,49 @@ export async function openMirror(
 class LiveMirror implements BoardMirror {
   readonly dir: string
   readonly #host: MirrorHost
-  readonly #seat: MirrorLease
+  readonly #lease: MirrorLease
   readonly #sync: FolderSync
   readonly #settings: Settings
-  readonly #over = new AbortController()
+  readonly #stopped = new AbortController()
   #watcher: FSWatcher | undefined
   #timer: unknown
-  /** Passes come one after the other. */
+  /** Passes run one after the other. */
   #queue: Promise<unknown> = Promise.resolve()
   #isWaiting = false
-  /** What has moved since the last pass began. */
+  /** What has changed since the last pass began. */
   #tasks = new Set<string>()
   #numbers = new Set<number>()
-  #isLookDue = false
+  #isScanDue = false
   #closing: Promise<void> | undefined
 
-  constructor(host: MirrorHost, seat: MirrorLease, sync: FolderSync, settings: Settings) {
+  constructor(host: MirrorHost, lease: MirrorLease, sync: FolderSync, settings: Settings) {
     this.#host = host
-    this.#seat = seat
+    this.#lease = lease
     this.#sync = sync
     this.#settings = settings
-    this.dir = seat.dir
+    this.dir = lease.dir
   }
 
   async sync(): Promise<MirrorReport> {
     if (this.#closing !== undefined) throw closed(this.dir)
     const report = await this.#enqueue({})
-    return report.standingBy ? this.#untilWritten(report) : report
+    return report.standingBy ? this.#waitUntilWritten(report) : report
   }
 
-  /** Somebody else writes the folder: waits until that one has, or has gone. A file that it leaves aside is not waited for long. */
-  async #untilWritten(report: MirrorReport): Promise<MirrorReport> {
+  /** Waits until the process that writes the folder has written it, or has ended; a file that it sets aside delays `sync` by the full wait. */
+  async #waitUntilWritten(report: MirrorReport): Promise<MirrorReport> {
     const { clock } = this.#host
-    const until = clock.now() + patienceMs
-    const place: BoardTarget = { board: this.#seat.board, caller: { surface: 'files' } }
-    const { files } = this.#sync.desk
-    const says = (number: number): string | null | undefined => {
-      const look = files.look(nameOf(number))
-      return look.kind === 'text' ? look.text : look.kind === 'none' ? null : undefined
+    const until = clock.now() + syncWaitMs
+    const target: BoardTarget = { board: this.#lease.board, caller: { surface: 'files' } }
+    const { files } = this.#sync.staging
+    const readText = (number: number): string | null | undefined => {
+      const state = files.read(nameOf(number))
+      return state.kind === 'text' ? state.text : state.kind === 'none' ? null : undefined
     }
-    await numberNewcomers(this.#host, place.board)
-    while (clock.now() < until && !this.#over.signal.aborted) {
-      if (await areWritten(this.#host, place, this.dir, says)) return report
-      await rest(clock, lookEveryMs, this.#over.signal)
+    await numberNewTasks(this.#host, target.board)
+    while (clock.now() < until && !this.#stopped.signal.aborted) {
+      if (await allWritten(this.#host, target, this.dir, readText)) return report
+      await rest(clock, syncPollMs, this.#stopped.signal)
       const again = await this.#enqueue({ numbers: new Set(), tasks: new Set() })
       if (!again.standingBy) return this.#enqueue({})
     }
@@ -154,24 +154,24 @@ class LiveMirror implements BoardMirror {
   follow(after: number): void {
     void this.#followBoard(after)
     this.#followFolder()
-    this.#isLookDue = true
+    this.#isScanDue = true
     this.#wake()
   }
 
   async #followBoard(after: number): Promise<void> {
     try {
-      for await (const { taskId } of this.#host.events({ after, signal: this.#over.signal })) {
+      for await (const { taskId } of this.#host.events({ after, signal: this.#stopped.signal })) {
         this.#tasks.add(taskId)
         this.#wake()
       }
-      // The feed ends with the engine: nothing more will come.
+      // The feed ends when the engine closes.
       this.#stop()
     } catch (error) {
-      if (!this.#over.signal.aborted) this.#host.report(error, { doing: 'follow the board', dir: this.dir })
+      if (!this.#stopped.signal.aborted) this.#host.report(error, { doing: 'follow the board', dir: this.dir })
     }
   }
 
-  /** A watcher tells at once, where there is one; the regular look finds what it misses. */
+  /** A watcher reports changes at once where the file system supports it; the regular scan finds what it misses. */
   #followFolder(): void {
     try {
       this.#watcher = watch(this.dir, { persistent: false }, (_event, name) => {
@@ -182,63 +182,63 @@ class LiveMirror implements BoardMirror {
       })
       this.#watcher.on('error', () => this.#watcher?.close())
     } catch {
-      // Not every file system can be watched, and there may be too many watchers: then the regular look is all there is.
+      // Not every file system can be watched, and the number of watchers is limited. The regular scan still works.
       this.#watcher = undefined
     }
-    this.#lookLater()
+    this.#scheduleScan()
   }
 
-  #lookLater(): void {
-    if (this.#over.signal.aborted) return
+  #scheduleScan(): void {
+    if (this.#stopped.signal.aborted) return
     this.#timer = this.#host.clock.setTimeout(() => {
-      this.#isLookDue = true
+      this.#isScanDue = true
       this.#wake()
-      this.#lookLater()
+      this.#scheduleScan()
     }, this.#settings.pollMs)
-    // A mirror is no reason for a program to stay.
+    // The timer must not keep the process alive.
     ;(this.#timer as { unref?: () => void }).unref?.()
   }
 
-  /** One pass takes up all that has moved by the time it begins. */
+  /** Schedules a pass over everything that has changed when it begins. */
   #wake(): void {
-    if (this.#isWaiting || this.#over.signal.aborted) return
+    if (this.#isWaiting || this.#stopped.signal.aborted) return
     this.#isWaiting = true
     void this.#queue.then(async () => {
       this.#isWaiting = false
-      if (this.#over.signal.aborted) return
-      const orders: PassOrders = {
+      if (this.#stopped.signal.aborted) return
+      const options: PassOptions = {
         tasks: this.#tasks,
-        numbers: this.#isLookDue ? undefined : this.#numbers,
-        patient: true,
+        numbers: this.#isScanDue ? undefined : this.#numbers,
+        deferIncomplete: true,
       }
       this.#tasks = new Set()
       this.#numbers = new Set()
-      this.#isLookDue = false
-      await this.#enqueue(orders).then(
-        (report) => this.#tell(report),
-        (error: unknown) => this.#missed(error, orders),
+      this.#isScanDue = false
+      await this.#enqueue(options).then(
+        (report) => this.#notify(report),
+        (error: unknown) => this.#retryLater(error, options),
       )
     })
   }
 
-  #enqueue(orders: PassOrders): Promise<MirrorReport> {
-    const pass = this.#queue.then(() => this.#sync.pass(orders))
+  #enqueue(options: PassOptions): Promise<MirrorReport> {
+    const pass = this.#queue.then(() => this.#sync.pass(options))
     this.#queue = pass.catch(() => {})
     return pass
   }
 
-  /** What a pass could not do is left to the next one. */
-  #missed(error: unknown, { tasks }: PassOrders): void {
+  /** Leaves the work of a failed pass to the next one. */
+  #retryLater(error: unknown, { tasks }: PassOptions): void {
     if (ErrandError.isInstance(error) && error.code === 'ENGINE_CLOSED') {
       this.#stop()
       return
     }
     for (const id of tasks ?? []) this.#tasks.add(id)
-    this.#isLookDue = true
+    this.#isScanDue = true
     this.#host.report(error, { doing: 'mirror the board', dir: this.dir })
   }
 
-  #tell(report: MirrorReport): void {
+  #notify(report: MirrorReport): void {
     if (isEmptyReport(report)) return
     try {
       this.#settings.onReport?.(report)
@@ -248,7 +248,7 @@ class LiveMirror implements BoardMirror {
   }
 
   #stop(): void {
-    this.#over.abort()
+    this.#stopped.abort()
     this.#watcher?.close()
     this.#host.clock.clearTimeout(this.#timer)
   }
@@ -257,23 +257,19 @@ class LiveMirror implements BoardMirror {
     this.#stop()
     await this.#queue
     try {
-      this.#tell(await this.#sync.end())
-      await releaseLease(this.#host, this.#seat)
+      this.#notify(await this.#sync.end())
+      await releaseLease(this.#host, this.#lease)
     } catch (error) {
-      // Without the ledger there is nothing to leave: others take the seat when its time is over, or this process is.
+      // Without the ledger the lease cannot be released: others take it when it expires, or when this process ends.
       if (!ErrandError.isInstance(error) || error.code !== 'ENGINE_CLOSED') throw error
     } finally {
-      this.#host.unregister(this.#seat.id)
+      this.#host.unregister(this.#lease.id)
     }
   }
 }
 
 function closed(dir: string): ErrandError {
-  return new ErrandError(
-    'INVALID_INPUT',
-    `The mirror of ${dir} is closed. Open a new one; the files are as they were.`,
-    {
-      path: dir,
-    },
-  )
+  return new ErrandError('INVALID_INPUT', `The mirror of ${dir} is closed. Open a new one; the files are unchanged.`, {
+    path: dir,
+  })
 }

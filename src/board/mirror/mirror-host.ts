@@ -1,4 +1,4 @@
-// What a mirror needs of the engine whose board it writes: the board itself, the feed, and a sign of its own life for others.
+// What a mirror needs from its engine: the board, the feed, and a liveness lock that other processes can check.
 import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import type { TaskEvent } from '../../entities/event.ts'
@@ -9,9 +9,9 @@ export interface MirrorHost extends BoardHost {
   readonly clock: Clock
   /** A path, `:memory:` or a URL. */
   readonly ledgerName: string
-  /** Every event after a position, until the signal aborts or the engine closes. */
+  /** Yields every event after a position, until the signal aborts or the engine closes. */
   events(options: { after: number; signal: AbortSignal }): AsyncIterable<TaskEvent>
-  /** Makes the death of a mirror visible to others at once, as that of an engine is. */
+  /** Makes the end of this process visible to other mirrors at once, as for an engine. */
   register(id: string): Promise<void>
   isAlive(id: string): Promise<Life>
   unregister(id: string): void
@@ -20,12 +20,12 @@ export interface MirrorHost extends BoardHost {
 
 const hosts = new WeakMap<object, MirrorHost>()
 
-/** Called by the engine when it is made: whoever holds it may mirror its boards. */
+/** Called by the engine when it is created, so that its boards can be mirrored. */
 export function offerMirrorHost(engine: object, host: MirrorHost): void {
   hosts.set(engine, host)
 }
 
-/** @throws ErrandError INVALID_INPUT for what is no engine. */
+/** @throws ErrandError INVALID_INPUT for a value that is not an engine. */
 export function mirrorHostOf(engine: unknown, what: string): MirrorHost {
   const host = typeof engine === 'object' && engine !== null ? hosts.get(engine) : undefined
   if (host !== undefined) return host

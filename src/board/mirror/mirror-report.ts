@@ -1,16 +1,16 @@
-// What a pass over a folder has done, and what it would not do.
+// What a pass over a folder has done and has refused.
 
-/** A file that was not taken as it stands. */
+/** A file that was refused or skipped. */
 export interface RefusedFile {
   /** Name of the file. */
   file: string
-  /** What is wrong, and what would work. */
+  /** What is wrong and what would work. */
   why: string
-  /** Where its text was kept, relative to the folder; absent where there was none to keep. */
+  /** Path of the kept copy, relative to the folder; absent if none was kept. */
   copy?: string
 }
 
-/** A value of a taken file that the board could not hold; export gives it back for as long as the board's own stays the same. */
+/** A value in an imported file that the board cannot store; an export restores it while the board's own value is unchanged. */
 export interface UnheldValue {
   file: string
   key: string
@@ -18,18 +18,18 @@ export interface UnheldValue {
 }
 
 export interface MirrorReport {
-  /** Files that were written, those that came back after a refusal among them. */
+  /** Files that were written, including those restored after a refusal. */
   written: string[]
-  /** Files whose edit, or whose task, is on the board now. */
+  /** Files whose edit, or whose task, was taken over to the board. */
   imported: string[]
-  /** Edits of which nothing was done; the file says again what the board says. */
+  /** Edits that were refused as a whole; the file shows the board's version again. */
   refused: RefusedFile[]
-  /** Files that were left as they are. */
+  /** Files that were left unchanged. */
   skipped: RefusedFile[]
-  /** Files of tasks that are no longer on the board. */
+  /** Removed files of tasks that are no longer on the board. */
   removed: string[]
   unheld: UnheldValue[]
-  /** Another process writes this folder: this one waits, and has done nothing. */
+  /** Another process writes this folder; this mirror has done nothing. */
   standingBy: boolean
 }
 
@@ -37,7 +37,7 @@ export function emptyReport(): MirrorReport {
   return { written: [], imported: [], refused: [], skipped: [], removed: [], unheld: [], standingBy: false }
 }
 
-/** Is there nothing to tell? */
+/** Whether a pass did nothing. */
 export function isEmptyReport(report: MirrorReport): boolean {
   const { standingBy: _standingBy, ...lists } = report
   return Object.values(lists).every((list) => list.length === 0)

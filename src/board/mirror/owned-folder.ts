@@ -1,6 +1,5 @@
-// What a mirror keeps in its folder beside the files. Which ledger and board the folder belongs to is said below a folder of the
-// mirror's own, where new and old files have their names while they change places; that one is no business of git. Edits that were
-// refused are kept as they were, never over an earlier one.
+// What a mirror stores in its folder beside the task files: in `.errand` (ignored by git) a marker with the ledger and board that own
+// the folder, and new and old files while they are exchanged; in `refused` copies of refused edits, never overwriting an earlier one.
 import { z } from 'zod'
 import { ErrandError } from '../../core/errors.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
@@ -9,42 +8,42 @@ import type { MirrorHost } from './mirror-host.ts'
 import { nameOf } from './task-file.ts'
 import { type Staging, writeFile } from './write-file.ts'
 
-/** Of the desk on which files change places. */
-export const deskFolder = '.errand'
-const markerName = `${deskFolder}/folder.json`
-const ignoreName = `${deskFolder}/.gitignore`
+/** The staging folder, in which files are exchanged. */
+export const stagingFolder = '.errand'
+const markerName = `${stagingFolder}/folder.json`
+const ignoreName = `${stagingFolder}/.gitignore`
 const setting = 'ledgerId'
 
 /** @throws ErrandError KEY_CONFLICT for a folder that belongs to another ledger, or to another board of this one. */
-export async function ownFolder(host: MirrorHost, desk: Staging, dir: string, board: string): Promise<void> {
+export async function ownFolder(host: MirrorHost, staging: Staging, dir: string, board: string): Promise<void> {
   const ledger = await ledgerId(host)
-  desk.files.makeFolder(deskFolder)
-  writeFile(desk, ignoreName, 1, '*\n', null)
-  // Whoever comes first says whose it is.
-  writeFile(desk, markerName, 1, `${JSON.stringify({ ledger, board }, null, 2)}\n`, null)
-  const look = desk.files.look(markerName, true)
-  const owner = look.kind === 'text' ? ownerIn(look.text) : undefined
+  staging.files.makeFolder(stagingFolder)
+  writeFile(staging, ignoreName, 1, '*\n', null)
+  // The first mirror of a folder becomes its owner: an existing marker is not overwritten.
+  writeFile(staging, markerName, 1, `${JSON.stringify({ ledger, board }, null, 2)}\n`, null)
+  const state = staging.files.read(markerName, true)
+  const owner = state.kind === 'text' ? parseMarker(state.text) : undefined
   if (owner?.ledger === ledger && owner.board === board) return
   const whose = owner?.ledger === ledger ? `the board "${owner.board}" of this ledger` : 'another ledger'
   throw new ErrandError(
     'KEY_CONFLICT',
-    `The folder ${dir} belongs to ${whose}, as ${markerName} in it says. Choose another folder; or take its tasks over with an import, and remove ${deskFolder} once nobody mirrors to it any more`,
+    `The folder ${dir} belongs to ${whose}, according to its ${markerName}. Choose another folder; or import its tasks, and remove ${stagingFolder} once no mirror uses the folder any more`,
     { key: dir, board },
   )
 }
 
 const markerSchema = z.object({ ledger: z.string(), board: z.string() })
 
-function ownerIn(text: string): z.output<typeof markerSchema> | undefined {
+function parseMarker(text: string): z.output<typeof markerSchema> | undefined {
   try {
     return markerSchema.safeParse(JSON.parse(text)).data
   } catch {
-    // Not ours to read, then: as good as another's.
+    // An unreadable marker counts as that of another ledger.
     return undefined
   }
 }
 
-/** What tells this ledger from others; drawn when the first folder asks. */
+/** The id of this ledger; generated with the first folder. */
 async function ledgerId(host: MirrorHost): Promise<string> {
   const known = await host.read((tx) => tx.setting.get(setting))
   if (typeof known === 'string') return known
@@ -62,13 +61,13 @@ async function ledgerId(host: MirrorHost): Promise<string> {
 
 const oldName = /^([1-9]\d{0,14})-.*\.old$/
 
-/** What mirrors that died have left: texts that were never put in place go, old files are to be looked at once more. */
+/** Removes what dead mirrors have left: deletes new files that were never put in place, and returns old files to check once more. */
 export function clearStaging(files: FolderFiles): Array<{ name: string; number: number }> {
   const old: Array<{ name: string; number: number }> = []
-  for (const name of files.list(deskFolder)) {
+  for (const name of files.list(stagingFolder)) {
     const match = oldName.exec(name)
-    if (match !== null) old.push({ name: `${deskFolder}/${name}`, number: Number(match[1]) })
-    else if (name.endsWith('.new')) files.remove(`${deskFolder}/${name}`)
+    if (match !== null) old.push({ name: `${stagingFolder}/${name}`, number: Number(match[1]) })
+    else if (name.endsWith('.new')) files.remove(`${stagingFolder}/${name}`)
   }
   return old
 }
@@ -76,20 +75,20 @@ export function clearStaging(files: FolderFiles): Array<{ name: string; number: 
 const refusedFolder = 'refused'
 
 /**
- * Keeps a text; the name of the copy, relative to the folder. The same text is kept once.
- * @throws ErrandError INVALID_INPUT when something that is no folder has the folder's name.
+ * Keeps a copy of a text, once for the same text; returns its path relative to the folder.
+ * @throws ErrandError INVALID_INPUT when a file has the name of the folder for copies.
  */
-export function keepCopy(desk: Staging, number: number, text: string, version: number): string {
-  const { files } = desk
+export function keepCopy(staging: Staging, number: number, text: string, version: number): string {
+  const { files } = staging
   files.makeFolder(refusedFolder)
-  const fresh = desk.newName(number)
+  const fresh = staging.newName(number)
   files.create(fresh, text)
   try {
     for (let count = 1; ; count++) {
       const name = `${refusedFolder}/${copyName(number, version, count)}`
       const linked = files.link(fresh, name)
       if (linked === 'done') return name
-      const there = files.look(name, true)
+      const there = files.read(name, true)
       if (there.kind === 'text' && there.text === text) return name
       if (linked === 'unknown' && there.kind === 'none' && files.rename(fresh, name)) return name
     }

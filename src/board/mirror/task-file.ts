@@ -1,12 +1,11 @@
-// The file of a task: its name, and its text, which becomes a JSON object that may be trusted, and back. What its keys mean is judged
-// elsewhere.
+// Task files: their names, and the conversion between text and a checked JSON object. What the keys mean is judged elsewhere.
 import { ErrandError } from '../../core/errors.ts'
 import { canonicalJson, toJson } from '../../core/json.ts'
 import { jsonText } from '../task-json.ts'
 
-// Names: only what has exactly this form is ever read or written; no path, no other extension.
+// Only names of exactly this form are read or written: no path, no other extension.
 
-/** Numbers that a file may make a task of; a mistaken `task_999999999999.json` must not use up all numbers below it. */
+/** Largest number of a task created from a file: a mistaken `task_999999999999.json` must not use up the numbers below it. */
 export const maxNewNumber = 1_000_000_000
 
 const pattern = /^task_([1-9]\d{0,14})\.json$/
@@ -15,19 +14,19 @@ export function nameOf(number: number): string {
   return `task_${number}.json`
 }
 
-/** The number in a name; undefined for any other file. */
+/** The number in a name; undefined for other files. */
 export function numberIn(name: string): number | undefined {
   const match = pattern.exec(name)
   return match === null ? undefined : Number(match[1])
 }
 
-/** Other boards leave the word out: read by an import, never by a mirror. */
+/** The number in a name without the prefix, as other boards use it; accepted by an import, not by a mirror. */
 export function bareNumberIn(name: string): number | undefined {
   return /^[1-9]\d{0,14}\.json$/.test(name) ? Number.parseInt(name, 10) : undefined
 }
 
-/** Looks as if it was meant for one, and is none: reported, so that nobody waits for it. */
-export function isNearlyOne(name: string): boolean {
+/** Whether a name resembles that of a task file without being one. Such files are reported, so that they are not ignored silently. */
+export function isMisnamed(name: string): boolean {
   return name.startsWith('task_') && name.endsWith('.json') && numberIn(name) === undefined
 }
 
@@ -36,20 +35,21 @@ export type FileValue = Record<string, unknown>
 
 export interface ReadableFile {
   value: FileValue
-  /** Does its text end with a line break? What had one keeps it. */
+  /** Whether the text ends with a line break, which is preserved. */
   newline: boolean
 }
 
 /**
- * @throws ErrandError INVALID_INPUT for a text that is no JSON object, that no ledger keeps as it is (NUL, prototype keys, too deep,
- *   numbers that lose digits), or whose id is not the number in the name of its file.
+ * Parses a task file.
+ * @throws ErrandError INVALID_INPUT for a text that is not a JSON object, that the ledger cannot store exactly (NUL, prototype keys, too
+ *   deep, numbers that lose digits), or whose id is not the number in the file name.
  */
 export function readTaskFile(text: string, number: number): ReadableFile {
   const value = parseObject(text)
   toJson(value, 'it')
   const { id } = value
   if (id !== undefined && id !== number && id !== String(number)) {
-    throw unreadable(`its id is ${JSON.stringify(id)?.slice(0, 60)}, and its name says ${number}`)
+    throw unreadable(`its id is ${JSON.stringify(id)?.slice(0, 60)}, but its name has the number ${number}`)
   }
   return { value, newline: /\n\s*$/.test(text) }
 }
@@ -60,37 +60,37 @@ function parseObject(text: string): FileValue {
     value = JSON.parse(text.replace(/^\uFEFF/, ''), exactNumber)
   } catch (error) {
     if (ErrandError.isInstance(error)) throw error
-    throw unreadable(`it is no JSON (${error instanceof Error ? error.message : String(error)})`)
+    throw unreadable(`it is not JSON (${error instanceof Error ? error.message : String(error)})`)
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as FileValue
-  throw unreadable('it is no JSON object')
+  throw unreadable('it is not a JSON object')
 }
 
-/** JavaScript rounds long integers; who wrote one means every digit of it, unless JavaScript itself writes it so. */
+/** Refuses integers that JavaScript would round, because their digits would be lost; accepts those that JavaScript itself writes. */
 function exactNumber(_key: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
   if (typeof value !== 'number') return value
   const isRounded = /^-?\d+$/.test(source) && String(value) !== source && BigInt(source) !== BigInt(value)
   if (Number.isFinite(value) && !isRounded) return value
-  throw unreadable(`it has a number that cannot be kept exactly (${source.slice(0, 40)}); write it as text`)
+  throw unreadable(`it has a number that cannot be stored exactly (${source.slice(0, 40)}); write it as text`)
 }
 
 function unreadable(why: string): ErrandError {
   return new ErrandError('INVALID_INPUT', why, {})
 }
 
-/** Two spaces, and a line break at the end where the file is to have one. */
+/** The text of a file: two spaces, and a line break at the end if requested. */
 export function fileText(value: FileValue, newline: boolean): string {
   return `${jsonText(value)}${newline ? '\n' : ''}`
 }
 
-/** Equal as JSON: the order of keys says nothing, that of lists does. An absent value is equal to none but an absent one. */
+/** Whether two values are equal as JSON: the order of keys is ignored, that of lists is not. An absent value equals only an absent one. */
 export function isSameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (a === undefined || b === undefined) return false
   return canonicalJson(a) === canonicalJson(b)
 }
 
-/** The version that a file says it was made from. */
+/** The version from which the content of a file was made. */
 export function versionIn(value: FileValue): number | undefined {
   const { version } = value
   return typeof version === 'number' && Number.isSafeInteger(version) && version >= 1 ? version : undefined

@@ -1,4 +1,4 @@
-// For the loop of an agent that has nothing to do: mail, the next task, or the news that there is none.
+// Waits for work for an agent that has none: mail, the next task, or neither.
 import { z } from 'zod'
 import type { Bus } from '../../bus/bus.ts'
 import { parse } from '../../core/parse.ts'
@@ -7,32 +7,32 @@ import type { AwaitedWork } from './wait-for-work.ts'
 
 /** Options of `awaitWork`. */
 export interface AwaitWorkOptions {
-  /** Name of the agent: whose inbox it is, and the owner of what is claimed. */
+  /** Name of the agent: the reader of the inbox and owner of what is claimed. */
   as: string
-  /** Role that it has: tasks for this role and for none. */
+  /** Role of the agent: it claims tasks for this role and for none. */
   role?: string
-  /** Only tasks with all of these. */
+  /** Only tasks that have all of these. */
   tags?: string[]
-  /** Only the parts of this task: its number on the board, or its id. */
+  /** Only children of this task: its number on the board, or its id. */
   parent?: BoardRef
   /** Default `main`: all tasks of the ledger. */
   board?: string
-  /** The claim lapses after so many milliseconds without a sign of life (`board:heartbeat`). Default: never. */
+  /** The claim expires after this many milliseconds without `board:heartbeat`. Default: never. */
   leaseMs?: number
-  /** Directory or worktree that is bound to the task while it is in progress. */
+  /** Directory or worktree bound to the task while it is in progress. */
   workspace?: string
-  /** What changes on the ledger wakes it at once; beside that it looks so often, in milliseconds. Default 5,000. */
+  /** Changes of the ledger are noticed at once; the wait also checks at this interval, in milliseconds. Default 5,000. */
   pollMs?: number
-  /** How long it waits, in milliseconds; `Infinity`: until something comes. Default 60,000. */
+  /** How long to wait, in milliseconds; `Infinity`: until something arrives. Default 60,000. */
   idleTimeoutMs?: number
-  /** Waits no longer when it aborts, and then claims nothing. */
+  /** Ends the wait; nothing is claimed after it aborts. */
   signal?: AbortSignal
 }
 
-/** Longest wait of one call of `board:wait`, in milliseconds. */
+/** Maximum wait of one call of `board:wait`, in milliseconds. */
 export const maxWaitMs = 600_000
 
-/** What is the ability's to judge is passed on as it is. */
+/** Fields that the ability validates are passed on unchecked. */
 const optionsSchema = z.strictObject({
   as: z.unknown().optional(),
   role: z.unknown().optional(),
@@ -47,8 +47,8 @@ const optionsSchema = z.strictObject({
 })
 
 /**
- * Waits for something to do: unread mail first (taken out of the inbox), else the best task that may be claimed (claimed), else,
- * after `idleTimeoutMs` with neither, `{ kind: 'idle' }`.
+ * Waits for something to do: unread mail first (which is taken out of the inbox), else the best claimable task (which is claimed), else
+ * `{ kind: 'idle' }` after `idleTimeoutMs`.
  *
  * @example
  * for (;;) {
@@ -58,7 +58,7 @@ const optionsSchema = z.strictObject({
  *   else await doIt(work.task)
  * }
  *
- * @throws ErrandError INVALID_INPUT, UNKNOWN_OPTION; NOT_FOUND for a parent or a board that is not there; ENGINE_CLOSED;
+ * @throws ErrandError INVALID_INPUT, UNKNOWN_OPTION; NOT_FOUND for an unknown parent or board; ENGINE_CLOSED;
  *   EXECUTION_ERROR when the signal aborts.
  */
 export async function awaitWork(engine: { bus: Bus }, options: AwaitWorkOptions): Promise<AwaitedWork> {

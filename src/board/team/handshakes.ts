@@ -1,13 +1,13 @@
-// Handshakes: a request that wants a yes or a no (may I go ahead with this plan, please shut down), and its one answer. Both are
-// mail and have the same id; what was answered stands on the request.
+// Handshakes: a request for a yes or no (may I go ahead with this plan, please shut down) and its one answer. Both are mail and share
+// an id; the verdict is stored on the request.
 import { z } from 'zod'
 import { ErrandError } from '../../core/errors.ts'
 import type { MailRecord } from '../../entities/board.ts'
 import type { Op } from '../../ledger/ledger.ts'
 import type { TeamHost } from '../board-host.ts'
-import { type Letter, post, verdictSchema } from './mail.ts'
+import { type OutgoingMail, post, verdictSchema } from './mail.ts'
 
-/** A request, and what has become of it. Times are epoch milliseconds. */
+/** A request and its verdict. Times are epoch milliseconds. */
 export const requestSchema = z.object({
   requestId: z.string(),
   from: z.string(),
@@ -25,12 +25,12 @@ export interface Answer {
   body: string
 }
 
-/** Resolves to the id of the request, by which it is answered. @throws ErrandError NOT_FOUND for a board that nobody has made. */
+/** Sends a request and resolves to its id, which the answer must quote. @throws ErrandError NOT_FOUND for an unknown board. */
 export async function sendRequest(
   host: TeamHost,
   board: string,
   from: string,
-  { to, topic, body }: Letter & { topic: string },
+  { to, topic, body }: OutgoingMail & { topic: string },
 ): Promise<string> {
   const requestId = host.nextId('request')
   await post(host, {
@@ -48,8 +48,8 @@ export async function sendRequest(
 }
 
 /**
- * The verdict stands on the request, and the answer lies in the inbox of whoever asked, in one transaction.
- * @throws ErrandError NOT_FOUND; NOT_OWNER for somebody else's request; INVALID_TRANSITION for one that has been answered.
+ * Answers a request: sets its verdict and puts the answer into the sender's inbox, in one transaction.
+ * @throws ErrandError NOT_FOUND; NOT_OWNER for a request to another member; INVALID_TRANSITION for an answered one.
  */
 export async function answerRequest(
   host: TeamHost,
@@ -70,11 +70,11 @@ export async function answerRequest(
       return toRequest({ ...request, verdict })
     },
   })
-  await host.stir()
+  await host.wake()
   return answered
 }
 
-/** What somebody asked and was asked, the latest first. */
+/** Returns the requests that a member sent or received, the latest first. */
 export async function requestsOf(host: TeamHost, board: string, member: string, limit: number): Promise<TeamRequest[]> {
   return (await host.read((tx) => tx.mail.requests(board, member, limit))).map(toRequest)
 }
@@ -83,7 +83,7 @@ function requireAnswerable(request: MailRecord | undefined, requestId: string, b
   if (request === undefined) {
     throw new ErrandError(
       'NOT_FOUND',
-      `There is no request ${requestId}. \`requests\` lists those that you were sent.`,
+      `There is no request ${requestId}. \`requests\` lists the requests that you have received.`,
       {
         requestId,
       },
@@ -100,7 +100,7 @@ function requireAnswerable(request: MailRecord | undefined, requestId: string, b
   if (verdict !== 'pending') {
     throw new ErrandError(
       'INVALID_TRANSITION',
-      `Request ${requestId} (${topic}) of ${sender} has been answered: it was ${verdict}. Send a message if that has changed.`,
+      `Request ${requestId} (${topic}) of ${sender} is already answered: it was ${verdict}. Send a message if that has changed.`,
       { requestId, from: verdict, event: 'respond', allowed: [] },
     )
   }

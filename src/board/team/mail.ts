@@ -1,32 +1,32 @@
-// Mail between members of a team: whoever has a name has an inbox, on each board its own. A message is kept until its reader takes
-// it, and taken in the transaction that marks it as read: of two readers of one name each message comes to one.
+// Mail between members of a team. Each name has an inbox on each board. A message is marked as read in the transaction that takes it,
+// so that of two readers with one name only one receives it.
 import { z } from 'zod'
 import type { MailRecord } from '../../entities/board.ts'
 import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import type { TeamHost } from '../board-host.ts'
 import { loadBoard } from '../numbering.ts'
 
-/** Characters that leave an inbox at once, unless a single message has more. */
+/** Maximum characters per read of an inbox; a single longer message is still returned. */
 const maxText = 262_144
 
 export const verdictSchema = z.enum(['pending', 'approved', 'rejected'])
 
-/** A message as its reader gets it. Times are epoch milliseconds. */
+/** A message. Times are epoch milliseconds. */
 export interface Mail {
   id: string
   from: string
-  /** `request` wants an answer, `response` is one. */
+  /** `request` expects an answer, `response` is one. */
   kind: MailRecord['kind']
   topic?: string
   body: string
-  /** Of a request and of its answer: one id for both. */
+  /** Shared by a request and its answer. */
   requestId?: string
-  /** Of a request: pending until it is answered. Of an answer: what it says. */
+  /** Of a request: pending until answered. Of an answer: its verdict. */
   verdict?: 'pending' | 'approved' | 'rejected'
   sentAt: number
 }
 
-export interface Letter {
+export interface OutgoingMail {
   to: string
   topic?: string | undefined
   body: string
@@ -35,12 +35,12 @@ export interface Letter {
 export interface Inbox {
   /** Oldest first. */
   mail: Mail[]
-  /** There is more than was asked for, or than fits. */
+  /** There are more messages than the limit, or than fit. */
   more: boolean
 }
 
-/** Resolves to its id. @throws ErrandError NOT_FOUND for a board that nobody has made. */
-export async function sendMail(host: TeamHost, board: string, from: string, letter: Letter): Promise<string> {
+/** Sends a message and resolves to its id. @throws ErrandError NOT_FOUND for an unknown board. */
+export async function sendMail(host: TeamHost, board: string, from: string, letter: OutgoingMail): Promise<string> {
   const id = host.nextId('mail')
   await post(host, {
     id,
@@ -56,7 +56,7 @@ export async function sendMail(host: TeamHost, board: string, from: string, lett
   return id
 }
 
-/** A piece of mail, put into the inbox of its recipient. */
+/** Puts a message into the inbox of its recipient. */
 export async function post(host: TeamHost, mail: Omit<MailRecord, 'seq' | 'createdAt' | 'readAt'>): Promise<void> {
   const { at } = await host.stepContext()
   await host.step({
@@ -66,10 +66,10 @@ export async function post(host: TeamHost, mail: Omit<MailRecord, 'seq' | 'creat
       yield* tx.mail.insert({ ...mail, createdAt: at, readAt: null })
     },
   })
-  await host.stir()
+  await host.wake()
 }
 
-/** Takes unread messages out of an inbox, or only looks at them. */
+/** Takes unread messages out of an inbox; with `keep` they stay unread. */
 export async function readInbox(
   host: TeamHost,
   board: string,
@@ -92,7 +92,7 @@ export async function readInbox(
   })
 }
 
-/** Takes unread messages as a part of another step. */
+/** `readInbox` as a part of another step. */
 export function* takeMail(tx: Tx, board: string, reader: string, limit: number, at: number): Op<Inbox> {
   const { taken, inbox } = yield* unreadOf(tx, board, reader, limit)
   for (const { id } of taken) yield* tx.mail.markRead(id, at)
@@ -105,7 +105,7 @@ function* unreadOf(tx: Reads, board: string, reader: string, limit: number): Op<
   return { taken, inbox: { mail: taken.map(toMail), more: taken.length < unread.length } }
 }
 
-/** The first, and as many after it as an answer has room for. */
+/** The first message, and as many after it as fit into an answer. */
 function fitting(mail: readonly MailRecord[]): MailRecord[] {
   let text = 0
   const tooMany = mail.findIndex(({ body }, index) => {

@@ -1,5 +1,5 @@
-// An idle member: it looks into its inbox, then at the board, then rests until something has been written, and gives up after a
-// while. Looking costs no transaction: only where there is something to get is it taken.
+// Waits for work for a member: checks its inbox, then the board, then sleeps until the ledger changes or the time is over. A check is
+// a read; a transaction begins only when there is something to take.
 
 import { readForProgram } from '../../bus/reader.ts'
 import { rest } from '../../core/signals.ts'
@@ -8,50 +8,50 @@ import type { Op, Reads } from '../../ledger/ledger.ts'
 import type { BoardTarget, TeamHost } from '../board-host.ts'
 import { claimBest, claimFilterOf, type NextClaim } from '../claim-task.ts'
 import { releaseOnBoard } from '../hold-task.ts'
-import { changeBoard, numberNewcomers } from '../numbering.ts'
+import { changeBoard, numberNewTasks } from '../numbering.ts'
 import { type Inbox, takeMail } from './mail.ts'
 
-/** What an idle member came by. */
+/** What a wait returned. */
 export type AwaitedWork = ({ kind: 'mail' } & Inbox) | { kind: 'task'; task: BoardTask } | { kind: 'idle' }
 
-export interface Patience {
-  /** It looks at least so often, in milliseconds: for leases and times that are over with nobody there to tell. */
+export interface WaitLimits {
+  /** Maximum time between checks, in milliseconds: leases and due times end without an event. */
   pollMs: number
-  /** How long it waits, in milliseconds. */
+  /** How long to wait, in milliseconds. */
   timeoutMs: number
 }
 
-/** Messages that are taken at once. */
-const mailAtOnce = 50
+/** Messages taken at once. */
+const mailBatchSize = 50
 
 /**
- * Nothing is taken for one who has gone: the signal is asked in the transaction itself.
- * @throws the reason of the signal; ErrandError ENGINE_CLOSED, NOT_FOUND for a parent or a board that is not there.
+ * Waits for mail or a task. The signal is checked inside the transaction, so that nothing is taken for a caller that has left.
+ * @throws the reason of the signal; ErrandError ENGINE_CLOSED, NOT_FOUND for an unknown parent or board.
  */
 export async function waitForWork(
   host: TeamHost,
-  place: BoardTarget,
+  target: BoardTarget,
   wanted: NextClaim,
-  { pollMs, timeoutMs }: Patience,
+  { pollMs, timeoutMs }: WaitLimits,
   signal: AbortSignal,
 ): Promise<AwaitedWork> {
-  // Whoever names a task by its number may be the first to look at the board. Refuses one that is not there.
-  await numberNewcomers(host, place.board)
+  // A parent may be named by its number before anything has read the board. Throws for an unknown board.
+  await numberNewTasks(host, target.board)
   const over = new AbortController()
-  // Only to look.
+  // A single check.
   if (timeoutMs === 0) over.abort()
   const timer = host.clock.setTimeout(() => over.abort(), timeoutMs)
   try {
     for (;;) {
       const round = new AbortController()
       const awake = AbortSignal.any([signal, over.signal, round.signal])
-      // Before it looks: what is written between the look and the rest must not be slept through.
+      // Before the check, so that a change between the check and the sleep is not missed.
       const moved = host.moved(awake)
       moved.catch(() => {})
       try {
         const isLast = over.signal.aborted
-        const work = await takeWork(host, place, wanted, signal)
-        if (signal.aborted && work?.kind === 'task') await giveBack(host, place, work.task, wanted)
+        const work = await takeWork(host, target, wanted, signal)
+        if (signal.aborted && work?.kind === 'task') await giveBack(host, target, work.task, wanted)
         else if (work !== null) return work
         signal.throwIfAborted()
         if (isLast) return { kind: 'idle' }
@@ -67,33 +67,31 @@ export async function waitForWork(
 
 async function takeWork(
   host: TeamHost,
-  place: BoardTarget,
+  target: BoardTarget,
   wanted: NextClaim,
   signal: AbortSignal,
 ): Promise<AwaitedWork | null> {
   const { at } = await host.stepContext()
-  if (!(await host.read((tx) => hasSomething(tx, place, wanted, at)))) return null
-  return changeBoard(host, place, 'take work', function* (tx, ctx): Op<AwaitedWork | null> {
+  if (!(await host.read((tx) => hasWork(tx, target, wanted, at)))) return null
+  return changeBoard(host, target, 'take work', function* (tx, ctx): Op<AwaitedWork | null> {
     if (signal.aborted) return null
-    const inbox = yield* takeMail(tx, place.board, wanted.as, mailAtOnce, ctx.at)
+    const inbox = yield* takeMail(tx, target.board, wanted.as, mailBatchSize, ctx.at)
     if (inbox.mail.length > 0) return { kind: 'mail', ...inbox }
-    const task = yield* claimBest(tx, place, wanted, ctx)
+    const task = yield* claimBest(tx, target, wanted, ctx)
     return task === null ? null : { kind: 'task', task }
   })
 }
 
-/** The client left in the moment in which the task was claimed for it. */
-async function giveBack(host: TeamHost, place: BoardTarget, { taskId, fence }: BoardTask, { as, source }: NextClaim) {
-  await readForProgram(() =>
-    releaseOnBoard(host, place, taskId, 'the client that waited has left', { as, fence, source }),
-  )
+/** Releases a task whose caller left while it was being claimed: for the program, because reads of the request end with it. */
+async function giveBack(host: TeamHost, target: BoardTarget, { taskId, fence }: BoardTask, { as, source }: NextClaim) {
+  await readForProgram(() => releaseOnBoard(host, target, taskId, 'the caller stopped waiting', { as, fence, source }))
 }
 
-/** Mail, a task that may be claimed, or one that may be once its lease or its time is found to be over. */
-function* hasSomething(tx: Reads, place: BoardTarget, wanted: NextClaim, at: number): Op<boolean> {
+/** Whether there is mail, a claimable task, or a task that an expired lease or a due time may make claimable. */
+function* hasWork(tx: Reads, target: BoardTarget, wanted: NextClaim, at: number): Op<boolean> {
   return (
-    (yield* tx.mail.unread(place.board, wanted.as, 1)).length > 0 ||
-    (yield* tx.task.claimable(yield* claimFilterOf(tx, place, wanted))) !== undefined ||
+    (yield* tx.mail.unread(target.board, wanted.as, 1)).length > 0 ||
+    (yield* tx.task.claimable(yield* claimFilterOf(tx, target, wanted))) !== undefined ||
     (yield* tx.task.lapsed(at, 1)).length > 0 ||
     (yield* tx.task.due(at, 1)).length > 0
   )

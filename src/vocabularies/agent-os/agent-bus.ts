@@ -1,5 +1,4 @@
-// The bus that everything here takes first: what the compiler knows of it, the check for programs that pass something else, and the
-// tools that a model has there.
+// The bus of Agent OS: its static types, the check of a given bus, and the tools of models.
 import type { EngineAbilityTypes } from '../../abilities/engine-ability-types.ts'
 import type { AbilityTypes } from '../../bus/ability-types.ts'
 import type { Bus, BusCalls } from '../../bus/bus.ts'
@@ -9,13 +8,13 @@ import { kindOf } from '../../core/parse.ts'
 import { askUser, waitForTasks } from '../../executors/agent/toolbox.ts'
 import type { AgentOsAbilityTypes } from './abilities/offered.ts'
 
-/** Abilities of Agent OS, models, and those that a program has declared. The engine's others stand on the engine's own bus. */
+/** Abilities of Agent OS, models, and those declared by the program. The engine's other abilities are on its own bus. */
 type KnownAbilities = AgentOsAbilityTypes & Omit<AbilityTypes, Exclude<keyof EngineAbilityTypes, `model:${string}`>>
 
-/** A bus with a task manager on it: any bus, typed by the abilities of Agent OS. */
+/** A bus with a task manager: any bus, typed by the abilities of Agent OS. */
 export interface AgentBus extends Omit<Bus, keyof BusCalls<unknown>>, BusCalls<KnownAbilities> {}
 
-/** @throws ErrandError INVALID_INPUT for what is no bus; `what` names the function. */
+/** @throws ErrandError INVALID_INPUT for a value that is not a bus; `what` names the function. */
 export function requireBus(given: AgentBus, what: string): AgentBus {
   if (typeof given?.register === 'function' && typeof given.call === 'function') return given
   const kind = kindOf(given) === 'object' ? 'another object' : kindOf(given)
@@ -26,12 +25,12 @@ export function requireBus(given: AgentBus, what: string): AgentBus {
   )
 }
 
-/** Stands for any task: what the bus offers depends only on there being one. */
+/** Stands for any task: the tools do not depend on which task calls. */
 const anyTask = 'task-any'
 
 /**
- * Every ability that the model of a task may call, sorted by id: all but `ldg:*`, `bus:*` and what is not for models. An agent
- * has two more of its own, `ask_user` and `wait_for_tasks`, which are no abilities.
+ * Returns every ability that a task's model may call, sorted by id: all but `ldg:*`, `bus:*` and those not for models. Agents also have
+ * `ask_user` and `wait_for_tasks`, which are tools but not abilities.
  */
 export async function getAllToolDefinitions(bus: AgentBus): Promise<ToolDefinition[]> {
   return bus.toolsFor({ surface: 'model', taskId: anyTask }, [askUser, waitForTasks]).definitions

@@ -1,12 +1,12 @@
-// The helpers that read and write a task's records through `ldg:*`, for code that knows tasks only by their ids.
+// Functions that read and write a task's records through `ldg:*`, for code that has only task ids.
 import type { LedgerMessage } from '../../abilities/views/message-view.ts'
 import { ErrandError } from '../../core/errors.ts'
 import type { AgentBus } from './agent-bus.ts'
 import type { LedgerTask } from './views/task-view.ts'
 
-/** The record of a task: `completionStatus` is absent until it has ended. */
+/** The record of a task; `completionStatus` is absent until it has ended. */
 export type Task = LedgerTask
-/** A line of a task's conversation; `announcement` marks those for people only. */
+/** A message of a task's conversation; `announcement` marks those for people only. */
 export type Message = LedgerMessage
 export type MessageRole = Message['role']
 
@@ -18,18 +18,18 @@ export async function loadTask(taskId: string, bus: AgentBus): Promise<Task> {
 }
 
 /**
- * Appends a line to a task's conversation; resolves to it as it is stored. What is said as the user reaches the task's agent.
- * @throws ErrandError NOT_FOUND for an unknown task, INVALID_INPUT for a role that is none; nothing is stored then.
+ * Appends a message to a task's conversation and resolves to the stored message. Messages with role user reach the task's agent.
+ * @throws ErrandError NOT_FOUND for an unknown task, INVALID_INPUT for an unknown role; nothing is stored then.
  */
 export async function saveMessage(taskId: string, role: MessageRole, content: string, bus: AgentBus): Promise<Message> {
-  // Lines are only ever added, so it stands behind those that there were before.
+  // Messages are only appended, so the new one follows those that existed before.
   const before = await bus.call('ldg:msg:list', { taskId, limit: 0 })
   const { messageId } = await bus.call('ldg:msg:save', { message: { taskId, role, content } })
   const { messages } = await bus.call('ldg:msg:list', { taskId, offset: before.total })
   return messages.find(({ id }) => id === messageId) as Message
 }
 
-/** All messages of a task, the oldest first. @throws ErrandError NOT_FOUND */
+/** Returns all messages of a task, oldest first. @throws ErrandError NOT_FOUND */
 export async function loadTaskContext(taskId: string, bus: AgentBus): Promise<Message[]> {
   return (await bus.call('ldg:msg:list', { taskId })).messages
 }

@@ -1,4 +1,4 @@
-// A `model:llm` for a bus whose task manager was given no model: made of language model objects, or brought by the program itself.
+// Registers `model:llm` on a bus whose task manager was given no model: from language model objects, or registered by the program itself.
 import { z } from 'zod'
 import { modelLlm } from '../../abilities/model/index.ts'
 import { ErrandError } from '../../core/errors.ts'
@@ -12,27 +12,26 @@ const optionsSchema = z.strictObject({
   models: z.record(z.string().min(1).max(100), languageModelSchema).default({}),
 })
 export interface ModelManagerOptions {
-  /** The model of tasks that name none: a language model object of the AI SDK (specification v3 or v4). */
+  /** The default model: a language model object of the AI SDK (specification v3 or v4). */
   model?: LanguageModelLike
-  /** Further models by name; `task:create` may name them. */
+  /** Further models by name, which `task:create` may use. */
   models?: Record<string, LanguageModelLike>
 }
 
 export interface ModelManager {
-  /** In the order in which they were given; empty when somebody else answers `model:llm`. */
+  /** The models in the order given; empty if the program registered `model:llm`. */
   list(): ModelInfo[]
-  /** Takes the `model:llm` of this manager off the bus again. */
+  /** Unregisters `model:llm` of this manager. */
   close(): void
 }
 
 /**
- * Registers `model:llm`, before or after the task manager is created. Without a model it only makes sure that there is a
- * `model:llm` already.
+ * Registers `model:llm`, before or after the task manager is created. Without models it only checks that `model:llm` is registered.
  *
  * @example
  * createModelManager(bus, { model: openai('gpt-5-mini') })
- * @throws ErrandError ALREADY_REGISTERED when models are given and somebody answers `model:llm` already; NO_MODEL when neither is
- *   so; UNKNOWN_OPTION, INVALID_INPUT.
+ * @throws ErrandError ALREADY_REGISTERED if models are given and `model:llm` is registered already; NO_MODEL if neither; UNKNOWN_OPTION,
+ *   INVALID_INPUT.
  */
 export function createModelManager(bus: AgentBus, options: ModelManagerOptions = {}): ModelManager {
   requireBus(bus, 'createModelManager')
@@ -47,7 +46,7 @@ export function createModelManager(bus: AgentBus, options: ModelManagerOptions =
   if (!bus.has('model:llm')) {
     throw new ErrandError(
       'NO_MODEL',
-      'There is no model: none was given, and nobody answers `model:llm`. Pass `model`, or register the ability first.',
+      'There is no model: none was given, and `model:llm` is not registered. Pass `model`, or register the ability first.',
       {},
     )
   }

@@ -1,15 +1,15 @@
-// What runs in an engine now, in the two collections that a task manager shows. They follow the engine's own read model; nothing
-// else of a task is held in memory (conformance S0-098).
+// The running tasks of an engine, in the two collections of a task manager. They follow the engine's read model; no other state of a
+// task is held in memory (conformance S0-098).
 
 import type { RunningTask } from '../../api/views.ts'
 import type { Engine } from '../../engine-api.ts'
 
-/** `activeTaskIds` and `executionLoops` hold one entry for each open run of the engine, from its start until it has settled. */
+/** `activeTaskIds` and `executionLoops` have one entry for each open run of the engine, from its start until it has settled. */
 export class RunningTasks {
   readonly activeTaskIds = new Set<string>()
-  /** Each resolves when the run has ended, however it did. It never rejects. */
+  /** Each resolves when the run has ended, with any outcome, and never rejects. */
   readonly executionLoops = new Map<string, Promise<void>>()
-  /** How each run ends here, by task and run: a task may run again before anybody was told that it had stopped. */
+  /** By task and run, because a task may run again before its previous end was noticed. */
   readonly #ends = new Map<string, () => void>()
 
   follow(engine: Engine): void {
@@ -18,7 +18,7 @@ export class RunningTasks {
     running.subscribe((now) => this.#show(now))
   }
 
-  /** Nothing runs any more: the engine is closed. */
+  /** Called when the engine is closed. */
   clear(): void {
     this.#show([])
   }

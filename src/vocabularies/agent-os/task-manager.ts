@@ -1,4 +1,4 @@
-// The task manager: an engine on a given bus, opened in the background, and what is known of it at any moment.
+// The task manager: an engine on a given bus, opened in the background, and its observable state.
 import { z } from 'zod'
 import { createReport } from '../../actors/report.ts'
 import { engineOptionsSchema } from '../../api/options.ts'
@@ -32,31 +32,31 @@ const engineOptions = {
 
 /** The options of a task manager. All but the first two and `emitToUser` are those of `createEngine`. */
 export interface TaskManagerConfig extends Pick<EngineOptions, keyof typeof engineOptions> {
-  /** Tasks that run at once; the others are `pending` until a slot is free. Default 10. */
+  /** Maximum number of running tasks; the others are `pending` until a slot is free. Default 10. */
   maxConcurrentTasks?: number
-  /** Steps that the model of a task may take. Default 10. */
+  /** Maximum number of steps of a task's model. Default 10. */
   maxIterationsPerTask?: number
-  /** Where tasks are kept: a path, `:memory:` (default), or a Ledger that the caller opened and closes. */
+  /** The ledger: a path, `:memory:` (default), or a Ledger that the caller opened and closes. */
   ledger?: string | object
-  /** Is shown the text of the tasks that run here as it comes, and how each of them ended. Awaited; its errors end nothing. */
+  /** Receives the text of the tasks that run here as it is produced, and how each of them ended. Awaited; its errors are reported. */
   emitToUser?: EmitToUser
 }
 
-/** A task manager at work. It keeps no details of tasks: they are in the ledger, behind `task:*` and `ldg:*`. */
+/** A running task manager. Details of tasks are not kept here but in the ledger, behind `task:*` and `ldg:*`. */
 export interface TaskManagerState {
-  /** The tasks that run in this manager now. Live: look at it again to see it change. */
+  /** The tasks that run in this manager now. A live collection. */
   readonly activeTaskIds: ReadonlySet<string>
-  /** Of the same tasks, when their present run ends. They never reject. */
+  /** For the same tasks, when their current run ends. These promises never reject. */
   readonly executionLoops: ReadonlyMap<string, Promise<void>>
-  /** Resolves when the ledger is open. Rejects with what kept it from opening; `onError` hears of that too. */
+  /** Resolves when the ledger is open; rejects with the error that prevented it, which `onError` receives as well. */
   readonly ready: Promise<void>
-  /** The engine behind it. Surfaces (HTTP, MCP, the command line) use its own bus, `engine.bus`. */
+  /** The engine. Surfaces (HTTP, MCP, the command line) use its own bus, `engine.bus`. */
   readonly engine: Promise<Engine>
-  /** Whether a task that is created now would run at once, as far as slots are concerned. */
+  /** Whether a slot is free, so that a new task would run at once. */
   canSpawnTask(): boolean
-  /** Tells a listener all that a task gives, from its start on. Returns how to stop. What goes wrong goes to `onError`. */
+  /** Passes the whole output of a task to a listener. Returns a function that stops it. Errors go to `onError`. */
   onOutput(taskId: string, listener: OutputListener): () => void
-  /** Lets go of what runs, within `shutdownTimeoutMs` (5 s), and closes. The next manager on the ledger goes on with it. */
+  /** Releases the running tasks within `shutdownTimeoutMs` (5 s) and closes. The next manager on the ledger continues them. */
   shutdown(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -71,18 +71,18 @@ const configSchema = z.strictObject({
 })
 
 /**
- * Puts `task:*` and `ldg:*` in the words of Agent OS, and `model:*`, on the bus at once and opens the ledger in the background:
- * abilities that are called meanwhile answer when it is open. Then it goes on with every task that was not finished. Its agents call
- * what stands on this bus; the engine has a bus of its own besides, `engine.bus`, where everything from this one can be called too.
+ * Registers the abilities of Agent OS, `task:*` and `ldg:*`, and `model:*` on the bus and opens the ledger in the background; calls made
+ * meanwhile are answered when it is open. Then every unfinished task continues. Agents call the abilities of this bus; the engine has a
+ * second bus, `engine.bus`, which includes all abilities of this one.
  *
- * Its model is that of the config, or whoever answers `model:llm` on the bus, registered before or after. Until there is one,
- * goals wait for it, those that an earlier manager left unfinished too.
+ * The model is that of the config, or `model:llm` of the bus, registered before or after. Goals wait until there is a model, including
+ * those that an earlier manager left unfinished.
  *
  * @example
  * const bus = createAgentBus()
  * const state = createTaskManager(bus, { ledger: 'tasks.db', model })
  * const { taskId } = await bus.call('task:create', { goal: 'Analyze Q1 sales data' })
- * @throws ErrandError UNKNOWN_OPTION { option, nearest }, INVALID_INPUT { issues } at once. What else goes wrong rejects `ready`.
+ * @throws ErrandError UNKNOWN_OPTION { option, nearest }, INVALID_INPUT { issues } at once. Later errors reject `ready`.
  */
 export function createTaskManager(bus: AgentBus, config: TaskManagerConfig = {}): TaskManagerState {
   requireBus(bus, 'createTaskManager')
@@ -109,7 +109,7 @@ export function createTaskManager(bus: AgentBus, config: TaskManagerConfig = {})
   })
   ready.catch((error: unknown) => report(error, { doing: 'open the task manager' }))
   const shutdown = async (): Promise<void> => {
-    // What never opened has nothing to close, and has been reported.
+    // If it never opened there is nothing to close, and the error has been reported.
     const opened = await engine.catch(() => undefined)
     await opened?.close()
     running.clear()
@@ -127,12 +127,12 @@ export function createTaskManager(bus: AgentBus, config: TaskManagerConfig = {})
   }
 }
 
-/** Lets go of what runs and closes, as `state.shutdown()` does. The bus is named for the sake of the documents' signature. */
+/** Calls `state.shutdown()`. The parameter `_bus` exists for the documented signature. */
 export function shutdownTaskManager(state: Pick<TaskManagerState, 'shutdown'>, _bus?: AgentBus): Promise<void> {
   return state.shutdown()
 }
 
-/** As `state.canSpawnTask()`. */
+/** Calls `state.canSpawnTask()`. */
 export function canSpawnTask(state: Pick<TaskManagerState, 'canSpawnTask'>): boolean {
   return state.canSpawnTask()
 }

@@ -1,5 +1,4 @@
-// Day1's ConsolidationEngine: from observations to facts, level by level. Each method is one call of an ability; what it resolves
-// to is said in Day1's words.
+// Day1's ConsolidationEngine: from observations to facts, level by level. Each method calls one ability and translates the result.
 import { z } from 'zod'
 import type { InputOfAbility, OutputOfAbility } from '../../bus/ability-types.ts'
 import { parse } from '../../core/parse.ts'
@@ -14,33 +13,33 @@ import {
   observationTypes,
 } from '../../entities/memory.ts'
 import type { FactView, HistoryView } from '../../memory/fact-view.ts'
-import { type Ask, askOf, ConsolidationError, fromDay1 } from './day1-engine.ts'
+import { ConsolidationError, type EngineCaller, engineCallerOf, fromDay1 } from './day1-engine.ts'
 
-/** A fact, `confidence` from 0 to 1; keys of which there is nothing to say are absent. */
+/** A fact, with `confidence` from 0 to 1; empty keys are absent. */
 export type Fact = FactView
 
 /** A run of consolidation, or a merge. */
 export type ConsolidationHistory = HistoryView
 
 export interface ConsolidationCounts {
-  /** Insights, decisions and discoveries that nobody had taken up; tool uses and errors do not count. */
+  /** Unconsolidated insights, decisions and discoveries; tool uses and errors do not count. */
   observationsProcessed: number
   factsCreated: number
-  /** Facts that were seen again and are more certain now; at the level of a task those that are judged anew, as durable or not. */
+  /** Facts whose confidence rose; at the task level those whose verdict changed. */
   factsUpdated: number
-  /** Facts that are certain already and were seen again, or that another one says now. */
+  /** Repeated facts with full confidence, and superseded facts. */
   factsDeduplicated: number
 }
 
 export interface AgentConsolidation extends ConsolidationCounts {
-  /** How many facts the agent found, and the most certain of them; null without any. */
+  /** The number of facts the agent found and those with the highest confidence; null without any. */
   summary: string | null
 }
 
 export interface TaskConsolidation extends ConsolidationCounts {
-  /** Facts that may reach the branch above: certain enough, and of a lasting category. */
+  /** Facts with enough confidence and a lasting category, which may reach the branch above. */
   durableFactIds: string[]
-  /** How many others there are; they stay where they are. */
+  /** Number of the other facts, which stay where they are. */
   ephemeralCount: number
   summary: string | null
 }
@@ -57,15 +56,15 @@ const observationSchema = z.strictObject({
   branch: text.optional(),
   ...worker,
 })
-/** An observation, as a hook makes it. */
+/** An observation, as recorded by a hook. */
 export interface Observation {
   sessionId: string
-  /** Of these, insights, decisions and discoveries become facts. */
+  /** Insights, decisions and discoveries become facts. */
   type: ObservationType
   content: string
-  /** What came of it, in a few words. */
+  /** The outcome, in a few words. */
   outcome?: string
-  /** Default: that of the agent on the task, else of the task, else `main`. */
+  /** Default: the agent's branch on the task, else the task's, else `main`. */
   branch?: string
   taskId?: string
   agentId?: string
@@ -76,7 +75,7 @@ const sessionOptionsSchema = z.strictObject({
   ...worker,
 })
 export interface SessionOptions {
-  /** Default: every branch on which the session has observations that nobody has taken up. */
+  /** Default: every branch with unconsolidated observations of the session. */
   branch?: string
   taskId?: string
   agentId?: string
@@ -91,7 +90,7 @@ const factOptionsSchema = z.strictObject({
 export interface FactOptions {
   category?: string
   status?: 'active' | 'superseded'
-  /** True: the facts of the branches above as well. Default false. */
+  /** True: includes the facts of the branches above. Default false. */
   inherited?: boolean
   /** Default 50. */
   limit?: number
@@ -116,7 +115,7 @@ export interface HistoryFilter {
 }
 
 /**
- * Makes facts of what was observed. Whatever it does it may do twice: the second time changes nothing.
+ * Turns observations into facts. Every operation is idempotent: repeated, it changes nothing.
  *
  * @example
  * const memory = new ConsolidationEngine(engine)
@@ -124,30 +123,30 @@ export interface HistoryFilter {
  * const { factsCreated } = await memory.consolidateSession('s1')
  */
 export class ConsolidationEngine {
-  readonly #ask: Ask
+  readonly #call: EngineCaller
 
-  /** @throws ConsolidationError INVALID_INPUT for what is no engine. */
+  /** @throws ConsolidationError INVALID_INPUT for a value that is not an engine. */
   constructor(engine: Engine) {
-    this.#ask = askOf(engine, 'ConsolidationEngine', (error) => new ConsolidationError(error))
+    this.#call = engineCallerOf(engine, 'ConsolidationEngine', (error) => new ConsolidationError(error))
   }
 
-  /** How alike two texts are, 0 to 1: the part of their distinct words that both have. 0 where one has none. */
+  /** Returns the likeness of two texts, 0 to 1: the share of their distinct words that both have; 0 if one has none. */
   static jaccardSimilarity(a: string, b: string): number {
     return likeness(wordsOf(a), wordsOf(b))
   }
 
-  /** Keeps what an agent saw; resolves to the id of the observation. @throws ConsolidationError NOT_FOUND, BRANCH_CLOSED, INVALID_INPUT. */
+  /** Records an observation and resolves to its id. @throws ConsolidationError NOT_FOUND, BRANCH_CLOSED, INVALID_INPUT. */
   recordObservation(observation: Observation): Promise<string> {
-    return this.#ask(async (engine) => {
+    return this.#call(async (engine) => {
       const given = parse(observationSchema, observation, 'recordObservation')
       const { observationId } = await engine.bus.call('mem:observe', given, fromDay1)
       return observationId
     })
   }
 
-  /** Facts of a branch, the newest first. @throws ConsolidationError NOT_FOUND for the branch. */
+  /** Lists facts of a branch, newest first. @throws ConsolidationError NOT_FOUND for the branch. */
   facts(branch = mainBranch, options: FactOptions = {}): Promise<Fact[]> {
-    return this.#ask(async (engine) => {
+    return this.#call(async (engine) => {
       const given = parse(factOptionsSchema, options, 'facts')
       const { facts } = await engine.bus.call('mem:facts', { branch, ...given }, fromDay1)
       return facts
@@ -155,42 +154,42 @@ export class ConsolidationEngine {
   }
 
   /**
-   * Level 1: each observation of a session becomes a fact, or makes the fact that says the same more certain.
+   * Level 1: each observation of a session becomes a fact, or confirms an alike one.
    * @throws ConsolidationError NOT_FOUND for a branch or a task.
    */
   consolidateSession(sessionId: string, options: SessionOptions = {}): Promise<ConsolidationCounts> {
-    return this.#ask(async (engine) => {
+    return this.#call(async (engine) => {
       const given = parse(sessionOptionsSchema, options, 'consolidateSession')
       return countsOf(await consolidate(engine, { level: 'session', sessionId, ...given }))
     })
   }
 
-  /** Level 2: facts of an agent's branch that say the same become one, and its summary is renewed. @throws ConsolidationError NOT_FOUND */
+  /** Level 2: merges duplicate facts of an agent's branch and updates its summary. @throws ConsolidationError NOT_FOUND */
   consolidateAgent(taskId: string, agentId: string): Promise<AgentConsolidation> {
-    return this.#ask(async (engine) => {
+    return this.#call(async (engine) => {
       const done = await consolidate(engine, { level: 'agent', taskId, agentId })
       return { ...countsOf(done), summary: done.summary ?? null }
     })
   }
 
-  /** Level 3: facts of a task's branch are classified as durable or ephemeral. @throws ConsolidationError NOT_FOUND */
+  /** Level 3: classifies the facts of a task's branch as durable or ephemeral. @throws ConsolidationError NOT_FOUND */
   consolidateTask(taskId: string): Promise<TaskConsolidation> {
-    return this.#ask(async (engine) => classified(await consolidate(engine, { level: 'task', taskId })))
+    return this.#call(async (engine) => classified(await consolidate(engine, { level: 'task', taskId })))
   }
 
   /**
-   * Across tasks: what several of them found is more certain for it, and what is durable reaches their parent branch.
-   * `taskIds` default: all tasks below `main`. @throws ConsolidationError NOT_FOUND
+   * Across tasks: facts found by several tasks gain confidence, and durable ones are merged into the parent branch. `taskIds` default: all
+   * tasks below `main`. @throws ConsolidationError NOT_FOUND
    */
   consolidateProject(taskIds?: readonly string[]): Promise<TaskConsolidation> {
-    return this.#ask(async (engine) =>
+    return this.#call(async (engine) =>
       classified(await consolidate(engine, { level: 'project', taskIds: taskIds && [...taskIds] })),
     )
   }
 
-  /** Every run of consolidation and every merge, the latest first. Nothing of it is ever changed. */
+  /** Lists consolidations and merges, latest first. The history is append-only. */
   history(filter: HistoryFilter = {}): Promise<ConsolidationHistory[]> {
-    return this.#ask(async (engine) => {
+    return this.#call(async (engine) => {
       const given = parse(historyFilterSchema, filter, 'history')
       const { history } = await engine.bus.call('mem:history', given, fromDay1)
       return history

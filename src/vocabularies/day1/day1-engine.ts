@@ -1,22 +1,26 @@
-// What the two engines of Day1 stand on: an engine that was given, the name under which they call its abilities, and their errors: the
-// engine's, with its code and details, under the names that their callers catch.
+// What Day1's two engines share: the given engine, the caller of its abilities, and their errors, which have the engine's code and
+// details under the names that their callers catch.
 
 import { ErrandError } from '../../core/errors.ts'
 import { kindOf } from '../../core/parse.ts'
 import type { Engine } from '../../engine-api.ts'
 
-/** Who calls, in the log of the bus. */
+/** The caller in the log of the bus. */
 export const fromDay1 = { caller: { surface: 'day1' } } as const
 
-/** Does some work with the engine and throws its refusals renamed; anything else is thrown as it is. */
-export type Ask = <T>(work: (engine: Engine) => Promise<T>) => Promise<T>
+/** Runs an operation of the engine and translates its errors; other errors are thrown unchanged. */
+export type EngineCaller = <T>(work: (engine: Engine) => Promise<T>) => Promise<T>
 
-/** `renamed` makes an error of ours one of `what`'s. @throws such an error for what is no engine. */
-export function askOf(given: unknown, what: string, renamed: (error: ErrandError) => ErrandError): Ask {
+/** `renamed` translates an error. @throws such an error for a value that is not an engine. */
+export function engineCallerOf(
+  given: unknown,
+  what: string,
+  renamed: (error: ErrandError) => ErrandError,
+): EngineCaller {
   const isEngine =
     kindOf(given) === 'object' && typeof (given as Engine).create === 'function' && 'bus' in (given as Engine)
   if (!isEngine) {
-    const text = `${what} stands on an engine, got ${kindOf(given)}. Pass what \`createEngine\` resolves to.`
+    const text = `${what} needs an engine, got ${kindOf(given)}. Pass what \`createEngine\` resolves to.`
     throw renamed(new ErrandError('INVALID_INPUT', text, {}))
   }
   return async (work) => {
@@ -28,7 +32,7 @@ export function askOf(given: unknown, what: string, renamed: (error: ErrandError
   }
 }
 
-/** Every refusal of a TaskEngine; `code` and `details` are the engine's, whose error is the `cause`. */
+/** An error of a TaskEngine; `code` and `details` are the engine's, whose error is the `cause`. */
 export class TaskEngineError extends ErrandError {
   override readonly name: string = 'TaskEngineError'
 
@@ -37,12 +41,12 @@ export class TaskEngineError extends ErrandError {
   }
 }
 
-/** There is no such task. */
+/** The task does not exist. */
 export class TaskNotFoundError extends TaskEngineError {
   override readonly name = 'TaskNotFoundError'
 }
 
-/** Every refusal of a ConsolidationEngine: no such task, agent or branch, or a fact that could not be compared. Nothing was changed. */
+/** An error of a ConsolidationEngine: an unknown task, agent or branch, or a failed comparison of facts. Nothing was changed. */
 export class ConsolidationError extends ErrandError {
   override readonly name = 'ConsolidationError'
 
@@ -51,12 +55,12 @@ export class ConsolidationError extends ErrandError {
   }
 }
 
-/** A refusal as a TaskEngine's. */
+/** Translates an error into one of a TaskEngine. */
 export function toTaskError(error: ErrandError): ErrandError {
   return lacksTask(error) ? new TaskNotFoundError(error) : new TaskEngineError(error)
 }
 
-/** An objective, an agent or a branch that is not there is named beside the task, or without one. */
+/** True if only the task is missing: for objectives, agents and branches the details name more, or no task. */
 function lacksTask({ code, details }: ErrandError): boolean {
   const { taskId, abilityId: _, ...others } = details
   return code === 'NOT_FOUND' && taskId !== undefined && Object.keys(others).length === 0

@@ -1,5 +1,4 @@
-// Day1's TaskEngine: tasks, the agents on them, objectives, completion and context. Each method is one call of an ability; what it
-// resolves to is said in Day1's words.
+// Day1's TaskEngine: tasks, their agents, objectives, completion and context. Each method calls one ability and translates the result.
 import { z } from 'zod'
 import { parse, requireText } from '../../core/parse.ts'
 import type { Engine } from '../../engine-api.ts'
@@ -7,18 +6,18 @@ import { fieldsFor, type GivenFields } from '../../entities/task-fields.ts'
 import { maxObjectives, type ObjectiveStatus, objectiveStatuses } from '../../entities/team.ts'
 import type { AgentCompleted } from '../../team/complete-agent.ts'
 import type { TeamContext } from '../../team/context.ts'
-import { type Ask, askOf, fromDay1, toTaskError } from './day1-engine.ts'
+import { type EngineCaller, engineCallerOf, fromDay1, toTaskError } from './day1-engine.ts'
 import {
+  canonicalStatusesOf,
   contextOf,
-  statesOf,
+  day1Statuses,
+  day1StatusOf,
   summaryOf,
   type Task,
   type TaskContext,
   type TaskStatus,
   type TaskSummary,
   taskOf,
-  taskWords,
-  wordOf,
 } from './task.ts'
 
 const text = z.string().trim().min(1)
@@ -30,12 +29,12 @@ const createTaskSchema = z
 export interface CreateTaskOptions extends Pick<GivenFields<'create'>, keyof z.input<typeof createTaskSchema>> {}
 
 const listTasksSchema = z.strictObject({
-  status: z.enum(taskWords).optional(),
+  status: z.enum(day1Statuses).optional(),
   type: fields.type,
   limit: z.int().min(1).max(1_000).default(20),
 })
 export interface ListTasksOptions {
-  /** All tasks in one of the four states: `failed` holds canceled ones too. */
+  /** Tasks with this status; `failed` includes canceled ones. */
   status?: TaskStatus
   type?: string
   /** Default 20. */
@@ -43,9 +42,9 @@ export interface ListTasksOptions {
 }
 
 export interface AssignAgentOptions {
-  /** What it does: `implementer`, `reviewer`. */
+  /** The agent's role: `implementer`, `reviewer`. */
   role?: string
-  /** Ids of objectives, which become active and its own. */
+  /** Ids of the objectives to activate and assign to the agent. */
   assignedObjectives?: readonly number[]
 }
 
@@ -56,23 +55,23 @@ const assignAgentSchema = z.strictObject({
 const completeAgentSchema = z.strictObject({ summary: text.optional() })
 
 export interface AgentAssignment {
-  /** Its own branch: `task/<slug>/<agent>`. */
+  /** The agent's branch: `task/<slug>/<agent>`. */
   agentBranch: string
   taskContext: TaskContext
 }
 
-/** What a merge came to. */
+/** The outcome of a merge. */
 export interface MergeResult {
-  /** Facts that the target holds by it, new or more certain. */
+  /** Facts created or confirmed on the target. */
   mergedCount: number
-  /** Facts that gave way to one that contradicts them. */
+  /** Facts that lost against a contradicting fact. */
   rejectedCount: number
   conflicts: AgentCompleted['conflicts']
   mergeId: string
 }
 
 export interface AgentCompletion extends MergeResult {
-  /** What was made of its observations before. */
+  /** The consolidation of its observations before the merge. */
   consolidation: AgentCompleted['consolidation']
 }
 
@@ -83,7 +82,7 @@ const objectiveUpdateSchema = z.strictObject({
 })
 export interface ObjectiveUpdate {
   status: ObjectiveStatus
-  /** Who works on it. Default: as it is. */
+  /** The agent that works on it. Default: unchanged. */
   agentId?: string
   notes?: string
 }
@@ -96,29 +95,29 @@ const completeTaskSchema = z.strictObject({
   requireObjectives: z.boolean().default(false),
 })
 export interface CompleteTaskOptions {
-  /** What the task came to. */
+  /** The outcome of the task. */
   resultSummary?: string
-  /** False: no fact leaves its branch. Default true: those that are durable reach the parent branch, and no others. */
+  /** False: no fact is merged. Default true: durable facts, and no others, are merged into the parent branch. */
   mergeToParent?: boolean
-  /** True: its branches take nothing new; what they hold can be read. Default false: they are kept. */
+  /** True: archives its branches, which stay readable. Default false. */
   archiveBranches?: boolean
-  /** True: ends the work of agents that are still active. Default false: then they are a reason to refuse. */
+  /** True: completes agents that are still active. Default false: they cause a refusal. */
   completeAgents?: boolean
-  /** True: an objective that is not done is a reason to refuse. Default false. */
+  /** True: refuses while an objective is not done. Default false. */
   requireObjectives?: boolean
 }
 
 export interface TaskCompletion {
   taskId: string
   status: TaskStatus
-  /** Null when nothing was to be merged. */
+  /** Null if nothing was to be merged. */
   mergeResult: MergeResult | null
   durableFactIds: string[]
   ephemeralCount: number
 }
 
 /**
- * Tasks that several agents work on with one memory.
+ * Tasks on which several agents work with a shared memory.
  *
  * @example
  * const tasks = new TaskEngine(engine)
@@ -128,47 +127,47 @@ export interface TaskCompletion {
  * await tasks.completeTask(id, { resultSummary: 'Users stay signed in.' })
  */
 export class TaskEngine {
-  readonly #ask: Ask
+  readonly #call: EngineCaller
 
-  /** @throws TaskEngineError INVALID_INPUT for what is no engine. */
+  /** @throws TaskEngineError INVALID_INPUT for a value that is not an engine. */
   constructor(engine: Engine) {
-    this.#ask = askOf(engine, 'TaskEngine', toTaskError)
+    this.#call = engineCallerOf(engine, 'TaskEngine', toTaskError)
   }
 
   /**
-   * Makes a task with its branch `task/<slug>`, or neither. A second one of the same name gets a branch of another name.
+   * Creates a task with its branch `task/<slug>`, or neither. A second task with the same name gets another branch name.
    * @throws TaskEngineError NOT_FOUND for the parent branch, INVALID_INPUT.
    */
   createTask(name: string, options: CreateTaskOptions = {}): Promise<Task> {
-    return this.#ask(async (engine) => {
+    return this.#call(async (engine) => {
       const { description = '', ...given } = parse(createTaskSchema, options, 'createTask')
-      const said = { name: requireText(name, 'the name'), ...(description.trim() === '' ? {} : { description }) }
-      const { taskId } = await engine.bus.call('task:create', { ...given, ...said }, fromDay1)
+      const texts = { name: requireText(name, 'the name'), ...(description.trim() === '' ? {} : { description }) }
+      const { taskId } = await engine.bus.call('task:create', { ...given, ...texts }, fromDay1)
       return taskOf(await contextIn(engine, taskId))
     })
   }
 
   /** @throws TaskNotFoundError */
   getTask(taskId: string): Promise<Task> {
-    return this.#ask(async (engine) => taskOf(await contextIn(engine, taskId)))
+    return this.#call(async (engine) => taskOf(await contextIn(engine, taskId)))
   }
 
-  /** The latest first, without what belongs to them: `getTask` has that. */
+  /** Lists tasks, latest first, without their agents and objectives, which `getTask` returns. */
   listTasks(options: ListTasksOptions = {}): Promise<TaskSummary[]> {
-    return this.#ask(async (engine) => {
+    return this.#call(async (engine) => {
       const filter = parse(listTasksSchema, options, 'listTasks')
-      const status = filter.status === undefined ? undefined : statesOf(filter.status)
+      const status = filter.status === undefined ? undefined : canonicalStatusesOf(filter.status)
       const { tasks } = await engine.bus.call('task:teams', { ...filter, status }, fromDay1)
       return tasks.map(summaryOf)
     })
   }
 
   /**
-   * An agent joins with a branch of its own, `task/<slug>/<agent>`. One that has completed its work may come back: it goes on there.
-   * @throws TaskNotFoundError; TaskEngineError ALREADY_ACTIVE, NOT_FOUND for an objective, INVALID_TRANSITION for a task that is over.
+   * Adds an agent with a branch of its own, `task/<slug>/<agent>`. An agent that has completed its work may return and continues there.
+   * @throws TaskNotFoundError; TaskEngineError ALREADY_ACTIVE, NOT_FOUND for an objective, INVALID_TRANSITION for an ended task.
    */
   assignAgent(taskId: string, agentId: string, options: AssignAgentOptions = {}): Promise<AgentAssignment> {
-    return this.#ask(async (engine) => {
+    return this.#call(async (engine) => {
       const { role, assignedObjectives: objectives } = parse(assignAgentSchema, options, 'assignAgent')
       const request = { taskId, agentId, role, objectives }
       const { branch, context } = await engine.bus.call('agent:join', request, fromDay1)
@@ -182,12 +181,12 @@ export class TaskEngine {
   }
 
   /**
-   * An agent has done its part: its sessions are consolidated, then its facts, and its branch is merged into that of the task. Its
-   * active objectives are done. All of it or nothing.
+   * Completes an agent's work: consolidates its sessions and facts, merges its branch into the task's, and sets its active objectives to
+   * done. All or nothing.
    * @throws TaskNotFoundError; TaskEngineError NOT_ACTIVE, NOT_FOUND for an agent that never joined.
    */
   completeAgent(taskId: string, agentId: string, options: { summary?: string } = {}): Promise<AgentCompletion> {
-    return this.#ask(async (engine) => {
+    return this.#call(async (engine) => {
       const { summary } = parse(completeAgentSchema, options, 'completeAgent')
       const { consolidation, ...merge } = await engine.bus.call(
         'agent:complete',
@@ -199,11 +198,11 @@ export class TaskEngine {
   }
 
   /**
-   * Any status may follow any other; each change is logged with its time and agent.
-   * @throws TaskNotFoundError; TaskEngineError NOT_FOUND for the objective, INVALID_INPUT for any other status.
+   * Changes an objective. Any status may follow any other; each change is logged with time and agent.
+   * @throws TaskNotFoundError; TaskEngineError NOT_FOUND for the objective, INVALID_INPUT for an unknown status.
    */
   updateObjective(taskId: string, objectiveId: number, change: ObjectiveUpdate): Promise<Task> {
-    return this.#ask(async (engine) => {
+    return this.#call(async (engine) => {
       const given = parse(objectiveUpdateSchema, change, 'updateObjective')
       await engine.bus.call('objective:update', { taskId, objectiveId, ...given }, fromDay1)
       return taskOf(await contextIn(engine, taskId))
@@ -211,11 +210,11 @@ export class TaskEngine {
   }
 
   /**
-   * Completes a task and classifies its facts. Completed again, it resolves to what the first time came to.
+   * Completes a task and classifies its facts. A second call resolves to the first outcome.
    * @throws TaskNotFoundError; TaskEngineError AGENTS_ACTIVE, OBJECTIVES_OPEN, INVALID_TRANSITION, BLOCKED.
    */
   completeTask(taskId: string, options: CompleteTaskOptions = {}): Promise<TaskCompletion> {
-    return this.#ask(async (engine) => {
+    return this.#call(async (engine) => {
       const given = parse(completeTaskSchema, options, 'completeTask')
       const { resultSummary: summary, mergeToParent: merge, archiveBranches: archive, completeAgents, ...rest } = given
       const agents = completeAgents ? 'complete' : 'refuse'
@@ -223,7 +222,7 @@ export class TaskEngine {
       const done = await engine.bus.call('task:complete', request, fromDay1)
       return {
         taskId: done.taskId,
-        status: wordOf(done.status),
+        status: day1StatusOf(done.status),
         mergeResult: done.merge === null ? null : mergeResultOf(done.merge),
         durableFactIds: done.durable,
         ephemeralCount: done.ephemeral,
@@ -231,21 +230,21 @@ export class TaskEngine {
     })
   }
 
-  /** All that a new agent has to know: objectives, what each agent did, key facts, progress. @throws TaskNotFoundError */
+  /** The context for a new agent: objectives, the work of each agent, key facts, progress. @throws TaskNotFoundError */
   getTaskContext(taskId: string): Promise<TaskContext> {
-    return this.#ask(async (engine) => contextOf(await contextIn(engine, taskId)))
+    return this.#call(async (engine) => contextOf(await contextIn(engine, taskId)))
   }
 
-  /** The same as text, for people and models. @throws TaskNotFoundError */
+  /** The context as text, for people and models. @throws TaskNotFoundError */
   renderTaskContext(taskId: string): Promise<string> {
-    return this.#ask(async (engine) => {
+    return this.#call(async (engine) => {
       const { text = '' } = await engine.bus.call('task:context', { taskId, format: 'text' }, fromDay1)
       return text
     })
   }
 }
 
-/** Without a format it is whole. */
+/** Without `format` the result is the whole context. */
 async function contextIn(engine: Engine, taskId: string): Promise<TeamContext> {
   return (await engine.bus.call('task:context', { taskId }, fromDay1)) as TeamContext
 }

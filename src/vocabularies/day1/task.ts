@@ -1,5 +1,5 @@
-// Day1's task: what a team works on, with its objectives and its agents, and its four words for a task's state (conformance 1.1), both
-// ways. Times are epoch milliseconds.
+// Day1's task, with its objectives and agents, and the mapping between its four statuses and the engine's (conformance 1.1). Times are
+// epoch milliseconds.
 import { type TaskStatus as CanonicalStatus, taskStatuses } from '../../entities/task.ts'
 import type { ActiveAgent, AgentSummary, TeamContext, TeamTask } from '../../team/context.ts'
 import type { Objective } from '../../team/objectives.ts'
@@ -7,10 +7,10 @@ import type { Objective } from '../../team/objectives.ts'
 export type { ObjectiveStatus } from '../../entities/team.ts'
 export type { Objective }
 
-export const taskWords = ['active', 'paused', 'completed', 'failed'] as const
-export type TaskStatus = (typeof taskWords)[number]
+export const day1Statuses = ['active', 'paused', 'completed', 'failed'] as const
+export type TaskStatus = (typeof day1Statuses)[number]
 
-const words: Readonly<Record<CanonicalStatus, TaskStatus>> = {
+const day1StatusByStatus: Readonly<Record<CanonicalStatus, TaskStatus>> = {
   submitted: 'active',
   working: 'active',
   paused: 'paused',
@@ -21,20 +21,20 @@ const words: Readonly<Record<CanonicalStatus, TaskStatus>> = {
   canceled: 'failed',
 }
 
-export function wordOf(status: CanonicalStatus): TaskStatus {
-  return words[status]
+export function day1StatusOf(status: CanonicalStatus): TaskStatus {
+  return day1StatusByStatus[status]
 }
 
-/** All states that a word stands for. */
-export function statesOf(word: TaskStatus): CanonicalStatus[] {
-  return taskStatuses.filter((status) => words[status] === word)
+/** The engine's statuses that a status of Day1 stands for. */
+export function canonicalStatusesOf(status: TaskStatus): CanonicalStatus[] {
+  return taskStatuses.filter((each) => day1StatusByStatus[each] === status)
 }
 
-/** A task as lists show it. `status` is one of four words; `canonicalStatus` is the state itself. */
+/** A task as listed. `status` is one of Day1's four; `canonicalStatus` is the engine's. */
 export interface TaskSummary extends Omit<TeamTask, 'summary' | 'status'> {
   status: TaskStatus
   canonicalStatus: TeamTask['status']
-  /** What it came to, in the words of whoever completed it; null before, and when nobody said. */
+  /** The outcome, as given when the task was completed; else null. */
   resultSummary: string | null
 }
 
@@ -44,13 +44,13 @@ export interface Task extends TaskSummary {
   agentSummaries: AgentSummary[]
 }
 
-/** All that a new agent has to know. */
+/** The context for a new agent. */
 export interface TaskContext extends Omit<TeamContext, 'task'> {
   task: TaskSummary
 }
 
 export function summaryOf({ summary, status, ...task }: TeamTask): TaskSummary {
-  return { ...task, status: wordOf(status), canonicalStatus: status, resultSummary: summary }
+  return { ...task, status: day1StatusOf(status), canonicalStatus: status, resultSummary: summary }
 }
 
 export function taskOf({ task, objectives, activeAgents, agentSummaries }: TeamContext): Task {

@@ -1,4 +1,4 @@
-// What a manager and its schedulers share: the engine behind them, given or of their own, and the way of its events to the bus.
+// What a manager and its schedulers share: the engine, given or their own, and the forwarding of its events to the bus.
 
 import type { Executor } from '../../api/executor.ts'
 import { defined } from '../../core/defined.ts'
@@ -14,30 +14,30 @@ import { withExoErrors } from './task-error.ts'
 import type { TaskEvent, TaskEventBus } from './task-event-bus.ts'
 
 export interface TaskManagerOptions {
-  /** Gets every `task.*` event, in the order of the ledger and never before it is durable. Default: none. */
+  /** Receives every `task.*` event, in the order of the ledger, after it is durable. Default: none. */
   eventBus?: TaskEventBus
-  /** Default: one of the manager's own, opened with its first use and closed with the manager. */
+  /** Default: the manager's own engine, opened on first use and closed with the manager. */
   engine?: Engine
-  /** With `engine` only: the executor that it knows as `exo`. Without it nothing can be scheduled. */
+  /** Only with `engine`: the executor registered there as `exo`. Without it no task can be scheduled. */
   executor?: Executor
-  /** Where an engine of its own keeps its tasks: a path, `:memory:` (default), or a Ledger. */
+  /** The ledger of the manager's own engine: a path, `:memory:` (default), or a Ledger. */
   ledger?: string | object
-  /** New tasks are completed by their children once their own work is done. Default: as the engine does, which is false. */
+  /** New tasks are completed by their children once their own work is done. Default: the engine's, which is false. */
   autoComplete?: boolean
-  /** Gets errors of an engine of its own that have no caller. Default: `console.error`. */
+  /** Receives errors of the manager's own engine that no caller receives. Default: `console.error`. */
   onError?: (error: unknown, context: Record<string, unknown>) => void
 }
 
-/** The same once parsed. */
+/** The parsed options. */
 type BackingOptions = { [Name in keyof TaskManagerOptions]: TaskManagerOptions[Name] | undefined }
 
-/** One for each manager. Schedulers find it through the manager. */
+/** One per manager; its schedulers share it. */
 export class Backing {
-  /** What the executor of the engine is told. */
+  /** The state shared with the engine's executor. */
   readonly worker: Work
   readonly #options: BackingOptions
   readonly #executor: Executor
-  /** For tasks that are created from now on. */
+  /** For tasks created from now on. */
   autoComplete: boolean | undefined
   #opened: Promise<Engine> | undefined
   #unsubscribe: (() => void) | undefined
@@ -52,7 +52,7 @@ export class Backing {
     if (options.engine) this.#forward(options.engine)
   }
 
-  /** One of its own only commands until something is scheduled: before that nobody has said with what tasks should be run. */
+  /** The manager's own engine runs nothing until something is scheduled, because until then there is no executor. */
   async engine(): Promise<Engine> {
     if (this.#closed) {
       throw new ErrandError('ENGINE_CLOSED', 'The task manager is closed. Create a new one on the same ledger.', {})
@@ -76,14 +76,14 @@ export class Backing {
     return engine
   }
 
-  /** Lets the engine run the tasks, at most so many at once. A given one has other work as well, with limits of its own. */
+  /** Lets the engine run up to so many tasks. A given engine has other work as well, so only the executor is limited there. */
   async work(maxConcurrent: number): Promise<void> {
     this.#works = true
     await this.limit(maxConcurrent)
     await (await this.engine()).work()
   }
 
-  /** Another limit, from now on; before anything is scheduled there is nothing to limit. */
+  /** Changes the limit; has no effect before something is scheduled. */
   async limit(maxConcurrent: number): Promise<void> {
     if (!this.#works) return
     const engine = await this.engine()
@@ -100,7 +100,7 @@ export class Backing {
 
   async close(): Promise<void> {
     this.#closed = true
-    // What is on its way to the bus is heard while the engine closes; a given one lives on, and its news are not ours any more.
+    // Pending events reach the bus while the engine closes. A given engine stays open, and its later events are not forwarded.
     await (await this.#opened)?.close()
     this.#unsubscribe?.()
   }
@@ -110,15 +110,15 @@ function toTaskEvent({ type, taskId, data, at }: EngineEvent): TaskEvent {
   return { event_type: type, task_id: taskId, data, timestamp: at }
 }
 
-/** By manager: how a scheduler finds what it shares with it. */
+/** By manager: lets a scheduler find the shared backing. */
 const backings = new WeakMap<object, Backing>()
 
-/** Told once by each manager, when it is made. */
+/** Called once by each new manager. */
 export function backManager(manager: object, backing: Backing): void {
   backings.set(manager, backing)
 }
 
-/** @throws ErrandError INVALID_INPUT for what is no manager. */
+/** @throws ErrandError INVALID_INPUT for a value that is not a TaskManager. */
 export function backingOf(manager: object): Backing {
   const backing = kindOf(manager) === 'object' ? backings.get(manager) : undefined
   if (backing) return backing
@@ -126,12 +126,12 @@ export function backingOf(manager: object): Backing {
   throw new ErrandError('INVALID_INPUT', `Expected a TaskManager, got ${given}.`, {})
 }
 
-/** Lets the engine do something to a task, in Exo's words. */
-export function askEngine(backing: Backing, work: (engine: Engine) => Promise<EngineTask>): Promise<Task> {
+/** Runs an operation of the engine that returns a task, and translates the task and its errors. */
+export function callEngine(backing: Backing, work: (engine: Engine) => Promise<EngineTask>): Promise<Task> {
   return withEngine(backing, async (engine) => viewOf(await work(engine)))
 }
 
-/** The same for what does not end with one task. */
+/** Runs any operation of the engine and translates its errors. */
 export function withEngine<T>(backing: Backing, work: (engine: Engine) => Promise<T>): Promise<T> {
   return withExoErrors(async () => work(await backing.engine()))
 }

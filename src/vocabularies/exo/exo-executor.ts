@@ -1,27 +1,27 @@
-// The one executor that an engine has for Exo's tasks. What it does is said later, by `schedule`: an engine must know its
-// executors before it begins, and a scheduler may be given another function each time.
+// The executor that an engine has for Exo's tasks. `schedule` sets its function later, because an engine needs its executors when it is
+// created, and a scheduler may be given another function each time.
 import { defineExecutor, type Executor, type ExecutorTask, type Run } from '../../api/executor.ts'
 import { untilAborted } from '../../core/signals.ts'
 import { type Task, viewOf } from './task.ts'
 
 /**
- * Does the work of one task. A run that is paused or canceled aborts `signal`, and what it returns is ignored. `run` is
- * the engine's: calls, questions and waits made through it are found again by the next run.
+ * Does the work of one task. If the run is paused or canceled, `signal` aborts and the return value is ignored. `run` is the engine's:
+ * calls, questions and waits made through it are replayed by the next run.
  */
 export type TaskExecutor = (task: Task, signal: AbortSignal, run: Run) => unknown
 
-/** Under this name an engine has to know the executor that `createExoExecutor` made. */
+/** The name under which the executor of `createExoExecutor` must be registered. */
 export const exoExecutorName = 'exo'
 
-/** What a scheduler gives the executor of an engine, and hears of it. */
+/** The state shared by a scheduler and the engine's executor. */
 export class Work {
-  /** What runs a task for which nothing else was said. */
+  /** Runs the tasks that were not picked with another executor. */
   latest: TaskExecutor | undefined
-  /** By task, for those that were picked and have not run yet. */
+  /** By task id: picked tasks that have not run yet. */
   readonly picked = new Map<string, TaskExecutor>()
-  /** Live runs, by task. */
+  /** Live runs, by task id. */
   readonly runs = new Map<string, Run>()
-  /** One for each `schedule` that is under way: the tasks that have begun since. */
+  /** One set for each active `schedule`: the ids of the tasks that have started since. */
   readonly rounds = new Set<Set<string>>()
   readonly #first = Promise.withResolvers<void>()
 
@@ -33,7 +33,7 @@ export class Work {
   async perform(task: ExecutorTask, run: Run): Promise<unknown> {
     this.runs.set(task.id, run)
     try {
-      // After a restart the engine may be ready to go on before anybody has said with what.
+      // After a restart the engine may continue a task before `schedule` has set an executor.
       if (this.latest === undefined) await untilAborted(this.#first.promise, run.signal)
       const executor = this.picked.get(task.id) ?? (this.latest as TaskExecutor)
       for (const round of this.rounds) round.add(task.id)
@@ -45,11 +45,11 @@ export class Work {
   }
 }
 
-/** By executor: how a manager finds what it shares with the one that its engine was given. */
+/** By executor: lets a manager find the state that it shares with its engine's executor. */
 export const workOf = new WeakMap<object, Work>()
 
 /**
- * What an engine of your own needs to run the tasks of a TaskManager: register it as `exo` and hand it to both.
+ * Creates the executor that your own engine needs to run the tasks of a TaskManager: register it as `exo` and pass it to both.
  *
  * @example
  * const exo = createExoExecutor()

@@ -1,5 +1,5 @@
-// Exo's IntentRecognizer: what a user wants done with tasks, in Exo's words. Recognising is the engine's own; here the model is
-// found by Exo's name for it.
+// Exo's IntentRecognizer: classifies what a user wants done with tasks. The engine's recognizer does the work; here the model is found
+// by Exo's name for it.
 import { z } from 'zod'
 import { parse } from '../../core/parse.ts'
 import { isLanguageModel, type LanguageModelLike } from '../../models/language-model.ts'
@@ -7,42 +7,42 @@ import { type AskBus, type AskMessage, type AskModel, askBusSchema, askModelOf }
 import { createIntentRecognizer, type IntentAction, type IntentRecognizer as Recognizer } from '../../routing/intent.ts'
 import { withExoErrors, withExoErrorsSync } from './task-error.ts'
 
-/** What the user wants. */
+/** A recognized intent. */
 export interface Intent {
-  /** `unknown` when it is none of the others, or could not be told. */
+  /** `unknown` if it is none of the others, or not recognized. */
   action: IntentAction
-  /** The task it is about; null when none was named, or one that was not available. */
+  /** The task; null if none was named, or one that was not available. */
   task_id: string | null
   /** 0 to 1. */
   confidence: number
-  /** What else was read in the input, as the model wrote it; `error` when the model could not be asked. */
+  /** Further details as the model wrote them; `error` if the model failed. */
   details: Record<string, unknown>
 }
 
-/** Asks the model of this name and resolves to the text of its answer. */
+/** Calls the model with this name and resolves to the text of its answer. */
 export type IntentProvider = (
   messages: AskMessage[],
   options: { model: string; signal?: AbortSignal },
 ) => Promise<string>
 
-/** What a provider package of the AI SDK makes: it knows models by their names. */
+/** A provider of the AI SDK, which returns models by name. */
 export interface ModelProvider {
   languageModel(modelId: string): LanguageModelLike
 }
 
 export interface IntentRecognizerOptions {
-  /** `provider:name`. Default `openai:gpt-4o-mini`. Not together with a model object, which is a model already. */
+  /** `provider:name`. Default `openai:gpt-4o-mini`. Not allowed with a model object, which is a model already. */
   model?: string
-  /** Who is asked: a function, a provider of the AI SDK (which is asked for the `name`), or a model object. Default: the bus. */
+  /** The model: a function, a provider of the AI SDK (called with the `name`), or a model object. Default: `model:llm` of the bus. */
   provider?: IntentProvider | ModelProvider | LanguageModelLike
-  /** Whose `model:llm` is asked when there is no provider. Without either, every intent is `unknown`, with a `NO_MODEL` in `details.error`. */
+  /** The bus whose `model:llm` is used without a provider. Without either, every intent is `unknown`, with `NO_MODEL` in `details.error`. */
   bus?: AskBus
-  /** An intent with less confidence is `unknown`. Default: none. */
+  /** An intent with less confidence becomes `unknown`. Default: none. */
   threshold?: number
 }
 
 export interface RecognizeOptions {
-  /** The tasks that may be meant: what `TaskManager.list` resolves to. Any other id becomes null. Default: any id is taken. */
+  /** The possible tasks: what `TaskManager.list` resolves to. Any other id becomes null. Default: any id is accepted. */
   availableTasks?: ReadonlyArray<{ id: string; name: string; status?: string }>
   signal?: AbortSignal
 }
@@ -64,14 +64,14 @@ const recognizerOptionsSchema = z
     bus: askBusSchema.optional(),
     threshold: z.number().min(0).max(1).optional(),
   })
-  .refine(({ provider, bus }) => !provider || !bus, 'a provider is asked in place of the bus: give one of the two')
+  .refine(({ provider, bus }) => !provider || !bus, 'pass either `provider` or `bus`')
   .refine(
     ({ provider, model }) => model === undefined || !isLanguageModel(provider),
     'a model object is the model: leave `model` out',
   )
 
 /**
- * Classifies what users write into actions on tasks.
+ * Classifies messages of users into actions on tasks.
  *
  * @example
  * const recognizer = new IntentRecognizer({ provider: askMyModel })
@@ -79,25 +79,25 @@ const recognizerOptionsSchema = z
  * if (intent.action === 'create_task') await manager.create(String(intent.details.name))
  */
 export class IntentRecognizer {
-  /** The name of the model that is asked. */
+  /** The name of the model. */
   readonly model: string
   readonly #recognizer: Recognizer
 
   /** @throws TaskError UNKNOWN_OPTION, INVALID_INPUT. */
   constructor(options: IntentRecognizerOptions = {}) {
-    const { provider, bus, threshold, ...said } = withExoErrorsSync(() =>
+    const { provider, bus, threshold, ...rest } = withExoErrorsSync(() =>
       parse(recognizerOptionsSchema, options, 'new IntentRecognizer'),
     )
-    const model = said.model ?? defaultModel
+    const model = rest.model ?? defaultModel
     this.model = isLanguageModel(provider) ? `${provider.provider}:${provider.modelId}` : model
     this.#recognizer = createIntentRecognizer({
-      model: provider === undefined ? askModelOf(model, bus) : askOf(provider, model),
+      model: provider === undefined ? askModelOf(model, bus) : askModelOfProvider(provider, model),
       ...(threshold === undefined ? {} : { threshold }),
     })
   }
 
   /**
-   * Never rejects for what the model does: the intent is `unknown` then.
+   * Does not reject when the model fails: the intent is `unknown` then.
    * @throws TaskError UNKNOWN_OPTION, INVALID_INPUT; the reason of an aborted `signal`.
    */
   recognize(input: string, options: RecognizeOptions = {}): Promise<Intent> {
@@ -108,14 +108,14 @@ export class IntentRecognizer {
   }
 }
 
-function askOf(provider: NonNullable<IntentRecognizerOptions['provider']>, model: string): AskModel {
+function askModelOfProvider(provider: NonNullable<IntentRecognizerOptions['provider']>, model: string): AskModel {
   if (isLanguageModel(provider)) return askModelOf(provider)
   if (isProvider(provider)) {
-    // Only when it is asked: a provider that does not know the name makes an intent `unknown`, like any other failure of it.
-    return async (messages, options) => askModelOf(provider.languageModel(nameOf(model)))(messages, options)
+    // Called lazily, so that a provider that does not have the model makes the intent `unknown`, like any other failure.
+    return async (messages, options) => askModelOf(provider.languageModel(modelNameOf(model)))(messages, options)
   }
   return (messages, options) => provider(messages, { ...options, model })
 }
 
-/** `gpt-4o-mini` of `openai:gpt-4o-mini`; a name without a provider stays as it is. */
-const nameOf = (model: string) => model.slice(model.indexOf(':') + 1)
+/** `gpt-4o-mini` of `openai:gpt-4o-mini`; a name without a provider stays unchanged. */
+const modelNameOf = (model: string) => model.slice(model.indexOf(':') + 1)

@@ -1,7 +1,7 @@
-// Exo's errors, and how the engine's become them: the same refusal, code and details under the names that Exo's callers catch.
+// Exo's errors: the engine's errors, with the same code and details, under the names that Exo's callers catch.
 import { ErrandError, type ErrorCode } from '../../core/errors.ts'
 
-/** Every refusal of this vocabulary; `code` and `details` are the engine's, whose error is the `cause`. */
+/** An error of this vocabulary; `code` and `details` are the engine's, whose error is the `cause`. */
 export class TaskError extends ErrandError {
   override readonly name: string = 'TaskError'
 
@@ -10,12 +10,12 @@ export class TaskError extends ErrandError {
   }
 }
 
-/** There is no such task, or no such parent. */
+/** The task, or the parent, does not exist. */
 export class TaskNotFoundError extends TaskError {
   override readonly name = 'TaskNotFoundError'
 }
 
-/** The table has no such edge; the message names both states and what would be accepted. Nothing was changed. */
+/** The transition is not allowed; the message names both states and the allowed events. Nothing was changed. */
 export class InvalidTransitionError extends TaskError {
   override readonly name = 'InvalidTransitionError'
 }
@@ -25,13 +25,13 @@ const ownErrors: Partial<Record<ErrorCode, typeof TaskError>> = {
   INVALID_TRANSITION: InvalidTransitionError,
 }
 
-/** The same refusal by Exo's name; anything else as it is. */
+/** An engine's error under Exo's name; other errors unchanged. */
 function toTaskError(error: unknown): unknown {
   if (!ErrandError.isInstance(error) || error instanceof TaskError) return error
   return new (ownErrors[error.code] ?? TaskError)(error)
 }
 
-/** Does some work and lets its refusals be Exo's. */
+/** Does some work and translates its errors. */
 export async function withExoErrors<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
@@ -40,7 +40,7 @@ export async function withExoErrors<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** The same for what is done at once. */
+/** `withExoErrors` for synchronous work. */
 export function withExoErrorsSync<T>(work: () => T): T {
   try {
     return work()

@@ -1,29 +1,29 @@
-// Exo's event bus: publish and subscribe within the process. It knows no engine; a manager forwards the engine's events to it.
+// Exo's event bus: publish and subscribe within the process. Independent of an engine; a manager forwards the engine's events to it.
 import { z } from 'zod'
 import { parse, requireFunction, requireText } from '../../core/parse.ts'
 import { describeError } from '../../core/stored-error.ts'
 import type { EventType } from '../../entities/event.ts'
 import { withExoErrorsSync } from './task-error.ts'
 
-/** What the bus carries. */
+/** An event of the bus. */
 export interface TaskEvent {
   /** `task.created`, `task.started`, `task.paused`, … */
   event_type: string
   task_id: string
-  /** From the manager always with the task's `name` and `status` after the event; from elsewhere whatever was emitted. */
+  /** From a manager: always with the task's `name` and `status` after the event; otherwise as emitted. */
   data: Record<string, unknown>
   /** Epoch milliseconds. */
   timestamp: number
 }
 
-/** The types that a manager forwards; a bus carries any others as well. */
+/** The types that a manager forwards; the bus accepts any others as well. */
 export type TaskEventType = Extract<EventType, `task.${string}`>
 
-/** Awaited; what it returns is ignored. */
+/** Awaited; its return value is ignored. */
 export type TaskEventHandler = (event: TaskEvent) => unknown
 
 export interface TaskEventBusOptions {
-  /** Hears what a handler threw. Default: `console.error`. */
+  /** Receives the errors of handlers. Default: `console.error`. */
   onError?: (error: unknown, event: TaskEvent) => void
 }
 
@@ -40,7 +40,7 @@ const eventSchema = z.strictObject({
   event_type: z
     .string()
     .min(1)
-    .refine((type) => type !== '*', 'an event has one type; "*" is for subscribers'),
+    .refine((type) => type !== '*', '"*" is only for subscribers: an event has one type'),
   task_id: z.string(),
   data: z.record(z.string(), z.unknown()),
   timestamp: z.number(),
@@ -64,8 +64,8 @@ export class TaskEventBus {
   }
 
   /**
-   * `*` hears every type. The same handler may subscribe more than once and then hears as often.
-   * @throws TaskError INVALID_INPUT for a type that is no text, or a handler that is no function.
+   * Subscribes a handler to a type, or with `*` to all. A handler that subscribes several times is called as often.
+   * @throws TaskError INVALID_INPUT for a type that is not a string, or a handler that is not a function.
    */
   subscribe(eventType: TaskEventType | '*' | (string & {}), handler: TaskEventHandler): void {
     withExoErrorsSync(() => {
@@ -75,18 +75,18 @@ export class TaskEventBus {
     this.#subscriptions = [...this.#subscriptions, { eventType, handler }]
   }
 
-  /** Undoes the earliest such subscription that is left; without one nothing happens. */
+  /** Removes the earliest matching subscription, if there is one. */
   unsubscribe(eventType: TaskEventType | '*' | (string & {}), handler: TaskEventHandler): void {
     const found = this.#subscriptions.find((each) => each.eventType === eventType && each.handler === handler)
     this.#subscriptions = this.#subscriptions.filter((each) => each !== found)
   }
 
   /**
-   * Tells the handlers of the type, and those of `*`, in the order of their subscription, each awaited before the next.
+   * Calls the handlers of the type and those of `*` in the order of their subscription, awaiting each before the next.
    *
-   * One that throws is reported and stops nobody. Who unsubscribes meanwhile is not told any more, who subscribes hears from
-   * the next event on. Each handler gets a copy of its own.
-   * @throws TaskError INVALID_INPUT for what is no event.
+   * The error of a handler is reported and does not stop the others. A handler that is unsubscribed meanwhile is not called; a new one
+   * receives the next event. Each handler gets its own copy.
+   * @throws TaskError INVALID_INPUT for an invalid event.
    */
   async emit(event: TaskEvent): Promise<void> {
     const checked = withExoErrorsSync(() => parse(eventSchema, event, 'emit'))
@@ -107,7 +107,7 @@ export class TaskEventBus {
         this.#onError(error, event)
         return
       } catch (thrown) {
-        // A reporter that throws must not hide what it was to report.
+        // An error of the reporter must not hide the reported one.
         console.error('errand: onError of the event bus threw', describeError(thrown))
       }
     }

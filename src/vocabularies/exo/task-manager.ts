@@ -1,4 +1,4 @@
-// Exo's TaskManager: creating, reading and changing tasks. Each method is one request to the engine behind it.
+// Exo's TaskManager: creates, reads and changes tasks. Each method is one request to its engine.
 import { z } from 'zod'
 import { type Executor, isExecutor } from '../../api/executor.ts'
 import { updateSchema } from '../../api/options.ts'
@@ -7,7 +7,7 @@ import { ErrandError } from '../../core/errors.ts'
 import { kindOf, parse, requireText } from '../../core/parse.ts'
 import type { Engine, EngineOptions } from '../../engine-api.ts'
 import { type Task as EngineTask, taskStatuses } from '../../entities/task.ts'
-import { askEngine, Backing, backManager, type TaskManagerOptions, withEngine } from './backing.ts'
+import { Backing, backManager, callEngine, type TaskManagerOptions, withEngine } from './backing.ts'
 import { workOf } from './exo-executor.ts'
 import { listAll, promptKey, promptOf, type Task, type TaskStatus, toStored, viewOf } from './task.ts'
 import { withExoErrors, withExoErrorsSync } from './task-error.ts'
@@ -31,9 +31,9 @@ const managerOptionsSchema = z
   })
   .refine(
     ({ engine, ledger }) => !engine || ledger === undefined,
-    'an engine has its ledger already: give one of the two',
+    'pass either `engine` or `ledger`: an engine has its own ledger',
   )
-  .refine(({ engine, executor }) => engine || !executor, 'an executor is for an engine that you give as well')
+  .refine(({ engine, executor }) => engine || !executor, 'pass `executor` only together with `engine`')
 
 export interface CreateTaskOptions {
   description?: string
@@ -44,12 +44,12 @@ export interface CreateTaskOptions {
 }
 
 export interface UpdateTaskOptions {
-  /** Walks the one edge that leads there, or is refused. */
+  /** Takes the one edge that leads to this status, or is refused. */
   status?: TaskStatus
   name?: string
   description?: string
   priority?: number
-  /** Replaces what was there. */
+  /** Replaces the previous metadata. */
   metadata?: Record<string, unknown>
 }
 
@@ -59,7 +59,7 @@ const updateTaskSchema = z.strictObject({ status, name, description, priority, m
 const listTasksSchema = z.strictObject({ status: z.enum(taskStatuses).optional() })
 
 /**
- * Creates, reads and changes tasks. A task that no scheduler has picked is worked on by hand, by `update({ status })`.
+ * Creates, reads and changes tasks. A task that no scheduler has picked is worked on by hand, with `update({ status })`.
  *
  * @example
  * await using manager = new TaskManager({ ledger: 'tasks.db' })
@@ -75,9 +75,9 @@ export class TaskManager {
     backManager(this, this.#backing)
   }
 
-  /** @throws TaskNotFoundError for an unknown parent; nothing is stored then. TaskError INVALID_INPUT, PARENT_CLOSED. */
+  /** @throws TaskNotFoundError for an unknown parent; TaskError INVALID_INPUT, PARENT_CLOSED. Nothing is stored then. */
   create(taskName: string, options: CreateTaskOptions = {}): Promise<Task> {
-    return this.#ask(async (engine) => {
+    return this.#call(async (engine) => {
       const { parentId, metadata: given, ...rest } = parse(createTaskSchema, options, 'create')
       const { autoComplete } = this.#backing
       return engine.create({
@@ -91,7 +91,7 @@ export class TaskManager {
     })
   }
 
-  /** Null for an unknown id, and for a task that was deleted. */
+  /** Null for an unknown id and for a deleted task. */
   get(id: string): Promise<Task | null> {
     return withEngine(this.#backing, async (engine) => {
       const task = await engine.get(id)
@@ -100,28 +100,28 @@ export class TaskManager {
   }
 
   /**
-   * New values, a new status, or both: all of it or nothing.
-   * @throws TaskNotFoundError, InvalidTransitionError; TaskError HAS_EXECUTOR where only the run of a task may decide.
+   * Changes fields, the status, or both, all or nothing.
+   * @throws TaskNotFoundError, InvalidTransitionError; TaskError HAS_EXECUTOR if only the task's run may decide.
    */
   update(id: string, patch: UpdateTaskOptions): Promise<Task> {
-    return this.#ask(async (engine) => {
+    return this.#call(async (engine) => {
       const { metadata: given, ...rest } = parse(updateTaskSchema, patch, 'update')
       const current = given !== undefined || rest.status === 'working' ? await engine.get(id) : null
       const wanted = defined({ ...rest, metadata: given && { ...toStored(given), ...promptOf(current) } })
       if (rest.status !== 'working' || current?.status !== 'input_required') return engine.update(id, wanted)
-      // The engine's own update gives no answer, and this edge is taken by one.
+      // This edge requires an answer, which the engine's `update` does not give.
       const { status: _status, ...fields } = wanted
       if (Object.keys(fields).length > 0) await engine.update(id, fields)
       return engine.answer(id, null)
     })
   }
 
-  /** True if there was such a task. It is canceled first if it is live; its children become roots. */
+  /** True if the task existed. A live task is canceled first; its children become roots. */
   delete(id: string): Promise<boolean> {
     return withEngine(this.#backing, (engine) => engine.delete(id))
   }
 
-  /** All tasks, or all in one state: by priority, the highest first, then the oldest first. */
+  /** Lists all tasks, or those with a status: highest priority first, then oldest first. */
   list(options: { status?: TaskStatus } = {}): Promise<Task[]> {
     return withExoErrors(async () => {
       const filter = parse(listTasksSchema, options, 'list')
@@ -141,14 +141,14 @@ export class TaskManager {
   }
 
   /**
-   * WORKING → INPUT_REQUIRED; `prompt` is what the task shows meanwhile.
+   * WORKING → INPUT_REQUIRED; the task shows `prompt` meanwhile.
    *
-   * A run of this manager ends by it, as if its executor had said `run.ask(prompt)`; with these words the next run gets the
-   * answer. Resolves to the task as it is then: still WORKING if this very question was answered before.
-   * @throws TaskNotFoundError, InvalidTransitionError; TaskError HAS_EXECUTOR when another process runs it.
+   * Ends a run of this manager, as if its executor had called `run.ask(prompt)`; the next run receives the answer by the same prompt.
+   * Resolves to the task: still WORKING if this question was answered before.
+   * @throws TaskNotFoundError, InvalidTransitionError; TaskError HAS_EXECUTOR if another process runs it.
    */
   requireInput(id: string, prompt: string): Promise<Task> {
-    return this.#ask(async (engine) => {
+    return this.#call(async (engine) => {
       const text = requireText(prompt, 'the prompt')
       const run = this.#backing.worker.runs.get(id)
       if (run && !run.signal.aborted) {
@@ -161,15 +161,15 @@ export class TaskManager {
   }
 
   /**
-   * INPUT_REQUIRED → WORKING: at once by hand, as soon as a slot is free for a task with an executor.
-   * `data` is JSON; left out, it is null.
-   * @throws TaskNotFoundError, InvalidTransitionError; TaskError INVALID_ANSWER, or NO_QUESTION when several are open.
+   * INPUT_REQUIRED → WORKING: at once for a task worked on by hand, as soon as a slot is free for one with an executor.
+   * `data` is JSON; default null.
+   * @throws TaskNotFoundError, InvalidTransitionError; TaskError INVALID_ANSWER, or NO_QUESTION if several are open.
    */
   provideInput(id: string, data: unknown = null): Promise<Task> {
-    return this.#ask((engine) => engine.answer(id, data))
+    return this.#call((engine) => engine.answer(id, data))
   }
 
-  /** Closes an engine of its own, whose runs are let go; a given engine stays open. */
+  /** Closes the manager's own engine, which releases its runs; a given engine stays open. */
   close(): Promise<void> {
     return withExoErrors(() => this.#backing.close())
   }
@@ -178,8 +178,8 @@ export class TaskManager {
     return this.close()
   }
 
-  #ask(work: (engine: Engine) => Promise<EngineTask>): Promise<Task> {
-    return askEngine(this.#backing, work)
+  #call(work: (engine: Engine) => Promise<EngineTask>): Promise<Task> {
+    return callEngine(this.#backing, work)
   }
 }
 

@@ -1,5 +1,4 @@
-// Exo's TaskScheduler: it gives SUBMITTED tasks the executor that the engine has for them, and waits. Slots, order and aborts
-// are the engine's.
+// Exo's TaskScheduler: gives SUBMITTED tasks an executor of the engine, and waits. The engine manages slots, order and aborts.
 import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
 import { ErrandError } from '../../core/errors.ts'
@@ -7,7 +6,7 @@ import { parse, requireFunction } from '../../core/parse.ts'
 import type { Engine } from '../../engine-api.ts'
 import type { Task as EngineTask } from '../../entities/task.ts'
 import { type RetryPolicy, retryPolicySchema } from '../../entities/task-fields.ts'
-import { askEngine, type Backing, backingOf } from './backing.ts'
+import { type Backing, backingOf, callEngine } from './backing.ts'
 import { exoExecutorName, type TaskExecutor } from './exo-executor.ts'
 import { listAll, pageSize, type Task, viewOf } from './task.ts'
 import { withExoErrors, withExoErrorsSync } from './task-error.ts'
@@ -15,15 +14,15 @@ import type { TaskManager } from './task-manager.ts'
 
 export interface TaskSchedulerOptions {
   /**
-   * How many tasks may run at once. Default 3. With several schedulers of one manager, that of the latest `schedule` holds.
-   * An engine that was given bounds all of its work by limits of its own as well.
+   * Maximum number of running tasks. Default 3. If a manager has several schedulers, the latest `schedule` sets it. A given engine also
+   * applies its own limits.
    */
   maxConcurrent?: number
-  /** As the option of the manager, for tasks that are created from now on. */
+  /** As for the manager, for tasks created from now on. */
   autoComplete?: boolean
-  /** Longest run of a task in milliseconds; beyond it the task fails with `TIMEOUT`. Default: none. */
+  /** Maximum duration of a run in milliseconds, after which the task fails with `TIMEOUT`. Default: none. */
   timeoutMs?: number
-  /** Attempts of a task, and the rest between them. Default: one attempt. */
+  /** Attempts per task, and the pause between them. Default: one attempt. */
   retry?: Partial<RetryPolicy>
 }
 
@@ -49,7 +48,7 @@ export class TaskScheduler {
   readonly #policy: TaskPolicy
   #maxConcurrent: number
 
-  /** @throws TaskError INVALID_INPUT for a limit that is no whole number from 1 on, or what is no TaskManager; UNKNOWN_OPTION. */
+  /** @throws TaskError INVALID_INPUT for a limit that is not a positive integer, or a value that is not a TaskManager; UNKNOWN_OPTION. */
   constructor(manager: TaskManager, options: TaskSchedulerOptions = {}) {
     const backing = withExoErrorsSync(() => backingOf(manager))
     const { maxConcurrent, autoComplete, ...policy } = withExoErrorsSync(() =>
@@ -66,8 +65,8 @@ export class TaskScheduler {
   }
 
   /**
-   * Another limit, from now on. What runs goes on: a lower limit only keeps others from starting.
-   * @throws TaskError INVALID_INPUT for what is no whole number from 1 on.
+   * Changes the limit. Running tasks continue: a lower limit only keeps others from starting.
+   * @throws TaskError INVALID_INPUT for a value that is not a positive integer.
    */
   setMaxConcurrent(maxConcurrent: number): Promise<void> {
     return withExoErrors(async () => {
@@ -78,13 +77,13 @@ export class TaskScheduler {
   }
 
   /**
-   * Runs every SUBMITTED task that has no executor, owner, role or team, by priority and then age, and those that are submitted meanwhile; resolves, when nothing
-   * runs, is queued or rests before its next attempt any more, to the tasks whose executor was called, in the order of
-   * their starts and as they are then. Empty when there was nothing to do.
+   * Runs every SUBMITTED task without executor, owner, role and team, by priority and then age, including those submitted meanwhile.
+   * Resolves when no task is running, queued or waiting for its next attempt, to the tasks whose executor was called, in the order of
+   * their starts and in their current state. Empty if there was nothing to do.
    *
-   * A task that was picked belongs to the engine from then on: after `resume`, `retry` or an answer it runs again by
-   * itself, under the executor given last. A failing executor fails its task, and nothing else.
-   * @throws TaskError INVALID_INPUT for what is no function, UNKNOWN_EXECUTOR for a given engine without `exo`.
+   * From then on the engine owns these tasks: after `resume`, `retry` or an answer it runs them again, with the executor given last. A
+   * failing executor fails only its own task.
+   * @throws TaskError INVALID_INPUT for a value that is not a function, UNKNOWN_EXECUTOR for a given engine without `exo`.
    */
   schedule(executor: TaskExecutor): Promise<Task[]> {
     return withExoErrors(async () => {
@@ -106,7 +105,7 @@ export class TaskScheduler {
       } finally {
         for (const unsubscribe of unsubscribes) unsubscribe()
         worker.rounds.delete(round)
-        // Canceled or deleted before they ever ran.
+        // Canceled or deleted before they ran.
         for (const id of ours) worker.picked.delete(id)
       }
       const handled = await Promise.all([...round].map((id) => engine.get(id)))
@@ -114,24 +113,24 @@ export class TaskScheduler {
     })
   }
 
-  /** WORKING → PAUSED: the signal aborts, and what that run returns changes nothing. @throws InvalidTransitionError, TaskNotFoundError. */
+  /** WORKING → PAUSED: the signal aborts, and the result of that run is ignored. @throws InvalidTransitionError, TaskNotFoundError. */
   pause(id: string): Promise<Task> {
-    return askEngine(this.#backing, (engine) => engine.pause(id))
+    return callEngine(this.#backing, (engine) => engine.pause(id))
   }
 
   /** PAUSED → WORKING as soon as a slot is free. @throws InvalidTransitionError, TaskNotFoundError. */
   resume(id: string): Promise<Task> {
-    return askEngine(this.#backing, (engine) => engine.resume(id))
+    return callEngine(this.#backing, (engine) => engine.resume(id))
   }
 
-  /** The task and all its live descendants, whose runs are aborted. @throws InvalidTransitionError, TaskNotFoundError. */
+  /** Cancels the task and its unsettled descendants; their runs are aborted. @throws InvalidTransitionError, TaskNotFoundError. */
   cancel(id: string, reason?: string): Promise<Task> {
-    return askEngine(this.#backing, (engine) => engine.cancel(id, reason))
+    return callEngine(this.#backing, (engine) => engine.cancel(id, reason))
   }
 
   /** FAILED → SUBMITTED, a new attempt. @throws InvalidTransitionError, TaskNotFoundError. */
   retry(id: string): Promise<Task> {
-    return askEngine(this.#backing, (engine) => engine.retry(id))
+    return callEngine(this.#backing, (engine) => engine.retry(id))
   }
 
   async #pickNew(engine: Engine, id: string, executor: TaskExecutor, ours: Set<string>): Promise<void> {
@@ -139,7 +138,7 @@ export class TaskScheduler {
     if (task?.status === 'submitted') await this.#pick(engine, [task], executor, ours)
   }
 
-  /** Gives tasks that have none an executor; how many took it. All in one stroke, so that the slots see them in their order. */
+  /** Gives tasks an executor and returns how many accepted it; all at once, so that slots are assigned in their order. */
   async #pick(
     engine: Engine,
     tasks: readonly EngineTask[],
@@ -150,7 +149,7 @@ export class TaskScheduler {
     const teams = await teamsOf(engine)
     const given = await Promise.all(
       tasks
-        // Groups have no work of their own; what has an owner, a role or a team is for them.
+        // Groups have no work of their own; tasks with an owner, a role or a team are left to them.
         .filter((task) => task.executor === null && !task.group && task.owner === null && task.role === null)
         .filter((task) => !teams.has(task.id))
         .map(async ({ id }) => {
@@ -161,7 +160,7 @@ export class TaskScheduler {
             return true
           } catch (error) {
             picked.delete(id)
-            // Begun by hand, canceled or deleted since it was listed: it is not ours to run.
+            // Started by hand, canceled or deleted since it was listed.
             if (ErrandError.isInstance(error) && ['INVALID_TRANSITION', 'NOT_FOUND'].includes(error.code)) return false
             throw error
           }
@@ -171,7 +170,7 @@ export class TaskScheduler {
   }
 }
 
-/** The tasks that agents join, as far as they are not over. */
+/** The tasks of teams that have not ended. */
 async function teamsOf(engine: Engine): Promise<Set<string>> {
   const found = new Set<string>()
   for (let last = pageSize; last === pageSize; ) {

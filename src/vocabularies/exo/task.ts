@@ -1,5 +1,5 @@
-// Exo's task: its states, its fields, and how it is made of the engine's. The engine keeps more than Exo shows, and one thing
-// that Exo shows, the latest run, is not in the metadata that the engine keeps.
+// Exo's task: its states, its fields, and the conversion from the engine's task. The engine stores more than Exo shows; only the latest
+// run, which Exo shows in `metadata`, is not part of the stored metadata.
 
 import type { ExecutorTask } from '../../api/executor.ts'
 import { defined } from '../../core/defined.ts'
@@ -7,7 +7,7 @@ import { briefError, type StoredError } from '../../core/errors.ts'
 import type { Engine } from '../../engine-api.ts'
 import type { Task as EngineTask } from '../../entities/task.ts'
 
-/** The eight states by Exo's names; as a type, one of their values. */
+/** The eight states by Exo's names; as a type, their values. */
 export const TaskStatus = Object.freeze({
   SUBMITTED: 'submitted',
   WORKING: 'working',
@@ -20,12 +20,12 @@ export const TaskStatus = Object.freeze({
 })
 export type TaskStatus = (typeof TaskStatus)[keyof typeof TaskStatus]
 
-/** A task as every method returns it: a copy, safe to change. */
+/** A task as returned by every method: a copy, safe to change. */
 export interface Task {
   /** `task-…`, unique. */
   id: string
   name: string
-  /** Empty when none was given. */
+  /** Empty if not given. */
   description: string
   status: TaskStatus
   /** An integer; higher runs first. */
@@ -33,26 +33,26 @@ export interface Task {
   /** Null for a root. */
   parentId: string | null
   /**
-   * What was given, and in `run_id` the latest run of the task, `<task id>/run-<number>`, once there is one. The manager
-   * never stores that: it may be handed back to `update` with the rest. Another `run_id` of yours is kept and shown instead.
+   * The given metadata, and in `run_id` the latest run of the task, `<task id>/run-<number>`, if there is one. The manager does not
+   * store that value, so it may be passed back to `update`. A `run_id` of your own is stored and shown instead.
    */
   metadata: Record<string, unknown>
   createdAt: Date
-  /** Moves with every change. */
+  /** Time of the latest change. */
   updatedAt: Date
-  /** JSON image of what the executor returned; null until completed. */
+  /** JSON image of the executor's return value; null until completed. */
   result: unknown
-  /** Why it failed; null otherwise. */
+  /** Why the task failed; else null. */
   error: StoredError | null
-  /** The reason given to `cancel`, or why it was let go; null otherwise. */
+  /** The reason given to `cancel`, or why the task was released; else null. */
   statusReason: string | null
-  /** Counts from 1; a retry adds one. */
+  /** Counts from 1; each retry adds one. */
   attempt: number
-  /** What it asks for while it is INPUT_REQUIRED; null otherwise. */
+  /** The question while the task is INPUT_REQUIRED; else null. */
   prompt: string | null
 }
 
-/** Where a task that is worked on by hand keeps what it asks for; never shown in `metadata`. */
+/** The metadata key of the question of a task that is worked on by hand; never shown in `metadata`. */
 export const promptKey = 'exo:prompt'
 const ownRunId = /^task-[a-z0-9]+\/run-\d+$/
 export const pageSize = 1_000
@@ -87,13 +87,13 @@ export function viewOf(task: EngineTask | ExecutorTask): Task {
   }
 }
 
-/** What was given, without what a view had put into it. */
+/** The given metadata without what a view adds. */
 export function toStored(given: Record<string, unknown>): Record<string, unknown> {
   const { [promptKey]: _prompt, run_id: runId, ...rest } = given
   return runId === undefined || (typeof runId === 'string' && ownRunId.test(runId)) ? rest : { ...rest, run_id: runId }
 }
 
-/** A question that is open stays so whatever else is said of the task. */
+/** An open question is kept when other metadata changes. */
 export function promptOf(task: EngineTask | null): Record<string, unknown> {
   return task?.status === 'input_required' && promptKey in task.metadata
     ? { [promptKey]: task.metadata[promptKey] }

@@ -1,4 +1,4 @@
-// What a manager stands on: an engine that is given, or one of its own on a ledger beside the folder, which mirrors it.
+// The engine of a task manager: a given one, or its own on a ledger beside the folder, which mirrors the board.
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { mirrorBoard } from '../../board/mirror/mirror-board.ts'
@@ -11,55 +11,55 @@ import { findLedger } from '../../ledger/find-ledger.ts'
 import { judgeLedger, untrusted } from '../../ledger/trust.ts'
 
 export interface FolderOptions {
-  /** With a folder only: where its tasks are kept, a path or a Ledger. Default: `.errand/ledger.db` beside the folder. */
+  /** Only with a folder: the ledger, as a path or a Ledger. Default: `.errand/ledger.db` beside the folder. */
   ledger?: string | object
-  /** With a folder only: gets errors that have no caller. Default: `console.error`. */
+  /** Only with a folder: receives errors that no caller receives. Default: `console.error`. */
   onError?: NonNullable<EngineOptions['onError']>
   /**
-   * With a folder only: told what each look at the files has done: written, imported, refused. Default: files that were not taken
-   * go to `onError`.
+   * Only with a folder: receives the report of each pass over the files: written, imported, refused. Default: refused and skipped files
+   * are passed to `onError`.
    */
   onReport?: (report: MirrorReport) => void
 }
 
-/** Where the tasks are: a folder, and the ledger that it mirrors. */
+/** A folder and the ledger that it mirrors. */
 interface TaskFolder extends FolderOptions {
   dir: string
   board: string
 }
 
-/** An engine, and the folder that is in step with it, if there is one. */
-interface Footing {
+/** An engine, with the folder that mirrors its board, if there is one. */
+interface OpenBoard {
   engine: Engine
   /** Brings the folder and the board in step. */
   sync(): Promise<void>
-  /** Closes what was opened for it. */
+  /** Closes what was opened for the manager. */
   close(): Promise<void>
 }
 
-/** Opens it with the first use; what failed is tried again with the next. */
+/** Opens the engine on first use; after a failure the next use tries again. */
 export class TaskBacking {
-  readonly #place: Engine | TaskFolder
-  #opened: Promise<Footing> | undefined
+  readonly #target: Engine | TaskFolder
+  #opened: Promise<OpenBoard> | undefined
   #closed = false
 
-  constructor(place: Engine | TaskFolder) {
-    this.#place = place
+  constructor(target: Engine | TaskFolder) {
+    this.#target = target
   }
 
-  async footing(): Promise<Footing> {
+  async open(): Promise<OpenBoard> {
     if (this.#closed) {
       throw new ErrandError('ENGINE_CLOSED', 'The task manager is closed. Create a new one on the same folder.', {})
     }
-    if (!isFolder(this.#place)) return { engine: this.#place, sync: async () => {}, close: async () => {} }
-    this.#opened ??= openFolder(this.#place).catch((error: unknown) => {
+    if (!isFolder(this.#target)) return { engine: this.#target, sync: async () => {}, close: async () => {} }
+    this.#opened ??= openFolder(this.#target).catch((error: unknown) => {
       this.#opened = undefined
       throw error
     })
     return this.#opened
   }
 
-  /** Closes what was opened here; a given engine lives on. */
+  /** Closes what was opened here; a given engine stays open. */
   async close(): Promise<void> {
     this.#closed = true
     const opened = await this.#opened?.catch(() => undefined)
@@ -67,29 +67,32 @@ export class TaskBacking {
   }
 }
 
-function isFolder(place: Engine | TaskFolder): place is TaskFolder {
-  return 'dir' in place
+function isFolder(target: Engine | TaskFolder): target is TaskFolder {
+  return 'dir' in target
 }
 
-async function openFolder({ dir, ledger, board, onError, onReport }: TaskFolder): Promise<Footing> {
+async function openFolder({ dir, ledger, board, onError, onReport }: TaskFolder): Promise<OpenBoard> {
   const engine = (await createEngine({
     ledger: ledger ?? ledgerOf(dir),
-    // It only commands: whoever runs executors on this ledger is somebody else.
+    // This engine only commands; another one runs the executors of this ledger.
     work: false,
     onError,
   } as Parameters<typeof createEngine>[0])) as unknown as Engine
   try {
-    const report = onError ?? ((error: unknown) => console.error('errand:', describeError(error)))
+    const reportError = onError ?? ((error: unknown) => console.error('errand:', describeError(error)))
     const complain = ({ refused, skipped }: MirrorReport): void => {
       for (const { file, why } of [...refused, ...skipped]) {
-        report(new ErrandError('INVALID_INPUT', `${file} was not taken: ${why}`, { file }), { doing: 'mirror', dir })
+        reportError(new ErrandError('INVALID_INPUT', `${file} was not imported: ${why}`, { file }), {
+          doing: 'mirror',
+          dir,
+        })
       }
     }
-    const tell = (news: MirrorReport): void => {
-      if (!isEmptyReport(news)) (onReport ?? complain)(news)
+    const show = (report: MirrorReport): void => {
+      if (!isEmptyReport(report)) (onReport ?? complain)(report)
     }
-    const mirror = await mirrorBoard(engine, { dir, board, onReport: tell })
-    const sync = async (): Promise<void> => tell(await mirror.sync())
+    const mirror = await mirrorBoard(engine, { dir, board, onReport: show })
+    const sync = async (): Promise<void> => show(await mirror.sync())
     await sync()
     return {
       engine,
@@ -106,8 +109,8 @@ async function openFolder({ dir, ledger, board, onError, onReport }: TaskFolder)
 }
 
 /**
- * The same that the command line finds there, so that both have one board: `.errand/ledger.db` beside the folder or above, else the
- * repository's own in `.git`, else a new `.errand/ledger.db`.
+ * The ledger that the command line finds for the folder, so that both share a board: `.errand/ledger.db` beside the folder or above, else
+ * the repository's in `.git`, else a new `.errand/ledger.db`.
  */
 function ledgerOf(dir: string): string {
   const ledger = findLedger(dirname(resolve(dir)), process.env)

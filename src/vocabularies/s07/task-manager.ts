@@ -1,5 +1,5 @@
-// s07's TaskManager: tasks as JSON texts, a graph of them, and the list that an agent reads. Each method is one request to the
-// board of the engine behind it.
+// s07's TaskManager: tasks as JSON texts, their dependencies, and the list that an agent reads. Each method is one request to the board
+// of its engine.
 import { z } from 'zod'
 import { requireStatus } from '../../board/board-tools.ts'
 import { taskText } from '../../board/task-json.ts'
@@ -9,16 +9,16 @@ import type { Engine } from '../../engine-api.ts'
 import { type BoardRef, type BoardStatus, type BoardTask, mainBoard } from '../../entities/board.ts'
 import { type FolderOptions, TaskBacking } from './task-folder.ts'
 
-/** `pending`, `in_progress` and `completed`; `failed` and `deleted` for tasks that ended without being completed. */
+/** `pending`, `in_progress` and `completed`; `failed` and `deleted` for tasks that ended otherwise. */
 export type TaskStatus = BoardStatus
 
 export interface TaskManagerOptions extends FolderOptions {
   /**
-   * Name of the agent: owner of what it sets in_progress. Default: none, as in s07, where a task in progress is nobody's in
-   * particular and anybody may complete it.
+   * Name of the agent: owner of the tasks that it sets in_progress. Default: none, as in s07, where a task in progress has no owner and
+   * any client may complete it.
    */
   as?: string
-  /** Which board. Default `main`: all tasks of the ledger. */
+  /** The board. Default `main`: all tasks of the ledger. */
   board?: string
 }
 
@@ -34,26 +34,26 @@ const optionsSchema = z.strictObject({
   onReport: functionSchema<NonNullable<FolderOptions['onReport']>>('(report)').optional(),
 })
 
-/** The folder that s07 uses. */
+/** The default folder, as in s07. */
 const defaultFolder = '.tasks'
 
-/** What a manager asks of the board, for the tools that stand on it. */
-const lines = new WeakMap<TaskManager, (abilityId: string, input: unknown) => Promise<unknown>>()
+/** How the tools call the board, by manager. */
+const boardCalls = new WeakMap<TaskManager, (abilityId: string, input: unknown) => Promise<unknown>>()
 
-/** @throws ErrandError INVALID_INPUT for what is no manager. */
-export function lineOf(manager: TaskManager): (abilityId: string, input: unknown) => Promise<unknown> {
-  const line = kindOf(manager) === 'object' ? lines.get(manager) : undefined
-  if (line !== undefined) return line
+/** @throws ErrandError INVALID_INPUT for a value that is not a TaskManager. */
+export function boardCallOf(manager: TaskManager): (abilityId: string, input: unknown) => Promise<unknown> {
+  const boardCall = kindOf(manager) === 'object' ? boardCalls.get(manager) : undefined
+  if (boardCall !== undefined) return boardCall
   throw new ErrandError('INVALID_INPUT', `Expected a TaskManager or an engine, got ${kindOf(manager)}.`, {})
 }
 
-/** Whether something is what `createEngine` resolves to. */
+/** Whether a value is an engine. */
 export function isEngine(value: unknown): value is Engine {
   return kindOf(value) === 'object' && typeof (value as Engine).create === 'function' && 'bus' in (value as Engine)
 }
 
 /**
- * Tasks that outlive a conversation. They are those of a board: other agents, people and the command line see the same ones.
+ * Tasks that outlive a conversation, on a board that other agents, people and the command line share.
  *
  * @example
  * const TASKS = new TaskManager('.tasks')
@@ -68,39 +68,40 @@ export class TaskManager {
   readonly #as: string | undefined
 
   /**
-   * On an engine, or on a folder: then an engine of its own is opened with the first use, and the folder shows its board as
-   * `task_N.json`, one file a task, and takes what is written there.
+   * Uses a given engine, or a folder: then the manager opens its own engine on first use, and mirrors the board as files `task_N.json`,
+   * one per task, in both directions.
    * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT
    */
-  constructor(place: Engine | string = defaultFolder, options: TaskManagerOptions = {}) {
+  constructor(target: Engine | string = defaultFolder, options: TaskManagerOptions = {}) {
     const { as, board, ledger, onError, onReport } = parse(optionsSchema, options, 'TaskManager')
     this.#board = board
     this.#as = as
     this.#backing = new TaskBacking(
-      isEngine(place) ? place : { dir: folderOf(place), board, ledger, onError, onReport },
+      isEngine(target) ? target : { dir: folderOf(target), board, ledger, onError, onReport },
     )
-    if (isEngine(place) && (ledger ?? onError ?? onReport) !== undefined) {
-      const message = 'An engine has its ledger and its `onError` already: give a folder with them.'
+    if (isEngine(target) && (ledger ?? onError ?? onReport) !== undefined) {
+      const message =
+        'An engine has its own ledger and error handler: pass `ledger`, `onError` and `onReport` only with a folder.'
       throw new ErrandError('INVALID_INPUT', message, {})
     }
-    lines.set(this, (abilityId, input) => this.#call(abilityId, input))
+    boardCalls.set(this, (abilityId, input) => this.#call(abilityId, input))
   }
 
-  /** The JSON text of the new task: pending, nobody's, its number the next one of the board. */
+  /** Creates a pending task without an owner and resolves to its JSON text. Its number is the next one of the board. */
   async create(subject: string, description = ''): Promise<string> {
     return this.#task('board:create', { subject, description })
   }
 
-  /** The JSON text of a task. @throws Error `Task 9 not found` */
+  /** Resolves to the JSON text of a task. @throws Error `Task 9 not found` */
   async get(id: BoardRef): Promise<string> {
     return this.#task('board:get', { id })
   }
 
   /**
-   * A status, edges, or both in one step; the JSON text of the task as it is then. A completed task leaves the `blockedBy` of all
-   * others, and `unblocked` says whom that freed.
-   * @throws Error `Task 9 not found`, `Invalid status: x`, and what the board refuses: a blocked task is not begun, a completed
-   *   one not opened again, no edge closes a circle. Nothing of it is done then.
+   * Changes the status, edges, or both in one step and resolves to the JSON text of the task. A completed task is removed from the
+   * `blockedBy` of all others; `unblocked` lists those that this unblocked.
+   * @throws Error `Task 9 not found`, `Invalid status: x`, and refusals of the board: a blocked task cannot be started, a completed one
+   *   not reopened, and edges may not form a cycle. Nothing is changed then.
    */
   async update(
     id: BoardRef,
@@ -115,29 +116,29 @@ export class TaskManager {
     return this.#task('board:update', { id, ...patch })
   }
 
-  /** Takes a task off the board for good; nothing waits for it any more, and its number is never given again. */
+  /** Deletes a task; no task waits for it any more, and its number is not assigned again. */
   async delete(id: BoardRef): Promise<string> {
     const { id: number } = (await this.#call('board:delete', { id })) as { id: BoardRef }
     return `Task ${number} deleted`
   }
 
-  /** A line a task: `[ ] #2: Write code (blocked by: [1])`; `No tasks.` for an empty board. */
+  /** Resolves to one line per task: `[ ] #2: Write code (blocked by: [1])`; `No tasks.` for an empty board. */
   async listAll(): Promise<string> {
     return ((await this.#call('board:list', { limit: 10_000 })) as { text: string }).text
   }
 
-  /** The same under its Python name. */
+  /** `listAll` under its Python name. */
   list_all(): Promise<string> {
     return this.listAll()
   }
 
-  /** Opens what it stands on, which the first use does otherwise. */
+  /** Opens the engine and the mirror; otherwise the first use does. */
   async open(): Promise<this> {
-    await this.#backing.footing()
+    await this.#backing.open()
     return this
   }
 
-  /** Closes an engine of its own, and ends the mirroring; the files stay. A given engine stays open. */
+  /** Closes the manager's own engine and mirror; the files stay. A given engine stays open. */
   close(): Promise<void> {
     return this.#backing.close()
   }
@@ -150,9 +151,9 @@ export class TaskManager {
     return taskText((await this.#call(abilityId, input)) as { task: BoardTask })
   }
 
-  /** What the files say is looked at before, and what was done stands in them after. */
+  /** Brings the files in step before the call, and after a change. */
   async #call(abilityId: string, input: unknown): Promise<unknown> {
-    const { engine, sync } = await this.#backing.footing()
+    const { engine, sync } = await this.#backing.open()
     await sync()
     const caller = { surface: 's07', ...(this.#as === undefined ? {} : { owner: this.#as }) }
     const given = kindOf(input) === 'object' ? { board: this.#board, ...(input as object) } : input
@@ -164,16 +165,16 @@ export class TaskManager {
 
 const readingAbilities = new Set(['board:get', 'board:list'])
 
-function folderOf(place: unknown): string {
-  if (typeof place === 'string' && place.trim() !== '') return place
+function folderOf(target: unknown): string {
+  if (typeof target === 'string' && target.trim() !== '') return target
   throw new ErrandError(
     'INVALID_INPUT',
-    `TaskManager stands on an engine or the path of a folder, got ${place === '' ? 'an empty path' : kindOf(place)}.`,
+    `TaskManager needs an engine or the path of a folder, got ${target === '' ? 'an empty path' : kindOf(target)}.`,
     {},
   )
 }
 
-/** A manager on a folder, opened: files that are there already are its tasks, under their own numbers. */
+/** Opens a manager on a folder: existing files become its tasks, under their own numbers. */
 export function openTaskManager({
   dir = defaultFolder,
   ...options

@@ -1,5 +1,5 @@
-// A mirror that dies before any of its operations on files leaves old or new files, never torn ones; the next one repairs the
-// rest, and no edit is lost. Two mirrors of one folder in two processes: one writes.
+// A mirror that dies before any of its file operations leaves old or new files, never torn ones; the next one repairs the rest, and no
+// edit is lost. Of two mirrors of one folder in two processes one writes.
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { createFolder, filesIn, openWorld } from './world.ts'
 
 const startMirror = (orders: MirrorOrders) => startProcess('mirror-process.ts', orders)
 
-/** A board and a folder that are in step; after `disturb` one pass has everything to do. */
+/** A board and a folder in step; after `disturb` one pass has every kind of work to do. */
 async function createPlace() {
   const folder = createFolder()
   const [ledger, dir] = [join(folder, 'ledger.db'), join(folder, '.tasks')]
@@ -34,7 +34,7 @@ async function createPlace() {
   return { ledger, dir, world, refused, disturb, inPlace: world.write as (name: string, text: string) => void, replace }
 }
 
-/** What the files say: the old or the new, and each of them whole. */
+/** Checks that each file is whole, with the old or the new text. */
 function requireWhole({ dir }: { dir: string }, allThere = true): void {
   const files = filesIn(dir)
   for (const name of files.names()) expect(() => files.read(name), `${name}: ${files.text(name)}`).not.toThrow()
@@ -58,7 +58,7 @@ async function requireRepaired({ dir, world, refused }: Awaited<ReturnType<typeo
   expect(readdirSync(files.at('.errand')).sort()).toEqual(['.gitignore', 'folder.json'])
 }
 
-/** Dies before every operation (of so many: ERRAND_CRASH_EVERY), two at a time. */
+/** Dies before every operation (or every n-th: ERRAND_CRASH_EVERY), two at a time. */
 async function killedAt(first: number, last: number, die: (dieAt: number) => Promise<void>): Promise<void> {
   const every = Number(process.env['ERRAND_CRASH_EVERY'] ?? 4)
   const deaths: number[] = []
@@ -71,7 +71,7 @@ async function killedAt(first: number, last: number, die: (dieAt: number) => Pro
 }
 
 describe('A mirror that dies', () => {
-  it('S4-009 before any operation on a file leaves whole files behind, and the next one repairs the rest', async () => {
+  it('S4-009 a mirror killed before any file operation leaves whole files, and the next one repairs the rest', async () => {
     const measuring = await createPlace()
     await measuring.disturb(measuring.inPlace)
     const measured = startMirror({ ...placeOf(measuring), once: true })
@@ -89,11 +89,11 @@ describe('A mirror that dies', () => {
     })
   }, 120_000)
 
-  it('where others replace files leaves whole ones too, or one that is away, and the next one repairs the rest', async () => {
+  it('a mirror killed while others replace files leaves whole files or a missing one, and the next one repairs them', async () => {
     const run = async (dieAt?: number) => {
       const place = await createPlace()
       const mirror = startMirror({ ...placeOf(place), twice: true, ...(dieAt === undefined ? {} : { dieAt }) })
-      const { first } = await mirror.heard((line) => 'first' in line)
+      const { first } = await mirror.received((line) => 'first' in line)
       await place.disturb(place.replace)
       mirror.say('again')
       const { signal } = await mirror.exited
@@ -104,7 +104,7 @@ describe('A mirror that dies', () => {
     let killed = 0
     await killedAt(measured.first + 1, measured.operations, async (dieAt) => {
       const { place, signal, operations } = await run(dieAt)
-      // A file that has just changed is read once more, so a slow run does fewer operations.
+      // A file that has just changed is read once more, so a slow run has fewer operations.
       if (signal === null) expect(operations, `operation ${dieAt}`).toBeLessThan(dieAt)
       else killed++
       requireWhole(place, false)
@@ -114,7 +114,7 @@ describe('A mirror that dies', () => {
     expect(killed).toBeGreaterThan(0)
   }, 120_000)
 
-  it('is caught by this harness if it writes in place: the planted fault leaves a torn file', async () => {
+  it('the crash test detects a planted mirror that writes in place and tears a file', async () => {
     let torn = 0
     for (let dieAt = 20; dieAt < 60 && torn === 0; dieAt++) {
       const place = await createPlace()
@@ -131,21 +131,21 @@ describe('A mirror that dies', () => {
     expect(torn).toBe(1)
   }, 60_000)
 
-  it('is followed at once by one that stood by, in another process', async () => {
+  it('a standby mirror in another process takes over at once from a mirror that dies', async () => {
     const folder = createFolder()
     const [ledger, dir] = [join(folder, 'ledger.db'), join(folder, '.tasks')]
     const world = await openWorld(ledger, dir)
     await world.add('one')
     const first = startMirror({ ledger, dir, pollMs: 20 })
-    await first.heard(({ report }) => report?.written.length === 1)
+    await first.received(({ report }) => report?.written.length === 1)
     const second = startMirror({ ledger, dir, pollMs: 20 })
-    await second.heard(({ ready }) => ready)
+    await second.received(({ ready }) => ready)
     await world.add('two')
-    await first.heard(({ report }) => report?.written.includes('task_2.json'))
+    await first.received(({ report }) => report?.written.includes('task_2.json'))
     first.signal('SIGKILL')
     await first.exited
     await world.add('three')
-    const { report } = await second.heard((line) => line['report']?.written.includes('task_3.json'))
+    const { report } = await second.received((line) => line['report']?.written.includes('task_3.json'))
     expect(report.refused).toEqual([])
     expect(second.lines.filter((line) => line['report']?.written.includes('task_2.json'))).toEqual([])
     second.end()
@@ -155,30 +155,30 @@ describe('A mirror that dies', () => {
 })
 
 describe('A mirror that follows', () => {
-  it('S4-007 takes an edit and writes a change within moments, whoever makes them', async () => {
+  it('S4-007 a mirror imports edits and writes changes within moments, whoever makes them', async () => {
     const folder = createFolder()
     const [ledger, dir] = [join(folder, 'ledger.db'), join(folder, '.tasks')]
     const world = await openWorld(ledger, dir)
     await world.add('one')
     const mirror = startMirror({ ledger, dir })
-    await mirror.heard(({ report }) => report?.written.length === 1)
+    await mirror.received(({ report }) => report?.written.length === 1)
     world.edit(1, { subject: 'from the editor' })
-    await mirror.heard(({ report }) => report?.imported.includes('task_1.json'))
+    await mirror.received(({ report }) => report?.imported.includes('task_1.json'))
     expect(await world.task(1)).toMatchObject({ subject: 'from the editor' })
-    // A file in the middle of being written is nothing to speak of.
+    // A file that is being written is not reported.
     const whole = world.text(1)
     const before = mirror.lines.length
     writeFileSync(world.at(1), whole.slice(0, 30))
     writeFileSync(world.at(1), whole.replace('from the editor', 'in two parts'))
-    await mirror.heard(
+    await mirror.received(
       (line) => mirror.lines.indexOf(line) >= before && line['report']?.imported.includes('task_1.json'),
     )
     expect(await world.task(1)).toMatchObject({ subject: 'in two parts' })
     expect(mirror.lines.flatMap(({ report }) => report?.skipped ?? [])).toEqual([])
-    // One that stays broken is.
+    // A file that stays broken is.
     writeFileSync(world.at(1), whole.slice(0, 30))
-    const { report } = await mirror.heard((line) => line['report']?.skipped.length > 0)
-    expect(report.skipped).toMatchObject([{ file: 'task_1.json', why: expect.stringContaining('no JSON') }])
+    const { report } = await mirror.received((line) => line['report']?.skipped.length > 0)
+    expect(report.skipped).toMatchObject([{ file: 'task_1.json', why: expect.stringContaining('not JSON') }])
     mirror.end()
     expect((await mirror.exited).code).toBe(0)
     expect(existsSync(world.at('refused'))).toBe(false)

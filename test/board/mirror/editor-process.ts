@@ -1,6 +1,6 @@
-// A program that knows nothing of a ledger: it reads files of tasks, changes a key of its own, writes them back (by putting a new file
-// in the place of the old one, or in place), and reads again until it finds its change taken. It notes whatever goes wrong: a file
-// that is torn or missing, a version that goes back, a change that nobody has taken.
+// A program without access to the ledger: reads task files, changes a key of its own, writes them back (by replacing the file or in
+// place), and reads until its change was taken over. It records faults: a torn or missing file, a version that goes back, an edit that was
+// not taken over.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -8,11 +8,11 @@ export interface EditorOrders {
   dir: string
   editor: number
   how: 'rename' | 'in place'
-  /** Files that it edits, and nobody else but the mirror. */
+  /** Files that only it and the mirror write. */
   own: number[]
-  /** Files that it only reads: nobody writes them but the mirror, or somebody who replaces them in one motion. */
+  /** Files that it only reads, written by the mirror or replaced atomically by others. */
   read: number[]
-  /** Files that nobody but the mirror writes: their version never goes back. */
+  /** Files that only the mirror writes: their version never goes back. */
   steady: number[]
   /** Milliseconds. */
   time: number
@@ -20,16 +20,16 @@ export interface EditorOrders {
 
 export interface EditorReport {
   taken: number
-  /** The latest value that was taken, by file. */
+  /** The latest value that was taken over, by file. */
   last: Record<number, number>
-  /** Edits that were meant to be refused, by what stood in them. */
+  /** Edits that were meant to be refused, by content. */
   forbidden: string[]
   torn: string[]
   missing: string[]
-  /** How often a file was away for a moment. */
+  /** How often a file was missing for a moment. */
   briefly: number
   wentBack: string[]
-  /** Edits that nobody has taken. */
+  /** Edits that were not taken over. */
   lost: string[]
   reads: number
 }
@@ -48,7 +48,7 @@ const report: EditorReport = {
   lost: [],
   reads: 0,
 }
-/** How long it waits for an edit to be taken, in milliseconds: much longer than it ever takes. */
+/** How long it waits for an edit to be taken over, in milliseconds; far more than needed. */
 const patience = 8_000
 const pathOf = (number: number) => join(dir, `task_${number}.json`)
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
@@ -57,7 +57,7 @@ let drawn = 0
 
 type Json = Record<string, any>
 
-/** A file that somebody replaces may be away for a moment; whoever reads tries again. */
+/** Reads a file, again if it is missing for a moment while another program replaces it. */
 function textOf(number: number): string | undefined {
   const until = Date.now() + 500
   for (let tries = 0; Date.now() < until; tries++) {
@@ -106,7 +106,7 @@ function lookAround(): void {
   }
 }
 
-/** Reads until the mirror has written what was edited; false when it never does. */
+/** Reads until the mirror has written the edit; false if it never does. */
 async function isTaken(number: number, version: number, fits: (value: Json) => boolean): Promise<boolean> {
   const until = Date.now() + patience
   while (Date.now() < until) {

@@ -1,8 +1,8 @@
-// Who writes the files of a folder: a dead mirror is replaced at once, and one of which nothing is known when its time is over.
+// The election of a folder's mirror: a dead mirror is replaced at once, one whose state is unknown when its lease expires.
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { acquireLease, holdMs } from '../../../src/board/mirror/election.ts'
+import { acquireLease, mirrorLeaseMs } from '../../../src/board/mirror/election.ts'
 import { mirrorHostOf } from '../../../src/board/mirror/mirror-host.ts'
 import { createEngine } from '../../../src/index.ts'
 import { openLedger, SimulatedClock } from '../../../src/testing/index.ts'
@@ -34,12 +34,12 @@ it('a mirror that has died is replaced at once, and its lock file is removed', a
   expect(existsSync(file)).toBe(false)
 })
 
-it('a mirror whose lock file is gone keeps its seat until its time is over', async () => {
+it('a mirror whose lock file was deleted keeps its lease until it expires', async () => {
   const { file, clock, first, second } = await setup()
   rmSync(file)
   expect(await second.take()).toBe('theirs')
-  clock.advance(holdMs * 0.6)
+  clock.advance(mirrorLeaseMs * 0.6)
   expect([await first.take(), await second.take()]).toEqual(['mine', 'theirs'])
-  clock.advance(holdMs + 1)
+  clock.advance(mirrorLeaseMs + 1)
   expect(await second.take()).toBe('taken')
 })

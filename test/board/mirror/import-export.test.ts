@@ -1,4 +1,4 @@
-// Folders of other boards: taken over as they are, and given back as they were.
+// Folders of other boards, imported and exported unchanged.
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -19,7 +19,7 @@ const seven = (id: number, subject: string, more: FileJson = {}): FileJson => ({
 })
 
 describe('Import', () => {
-  it('S4-012 takes over a folder with its numbers, edges, states and owners, and the board goes on above it', async () => {
+  it('S4-012 importing a folder keeps numbers, edges, states and owners, and new tasks get higher numbers', async () => {
     const world = await openWorld()
     world.write(1, seven(1, 'Setup', { status: 'completed', blocks: [2, 3] }))
     world.write(2, seven(2, 'Write code', { status: 'in_progress', owner: 'alice' }))
@@ -46,7 +46,7 @@ describe('Import', () => {
     expect(await world.add('next')).toBe(16)
   })
 
-  it('S4-007 another process that reads the directory sees what the first one made', async () => {
+  it('S4-007 another process sees an imported folder', async () => {
     const one = await openWorld()
     const tools = boardTools(one.engine, { as: 'alice' })
     await tools.dispatch('task_create', { subject: 'seen' })
@@ -57,7 +57,7 @@ describe('Import', () => {
     expect(await two.task(1)).toMatchObject({ subject: 'seen' })
   })
 
-  it('takes files that are called by their number alone, as Claude Code has them', async () => {
+  it('imports files named by their number alone, as Claude Code writes them', async () => {
     const world = await openWorld()
     writeFileSync(join(world.dir, '1.json'), JSON.stringify({ id: '1', subject: 'bare', status: 'pending' }))
     writeFileSync(join(world.dir, '2.json'), JSON.stringify({ id: '2', subject: 'twice' }))
@@ -70,7 +70,7 @@ describe('Import', () => {
     expect([(await world.task(1)).subject, (await world.task(2)).subject]).toEqual(['bare', 'its own name'])
   })
 
-  it('takes files with fewer keys, ids as text, and the keys of Claude Code', async () => {
+  it('imports files with missing keys, ids as text, and the keys of Claude Code', async () => {
     const world = await openWorld()
     world.write(1, { subject: 'bare' })
     world.write(2, {
@@ -92,7 +92,7 @@ describe('Import', () => {
     for (const number of [1, 2, 3]) expect(out.read(number)).toEqual(world.read(number))
   })
 
-  it('S4-010 S4-013 reports what it cannot read and goes on', async () => {
+  it('S4-010 S4-013 an import reports unreadable files and continues', async () => {
     const world = await openWorld()
     world.write(1, seven(1, 'good'))
     world.write(2, '{"id": 2,')
@@ -123,7 +123,7 @@ describe('Import', () => {
     expect(report.refused.map(({ file }) => file)).toEqual(['task_4.json', 'task_5.json'])
   })
 
-  it('S4-012 names what the board cannot hold, and export gives it back', async () => {
+  it('S4-012 an import names values that the board cannot store, and an export restores them', async () => {
     const world = await openWorld()
     const files: Record<number, FileJson> = {
       1: seven(1, 'dangling', { blockedBy: [99] }),
@@ -154,7 +154,7 @@ describe('Import', () => {
     await world.export(out.at('.'))
     for (const [number, value] of Object.entries(files))
       expect(out.text(Number(number))).toBe(JSON.stringify(value, null, 2))
-    // What has changed since is said as it is now.
+    // What has changed since is exported as it is now.
     await world.call('board:update', { id: 5, subject: 'renamed' })
     await world.call('board:update', { id: 7, priority: 3 })
     await world.export(out.at('.'))
@@ -162,7 +162,7 @@ describe('Import', () => {
     expect(out.read(7)).toEqual({ ...files[7], priority: 3 })
   })
 
-  it('a second import of the same folder does nothing; a number that is taken is refused', async () => {
+  it('a second import of the same folder does nothing, and a taken number is refused', async () => {
     const world = await openWorld()
     world.write(1, seven(1, 'one'))
     world.write(2, seven(2, 'two'))
@@ -171,11 +171,11 @@ describe('Import', () => {
     expect(await world.import()).toMatchObject({
       imported: [],
       skipped: [{ file: 'task_1.json' }],
-      refused: [{ file: 'task_2.json', why: expect.stringContaining('never given twice') }],
+      refused: [{ file: 'task_2.json', why: expect.stringContaining('never assigns a number twice') }],
     })
   })
 
-  it('a mirror of the folder knows what was imported, and takes edits made since', async () => {
+  it('a mirror of an imported folder recognizes its files and applies later edits', async () => {
     const world = await openWorld()
     world.write(1, seven(1, 'one'))
     world.write(2, seven(2, 'two', { priority: 'high' }))
@@ -190,7 +190,7 @@ describe('Import', () => {
     expect(await world.task(2)).toMatchObject({ priority: 4 })
   })
 
-  it('parents may come after their children, and none is above itself', () => {
+  it('an imported parent may follow its children, and none may be its own ancestor', () => {
     const task = (number: number, parent?: number) => ({
       number,
       status: 'pending' as const,
@@ -200,12 +200,12 @@ describe('Import', () => {
     })
     const plan = planImport([task(1, 3), task(2, 1), task(3), task(4, 5), task(5, 4)], new Map())
     expect(plan.creation).toEqual([3, 1, 2, 5, 4])
-    expect(plan.unheld).toEqual([{ number: 5, key: 'parent', why: expect.stringContaining('above itself') }])
+    expect(plan.unheld).toEqual([{ number: 5, key: 'parent', why: expect.stringContaining('its own ancestor') }])
   })
 })
 
 describe('Export', () => {
-  it('writes the seven keys and no word of the engine, and touches nothing that says the same', async () => {
+  it("an export writes the seven keys without the engine's, and leaves equal files untouched", async () => {
     const world = await openWorld()
     await world.add('one')
     await world.add('two', { blockedBy: [1] })
@@ -218,7 +218,7 @@ describe('Export', () => {
   })
 })
 
-describe('S4-012 Any folder', () => {
+describe('Any folder', () => {
   const word = fc.stringMatching(/^[a-zä-ö🚀 ]{1,12}$/u).filter((text) => text.trim() !== '')
   const ref = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 }).map(String))
   const odd = fc.oneof(
@@ -261,7 +261,7 @@ describe('S4-012 Any folder', () => {
   const storable = (value: unknown): boolean =>
     !/\\u0000|\\u[dD][89a-fA-F]|"__proto__"|"constructor"|"prototype"/.test(JSON.stringify(value))
 
-  it('is given back as it was, byte for byte where it was two-space JSON', async () => {
+  it('S4-012 an exported folder equals the imported one, byte for byte where it was two-space JSON', async () => {
     await fc.assert(
       fc.asyncProperty(folder.filter(storable), async (files) => {
         const world = await openWorld()
@@ -277,7 +277,7 @@ describe('S4-012 Any folder', () => {
         const out = createFolder()
         await world.export(out)
         for (const [number, text] of texts) expect(readFileSync(join(out, `task_${number}.json`), 'utf8')).toBe(text)
-        // And through a mirror of the folder, which writes its own words meanwhile.
+        // And through a mirror of the folder, which writes its own keys meanwhile.
         const mirror = await world.open()
         expect(await mirror.sync()).toMatchObject({ refused: [], skipped: [], imported: [] })
         const again = createFolder()

@@ -1,5 +1,5 @@
-// A mirror in a process of its own. It can be told to die by its own hand before the n-th operation on a file, and it tells by
-// lines of JSON what it does. Faults can be planted in its ports, for the harness to find: the mirror knows nothing of them.
+// A mirror in its own process. It can be ordered to die before the n-th file operation, and reports its actions as lines of JSON. Faults
+// for the tests to detect can be planted in its ports.
 import { createFolderFiles, type FolderFiles } from '../../../src/board/mirror/folder-files.ts'
 import { openMirror } from '../../../src/board/mirror/mirror-board.ts'
 import { mirrorHostOf } from '../../../src/board/mirror/mirror-host.ts'
@@ -9,21 +9,21 @@ import { type Fault, plantInFiles, plantInHost } from './planted-faults.ts'
 export interface MirrorOrders {
   ledger: string
   dir: string
-  /** Dies before this operation on a file, counted from the first. */
+  /** Dies before this file operation, counted from the first. */
   dieAt?: number
-  /** Syncs once and leaves; else goes on until its input ends. */
+  /** Syncs once and exits; else runs until its input ends. */
   once?: boolean
-  /** Syncs once more when it is told to, before it leaves. */
+  /** Syncs once more when notified, before it exits. */
   twice?: boolean
   fault?: Fault | undefined
   pollMs?: number
 }
 
 const orders = JSON.parse(process.argv[2] as string) as MirrorOrders
-const tell = (line: object) => void process.stdout.write(`${JSON.stringify(line)}\n`)
+const send = (line: object) => void process.stdout.write(`${JSON.stringify(line)}\n`)
 
 let operations = 0
-/** Every operation is counted; the last one is not done. */
+/** Counts every operation and does not do the last one. */
 function count(): void {
   if (++operations === orders.dieAt) process.kill(process.pid, 'SIGKILL')
 }
@@ -42,7 +42,7 @@ function mortal(files: FolderFiles): FolderFiles {
 const engine = await createEngine({
   ledger: orders.ledger,
   work: false,
-  onError: (error) => tell({ error: String(error) }),
+  onError: (error) => send({ error: String(error) }),
 })
 const mirror = await openMirror(
   plantInHost(mirrorHostOf(engine, 'the test'), orders.fault),
@@ -50,18 +50,18 @@ const mirror = await openMirror(
     dir: orders.dir,
     watch: !orders.once && !orders.twice,
     pollMs: orders.pollMs ?? 1_000,
-    onReport: (report) => tell({ report }),
+    onReport: (report) => send({ report }),
   },
   (dir) => mortal(plantInFiles(createFolderFiles(dir), dir, orders.fault, count)),
 )
-tell({ ready: true })
+send({ ready: true })
 if (orders.twice) {
   await mirror.sync()
-  tell({ first: operations })
+  send({ first: operations })
   await new Promise((resolve) => process.stdin.once('data', resolve))
 } else if (!orders.once) await new Promise<void>((resolve) => process.stdin.once('end', resolve).resume())
-tell({ report: await mirror.sync() })
+send({ report: await mirror.sync() })
 await mirror.close()
 await engine.close()
-tell({ operations })
+send({ operations })
 process.stdin.destroy()

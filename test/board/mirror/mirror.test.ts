@@ -1,4 +1,4 @@
-// The mirror between a board and a folder: what the files say, what edits in them come to, and what is refused.
+// The mirror between a board and a folder: contents of files, effects of edits, and refusals.
 import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { createFolder, openWorld } from './world.ts'
 const nothing = { written: [], imported: [], refused: [], skipped: [], removed: [], unheld: [], standingBy: false }
 
 describe('What the files say', () => {
-  it('S4-001 S4-002 S4-003 S4-004 each task has a file in a folder that is made, two-space JSON with the seven keys first', async () => {
+  it('S4-001 S4-002 S4-003 S4-004 a mirror creates its folder and writes each task as two-space JSON with the seven keys first', async () => {
     const world = await openWorld(':memory:', join(createFolder(), 'deep', '.tasks'))
     await world.add('Setup')
     await world.add('Write code', { description: 'all of it', blockedBy: [1], priority: 3 })
@@ -35,7 +35,7 @@ describe('What the files say', () => {
     expect(await mirror.sync()).toEqual(nothing)
   })
 
-  it('files and the folders that are made for them are private to their user, whatever the umask says', async () => {
+  it('mirrored files and created folders are private to their user, whatever the umask is', async () => {
     const world = await openWorld(':memory:', join(createFolder(), 'deep', '.tasks'))
     await world.add('Setup')
     const mirror = await world.open()
@@ -47,14 +47,14 @@ describe('What the files say', () => {
     expect(['', '..', '.errand', 'refused'].map(modeOf)).toEqual(['700', '700', '700', '700'])
   })
 
-  it('S4-011 subjects stand in it as they are, in UTF-8', async () => {
+  it('S4-011 mirrored files contain subjects unescaped, in UTF-8', async () => {
     const world = await openWorld()
     await world.add('Größe messen 测量 🚀')
     await (await world.open()).sync()
     expect(world.text(1)).toContain('"subject": "Größe messen 测量 🚀"')
   })
 
-  it('a completed task disappears from the blockers of others, in their files too', async () => {
+  it('a completed task disappears from blockedBy of its dependents in their files', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('first')
@@ -66,7 +66,7 @@ describe('What the files say', () => {
     expect(world.read(1)).toMatchObject({ status: 'completed', canonicalStatus: 'completed', blocks: [2] })
   })
 
-  it('S4-008 they go on where they were after a restart', async () => {
+  it('S4-008 mirrored files and numbers continue after a restart', async () => {
     const folder = createFolder()
     const ledger = join(folder, 'ledger.db')
     const dir = join(folder, '.tasks')
@@ -84,7 +84,7 @@ describe('What the files say', () => {
     expect(second.read(2)).toMatchObject({ subject: 'after' })
   })
 
-  it('the file of a task that is taken off the board goes, and what nobody wrote stays out of the way', async () => {
+  it('the file of a deleted task is removed, and foreign files stay', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one')
@@ -94,7 +94,7 @@ describe('What the files say', () => {
     await world.call('board:delete', { id: 1 })
     expect(await mirror.sync()).toMatchObject({ removed: ['task_1.json'], written: ['task_2.json'], refused: [] })
     expect(world.names()).toEqual(['task_2.json'])
-    // A checkout brings it back: it is no new task, and no edit.
+    // A restored file is neither a new task nor an edit.
     world.write(1, before)
     expect(await mirror.sync()).toMatchObject({ removed: ['task_1.json'], refused: [], imported: [] })
     world.write(1, before.replace('one', 'changed'))
@@ -104,7 +104,7 @@ describe('What the files say', () => {
     expect(world.exists(1)).toBe(false)
   })
 
-  it('a line break at the end stays where a file had one', async () => {
+  it('a mirrored file keeps its final line break', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one')
@@ -119,7 +119,7 @@ describe('What the files say', () => {
 })
 
 describe('An edit of a file', () => {
-  it('goes to the board like any command: words, edges, state', async () => {
+  it('an edit of a file changes texts, edges and state of the task like any command', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one')
@@ -153,7 +153,7 @@ describe('An edit of a file', () => {
     expect(world.read(2)).toMatchObject({ blockedBy: [], version: 3 })
   })
 
-  it('is told by the version it was made from: what happened meanwhile is neither lost nor undone', async () => {
+  it('an edit is compared with the version it was made from, so that concurrent changes are kept', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one')
@@ -171,7 +171,7 @@ describe('An edit of a file', () => {
     })
   })
 
-  it('of a key that the board has changed since is refused, and kept', async () => {
+  it('an edit of a key that the board has changed since is refused and kept as a copy', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one')
@@ -183,12 +183,12 @@ describe('An edit of a file', () => {
     world.write(1, { ...old, subject: 'by the file' })
     const report = await mirror.sync()
     expect(report.refused).toMatchObject([{ file: 'task_1.json', copy: 'refused/task_1.refused-1.json' }])
-    expect(report.refused[0]?.why).toContain('has become "by the board" on the board since')
+    expect(report.refused[0]?.why).toContain('the board has changed it to "by the board" since')
     expect(world.text(1)).toBe(current)
     expect(world.read('refused/task_1.refused-1.json')).toMatchObject({ subject: 'by the file' })
   })
 
-  it('that equals an older text is none: git may check out what it likes', async () => {
+  it('a file restored to an older text by git is not an edit', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one')
@@ -201,7 +201,7 @@ describe('An edit of a file', () => {
     expect(world.read(1)).toMatchObject({ status: 'completed' })
   })
 
-  it('made from a text that is too old to be known is refused', async () => {
+  it('an edit whose base version is no longer kept is refused', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one')
@@ -212,11 +212,11 @@ describe('An edit of a file', () => {
       await mirror.sync()
     }
     world.write(1, { ...old, subject: 'much too late' })
-    expect((await mirror.sync()).refused[0]?.why).toContain('too old to be known')
+    expect((await mirror.sync()).refused[0]?.why).toContain('is no longer kept')
     expect(world.read(1)).toMatchObject({ subject: 'one', priority: 40 })
   })
 
-  it('by a program that keeps only its seven keys changes only those', async () => {
+  it('a program that writes only the seven keys changes only those', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one', { priority: 4, tags: ['x'], metadata: { a: 1 } })
@@ -234,7 +234,7 @@ describe('An edit of a file', () => {
     expect(await world.task(1)).toMatchObject({ subject: 'uno', priority: 4, tags: ['x'], metadata: { a: 1 } })
   })
 
-  it('keeps keys that nobody has a word for, and takes out what was taken out', async () => {
+  it('unknown keys of a file are kept, and removed keys are removed', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one', { priority: 2, activeForm: 'Doing' })
@@ -250,7 +250,7 @@ describe('An edit of a file', () => {
     expect(world.read(1)).not.toHaveProperty('activeForm')
   })
 
-  it('that is written twice before the mirror has answered is taken twice', async () => {
+  it('two edits made before the mirror has answered are both applied', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one')
@@ -258,13 +258,13 @@ describe('An edit of a file', () => {
     const first = world.read(1)
     world.write(1, { ...first, description: 'a' })
     await mirror.sync()
-    // The same hand, which has not read the answer.
+    // The same author, who has not read the answer.
     world.write(1, { ...first, description: 'b' })
     expect(await mirror.sync()).toMatchObject({ imported: ['task_1.json'], refused: [] })
     expect(await world.task(1)).toMatchObject({ description: 'b' })
   })
 
-  it('leaves out what only the order of keys or the spacing says', async () => {
+  it('changes of key order or spacing alone are ignored', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one')
@@ -276,7 +276,7 @@ describe('An edit of a file', () => {
   })
 })
 
-describe('A forbidden edit is refused as a whole, reported, kept beside, and the file is restored', () => {
+describe('A forbidden edit is refused as a whole, reported, kept as a copy, and the file is restored', () => {
   const cases: Array<[string, (world: Awaited<ReturnType<typeof openWorld>>) => Promise<[number, object]>, RegExp]> = [
     ['to begin what is blocked', async () => [2, { status: 'in_progress' }], /blocked by \[1\]/],
     [
@@ -298,7 +298,7 @@ describe('A forbidden edit is refused as a whole, reported, kept beside, and the
     ['to say a state that there is none of', async () => [1, { status: 'done' }], /status/],
     ['to have no subject', async () => [1, { subject: ' ' }], /subject/],
     ['to write the engine’s own word', async () => [1, { canonicalStatus: 'completed' }], /only the engine writes it/],
-    ['to move below another', async () => [1, { parent: 2 }], /does not move/],
+    ['to move below another', async () => [1, { parent: 2 }], /cannot move a task/],
     [
       'to complete what another holds under a lease',
       async (world) => {
@@ -325,7 +325,7 @@ describe('A forbidden edit is refused as a whole, reported, kept beside, and the
     ],
     ['to be of a version that is yet to come', async () => [1, { version: 99, subject: 'x' }], /version 99/],
   ]
-  it.each(cases)('%s', async (_what, prepare, why) => {
+  it.each(cases)('a mirror refuses an edit %s', async (_what, prepare, why) => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one')
@@ -345,7 +345,7 @@ describe('A forbidden edit is refused as a whole, reported, kept beside, and the
     expect(await world.task(number)).toEqual(was)
   })
 
-  it('and no copy is written over an earlier one', async () => {
+  it('a copy of a refused edit does not overwrite an earlier copy', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one')
@@ -357,19 +357,19 @@ describe('A forbidden edit is refused as a whole, reported, kept beside, and the
     expect(readdirSync(world.at('refused')).sort()).toEqual(['task_1.refused-1-2.json', 'task_1.refused-1.json'])
   })
 
-  it('without a copy nothing is restored', async () => {
+  it('a refused edit of which no copy can be kept stays in its file', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one')
     await mirror.sync()
     writeFileSync(world.at('refused'), 'in the way')
     world.edit(1, { status: 'done' })
-    expect((await mirror.sync()).refused[0]?.why).toContain('No copy of it could be kept')
+    expect((await mirror.sync()).refused[0]?.why).toContain('No copy could be kept')
     expect(world.read(1)).toMatchObject({ status: 'done' })
     expect(world.text('refused')).toBe('in the way')
   })
 
-  it('a file that was removed by hand comes back: a checkout deletes no work', async () => {
+  it('a file removed by hand is written again, so that a checkout deletes no task', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one')
@@ -383,7 +383,7 @@ describe('A forbidden edit is refused as a whole, reported, kept beside, and the
 })
 
 describe('A new file', () => {
-  it('S4-005 S4-006 makes the task of its number, and numbers go on above it', async () => {
+  it('S4-005 S4-006 a new file creates the task of its number, and later numbers are higher', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one')
@@ -405,7 +405,7 @@ describe('A new file', () => {
     expect(await world.add('next')).toBe(10)
   })
 
-  it('S4-006 under a number that was given before is refused, and kept', async () => {
+  it('S4-006 a new file with a number assigned before is refused and kept as a copy', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     await world.add('one')
@@ -417,7 +417,7 @@ describe('A new file', () => {
     expect(world.names()).toEqual([])
   })
 
-  it('of an unreasonable number would use up all below it, and is refused', async () => {
+  it('a new file with an excessive number is refused, because it would use up the numbers below it', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     world.write('task_999999999999999.json', { subject: 'huge' })
@@ -425,7 +425,7 @@ describe('A new file', () => {
     expect(await world.add('one')).toBe(1)
   })
 
-  it('of another ledger is left alone', async () => {
+  it('a file of another ledger is left unchanged', async () => {
     const [one, two] = [await openWorld(), await openWorld()]
     await one.add('theirs')
     await (await one.open()).sync()
@@ -444,7 +444,7 @@ describe('A new file', () => {
 })
 
 describe('What is no task file', () => {
-  it('S4-010 S4-013 is reported and left alone: corrupt, foreign, oversized, linked, misnamed; the others go on', async () => {
+  it('S4-010 S4-013 corrupt, foreign, oversized, linked and misnamed files are reported and left unchanged', async () => {
     const world = await openWorld()
     const mirror = await world.open()
     for (let number = 1; number <= 10; number++) await world.add(`task ${number}`)
@@ -480,7 +480,7 @@ describe('What is no task file', () => {
     expect(report).toMatchObject({ imported: ['task_10.json'], refused: [], written: ['task_10.json'] })
     expect(world.text(1)).toBe('{ "id": 1, "subject": ')
     expect(await world.call('board:list', {})).toMatchObject({ tasks: expect.objectContaining({ length: 10 }) })
-    // Told again by each look that is asked for, and healed as soon as it is what it should be.
+    // Reported again by each requested pass, until the file is corrected.
     expect((await mirror.sync()).skipped).toHaveLength(12)
     rmSync(world.at(4))
     world.edit(9, { description: 'x' })
@@ -493,7 +493,7 @@ describe('What is no task file', () => {
     expect({}).not.toHaveProperty('polluted')
   })
 
-  it('a folder that is a link is resolved once; what it points to later is not followed', async () => {
+  it('a mirror resolves a linked folder once and does not follow later changes of the link', async () => {
     const [first, second, above] = [createFolder(), createFolder(), createFolder()]
     const link = join(above, 'link')
     symlinkSync(first, link)
@@ -508,15 +508,15 @@ describe('What is no task file', () => {
     expect(readdirSync(second)).toEqual([])
     renameSync(first, `${first}-moved`)
     symlinkSync(second, first)
-    await expect(mirror.sync()).rejects.toThrow(/now a way to/)
+    await expect(mirror.sync()).rejects.toThrow(/now a link to/)
     expect(readdirSync(second)).toEqual([])
     rmSync(first)
     renameSync(`${first}-moved`, first)
   })
 })
 
-describe('Whose folder it is', () => {
-  it('two boards, and two ledgers, do not share one', async () => {
+describe('Ownership of the folder', () => {
+  it('boards and ledgers cannot share a folder', async () => {
     const world = await openWorld()
     const parent = await world.add('epic')
     await world.call('board:open', { board: 'small', parent })
@@ -526,7 +526,7 @@ describe('Whose folder it is', () => {
     await expect(other.open()).rejects.toMatchObject({ code: 'KEY_CONFLICT' })
   })
 
-  it('of two mirrors one writes; the other takes its place as soon as it goes', async () => {
+  it('of two mirrors one writes, and the other takes over when it closes', async () => {
     const world = await openWorld()
     const [first, second] = [await world.open(), await world.open()]
     await world.add('one')
@@ -539,7 +539,7 @@ describe('Whose folder it is', () => {
     await expect(first.sync()).rejects.toThrow(ErrandError)
   })
 
-  it('options, boards and engines that are none are refused', async () => {
+  it('mirrorBoard refuses invalid options, unknown boards and values that are not an engine', async () => {
     const world = await openWorld()
     await expect(world.open({ dirr: 'x' } as object)).rejects.toMatchObject({ code: 'UNKNOWN_OPTION' })
     await expect(world.open({ board: 'nope' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
@@ -550,9 +550,9 @@ describe('Whose folder it is', () => {
   })
 })
 
-describe('An edit that says nothing of the state', () => {
+describe('An edit without a change of status', () => {
   it.each(['in_progress', 'completed', 'failed', 'deleted'] as const)(
-    'leaves a task that is %s as it is',
+    'leaves a task that is %s in its status',
     async (status) => {
       const world = await openWorld()
       const mirror = await world.open()
@@ -574,7 +574,7 @@ describe('An edit that says nothing of the state', () => {
 })
 
 describe('A mirror that stands by', () => {
-  it('S4-007 has its sync wait for whoever writes the folder: what was made is in its file, what was edited is on the board', async () => {
+  it('S4-007 sync of a standby mirror waits until the writing mirror has written creations and applied edits', async () => {
     const ledger = join(createFolder(), 'ledger.db')
     const writer = await openWorld(ledger)
     await writer.open({ watch: true, pollMs: 50 })

@@ -1,4 +1,4 @@
-// Faults for the harnesses to find, planted in the ports of a mirror: it knows nothing of them.
+// Faults for the tests to detect, planted in the ports of a mirror.
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FolderFiles } from '../../../src/board/mirror/folder-files.ts'
@@ -7,7 +7,7 @@ import type { Reads } from '../../../src/ledger/ledger.ts'
 
 export type Fault = 'latest' | 'in place' | 'no election'
 
-/** `between`: called while a file that is written in place says half of its text. */
+/** `between`: called while a file that is written in place contains half of its text. */
 export function plantInFiles(
   files: FolderFiles,
   dir: string,
@@ -16,14 +16,14 @@ export function plantInFiles(
 ): FolderFiles {
   if (fault !== 'in place') return files
   const copy = (from: string, to: string, flags: string): boolean => {
-    const look = files.look(from, true)
-    if (look.kind !== 'text') return false
+    const state = files.read(from, true)
+    if (state.kind !== 'text') return false
     const file = openSync(join(dir, to), flags)
     ftruncateSync(file)
-    const half = Math.floor(look.text.length / 2)
-    writeSync(file, look.text.slice(0, half))
+    const half = Math.floor(state.text.length / 2)
+    writeSync(file, state.text.slice(0, half))
     between()
-    writeSync(file, look.text.slice(half))
+    writeSync(file, state.text.slice(half))
     closeSync(file)
     return true
   }
@@ -31,7 +31,7 @@ export function plantInFiles(
     ...files,
     link(from, to) {
       if (!to.startsWith('task_') || files.mark(to) !== undefined) return files.link(from, to)
-      return copy(from, to, 'wx') ? 'done' : 'gone'
+      return copy(from, to, 'wx') ? 'done' : 'missing'
     },
     rename(from, to) {
       if (!to.startsWith('task_') || !copy(from, to, 'r+')) return files.rename(from, to)
@@ -43,12 +43,12 @@ export function plantInFiles(
 
 export function plantInHost(host: MirrorHost, fault: Fault | undefined): MirrorHost {
   if (fault === 'latest') return forgetful(host)
-  // Whoever looks takes the seat, and nobody is asked again before writing.
+  // Each mirror gets the lease, and none checks it again before writing.
   if (fault === 'no election') return unseated({ ...host, isAlive: async () => 'dead' })
   return host
 }
 
-/** A ledger that knows only the latest text of a file, whichever is asked for. */
+/** A ledger that returns only the latest text of a file. */
 function forgetful(host: MirrorHost): MirrorHost {
   return altered(host, (mirror) => ({
     ...mirror,
@@ -59,7 +59,7 @@ function forgetful(host: MirrorHost): MirrorHost {
   }))
 }
 
-/** A ledger that tells everybody who asks that the seat is free. */
+/** A ledger that reports the lease as free to every mirror. */
 function unseated(host: MirrorHost): MirrorHost {
   let own = ''
   const listening: MirrorHost = {

@@ -1,4 +1,4 @@
-// Mirrors and editors in processes of their own, from outside: started with their orders, heard line by line, never left behind.
+// Mirrors and editors in processes of their own: started with their orders, read line by line, and always ended.
 import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,11 +36,11 @@ export function startProcess(script: string, orders: object) {
   return {
     lines,
     exited,
-    /** No more input: it comes to its end. */
+    /** Ends its input, so that it exits. */
     end: () => child.stdin.end(),
     say: (text: string) => child.stdin.write(`${text}\n`),
     signal: (name: NodeJS.Signals) => child.kill(name),
-    heard: (fits: (line: Line) => boolean): Promise<Line> =>
+    received: (fits: (line: Line) => boolean): Promise<Line> =>
       new Promise((resolve, reject) => {
         let next = 0
         const look = () => {

@@ -1,5 +1,5 @@
-// Eight processes at once: four edit the files, four use the ledger and mirror it into the same folder. No update is lost, none is
-// undone, no reader finds a torn file, every refused edit is reported once. And three broken mirrors, which this harness must find.
+// Eight processes at once: four edit the files, four use the ledger and mirror it into the same folder. No update is lost or undone, no
+// reader finds a torn file, and every refused edit is reported once. Three planted faults must be detected.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ import type { WorkerOrders, WorkerReport } from './worker-process.ts'
 import { createFolder, filesIn, openWorld } from './world.ts'
 
 const ownFiles = (editor: number) => [3 * editor - 2, 3 * editor - 1, 3 * editor]
-/** Nobody edits these. */
+/** Files that are not edited. */
 const steady = [13, 14, 15, 16]
 
 async function torture(time: number, fault?: Fault) {
@@ -25,7 +25,7 @@ async function torture(time: number, fault?: Fault) {
   const workers = [1, 2, 3, 4].map((worker) =>
     startProcess('worker-process.ts', { ledger, dir, worker, tasks, pause: 10, fault } satisfies WorkerOrders),
   )
-  for (const worker of workers) await worker.heard((line) => 'ready' in line)
+  for (const worker of workers) await worker.received((line) => 'ready' in line)
   const editors = [1, 2, 3, 4].map((editor) => {
     const how = editor % 2 === 0 ? 'in place' : 'rename'
     const read = [1, 3].filter((other) => other !== editor).flatMap(ownFiles)
@@ -40,17 +40,19 @@ async function torture(time: number, fault?: Fault) {
     } satisfies EditorOrders)
   })
   const edited: EditorReport[] = []
-  for (const { heard } of editors) edited.push((await heard((line) => 'report' in line))['report'] as EditorReport)
+  for (const { received } of editors)
+    edited.push((await received((line) => 'report' in line))['report'] as EditorReport)
   for (const { say } of workers) say('enough')
   for (const { end } of workers) end()
   const worked: WorkerReport[] = []
-  for (const { heard } of workers) worked.push((await heard((line) => 'report' in line))['report'] as WorkerReport)
+  for (const { received } of workers)
+    worked.push((await received((line) => 'report' in line))['report'] as WorkerReport)
   const last = await world.open()
   const repair = await last.sync()
   return { world, dir, edited, worked, repair, again: await last.sync() }
 }
 
-/** What is wrong, in words; nothing for a mirror that is as it should be. */
+/** Violations in words; empty for a correct mirror. */
 async function complaintsOf({
   world,
   dir,
@@ -102,7 +104,7 @@ const time = Number(process.env['ERRAND_TORTURE_MS'] ?? 4_000)
 
 describe('Eight processes on one folder and one ledger', () => {
   it(
-    'S4-009 lose no update, tear no file, and hear of every refusal',
+    'S4-009 eight processes on one folder and ledger lose no update, tear no file, and report every refusal',
     async () => {
       const outcome = await torture(time)
       const { edited, worked } = outcome
@@ -126,9 +128,9 @@ describe('Eight processes on one folder and one ledger', () => {
     ['no election', 'writes whoever else does fights the others', /mirrors have written/],
   ]
   it.each(faults)(
-    '(planted: %s) A mirror that %s',
+    'the torture test detects a planted fault (%s): a mirror that %s',
     async (fault, _what, found) => {
-      // Beside busy processes a torture of some seconds may be over before the fault has done harm: then another one follows.
+      // Beside busy processes a run of some seconds may end before the fault shows: then it is repeated.
       let complaints = ''
       for (let tried = 0; tried < 10 && !found.test(complaints); tried++) {
         complaints = (await complaintsOf(await torture(3_000, fault))).join('\n')

@@ -1,5 +1,5 @@
-// An agent on the ledger, with a mirror of its own on the folder that others mirror too: it changes tasks by the abilities of the
-// board, and sees at each change whether its last one still stands.
+// A client of the ledger with its own mirror on a shared folder: changes tasks through the abilities of the board, and checks at each
+// change whether its previous one is still there.
 import { createFolderFiles } from '../../../src/board/mirror/folder-files.ts'
 import { openMirror } from '../../../src/board/mirror/mirror-board.ts'
 import { mirrorHostOf } from '../../../src/board/mirror/mirror-host.ts'
@@ -20,7 +20,7 @@ export interface WorkerOrders {
 export interface WorkerReport {
   changes: number
   last: Record<number, number>
-  /** Changes that were gone when it looked again. */
+  /** Changes that were missing at the next check. */
   undone: string[]
   errors: string[]
   refused: MirrorReport['refused']
@@ -77,7 +77,7 @@ for (let count = worker; !isOver; count++) {
   }
   await new Promise((resolve) => setTimeout(resolve, pause))
 }
-// Somebody has to take the last edits and write the last changes: whoever has the seat.
+// The last edits and changes need a mirror to process them: the one with the lease.
 await ended
 await mirror.close()
 await engine.close()

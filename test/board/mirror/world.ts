@@ -1,5 +1,4 @@
-// Boards with a folder beside them, for the tests of the mirror: engines on a ledger in memory, real files, mirrors that do
-// nothing until they are told to.
+// Boards with a folder, for the tests of the mirror: engines on a ledger in memory, real files, and mirrors that act only on request.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +7,7 @@ import { createEngine, exportBoard, importBoard, type MirrorOptions, mirrorBoard
 
 export type FileJson = Record<string, unknown>
 
-/** A folder of its own, gone after the test. */
+/** A folder that is deleted after the test. */
 export function createFolder(): string {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'errand-mirror-')))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
@@ -23,7 +22,7 @@ export async function openWorld(ledger = ':memory:', dir = createFolder()) {
     engine,
     dir,
     call,
-    /** Makes a task, and returns its number. */
+    /** Creates a task and returns its number. */
     add: async (subject: string, more: object = {}): Promise<number> =>
       (await call('board:create', { subject, ...more })).task.id,
     task: async (id: number): Promise<any> => (await call('board:get', { id })).task,
@@ -49,7 +48,7 @@ export function filesIn(dir: string) {
     text,
     read,
     write,
-    /** Writes a file with some keys changed; undefined takes a key out. */
+    /** Writes a file with changed keys; undefined removes a key. */
     edit: (number: number, changes: FileJson) => write(number, { ...read(number), ...changes }),
     exists: (name: string | number) => existsSync(at(name)),
     names: () => readdirSync(dir).filter((name) => name.startsWith('task_')),

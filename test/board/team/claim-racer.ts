@@ -1,5 +1,5 @@
-// A member in a process of its own. `race`: claims each task of the board by its number, and tells which it got. `hold`: claims
-// one with a lease and a session, tells so, and lives until it is killed.
+// A member in its own process. `race`: claims each task of the board by number and reports those it got. `hold`: claims one with a lease
+// and a session, reports it, and runs until it is killed.
 import { once } from 'node:events'
 import { createBoardSession } from '../../../src/board/board-session.ts'
 import { systemClock } from '../../../src/core/clock.ts'
@@ -9,13 +9,13 @@ import { createEngine } from '../../../src/index.ts'
 export interface RaceReport {
   won: number[]
   lost: number[]
-  /** Refusals that are none of a race. */
+  /** Refusals that a race does not explain. */
   refusals: string[]
 }
 
 const [how, ledger, as, count] = process.argv.slice(2) as ['race' | 'hold', string, string, string]
 const engine = await createEngine({ ledger, work: false })
-const tell = (what: unknown) => process.stdout.write(`${JSON.stringify(what)}\n`)
+const send = (what: unknown) => process.stdout.write(`${JSON.stringify(what)}\n`)
 
 async function race(): Promise<RaceReport> {
   const report: RaceReport = { won: [], lost: [], refusals: [] }
@@ -31,10 +31,10 @@ async function race(): Promise<RaceReport> {
   return report
 }
 
-tell('ready')
+send('ready')
 await once(process.stdin, 'data')
 if (how === 'race') {
-  tell(await race())
+  send(await race())
   await engine.close()
   process.stdin.destroy()
 } else {
@@ -45,5 +45,5 @@ if (how === 'race') {
     leaseMs: Number(count),
     surface: 'child',
   })
-  tell(await session.call('board:claim_next', {}))
+  send(await session.call('board:claim_next', {}))
 }

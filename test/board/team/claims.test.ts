@@ -1,4 +1,4 @@
-// Claims on the board, as members of a team make them: by number, with roles, and with a log of who did what.
+// Claims by members of a team: by number, with roles, and with a log.
 import { describe, expect, it } from 'vitest'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
 import { createFaultyLedger } from '../../../src/testing/faulty-ledger.ts'
@@ -6,7 +6,7 @@ import { refusalOf } from '../../engine/world.ts'
 import { createAll, openTeam } from './world.ts'
 
 describe('A task on the board', () => {
-  it('S4-050 S4-051 is nobody’s until it is claimed: then it is in progress, and its claimer’s', async () => {
+  it('S4-050 S4-051 a task has no owner until it is claimed, then it is in progress and belongs to its claimant', async () => {
     const { bus } = await openTeam()
     const { task } = await bus.call('board:create', { subject: 'Write' })
     expect(task).toMatchObject({ id: 1, owner: '', status: 'pending', ready: true, fence: 0 })
@@ -14,7 +14,7 @@ describe('A task on the board', () => {
     expect(claimed.task).toMatchObject({ id: 1, owner: 'ada', status: 'in_progress', ready: false, fence: 1 })
   })
 
-  it('S4-052 that is somebody’s is refused to others, with its status and its owner', async () => {
+  it("S4-052 claiming another client's task is refused with its status and owner", async () => {
     const { bus } = await openTeam()
     await createAll(bus, 'Write')
     await bus.call('board:claim', { id: 1, as: 'ada' })
@@ -26,7 +26,7 @@ describe('A task on the board', () => {
     expect(late.message).toMatch(/completed by ada/)
   })
 
-  it('S4-053 that comes after others is refused with the list of those that are open', async () => {
+  it('S4-053 claiming a blocked task is refused with its open blockers', async () => {
     const { bus } = await openTeam()
     await createAll(bus, 'a', 'b', 'c', { subject: 'd', blockedBy: [1, 2, 3] })
     await bus.call('board:update', { id: 2, status: 'completed', as: 'ada' })
@@ -37,7 +37,7 @@ describe('A task on the board', () => {
     expect((await bus.call('board:claim', { id: 4, as: 'ada' })).task.status).toBe('in_progress')
   })
 
-  it('S4-055 S4-056 is completed by its owner, who stays it; pending it is not completed at all', async () => {
+  it('S4-055 S4-056 a task is completed by its owner, who stays its owner; a pending one cannot be completed', async () => {
     const { bus } = await openTeam()
     await createAll(bus, 'Write')
     const pending = await refusalOf(bus.call('board:complete', { id: 1, as: 'ada' }), 'INVALID_TRANSITION')
@@ -54,7 +54,7 @@ describe('A task on the board', () => {
     expect(task).toMatchObject({ status: 'completed', owner: 'ada', result: { words: 300 } })
   })
 
-  it('S4-045 tells with its completion which tasks came free by it, and only those', async () => {
+  it('S4-045 completing a task returns the tasks that this unblocked, and only those', async () => {
     const { bus } = await openTeam()
     await createAll(
       bus,
@@ -76,7 +76,7 @@ describe('A task on the board', () => {
     expect(second.unblocked.map(({ id }) => id)).toEqual([4])
   })
 
-  it('S4-057 that is let go is pending and nobody’s, and free for the next', async () => {
+  it('S4-057 a released task is pending, unowned, and claimable', async () => {
     const { bus } = await openTeam()
     await createAll(bus, 'Write')
     await refusalOf(bus.call('board:release', { id: 1, as: 'ada' }), 'INVALID_TRANSITION')
@@ -90,7 +90,7 @@ describe('A task on the board', () => {
 })
 
 describe('The next claim', () => {
-  it('S4-058 is the most urgent that is free, then the oldest; null when there is none', async () => {
+  it('S4-058 board:claim_next takes the highest priority, then the oldest; null if there is none', async () => {
     const { bus } = await openTeam()
     await createAll(
       bus,
@@ -105,7 +105,7 @@ describe('The next claim', () => {
     expect(got).toEqual([4, 2, 3, 1, undefined])
   })
 
-  it('S4-058 is of the roles, the tags and the parent that it is for', async () => {
+  it('S4-058 board:claim_next respects roles, tags and parent', async () => {
     const { bus } = await openTeam()
     const [epic] = (await createAll(bus, { subject: 'epic', role: 'lead' })) as [number]
     await createAll(
@@ -125,7 +125,7 @@ describe('The next claim', () => {
     expect(await next({ role: 'tester' })).toBe('for testers')
   })
 
-  it('S4-054 any number at once each get another task, and nobody gets one twice', async () => {
+  it('S4-054 concurrent claims each get another task, and no task is claimed twice', async () => {
     const { bus } = await openTeam()
     await createAll(bus, 'a', 'b', 'c')
     const claims = await Promise.all(
@@ -139,7 +139,7 @@ describe('The next claim', () => {
     expect(races.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
-  it('S4-058 gives a task its number that was made while the claim was on its way', async () => {
+  it('S4-058 board:claim_next numbers a task that was created while the claim was in flight', async () => {
     const ledger = createFaultyLedger(await openLedger(':memory:'))
     const { bus, engine } = await openTeam({ ledger })
     await createAll(bus, 'old')
@@ -155,7 +155,7 @@ describe('The next claim', () => {
 })
 
 describe('The claim log', () => {
-  it('S4-059 tells who took a task and who let go of it: when, in which role, by which surface, under which number, why', async () => {
+  it('S4-059 board:log shows who claimed and released a task: when, role, surface, fence and reason', async () => {
     const { bus, clock } = await openTeam()
     await createAll(bus, { subject: 'Write', role: 'writer' })
     const at = clock.now()

@@ -8,7 +8,7 @@ describe('A request', () => {
     ['shutdown', true, 'approved'],
     ['plan_approval', false, 'rejected'],
   ] as const)(
-    'S4-063 of %s is answered with %s under its id, and is %s for both sides',
+    'S4-063 a request of %s answered with %s keeps its id and is %s for both sides',
     async (topic, approve, verdict) => {
       const { bus, clock } = await openTeam()
       const sentAt = clock.now()
@@ -33,7 +33,7 @@ describe('A request', () => {
     },
   )
 
-  it('S4-063 is answered once: a second answer is refused with the first, and changes nothing', async () => {
+  it('S4-063 a second answer to a request is refused with the first and changes nothing', async () => {
     const { bus } = await openTeam()
     const { requestId } = await bus.call('board:request', { as: 'lead', to: 'ada', topic: 'shutdown' })
     await bus.call('board:respond', { as: 'ada', requestId, approve: false })
@@ -47,7 +47,7 @@ describe('A request', () => {
     expect((await bus.call('board:requests', { as: 'lead' })).requests).toMatchObject([{ verdict: 'rejected' }])
   })
 
-  it('S4-063 is answered by whom it was sent to: by nobody else, and not if there is none', async () => {
+  it('S4-063 a request can be answered only by its recipient, and an unknown one is not found', async () => {
     const { bus } = await openTeam()
     const { requestId } = await bus.call('board:request', { as: 'lead', to: 'ada', topic: 'shutdown' })
     for (const as of ['lead', 'bob']) {
@@ -60,7 +60,7 @@ describe('A request', () => {
     expect((await bus.call('board:requests', { as: 'ada' })).requests).toMatchObject([{ verdict: 'pending' }])
   })
 
-  it('S4-063 that two processes answer at once gets the answer of one', async () => {
+  it('S4-063 a request answered by two processes concurrently has one answer', async () => {
     const ledger = ledgerFile()
     const one = await openEngine({ ledger })
     const other = await openEngine({ ledger })
@@ -77,7 +77,7 @@ describe('A request', () => {
     }
   })
 
-  it('stands in the list of who sent it and of who got it, the latest first, as many as are wanted', async () => {
+  it('board:requests lists sent and received requests, latest first, up to the limit', async () => {
     const { bus } = await openTeam()
     for (const [as, to] of [
       ['lead', 'ada'],

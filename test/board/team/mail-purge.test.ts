@@ -1,8 +1,8 @@
-// Mail leaves the ledger with a purge, once it has been read.
+// A purge deletes mail that has been read.
 import { expect, it } from 'vitest'
 import { openTeam } from './world.ts'
 
-it('a purge takes what was read before its time, and leaves what is unread or still wants an answer', async () => {
+it('a purge deletes mail read before its time, and keeps unread mail and open requests', async () => {
   const { engine, bus, clock } = await openTeam()
   await bus.call('board:send', { as: 'ada', to: 'bob', body: 'read' })
   const { requestId: open } = await bus.call('board:request', { as: 'ada', to: 'bob', topic: 'shutdown', body: 'now?' })
@@ -22,6 +22,6 @@ it('a purge takes what was read before its time, and leaves what is unread or st
   expect(requests.map(({ requestId }) => requestId)).toEqual([open])
   await bus.call('board:respond', { as: 'bob', requestId: open, approve: false })
   expect((await bus.call('board:inbox', { as: 'bob' })).mail.map(({ body }) => body)).toEqual(['unread'])
-  // The answers, which nobody has read yet.
+  // The unread answers.
   expect((await bus.call('board:inbox', { as: 'ada' })).mail.map(({ requestId }) => requestId)).toEqual([done, open])
 })

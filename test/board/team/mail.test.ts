@@ -1,4 +1,4 @@
-// Mail between the members of a team: each message comes to its reader once, and only to its reader.
+// Mail between members of a team: each message reaches its recipient once, and no other member.
 import { describe, expect, it } from 'vitest'
 import { modelOf } from '../../abilities/world.ts'
 import { ledgerFile, openEngine, refusalOf } from '../../engine/world.ts'
@@ -7,7 +7,7 @@ import { createAll, openTeam } from './world.ts'
 const bodies = (inbox: { mail: Array<{ body: string }> }) => inbox.mail.map(({ body }) => body)
 
 describe('The inbox of a member', () => {
-  it('gives each message once, oldest first, with its sender and its time', async () => {
+  it('board:inbox returns each message once, oldest first, with sender and time', async () => {
     const { bus, clock } = await openTeam()
     const sentAt = clock.now()
     const { id } = await bus.call('board:send', { as: 'ada', to: 'bob', body: 'first', topic: 'tests' })
@@ -23,7 +23,7 @@ describe('The inbox of a member', () => {
     expect(await bus.call('board:inbox', { as: 'bob' })).toEqual({ mail: [], more: false })
   })
 
-  it('keeps what is only looked at, gives as many as are asked for, and says that there are more', async () => {
+  it('board:inbox with keep leaves messages unread, respects the limit, and reports that there are more', async () => {
     const { bus } = await openTeam()
     for (const body of ['1', '2', '3']) await bus.call('board:send', { as: 'ada', to: 'bob', body })
     const seen = await bus.call('board:inbox', { as: 'bob', keep: true, limit: 2 })
@@ -34,7 +34,7 @@ describe('The inbox of a member', () => {
     expect([bodies(rest), rest.more]).toEqual([['3'], false])
   })
 
-  it('gives a message to one of several readers of its name, in one process or in two', async () => {
+  it('of several readers with one name, in one process or two, one receives a message', async () => {
     const ledger = ledgerFile()
     const one = await openEngine({ ledger })
     const other = await openEngine({ ledger })
@@ -46,7 +46,7 @@ describe('The inbox of a member', () => {
     expect(got.sort((a, b) => Number(a) - Number(b))).toEqual(Array.from({ length: 20 }, (_, n) => String(n)))
   })
 
-  it('outlives the process that it was sent in', async () => {
+  it('mail outlives the process that sent it', async () => {
     const ledger = ledgerFile()
     const before = await openEngine({ ledger })
     await before.bus.call('board:send', { as: 'ada', to: 'bob', body: 'still here' })
@@ -55,7 +55,7 @@ describe('The inbox of a member', () => {
     expect(bodies(await bus.call('board:inbox', { as: 'bob' }))).toEqual(['still here'])
   })
 
-  it('is another one on another board', async () => {
+  it('a member has a separate inbox on each board', async () => {
     const { bus } = await openTeam()
     const [parent] = await createAll(bus, 'Epic')
     await bus.call('board:open', { board: 'epic', parent: parent as number })
@@ -72,7 +72,7 @@ describe('The inbox of a member', () => {
     }
   })
 
-  it('is bounded: no body without an end, no nobody, and never more at once than an answer holds', async () => {
+  it('mail has limits: of body length, of empty recipients, and of the size of one answer', async () => {
     const { bus } = await openTeam()
     const send = (input: object) => bus.call('board:send' as string, { as: 'ada', to: 'bob', body: 'x', ...input })
     await refusalOf(send({ body: 'x'.repeat(65_537) }), 'INVALID_INPUT')
@@ -96,7 +96,7 @@ describe('The inbox of a member', () => {
 })
 
 describe('A model’s mail', () => {
-  it('is its task’s: it sends and reads in that name, whatever name it gives', async () => {
+  it('a model sends and reads mail in the name of its task, whatever name it gives', async () => {
     const { bus, engine } = await openTeam()
     const { id } = await engine.create({ name: 'Own' })
     const caller = modelOf(id)
@@ -113,7 +113,7 @@ describe('A model’s mail', () => {
     ])
   })
 
-  it('brings it no request of others to answer, and lists none', async () => {
+  it('a model can neither answer nor list requests to others', async () => {
     const { bus, engine } = await openTeam()
     const { id } = await engine.create({ name: 'Own' })
     const caller = modelOf(id)

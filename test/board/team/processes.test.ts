@@ -1,4 +1,4 @@
-// Members in processes of their own: of any number that want one task exactly one gets it, and one that is killed loses it.
+// Members in processes of their own: of several that claim one task exactly one gets it, and a killed one loses it.
 import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ function startMember(how: 'race' | 'hold', ledger: string, as: string, count: nu
   }
 }
 
-/** What a race must never report; empty when all is well. */
+/** Violations of what a race must guarantee; empty if there are none. */
 function complaints(reports: readonly RaceReport[], numbers: readonly number[]): string[] {
   const won = reports.flatMap((report) => report.won)
   return [
@@ -53,7 +53,7 @@ function complaints(reports: readonly RaceReport[], numbers: readonly number[]):
 }
 
 describe('Members in processes of their own', () => {
-  it(`S4-054 ${processes} of them claim the same ${tasks} tasks, and each task has one winner`, async () => {
+  it(`S4-054 ${processes} processes claim the same ${tasks} tasks, and each task has one winner`, async () => {
     const ledger = ledgerFile()
     const { bus } = await openEngine({ ledger, work: false })
     const numbers = await createAll(bus, ...Array.from({ length: tasks }, (_, n) => `task ${n}`))
@@ -67,7 +67,7 @@ describe('Members in processes of their own', () => {
     }
   }, 60_000)
 
-  it('S4-054 the check of the race sees a task with two winners, one with none, and a refusal of another kind', () => {
+  it('S4-054 the check of the race detects a task with two winners, one with none, and an unexpected refusal', () => {
     const fine: RaceReport = { won: [1], lost: [2], refusals: [] }
     expect(complaints([fine, { ...fine, won: [2] }], [1, 2])).toEqual([])
     expect(complaints([fine, fine], [1])).toEqual(['task 1 was won by 2'])
@@ -75,14 +75,14 @@ describe('Members in processes of their own', () => {
     expect(complaints([{ ...fine, refusals: ['LEDGER_BUSY'] }], [1])).toEqual(['LEDGER_BUSY'])
   })
 
-  it('S4-057 one that is killed loses its task when its lease is over, and the next gets it', async () => {
+  it('S4-057 a killed process loses its task when its lease ends, and the next process claims it', async () => {
     const ledger = ledgerFile()
     const engine = await openEngine({ ledger })
     await createAll(engine.bus, 'Write')
     const member = startMember('hold', ledger, 'ada', 400)
     await member.ready
     const { task } = await member.go<{ task: { taskId: string } }>()
-    // Alive, it keeps the task for longer than the lease lasts.
+    // While it runs, it keeps the task for longer than the lease.
     const leases = new Set<number>()
     await reached(engine, task.taskId, (now) => now.status === 'working')
     while (leases.size < 3) {

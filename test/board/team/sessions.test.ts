@@ -1,4 +1,4 @@
-// Members that speak through a session: it holds their claims alive, and when it dies they are anybody's after the lease.
+// Sessions of members: they renew claims, which others may take when the session has died and the lease is over.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type BoardSession, createBoardSession } from '../../../src/board/board-session.ts'
 import type { Engine } from '../../../src/engine-api.ts'
@@ -14,7 +14,7 @@ function sessionOf({ bus, clock }: Team, as: string): BoardSession {
   return session
 }
 
-/** Time as it passes: in steps short enough that what each sets off is done before the next. */
+/** Advances the clock in steps short enough that the effects of each are done before the next. */
 async function pass({ clock }: Team, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 100) {
     clock.advance(Math.min(left, 100))
@@ -25,7 +25,7 @@ async function pass({ clock }: Team, ms: number): Promise<void> {
 const taskOf = async ({ bus }: Team, id = 1): Promise<BoardTask> => (await bus.call('board:get', { id })).task
 
 describe('A session', () => {
-  it('S4-057 keeps its claims for as long as it lives, without a word of its agent', async () => {
+  it('S4-057 a session keeps its claims while it is open, without calls of its agent', async () => {
     const team = await openTeam()
     await createAll(team.bus, 'Write', 'Test')
     const ada = sessionOf(team, 'ada')
@@ -42,7 +42,7 @@ describe('A session', () => {
     expect((await team.bus.call('board:log', { id: 1 })).claims).toHaveLength(1)
   })
 
-  it('S4-057 S4-059 that dies loses them when the lease is over: the task is anybody’s, the log says why, and late writes are refused', async () => {
+  it('S4-057 S4-059 a session that dies loses its claims when the lease ends: the log says why, and late writes are refused', async () => {
     const team = await openTeam()
     await createAll(team.bus, 'Write')
     const ada = sessionOf(team, 'ada')
@@ -63,7 +63,7 @@ describe('A session', () => {
     expect(await taskOf(team)).toMatchObject({ owner: 'bob', status: 'in_progress' })
   })
 
-  it('S4-057 of the same name takes up what the last one held, in time', async () => {
+  it('S4-057 a session takes over the claims of an earlier session of the same name', async () => {
     const team = await openTeam()
     await createAll(team.bus, 'Write')
     const before = sessionOf(team, 'ada')
@@ -80,7 +80,7 @@ describe('A session', () => {
     expect((await team.bus.call('board:log', { id: 1 })).claims).toHaveLength(1)
   })
 
-  it('V-08 does by itself only what whoever made the claim may do, and needs no abilities of its own for that', async () => {
+  it('V-08 a session sends heartbeats with the rights of the claimant, also where its list of abilities lacks them', async () => {
     const team = await openTeam()
     await createAll(team.bus, 'Write')
     const { taskId } = await taskOf(team)
@@ -105,7 +105,7 @@ describe('A session', () => {
     expect(await taskOf(team, 2)).toMatchObject({ owner: taskId, status: 'in_progress', fence: 1 })
   })
 
-  it('forgets a claim that it has lost, and beats no more', async () => {
+  it('a session that lost a claim drops it and sends no more heartbeats for it', async () => {
     const team = await openTeam()
     await createAll(team.bus, 'Write')
     const ada = sessionOf(team, 'ada')
@@ -117,12 +117,12 @@ describe('A session', () => {
     expect(team.clock.pending).toBe(idle)
   })
 
-  it('S4-057 keeps apart the claims of two boards on which tasks have the same number', async () => {
+  it('S4-057 a session distinguishes claims of two boards with the same task number', async () => {
     const team = await openTeam()
     await createAll(team.bus, 'Release', 'Write', { subject: 'Pack', parent: 1 })
     await team.bus.call('board:open', { board: 'release', parent: 1 })
     const ada = sessionOf(team, 'ada')
-    // The second claim, so that its number is not that of the other task.
+    // A second claim, so that its fence differs from that of the other task.
     await ada.call('board:claim', { id: 1, board: 'release' })
     await ada.call('board:release', { id: 1, board: 'release' })
     await ada.call('board:claim', { id: 1, board: 'release' })
@@ -132,7 +132,7 @@ describe('A session', () => {
     expect(done).toMatchObject({ task: { subject: 'Pack', fence: 2 } })
   })
 
-  it('S4-057 gives signs of life as often as the shortest lease needs them, whoever chose it', async () => {
+  it('S4-057 a session sends heartbeats as often as its shortest lease requires', async () => {
     const team = await openTeam()
     await createAll(team.bus, 'Write', 'Test', 'Ship')
     const ada = sessionOf(team, 'ada')
@@ -148,7 +148,7 @@ describe('A session', () => {
     expect(await taskOf(team, 3)).toMatchObject({ owner: 'bob', fence: 1 })
   })
 
-  it('S4-057 holds on to a new claim, though a sign of life for the one before is refused only then', async () => {
+  it('S4-057 a session keeps a new claim although a heartbeat of the previous one is refused later', async () => {
     const team = await openTeam()
     await createAll(team.bus, 'Write')
     const [held, late] = [deferred<void>(), deferred<void>()]
@@ -177,7 +177,7 @@ describe('A session', () => {
     expect(await taskOf(team)).toMatchObject({ owner: 'ada', status: 'in_progress', fence: 2 })
   })
 
-  it('S4-060 that waits for work holds what it gets, and has the mail of its member alone', async () => {
+  it("S4-060 a session that waits for work keeps the claims it receives, and reads only its member's mail", async () => {
     const team = await openTeam()
     await createAll(team.bus, 'Write')
     const ada = sessionOf(team, 'ada')

@@ -1,5 +1,4 @@
-// The idle poll: inbox first, then the board, then rest; and what wakes a member that rests.
-
+// Waiting for work: inbox first, then the board, then sleep; and what ends the sleep.
 import { describe, expect, it } from 'vitest'
 import { awaitWork } from '../../../src/board/team/await-work.ts'
 import { ErrandError } from '../../../src/core/errors.ts'
@@ -10,7 +9,7 @@ import { modelOf } from '../../abilities/world.ts'
 import { ledgerFile, openEngine, refusalOf, turns } from '../../engine/world.ts'
 import { createAll, openTeam } from './world.ts'
 
-/** What a promise has come to by now, without waiting for it. */
+/** The state of a promise now. */
 function watched<T>(work: Promise<T>): { done: boolean; work: Promise<T> } {
   const seen = { done: false, work }
   const note = () => {
@@ -21,7 +20,7 @@ function watched<T>(work: Promise<T>): { done: boolean; work: Promise<T> } {
 }
 
 describe('An idle member', () => {
-  it('S4-060 gets its mail first, then the best task that it may claim, then nothing', async () => {
+  it('S4-060 board:wait returns mail first, then the best claimable task, then idle', async () => {
     const { bus, engine, clock } = await openTeam()
     await createAll(
       bus,
@@ -41,7 +40,7 @@ describe('An idle member', () => {
     expect((await bus.call('board:get', { id: 3 })).task).toMatchObject({ status: 'pending', owner: '' })
   })
 
-  it('S4-060 stops after its idle timeout, not before, and looks as often as it is told', async () => {
+  it('S4-060 board:wait ends after its timeout and checks at the given interval', async () => {
     const { bus, engine, clock } = await openTeam({ work: false })
     const wait = watched(awaitWork(engine, { as: 'ada', idleTimeoutMs: 10_000, pollMs: 100 }))
     await turns()
@@ -51,7 +50,7 @@ describe('An idle member', () => {
     clock.advance(1)
     expect(await wait.work).toEqual({ kind: 'idle' })
 
-    // A lease that is over makes no event where no engine works: only a look finds it.
+    // Where no engine works, the end of a lease adds no event: only the periodic check finds it.
     await createAll(bus, 'held')
     await bus.call('board:claim', { id: 1, as: 'bob', leaseMs: 500 })
     const other = watched(awaitWork(engine, { as: 'ada', idleTimeoutMs: 10_000, pollMs: 2_000 }))
@@ -63,7 +62,7 @@ describe('An idle member', () => {
     expect(await other.work).toMatchObject({ kind: 'task', task: { id: 1, owner: 'ada', fence: 2 } })
   })
 
-  it('S4-060 is woken at once by mail of the same engine, which makes no event', async () => {
+  it('S4-060 mail of the same engine, which adds no event, ends a wait at once', async () => {
     const { bus, engine } = await openTeam({ work: false })
     const wait = awaitWork(engine, { as: 'ada', pollMs: 600_000 })
     await turns()
@@ -77,7 +76,7 @@ describe('An idle member', () => {
     expect(await answer).toMatchObject({ kind: 'mail', mail: [{ kind: 'response', verdict: 'approved' }] })
   })
 
-  it('S4-060 is woken at once by a task that comes free, and by mail, in its process and from another', async () => {
+  it('S4-060 an unblocked task or mail ends a wait at once, from this process or another', async () => {
     const ledger = ledgerFile()
     const here = await openEngine({ ledger })
     const there = await openEngine({ ledger })
@@ -101,7 +100,7 @@ describe('An idle member', () => {
     expect(await freed).toMatchObject({ kind: 'task', task: { id: second } })
   })
 
-  it('S4-060 takes what it asks for: role, tags, parent, board, on its own terms', async () => {
+  it('S4-060 board:wait claims by role, tags, parent and board, with the given lease and workspace', async () => {
     const { bus, engine, clock } = await openTeam()
     const [epic] = (await createAll(
       bus,
@@ -136,7 +135,7 @@ describe('An idle member', () => {
     await refusalOf(awaitWork(engine, { as: 'ada', timeoutMs: 5 } as never), 'UNKNOWN_OPTION')
   })
 
-  it('waits on beyond what one call may last', async () => {
+  it('awaitWork waits longer than the maximum of one call', async () => {
     const { bus, engine, clock } = await openTeam({ work: false })
     const wait = watched(awaitWork(engine, { as: 'ada', idleTimeoutMs: 1_500_000, pollMs: 600_000 }))
     for (let passed = 0; passed < 1_400_000; passed += 200_000) {
@@ -150,7 +149,7 @@ describe('An idle member', () => {
     await refusalOf(bus.call('board:wait', { as: 'ada', timeoutMs: 600_001 }), 'INVALID_INPUT')
   })
 
-  it('leaves no timer and no listener behind', async () => {
+  it('a wait leaves no timer and no listener behind', async () => {
     const { bus, engine, clock } = await openTeam({ work: false })
     const before = clock.pending
     const stop = new AbortController()
@@ -163,7 +162,7 @@ describe('An idle member', () => {
     expect(clock.pending).toBe(before)
   })
 
-  it('is told when the engine closes', async () => {
+  it('a wait rejects when the engine closes', async () => {
     const { engine } = await openTeam()
     const wait = awaitWork(engine, { as: 'ada' })
     const refusal = refusalOf(wait, 'ENGINE_CLOSED')
@@ -173,8 +172,8 @@ describe('An idle member', () => {
   })
 })
 
-describe('A member that has gone', () => {
-  it('S4-060 has nothing claimed for it, and no mail taken, from the moment on at which it went', async () => {
+describe('A caller that has left', () => {
+  it('S4-060 a wait whose caller has left claims no task and takes no mail', async () => {
     const ledger = createFaultyLedger(await openLedger(':memory:'))
     const { bus, engine } = await openTeam({ ledger })
     const gate = ledger.hold('take work')
@@ -192,7 +191,7 @@ describe('A member that has gone', () => {
     await ledger.close()
   })
 
-  it('S4-060 gives back at once what was claimed in the very moment in which it went', async () => {
+  it('S4-060 a task claimed at the moment in which the caller leaves is released at once', async () => {
     const inner = await openLedger(':memory:')
     const stop = new AbortController()
     const ledger = delegateLedger(inner, {
@@ -208,13 +207,13 @@ describe('A member that has gone', () => {
     expect((await bus.call('board:get', { id: 1 })).task).toMatchObject({ status: 'pending', owner: '', ready: true })
     expect((await bus.call('board:log', { id: 1 })).claims).toMatchObject([
       { event: 'claimed', owner: 'ada' },
-      { event: 'released', owner: 'ada', reason: 'the client that waited has left' },
+      { event: 'released', owner: 'ada', reason: 'the caller stopped waiting' },
     ])
     await engine.close()
     await inner.close()
   })
 
-  it('one that has gone before it began is not waited for', async () => {
+  it('a wait with an aborted signal ends at once', async () => {
     const { bus, engine } = await openTeam()
     await createAll(bus, 'something')
     const refusal = await refusalOf(awaitWork(engine, { as: 'ada', signal: AbortSignal.abort() }), 'EXECUTION_ERROR')
@@ -224,7 +223,7 @@ describe('A member that has gone', () => {
 })
 
 describe('Several idle members', () => {
-  it('S4-054 S4-060 that are woken by one task share it out: one gets it, the others go on waiting', async () => {
+  it('S4-054 S4-060 of several waiting members one claims a new task, and the others continue to wait', async () => {
     const { bus, engine, clock } = await openTeam()
     const names = ['ada', 'bob', 'cy', 'dee']
     const waits = names.map((as) => watched(awaitWork(engine, { as, idleTimeoutMs: 1_000 })))
@@ -238,7 +237,7 @@ describe('Several idle members', () => {
     expect(kinds.sort()).toEqual(['idle', 'idle', 'idle', 'task'])
   })
 
-  it('a model waits in the name of its task, for what is below it', async () => {
+  it('a model waits in the name of its task, for tasks below it', async () => {
     const { bus, engine } = await openTeam()
     const own = await engine.create({ name: 'own' })
     await createAll(bus, { subject: 'somebody else’s', priority: 9 })

@@ -1,4 +1,4 @@
-// A workspace: bound to a task for as long as somebody works on it, and to one task at a time.
+// Workspaces: bound to a task while it is in progress, and to one task at a time.
 import { describe, expect, it } from 'vitest'
 import { refusalOf, turns } from '../../engine/world.ts'
 import { createAll, openTeam, type Team } from './world.ts'
@@ -11,7 +11,7 @@ async function shown({ bus }: Pick<Team, 'bus'>, id: number): Promise<[string, s
 }
 
 describe('A workspace', () => {
-  it('S4-061 is bound in the call that moves its task from pending to in_progress, and unbound by its completion', async () => {
+  it('S4-061 a workspace is bound in the call that sets its task in_progress, and unbound when the task is completed', async () => {
     const team = await openTeam()
     const { bus } = team
     await createAll(bus, 'Write')
@@ -23,7 +23,7 @@ describe('A workspace', () => {
     expect(await shown(team, 1)).toEqual(['completed', undefined])
   })
 
-  it('S4-061 comes with a claim, of a task or of the next', async () => {
+  it('S4-061 a workspace is bound by a claim of a task or of the next one', async () => {
     const team = await openTeam()
     const { bus } = team
     await createAll(bus, 'One', 'Two')
@@ -36,7 +36,7 @@ describe('A workspace', () => {
     expect(two.task).toMatchObject({ id: 2, workspace: '/trees/bob' })
   })
 
-  it('S4-061 cannot be bound to a second task in progress, and nothing of such a change is done', async () => {
+  it('S4-061 binding a workspace to a second task in progress is refused with nothing changed', async () => {
     const team = await openTeam()
     const { bus } = team
     await createAll(bus, 'One', 'Two')
@@ -50,7 +50,7 @@ describe('A workspace', () => {
     expect((await bus.call('board:get', { id: 2 })).task).toMatchObject({ status: 'pending', owner: '', fence: 0 })
   })
 
-  it('S4-061 is not bound to a task that nobody works on', async () => {
+  it('S4-061 binding a workspace to a task that is not in progress is refused', async () => {
     const { bus } = await openTeam()
     await createAll(bus, 'One')
     const refusal = await refusalOf(bus.call('board:update', { id: 1, workspace: tree }), 'INVALID_TRANSITION')
@@ -77,7 +77,7 @@ describe('A workspace', () => {
         await turns()
       },
     ],
-  ])('S4-061 is free again when its task is %s', async (_how, end) => {
+  ])('S4-061 a workspace is free again when its task is %s', async (_how, end) => {
     const team = await openTeam()
     const { bus } = team
     await createAll(bus, 'One', 'Two')
@@ -87,13 +87,13 @@ describe('A workspace', () => {
     expect(task.workspace).toBe(tree)
   })
 
-  it('S4-061 of a task that was let go does not come back with its next claim, and is not bound twice so', async () => {
+  it("S4-061 a released task's workspace does not return with the next claim and can be bound to another task", async () => {
     const team = await openTeam()
     const { bus, engine } = team
     await createAll(bus, 'One', 'Two')
     const id = await idOf(engine)
     await bus.call('board:claim', { id: 1, as: 'ada', workspace: tree })
-    // Not through the board, which would clear it away.
+    // Not through the board, which would remove the binding.
     await engine.release(id, { owner: 'ada' })
     await engine.claim(id, { owner: 'cy' })
     expect(await shown(team, 1)).toEqual(['in_progress', undefined])
@@ -107,7 +107,7 @@ describe('A workspace', () => {
     expect(await shown(team, 2)).toEqual(['in_progress', undefined])
   })
 
-  it('S4-061 is its owner’s to change: others are refused, and it stays through pauses', async () => {
+  it('S4-061 only the owner can change a workspace, and it survives pauses', async () => {
     const team = await openTeam()
     const { bus, engine } = team
     await createAll(bus, 'One')

@@ -1,4 +1,4 @@
-// What the tests of teams share: a board on a clock that only the test moves.
+// Shared by the tests of team operations: a board on a simulated clock.
 import type { Engine, EngineOptions } from '../../../src/engine-api.ts'
 import { SimulatedClock } from '../../../src/testing/simulated-clock.ts'
 import { openEngine } from '../../engine/world.ts'
@@ -25,7 +25,7 @@ async function createOne(
   return (await bus.call('board:create', input)).task
 }
 
-/** Makes tasks in order; resolves to their numbers. */
+/** Creates tasks in order; resolves to their numbers. */
 export async function createAll(bus: Engine['bus'], ...given: Array<string | NewTask>): Promise<number[]> {
   const numbers: number[] = []
   for (const each of given) {

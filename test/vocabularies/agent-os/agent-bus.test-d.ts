@@ -1,11 +1,11 @@
-// Types of a bus with a task manager on it: the abilities of Agent OS, models, and what a program declares; checked by the compiler alone.
+// Types of a bus with a task manager: the abilities of Agent OS, models, and those declared by a program. Checked by the compiler only.
 import { createBus, createEngine } from 'errand'
 import { type AgentBus, createAgentBus, createTaskManager, type TaskOutput } from 'errand/agent-os'
 import { expectTypeOf } from 'vitest'
 
 const bus = createAgentBus()
 createTaskManager(bus)
-// Any bus is one.
+// Any bus is accepted.
 createTaskManager(createBus())
 expectTypeOf((await createEngine()).bus).toExtend<AgentBus>()
 
@@ -19,10 +19,10 @@ expectTypeOf((await bus.call('model:list', {})).models).toExtend<unknown[]>()
 for await (const output of bus.stream('task:stream', { taskId: 'task-a' })) {
   expectTypeOf(output).toEqualTypeOf<TaskOutput>()
 }
-// The engine's own abilities stand on its own bus.
+// The engine's own abilities are on its own bus.
 expectTypeOf(await bus.call('board:list', {})).toEqualTypeOf<unknown>()
 
 // @ts-expect-error a goal is required
 void bus.call('task:create', {})
-// @ts-expect-error there is no such status
+// @ts-expect-error unknown status
 void bus.call('task:list', { status: 'done' })

@@ -1,5 +1,4 @@
-// The bus that a task manager is given, and the engine's own: what stands on each, whose words it speaks, and that callers are judged
-// alike on both.
+// The bus given to a task manager and the engine's own: the abilities on each, and that callers are judged alike on both.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
@@ -29,7 +28,7 @@ const later = (id: string, say = 'later') =>
   defineAbility({ id, description: 'Says a word.', input: z.object({}), output: z.string(), handle: () => say })
 
 describe('The given bus', () => {
-  it('S0-112 S0-114 S1-083 has the abilities of Agent OS and the models, each with its names and both schemas, and nothing else', async () => {
+  it('S0-112 S0-114 S1-083 the given bus has exactly the abilities of Agent OS and the models, each with names and both schemas', async () => {
     const { bus } = await openManager({ model: heldModel().model })
     const introspection = ['bus:abilities', 'bus:inspect', 'bus:list', 'bus:schema']
     const own = [...ledgerAbilities, 'model:list', 'model:llm', 'model:register', ...taskAbilities]
@@ -48,7 +47,7 @@ describe('The given bus', () => {
     }
   })
 
-  it('S0-030 S0-045 S0-052 S0-058 S1-024 S1-027 S1-033 S1-038 S1-042 has abilities that require what their documents say', async () => {
+  it('S0-030 S0-045 S0-052 S0-058 S1-024 S1-027 S1-033 S1-038 S1-042 the abilities on the given bus require what their documents specify', async () => {
     const { bus, call } = await openManager()
     const required = taskAbilities.map((id) => [id, bus.get(id)?.inputSchema['required'] ?? []])
     expect(Object.fromEntries(required)).toEqual({
@@ -68,7 +67,7 @@ describe('The given bus', () => {
     expect(refusal.details).toMatchObject({ abilityId: 'task:route', issues: [{ path: 'message' }] })
   })
 
-  it('S0-116 works with nothing but the ledger: no model, no memory', async () => {
+  it('S0-116 the given bus works with only a ledger, without model and memory', async () => {
     const { call } = await openManager()
     const { taskId } = await call('task:create', { goal: 'By hand' })
     expect(await call('task:spawn', { goal: 'By hand too' })).toMatchObject({ status: 'pending' })
@@ -76,7 +75,7 @@ describe('The given bus', () => {
     expect((await call('task:active'))['tasks']).toHaveLength(1)
   })
 
-  it('holds one task manager, and is left as it was found', async () => {
+  it('the given bus accepts one task manager, which unregisters its abilities when it closes', async () => {
     const bus = createAgentBus()
     bus.register(later('notes:add'))
     const before = bus.abilities().map(({ id }) => id)
@@ -92,7 +91,7 @@ describe('The given bus', () => {
 })
 
 describe("The engine's own bus", () => {
-  it('has the engine’s abilities, those of the given bus, early and late, but no word of Agent OS', async () => {
+  it("the engine's own bus has the engine's abilities and those of the given bus, but none of Agent OS", async () => {
     const { bus, engine } = await openManager({ abilities: [echo] })
     expect(idsOn(engine)).toEqual(expect.arrayContaining(['board:list', 'task:pause', 'test:echo', 'model:list']))
     expect(idsOn(engine).filter((id) => id.startsWith('ldg:'))).toEqual([])
@@ -105,7 +104,7 @@ describe("The engine's own bus", () => {
     expect(engine.bus.has('late:word')).toBe(false)
   })
 
-  it('keeps its own ability where the given bus gets one of the same id', async () => {
+  it("the engine's own bus keeps its ability if the given bus has one with the same id", async () => {
     const { bus, engine } = await openManager()
     bus.register(later('task:pause', 'another pause'))
     const { id } = await engine.create({ name: 'by hand' })
@@ -115,7 +114,7 @@ describe("The engine's own bus", () => {
     await reached(engine, id, 'paused')
   })
 
-  it('registers models for both: a model that is registered there works on goals', async () => {
+  it("a model registered on the engine's own bus works on goals of both", async () => {
     const { bus, engine } = await openManager()
     const model = createScriptedModel([{ text: 'At last.' }])
     await engine.bus.call('model:register', { id: 'it', model, default: true })
@@ -126,7 +125,7 @@ describe("The engine's own bus", () => {
 })
 
 describe('A run of a task manager', () => {
-  it('S0-081 S1-056 calls on the given bus: its model is offered what stands there, and nothing of the engine’s own', async () => {
+  it("S0-081 S1-056 a run's model is offered the abilities of the given bus, and none of the engine's own", async () => {
     const model = createScriptedModel([{ tools: [{ name: 'test_echo', input: { text: 'hi' } }] }, { text: 'Done' }])
     const { bus, engine } = await openManager({ model, abilities: [echo] })
     const { taskId } = await bus.call('task:create', { goal: 'Go' })
@@ -140,7 +139,7 @@ describe('A run of a task manager', () => {
     expect(engine.bus.log({ abilityId: 'test:echo' })).toEqual([])
   })
 
-  it('invokes what stands there, in its words, and not what stands on the engine’s bus alone', async () => {
+  it('a run invokes abilities of the given bus only', async () => {
     const { engine } = await openManager({
       model: heldModel().model,
       executors: {
@@ -155,7 +154,7 @@ describe('A run of a task manager', () => {
     expect(await engine.settled(lost)).toMatchObject({ status: 'failed', error: { code: 'NOT_FOUND' } })
   })
 
-  it('S1-072 C-29 recalls from the memory of the given bus', async () => {
+  it('S1-072 C-29 a run recalls from the memory of the given bus', async () => {
     const bus = createAgentBus()
     const queries: unknown[] = []
     const piece = z.object({ content: z.string() })
@@ -182,27 +181,27 @@ describe('A run of a task manager', () => {
 
 describe('A model', () => {
   it.each(['given', 'engine'] as const)(
-    'I25 touches on the %s bus only its own task and what is below it, never the ledger',
+    'I25 a model uses on the %s bus only its own task and those below it, never the ledger',
     async (which) => {
       const { bus, engine } = await openManager({ model: heldModel().model })
       const own = await engine.create({ goal: 'Own', autoStart: false })
-      const stranger = await engine.create({ goal: 'Stranger', autoStart: false })
+      const outsider = await engine.create({ goal: 'Stranger', autoStart: false })
       const call = surface(which === 'given' ? { bus } : engine, modelOf(own.id))
       const { taskId } = (await call('task:create', { goal: 'Child' })) as { taskId: string }
       expect(await engine.get(taskId)).toMatchObject({ parentId: own.id })
-      const before = JSON.stringify(await engine.get(stranger))
+      const before = JSON.stringify(await engine.get(outsider))
       const naming: Array<[string, object]> = [
-        ['task:create', { goal: 'Child', parentTaskId: stranger.id }],
-        ['task:create', { goal: 'Child', blockedBy: [stranger.id] }],
-        ['task:cancel', { taskId: stranger.id, reason: 'mine' }],
-        ['task:send', { taskId: stranger.id, message: 'mine' }],
-        ['task:get', { taskId: stranger.id }],
+        ['task:create', { goal: 'Child', parentTaskId: outsider.id }],
+        ['task:create', { goal: 'Child', blockedBy: [outsider.id] }],
+        ['task:cancel', { taskId: outsider.id, reason: 'mine' }],
+        ['task:send', { taskId: outsider.id, message: 'mine' }],
+        ['task:get', { taskId: outsider.id }],
       ]
       if (which === 'given') {
         naming.push(
-          ['task:spawn', { goal: 'Child', parentTaskId: stranger.id }],
-          ['task:kill', { taskId: stranger.id }],
-          ['task:list', { parentTaskId: stranger.id }],
+          ['task:spawn', { goal: 'Child', parentTaskId: outsider.id }],
+          ['task:kill', { taskId: outsider.id }],
+          ['task:list', { parentTaskId: outsider.id }],
           ...ledgerAbilities.map((id): [string, object] => [id, { taskId: own.id }]),
         )
       }
@@ -210,7 +209,7 @@ describe('A model', () => {
         const refusal = await refusalOf(call(id, input), 'FORBIDDEN')
         expect([id, refusal.code]).toEqual([id, 'FORBIDDEN'])
       }
-      expect(JSON.stringify(await engine.get(stranger))).toBe(before)
+      expect(JSON.stringify(await engine.get(outsider))).toBe(before)
       const narrow = surface(which === 'given' ? { bus } : engine, modelOf(own.id, [['task:list']]))
       await refusalOf(narrow('task:get', { taskId }), 'FORBIDDEN')
     },

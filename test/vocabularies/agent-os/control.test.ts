@@ -1,4 +1,4 @@
-// The abilities of Agent OS that change a task, send, kill and cancel, and the one that finds it.
+// The abilities of Agent OS that change a task (send, kill and cancel), and task:route.
 import { describe, expect, it } from 'vitest'
 import { createScriptedModel } from '../../../src/models/scripted-model.ts'
 import { heldModel, modelOf, surface } from '../../abilities/world.ts'
@@ -13,7 +13,7 @@ async function setup() {
 }
 
 describe('task:send', () => {
-  it('S1-027 S1-028 appends a message of the user, which the model reads before it ends', async () => {
+  it('S1-027 S1-028 task:send appends a user message that the model reads before it ends', async () => {
     const { engine, held, taskId, call } = await setup()
     const first = await held.asked(0)
     expect(await call('task:send', { taskId, message: 'Focus on regions' })).toEqual({
@@ -29,7 +29,7 @@ describe('task:send', () => {
     expect(said.slice(2)).toEqual(['user: Focus on regions', 'assistant: Done', 'assistant: Regions done'])
   })
 
-  it('S1-029 makes a task that waits for the user run again', async () => {
+  it('S1-029 task:send lets a task that waits for the user run again', async () => {
     const { engine, held, taskId, call } = await setup()
     ;(await held.asked(0)).answer.resolve({ tools: [{ name: 'ask_user', input: { question: 'Which year?' } }] })
     await reached(engine, taskId, 'input_required')
@@ -41,7 +41,7 @@ describe('task:send', () => {
     expect((await held.asked(1)).prompt.last).toBe('2026')
   })
 
-  it('S1-030 leaves a paused task paused; it reads the message when it is resumed', async () => {
+  it('S1-030 task:send leaves a paused task paused, which reads the message when resumed', async () => {
     const { engine, held, taskId, call } = await setup()
     await held.asked(0)
     await engine.pause(taskId)
@@ -51,7 +51,7 @@ describe('task:send', () => {
     expect((await held.asked(1)).prompt.last).toBe('Later')
   })
 
-  it('may interrupt: the task is paused at once', async () => {
+  it('task:send with delivery abort pauses the task at once', async () => {
     const { held, taskId, call } = await setup()
     await held.asked(0)
     expect(await call('task:send', { taskId, message: 'Stop', delivery: 'abort' })).toEqual({
@@ -61,7 +61,7 @@ describe('task:send', () => {
     await refusalOf(call('task:send', { taskId, message: 'Stop', delivery: 'abort' }), 'INVALID_TRANSITION')
   })
 
-  it('S1-031 C-33 C-26 says no for a task that has ended, with its status and nothing appended; an unknown one is refused', async () => {
+  it('S1-031 C-33 C-26 task:send reports an ended task without appending anything, and refuses an unknown one', async () => {
     const { engine, call } = await openManager()
     for (const [status, word] of [
       ['completed', 'completed'],
@@ -77,7 +77,7 @@ describe('task:send', () => {
     expect(refusal.message).toContain('Task not found')
   })
 
-  it('C-33 gives a failed task a new attempt when it is told to', async () => {
+  it('C-33 task:send with retry gives a failed task a new attempt', async () => {
     const model = createScriptedModel([{ when: { last: 'Try again' }, text: 'Done' }, { error: { status: 400 } }])
     const { engine, call } = await openManager({ model })
     const { id: taskId } = await engine.create({ goal: 'Work' })
@@ -89,7 +89,7 @@ describe('task:send', () => {
 })
 
 describe('task:kill and task:cancel', () => {
-  it('S1-042 S1-043 S1-045 S1-046 S0-053 end a running task and what is below it, abort its model, and keep the reason', async () => {
+  it('S1-042 S1-043 S1-045 S1-046 S0-053 task:kill and task:cancel end a running task and its subtasks, abort its model, and store the reason', async () => {
     const { engine, held, taskId, call } = await setup()
     const child = await engine.create({ goal: 'Child', parentId: taskId })
     await held.asked(1)
@@ -99,7 +99,7 @@ describe('task:kill and task:cancel', () => {
     expect((await call('task:list', { status: 'running' }))['total']).toBe(0)
   })
 
-  it('C-06 kill has a reason of its own; S0-052 cancel must be given one', async () => {
+  it('C-06 S0-052 task:kill has a default reason, task:cancel requires one', async () => {
     const { engine, taskId, call } = await setup()
     await refusalOf(call('task:cancel', { taskId }), 'INVALID_INPUT')
     await refusalOf(call('task:cancel', { reason: 'Enough' }), 'INVALID_INPUT')
@@ -108,7 +108,7 @@ describe('task:kill and task:cancel', () => {
     expect(await engine.get(taskId)).toMatchObject({ statusReason: 'killed' })
   })
 
-  it('S0-052 S0-057 S0-005 cancel says that it did, and the reason can be read afterwards', async () => {
+  it('S0-052 S0-057 S0-005 task:cancel returns success, and the reason can be read afterwards', async () => {
     const { taskId, call } = await setup()
     expect(await call('task:cancel', { taskId, reason: 'Changed my mind' })).toMatchObject({ success: true })
     expect((await call('ldg:task:get', { taskId }))['task']).toMatchObject({
@@ -117,7 +117,7 @@ describe('task:kill and task:cancel', () => {
     })
   })
 
-  it('S0-054 what the model answers afterwards changes nothing and says nothing', async () => {
+  it('S0-054 an answer of the model after task:cancel changes nothing', async () => {
     const { engine, held, taskId, call } = await setup()
     const step = await held.asked(0)
     await call('task:cancel', { taskId, reason: 'Enough' })
@@ -129,7 +129,7 @@ describe('task:kill and task:cancel', () => {
     expect(await engine.messages(taskId)).toEqual(said)
   })
 
-  it('S0-055 fails what was in progress and what had not begun, and says why', async () => {
+  it('S0-055 task:cancel fails calls in progress and calls that had not begun, with the reason', async () => {
     const hands = puppet()
     const { engine, call } = await openManager({ executors: { work: hands.executor } })
     const { id: taskId } = await engine.create({ executor: 'work' })
@@ -138,7 +138,7 @@ describe('task:kill and task:cancel', () => {
       'slow',
       () =>
         new Promise((_resolve, reject) =>
-          run.signal.addEventListener('abort', () => reject(new Error('told to stop'))),
+          run.signal.addEventListener('abort', () => reject(new Error('asked to stop'))),
         ),
     )
     await turns()
@@ -154,7 +154,7 @@ describe('task:kill and task:cancel', () => {
   })
 
   it.each(['task:kill', 'task:cancel'])(
-    'C-34 S0-056 S1-044 %s of a task that has ended says what it was, and changes nothing',
+    'C-34 S0-056 S1-044 %s of an ended task returns its status and changes nothing',
     async (id) => {
       const { engine, call } = await openManager()
       for (const [status, previousStatus] of [
@@ -177,7 +177,7 @@ describe('task:kill and task:cancel', () => {
     ['paused', 'waiting'],
     ['input_required', 'waiting'],
     ['waiting', 'waiting'],
-  ] as const)('S1-044 ends a task that is %s', async (status, previousStatus) => {
+  ] as const)('S1-044 task:kill ends a task that is %s', async (status, previousStatus) => {
     const { engine, call } = await openManager()
     const task = await engine.create({ name: 'by hand' })
     for (const next of waysTo[status]) await engine.update(task, { status: next })
@@ -186,8 +186,8 @@ describe('task:kill and task:cancel', () => {
   })
 })
 
-describe('A task that is written to while it is ended', () => {
-  it.each(['task:kill', 'task:cancel'])('S1-043 %s ends it as it is then', async (id) => {
+describe('A task that is changed while it is ended', () => {
+  it.each(['task:kill', 'task:cancel'])('S1-043 %s ends a task in its current version', async (id) => {
     const { engine, call } = await openManager()
     const { id: taskId } = await engine.create({ name: 'busy' })
     await engine.start(taskId)
@@ -199,7 +199,7 @@ describe('A task that is written to while it is ended', () => {
     expect(await engine.get(taskId)).toMatchObject({ status: 'canceled', statusReason: 'Enough' })
   })
 
-  it('is not ended by one who expects it as it was', async () => {
+  it('task:kill with an outdated expectedVersion is refused', async () => {
     const { engine, call } = await openManager()
     const { id: taskId, version } = await engine.create({ name: 'busy' })
     await engine.start(taskId)
@@ -209,7 +209,7 @@ describe('A task that is written to while it is ended', () => {
 })
 
 describe('task:route', () => {
-  it('S0-029 S0-032 S0-033 S0-036 C-26 finds the mentioned task, the only one, or none', async () => {
+  it('S0-029 S0-032 S0-033 S0-036 C-26 task:route returns the mentioned task, the only one, or none', async () => {
     const { engine, taskId, call } = await setup()
     expect(await call('task:route', { message: 'Also check Q2' })).toEqual({ taskId, confidence: 1 })
     expect(await call('task:route', { message: `@${taskId} go on` })).toEqual({ taskId, confidence: 1 })
@@ -220,7 +220,7 @@ describe('task:route', () => {
     await refusalOf(call('task:route', { message: 7 }), 'INVALID_INPUT')
   })
 
-  it('S0-034 C-24 asks the model among several', async () => {
+  it('S0-034 C-24 task:route asks the model among several tasks', async () => {
     const { engine, held, taskId, call } = await setup()
     await engine.create({ goal: 'Other' })
     await held.asked(1)
@@ -231,19 +231,19 @@ describe('task:route', () => {
     expect(await routing).toEqual({ taskId, confidence: 0.5 })
   })
 
-  it('I25 knows of a caller with a task only what is below it', async () => {
+  it('I25 task:route considers for a caller with a task only those below it', async () => {
     const { bus, engine, taskId } = await setup()
     const child = await engine.create({ goal: 'Child', parentId: taskId })
-    const stranger = await engine.create({ goal: 'Stranger' })
+    const outsider = await engine.create({ goal: 'Stranger' })
     const call = surface({ bus }, modelOf(taskId))
     expect(await call('task:route', { message: 'Go' })).toEqual({ taskId: child.id, confidence: 1 })
-    expect(await call('task:route', { message: `@${stranger.id} go` })).toMatchObject({ taskId: null, confidence: 1 })
-    expect(await engine.messages(stranger)).toHaveLength(2)
+    expect(await call('task:route', { message: `@${outsider.id} go` })).toMatchObject({ taskId: null, confidence: 1 })
+    expect(await engine.messages(outsider)).toHaveLength(2)
   })
 })
 
-describe('Every change', () => {
-  it('X-020 has one effect, by whichever ability: the same state and the same events', async () => {
+describe('Equivalent operations', () => {
+  it('X-020 each operation has the same effect through every ability: the same state and events', async () => {
     const seen: unknown[] = []
     for (const id of ['task:kill', 'task:cancel']) {
       const { engine, call } = await openManager()

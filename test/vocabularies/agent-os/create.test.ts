@@ -1,4 +1,4 @@
-// task:create and task:spawn of Agent OS: what they make, what they refuse, and what a task that calls them gets.
+// task:create and task:spawn of Agent OS: what they create and refuse, and calls by tasks.
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../../src/models/scripted-model.ts'
@@ -12,7 +12,7 @@ async function setup(config: { maxConcurrentTasks?: number } = {}) {
 }
 
 describe('task:create', () => {
-  it('S0-045 S0-046 S0-048 S1-001 makes a task of a goal and returns while its model has not said a word', async () => {
+  it('S0-045 S0-046 S0-048 S1-001 task:create returns before the model has answered', async () => {
     const { engine, held, call } = await setup()
     const output = await call('task:create', { goal: 'Analyse Q1' })
     expect(Object.keys(output)).toEqual(['taskId'])
@@ -22,14 +22,14 @@ describe('task:create', () => {
     expect(await engine.result(taskId)).toBe('Done')
   })
 
-  it('S0-002 S0-038 gives each task an id of its own, one that a message can mention', async () => {
+  it('S0-002 S0-038 task:create gives each task a unique id that a message can mention', async () => {
     const { call } = await setup()
     const ids = await Promise.all(['a', 'b', 'c'].map(async (goal) => (await call('task:create', { goal }))['taskId']))
     expect(new Set(ids).size).toBe(3)
     for (const id of ids) expect(id).toMatch(/^task-[a-z0-9]+$/)
   })
 
-  it('S0-047 S0-049 stores the task, its instructions and its goal, in this order, before anybody works on it', async () => {
+  it('S0-047 S0-049 task:create stores the task, its instructions and its goal in this order before any work begins', async () => {
     const { engine, held, call } = await setup()
     const { taskId } = (await call('task:create', { goal: 'Go', systemPrompt: 'Be brief.' })) as { taskId: string }
     await held.asked(0)
@@ -47,7 +47,7 @@ describe('task:create', () => {
     ])
   })
 
-  it('S0-008 S0-001 keeps instructions with the task; without any it has the usual ones', async () => {
+  it('S0-008 S0-001 task:create stores the system prompt with the task, by default the usual one', async () => {
     const { call } = await setup()
     for (const [given, shown] of [
       [{ systemPrompt: 'Be brief.' }, 'Be brief.'],
@@ -58,7 +58,7 @@ describe('task:create', () => {
     }
   })
 
-  it('S0-010 S0-050 C-21 C-57 keeps the parent; one that does not exist is refused with nothing written', async () => {
+  it('S0-010 S0-050 C-21 C-57 task:create stores the parent, and refuses an unknown one with nothing written', async () => {
     const { engine, call } = await setup()
     const { taskId: parentTaskId } = await call('task:create', { goal: 'Parent' })
     const { taskId } = await call('task:create', { goal: 'Child', parentTaskId })
@@ -71,7 +71,7 @@ describe('task:create', () => {
   })
 
   it.each([[{}], [{ goal: '' }], [{ goal: '  ' }], [{ goal: 7 }], [{ goal: 'Go', gaol: 1 }]])(
-    'S0-051 refuses %j and writes nothing',
+    'S0-051 task:create refuses %j and writes nothing',
     async (input) => {
       const { engine, call } = await setup()
       await refusalOf(call('task:create', input), 'INVALID_INPUT')
@@ -79,7 +79,7 @@ describe('task:create', () => {
     },
   )
 
-  it('C-07 takes more than the goal: name, priority, model, executor, input, list of abilities, what comes first', async () => {
+  it('C-07 task:create accepts name, priority, model, executor, input, abilities and blockers', async () => {
     const other = createScriptedModel([{ text: 'Reviewed' }], { modelId: 'other' })
     const { engine, call } = await openManager({ models: { other }, executors: { reviewer: agent({}) } })
     const first = await engine.create({ name: 'first' })
@@ -108,7 +108,7 @@ describe('task:create', () => {
 })
 
 describe('task:spawn', () => {
-  it('S1-024 S1-025 S1-064 runs at once while there is a slot, and is pending when there is none', async () => {
+  it('S1-024 S1-025 S1-064 task:spawn starts a task at once while there is a slot, else it is pending', async () => {
     const { engine, held, call } = await setup({ maxConcurrentTasks: 1 })
     expect(await call('task:spawn', { goal: 'First' })).toMatchObject({ status: 'running' })
     const second = (await call('task:spawn', { goal: 'Second', systemPrompt: 'Wait.' })) as { taskId: string }
@@ -118,14 +118,14 @@ describe('task:spawn', () => {
     expect(await engine.result(second.taskId)).toBe('two')
   })
 
-  it('S1-025 is pending while it may not run: what comes first is open, or nobody has started it', async () => {
+  it('S1-025 task:spawn returns pending for a task that is blocked or whose parent was not started', async () => {
     const { engine, call } = await setup()
     const { id } = await engine.create({ goal: 'Held', autoStart: false })
     expect(await call('task:spawn', { goal: 'Later', blockedBy: [id] })).toMatchObject({ status: 'pending' })
     expect((await call('task:get', { taskId: id }))['task']).toMatchObject({ status: 'pending' })
   })
 
-  it('S1-026 S1-063 S1-066 queued tasks start by themselves, first come first served; those that wait take no slot', async () => {
+  it('S1-026 S1-063 S1-066 queued tasks start by themselves in order, and waiting tasks take no slot', async () => {
     const hands = puppet()
     const { engine, call } = await openManager({ executors: { work: hands.executor }, maxConcurrentTasks: 2 })
     const ids: string[] = []
@@ -142,7 +142,7 @@ describe('task:spawn', () => {
     expect((await call('task:list', { status: 'running' }))['total']).toBe(2)
   })
 
-  it('S1-075 two of them are two that run', async () => {
+  it('S1-075 two spawned tasks run at once', async () => {
     const { held, call } = await setup()
     await call('task:spawn', { goal: 'Task 1' })
     await call('task:spawn', { goal: 'Task 2' })
@@ -151,8 +151,8 @@ describe('task:spawn', () => {
   })
 })
 
-describe('A task that calls', () => {
-  it('S0-110 S0-111 S1-059 S1-060 gets subtasks of its own without naming itself, waits for them and goes on', async () => {
+describe('A calling task', () => {
+  it('S0-110 S0-111 S1-059 S1-060 a calling task gets subtasks of its own by default, waits for them and continues', async () => {
     const model = createScriptedModel([
       { when: { goal: 'Year' }, tools: [{ name: 'task_spawn', input: { goal: 'Quarter' } }] },
       { when: { goal: 'Year' }, tools: [{ name: 'wait_for_tasks', input: {} }] },
@@ -168,7 +168,7 @@ describe('A task that calls', () => {
     expect(messages.some(({ text }) => text.includes('Q1 is fine.') && text.includes(String(tasks[0]?.id)))).toBe(true)
   })
 
-  it('S1-061 S1-036 makes a tree, each level of which can be listed', async () => {
+  it('S1-061 S1-036 subtasks of calling tasks form a tree, each level of which can be listed', async () => {
     const { bus, call } = await setup()
     const root = (await call('task:create', { goal: 'Year' }))['taskId'] as string
     const quarter = (await surface({ bus }, modelOf(root))('task:create', { goal: 'Quarter' }))['taskId'] as string
@@ -183,22 +183,22 @@ describe('A task that calls', () => {
     expect(await call('task:list', { parentTaskId: month })).toEqual({ tasks: [], total: 0 })
   })
 
-  it('I25 makes no root, no child of a stranger, nothing that comes after one, and gives work to agents only', async () => {
+  it('I25 a calling task creates no root, no child or dependent of a foreign task, and only agents', async () => {
     const hands = puppet()
     const { model } = heldModel()
     const { bus, engine } = await openManager({ model, executors: { shell: hands.executor } })
     const own = await engine.create({ goal: 'Own' })
-    const stranger = await engine.create({ goal: 'Stranger' })
+    const outsider = await engine.create({ goal: 'Stranger' })
     const call = surface({ bus }, modelOf(own.id))
     const { taskId } = (await call('task:create', { goal: 'Child' })) as { taskId: string }
     expect(await engine.get(taskId)).toMatchObject({ parentId: own.id })
-    await refusalOf(call('task:create', { goal: 'Child', parentTaskId: stranger.id }), 'FORBIDDEN')
-    await refusalOf(call('task:create', { goal: 'Child', blockedBy: [stranger.id] }), 'FORBIDDEN')
+    await refusalOf(call('task:create', { goal: 'Child', parentTaskId: outsider.id }), 'FORBIDDEN')
+    await refusalOf(call('task:create', { goal: 'Child', blockedBy: [outsider.id] }), 'FORBIDDEN')
     await refusalOf(call('task:create', { goal: 'Child', executor: 'shell', input: {} }), 'FORBIDDEN')
-    expect(await engine.children(stranger)).toEqual([])
+    expect(await engine.children(outsider)).toEqual([])
   })
 
-  it('I25 gives its subtasks no more abilities than it has itself, whichever list narrows it', async () => {
+  it('I25 a calling task gives its subtasks at most its own abilities, whichever list limits it', async () => {
     const model = createScriptedModel([{ text: 'Done' }])
     const { bus, engine } = await openManager({ model })
     const root = await engine.create({ goal: 'Root', autoStart: false })
@@ -218,7 +218,7 @@ describe('A task that calls', () => {
     }
   })
 
-  it('is heard only when it is open: a settled task gets no subtasks', async () => {
+  it('a settled task can create no subtasks', async () => {
     const { engine, call } = await setup()
     const { taskId } = (await call('task:create', { goal: 'Over' })) as { taskId: string }
     await engine.cancel(taskId)

@@ -1,4 +1,4 @@
-// The ledger abilities: records of tasks, calls and messages, read, and saved by programs that work on tasks themselves.
+// The ledger abilities: reading and saving records of tasks, calls and messages, for programs that work on tasks themselves.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
 import type { TaskStatus } from '../../../src/entities/task.ts'
@@ -16,7 +16,7 @@ const setup = async () => {
 }
 
 describe('ldg:task:save', () => {
-  it('S0-083 S0-001 S0-003 S0-007 S0-028 keeps a new task as its record says: in progress until it is saved as settled', async () => {
+  it('S0-083 S0-001 S0-003 S0-007 S0-028 ldg:task:save creates a task with the state of its record, in progress until saved as settled', async () => {
     const { engine, save, read } = await setup()
     const record = { id: 'task-mine', systemPrompt: 'Be brief.', createdAt: 1_000, updatedAt: 1_000 }
     expect(await save(record)).toEqual({ success: true })
@@ -34,7 +34,7 @@ describe('ldg:task:save', () => {
     ['failed: no disk', 'failed: no disk', ['task.created', 'task.started', 'task.failed']],
     ['no disk', 'failed: no disk', ['task.created', 'task.started', 'task.failed']],
   ])(
-    'S0-004 S0-005 S0-006 S0-009 S0-094 walks a new task that is %s there, each edge with its event',
+    'S0-004 S0-005 S0-006 S0-009 S0-094 ldg:task:save moves a new task that is %s along its edges, each with an event',
     async (given, shown, types) => {
       const { engine, save, read } = await setup()
       await save({ id: 'task-new', completionStatus: given })
@@ -43,7 +43,7 @@ describe('ldg:task:save', () => {
     },
   )
 
-  it('S0-083 S0-094 moves a known task on from wherever it stands, by legal edges', async () => {
+  it('S0-083 S0-094 ldg:task:save moves an existing task from any state along legal edges', async () => {
     for (const from of ['submitted', 'working', 'paused', 'input_required', 'waiting'] as const) {
       for (const completionStatus of ['success', 'failed: broke', 'cancelled']) {
         const { engine, save, read } = await setup()
@@ -55,7 +55,7 @@ describe('ldg:task:save', () => {
     }
   })
 
-  it('S0-094 opens no settled task again and ends none otherwise; the same once more does nothing', async () => {
+  it('S0-094 ldg:task:save neither reopens a settled task nor ends it otherwise, and repeated changes nothing', async () => {
     const { engine, save } = await setup()
     const outcomes = ['success', 'cancelled', 'failed: broke', null]
     for (const first of outcomes.slice(0, 3)) {
@@ -70,7 +70,7 @@ describe('ldg:task:save', () => {
     }
   })
 
-  it('S0-083 a record that was read is saved as it is, and nothing happens', async () => {
+  it('S0-083 ldg:task:save accepts a record as it was read and changes nothing', async () => {
     const { engine, save, read } = await setup()
     const { id } = await engine.create({ name: 'by hand' })
     await engine.pause(await engine.start(id))
@@ -81,7 +81,7 @@ describe('ldg:task:save', () => {
     expect(await read(id)).toMatchObject({ systemPrompt: 'Be brief.', canonicalStatus: 'paused' })
   })
 
-  it('S0-094 leaves what an executor runs to its run: it completes nothing that does not work', async () => {
+  it('S0-094 ldg:task:save does not complete a task that an executor runs', async () => {
     const hands = puppet()
     const { engine, call } = await openManager({ executors: { work: hands.executor } })
     const save = (task: object) => call('ldg:task:save', { task })
@@ -94,7 +94,7 @@ describe('ldg:task:save', () => {
     expect(await engine.get(id)).toMatchObject({ status: 'canceled' })
   })
 
-  it('refuses other parents, ids that mention nothing, used ones, and instructions that an agent has heard otherwise', async () => {
+  it('ldg:task:save refuses other parents, invalid and used ids, and instructions that an agent has read otherwise', async () => {
     const { engine, save } = await setup()
     const parent = await engine.create({ name: 'parent' })
     await save({ id: 'task-child', parentTaskId: parent.id })
@@ -113,15 +113,15 @@ describe('ldg:task:save', () => {
 })
 
 describe('ldg:task:get and ldg:task:query', () => {
-  it('S0-084 S0-095 C-32 gives the record, and null for what is not there', async () => {
+  it('S0-084 S0-095 C-32 ldg:task:get returns the record of a task, and null for an unknown id', async () => {
     const { engine, read } = await setup()
     expect(await read('task-nobody')).toBe(null)
-    const { id } = await engine.create({ name: 'gone' })
+    const { id } = await engine.create({ name: 'left' })
     await engine.delete(id)
     expect(await read(id)).toBe(null)
   })
 
-  it('S0-085 S0-086 C-02 C-03 finds tasks by how they ended and by parent, what has not settled by null', async () => {
+  it('S0-085 S0-086 C-02 C-03 ldg:task:query filters by completion status and parent, with null for unsettled tasks', async () => {
     const { engine, call, save } = await setup()
     await save({ id: 'task-root' })
     await save({ id: 'task-done', parentTaskId: 'task-root', completionStatus: 'success' })
@@ -141,7 +141,7 @@ describe('ldg:task:get and ldg:task:query', () => {
     expect(await engine.get('task-open')).toMatchObject({ status: 'working' })
   })
 
-  it('S0-087 S0-088 finds tasks by time, the latest first, a page at a time, and counts all', async () => {
+  it('S0-087 S0-088 ldg:task:query filters by time, latest first, in pages, with the total', async () => {
     const { call, save } = await setup()
     for (let n = 1; n <= 5; n++) await save({ id: `task-${n}`, createdAt: n * 100 })
     const page = async (query: object) => {
@@ -155,7 +155,7 @@ describe('ldg:task:get and ldg:task:query', () => {
     await refusalOf(page({ limit: -1 }), 'INVALID_INPUT')
   })
 
-  it('S0-088 gives a hundred unless told otherwise', async () => {
+  it('S0-088 ldg:task:query returns a hundred records by default', async () => {
     const { engine, call } = await setup()
     await engine.create(Array.from({ length: 101 }, (_, n) => ({ name: `n ${n}` })))
     const { tasks, total } = (await call('ldg:task:query')) as { tasks: unknown[]; total: number }
@@ -165,7 +165,7 @@ describe('ldg:task:get and ldg:task:query', () => {
 })
 
 describe('ldg:call:list', () => {
-  it('S0-090 S0-011 S0-013 S0-014 S0-015 S0-016 S0-017 S0-115 shows the calls of a run in order, with JSON text in and out', async () => {
+  it('S0-090 S0-011 S0-013 S0-014 S0-015 S0-016 S0-017 S0-115 ldg:call:list shows the calls of a run in order, with input and output as JSON text', async () => {
     const failing = tool('test:broken', () => {
       throw new Error('no such file')
     })
@@ -213,7 +213,7 @@ describe('ldg:call:list', () => {
     expect((await call('ldg:task:get', { taskId }))['task']).toMatchObject({ completionStatus: 'success' })
   })
 
-  it('S0-015 shows of a call in progress what it noted, at first nothing; questions are no calls', async () => {
+  it('S0-015 ldg:call:list shows the notes of a call in progress, at first none, and omits questions', async () => {
     const begun = Promise.withResolvers<void>()
     const goOn = Promise.withResolvers<void>()
     const noted = Promise.withResolvers<void>()
@@ -226,7 +226,7 @@ describe('ldg:call:list', () => {
             await note({ page: 3 })
             noted.resolve()
             await new Promise((_resolve, reject) =>
-              run.signal.addEventListener('abort', () => reject(new Error('told'))),
+              run.signal.addEventListener('abort', () => reject(new Error('stopped'))),
             )
           })
         },
@@ -261,7 +261,7 @@ describe('ldg:call:save', () => {
     return { engine, call, record, saveCall, calls }
   }
 
-  it('S0-089 S0-018 S0-023 keeps a call and moves it on, each state with its event', async () => {
+  it('S0-089 S0-018 S0-023 ldg:call:save stores a call and moves it forward, each state with its event', async () => {
     const { engine, call, saveCall, calls } = await withTask()
     await call('ldg:msg:save', { message: { id: 'msg-a', taskId: 'task-mine', role: 'assistant', content: 'Calling' } })
     expect(await saveCall({ status: 'pending', details: '{}', createdAt: 5, startMessageId: 'msg-a' })).toEqual({
@@ -282,7 +282,7 @@ describe('ldg:call:save', () => {
     ])
   })
 
-  it('S0-015 keeps an error with its stack, and what is no JSON as text', async () => {
+  it('S0-015 ldg:call:save stores an error with its stack, and invalid JSON as text', async () => {
     const { saveCall, calls } = await withTask()
     await saveCall({ status: 'failed', details: '{"error":"broke","stack":"at line 1"}' })
     expect(JSON.parse((await calls())[0]?.['details'] as string)).toEqual({ error: 'broke', stack: 'at line 1' })
@@ -292,7 +292,7 @@ describe('ldg:call:save', () => {
     expect((await calls())[2]).toMatchObject({ parameters: '"x"', details: '"plain"' })
   })
 
-  it('S0-018 S0-012 goes never back, and knows four states', async () => {
+  it('S0-018 S0-012 ldg:call:save moves a call only forward, among four states', async () => {
     const { saveCall, calls } = await withTask()
     await saveCall({ status: 'in_progress' })
     await refusalOf(saveCall({ status: 'pending' }), 'INVALID_TRANSITION')
@@ -304,7 +304,7 @@ describe('ldg:call:save', () => {
     expect(await calls()).toMatchObject([{ status: 'completed', details: '1' }])
   })
 
-  it('S0-093 refuses unknown tasks, messages of others, another call under the id, and to begin in a settled task', async () => {
+  it('S0-093 ldg:call:save refuses unknown tasks, foreign messages, used ids, and calls beginning in a settled task', async () => {
     const { engine, call, saveCall } = await withTask()
     await refusalOf(saveCall({ status: 'pending', taskId: 'task-nobody' }), 'NOT_FOUND')
     const other = await engine.create({ name: 'other' })
@@ -318,7 +318,7 @@ describe('ldg:call:save', () => {
     await saveCall({ id: 'call-3', status: 'completed' })
   })
 
-  it('S0-094 is no way into the journal of a run', async () => {
+  it('S0-094 ldg:call:save cannot change the journal of a run', async () => {
     const hands = puppet()
     const { engine, call } = await openManager({ executors: { work: hands.executor } })
     const { id: taskId } = await engine.create({ executor: 'work' })
@@ -349,7 +349,7 @@ describe('ldg:msg:save and ldg:msg:list', () => {
     message: { id: 'msg-1', taskId: 'task-mine', role: 'user', content: 'Hi', timestamp: 7, ...more },
   })
 
-  it('S0-091 S0-020 S0-021 S0-096 C-10 keeps a message of any role as it is given', async () => {
+  it('S0-091 S0-020 S0-021 S0-096 C-10 ldg:msg:save stores a message of any role unchanged', async () => {
     const { call, save } = await setup()
     await save({ id: 'task-mine' })
     for (const role of ['system', 'user', 'assistant', 'tool']) {
@@ -376,7 +376,7 @@ describe('ldg:msg:save and ldg:msg:list', () => {
     })
   })
 
-  it('S0-022 changes no message: its id is taken for good', async () => {
+  it('S0-022 ldg:msg:save never changes a message or reuses its id', async () => {
     const { call, save } = await setup()
     await save({ id: 'task-mine' })
     await call('ldg:msg:save', message({}))
@@ -386,7 +386,7 @@ describe('ldg:msg:save and ldg:msg:list', () => {
     expect((await call('ldg:msg:list', { taskId: 'task-mine' }))['messages']).toMatchObject([{ content: 'Hi' }])
   })
 
-  it('S0-092 S0-027 S0-025 lists them in order, equal times too, page by page, byte for byte', async () => {
+  it('S0-092 S0-027 S0-025 ldg:msg:list returns messages in order, also with equal times, in pages, byte for byte', async () => {
     const { call, save } = await setup()
     await save({ id: 'task-mine' })
     const texts = ['one\n\n```ts\n```', 'zwei ✓ 🔧', '  three  ']
@@ -406,7 +406,7 @@ describe('ldg:msg:save and ldg:msg:list', () => {
     await refusalOf(call('ldg:msg:save', message({ id: 'msg-y', content: 'a\u0000b' })), 'INVALID_INPUT')
   })
 
-  it('S0-080 reaches the agent when the user says it; what others are said to have said does not', async () => {
+  it('S0-080 ldg:msg:save delivers user messages to the agent, and no others', async () => {
     const held = heldModel()
     const { engine, call } = await openManager({ model: held.model })
     const { id: taskId } = await engine.create({ goal: 'Work' })
@@ -429,7 +429,7 @@ describe('ldg:msg:save and ldg:msg:list', () => {
 })
 
 describe('The times of a task', () => {
-  /** The clock stands still, but for what the test adds. */
+  /** The clock advances only when the test does so. */
   const timed = async () => {
     const clock = { time: 1_000, now: () => clock.time, setTimeout: () => 0, clearTimeout: () => {} }
     const { engine, call } = await openManager({ clock })
@@ -441,7 +441,7 @@ describe('The times of a task', () => {
     return { engine, clock, read, times, save: (task: object) => call('ldg:task:save', { task }) }
   }
 
-  it('S0-007 updatedAt is the time of each change of state, createdAt never changes', async () => {
+  it('S0-007 updatedAt of a task is the time of each change of state, and createdAt never changes', async () => {
     const { engine, clock, times } = await timed()
     const by = (...statuses: TaskStatus[]) => statuses
     const ways = [
@@ -464,7 +464,7 @@ describe('The times of a task', () => {
     }
   })
 
-  it('S0-007 a save changes updatedAt with the state, and createdAt never', async () => {
+  it('S0-007 ldg:task:save changes updatedAt with the state, and never createdAt', async () => {
     const { clock, save, times } = await timed()
     await save({ id: 'task-mine', createdAt: 10 })
     expect(await times('task-mine')).toEqual([10, 1_000])
@@ -475,20 +475,20 @@ describe('The times of a task', () => {
     expect(await times('task-mine')).toEqual([10, 2_000])
   })
 
-  it('S0-007 S0-083 updatedAt is what a record says, unless that is earlier than what had happened', async () => {
+  it('S0-007 S0-083 ldg:task:save uses updatedAt of the record unless it is earlier than the stored one', async () => {
     const { engine, clock, read, save, times } = await timed()
     await save({ id: 'task-mine', createdAt: 10, updatedAt: 15 })
     expect(await times('task-mine')).toEqual([10, 15])
     await save({ id: 'task-early', createdAt: 10, updatedAt: 9 })
     expect(await times('task-early')).toEqual([10, 1_000])
     clock.time = 2_000
-    // Without another state it is a change of its own, and told of.
+    // Without another status the save is a change of its own, with an event.
     const before = await history(engine, 'task-mine')
     await save({ ...(await read('task-mine')), updatedAt: 20 })
     expect(await times('task-mine')).toEqual([10, 20])
-    const [told, ...others] = (await history(engine, 'task-mine')).slice(before.length)
-    expect([told?.type, told?.data['changed'], others]).toEqual(['task.updated', ['updatedAt'], []])
-    // An old time says nothing of a new state.
+    const [event, ...others] = (await history(engine, 'task-mine')).slice(before.length)
+    expect([event?.type, event?.data['changed'], others]).toEqual(['task.updated', ['updatedAt'], []])
+    // An old time is ignored for a new status.
     await save({ ...(await read('task-early')), completionStatus: 'cancelled' })
     expect(await times('task-early')).toEqual([10, 2_000])
     await save({ ...(await read('task-mine')), completionStatus: 'failed', updatedAt: 1_999 })

@@ -1,4 +1,4 @@
-// task:list, task:active and task:get of Agent OS: what they show, count and keep to themselves.
+// task:list, task:active and task:get of Agent OS: what they show, count and hide.
 import { describe, expect, it } from 'vitest'
 import { createScriptedModel } from '../../../src/models/scripted-model.ts'
 import { heldModel, modelOf, surface } from '../../abilities/world.ts'
@@ -15,7 +15,7 @@ const setup = async () => {
 }
 
 describe('task:list', () => {
-  it('S1-034 C-08 shows of each task what both lists promise, and its state', async () => {
+  it('S1-034 C-08 task:list shows the documented keys of each task and its canonical status', async () => {
     const { engine, call, make } = await setup()
     const parent = await make('parent')
     const task = await engine.create({ name: 'child', goal: 'Do it', role: 'doer', parentId: parent })
@@ -38,7 +38,7 @@ describe('task:list', () => {
     ])
   })
 
-  it('S1-033 S1-035 S0-088 has the latest first, as many as were asked for, and counts all', async () => {
+  it('S1-033 S1-035 S0-088 task:list returns the latest first, up to the limit, with the total', async () => {
     const { call, make, names } = await setup()
     for (const name of ['a', 'b', 'c']) await make(name)
     const output = await call('task:list', { limit: 2 })
@@ -49,7 +49,7 @@ describe('task:list', () => {
     }
   })
 
-  it('S1-036 S1-033 gives the direct subtasks of a task, and of those only the ones of a status', async () => {
+  it('S1-036 S1-033 task:list filters by parent and status', async () => {
     const { engine, call, make, names } = await setup()
     const root = await make('root')
     const one = await make('one', root)
@@ -60,7 +60,7 @@ describe('task:list', () => {
     expect(names(await call('task:list', { parentTaskId: root, status: 'running' }))).toEqual(['one'])
   })
 
-  it('S1-037 S1-033 takes for waiting all that waits, whatever for', async () => {
+  it('S1-037 S1-033 task:list with status waiting includes every kind of waiting', async () => {
     const { engine, call, make, names } = await setup()
     for (const status of ['paused', 'input_required', 'waiting', 'working'] as const) {
       const id = await make(status)
@@ -71,25 +71,25 @@ describe('task:list', () => {
     expect(names(await call('task:list', { status: 'pending' }))).toEqual(['released'])
   })
 
-  it('I25 shows a caller with a task what is below it, and nobody else', async () => {
+  it('I25 task:list shows a caller with a task only those below it', async () => {
     const { bus, call, make, names } = await setup()
     const own = await make('own')
     const child = await make('child', own)
     await make('grandchild', child)
-    const stranger = await make('stranger')
-    await make('its child', stranger)
+    const outsider = await make('outsider')
+    await make('its child', outsider)
     const asModel = surface({ bus }, modelOf(own))
     const output = await asModel('task:list')
     expect([names(output), output['total']]).toEqual([['grandchild', 'child'], 2])
     expect(names(await asModel('task:active'))).toEqual(['grandchild', 'child'])
     expect(names(await asModel('task:list', { parentTaskId: own }))).toEqual(['child'])
-    await refusalOf(asModel('task:list', { parentTaskId: stranger }), 'FORBIDDEN')
+    await refusalOf(asModel('task:list', { parentTaskId: outsider }), 'FORBIDDEN')
     expect((await call('task:list'))['total']).toBe(5)
   })
 })
 
 describe('task:active', () => {
-  it('S0-058 S0-059 C-08 lists what has not ended, with the keys of both lists', async () => {
+  it('S0-058 S0-059 C-08 task:active lists tasks that have not ended, with the documented keys', async () => {
     const { engine, call, make, names } = await setup()
     const parent = await make('parent')
     const child = await make('child', parent)
@@ -107,7 +107,7 @@ describe('task:active', () => {
     })
   })
 
-  it('S0-060 gives as many as the limit says: none for 0, and no sense for less', async () => {
+  it('S0-060 task:active respects its limit: none for 0, and refuses negative limits', async () => {
     const { call, make } = await setup()
     for (const name of ['a', 'b', 'c']) await make(name)
     for (const limit of [0, 2]) expect((await call('task:active', { limit }))['tasks']).toHaveLength(limit)
@@ -129,7 +129,7 @@ describe('task:get', () => {
     return { engine, call, taskId: task.id }
   }
 
-  it('S1-038 S1-040 S1-001 S1-006 shows all there is to know, with when it ended', async () => {
+  it('S1-038 S1-040 S1-001 S1-006 task:get shows the whole task, with the time of its end', async () => {
     const { engine, call, taskId } = await finished()
     const { task } = (await call('task:get', { taskId })) as { task: Record<string, unknown> }
     const { createdAt, updatedAt, completedAt } = (await engine.get(taskId)) as {
@@ -149,7 +149,7 @@ describe('task:get', () => {
     expect(task).toMatchObject({ completionStatus: 'success', error: null, questions: [], blockedBy: [] })
   })
 
-  it('S1-003 S1-004 S1-005 C-71 counts steps and tokens and knows the last message of the user; what was given stands beside it', async () => {
+  it('S1-003 S1-004 S1-005 C-71 task:get counts steps and tokens and shows the time of the last user message beside the given metadata', async () => {
     const { engine, call, taskId } = await finished()
     const [, goal] = await engine.messages(taskId)
     expect((await call('task:get', { taskId }))['task']).toMatchObject({
@@ -157,7 +157,7 @@ describe('task:get', () => {
     })
   })
 
-  it('S1-039 S1-007 S1-009 S1-010 S1-011 shows the conversation only when asked, as chat messages in order', async () => {
+  it('S1-039 S1-007 S1-009 S1-010 S1-011 task:get shows the conversation on request, as chat messages in order', async () => {
     const { call, taskId } = await finished()
     expect((await call('task:get', { taskId }))['task']).not.toHaveProperty('context')
     const { task } = (await call('task:get', { taskId, includeContext: true })) as { task: { context: unknown[] } }
@@ -178,7 +178,7 @@ describe('task:get', () => {
     ])
   })
 
-  it('S1-008 shows of each task its own conversation, and of open calls no result', async () => {
+  it("S1-008 task:get shows each task's own conversation, and no result of open calls", async () => {
     const held = heldModel()
     const { engine, call } = await openManager({ model: held.model })
     const one = await engine.create({ goal: 'One' })
@@ -198,7 +198,7 @@ describe('task:get', () => {
     expect(contexts.flat().some(({ role }) => role === 'tool')).toBe(false)
   })
 
-  it('S1-041 C-32 is refused for an unknown task', async () => {
+  it('S1-041 C-32 task:get refuses an unknown task', async () => {
     const { call } = await setup()
     const refusal = await refusalOf(call('task:get', { taskId: 'task-nobody' }), 'NOT_FOUND')
     expect(refusal.message).toContain('Task not found: task-nobody')

@@ -1,4 +1,4 @@
-// What Agent OS promises of its abilities as a set: their names, what they require, and that they are tools for models.
+// The abilities of Agent OS as a set: their names, requirements, and tools for models.
 import { describe, expect, it } from 'vitest'
 import { heldModel, modelOf } from '../../abilities/world.ts'
 import { openManager } from './world.ts'
@@ -16,7 +16,7 @@ const taskAbilities = [
 ]
 
 describe('The abilities of Agent OS', () => {
-  it('S0-114 S1-083 are registered with their names, a description and both schemas', async () => {
+  it('S0-114 S1-083 each ability of Agent OS is registered with names, a description and both schemas', async () => {
     const { bus } = await openManager()
     for (const id of [...taskAbilities, 'task:stream']) {
       const { meta } = (await bus.call('bus:inspect', { abilityId: id })) as { meta: Record<string, unknown> }
@@ -32,7 +32,7 @@ describe('The abilities of Agent OS', () => {
     }
   })
 
-  it('S0-045 S0-052 S0-058 S1-024 S1-027 S1-033 S1-038 S1-042 require what their documents say they require', async () => {
+  it('S0-045 S0-052 S0-058 S1-024 S1-027 S1-033 S1-038 S1-042 the abilities of Agent OS require what their documents specify', async () => {
     const { bus } = await openManager()
     const required = (id: string) => bus.get(id)?.inputSchema['required'] ?? []
     expect({
@@ -60,7 +60,7 @@ describe('The abilities of Agent OS', () => {
     })
   })
 
-  it('S0-081 S0-082 S1-056 S1-084 are tools for models under plain names, with JSON Schema', async () => {
+  it('S0-081 S0-082 S1-056 S1-084 the abilities of Agent OS are tools for models with plain names and JSON Schema', async () => {
     const { bus, engine } = await openManager({ model: heldModel().model })
     const { id } = await engine.create({ goal: 'Own' })
     const { definitions } = bus.toolsFor(modelOf(id))
@@ -78,7 +78,7 @@ describe('The abilities of Agent OS', () => {
     expect(spawn?.function.parameters).toMatchObject({ required: ['goal'] })
   })
 
-  it('S0-116 work with nothing but the ledger: no model, no memory', async () => {
+  it('S0-116 the abilities of Agent OS work with only a ledger, without model and memory', async () => {
     const { call } = await openManager()
     const { taskId } = await call('task:create', { goal: 'By hand' })
     expect(await call('task:spawn', { goal: 'By hand too' })).toMatchObject({ status: 'pending' })

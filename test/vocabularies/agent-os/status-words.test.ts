@@ -1,11 +1,11 @@
-// The words for a task's state, there and back.
+// The mapping of task statuses to those of Agent OS, and back.
 import { describe, expect, it } from 'vitest'
 import { statusWordSchema } from '../../../src/entities/status-filter.ts'
 import { isSettled, openStatuses, type TaskRecord, taskStatuses } from '../../../src/entities/task.ts'
 import {
   completionStatusOf,
   filterByCompletion,
-  filterByWord,
+  filterByProcessStatus,
   parseCompletionStatus,
   processStatuses,
   processStatusOf,
@@ -16,7 +16,7 @@ import { openManager } from './world.ts'
 type Standing = Pick<TaskRecord, 'status' | 'statusReason' | 'error'>
 const error = (message: string) => ({ code: 'TASK_FAILED', message })
 
-/** Every state, and those in which the reason makes a difference. */
+/** Every status, and those for which the reason makes a difference. */
 const standings: Standing[] = [
   ...taskStatuses.map((status) => ({ status, statusReason: null, error: status === 'failed' ? error('broke') : null })),
   { status: 'waiting', statusReason: 'interrupted', error: null },
@@ -26,8 +26,8 @@ const standings: Standing[] = [
   { status: 'failed', statusReason: null, error: error('success') },
 ]
 
-describe('Words of processes', () => {
-  it('S1-002 C-09 are six, one for every state', () => {
+describe('Process statuses', () => {
+  it('S1-002 C-09 there are six process statuses, one for every state', () => {
     expect(Object.fromEntries(standings.slice(0, 8).map((task) => [task.status, processStatusOf(task)]))).toEqual({
       submitted: 'pending',
       working: 'running',
@@ -41,9 +41,9 @@ describe('Words of processes', () => {
     expect(standings.slice(8, 11).map(processStatusOf)).toEqual(['pending', 'pending', 'waiting'])
   })
 
-  it('X-019 S1-037 each find exactly the states that they stand for', () => {
+  it('X-019 S1-037 filtering by a process status finds exactly its states', () => {
     for (const word of processStatuses) {
-      const { statuses = [], released } = filterByWord(word)
+      const { statuses = [], released } = filterByProcessStatus(word)
       for (const task of standings) {
         const isReleased = task.statusReason === 'interrupted' || task.statusReason === 'released'
         const matches =
@@ -54,18 +54,18 @@ describe('Words of processes', () => {
     }
   })
 
-  it('C-05 take all three spellings of a canceled task, and the states themselves', () => {
+  it('C-05 filters accept three spellings of canceled, and the canonical statuses', () => {
     for (const word of ['killed', 'cancelled', 'canceled'] as const) {
-      expect(filterByWord(word)).toEqual({ statuses: ['canceled'] })
+      expect(filterByProcessStatus(word)).toEqual({ statuses: ['canceled'] })
     }
     for (const status of taskStatuses) expect(statusWordSchema.safeParse(status).success).toBe(true)
-    expect(filterByWord('paused')).toEqual({ statuses: ['paused'] })
+    expect(filterByProcessStatus('paused')).toEqual({ statuses: ['paused'] })
     expect(statusWordSchema.safeParse('done').success).toBe(false)
   })
 })
 
 describe('Completion statuses', () => {
-  it('S0-003 S0-004 S0-005 S0-006 are absent until a task settles, and then one word, or the reason of its failure', () => {
+  it('S0-003 S0-004 S0-005 S0-006 the completion status is absent until a task settles, then a word or the reason of its failure', () => {
     expect(standings.slice(0, 8).map((task) => [task.status, completionStatusOf(task)])).toEqual([
       ['submitted', undefined],
       ['working', undefined],
@@ -79,7 +79,7 @@ describe('Completion statuses', () => {
     expect(completionStatusOf({ status: 'failed', statusReason: null, error: error('failed') })).toBe('failed')
   })
 
-  it('X-019 C-04 are read back as what they were written for, a reason that looks like a word too', () => {
+  it('X-019 C-04 a completion status is parsed to the outcome it was written for, also if the reason resembles a word', () => {
     for (const task of standings) {
       const read = parseCompletionStatus(completionStatusOf(task))
       expect(read.status).toBe(isSettled(task.status) ? task.status : 'open')
@@ -87,7 +87,7 @@ describe('Completion statuses', () => {
     }
   })
 
-  it('S0-009 take any other text for the reason of a failure', () => {
+  it('S0-009 any other completion status is the reason of a failure', () => {
     expect(parseCompletionStatus('the disk is full')).toEqual({ status: 'failed', reason: 'the disk is full' })
     expect(parseCompletionStatus('failed: ')).toEqual({ status: 'failed', reason: '' })
     expect(parseCompletionStatus('Success')).toEqual({ status: 'failed', reason: 'Success' })
@@ -96,7 +96,7 @@ describe('Completion statuses', () => {
     }
   })
 
-  it('C-02 null finds what has not settled, as text and as JSON; none finds all', () => {
+  it('C-02 the completion filter null finds unsettled tasks, as text and as JSON; without a filter all are found', () => {
     expect(filterByCompletion('null')).toEqual({ statuses: openStatuses })
     expect(filterByCompletion(null)).toEqual({ statuses: openStatuses })
     expect(filterByCompletion(undefined)).toEqual({})
@@ -106,21 +106,24 @@ describe('Completion statuses', () => {
 })
 
 describe('A task in any state', () => {
-  it.each(taskStatuses)('X-019 that is %s is shown with that state beside every word for it', async (status) => {
-    const { engine, call } = await openManager()
-    const task = await engine.create({ name: 'by hand' })
-    for (const next of waysTo[status]) await engine.update(task, { status: next })
-    const { task: shown } = await call('task:get', { taskId: task.id })
-    const { task: record } = await call('ldg:task:get', { taskId: task.id })
-    expect(shown).toMatchObject({ canonicalStatus: status })
-    expect(record).toMatchObject({ canonicalStatus: status })
-    const { status: word } = shown as { status: string }
-    for (const each of [word, status]) {
-      expect((await call('task:list', { status: each }))['total']).toBe(1)
-    }
-    const completionStatus = (record as { completionStatus?: string }).completionStatus ?? null
-    expect((await call('ldg:task:query', { completionStatus }))['total']).toBe(1)
-    expect((await call('ldg:task:query', { status }))['total']).toBe(1)
-    expect((await call('task:active'))['tasks']).toHaveLength(isSettled(status) ? 0 : 1)
-  })
+  it.each(taskStatuses)(
+    'X-019 a task that is %s is shown with its canonical status beside every other status',
+    async (status) => {
+      const { engine, call } = await openManager()
+      const task = await engine.create({ name: 'by hand' })
+      for (const next of waysTo[status]) await engine.update(task, { status: next })
+      const { task: shown } = await call('task:get', { taskId: task.id })
+      const { task: record } = await call('ldg:task:get', { taskId: task.id })
+      expect(shown).toMatchObject({ canonicalStatus: status })
+      expect(record).toMatchObject({ canonicalStatus: status })
+      const { status: word } = shown as { status: string }
+      for (const each of [word, status]) {
+        expect((await call('task:list', { status: each }))['total']).toBe(1)
+      }
+      const completionStatus = (record as { completionStatus?: string }).completionStatus ?? null
+      expect((await call('ldg:task:query', { completionStatus }))['total']).toBe(1)
+      expect((await call('ldg:task:query', { status }))['total']).toBe(1)
+      expect((await call('task:active'))['tasks']).toHaveLength(isSettled(status) ? 0 : 1)
+    },
+  )
 })

@@ -1,4 +1,4 @@
-// task:stream of Agent OS: the output of a task, live and replayed, whole for every reader.
+// task:stream of Agent OS: the output of a task, live and replayed, complete for every reader.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
 import { createScriptedModel } from '../../../src/models/scripted-model.ts'
@@ -25,7 +25,7 @@ const working = () =>
   ])
 
 describe('task:stream', () => {
-  it('S1-012 S1-013 S1-015 S1-016 S1-023 S1-032 tells start, text, calls with their results, and one end', async () => {
+  it('S1-012 S1-013 S1-015 S1-016 S1-023 S1-032 task:stream yields start, text, calls with their results, and one end', async () => {
     const { bus, engine } = await openManager({
       model: working(),
       abilities: [echo, broken],
@@ -45,7 +45,7 @@ describe('task:stream', () => {
     ])
   })
 
-  it('S1-076 S1-014 C-16 begins with the start although it is asked for after the spawn, and its text adds up', async () => {
+  it('S1-076 S1-014 C-16 task:stream begins with the start although it is called after the spawn, and its text is complete', async () => {
     const { bus } = await openManager({ model: working(), abilities: [echo, broken] })
     const { taskId } = await bus.call('task:spawn', { goal: 'Look' })
     const output = await outputOf({ bus }, taskId)
@@ -54,7 +54,7 @@ describe('task:stream', () => {
     expect(textOf(output)).toBe('I look it up. It says hi.')
   })
 
-  it('S1-017 S1-018 S1-019 gives everybody the same, whenever they come', async () => {
+  it('S1-017 S1-018 S1-019 task:stream yields the same to every reader, whenever it begins', async () => {
     const hands = puppet()
     const { bus, engine } = await openManager({ executors: { work: hands.executor } })
     const { id: taskId } = await engine.create({ executor: 'work', goal: 'Talk' })
@@ -86,14 +86,14 @@ describe('task:stream', () => {
     expect(await outputOf({ bus }, taskId)).toEqual(outputs[3])
   })
 
-  it('S1-020 who reads slowly misses nothing, keeps little, and blocks nobody', async () => {
+  it('S1-020 task:stream loses nothing for a slow reader, buffers little, and blocks no other reader', async () => {
     const hands = puppet()
     const { bus, engine } = await openManager({ executors: { work: hands.executor } })
     const { id: taskId } = await engine.create({ executor: 'work', goal: 'Talk' })
     const { run, end } = await hands.started(0)
     const slow = bus.stream('task:stream', { taskId })
     expect((await slow.next()).value).toMatchObject({ type: 'start' })
-    // More pieces than are kept for anybody.
+    // More pieces than are buffered for a reader.
     const words = Array.from({ length: 2_500 }, (_, index) => `${index} `)
     await run.message('assistant', words)
     await run.message('assistant', 'The end.')
@@ -104,7 +104,7 @@ describe('task:stream', () => {
     expect(rest.at(-1)).toMatchObject({ type: 'end', status: 'completed' })
   })
 
-  it('S1-020 who leaves early, or lets go while waiting, is forgotten', async () => {
+  it('S1-020 task:stream releases a reader that leaves early or while it waits', async () => {
     const held = heldModel()
     const { bus, engine } = await openManager({ model: held.model })
     const { taskId } = await bus.call('task:spawn', { goal: 'Look' })
@@ -116,14 +116,14 @@ describe('task:stream', () => {
     const waiting = bus.stream('task:stream', { taskId }, { signal: released.signal })
     await waiting.next()
     const pending = waiting.next()
-    released.abort(new Error('gone home'))
-    await expect(pending).rejects.toThrow('gone home')
+    released.abort(new Error('left home'))
+    await expect(pending).rejects.toThrow('left home')
     ;(await held.asked(0)).answer.resolve({ text: 'Done' })
     expect(await engine.result(taskId)).toBe('Done')
     expect(bus.log({ abilityId: 'task:stream' }).map(({ ok }) => ok)).toEqual([true, false])
   })
 
-  it('S1-021 C-15 of a failure has the error and then one end, whatever was tried before', async () => {
+  it('S1-021 C-15 task:stream of a failed task yields the error and then one end, whatever was tried before', async () => {
     const hands = puppet()
     const { bus, engine } = await openManager({ executors: { work: hands.executor } })
     const task = await engine.create({ executor: 'work', goal: 'Try', retry: { maxAttempts: 2 } })
@@ -139,7 +139,7 @@ describe('task:stream', () => {
     expect(inShort(await outputOf({ bus }, task.id))).toEqual(expected)
   })
 
-  it('S1-050 C-14 of a task that ran out of steps says so', async () => {
+  it('S1-050 C-14 task:stream of a task that used up its steps yields that error', async () => {
     const { bus } = await openManager({
       model: createScriptedModel(() => ({ tools: [{ name: 'task_active', input: {} }] })),
       maxIterationsPerTask: 2,
@@ -153,7 +153,7 @@ describe('task:stream', () => {
     expect(output.at(-1)).toMatchObject({ type: 'end', status: 'failed' })
   })
 
-  it('S1-021 C-15 of a killed task ends once, and of calls that never began tells nothing', async () => {
+  it('S1-021 C-15 task:stream of a killed task ends once and omits calls that never began', async () => {
     const held = heldModel()
     const { bus, engine } = await openManager({ model: held.model })
     const { taskId } = await bus.call('task:spawn', { goal: 'Ask' })
@@ -167,7 +167,7 @@ describe('task:stream', () => {
     ])
   })
 
-  it('C-10 S1-014 shows no announcement, no question and nobody else’s words', async () => {
+  it('C-10 S1-014 task:stream omits announcements, questions and messages of others', async () => {
     const model = createScriptedModel([{ tools: [{ name: 'test_echo', input: { text: 'hi' } }] }, { text: 'Done' }])
     const { bus, engine } = await openManager({ model, abilities: [echo] })
     const { taskId } = await bus.call('task:spawn', { goal: 'Echo' })
@@ -175,7 +175,7 @@ describe('task:stream', () => {
     expect((await engine.messages(taskId)).filter(({ announcement }) => announcement)).toHaveLength(2)
   })
 
-  it('gives what an executor prints, and arguments that are no object as a value', async () => {
+  it('task:stream yields the output of an executor, and arguments that are not an object as a value', async () => {
     const { bus, engine } = await openManager({
       executors: {
         work: async (_task: ExecutorTask, run: Run) => {
@@ -198,13 +198,13 @@ describe('task:stream', () => {
     ])
   })
 
-  it('S1-022 of an unknown task is refused, and I25 of a stranger too', async () => {
+  it("S1-022 I25 task:stream refuses an unknown task, and a task outside the caller's own", async () => {
     const { bus, engine } = await openManager()
     const own = await engine.create({ name: 'own' })
-    const stranger = await engine.create({ name: 'stranger' })
+    const outsider = await engine.create({ name: 'outsider' })
     const stream = (taskId: string, options = {}) => bus.stream('task:stream', { taskId }, options)
     await refusalOf(collect(stream('task-nobody')), 'NOT_FOUND')
-    await refusalOf(collect(stream(stranger.id, { caller: modelOf(own.id) })), 'FORBIDDEN')
+    await refusalOf(collect(stream(outsider.id, { caller: modelOf(own.id) })), 'FORBIDDEN')
     await refusalOf(bus.invoke('task:stream')(JSON.stringify({ taskId: own.id })), 'TYPE_MISMATCH')
   })
 })
@@ -219,7 +219,7 @@ describe('The output of a message', () => {
     ].flatMap((item) => projection.outputOf(item))
   }
 
-  it('S1-014 S1-017 is exactly its text, whichever pieces a reader got', () => {
+  it('S1-014 S1-017 the pieces of a message add up to exactly its text, whichever a reader received', () => {
     const text = 'Hello, you there'
     const pieces = [
       [0, 'Hello'],

@@ -1,4 +1,4 @@
-// What the tests of the abilities of Agent OS share: a task manager on a bus, with its engine, and the output of tasks.
+// Shared by the tests of the abilities of Agent OS: a task manager on a bus, with its engine, and the output of tasks.
 import { expect, onTestFinished } from 'vitest'
 import type { Engine, Executors } from '../../../src/engine-api.ts'
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../../src/vocabularies/agent-os.ts'
 import { surface } from '../../abilities/world.ts'
 
-/** A task manager in memory. Without an `onError` of the test's own, whatever it reports fails the test. */
+/** A task manager in memory. Without an `onError` of the test, a reported error fails the test. */
 export async function openManager<const E extends Executors = Record<never, never>>(
   config: TaskManagerConfig & { executors?: E } = {},
 ) {
@@ -36,7 +36,7 @@ export async function outputOf({ bus }: { bus: AgentBus }, taskId: string): Prom
   return found
 }
 
-/** Output without the task's id, which is the same everywhere, and without the ids of messages. */
+/** Output without task and message ids. */
 export function inShort(output: readonly TaskOutput[]): unknown[] {
   return output.map((item) => {
     const { taskId: _task, ...rest } = item
@@ -45,7 +45,7 @@ export function inShort(output: readonly TaskOutput[]): unknown[] {
   })
 }
 
-/** All text of an output, in one piece. */
+/** The whole text of an output. */
 export function textOf(output: readonly TaskOutput[]): string {
   return output.map((item) => (item.type === 'content' ? item.content : '')).join('')
 }

@@ -1,4 +1,4 @@
-// task:create and task:spawn: make a task, stored with the opening of its conversation before anybody works on it (conformance C-07).
+// task:create and task:spawn: create a task, stored with the opening of its conversation before any work begins (conformance C-07).
 import { z } from 'zod'
 import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { idsIn } from '../../../abilities/own-tasks.ts'
@@ -25,37 +25,36 @@ const newTaskSchema = z.strictObject({
 })
 type NewTaskInput = z.output<typeof newTaskSchema>
 
-/** Returns without waiting for any of the work. */
+/** Does not wait for the work. */
 export function taskCreate(host: AbilityHost) {
   return defineAbility({
     id: 'task:create',
     description:
-      'Creates a task that works towards a goal in the background; a task that calls gets a subtask of its own.',
+      'Creates a task that works towards a goal in the background; a calling task gets a subtask of its own.',
     output: z.object({ taskId: z.string() }),
     ...creating,
     handle: async (input, context) => ({ taskId: (await createTask(host, input, context)).id }),
   })
 }
 
-/** Says, too, whether it runs already or waits for a slot. */
+/** Also returns whether the task runs already or waits for a slot. */
 export function taskSpawn(host: AbilityHost) {
   return defineAbility({
     id: 'task:spawn',
-    description:
-      'Starts a task that works towards a goal in the background, and tells whether it runs or has to queue.',
+    description: 'Starts a task that works towards a goal in the background, and returns whether it runs or is queued.',
     output: z.object({ taskId: z.string(), status: z.enum(['pending', 'running']) }),
     ...creating,
     async handle(input, context) {
       const engine = await host.engineFor(context.caller)
       const { id, status, run } = await afterAdmission(engine, await createTask(host, input, context))
-      // It may be over by now: then it has been running.
+      // A task that has ended by now has been running.
       const hasStarted = status === 'working' || run > 0
       return { taskId: id, status: hasStarted ? ('running' as const) : ('pending' as const) }
     },
   })
 }
 
-/** What is made under the identity of its call is made once, so to call again after a crash does no harm. */
+/** Created under the identity of the call, so repeating the call after a crash creates no second task. */
 const creating = {
   access: 'create',
   input: newTaskSchema,
@@ -64,8 +63,8 @@ const creating = {
 } as const
 
 /**
- * A caller with a task makes subtasks of its own, worked on by agents and bound by the lists that bind itself: the engine that it is
- * given sees to that. A call that a crash interrupted may have made the task: repeated, it finds that one.
+ * A caller with a task creates subtasks of its own, run by agents and limited by its own lists, which its engine enforces. A repeated call
+ * finds the task that an interrupted one has created.
  */
 async function createTask(
   host: AbilityHost,

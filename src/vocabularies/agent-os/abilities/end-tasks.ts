@@ -1,4 +1,4 @@
-// task:cancel and task:kill: end a task from outside, and all that is below it.
+// task:cancel and task:kill: end a task and its subtasks from outside.
 import { z } from 'zod'
 import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { verbShape } from '../../../abilities/task/task-input.ts'
@@ -21,7 +21,7 @@ export function taskCancel(host: AbilityHost) {
   return defineAbility({
     id: 'task:cancel',
     description: 'Cancels a task and its subtasks for good, with the reason.',
-    input: z.strictObject({ ...verbShape, reason: reasonSchema.describe('Kept with the task.') }),
+    input: z.strictObject({ ...verbShape, reason: reasonSchema.describe('Stored with the task.') }),
     ...ending,
     handle: (input, { caller }) => endTask(host, input, caller),
   })
@@ -33,7 +33,7 @@ export function taskKill(host: AbilityHost) {
     description: 'Ends a task and its subtasks for good, whatever they are doing.',
     input: z.strictObject({
       ...verbShape,
-      reason: reasonSchema.default('killed').describe('Kept with the task. Default: killed.'),
+      reason: reasonSchema.default('killed').describe('Stored with the task. Default: killed.'),
     }),
     ...ending,
     handle: (input, { caller }) => endTask(host, input, caller),
@@ -41,8 +41,8 @@ export function taskKill(host: AbilityHost) {
 }
 
 /**
- * Ends the task if it still stands as it was read: so `previousStatus` is what it was just before. For a known task that had ended
- * before nothing changes (conformance C-34).
+ * Ends the task in the version that was read, so that `previousStatus` is the status right before. A task that had ended already stays
+ * unchanged (conformance C-34).
  */
 async function endTask(
   host: AbilityHost,
@@ -59,7 +59,7 @@ async function endTask(
     } catch (error) {
       const code = ErrandError.isInstance(error) ? error.code : undefined
       if (code === 'INVALID_TRANSITION') return { success: false, previousStatus }
-      // Something was written to it meanwhile.
+      // The task was changed meanwhile: read it again.
       if (code !== 'VERSION_CONFLICT' || expectedVersion !== undefined) throw error
     }
   }

@@ -1,5 +1,5 @@
-// ldg:call:list and ldg:call:save: the calls of a task. To save is for a program that works on a task itself: what a run of the engine
-// has recorded is the run's, and stays as it is.
+// ldg:call:list and ldg:call:save: the calls of a task. Saving is for programs that work on a task themselves; calls recorded by a run of
+// the engine cannot be changed.
 import { z } from 'zod'
 import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { taskIdSchema } from '../../../abilities/task/task-input.ts'
@@ -12,18 +12,18 @@ import { loadTask, requestedBy } from '../../../steps/step-context.ts'
 const ledgerCallSchema = z.object({
   id: z.string(),
   taskId: z.string(),
-  /** The id of the ability, or the name that an executor gave its call. */
+  /** The id of the ability, or the name given by an executor. */
   abilityName: z.string(),
   /** JSON text of the arguments. */
   parameters: z.string(),
   status: z.enum(callStatuses),
-  /** JSON text: what it noted while it runs (`{}` at first), then its result, or `{ error, stack }` when it failed. */
+  /** JSON text: notes while the call runs (`{}` at first), then its result, or `{ error, stack }` if it failed. */
   details: z.string(),
   createdAt: z.number(),
   updatedAt: z.number(),
-  /** The message that tells of its beginning; null for a call of which nobody was told. */
+  /** The message that announced its start; null if there was none. */
   startMessageId: z.string().nullable(),
-  /** The message that tells of its end; absent until then. */
+  /** The message that announced its end; absent until then. */
   endMessageId: z.string().optional(),
 })
 
@@ -49,7 +49,7 @@ function detailsOf({ status, result, error, details }: CallRecord): unknown {
   return { error: error?.message ?? 'failed', ...(typeof stack === 'string' ? { stack } : {}) }
 }
 
-/** In the order in which they were made. Questions, waits and the like stand in the same journal, but are no calls. */
+/** Lists calls oldest first. Questions, waits and other journal entries are not calls. */
 export function ldgCallList(host: AbilityHost) {
   return defineAbility({
     id: 'ldg:call:list',
@@ -72,10 +72,10 @@ const callSchema = z.object({
   id: z.string().min(1).max(200),
   taskId: taskIdSchema,
   abilityName: z.string().min(1).max(200),
-  /** JSON text of the arguments. What is no JSON is kept as text. */
+  /** JSON text of the arguments. Invalid JSON is stored as text. */
   parameters: z.string(),
   status: z.enum(callStatuses),
-  /** JSON text: notes while it runs, then the result, or `{ error, stack }`. What is no JSON is kept as text. */
+  /** JSON text: notes while it runs, then the result, or `{ error, stack }`. Invalid JSON is stored as text. */
   details: z.string().default('{}'),
   createdAt: z.int().min(0).max(8.64e15).optional(),
   updatedAt: z.number().optional(),
@@ -84,20 +84,20 @@ const callSchema = z.object({
 })
 
 /**
- * New calls in any state; known ones only forward, with the same name and parameters. Of a known call the details, the messages
- * and the state change while it is open, and nothing afterwards.
+ * Adds a call in any status, or moves an existing one forward with the same name and parameters. Details, messages and status of an
+ * existing call can change only while it is open.
  */
 export function ldgCallSave(host: AbilityHost) {
   return defineAbility({
     id: 'ldg:call:save',
-    description: 'Saves a call of an ability in a task: adds it, or moves it on.',
+    description: 'Saves a call of an ability in a task: adds it, or updates its status.',
     input: z.strictObject({ call: callSchema }),
     output: z.object({ success: z.boolean() }),
     models: false,
     async handle({ call }, { caller }) {
       const ctx = requestedBy(await host.stepContext(), caller)
       const row = rowOf(call, ctx.at)
-      // It is compared with what is stored.
+      // Redacted first, because it is compared with the stored parameters.
       const params = host.redaction.value(row.params, 'call', 'params')
       await host.step(saveCall({ ...ctx, call: { ...row, params } }))
       return { success: true }
@@ -113,7 +113,7 @@ function rowOf(call: z.output<typeof callSchema>, at: number): SaveCallRequest['
     params: readJson(call.parameters),
     status: call.status,
     ...outcomeOf(call.status, readJson(call.details)),
-    // An empty id is that of a message which has not been saved yet.
+    // An empty id means that the message is not saved yet.
     startMessageId: call.startMessageId || null,
     endMessageId: call.endMessageId || null,
     createdAt: call.createdAt ?? at,
@@ -134,7 +134,7 @@ function outcomeOf(
   }
 }
 
-/** Whatever a failure is told as, something of it is a text. */
+/** Accepts any shape of a failure and always yields a message. */
 const failureSchema = z
   .object({ error: z.string(), stack: z.string().optional().catch(undefined) })
   .catch(({ value }) => ({

@@ -1,4 +1,4 @@
-// ldg:msg:list and ldg:msg:save: the conversation of a task. Messages never change, so there is no saving one again.
+// ldg:msg:list and ldg:msg:save: the conversation of a task. Messages are immutable.
 import { z } from 'zod'
 import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { taskIdSchema } from '../../../abilities/task/task-input.ts'
@@ -11,7 +11,7 @@ import { loadTask, requestedBy } from '../../../steps/step-context.ts'
 
 const maxMessages = 1_000_000
 
-/** Oldest first. `total` counts all messages of the task. What is told to people only is marked as an announcement. */
+/** Oldest first. `total` counts all messages of the task. Messages for people only are marked as announcements. */
 export function ldgMsgList(host: AbilityHost) {
   return defineAbility({
     id: 'ldg:msg:list',
@@ -27,7 +27,7 @@ export function ldgMsgList(host: AbilityHost) {
     handle: ({ taskId, limit, offset }) =>
       host.read(function* (tx) {
         yield* loadTask(tx, taskId)
-        // Messages are numbered from 1 without gaps: so many are passed over by number.
+        // Messages are numbered from 1 without gaps, so the offset is a number.
         const messages = yield* tx.message.page(taskId, offset, limit)
         return { messages: messages.map(toLedgerMessage), total: yield* tx.message.count(taskId) }
       }),
@@ -39,13 +39,13 @@ const messageSchema = z.object({
   taskId: taskIdSchema,
   role: z.enum(messageRoles),
   content: z.string(),
-  /** When it was whole, in epoch milliseconds. Default: now. */
+  /** When the message was complete, in epoch milliseconds. Default: now. */
   timestamp: z.int().min(0).max(8.64e15).optional(),
 })
 
 /**
- * One of the user reaches the task's agent like `task:send`. What is saved as the assistant's or a tool's in a task that has an
- * executor is for people only: no model is told that it said what it has not.
+ * A user message reaches the task's agent, like `task:send`. An assistant or tool message in a task with an executor is for people only,
+ * so that no model reads messages that it did not write as its own.
  */
 export function ldgMsgSave(host: AbilityHost) {
   return defineAbility({

@@ -1,5 +1,5 @@
-// ldg:task:get, ldg:task:query and ldg:task:save: the records of tasks. To save is for programs that work on tasks themselves and
-// want the ledger to remember: what an engine runs is moved by its own verbs.
+// ldg:task:get, ldg:task:query and ldg:task:save: the records of tasks. Saving is for programs that work on tasks themselves and keep
+// them in the ledger; tasks run by an engine change by their own verbs.
 import { z } from 'zod'
 import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { defaultLimit, limitSchema, taskIdSchema } from '../../../abilities/task/task-input.ts'
@@ -11,7 +11,7 @@ import { requestedBy } from '../../../steps/step-context.ts'
 import { filterByCompletion, parseCompletionStatus } from '../views/status-mapping.ts'
 import { type LedgerTask, readLedgerTask, taskRecordSchema } from '../views/task-view.ts'
 
-/** null for an unknown id, and for a task that was deleted. */
+/** null for an unknown id and for a deleted task. */
 export function ldgTaskGet(host: AbilityHost) {
   return defineAbility({
     id: 'ldg:task:get',
@@ -35,7 +35,7 @@ const querySchema = z.strictObject({
     .nullable()
     .optional()
     .describe('`null`, as text or as JSON: not settled. `failed`: any failure, `failed: why`: that one. Default: all.'),
-  status: z.enum(taskStatuses).optional().describe('The state itself.'),
+  status: z.enum(taskStatuses).optional().describe('The status.'),
   parentTaskId: taskIdSchema.optional().describe('Only direct subtasks of this task.'),
   fromTime: time.optional().describe('Created then or later, in epoch milliseconds.'),
   toTime: time.optional().describe('Created then or earlier, in epoch milliseconds.'),
@@ -43,7 +43,7 @@ const querySchema = z.strictObject({
   offset: z.int().min(0).default(0),
 })
 
-/** By how they ended, parent and time of creation. `total` counts all that match. */
+/** Filters by outcome, parent and time of creation. `total` counts all matches. */
 export function ldgTaskQuery(host: AbilityHost) {
   return defineAbility({
     id: 'ldg:task:query',
@@ -76,7 +76,7 @@ function filterOf(query: z.output<typeof querySchema>): TaskFilter {
   }
 }
 
-/** What a record shows beside these is the engine's, and is not taken: a record that was read may be saved as it is. */
+/** Other fields of a record are ignored, so a record that was read can be saved unchanged. */
 const recordSchema = z.object({
   id: z
     .string()
@@ -90,14 +90,13 @@ const recordSchema = z.object({
 })
 
 /**
- * An id that is not there yet is created, WORKING by hand, and walks on to where the record says; a known task walks legal edges
- * only, and a save of the same state does nothing. `updatedAt` is kept where it is later than what was known of the task; else the time of
- * the save counts.
+ * Creates an unknown id, WORKING by hand, and moves it to the status of the record. An existing task moves along legal edges only;
+ * saving the same status changes nothing. `updatedAt` is used if it is later than the stored one, else the time of the save.
  */
 export function ldgTaskSave(host: AbilityHost) {
   return defineAbility({
     id: 'ldg:task:save',
-    description: 'Saves a task record: creates it, or moves it on along the states of a task.',
+    description: 'Saves a task record: creates it, or changes its status.',
     input: z.strictObject({ task: recordSchema }),
     output: z.object({ success: z.boolean() }),
     models: false,

@@ -1,5 +1,4 @@
-// All abilities of Agent OS, by their ids: what a task manager puts on the bus that it is given, and what the compiler knows of
-// them there.
+// All abilities of Agent OS by id: registered by a task manager on its bus, and the types of that bus.
 import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import type { TypesOf } from '../../../abilities/engine-ability-types.ts'
 import { taskRoute } from '../../../abilities/task/route.ts'
@@ -33,10 +32,10 @@ const offered = {
   'task:stream': taskStream,
 } satisfies Record<string, (host: AbilityHost, bus: Bus) => Ability>
 
-/** The abilities of Agent OS by their ids, for `bus.call` and `bus.stream`. */
+/** The abilities of Agent OS by id, for `bus.call` and `bus.stream`. */
 export type AgentOsAbilityTypes = { [K in keyof typeof offered]: TypesOf<ReturnType<(typeof offered)[K]>> }
 
-/** `bus`: where they are to stand. */
+/** `bus`: the bus on which they are registered. */
 export function agentOsAbilities(host: AbilityHost, bus: Bus): Ability[] {
   return Object.values(offered).map((ability) => ability(host, bus))
 }

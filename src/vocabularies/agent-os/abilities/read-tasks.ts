@@ -1,4 +1,4 @@
-// task:get, task:list, task:active and task:stream: how tasks stand, and what they give. A caller with a task sees what is below it.
+// task:get, task:list, task:active and task:stream: the status of tasks and their output. A caller with a task sees what is below it.
 import { z } from 'zod'
 import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { amongOwn, idsIn, requireOwn } from '../../../abilities/own-tasks.ts'
@@ -9,19 +9,19 @@ import { statusWordSchema } from '../../../entities/status-filter.ts'
 import { openStatuses } from '../../../entities/task.ts'
 import { askUser, waitForTasks } from '../../../executors/agent/toolbox.ts'
 import { loadTask } from '../../../steps/step-context.ts'
-import { filterByWord } from '../views/status-mapping.ts'
+import { filterByProcessStatus } from '../views/status-mapping.ts'
 import { OutputProjection, taskOutputSchema } from '../views/task-output.ts'
 import { readDetail, taskDetailSchema, taskItemSchema, toItem } from '../views/task-view.ts'
 
-/** An unknown id is NOT_FOUND. */
+/** @throws ErrandError NOT_FOUND for an unknown id */
 export function taskGet(host: AbilityHost) {
   return defineAbility({
     id: 'task:get',
     access: 'read',
-    description: 'Shows one task: how it stands, what it came to, what it asks, and its conversation if wanted.',
+    description: 'Shows one task: its status, result, questions, and optionally its conversation.',
     input: z.strictObject({
       taskId: taskIdSchema,
-      includeContext: z.boolean().default(false).describe('With the whole conversation. Default false.'),
+      includeContext: z.boolean().default(false).describe('Includes the whole conversation. Default false.'),
     }),
     output: z.object({ task: taskDetailSchema }),
     scope: ({ taskId }) => [taskId],
@@ -33,7 +33,7 @@ export function taskGet(host: AbilityHost) {
   })
 }
 
-/** `total` counts all that match. */
+/** `total` counts all matches. */
 export function taskList(host: AbilityHost) {
   return defineAbility({
     id: 'task:list',
@@ -42,7 +42,9 @@ export function taskList(host: AbilityHost) {
     input: z.strictObject({
       status: statusWordSchema
         .optional()
-        .describe('`waiting` holds all that wait: for the user, for other tasks, paused. States may be named as well.'),
+        .describe(
+          '`waiting` includes tasks that wait for the user or other tasks, and paused ones. The engine’s statuses are accepted as well.',
+        ),
       parentTaskId: taskIdSchema.optional().describe('Only direct subtasks of this task.'),
       limit: limitSchema.default(defaultLimit),
     }),
@@ -51,7 +53,7 @@ export function taskList(host: AbilityHost) {
     handle: ({ status, parentTaskId, limit }, { caller }) =>
       host.read(function* (tx) {
         yield* requireOwn(tx, caller, idsIn(parentTaskId))
-        const filter = amongOwn({ ...(status && filterByWord(status)), parentId: parentTaskId }, caller)
+        const filter = amongOwn({ ...(status && filterByProcessStatus(status)), parentId: parentTaskId }, caller)
         const found = yield* tx.task.newest(filter, limit, 0)
         return { tasks: found.map(toItem), total: yield* tx.task.count(filter) }
       }),
@@ -73,7 +75,7 @@ export function taskActive(host: AbilityHost) {
   })
 }
 
-/** Ends with the task; of a task that has ended it gives all, and ends. An unknown id is NOT_FOUND. */
+/** Ends with the task; for an ended task it replays everything. @throws ErrandError NOT_FOUND for an unknown id */
 export function taskStream(host: AbilityHost, bus: Bus) {
   return defineAbility({
     id: 'task:stream',
@@ -90,7 +92,7 @@ export function taskStream(host: AbilityHost, bus: Bus) {
   })
 }
 
-/** The names that models know; what is not offered to them is spelled alike. */
+/** The tool names for models; abilities that are not offered to models are named alike. */
 function toolNames(bus: Bus, taskId: string): (abilityId: string) => string {
   return (abilityId) =>
     bus.toolsFor({ surface: 'model', taskId }, [askUser, waitForTasks]).nameOf(abilityId) ??

@@ -1,4 +1,4 @@
-// task:send: a message for a task. One that has ended takes none, and says so (conformance C-33, S1-027…S1-031).
+// task:send: sends a message to a task. An ended task accepts none, which the result reports (conformance C-33, S1-027…S1-031).
 import { z } from 'zod'
 import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { verbShape } from '../../../abilities/task/task-input.ts'
@@ -17,7 +17,7 @@ const inputSchema = z.strictObject({
     .describe(
       '`steer` (default): read before its next step; `followup`: when it would end; `abort`: it is paused at once.',
     ),
-  retry: z.boolean().optional().describe('Give a failed task a new attempt. Default false.'),
+  retry: z.boolean().optional().describe('Gives a failed task a new attempt. Default false.'),
 })
 
 /** A paused task keeps the message and stays paused. */
@@ -25,7 +25,7 @@ export function taskSend(host: AbilityHost) {
   return defineAbility({
     id: 'task:send',
     access: 'control',
-    description: 'Sends a message of the user to a task, which reads it and goes on.',
+    description: 'Sends a message of the user to a task, which reads it and continues.',
     input: inputSchema,
     output: z.object({ success: z.boolean(), status: z.enum(processStatuses) }),
     scope: ({ taskId }) => [taskId],

@@ -1,17 +1,17 @@
-// The words for a task's state that abilities speak: those of processes (`pending` … `killed`) and those of the ledger's
-// completion status (`success`, `cancelled`, `failed: why`), both ways (conformance 1.1, C-04, C-05). One table, nowhere else.
+// Maps task statuses to those of processes (`pending` … `killed`) and of the ledger's completion status (`success`, `cancelled`,
+// `failed: why`), and back (conformance 1.1, C-04, C-05). The only table of this mapping.
 import { filterByStatus, type StatusWord } from '../../../entities/status-filter.ts'
 import { failureSuffix, openStatuses, type TaskRecord, type TaskStatus } from '../../../entities/task.ts'
 import type { TaskFilter } from '../../../ledger/ledger.ts'
 import { isReleased } from '../../../machines/readiness.ts'
 import type { SavedOutcome } from '../../../steps/save-task.ts'
 
-// ── words of processes ──
+// ── process statuses ──
 
 export const processStatuses = ['pending', 'running', 'waiting', 'completed', 'failed', 'killed'] as const
 export type ProcessStatus = (typeof processStatuses)[number]
 
-const processText: Readonly<Record<TaskStatus, ProcessStatus>> = {
+const processStatusByStatus: Readonly<Record<TaskStatus, ProcessStatus>> = {
   submitted: 'pending',
   working: 'running',
   paused: 'waiting',
@@ -22,21 +22,21 @@ const processText: Readonly<Record<TaskStatus, ProcessStatus>> = {
   canceled: 'killed',
 }
 
-/** A WAITING task whose holder was lost or let go is as good as new. */
+/** A WAITING task that lost its holder, or was released, counts as pending. */
 export function processStatusOf(task: Pick<TaskRecord, 'status' | 'statusReason'>): ProcessStatus {
-  return isReleased(task) ? 'pending' : processText[task.status]
+  return isReleased(task) ? 'pending' : processStatusByStatus[task.status]
 }
 
 type StateFilter = Pick<TaskFilter, 'statuses' | 'released' | 'failedWith'>
 
-/** All states that a word stands for. `waiting` is the process's word here: it holds PAUSED and INPUT_REQUIRED too. */
-export function filterByWord(word: StatusWord): StateFilter {
+/** The statuses that match a filter word. `waiting` is the process status, which includes PAUSED and INPUT_REQUIRED. */
+export function filterByProcessStatus(word: StatusWord): StateFilter {
   return word === 'waiting'
     ? { statuses: ['paused', 'input_required', 'waiting'], released: false }
     : filterByStatus(word)
 }
 
-// ── words of the completion status ──
+// ── completion status ──
 
 const failedPrefix = 'failed: '
 
@@ -54,7 +54,7 @@ export function completionStatusOf(task: Pick<TaskRecord, 'status' | 'statusReas
   }
 }
 
-/** Any text that is no word of its own is the reason of a failure (conformance S0-009). */
+/** Any other text is the reason of a failure (conformance S0-009). */
 export function parseCompletionStatus(text: string | null | undefined): SavedOutcome {
   switch (text) {
     case null:
@@ -73,7 +73,7 @@ export function parseCompletionStatus(text: string | null | undefined): SavedOut
   }
 }
 
-/** null and the text `null` stand for what is not settled, no value for all (conformance C-02); `failed` for any failure. */
+/** null and the text `null` match unsettled tasks, undefined all (conformance C-02), `failed` any failure. */
 export function filterByCompletion(text: string | null | undefined): StateFilter {
   if (text === undefined) return {}
   const completion = parseCompletionStatus(text === 'null' ? null : text)

@@ -1,18 +1,18 @@
-// The output of a task as a process prints it: start, text as it comes, calls and their results, and exactly one end. Made of
-// the items of `engine.stream`, so it is replayed from the beginning for whoever comes late (conformance S1-012…S1-021).
+// The output of a task, as a process prints it: start, text, calls and their results, and exactly one end. Derived from the items of
+// `engine.stream`, so a late reader receives it from the beginning (conformance S1-012…S1-021).
 import { z } from 'zod'
 import type { StreamItem } from '../../../api/views.ts'
 
 const base = { taskId: z.string() }
 
 export const taskOutputSchema = z.discriminatedUnion('type', [
-  /** `goal` is the task's name where it has none. */
+  /** `goal` is the task's name if it has no goal. */
   z.object({ type: z.literal('start'), ...base, goal: z.string() }),
-  /** A piece of what the assistant says. The pieces with one `messageId` are the text of that message. */
+  /** A piece of the assistant's text. The pieces with one `messageId` form that message. */
   z.object({ type: z.literal('content'), ...base, content: z.string(), messageId: z.string().optional() }),
-  /** `tool` is the name by which models call it. */
+  /** `tool` is the tool name for models. */
   z.object({ type: z.literal('tool_call'), ...base, tool: z.string(), args: z.record(z.string(), z.unknown()) }),
-  /** `result` is text, JSON unless it was text before; empty beside an `error`. */
+  /** `result` is text, JSON unless the result was a string; empty with an `error`. */
   z.object({
     type: z.literal('tool_result'),
     ...base,
@@ -20,7 +20,7 @@ export const taskOutputSchema = z.discriminatedUnion('type', [
     result: z.string(),
     error: z.string().optional(),
   }),
-  /** Why it failed; only right before the end. */
+  /** Why the task failed; only right before the end. */
   z.object({ type: z.literal('error'), ...base, error: z.string() }),
   z.object({ type: z.literal('end'), ...base, status: z.enum(['completed', 'failed', 'killed']) }),
 ])
@@ -28,15 +28,15 @@ export type TaskOutput = z.output<typeof taskOutputSchema>
 
 type Item<T extends StreamItem['type']> = Extract<StreamItem, { type: T }>
 
-const endText = { completed: 'completed', failed: 'failed', canceled: 'killed' } as const
+const endStatuses = { completed: 'completed', failed: 'failed', canceled: 'killed' } as const
 
-/** Turns the items of one task's stream, from its beginning on, into output. `toolName` gives the name that models know. */
+/** Converts the items of one task's stream, from its beginning, to output. `toolName` returns the tool name of an ability. */
 export class OutputProjection {
   readonly #toolName: (abilityId: string) => string
-  /** By message, how much of its text has been given. Only of messages that are not stored yet. */
+  /** By message id, how much of its text was emitted; only for messages that are not stored yet. */
   readonly #given = new Map<string, number>()
   readonly #begun = new Set<string>()
-  /** Of the latest failure: it is told only if the task ends with it. */
+  /** The latest failure; emitted only if the task ends with it. */
   #error: string | undefined
 
   constructor(toolName: (abilityId: string) => string) {
@@ -69,7 +69,7 @@ export class OutputProjection {
     }
   }
 
-  /** Whoever has missed what came before waits for the whole message: a text with a hole is none. */
+  /** A reader that missed earlier pieces receives the whole message later, to avoid gaps. */
   #piece({ taskId, content, messageId, offset = 0 }: Item<'content'>): TaskOutput[] {
     if (messageId === undefined) return [{ type: 'content', taskId, content }]
     if (offset !== (this.#given.get(messageId) ?? 0)) return []
@@ -77,7 +77,7 @@ export class OutputProjection {
     return [{ type: 'content', taskId, content, messageId }]
   }
 
-  /** What of the stored text has not been given yet. */
+  /** The part of the stored text that was not emitted yet. */
   #message({ taskId, role, content, announcement, messageId }: Item<'message'>): TaskOutput[] {
     const given = this.#given.get(messageId) ?? 0
     this.#given.delete(messageId)
@@ -85,7 +85,7 @@ export class OutputProjection {
     return [{ type: 'content', taskId, content: content.slice(given), messageId }]
   }
 
-  /** A call that was closed with its task before it began has no result to speak of. */
+  /** A call that was closed with its task before it began has no result. */
   #result({ taskId, callId, tool, result, error }: Item<'tool_result'>): TaskOutput[] {
     if (!this.#begun.delete(callId)) return []
     const output = { type: 'tool_result' as const, taskId, tool: this.#toolName(tool) }
@@ -94,13 +94,13 @@ export class OutputProjection {
   }
 
   #end({ taskId, status }: Item<'end'>): TaskOutput[] {
-    const end: TaskOutput = { type: 'end', taskId, status: endText[status] }
+    const end: TaskOutput = { type: 'end', taskId, status: endStatuses[status] }
     if (status !== 'failed') return [end]
     return [{ type: 'error', taskId, error: this.#error ?? 'failed' }, end]
   }
 }
 
-/** What a model gave as arguments is an object, unless it did not keep to the rules. */
+/** Arguments from a model may be something other than an object. */
 function argsOf(args: unknown): Record<string, unknown> {
   if (typeof args === 'object' && args !== null && !Array.isArray(args)) return args as Record<string, unknown>
   return args === null || args === undefined ? {} : { value: args }

@@ -1,5 +1,5 @@
-// A task as abilities show it: as an item of a list, in full, and as the record of the ledger abilities. Each shape holds the
-// keys of the process's words and the state itself beside them, so that nothing is lost in translation (conformance C-08).
+// The views of a task: as an item of a list, in full, and as the record of the ledger abilities. Each has the process status and the
+// canonical status, so that nothing is lost in translation (conformance C-08).
 import { z } from 'zod'
 import { wholeTaskSchema } from '../../../abilities/views/whole-task.ts'
 import { defaultSystemPrompt } from '../../../drafts/agent-draft.ts'
@@ -13,24 +13,24 @@ import { isFree } from '../../../machines/readiness.ts'
 import { openQuestions } from '../../../steps/explain.ts'
 import { completionStatusOf, processStatuses, processStatusOf } from './status-mapping.ts'
 
-/** Every time is in epoch milliseconds. */
+/** Times are epoch milliseconds. */
 export const taskItemSchema = z.object({
   id: z.string(),
-  /** Its name where it has no goal. */
+  /** The name if the task has no goal. */
   goal: z.string(),
   name: z.string(),
   status: z.enum(processStatuses),
-  /** The state itself, where `status` is the word that a process has for it. */
+  /** The engine's status; `status` is the process status. */
   canonicalStatus: z.enum(taskStatuses),
-  /** Why it is in this state: what was given to kill or cancel it, `interrupted`, `released`; null otherwise. */
+  /** Why it has this status: the reason given to kill or cancel it, `interrupted`, `released`; else null. */
   statusReason: z.string().nullable(),
-  /** Queued: it waits for nothing but a slot and the end of its last run; or, without an executor, it may be claimed. */
+  /** Whether it waits only for a slot and the end of its last run, or, without an executor, to be claimed. */
   ready: z.boolean(),
-  /** Absent for a task without a parent. */
+  /** Absent for a root. */
   parentTaskId: z.string().optional(),
   createdAt: z.number(),
   updatedAt: z.number(),
-  /** Absent until it is settled. */
+  /** Absent until settled. */
   completedAt: z.number().optional(),
 })
 
@@ -52,31 +52,31 @@ const chatMessageSchema = z.object({
 
 export const taskDetailSchema = taskItemSchema.extend({
   ...wholeTaskSchema.pick({ description: true, priority: true, executor: true, owner: true }).shape,
-  /** How it ended, in the words of the ledger's record; absent until then. */
+  /** How it ended, as in the ledger's record; absent until then. */
   completionStatus: z.string().optional(),
-  /** What it came to; null until completed. */
+  /** Null until completed. */
   result: z.unknown(),
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
-  /** Ids of tasks that must be completed first. */
+  /** Ids of the tasks that must be completed first. */
   blockedBy: z.array(z.string()),
-  /** Its branch of memory, which its team has in common; absent for a task without one. */
+  /** Its branch of memory, shared by its team; absent if it has none. */
   branch: z.string().optional(),
   questions: z.array(questionSchema.pick({ id: true, question: true, schema: true })),
   progress: wholeTaskSchema.shape.progress,
-  /** What was given at its creation; `iterationCount`, `lastMessageAt` and `totalTokens` are the engine's and win. */
+  /** The metadata given at creation; `iterationCount`, `lastMessageAt` and `totalTokens` are set by the engine. */
   metadata: z.looseObject({
     iterationCount: z.number(),
     lastMessageAt: z.number().optional(),
     totalTokens: z.number().optional(),
   }),
-  /** The conversation as chat messages; only when it was asked for. */
+  /** The conversation as chat messages; only if requested. */
   context: z.array(chatMessageSchema).optional(),
 })
 type TaskDetail = z.output<typeof taskDetailSchema>
 
 export const taskRecordSchema = z.object({
   ...taskItemSchema.pick({ id: true, parentTaskId: true }).shape,
-  /** Absent while it is not settled; else `success`, `cancelled`, `failed` or `failed: <reason>`. */
+  /** Absent while unsettled; else `success`, `cancelled`, `failed` or `failed: <reason>`. */
   completionStatus: z.string().optional(),
   systemPrompt: z.string(),
   ...taskItemSchema.pick({ createdAt: true, updatedAt: true, canonicalStatus: true, statusReason: true }).shape,
@@ -99,7 +99,7 @@ export function toItem(task: TaskRecord): z.output<typeof taskItemSchema> {
   }
 }
 
-/** All there is to know of a task; with `includeContext` its conversation too. */
+/** The full view of a task; with `includeContext` its conversation too. */
 export function* readDetail(tx: Reads, task: TaskRecord, includeContext: boolean): Op<TaskDetail> {
   const messages = yield* tx.message.list(task.id)
   const completionStatus = completionStatusOf(task)
@@ -123,7 +123,7 @@ export function* readDetail(tx: Reads, task: TaskRecord, includeContext: boolean
   }
 }
 
-/** Steps of its model, when somebody last sent it something, and the tokens of all steps as far as the provider told them. */
+/** Number of model steps, time of the last message sent to the task, and total tokens as far as the provider reported them. */
 function statsOf(messages: readonly MessageRecord[]): TaskDetail['metadata'] {
   const steps = messages.flatMap(({ step }) => (step === null ? [] : [step]))
   const lastMessageAt = messages.findLast(({ delivery }) => delivery !== null)?.timestamp
@@ -135,7 +135,7 @@ function statsOf(messages: readonly MessageRecord[]): TaskDetail['metadata'] {
   }
 }
 
-/** What its agent is told first: its own instructions, else what its conversation opens with. */
+/** `systemPrompt`: the task's own instructions, else the system message of its conversation, else the default. */
 export function* readLedgerTask(tx: Reads, task: TaskRecord): Op<LedgerTask> {
   const [opening] = yield* tx.message.page(task.id, 0, 1)
   const opened = opening?.role === 'system' ? opening.content : undefined
