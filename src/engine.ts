@@ -168,7 +168,7 @@ export async function openEngine<const E extends Executors = Executors>(
       draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
       reclaim: reclaimProcesses,
       readTask: runs?.readTask ?? ((tx, { id }) => viewOf(tx, id)),
-      memoryWants: (id) => offersForeign(runBus, id) || (memory.archive && runBus.has(id)),
+      memoryAccepts: (id) => offersForeign(runBus, id) || (memory.archive && runBus.has(id)),
       teamWork: {
         completeAgent: (stint, summary) => completeWorker(whileClosing(), stint, summary),
         closeTeam: (team, summary) => closeCompleted(whileClosing(), team, summary),

@@ -1,5 +1,5 @@
-// An engine's life: it opens, works, drains and closes; or its ledger fails under it. Feed, actors, supervisor and subscribers
-// are connected here, and steps and reads pass through here, so that nothing outlives `close`.
+// The life of an engine: it opens, works, drains and closes; or its ledger fails. Connects feed, actors, supervisor and
+// subscribers; steps and reads pass through here, so that nothing outlives `close`.
 import { hostname } from 'node:os'
 import type { WorkPlace } from '../agent-run.ts'
 import { type AnyExecutor, isExecutor } from '../api/executor.ts'
@@ -46,18 +46,21 @@ export interface LifecycleParts
     | 'draft'
     | 'redaction'
   > {
-  /** Opened for this engine: closed with it. */
+  /** The ledger was opened for this engine and is closed with it. */
   ownsLedger: boolean
   ids: Ids
   options: ParsedEngineOptions
-  /** Ends what calls left running outside of a dead process; resolves with those whose processes cannot be distinguished from foreign ones. */
+  /**
+   * Ends the processes that calls of a dead engine left running; resolves to the calls whose processes cannot be
+   * distinguished from foreign ones.
+   */
   reclaim(calls: readonly CallRecord[]): Promise<CallRecord[]>
-  /** A task as abilities of memory get it. */
+  /** A task as abilities of memory receive it. */
   readTask: MemoryArchiveHost['readTask']
-  /** Which abilities of memory get what has ended. */
-  memoryWants: MemoryArchiveHost['wants']
+  /** Which abilities of memory receive settled tasks. */
+  memoryAccepts: MemoryArchiveHost['accepts']
   teamWork: TeamWork
-  /** Called once, when it closes: it takes no more calls. */
+  /** Called once, when the engine closes: it accepts no more calls. */
   closed(): void
 }
 
@@ -75,7 +78,7 @@ export class Lifecycle {
   readonly #parts: LifecycleParts
   readonly #actors: LiveActors
   readonly #archive: MemoryArchive
-  readonly #keeper: TeamReconciler
+  readonly #teamReconciler: TeamReconciler
   #startedAt = 0
   #working: Promise<void> | undefined
   #closing: Promise<void> | undefined
@@ -112,14 +115,14 @@ export class Lifecycle {
       views: (records) => this.views(records),
       placeOf: (task) => this.#placeOf(task),
       live: (taskId, output) => this.output.publish(taskId, output),
-      enlisted: (leaseUntil) => this.#enlisted(leaseUntil),
+      instanceRow: (leaseUntil) => this.#instanceRow(leaseUntil),
       reclaim: (calls) => this.#reclaim(calls),
       report: this.report,
     }
     this.inspection = new Inspection(host)
     if (options.inspect !== undefined) this.inspection.attach(options.inspect, 'own')
-    this.#archive = new MemoryArchive({ ...host, readTask: parts.readTask, wants: parts.memoryWants })
-    this.#keeper = new TeamReconciler({ ...host, ...parts.teamWork })
+    this.#archive = new MemoryArchive({ ...host, readTask: parts.readTask, accepts: parts.memoryAccepts })
+    this.#teamReconciler = new TeamReconciler({ ...host, ...parts.teamWork })
     this.supervisor = new Supervisor(host)
   }
 
@@ -128,7 +131,7 @@ export class Lifecycle {
     await this.feed.start()
   }
 
-  /** @param trees has an effect at the first call only. */
+  /** @param trees is used by the first call only. */
   work(trees?: Trees): Promise<void> {
     this.requireOpen()
     this.#working ??= this.#beginWork(trees)
@@ -139,7 +142,7 @@ export class Lifecycle {
     const { instanceId } = this
     await this.ledger.register(instanceId)
     this.#startedAt = this.stepContext().at
-    const instance = this.#enlisted(dueAfter(this.#startedAt, this.#parts.options.leaseMs))
+    const instance = this.#instanceRow(dueAfter(this.#startedAt, this.#parts.options.leaseMs))
     const executors = traitsOf(this.#parts.executors)
     const models = this.#parts.offeredModels()
     const register = step('register', function* (tx) {
@@ -149,11 +152,11 @@ export class Lifecycle {
     })
     await this.ledger.step(register)
     this.#archive.start()
-    this.#keeper.start()
+    this.#teamReconciler.start()
     await this.supervisor.work(trees)
   }
 
-  #enlisted(leaseUntil: number): InstanceRecord {
+  #instanceRow(leaseUntil: number): InstanceRecord {
     const where = { pid: process.pid, host: hostname() }
     return { id: this.instanceId, ...where, startedAt: this.#startedAt, leaseUntil, endedAt: null }
   }
@@ -166,7 +169,7 @@ export class Lifecycle {
   async #close(): Promise<void> {
     const { instanceId } = this
     if (this.#working) {
-      // One that never began to work has no runs: its lock may go, whatever becomes of its row.
+      // An engine that never began to work has no runs: its lock may be released even if its row remains.
       let released = await this.#working.then(
         () => false,
         () => true,
@@ -179,13 +182,13 @@ export class Lifecycle {
         released ||= hasLeft
         await waitAtMost(this.clock, shutdownTimeoutMs, this.feed.caughtUp())
         this.#archive.saveActive(active)
-        await Promise.all([this.#archive.close(shutdownTimeoutMs), this.#keeper.close(shutdownTimeoutMs)])
+        await Promise.all([this.#archive.close(shutdownTimeoutMs), this.#teamReconciler.close(shutdownTimeoutMs)])
       }
       this.ledger.unregister(instanceId, { asDead: !released })
     }
-    // Only now: until they have let go, runs call abilities.
+    // Only now: runs call abilities until they have ended.
     this.#parts.closed()
-    await this.#subscribersHeard()
+    await this.#subscribersSettled()
     this.feed.stop()
     this.status.stop()
     this.inspection.stop()
@@ -194,8 +197,8 @@ export class Lifecycle {
   }
 
   /**
-   * Releases the runs that are still open, but those of `kept` tasks. Resolves to whether nothing of the engine is open any more:
-   * otherwise the other engines are to take it for dead.
+   * Releases the runs that are still open, except those of `kept` tasks. Resolves to whether nothing of the engine is
+   * open any more; if not, the other engines must treat it as dead.
    */
   async #leave(kept: ReadonlySet<string>): Promise<boolean> {
     const { maxCrashes, shutdownTimeoutMs } = this.#parts.options
@@ -204,7 +207,7 @@ export class Lifecycle {
     const steps = [endRunsOf(lost, maxCrashes, ctx), closeRunsOf(lost, kept, ctx)]
     let written = false
     try {
-      // Queued together, they share a commit.
+      // Queued together, so that they share a commit.
       const writing = Promise.all(steps.map((step: Step) => this.ledger.step(step))).then(() => {
         written = true
       })
@@ -215,15 +218,16 @@ export class Lifecycle {
     return written && kept.size === 0
   }
 
-  /** For as long as runs are waited for, and no longer: the one who closes may be a subscriber. */
-  async #subscribersHeard(): Promise<void> {
-    const heard = this.feed.caughtUp().then(() => this.subscriptions.settled())
-    await waitAtMost(this.clock, this.#parts.options.shutdownTimeoutMs, heard)
+  /** Waits as long as for runs and no longer: the caller of `close` may be a subscriber itself. */
+  async #subscribersSettled(): Promise<void> {
+    const settled = this.feed.caughtUp().then(() => this.subscriptions.settled())
+    await waitAtMost(this.clock, this.#parts.options.shutdownTimeoutMs, settled)
   }
 
   /**
-   * A step of a run, or of what follows from one. A ledger that is busy has kept nothing of it, and says nothing about the run's work:
-   * it is asked again for as long as the engine lives. (Each time it has waited for seconds before it gave up.)
+   * A step of a run, or one that follows from it. A busy ledger has stored nothing of it, which says nothing about the
+   * work of the run: the step is retried as long as the engine is open. (The ledger itself waits for seconds before it
+   * reports LEDGER_BUSY.)
    */
   async withRetry<R>(step: Step<R>): Promise<R> {
     for (;;) {
@@ -242,16 +246,16 @@ export class Lifecycle {
     return this.ledger.read(query)
   }
 
-  /** The stint that a run works in, when what ended before it is accounted for. */
+  /** The stint that a run works in, after what ended before it has been processed. */
   async #placeOf({ id, run, policy: { team } }: TaskRecord): Promise<WorkPlace | undefined> {
-    await this.#keeper.accountFor(team?.taskId)
+    await this.#teamReconciler.accountFor(team?.taskId)
     if (team === undefined || team.agentId === null) return undefined
     const found = await this.ledger.read((tx) => tx.team.stintOfWorker(id))
     const stint = found ?? (await this.withRetry(takePlace({ taskId: id, run }, this.stepContext())))
     return stint && { taskId: stint.taskId, agentId: stint.agentId }
   }
 
-  /** Tasks as people see them. */
+  /** Tasks as they are shown to people. */
   views(records: readonly TaskRecord[]): Promise<Task[]> {
     return this.ledger.read((tx) => viewsOf(tx, records))
   }
@@ -260,7 +264,7 @@ export class Lifecycle {
     return this.#parts.ids.next(prefix)
   }
 
-  /** Whole milliseconds, as the tables keep them: a clock may tell fractions. */
+  /** Whole milliseconds, as the tables store them: a clock may return fractions. */
   stepContext(): StepContext {
     return { at: Math.floor(this.clock.now()), instanceId: this.instanceId }
   }
@@ -270,7 +274,7 @@ export class Lifecycle {
     if (this.#closing) throw engineClosed()
   }
 
-  /** What whoever waits is told when the feed has stopped. */
+  /** The error for those who wait when the feed has stopped. */
   whyStopped(): unknown {
     return this.#failure ?? engineClosed()
   }
@@ -285,14 +289,16 @@ export class Lifecycle {
   async #reclaim(calls: readonly CallRecord[]): Promise<void> {
     for (const { id, taskId } of await this.#parts.reclaim(calls)) {
       this.report(
-        new Error(`A process group of call ${id} may still be running: it could not be told from a foreign one.`),
+        new Error(
+          `A process group of call ${id} may still be running: it could not be distinguished from a foreign one.`,
+        ),
         { callId: id, taskId },
       )
     }
   }
 }
 
-/** What a closed engine says. */
+/** The error of every call to a closed engine. */
 export function engineClosed(): ErrandError {
   return new ErrandError(
     'ENGINE_CLOSED',
@@ -301,7 +307,7 @@ export function engineClosed(): ErrandError {
   )
 }
 
-/** What other processes on the ledger are told of the executors, by name. */
+/** What other processes on the ledger can read about the executors, by name. */
 function traitsOf(executors: ReadonlyMap<string, AnyExecutor>): Record<string, PublishedTraits> {
   const traits = (each: AnyExecutor): PublishedTraits => ({
     runsCommands: isExecutor(each) && each.runsCommands,

@@ -1,5 +1,5 @@
-// The stream of one task: replayed from the ledger, then followed live, with no gap and no duplicate, to exactly one `end`.
-// It keeps a position instead of a queue, so a slow reader costs nothing but its own time.
+// The stream of one task: replayed from the ledger, then followed live, without gaps or duplicates, to exactly one
+// `end`. It keeps a position instead of a queue, so a slow reader costs no memory.
 
 import type { StreamItem } from '../api/views.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -12,14 +12,14 @@ import { requireTask } from '../steps/step-context.ts'
 import type { Feed } from './feed.ts'
 
 const pageSize = 200
-/** Live pieces kept for a reader; a slower one gets the message whole when it is stored. */
+/** Live pieces kept for a reader; a slower one gets the whole message when it is stored. */
 const maxLive = 1_000
 
 export interface LiveContent {
   content: string
-  /** Of the message that it is a piece of. */
+  /** The message that this is a piece of. */
   messageId?: string
-  /** Where in the text of that message it begins: a reader that missed a piece sees the gap. */
+  /** Offset of the piece in the text of the message: a reader that missed a piece sees the gap. */
   offset?: number
 }
 
@@ -41,7 +41,7 @@ export class LiveOutput {
   }
 }
 
-/** Live content with the position of the feed at which it came. */
+/** Live content with the position of the feed when it was published. */
 interface LivePiece extends LiveContent {
   after: number
 }
@@ -62,28 +62,28 @@ export async function* streamTask(
   const live: LivePiece[] = []
   let cursor = after
   let wake: () => void = () => {}
-  let news = false
-  const rouse = (): void => {
-    news = true
+  let changed = false
+  const notify = (): void => {
+    changed = true
     wake()
   }
   const unlisten = [
     output.listen(taskId, (content) => {
       if (live.length < maxLive) live.push({ ...content, after: feed.cursor })
-      rouse()
+      notify()
     }),
-    feed.listenTo(taskId, rouse),
+    feed.listenTo(taskId, notify),
   ]
-  unlisten.push(feed.onStop(rouse))
-  signal?.addEventListener('abort', rouse)
+  unlisten.push(feed.onStop(notify))
+  signal?.addEventListener('abort', notify)
   try {
     requireTask(await ledger.read((tx) => tx.task.get(taskId)), taskId)
     while (!signal?.aborted) {
-      news = false
+      changed = false
       const pieces = live.splice(0)
       const page = await readPage(ledger, taskId, cursor)
-      // A piece belongs behind the events that came before it and before the message that replaces it; one whose message
-      // stands in this page has been replaced.
+      // A piece comes after the events published before it and before the message that replaces it. A piece is dropped
+      // when its message is in this page.
       const stored = new Set(
         page.events.filter((event) => event.type === 'message.appended').map((event) => event.data.messageId),
       )
@@ -102,20 +102,20 @@ export async function* streamTask(
         continue
       }
       for (const piece of pending) yield contentOf(piece)
-      // Asked for what comes after its end, or nothing but its end was left.
+      // The cursor was at or after the end of the task.
       if (page.events.length === 0 && page.settled !== undefined) {
         yield { type: 'end', taskId, seq: cursor, status: page.settled }
         return
       }
-      if (page.events.length > 0 || news) continue
+      if (page.events.length > 0 || changed) continue
       if (feed.stopped) throw closedWhileOpen(taskId, cursor)
       await new Promise<void>((resolve) => {
         wake = resolve
-        if (news) resolve()
+        if (changed) resolve()
       })
     }
   } finally {
-    signal?.removeEventListener('abort', rouse)
+    signal?.removeEventListener('abort', notify)
     for (const stop of unlisten) stop()
   }
 
@@ -136,9 +136,9 @@ function closedWhileOpen(taskId: string, cursor: number): ErrandError {
 interface Page {
   events: TaskEvent[]
   messages: Map<string, MessageRecord>
-  /** Position of the latest retry: an end before it was none. */
+  /** Position of the latest retry: a failure before it is not the end. */
   revivedAt: number
-  /** How the task stands, once it is settled. */
+  /** The status of the task, once it is settled. */
   settled: EndStatus | undefined
 }
 
@@ -161,7 +161,7 @@ function readPage(ledger: Ledger, taskId: string, cursor: number): Promise<Page>
   })
 }
 
-/** A failure with attempts left is no end, nor is one that somebody has retried since. */
+/** A failure is not the end while attempts are left or when the task was retried since. */
 function isEnd(event: TaskEvent, revivedAt: number): boolean {
   if (event.type === 'task.completed' || event.type === 'task.canceled') return true
   if (event.type === 'task.failed') return event.data.willRetry !== true && event.seq > revivedAt

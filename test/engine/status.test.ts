@@ -340,7 +340,7 @@ describe('engine.status', () => {
     engine.status.select(({ tasks }) => tasks.submitted).subscribe(() => heard++)
     await engine.create({ name: 'a' })
     expect(heard).toBe(1)
-    expect(reported[0]).toEqual([new Error('a watcher'), { doing: 'tell a watcher' }])
+    expect(reported[0]).toEqual([new Error('a watcher'), { doing: 'notify a status listener' }])
     expect(() => engine.status.subscribe('no function' as never)).toThrow(/status/)
     expect(() => engine.status.select(({ working }) => working).subscribe(undefined as never)).toThrow(/status/)
   })
