@@ -130,7 +130,7 @@ export async function openEngine<const E extends Executors = Executors>(
   const leaveTheBuses = takeToTheBuses(bus, runBus, host, abilities, runs?.abilities(host) ?? [])
   // Whoever brings a model may come later: goals that wait for one are taken up then.
   const modelCame = (): void => {
-    agents.equip()
+    agents.addDefaultAgent()
     void opened.promise.then(({ life }) => life.supervisor.wake()).catch(() => {})
   }
   agents.models.onRegister(modelCame)

@@ -222,7 +222,7 @@ describe('reclaim', () => {
     expect(await reclaim(group, { graceMs: 30 })).toBe('ended')
     expect(await isAlive(group)).toBe(false)
     expect(await isRunning(Number(line))).toBe(false)
-    expect(await reclaim(group)).toBe('gone')
+    expect(await reclaim(group)).toBe('none')
   })
 
   it.runIf(onLinux)('knows the members by their mark when the leader has gone', async () => {
@@ -234,7 +234,7 @@ describe('reclaim', () => {
   it('leaves a group alone whose leader started at another time', async () => {
     const { group } = await startGroup('echo ready; sleep 1000')
     const mark = 'ERRAND_CALL_ID=call-of-another'
-    expect(await reclaim({ ...group, mark, startedAt: 'another time' })).toBe('gone')
+    expect(await reclaim({ ...group, mark, startedAt: 'another time' })).toBe('none')
     expect(await isAlive(group)).toBe(true)
   })
 
@@ -251,7 +251,7 @@ describe('reclaim', () => {
 
   it.runIf(onLinux)('knows a command by its mark alone', async () => {
     const { group, line } = await startGroup('(setsid sh -c "echo \\$\\$; exec sleep 1000" &); read -r go')
-    expect(await reclaim({ mark: `${group.mark}-not` })).toBe('gone')
+    expect(await reclaim({ mark: `${group.mark}-not` })).toBe('none')
     expect(await reclaim({ mark: group.mark })).toBe('ended')
     expect(await isAlive(group)).toBe(false)
     expect(await isRunning(Number(line))).toBe(false)
@@ -281,14 +281,14 @@ describe('reclaim', () => {
   it.runIf(onLinux)('does for many what it does for one, and tells of each', async () => {
     const [first, second] = [await startGroup('echo ready; sleep 1000'), await startGroup('echo ready; sleep 1000')]
     const outcomes = await reclaimAll([first.group, { mark: 'ERRAND_CALL_ID=call-nobody' }, second.group])
-    expect(outcomes).toEqual(['ended', 'gone', 'ended'])
+    expect(outcomes).toEqual(['ended', 'none', 'ended'])
     expect([await isAlive(first.group), await isAlive(second.group)]).toEqual([false, false])
   })
 
   it('reads the process table twice for all that has gone, not for each', async () => {
     const { processTable, looked } = fakeTable([fakeEntry({ pid: noPid + 1, pgid: 1, sessionId: 1 })])
     const traces = Array.from({ length: 200 }, (_, index) => ({ mark: `ERRAND_CALL_ID=call-${index}` }))
-    expect(new Set(await reclaimAll(traces, { processTable }))).toEqual(new Set(['gone']))
+    expect(new Set(await reclaimAll(traces, { processTable }))).toEqual(new Set(['none']))
     expect(looked()).toBe(2)
   })
 
@@ -298,7 +298,7 @@ describe('reclaim', () => {
     const list = async () => [fakeEntry(), ...(await systemProcessTable.list())]
     const processTable = { ...systemProcessTable, list }
     await expect(reclaimAll([fakeGroup, group], { clock, processTable })).rejects.toThrow(
-      `Of the command with ${fakeGroup.mark}, these processes still run 2000 ms after SIGKILL: ${noPid}.`,
+      `These processes of the command with ${fakeGroup.mark} still run 2000 ms after SIGKILL: ${noPid}.`,
     )
     expect(await isAlive(group)).toBe(false)
   })
@@ -321,7 +321,7 @@ describe('a process group', () => {
   it('does not count zombies as alive', async () => {
     const { processTable } = fakeTable([fakeEntry({ zombie: true })])
     expect(await isAlive(fakeGroup, processTable)).toBe(false)
-    expect(await reclaim(fakeGroup, { processTable })).toBe('gone')
+    expect(await reclaim(fakeGroup, { processTable })).toBe('none')
   })
 
   it('is believed to have gone only when it is missed twice', async () => {
@@ -396,7 +396,7 @@ describe('the process table', () => {
     vi.stubEnv('TZ', 'Asia/Tokyo')
     expect(await describeProcessGroup(leader.pid!, onProc.mark, psProcessTable)).toEqual(group)
     vi.unstubAllEnvs()
-    expect(await reclaim({ ...group, startedAt: 'another time' }, { processTable: psProcessTable })).toBe('gone')
+    expect(await reclaim({ ...group, startedAt: 'another time' }, { processTable: psProcessTable })).toBe('none')
     expect(await reclaim(group, { processTable: psProcessTable })).toBe('ended')
     expect(await psProcessTable.get(leader.pid!)).toBeUndefined()
   })
