@@ -3,10 +3,8 @@
 import { hostname } from 'node:os'
 import type { WorkPlace } from '../agent-run.ts'
 import { type AnyExecutor, isExecutor } from '../api/executor.ts'
-import type { ParsedEngineOptions } from '../api/options.ts'
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
-import type { Ids } from '../core/ids.ts'
 import { waitAtMost } from '../core/signals.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
@@ -23,46 +21,15 @@ import { viewsOf } from '../steps/views.ts'
 import type { EngineHost } from './engine-host.ts'
 import { Feed } from './feed.ts'
 import { Inspection } from './inspection.ts'
+import type { LifecycleParts } from './lifecycle-parts.ts'
 import { LiveActors } from './live-actors.ts'
-import { MemoryArchive, type MemoryArchiveHost } from './memory-archive.ts'
+import { MemoryArchive } from './memory-archive.ts'
 import { createReport, type Report } from './report.ts'
 import { StatusModel } from './status.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Supervisor } from './supervisor.ts'
 import { LiveOutput } from './task-stream.ts'
-import { TeamReconciler, type TeamWork } from './team-reconciler.ts'
-
-export interface LifecycleParts
-  extends Pick<
-    EngineHost,
-    | 'ledger'
-    | 'clock'
-    | 'bus'
-    | 'executors'
-    | 'treeLimits'
-    | 'offeredModels'
-    | 'modelFor'
-    | 'canRun'
-    | 'draft'
-    | 'redaction'
-  > {
-  /** The ledger was opened for this engine and is closed with it. */
-  ownsLedger: boolean
-  ids: Ids
-  options: ParsedEngineOptions
-  /**
-   * Ends the processes that calls of a dead engine left running; resolves to the calls whose processes cannot be
-   * distinguished from foreign ones.
-   */
-  reclaim(calls: readonly CallRecord[]): Promise<CallRecord[]>
-  /** A task as abilities of memory receive it. */
-  readTask: MemoryArchiveHost['readTask']
-  /** Which abilities of memory receive settled tasks. */
-  memoryAccepts: MemoryArchiveHost['accepts']
-  teamWork: TeamWork
-  /** Called once, when the engine closes: it accepts no more calls. */
-  closed(): void
-}
+import { TeamReconciler } from './team-reconciler.ts'
 
 export class Lifecycle {
   readonly instanceId: string

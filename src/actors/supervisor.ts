@@ -180,10 +180,7 @@ export class Supervisor {
 
   // ── runs of this engine ──
 
-  /**
-   * Gives slots to the runs that have begun. Called after the feed has published a commit and the admission has
-   * resolved.
-   */
+  /** Gives slots to started runs. Called after the feed has published a commit and the admission has resolved. */
   #startRuns(): void {
     for (const [taskId, [started]] of this.#begun) {
       const task = this.#admitted.get(taskId)
@@ -193,10 +190,7 @@ export class Supervisor {
     }
   }
 
-  /**
-   * Gives a slot to a run whose row no admission has returned: the outcome of its commit was unknown, or the feed came
-   * first.
-   */
+  /** Gives a slot to a run that no admission returned: its commit's outcome was unknown, or the feed came first. */
   async #adopt(taskId: string, run: unknown): Promise<void> {
     const { ledger, clock, report } = this.#host
     try {
@@ -233,9 +227,7 @@ export class Supervisor {
     this.#changed()
   }
 
-  /**
-   * Called twice, when the ledger has closed the run and when its executor has ended; the first call frees the slot.
-   */
+  /** Called when the ledger has closed the run and when its executor has ended; the first call frees the slot. */
   #free(slot: RunSlot): void {
     const { id } = slot.task
     const holder = [this.#slots, this.#leaving].find((slots) => slots.get(id) === slot)
@@ -282,8 +274,6 @@ export class Supervisor {
       if (known === undefined || known < task.run) this.#admitted.set(task.id, task)
     }
   }
-
-  // ── internals ──
 
   /** Resolves when all slots are closed and the other promises are settled, or after the timeout. */
   async #slotsClosed(withinMs: number, others: ReadonlyArray<Promise<unknown>> = []): Promise<void> {

@@ -5,11 +5,11 @@ import type { StreamItem } from '../api/views.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { MessageRecord } from '../entities/message.ts'
-import { audienceOf, type QuestionParams } from '../entities/question.ts'
 import { isSettled, type TaskStatus } from '../entities/task.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { requireTask } from '../steps/step-context.ts'
 import type { Feed } from './feed.ts'
+import { itemsOf } from './stream-items.ts'
 
 const pageSize = 200
 /** Live pieces kept for a reader; a slower one gets the whole message when it is stored. */
@@ -82,16 +82,11 @@ export async function* streamTask(
       changed = false
       const pieces = live.splice(0)
       const page = await readPage(ledger, taskId, cursor)
-      // A piece comes after the events published before it and before the message that replaces it. A piece is dropped
-      // when its message is in this page.
-      const stored = new Set(
-        page.events.filter((event) => event.type === 'message.appended').map((event) => event.data.messageId),
-      )
-      const pending = pieces.filter(({ messageId }) => messageId === undefined || !stored.has(messageId))
+      const pending = unstored(pieces, page.events)
       for (const event of page.events) {
         while (pending[0] !== undefined && pending[0].after < event.seq) yield contentOf(pending.shift())
         cursor = event.seq
-        yield* itemsOf(event, page.messages)
+        for (const item of itemsOf(event, page.messages)) yield item
         if (isEnd(event, page.revivedAt)) {
           yield { type: 'end', taskId, seq: event.seq, status: endStatus(event) }
           return
@@ -123,6 +118,15 @@ export async function* streamTask(
     const { after: _after, ...content } = piece as LivePiece
     return { type: 'content', taskId, seq: cursor, ...content }
   }
+}
+
+/**
+ * The pieces whose messages are not in this page. A piece comes after the events published before it and before the
+ * message that replaces it.
+ */
+function unstored(pieces: readonly LivePiece[], events: readonly TaskEvent[]): LivePiece[] {
+  const stored = new Set(events.filter(({ type }) => type === 'message.appended').map(({ data }) => data.messageId))
+  return pieces.filter(({ messageId }) => messageId === undefined || !stored.has(messageId))
 }
 
 function closedWhileOpen(taskId: string, cursor: number): ErrandError {
@@ -171,95 +175,4 @@ function isEnd(event: TaskEvent, revivedAt: number): boolean {
 function endStatus(event: TaskEvent): EndStatus {
   const status = event.data.status as TaskStatus
   return isSettled(status) ? (status as EndStatus) : 'canceled'
-}
-
-function* itemsOf(event: TaskEvent, messages: ReadonlyMap<string, MessageRecord>): Generator<StreamItem> {
-  const { taskId, seq, data, at } = event
-  const base = { taskId, seq }
-  switch (event.type) {
-    case 'task.created':
-      yield { ...base, type: 'start', name: data.name as string, goal: (data.goal as string | undefined) ?? null }
-      return
-    case 'task.failed':
-      yield stateItem(event)
-      yield {
-        ...base,
-        type: 'error',
-        error: data.error as { code: string; message: string },
-        willRetry: data.willRetry === true,
-      }
-      return
-    case 'task.started':
-    case 'task.paused':
-    case 'task.input_required':
-    case 'task.waiting':
-    case 'task.completed':
-    case 'task.retried':
-    case 'task.canceled':
-      yield stateItem(event)
-      return
-    case 'question.asked':
-      yield {
-        ...base,
-        type: 'question',
-        questionId: data.questionId as string,
-        question: data.question as string,
-        for: audienceOf(data as unknown as QuestionParams),
-        schema: data.schema ?? null,
-        ...('default' in data ? { default: data.default } : {}),
-      }
-      return
-    case 'message.appended': {
-      const message = messages.get(data.messageId as string)
-      if (!message) return
-      const { id: messageId, role, content, announcement } = message
-      yield { ...base, type: 'message', messageId, role, content, announcement }
-      return
-    }
-    case 'output.written':
-      yield { ...base, type: 'content', content: data.text as string }
-      return
-    case 'progress.reported':
-      yield { ...base, type: 'progress', fraction: data.fraction as number, note: (data.note as string | null) ?? null }
-      return
-    case 'call.started':
-      yield { ...base, type: 'tool_call', callId: data.callId as string, tool: data.tool as string, args: data.args }
-      return
-    case 'call.completed':
-    case 'call.failed': {
-      const error = data.error as { code: string; message: string }
-      const came = event.type === 'call.completed' ? { result: data.result } : { result: '', error }
-      yield { ...base, type: 'tool_result', callId: data.callId as string, tool: data.tool as string, ...came }
-      return
-    }
-    case 'task.claimed':
-    case 'task.released':
-    case 'task.resumed':
-    case 'task.answered':
-    case 'task.unblocked':
-    case 'task.updated':
-    case 'task.promoted':
-    case 'task.deleted':
-    case 'task.diverged':
-    case 'task.repaired':
-    case 'timer.fired':
-    case 'run.closed':
-    case 'model.failed':
-    case 'agent.joined':
-    case 'agent.completed':
-    case 'objective.updated':
-    case 'team.closed':
-      return
-  }
-
-  function stateItem({ data: { status, from, reason } }: TaskEvent): StreamItem {
-    return {
-      ...base,
-      type: 'state',
-      status: status as TaskStatus,
-      from: (from as TaskStatus | undefined) ?? null,
-      reason: (reason as string | null | undefined) ?? null,
-      at,
-    }
-  }
 }

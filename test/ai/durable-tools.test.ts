@@ -301,7 +301,7 @@ describe('the door of durable', () => {
       await refusalOf(() => loose({}, model), 'INVALID_INPUT')
       await refusalOf(() => loose(undefined, model), 'INVALID_INPUT')
       expect((await refusalOf(() => loose(run, 'openai/gpt-5'), 'INVALID_INPUT')).message).toContain(
-        'give the model object',
+        'pass the model object',
       )
       await refusalOf(() => loose(run, null), 'INVALID_INPUT')
       const old = { specificationVersion: 'v2', modelId: 'old', provider: 'x', doGenerate() {}, doStream() {} }

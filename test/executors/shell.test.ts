@@ -315,7 +315,7 @@ describe('a command that cannot be started', () => {
   it('says that it is too long', async () => {
     const failure = await failureOf(setup().execute(`: ${'x'.repeat(3_000_000)}`))
     expect(failure).toMatchObject({ code: 'SPAWN_FAILED', retry: false })
-    expect(failure.message).toMatch(/^Cannot start `: x{198}…`: command or environment are longer/)
+    expect(failure.message).toMatch(/^Cannot start `: x{198}…`: the command or its environment exceeds/)
   })
 })
 

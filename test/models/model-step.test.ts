@@ -220,7 +220,7 @@ describe('a model that misbehaves', () => {
     }))
     const failure = await failureOf(runModelStep(endless, hello, never()))
     expect(failure).toMatchObject({ code: 'protocol', retry: false })
-    expect(failure.message).toContain('longer than 4194304 characters')
+    expect(failure.message).toContain('exceeds 4194304 characters')
   })
 
   test('and calls a tool before it fails, leaves the call in the details', async () => {

@@ -123,7 +123,7 @@ describe('a scripted model', () => {
       step(model, [user('Open the socket'), { role: 'assistant', content: 'once' }, user('Again')]),
     )
     expect(failure).toMatchObject({ code: 'protocol', retry: false })
-    expect(failure.message).toMatch(/no turn for this step.*spoken 1 times.*"Open the socket".*"Again"/)
+    expect(failure.message).toMatch(/no turn for this step.*answered 1 times.*"Open the socket".*"Again"/)
   })
 
   test('V-04 fails a step whose patterns take too long, instead of holding up the process', async () => {
@@ -132,7 +132,7 @@ describe('a scripted model', () => {
     )
     const failure = await failureOf(step(model, [user(`${'a'.repeat(60)}!`)]))
     expect(failure).toMatchObject({ code: 'protocol', retry: false })
-    expect(failure.message).toMatch(/patterns of the script.*more than 1000 ms.*repetition inside of a repetition/)
+    expect(failure.message).toMatch(/patterns of the script took longer than 1000 ms.*nested repetition/i)
     expect((await step(model, [user('aaa')])).content).toBe('Only letters.')
     expect((await step(model, [user('b')])).content).toBe('Hello.')
   })
