@@ -1,5 +1,5 @@
 // The model that plays a script: how turns are chosen, and what they do.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { runModelStep, streamModelStep } from '../../src/models/model-step.ts'
 import type { ModelMessage, ModelStepInput, ToolDefinition } from '../../src/models/step-schema.ts'
 import { createScriptedModel, parseScript, type ScriptedModel, type ScriptedTurn } from '../../src/testing/index.ts'
@@ -26,7 +26,7 @@ async function converse(model: ScriptedModel, messages: ModelMessage[], steps = 
 }
 
 describe('a scripted model', () => {
-  test('X-035 plays its turns in order, in small pieces, and says that it is a script', async () => {
+  it('X-035 plays its turns in order, in small pieces, under the provider errand-script', async () => {
     const model = createScriptedModel(
       [
         { reasoning: 'Let me see.', text: 'Zwölf Boxkämpfer 🥊🥊', tools: [{ name: 'look', input: { at: 'x' } }] },
@@ -50,7 +50,7 @@ describe('a scripted model', () => {
     })
   })
 
-  test('X-035 goes on where it was after a restart, and in a conversation that it never saw', async () => {
+  it('X-035 continues a script after a restart, and in a conversation that the model object has never seen', async () => {
     const script: ScriptedTurn[] = [
       { text: 'First.', tools: [{ name: 'one' }] },
       { text: 'Second.', tools: [{ name: 'two' }, { name: 'three' }] },
@@ -73,7 +73,7 @@ describe('a scripted model', () => {
     ])
   })
 
-  test('gives each conversation the turns of its goal', async () => {
+  it('plays the turns for the goal of each conversation', async () => {
     const model = createScriptedModel([
       { when: { goal: 'trip' }, text: 'Trip 1', tools: [{ name: 'book' }] },
       { text: 'Other 1', tools: [{ name: 'book' }] },
@@ -90,7 +90,7 @@ describe('a scripted model', () => {
     expect(await texts('Write a poem')).toEqual(['Other 1', 'Other 2'])
   })
 
-  test('reacts to the last message before anything else', async () => {
+  it('prefers a turn for the last message to all others', async () => {
     const model = createScriptedModel([
       { when: { goal: 'Go' }, text: 'Going', tools: [{ name: 'walk' }] },
       { when: { last: 'Error: ', goal: 'Go' }, text: 'Sorry.' },
@@ -110,14 +110,14 @@ describe('a scripted model', () => {
     expect((await step(model, [user('stop')])).content).toBe('Stopped.')
   })
 
-  test('tells steps apart by the tools that they are offered', async () => {
+  it('chooses a turn by the offered tools', async () => {
     const model = createScriptedModel([{ when: { tools: ['look'] }, text: 'with' }, { text: 'without' }])
     expect((await step(model, [user('x')], { tools: [tool('walk'), tool('look')] })).content).toBe('with')
     expect((await step(model, [user('x')])).content).toBe('without')
     expect(model.prompts.map(({ tools }) => tools)).toEqual([['walk', 'look'], []])
   })
 
-  test('fails a step that nobody planned, for good, and says which', async () => {
+  it('fails a step without a turn finally, and quotes the goal and the last message', async () => {
     const model = createScriptedModel([{ text: 'once' }])
     const failure = await failureOf(
       step(model, [user('Open the socket'), { role: 'assistant', content: 'once' }, user('Again')]),
@@ -126,7 +126,7 @@ describe('a scripted model', () => {
     expect(failure.message).toMatch(/no turn for this step.*answered 1 times.*"Open the socket".*"Again"/)
   })
 
-  test('V-04 fails a step whose patterns take too long, instead of holding up the process', async () => {
+  it('V-04 fails a step whose patterns take too long, instead of blocking the process', async () => {
     const model = createScriptedModel(
       parseScript('- { when: { last: "/^(a+)+$/" }, text: Only letters. }\n- text: Hello.'),
     )
@@ -137,7 +137,7 @@ describe('a scripted model', () => {
     expect((await step(model, [user('b')])).content).toBe('Hello.')
   })
 
-  test('a function chooses by what it is told', async () => {
+  it('plays the turn that a function chooses by the prompt', async () => {
     const model = createScriptedModel(({ goal, last, turn, messages }) => ({
       text: `${turn}: ${goal} / ${last} / ${messages.length}`,
     }))
@@ -154,7 +154,7 @@ describe('a scripted model', () => {
     })
   })
 
-  test('sends arguments that are no JSON, its own ids, an end and a usage', async () => {
+  it('sends arguments that are not JSON, ids, a finish reason and a usage of the script', async () => {
     const model = createScriptedModel([
       {
         tools: [{ name: 'look', arguments: '{"at": ', id: 'mine' }],
@@ -171,7 +171,7 @@ describe('a scripted model', () => {
 })
 
 describe('a scripted failure', () => {
-  test('is an HTTP error', async () => {
+  it('throws an HTTP error of the script', async () => {
     const model = createScriptedModel([{ error: { status: 429, message: 'Slow down', retryAfterMs: 20 } }])
     expect(await failureOf(runModelStep(model, hello, never()))).toMatchObject({
       code: 'rate_limited',
@@ -180,7 +180,7 @@ describe('a scripted failure', () => {
     })
   })
 
-  test('is a connection that is lost after the text', async () => {
+  it('drops the connection after the text when the script says so', async () => {
     const model = createScriptedModel([{ text: 'It is a long', tools: [{ name: 'look' }], error: 'drop' }])
     expect(await failureOf(runModelStep(model, hello, never()))).toMatchObject({
       code: 'connection',
@@ -189,7 +189,7 @@ describe('a scripted failure', () => {
     })
   })
 
-  test('is an abort, between two pieces', async () => {
+  it('aborts a scripted stream between two pieces', async () => {
     const model = createScriptedModel([{ text: 'one two three' }], { chunkSize: 4 })
     const controller = new AbortController()
     const chunks = streamModelStep(model, hello, controller.signal)
@@ -210,7 +210,7 @@ describe('a scripted failure', () => {
 })
 
 describe('a script', () => {
-  test('in code is checked when the model is made', () => {
+  it('checks a script in code when the model is created', () => {
     const made = (script: unknown) => () => createScriptedModel(script as never)
     expect(made([])).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
     expect(made([{ txt: 'x' }])).toThrow(expect.objectContaining({ code: 'UNKNOWN_OPTION' }))
@@ -220,7 +220,7 @@ describe('a script', () => {
     expect(() => createScriptedModel([{ text: 'x' }], { chunksize: 1 } as never)).toThrow(/Did you mean "chunkSize"/)
   })
 
-  test('in a file is YAML or JSON, with or without a heading', async () => {
+  it('parses a script file in YAML or JSON, with or without the key turns', async () => {
     const yaml = `
 turns:
   - when: { goal: /^plan.*trip$/is, last: "a trip" }
@@ -244,7 +244,7 @@ turns:
     expect((await runModelStep(createScriptedModel(parseScript('- text: hi')), hello, never())).content).toBe('hi')
   })
 
-  test.each([
+  it.each([
     ['neither YAML nor JSON', '- text: "hi', { line: 1 }, /neither YAML nor JSON/],
     ['no list', 'text: hi', { line: 1, column: 1, path: '' }, /expected array/],
     ['an empty file', '', { line: 1 }, /not valid/],
@@ -270,7 +270,7 @@ turns:
       { line: 1 },
       /alias/i,
     ],
-  ])('in a file that is not right is refused with its place: %s', (_name, text, details, said) => {
+  ])('refuses an invalid script file with line and column: %s', (_name, text, details, said) => {
     expect(() => parseScript(text, 'demo.yaml')).toThrow(
       expect.objectContaining({
         code: 'INVALID_INPUT',
