@@ -144,8 +144,8 @@ const namesNone: readonly string[] = [
   'task:route',
 ]
 
-describe('A model', () => {
-  it('I25 reaches nothing outside its own subtree, whichever task it works on and whatever it calls', {
+describe('the calls of a model', () => {
+  it('I25 a model reaches nothing outside its own subtree, whichever task it works on and whatever it calls', {
     timeout: 60_000,
   }, async () => {
     let family = await setup([note])
@@ -186,7 +186,7 @@ describe('A model', () => {
     expect([...refused.keys()].sort()).toEqual(expected.sort())
   })
 
-  it('I25 the harness catches an ability that takes the name of a task at its word', async () => {
+  it('I25 the harness detects an ability that does not check the task it is given', async () => {
     const leak = defineAbility({
       id: 'leak:rename',
       description: 'Renames any task.',

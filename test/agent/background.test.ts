@@ -45,8 +45,8 @@ async function withCommands(steps: ReadonlyArray<ModelReply>, options: object = 
   return { engine, model }
 }
 
-describe('A command in the background', () => {
-  it('S4-062 is told to its agent once, before the next call of the model', async () => {
+describe('a command in the background', () => {
+  it('S4-062 its end is notified to the agent once, before the next call of the model', async () => {
     const { folder } = createPlace()
     execFileSync('mkfifo', [join(folder, 'gate')])
     const model = llm((_input, step) => {
@@ -71,7 +71,7 @@ describe('A command in the background', () => {
     expect(child).toMatchObject({ executor: 'shell', parentId: task.id, input: { cwd: folder } })
   })
 
-  it('S4-062 is told of in the transaction of its end', async () => {
+  it('S4-062 its notification is written in the transaction of its end', async () => {
     const { engine } = await withCommands([background('true'), look('1')])
     const task = await engine.create({ goal: 'Build it' })
     await engine.result(task)
@@ -88,7 +88,7 @@ describe('A command in the background', () => {
     })
   })
 
-  it('S4-062 is told of like each of several that run at once', async () => {
+  it('S4-062 of several background commands, each is notified', async () => {
     const calls = ['one', 'two', 'three'].flatMap((name) => background(`echo ${name}`, name, name).toolCalls ?? [])
     const { engine, model } = await withCommands([{ toolCalls: calls }, look('1'), look('2')])
     const task = await engine.create({ goal: 'Build them' })
@@ -98,7 +98,7 @@ describe('A command in the background', () => {
     expect(toldIn(model.messages(4))).toHaveLength(3)
   })
 
-  it('S4-062 that fails is told of with its exit code and the end of what it printed', async () => {
+  it('S4-062 the notification of a failure has the exit code and the end of the output', async () => {
     const { engine, model } = await withCommands([
       background('seq 1 100000; echo broken >&2; exit 3', 'b', 'the build'),
       look('1'),
@@ -111,7 +111,7 @@ describe('A command in the background', () => {
     expect(told?.length).toBeLessThan(2_300)
   })
 
-  it('S4-062 wakes an agent that waits for its subtasks', async () => {
+  it('S4-062 its end wakes an agent that waits for its subtasks', async () => {
     const { engine, model } = await withCommands([background('echo built'), wait])
     const task = await engine.create({ goal: 'Build it' })
     expect(await engine.result(task)).toBe('Done.')
@@ -122,14 +122,14 @@ describe('A command in the background', () => {
     ])
   })
 
-  it('S4-062 runs for an agent that waits, if there is but one slot', async () => {
+  it('S4-062 it runs for a waiting agent even if there is only one slot', async () => {
     const { engine, model } = await withCommands([background('echo built'), wait], { maxConcurrent: 1 })
     const task = await engine.create({ goal: 'Build it' })
     expect(await engine.result(task)).toBe('Done.')
     expect(toldIn(model.messages(3))).toHaveLength(1)
   })
 
-  it('S4-062 is ended with a task that is canceled, and tells it nothing', async () => {
+  it('S4-062 it ends with a canceled task, without a notification', async () => {
     const { engine } = await withCommands([background('echo started; sleep 300'), wait])
     const task = await engine.create({ goal: 'Build it' })
     await reached(engine, task, 'waiting')
@@ -145,7 +145,7 @@ describe('A command in the background', () => {
     expect((await said(engine, task)).filter((line) => line.includes('[background]'))).toEqual([])
   })
 
-  it('S4-062 is started once, however often the call is made that starts it', async () => {
+  it('S4-062 it is started once, however often the call that starts it is repeated', async () => {
     const { ability } = llm((_input, step) => (step === 1 ? background('echo built') : { content: 'Done.' }))
     const ledger = createFaultyLedger(await openLedger(':memory:'))
     onTestFinished(() => ledger.close())
@@ -170,7 +170,7 @@ describe('A command in the background', () => {
   })
 })
 
-describe('The end of a command in the background, over a crash', () => {
+describe('the end of a background command, over a crash', () => {
   /** A process with such an agent, until it says so; then it is killed. */
   async function killedWhen(orders: BackgroundOrders, what: string): Promise<void> {
     const program = join(import.meta.dirname, 'background-process.ts')
@@ -203,7 +203,7 @@ describe('The end of a command in the background, over a crash', () => {
     return { engine, model, task, children: await engine.children(task) }
   }
 
-  it('S4-062 is read once by the next process, if it was told and not yet read', async () => {
+  it('S4-062 the next process reads the notification once, if it was written and not yet read', async () => {
     const { ledger, folder } = createPlace()
     const orders = { ledger, folder, command: 'echo built' }
     await killedWhen(orders, 'told')
@@ -215,7 +215,7 @@ describe('The end of a command in the background, over a crash', () => {
     expect(toldIn(model.messages(3))).toHaveLength(1)
   })
 
-  it('S4-062 is a failure, if the command was interrupted: it is not run again', async () => {
+  it('S4-062 an interrupted background command has failed and is not run again', async () => {
     const { ledger, folder } = createPlace()
     const orders = { ledger, folder, command: 'echo run >> runs; echo started; sleep 300' }
     await killedWhen(orders, 'printed')
@@ -234,7 +234,7 @@ describe('The end of a command in the background, over a crash', () => {
     expect(group && (await isAlive(group))).toBe(false)
   })
 
-  it('S4-062 is read once, if the engine was closed in between', async () => {
+  it('S4-062 the notification is read once if the engine was closed in between', async () => {
     const ledger = ledgerFile()
     const folder = join(ledger, '../work')
     mkdirSync(folder)
@@ -254,7 +254,7 @@ describe('The end of a command in the background, over a crash', () => {
   })
 })
 
-describe('A subtask that tells its parent', () => {
+describe('a subtask with tellParent', () => {
   const telling = (parent: { id: string }, name = 'child') => ({ name, parentId: parent.id, notifyParent: true })
   const linesOf = async (engine: Engine, task: { id: string }) =>
     (await engine.messages(task.id)).map(({ content }) => content).filter((line) => line.startsWith('[background]'))
@@ -267,7 +267,7 @@ describe('A subtask that tells its parent', () => {
     return { engine, parent }
   }
 
-  it('says what it came to, how it failed, or that it was canceled', async () => {
+  it('notifies its parent of its result, its error or its cancellation', async () => {
     const { engine, parent } = await byHand()
     const names = ['text', 'data', 'nothing', 'failed', 'canceled', 'silent']
     const [text, data, nothing, failed, canceled, silent] = (await engine.create(
@@ -289,7 +289,7 @@ describe('A subtask that tells its parent', () => {
     ])
   })
 
-  it('tells it of each attempt that ends for good, and of none that is followed by another', async () => {
+  it('notifies its parent of each final attempt, not of one that is followed by another', async () => {
     const hands = puppet()
     const engine = (await openEngine({ executors: { work: hands.executor } })) as Engine
     const parent = await engine.create({ name: 'parent' })
@@ -308,7 +308,7 @@ describe('A subtask that tells its parent', () => {
     ])
   })
 
-  it('tells nobody, when the parent has ended', async () => {
+  it('notifies no parent that has ended', async () => {
     const { engine, parent } = await byHand()
     const child = await engine.create(telling(parent))
     await engine.start(child)
@@ -317,7 +317,7 @@ describe('A subtask that tells its parent', () => {
     expect(await linesOf(engine, parent)).toEqual([])
   })
 
-  it('is refused where nobody would read it', async () => {
+  it('is refused when no agent would read the notification', async () => {
     const { engine } = await byHand()
     const group = await engine.create({ name: 'group', tasks: { one: { name: 'one' } } })
     const root = await refusalOf(engine.create({ name: 'root', notifyParent: true }), 'INVALID_INPUT')
@@ -329,7 +329,7 @@ describe('A subtask that tells its parent', () => {
     expect((await engine.list()).total).toBe(3)
   })
 
-  it('tells a parent that goes on of the siblings that its failure ends', async () => {
+  it('notifies a parent that continues of the siblings canceled by its failure', async () => {
     const { engine, parent } = await byHand({ onChildFailure: 'cancel-siblings' })
     const failing = await engine.create(telling(parent, 'failing'))
     const sibling = await engine.create(telling(parent, 'sibling'))
@@ -344,7 +344,7 @@ describe('A subtask that tells its parent', () => {
     ])
   })
 
-  it('does not answer the question of an agent, which reads it with the answer', async () => {
+  it('does not answer the question of its parent, which reads the notification with the answer', async () => {
     const ask = { toolCalls: [{ id: 'q', name: 'ask_user', arguments: { question: 'Which?' } }] }
     const model = llm((_input, step) => (step === 1 ? ask : { content: 'Thanks.' }))
     const engine = (await openEngine({ abilities: [model.ability] })) as Engine
@@ -362,7 +362,7 @@ describe('A subtask that tells its parent', () => {
     ])
   })
 
-  it('leaves a paused agent paused, which reads it when it goes on', async () => {
+  it('leaves a paused parent paused, which reads the notification after it resumes', async () => {
     const begun = deferred()
     const model = llm((_input, step) => {
       begun.resolve()
@@ -382,7 +382,7 @@ describe('A subtask that tells its parent', () => {
   })
 
   it.each(['settle run', 'begin wait', 'suspend'])(
-    'is heard by an agent that is overtaken by it at its step "%s"',
+    'is read by a parent that is at its step "%s" when the notification comes',
     async (step) => {
       const ledger = createFaultyLedger(await openLedger(':memory:'))
       onTestFinished(() => ledger.close())
@@ -404,7 +404,7 @@ describe('A subtask that tells its parent', () => {
     },
   )
 
-  it('keeps a parent from being completed by it, whose agent has answered', async () => {
+  it('keeps a parent that has answered from being completed before it reads the notification', async () => {
     const model = llm((_input, step) => ({ content: `Answer ${step}` }))
     const engine = (await openEngine({ abilities: [model.ability], autoComplete: true })) as Engine
     const task = await engine.create({ goal: 'Work', autoStart: false })

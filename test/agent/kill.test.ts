@@ -57,8 +57,8 @@ function laws(place: Place): string[] {
 const interruptedIn = ({ calls }: Evidence) =>
   calls.filter(({ error }) => error?.message === 'Process crashed during execution').length
 
-describe('An agent that is killed', () => {
-  it('S0-106 S0-026 S0-100 S0-101 S0-103 Q-12 goes on in the next process, at whatever write it died', async () => {
+describe('an agent whose process is killed', () => {
+  it('S0-106 S0-026 S0-100 S0-101 S0-103 Q-12 continues in the next process after a kill at any write', async () => {
     const whole = createPlace()
     const { said, signal, complaints } = await play(whole)
     expect({ signal, complaints }).toEqual({ signal: null, complaints: '' })
@@ -83,7 +83,7 @@ describe('An agent that is killed', () => {
     expect(sums.interrupted).toBeGreaterThan(0)
   }, 240_000)
 
-  it('S0-103 goes on when it is killed again while it goes on', async () => {
+  it('S0-103 continues after a second kill during its recovery', async () => {
     const random = randomOf(drawSeed('agents killed twice'))
     const twice = Array.from({ length: 12 }, (): Death[] =>
       [60, 40].map(
@@ -102,7 +102,7 @@ describe('An agent that is killed', () => {
     expect(kills).toBeGreaterThan(twice.length)
   }, 240_000)
 
-  it('the harness catches a tool that is made again and must not be', async () => {
+  it('the harness detects a tool that is repeated and must not be', async () => {
     const found: string[] = []
     const deaths = [6, 7, 8, 9, 10, 11].map((step): Death => ({ step, when: 'before' }))
     await twoAtATime(deaths, async (death) => {
@@ -113,7 +113,7 @@ describe('An agent that is killed', () => {
     expect(found.join()).toMatch(/(one|two|three) was done 2 times/)
   })
 
-  it('the harness catches a recovery that overlooks the calls in progress', async () => {
+  it('the harness detects a recovery that misses the calls in progress', async () => {
     const careless = (inner: Ledger): Ledger => ({
       ...delegated(inner),
       step: <R>(step: Step<R>) =>

@@ -11,8 +11,8 @@ const said = 5_000
 /** A thousand that nobody has fetched yet, and as many that are on their way to the reader. */
 const maxKept = 2_000
 
-describe('A slow reader', () => {
-  it('S1-020 is kept some pieces of what it has not read, and has the whole text all the same', async () => {
+describe('a slow reader of a task stream', () => {
+  it('S1-020 gets a bounded number of live pieces, and the whole text when it is stored', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const task = await engine.create({ executor: 'work', goal: 'Talk' })
@@ -46,7 +46,7 @@ describe('A slow reader', () => {
   })
 })
 
-describe('A reader that lets go', () => {
+describe('a reader that leaves a task stream', () => {
   /** The stream of a task that is open, and how many listeners it holds. */
   async function setup() {
     const path = ledgerFile()
@@ -89,7 +89,7 @@ describe('A reader that lets go', () => {
     return { controller, signal, listeners: () => listeners }
   }
 
-  it('S1-020 leaves no listener behind, however it went', async () => {
+  it('S1-020 leaves no listener behind, however it left', async () => {
     const { ledger, open, held, signal } = await setup()
     const left = open()
     await left.next()
@@ -112,7 +112,7 @@ describe('A reader that lets go', () => {
     await ledger.close()
   })
 
-  it('S1-022 leaves none when there was nothing to read', async () => {
+  it('S1-022 leaves no listener behind when there was nothing to read', async () => {
     const { ledger, open, held, signal } = await setup()
     await expect(open('task-nobody').next()).rejects.toMatchObject({ code: 'NOT_FOUND' })
     expect([held(), signal.listeners()]).toEqual([0, 0])

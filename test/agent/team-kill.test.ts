@@ -50,8 +50,8 @@ async function goOn(place: Place, { engines = 1, wrap = asItIs } = {}): Promise<
   return [...teamComplaints(evidence), ...reported.map(String), ...laws]
 }
 
-describe('A team that is killed', () => {
-  it('Q-12 S2-101 goes on in the next process, at whatever write it died', async () => {
+describe('a team whose process is killed', () => {
+  it('Q-12 S2-101 continues in the next process after a kill at any write', async () => {
     const whole = createPlace()
     const { said, signal, complaints } = await play(whole)
     expect({ signal, complaints }).toEqual({ signal: null, complaints: '' })
@@ -71,7 +71,7 @@ describe('A team that is killed', () => {
     expect(kills).toBeGreaterThan(points.length * 0.9)
   }, 300_000)
 
-  it('the harness catches what is observed outside of the transaction that records it', async () => {
+  it('the harness detects an observation that is written outside of the transaction of its call', async () => {
     const { said } = await play(createPlace(), { late: true })
     const { steps } = JSON.parse(said) as { steps: string[] }
     const deaths = steps.flatMap((name, index): Death[] =>
@@ -87,12 +87,12 @@ describe('A team that is killed', () => {
   }, 60_000)
 })
 
-describe('A team on a ledger of two engines', () => {
-  it('is one team: what both see to is done once', async () => {
+describe('a team on a ledger of two engines', () => {
+  it('is processed once, although both engines follow it', async () => {
     for (let round = 0; round < 5; round++) expect(await goOn(createPlace(), { engines: 2 })).toEqual([])
   }, 60_000)
 
-  it('the harness catches a keeper that completes twice', async () => {
+  it('the harness detects a reconciler that completes an agent twice', async () => {
     const found: string[] = []
     for (let round = 0; round < 5 && found.length === 0; round++) {
       found.push(...(await goOn(createPlace(), { engines: 2, wrap: forgettingEnds })))

@@ -55,8 +55,8 @@ const ways = (['result', 'chunks'] as const).flatMap((kind) =>
   })),
 )
 
-describe('The bus', () => {
-  it.each(ways)('S1-085 refuses by code, and names the ability: $name', async ({ open, own, other }) => {
+describe('the errors of the bus', () => {
+  it.each(ways)('S1-085 a refusal has a code and names the ability: $name', async ({ open, own, other }) => {
     const { bus } = await openEngine({ abilities: [halve, countdown] })
     const model = { caller: modelOf('task-nobody', [['notes:*']]) }
     const refusals = [
@@ -76,7 +76,7 @@ describe('The bus', () => {
     expect([broken.message, broken.cause]).toEqual(['3 is odd', expect.any(RangeError)])
   })
 
-  it('S1-079 refuses a second ability of one id, whichever form it has, and keeps the first', async () => {
+  it('S1-079 a second ability with the same id is refused in any form, and the first is kept', async () => {
     const { bus } = await openEngine({ abilities: [halve] })
     const meta = { id: 'test:halve', description: 'Another.', inputSchema: {}, outputSchema: {} }
     const attempts = [
@@ -92,7 +92,7 @@ describe('The bus', () => {
     expect(await bus.invoke('test:halve')('{"count":8}')).toBe('4')
   })
 
-  it('takes what defineAbility returns and the same plain object alike', async () => {
+  it('an ability from defineAbility and the same plain object are equivalent', async () => {
     const { bus } = await openEngine()
     const plain = { ...halve, id: 'test:plain' }
     const leave = [bus.register(defineAbility(halve)), bus.register(plain)]
@@ -104,8 +104,8 @@ describe('The bus', () => {
   })
 })
 
-describe('A model that calls amiss', () => {
-  it('S0-073 S0-070 has failed calls with the codes of the bus, reads why, and its task goes on', async () => {
+describe('a model that makes invalid calls', () => {
+  it('S0-073 S0-070 has failed calls with the codes of the bus, reads the reasons, and its task continues', async () => {
     const calls = (stranger: string) => [
       ['no_such_tool', {}, 'NOT_FOUND'],
       ['test_halve', '{"count": ', 'INVALID_INPUT'],
@@ -146,8 +146,8 @@ describe('A model that calls amiss', () => {
   })
 })
 
-describe('A handler', () => {
-  it('S1-086 is told by the engine who calls: the task, its run, and from where; the log says the same', async () => {
+describe('the caller of a handler', () => {
+  it('S1-086 a handler gets the task, the run and the surface of its caller from the engine, as the log does', async () => {
     const heard: unknown[] = []
     const listen = defineAbility({
       id: 'test:listen',
