@@ -29,35 +29,32 @@ async function pair(engine: Verbs, policy: OnChildFailure | undefined) {
   return { parent, sibling, nephew, breaks }
 }
 
-describe('a parent', () => {
+describe('a parent with onChildFailure', () => {
   it.each([
     [undefined, ['working', 'submitted', 'submitted']],
     ['ignore', ['working', 'submitted', 'submitted']],
     ['fail', ['failed', 'submitted', 'submitted']],
     ['cancel-siblings', ['working', 'canceled', 'canceled']],
-  ] as const)(
-    'told to %s becomes that, its siblings and nephews too (Q-06, S3-091, S3-092)',
-    async (policy, expected) => {
-      const engine = await openEngine()
-      const { parent, sibling, nephew, breaks } = await pair(engine, policy)
-      expect(await statusOf(engine, parent, sibling, nephew)).toEqual(expected)
-      if (policy === 'fail') {
-        expect(await engine.get(parent)).toMatchObject({
-          error: {
-            code: 'CHILD_FAILED',
-            message: `Child ${breaks.id} (breaks) failed: broke`,
-            details: { child: breaks.id },
-          },
-        })
-      }
-      if (policy === 'cancel-siblings') {
-        expect((await engine.get(sibling))?.statusReason).toBe(`child ${breaks.id} failed`)
-        expect(await statusOf(engine, breaks)).toEqual(['failed'])
-      }
-    },
-  )
+  ] as const)('Q-06 S3-091 S3-092 set to %s gets that status, with its other descendants', async (policy, expected) => {
+    const engine = await openEngine()
+    const { parent, sibling, nephew, breaks } = await pair(engine, policy)
+    expect(await statusOf(engine, parent, sibling, nephew)).toEqual(expected)
+    if (policy === 'fail') {
+      expect(await engine.get(parent)).toMatchObject({
+        error: {
+          code: 'CHILD_FAILED',
+          message: `Child ${breaks.id} (breaks) failed: broke`,
+          details: { child: breaks.id },
+        },
+      })
+    }
+    if (policy === 'cancel-siblings') {
+      expect((await engine.get(sibling))?.statusReason).toBe(`child ${breaks.id} failed`)
+      expect(await statusOf(engine, breaks)).toEqual(['failed'])
+    }
+  })
 
-  it('takes the engine’s default where it says nothing, and its own word counts more (Q-06)', async () => {
+  it('Q-06 takes the default of the engine, overridden by its own value', async () => {
     const engine = await openEngine({ onChildFailure: 'fail' })
     expect(await statusOf(engine, (await pair(engine, undefined)).parent)).toEqual(['failed'])
     expect(await statusOf(engine, (await pair(engine, 'ignore')).parent)).toEqual(['working'])
@@ -65,7 +62,7 @@ describe('a parent', () => {
     expect(await statusOf(engine, gentle.parent, gentle.sibling)).toEqual(['working', 'canceled'])
   })
 
-  it('may be told otherwise while it works', async () => {
+  it('can be changed while the parent works', async () => {
     const engine = await openEngine()
     const parent = await engine.start(await engine.create({ name: 'parent' }))
     await failed(engine, await engine.create({ name: 'one', parentId: parent.id }))
@@ -75,7 +72,7 @@ describe('a parent', () => {
     expect(await statusOf(engine, parent)).toEqual(['failed'])
   })
 
-  it('does not mind a child that is canceled (S3-093)', async () => {
+  it('S3-093 ignores a canceled child', async () => {
     const engine = await openEngine({ onChildFailure: 'fail' })
     const parent = await engine.start(await engine.create({ name: 'parent' }))
     const calls = ['fail', 'cancel-siblings'] as const
@@ -88,7 +85,7 @@ describe('a parent', () => {
     }
   })
 
-  it('hears only of the last attempt of a child', async () => {
+  it('reacts only to the last attempt of a child', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor }, onChildFailure: 'fail' })
     const parent = await engine.start(await engine.create({ name: 'parent' }))
@@ -101,7 +98,7 @@ describe('a parent', () => {
     expect(await statusOf(engine, parent)).toEqual(['failed'])
   })
 
-  it('is told by what happens to its own children only: the failure climbs from parent to parent (Q-06)', async () => {
+  it('Q-06 reacts to its own children only: a failure climbs from parent to parent', async () => {
     const engine = await openEngine()
     const top = await engine.start(await engine.create({ name: 'top', onChildFailure: 'cancel-siblings' }))
     const aunt = await engine.create({ name: 'aunt', parentId: top.id })
@@ -115,9 +112,9 @@ describe('a parent', () => {
   })
 })
 
-describe('a parent that is not at work', () => {
+describe('a parent that is not working', () => {
   it.each(['submitted', 'paused', 'waiting', 'input_required'] as const)(
-    'fails from %s over WORKING, each edge with its event and without a run',
+    'fails from %s through WORKING, with an event for each edge and without a run',
     async (status) => {
       const engine = await openEngine()
       const parent = await engine.create({ name: 'parent', onChildFailure: 'fail' })
@@ -154,7 +151,7 @@ describe('a parent that is not at work', () => {
 })
 
 describe('a parent with a run', () => {
-  it('is aborted by the failure, and what its executor returns is ignored', async () => {
+  it('is aborted by the failure of a child, and the result of its executor is ignored', async () => {
     const hands = puppet({ stubborn: true })
     const engine = await openEngine({ executors: { parent: hands.executor } })
     const parent = await engine.create({ executor: 'parent', onChildFailure: 'fail' })
@@ -167,7 +164,7 @@ describe('a parent with a run', () => {
     expect((await engine.runs(parent))[0]).toMatchObject({ outcome: 'failed', status: 'closed' })
   })
 
-  it('that waits for outcomes fails before they are all there', async () => {
+  it('that waits for outcomes fails before all of them are there', async () => {
     const engine = await openEngine({
       executors: {
         parent: async (_task: ExecutorTask, run: Run) => {
@@ -208,7 +205,7 @@ describe('a parent with a run', () => {
   })
 })
 
-describe('a group', () => {
+describe('a group with onChildFailure', () => {
   const tasks = { breaks: { executor: 'breaks' }, other: { executor: 'work' } }
 
   async function setup(onChildFailure: OnChildFailure) {
@@ -226,7 +223,7 @@ describe('a group', () => {
     return { engine, group, children, other, hands, breaking }
   }
 
-  it('told to fail does so at once; what still works in it goes on (Q-06)', async () => {
+  it('Q-06 set to fail does so at once; its other children continue', async () => {
     const { engine, group, children, other } = await setup('fail')
     expect(await statusOf(engine, group, children.other)).toEqual(['failed', 'working'])
     other.end.resolve('done')
@@ -234,13 +231,13 @@ describe('a group', () => {
     expect(await statusOf(engine, group)).toEqual(['failed'])
   })
 
-  it('told to cancel the siblings has failed once they are (Q-06)', async () => {
+  it('Q-06 set to cancel the siblings fails once they are canceled', async () => {
     const { engine, group, children, other } = await setup('cancel-siblings')
     await other.aborted
     expect(await statusOf(engine, group, children.other)).toEqual(['failed', 'canceled'])
   })
 
-  it('that failed at once is open again with the child’s next attempt, and completes', async () => {
+  it('that failed at once is reopened by the next attempt of the child, and completes', async () => {
     const { engine, group, children, other, breaking } = await setup('fail')
     await engine.retry(children.breaks)
     ;(await breaking.started(1)).end.resolve('mended')
@@ -251,8 +248,8 @@ describe('a group', () => {
   })
 })
 
-describe('an autoComplete parent', () => {
-  it('fails with a child when told to, instead of never completing', async () => {
+describe('a parent with autoComplete', () => {
+  it('fails with a child when onChildFailure says so, instead of never completing', async () => {
     const engine = await openEngine({ autoComplete: true })
     const parent = await engine.start(await engine.create({ name: 'parent', onChildFailure: 'fail' }))
     const one = await engine.create({ name: 'one', parentId: parent.id })

@@ -134,7 +134,9 @@ describe('a stored image of a machine', () => {
     // Whoever is told next looks, and finds it ready.
     await engine.create({ executor: 'work' })
     expect(await engine.result(task)).toBe('done')
-    expect(reported).toEqual([expect.stringContaining(`The snapshot of ${task.id} did not match its row and was rebuilt`)])
+    expect(reported).toEqual([
+      expect.stringContaining(`The snapshot of ${task.id} did not match its row and was rebuilt`),
+    ])
     expect((await history(engine, task.id)).map(({ type }) => type)).toContain('task.repaired')
     await engine.close()
     await ledger.close()

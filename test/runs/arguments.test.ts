@@ -25,7 +25,7 @@ async function refusalIn(work: (run: Run) => unknown): Promise<ErrandError> {
 
 const noop = () => 1
 
-describe('an option of a run that there is not', () => {
+describe('an unknown option of a run', () => {
   const attempts: Array<[string, (run: Run) => unknown, string | undefined]> = [
     ['ask', (run) => run.ask('Well?', null, { timeout: 3 } as never), 'timeoutMs'],
     ['call', (run) => run.call('x', noop, { retries: 3 } as never), undefined],
@@ -44,7 +44,7 @@ describe('an option of a run that there is not', () => {
   })
 })
 
-describe('what a run is asked for and cannot be', () => {
+describe('an invalid argument of a run', () => {
   const attempts: Array<[string, (run: Run) => unknown, string]> = [
     ['attempts in words', (run) => run.call('x', noop, { retry: { maxAttempts: 'a' } as never }), 'retry.maxAttempts'],
     ['a negative time-out of a call', (run) => run.call('x', noop, { timeoutMs: -5 }), 'timeoutMs'],
@@ -67,14 +67,14 @@ describe('what a run is asked for and cannot be', () => {
     ['a note that is no text', (run) => run.progress(0.5, 5 as never), 'the note'],
     ['a task that is null', (run) => run.spawn(null as never), 'run.spawn'],
   ]
-  it.each(attempts)('is refused at once and leaves nothing: %s', async (_what, work, words) => {
+  it.each(attempts)('is refused at once and records nothing: %s', async (_what, work, words) => {
     const refusal = await refusalIn(work)
     expect(refusal.code).toBe('INVALID_INPUT')
     expect(refusal.message).toContain(words)
   })
 })
 
-it('an option that is undefined is as good as none, but for a default, which is then nothing', async () => {
+it('an option set to undefined counts as absent, except for a default, which is then null', async () => {
   const world = await createWorld(async (_task, run) => [
     await run.call('x', { n: 1 }, ({ n }) => n, { key: undefined, timeoutMs: undefined, retry: undefined } as never),
     await run.message('user', 'hello', undefined),

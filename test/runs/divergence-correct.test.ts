@@ -70,7 +70,7 @@ const document =
     return run.call('sum', { text }, () => `sum ${n}`)
   }
 
-describe('Killed at every point, a correct program is never refused:', () => {
+describe('the divergence guard refuses no correct program that is killed at any point:', () => {
   it('twenty documents in flight, in another order in each run, with I/O before each call', async () => {
     const program: Correct = async (run, io) => {
       const order = documents.map((n) => (n * 7 + run.number * 3) % documents.length)
@@ -79,7 +79,7 @@ describe('Killed at every point, a correct program is never refused:', () => {
     expect(await killedEverywhere(program)).toBe(80)
   }, 300_000)
 
-  it('twenty documents, five at once', async () => {
+  it('twenty documents, five at a time', async () => {
     const program: Correct = async (run, io) => {
       const left = [...documents]
       const worker = async () => {
@@ -90,7 +90,7 @@ describe('Killed at every point, a correct program is never refused:', () => {
     expect(await killedEverywhere(program)).toBe(80)
   }, 300_000)
 
-  it('a way around a failed call, which the next attempt does not need', async () => {
+  it('a fallback for a failed call that the next attempt does not need', async () => {
     const program: Correct = async (run, io) => {
       await run.call('look', () => 1)
       try {
@@ -109,7 +109,7 @@ describe('Killed at every point, a correct program is never refused:', () => {
     expect(await killedEverywhere(program)).toBeGreaterThanOrEqual(8)
   }, 60_000)
 
-  it('calls inside calls, beside each other and equal to those around them', async () => {
+  it('nested calls, beside each other and equal to those around them', async () => {
     const program: Correct = async (run, io) => {
       const at = await run.now()
       const inner = (name: string) => async () => {

@@ -135,7 +135,7 @@ afterEach(() => {
 })
 
 it.each(Object.keys(shapes).flatMap((shape) => ends.map((end) => [shape, end] as const)))(
-  'No completed effect of a %s program is repeated in silence, wherever it is edited (%s)',
+  'repeats no completed effect of a %s program without an error, wherever it is edited (%s)',
   async (shape, end) => {
     const found = await findingsOf(
       edits.filter((edit) => edit.shape === shape),
@@ -148,7 +148,7 @@ it.each(Object.keys(shapes).flatMap((shape) => ends.map((end) => [shape, end] as
 )
 
 it.each(ends)(
-  "With divergence: 'allow' nothing is refused, and what is repeated is told (%s)",
+  "refuses nothing with divergence: 'allow', and reports what is repeated (%s)",
   async (end) => {
     const found = await findingsOf(
       edits.filter((edit) => edit.shape === 'sequential'),
@@ -162,11 +162,11 @@ it.each(ends)(
   60_000,
 )
 
-it('Forty-five edits are tried', () => {
+it('the edits cover forty-five programs', () => {
   expect(edits.map(({ title }) => title)).toHaveLength(45)
 })
 
-it('A guard that lets everything pass would be caught', async () => {
+it('the harness detects a guard that allows everything', async () => {
   vi.spyOn(DivergenceGuard.prototype, 'pass').mockResolvedValue([])
   const renamed = edits.filter(({ title }) => title === 'sequential: b renamed')
   expect((await findingsOf(renamed, 'pause')).silent).not.toEqual([])

@@ -47,8 +47,8 @@ async function refusal({ engine, clock, task }: Awaited<ReturnType<typeof setup>
   return outcome.error
 }
 
-describe('A call that the journal does not know', () => {
-  it('is refused when its params hold the time of the run: the card is charged once', async () => {
+describe('a call that is not in the journal', () => {
+  it('is refused when its params contain the time of the run: the card is charged once', async () => {
     const clock = new HoldingClock()
     const charged: number[] = []
     const work = async (_task: unknown, run: Run) => {
@@ -90,7 +90,7 @@ describe('A call that the journal does not know', () => {
     expect(world.made).toEqual(['charge'])
   })
 
-  it('is made as soon as the completed calls have been asked for, and no event tells of it', async () => {
+  it('is made as soon as the completed calls have been requested again, and no event reports it', async () => {
     const io = gate()
     const world = await setup(async (run, call) => {
       const slow = async () => {
@@ -109,7 +109,7 @@ describe('A call that the journal does not know', () => {
     expect(world.clock.isHolding).toBe(false)
   })
 
-  it('is held back whether it is a call, an ability or a child, and held back by calls and children', async () => {
+  it('is held, whether call, ability or child, until the completed calls and children are requested again', async () => {
     const ability = defineAbility({
       id: 'test:note',
       description: 'Notes.',
@@ -139,7 +139,7 @@ describe('A call that the journal does not know', () => {
     }
   })
 
-  it('is not held back by questions, waits, sleeps, messages and values that have not been asked for', async () => {
+  it('is not held by questions, waits, sleeps, messages and values that were not requested again', async () => {
     const world = await setup(async (run, call) => {
       if (run.number > 1) return call('new')
       await Promise.all([run.now(), run.uuid(), run.random(), run.message('assistant', 'hello'), run.sleep(restMs)])
@@ -149,7 +149,7 @@ describe('A call that the journal does not know', () => {
     expect(world.made).toEqual(['new'])
   })
 
-  it('is not held back by a call marked rerun, and is not when it is marked so itself', async () => {
+  it('is not held by a call with onInterrupt rerun, nor when it has it itself', async () => {
     const world = await setup(async (run, call) => {
       await call(`look ${run.number}`, null, { onInterrupt: 'rerun' })
       await call('pay')
@@ -160,7 +160,7 @@ describe('A call that the journal does not know', () => {
     expect(await world.diverged()).toEqual([])
   })
 
-  it('is not held back by what other programs save in the ledger', async () => {
+  it('is not held by entries that other programs store in the ledger', async () => {
     const world = await setup(
       async (run, call) => {
         if (run.number === 1) await run.ask('Go on?')
@@ -184,7 +184,7 @@ describe('A call that the journal does not know', () => {
   })
 })
 
-describe('The time that a run may ask for nothing', () => {
+describe('the time without requests after which a held call is refused', () => {
   /** A completed call, and then one that the journal does not know. */
   const changed = (between: (run: Run, held: Promise<unknown>) => Promise<unknown> = (_run, held) => held) =>
     setup(async (run, call) => {
@@ -193,7 +193,7 @@ describe('The time that a run may ask for nothing', () => {
       return run.sleep(restMs)
     })
 
-  it('begins anew with whatever the run asks for', async () => {
+  it('starts again with every request of the run', async () => {
     const asking = gate()
     const asked = gate()
     const world = await changed(async (run, held) => {
@@ -211,7 +211,7 @@ describe('The time that a run may ask for nothing', () => {
     expect((await refusal(world)).code).toBe('CALL_DIVERGED')
   })
 
-  it('stands still while a call of the run executes', async () => {
+  it('stops while a call of the run executes', async () => {
     const executing = gate()
     const done = gate()
     const long = () => {
@@ -229,7 +229,7 @@ describe('The time that a run may ask for nothing', () => {
     expect((await refusal(world)).code).toBe('CALL_DIVERGED')
   })
 
-  it('counts a blocked event loop as one tick, and no jump of the wall clock at all', async () => {
+  it('counts a blocked event loop as one tick, and ignores jumps of the wall clock', async () => {
     const world = await changed()
     await world.clock.until(world.clock.holding())
     for (let n = 0; n < 10; n++) {
@@ -240,7 +240,7 @@ describe('The time that a run may ask for nothing', () => {
     expect((await refusal(world)).code).toBe('CALL_DIVERGED')
   })
 
-  it('is ten seconds where the executor says nothing', async () => {
+  it('is ten seconds by default', async () => {
     const clock = new HoldingClock()
     const refused = gate<number>()
     const work = async (_task: unknown, run: Run) => {
@@ -261,7 +261,7 @@ describe('The time that a run may ask for nothing', () => {
   })
 })
 
-describe('A call that is held back is not in flight', () => {
+describe('a held call is not in flight', () => {
   const heldBeside = async (beside: (run: Run) => Promise<unknown>) => {
     const codes: unknown[] = []
     const world = await setup(async (run, call) => {
@@ -279,7 +279,7 @@ describe('A call that is held back is not in flight', () => {
     return { ...world, codes }
   }
 
-  it('so the run is suspended under it', async () => {
+  it('so its run can be suspended', async () => {
     const { engine, task, told, clock, codes, made } = await heldBeside((run) => run.ask('Go on?'))
     await told(task.id, 'task.input_required')
     expect(clock.isHolding).toBe(false)
@@ -289,7 +289,7 @@ describe('A call that is held back is not in flight', () => {
     expect(made).toEqual(['old'])
   })
 
-  it('so the run is paused under it', async () => {
+  it('so its run can be paused', async () => {
     const { engine, task, told, clock, codes, made } = await heldBeside(async () => {})
     await engine.pause(task)
     await told(task.id, 'run.closed')
@@ -307,7 +307,7 @@ describe('A call that is held back is not in flight', () => {
     expect(codes).toEqual(['RUN_ENDED'])
   })
 
-  it('so an executor that does not wait for it ends', async () => {
+  it('so an executor that does not await it ends', async () => {
     const world = await setup(async (run, call) => {
       if (run.number === 1) {
         await call('old')
@@ -331,7 +331,7 @@ describe("divergence: 'allow'", () => {
     }
   const told = { run: 2, call: 'charge 2', entries: ['call charge 1'], unasked: 1 }
 
-  it('on a call makes it, and an event in the same commit tells of it', async () => {
+  it('on a call makes the call, with an event in the same commit', async () => {
     const world = await setup(renamed({ divergence: 'allow' }))
     await world.clock.until(world.engine.result(world.task))
     expect(world.made).toEqual(['charge 1', 'charge 2'])
@@ -340,7 +340,7 @@ describe("divergence: 'allow'", () => {
     expect(event?.['callId']).toBe((await world.engine.calls(world.task))[1]?.id)
   })
 
-  it('on a child and on an ability does the same', async () => {
+  it('on a child or an ability makes it, with an event in the same commit', async () => {
     const ability = defineAbility({
       id: 'test:note',
       description: 'Notes.',
@@ -365,14 +365,14 @@ describe("divergence: 'allow'", () => {
     ])
   })
 
-  it('on an executor holds for all of its calls', async () => {
+  it('on an executor applies to all of its calls', async () => {
     const world = await setup(renamed(), { divergence: 'allow' })
     await world.clock.until(world.engine.result(world.task))
     expect(world.made).toEqual(['charge 1', 'charge 2'])
     expect(await world.diverged()).toMatchObject([told])
   })
 
-  it('given to retry holds until the task is retried the next time', async () => {
+  it('passed to retry applies until the next retry of the task', async () => {
     let version = 1
     const world = await setup(
       async (run, call) => {
@@ -404,8 +404,8 @@ describe("divergence: 'allow'", () => {
   })
 })
 
-describe('A call inside a call', () => {
-  it('holds nothing back when the call around it is not made again', async () => {
+describe('a call inside a call', () => {
+  it('holds nothing when the enclosing call is not made again', async () => {
     const world = await setup(async (run, call) => {
       await run.call('outer', () => call('inner'))
       if (run.number === 1) await run.sleep(restMs)
@@ -416,7 +416,7 @@ describe('A call inside a call', () => {
     expect(await world.diverged()).toEqual([])
   })
 
-  it('holds others back while the call around it is made again, and is refused although that one executes', async () => {
+  it('holds others while the enclosing call is made again, and is refused although that one executes', async () => {
     const paused = gate()
     const world = await setup(
       async (run, call) => {
@@ -448,7 +448,7 @@ describe('A call inside a call', () => {
     ])
   })
 
-  it('is not taken for an equal one of the executor, in whichever order a later run meets them', async () => {
+  it('is not confused with an equal call of the executor, in whichever order a later run makes them', async () => {
     const seen: unknown[] = []
     let count = 0
     const world = await setup(async (run) => {
@@ -464,7 +464,7 @@ describe('A call inside a call', () => {
     expect(count).toBe(4)
   })
 
-  it('that moves out of a completed call is made again with an event, as nothing tells it from a new one', async () => {
+  it('is made again with an event when it moves out of a completed call, because it looks like a new one', async () => {
     const world = await setup(async (run, call) => {
       await run.call('outer', async () => {
         if (run.number === 1) await call('inner')
@@ -477,7 +477,7 @@ describe('A call inside a call', () => {
     expect(await world.diverged()).toMatchObject([{ call: 'inner', entries: ['call inner'] }])
   })
 
-  it('is found when the call around it has another name now', async () => {
+  it('is found when the enclosing call has another name now', async () => {
     const paused = gate()
     const world = await setup(
       async (run, call) => {
@@ -501,8 +501,8 @@ describe('A call inside a call', () => {
   })
 })
 
-describe('What an earlier attempt completed', () => {
-  it('holds calls back like what this one did', async () => {
+describe('a call that an earlier attempt completed', () => {
+  it('holds new calls like one of the present attempt', async () => {
     const world = await setup(
       async (run, call) => {
         await call(`charge ${run.attempt}`)
@@ -514,7 +514,7 @@ describe('What an earlier attempt completed', () => {
     expect(world.made).toEqual(['charge 1'])
   })
 
-  it('does not when it followed a failure that is made again: the way around it is not taken twice', async () => {
+  it('does not hold new calls when it followed a failed call that is made again: a fallback is not repeated', async () => {
     const world = await setup(
       async (run, call) => {
         await call('before')
@@ -536,7 +536,7 @@ describe('What an earlier attempt completed', () => {
     expect(await world.diverged()).toMatchObject([{ call: 'receipt', entries: ['call invoice'] }])
   })
 
-  it('does when it came before that failure', async () => {
+  it('holds new calls when it came before that failed call', async () => {
     const world = await setup(
       async (run, call) => {
         await call(`before ${run.attempt}`)
@@ -547,7 +547,7 @@ describe('What an earlier attempt completed', () => {
     expect(await refusal(world)).toMatchObject({ code: 'CALL_DIVERGED', details: { unasked: [{ name: 'before 1' }] } })
   })
 
-  it('does not when it followed children of which one failed and was tried again', async () => {
+  it('does not hold new calls when it followed children of which one failed and was retried', async () => {
     const child = async (_task: unknown, run: Run) => {
       if (run.attempt === 1) throw new Error('once')
     }
@@ -570,7 +570,7 @@ describe('What an earlier attempt completed', () => {
   })
 })
 
-it('What the model of an agent asked for holds nothing back: the agent goes on from its conversation', () => {
+it('the tool calls of an agent hold nothing: the agent continues from its conversation', () => {
   const step = { calls: [{}, {}] } as unknown as MessageRecord['step']
   const message = { ...messageRow({ id: 'msg-1', taskId: 'task-1', role: 'assistant' }), n: 1, step }
   const call = (id: string, key: string) =>

@@ -9,8 +9,8 @@ import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { turns } from '../engine/world.ts'
 import { aborted, codeOf, createWorld, gate } from './world.ts'
 
-describe('A run that waits', () => {
-  it('ends when it is quiet, with several questions open at once', async () => {
+describe('a run that only waits', () => {
+  it('is suspended when it is quiet, with several open questions', async () => {
     const world = await createWorld((_task, run) => Promise.all([run.ask('One?'), run.ask('Two?'), run.ask('One?')]))
     const task = await world.engine.create({ executor: 'work' })
     const event = await world.told(task.id, 'task.input_required')
@@ -22,7 +22,7 @@ describe('A run that waits', () => {
     expect(await world.engine.runs(task)).toHaveLength(2)
   })
 
-  it('lets its calls in flight finish first, and records them', async () => {
+  it('finishes and records its calls in flight before it is suspended', async () => {
     const slow = gate<string>()
     const asked = gate()
     const world = await createWorld(async (_task, run) => {
@@ -63,7 +63,7 @@ describe('A run that waits', () => {
       async (run: Run) => run.wait(await run.spawn({ executor: 'other' })).then(([result]) => result),
       'other',
     ],
-  ])('goes on in place after %s while a call is in flight', async (_what, wait, expected) => {
+  ])('continues in place after %s while a call is in flight', async (_what, wait, expected) => {
     const first = gate<unknown>()
     const world = await createWorld(async (_task, run) => {
       const never = run.call('slow', (_params, { signal }) => aborted(signal))
@@ -81,7 +81,7 @@ describe('A run that waits', () => {
   it.each([
     ['question', 'sleep'],
     ['sleep', 'question'],
-  ])('goes on when one of a race is over, asked as %s, %s', async (first) => {
+  ])('continues when one wait of a race is over, requested as %s, %s', async (first) => {
     const world = await createWorld(async (_task, run) => {
       const ask = () => run.ask('Well?').then(() => 'answered')
       const sleep = () => run.sleep(5).then(() => 'slept')
@@ -91,7 +91,7 @@ describe('A run that waits', () => {
     for (const task of tasks) expect(await world.engine.result(task, { timeoutMs: 5_000 })).toBe('slept')
   })
 
-  it('is not suspended over a sleep that ended in the very group of steps in which it would be', async () => {
+  it('is not suspended when its sleep ends in the same group of steps', async () => {
     const inner = await openLedger(':memory:')
     const ledger = createFaultyLedger(inner)
     const world = await createWorld(
@@ -118,7 +118,7 @@ const verbs = {
   fail: (engine: { fail(id: string, why: string): unknown }, id: string) => engine.fail(id, 'enough'),
 }
 
-describe('An engine that closes', () => {
+describe('an engine that closes', () => {
   it('lets a call finish whose beginning is being recorded', async () => {
     const asked = gate()
     let made = 0
@@ -140,9 +140,9 @@ describe('An engine that closes', () => {
   })
 })
 
-describe('A run that is ended at once', () => {
+describe('a run that is ended at once', () => {
   it.each(Object.keys(verbs) as Array<keyof typeof verbs>)(
-    'by %s aborts, and everything pending rejects with RUN_ENDED, S3-050 S3-055',
+    'S3-050 S3-055 by %s aborts, and rejects all pending requests with RUN_ENDED',
     async (verb) => {
       const codes = gate<unknown[]>()
       const waiting = gate()
@@ -202,7 +202,7 @@ describe('A run that is ended at once', () => {
     expect(await world.engine.result(task)).toBe('second')
   })
 
-  it('ignores what its executor returns or throws afterwards, S3-051', async () => {
+  it('S3-051 ignores what its executor returns or throws afterwards', async () => {
     const running = gate()
     const world = await createWorld(async (_task, run) => {
       if (run.number === 3) return 'third'
@@ -246,7 +246,7 @@ describe('A run that is ended at once', () => {
     expect(executed).toBe(1)
   })
 
-  it('closes a call that breaks off with it as interrupted', async () => {
+  it('closes a call aborted with it as interrupted', async () => {
     const inside = gate()
     const world = await createWorld((_task, run) =>
       run.call('slow', async (_params, { signal }) => {
@@ -262,7 +262,7 @@ describe('A run that is ended at once', () => {
     expect((await world.engine.calls(task))[0]).toMatchObject({ status: 'failed', error: { code: 'CALL_INTERRUPTED' } })
   })
 
-  it('never gets to its executor when it was ended in the commit that started it', async () => {
+  it('never reaches its executor when it ended in the commit that started it', async () => {
     let runs = 0
     const world = await createWorld(async (_task, run) => {
       runs++
@@ -279,8 +279,8 @@ describe('A run that is ended at once', () => {
   })
 })
 
-describe('An executor that ignores its signal', () => {
-  it('loses its slot after the grace, and its late result and late calls are refused, X-042', async () => {
+describe('an executor that ignores its signal', () => {
+  it('X-042 loses its slot after the grace, and its late result and late calls are refused', async () => {
     const running = gate()
     const finish = gate()
     const late = gate<unknown>()
@@ -309,7 +309,7 @@ describe('An executor that ignores its signal', () => {
     expect(runs).toEqual([1, 2])
   })
 
-  it('never runs beside its successor, S3-053', async () => {
+  it('S3-053 never runs beside its successor', async () => {
     let live = 0
     let most = 0
     const world = await createWorld(
@@ -337,7 +337,7 @@ describe('An executor that ignores its signal', () => {
   })
 })
 
-describe('A run that has ended is not closed', () => {
+describe('a run that has ended is not closed', () => {
   it('before its call in flight has settled, though it was paused just before its executor returned', async () => {
     const charging = gate()
     const charged = gate<string>()
@@ -377,7 +377,7 @@ describe('A run that has ended is not closed', () => {
     expect((await world.engine.calls(task)).map(({ status }) => status)).toEqual(['completed'])
   })
 
-  it('while a process that one of its calls has noted is alive, however long that takes after the grace', async () => {
+  it('while a process noted by one of its calls is alive, however long that takes after the grace', async () => {
     const noted = gate()
     const gone = gate()
     const clock = new SimulatedClock()
@@ -417,7 +417,7 @@ describe('A run that has ended is not closed', () => {
   })
 })
 
-describe('An executor that settles while its calls are in flight', () => {
+describe('an executor that settles while its calls are in flight', () => {
   it('has its outcome at once; the calls are aborted, and closed when they have settled', async () => {
     const stopping = gate()
     const settle = gate<string>()
@@ -441,7 +441,7 @@ describe('An executor that settles while its calls are in flight', () => {
     expect((await world.engine.get(task))?.status).toBe('completed')
   })
 
-  it('is not tried again beside them', async () => {
+  it('is not retried before its calls have settled', async () => {
     let live = 0
     const beside: number[] = []
     const world = await createWorld(async (_task, run) => {
@@ -468,7 +468,7 @@ describe('An executor that settles while its calls are in flight', () => {
     )
   })
 
-  it('and then crash leave nothing undone: the outcome stays, the call is failed', async () => {
+  it('has a lasting outcome after a crash, and its calls in flight are failed', async () => {
     const stopping = gate()
     const world = await createWorld(async (_task, run) => {
       void run.call('floating', async (_params, { signal }) => {
@@ -493,8 +493,8 @@ describe('An executor that settles while its calls are in flight', () => {
   })
 })
 
-describe('A call', () => {
-  it('is tried again inside the run as its policy says, under one call id and one row', async () => {
+describe('a call of a run', () => {
+  it('is retried inside the run by its policy, under one call id and in one row', async () => {
     const ids: string[] = []
     const world = await createWorld((_task, run) =>
       run.call(
@@ -513,7 +513,7 @@ describe('A call', () => {
     expect(await world.engine.calls(task)).toHaveLength(1)
   })
 
-  it('that takes longer than its timeoutMs aborts and fails with TIMEOUT', async () => {
+  it('aborts and fails with TIMEOUT when it takes longer than its timeoutMs', async () => {
     const stopped = gate()
     const world = await createWorld((_task, run) =>
       run.call('slow', (_params, { signal }) => aborted(signal).then(stopped.resolve), { timeoutMs: 10 }),
@@ -523,7 +523,7 @@ describe('A call', () => {
     await stopped.promise
   })
 
-  it('that has noted a process is neither recorded nor tried again before it has ended, whatever its timeoutMs', async () => {
+  it('that has noted a process is neither recorded nor retried before that has ended, whatever its timeoutMs', async () => {
     const noted = gate()
     const gone = gate()
     const clock = new SimulatedClock()
@@ -557,7 +557,7 @@ describe('A call', () => {
     expect(commands).toEqual(['begins', 'ends', 'begins'])
   })
 
-  it('that throws synchronously under a timeoutMs leaves no timer behind that rejects into nowhere', async () => {
+  it('that throws synchronously with a timeoutMs leaves no timer that rejects unhandled', async () => {
     const world = await createWorld(async (_task, run) => {
       const code = await codeOf(
         run.call(
@@ -577,8 +577,8 @@ describe('A call', () => {
   })
 })
 
-describe('A failure', () => {
-  it('that is final is not tried again, whatever the policy', async () => {
+describe('a failure', () => {
+  it('that is final is not retried, whatever the policy', async () => {
     let runs = 0
     const world = await createWorld(async () => {
       runs++
@@ -589,7 +589,7 @@ describe('A failure', () => {
     expect(runs).toBe(1)
   })
 
-  it('with retryAfterMs rests as long as it says, fractions included', async () => {
+  it('with retryAfterMs is retried after that delay, fractions included', async () => {
     const at: number[] = []
     const world = await createWorld(async (_task, run) => {
       at.push(Date.now())
@@ -602,8 +602,8 @@ describe('A failure', () => {
   })
 })
 
-describe('Fractions of a millisecond', () => {
-  it('are no reason for the tables to refuse a step', async () => {
+describe('a clock with fractions of a millisecond', () => {
+  it('causes no step to be refused by the tables', async () => {
     const world = await createWorld(async (_task, run) => {
       await run.sleep(0.5)
       return run.ask('Well?', null, { timeoutMs: 1.5, default: 'so' })
@@ -614,7 +614,7 @@ describe('Fractions of a millisecond', () => {
   })
 })
 
-it('A run that times out is told by the engine that knows its retry policy, not by whichever looks first', async () => {
+it('a time-out of a run is judged by an engine that has its retry policy, not by the first to notice it', async () => {
   const ledger = await openLedger(':memory:')
   const [hisTime, myTime] = [new SimulatedClock(), new SimulatedClock()]
   const running = gate()
@@ -638,9 +638,9 @@ it('A run that times out is told by the engine that knows its retry policy, not 
   expect(await owner.engine.result(task)).toBe('second')
 })
 
-describe('The one slot', () => {
+describe('the only slot of an engine', () => {
   it.each(['pause', 'ask', 'wait', 'sleep'])(
-    'is free for others while a task is stopped by %s, S3-061',
+    'S3-061 is free for other tasks while a task is stopped by %s',
     async (how) => {
       const running = gate()
       const world = await createWorld(

@@ -41,8 +41,8 @@ async function stepsOfTheStory(): Promise<number> {
   return ledger.steps.length - before
 }
 
-describe.each(kinds)('When one step is %s', (how) => {
-  it('the task still comes to its end, whichever step it is', async () => {
+describe.each(kinds)('when one step of a run is %s', (how) => {
+  it('the task still reaches its end, whichever step it is', async () => {
     const steps = await stepsOfTheStory()
     expect(steps).toBeGreaterThan(10)
     for (let nth = 2; nth <= steps; nth++) {
@@ -68,7 +68,7 @@ describe.each(kinds)('When one step is %s', (how) => {
 })
 
 it.each(kinds)(
-  'A call whose outcome is %s is not made again: its outcome is recorded when the ledger writes again',
+  'a call whose outcome is %s is not made again: its outcome is recorded when the ledger writes again',
   async (how) => {
     const ledger = createFaultyLedger(await openLedger(':memory:'))
     const clock = new SimulatedClock()
@@ -87,7 +87,7 @@ it.each(kinds)(
   },
 )
 
-it('A step that is refused again and again is asked for again, and the task waits without being lost', async () => {
+it('a step that is refused repeatedly is retried, and its task is not lost meanwhile', async () => {
   const ledger = createFaultyLedger(await openLedger(':memory:'))
   const world = await createWorld(async () => 'done', {}, ledger)
   const held = gate()
@@ -102,7 +102,7 @@ it('A step that is refused again and again is asked for again, and the task wait
   expect(await world.engine.result(task)).toBe('done')
 })
 
-it('An engine that closes while its ledger refuses leaves its tasks to the next one', async () => {
+it('an engine that closes while its ledger refuses leaves its tasks to the next one', async () => {
   const ledger = createFaultyLedger(await openLedger(':memory:'))
   const refused = gate()
   const world = await createWorld(async () => 'done', {}, ledger)

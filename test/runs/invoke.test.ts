@@ -15,8 +15,8 @@ const ability = (handle: (input: { n: number }, context: AbilityContext) => numb
     ...more,
   })
 
-describe('An ability that a run invokes', () => {
-  it('is a call under its id, made once however often the run is repeated, and knows its caller and its run', async () => {
+describe('an ability that a run invokes', () => {
+  it('is a call under its id, made once however often the run is repeated, and gets its caller and its run', async () => {
     const seen: AbilityContext[] = []
     const double = ability(({ n }, context) => {
       seen.push(context)
@@ -47,7 +47,7 @@ describe('An ability that a run invokes', () => {
     ])
   })
 
-  it('follows the retries that it was defined with, and tells a Failure of the ability as it was thrown', async () => {
+  it('follows its own retry policy, and passes on a Failure as it was thrown', async () => {
     let tries = 0
     const flaky = ability(
       () => {
@@ -65,7 +65,7 @@ describe('An ability that a run invokes', () => {
     expect(tries).toBe(3)
   })
 
-  it('is refused and recorded as a failed call for an unknown id, for input that does not fit and for what a list leaves out', async () => {
+  it('is refused and recorded as a failed call for an unknown id, an invalid input and an id outside of the lists', async () => {
     const double = ability(({ n }) => 2 * n)
     const codes: unknown[] = []
     const world = await createWorld(

@@ -37,8 +37,8 @@ async function outlive(
   throw new Error('It took too many deaths')
 }
 
-describe('A task that kills its process', () => {
-  it('is POISONED alone: of those that ran beside it twice, one at a time is tried again', async () => {
+describe('a task that kills its process', () => {
+  it('fails alone as POISONED: of those that ran beside it twice, one at a time is retried', async () => {
     const names = ['honest-1', 'honest-2', 'poison', 'honest-3', 'honest-4']
     const { outcomes, deaths, beside } = await outlive(names, async (task, _run, die) => {
       await turns(3)
@@ -54,7 +54,7 @@ describe('A task that kills its process', () => {
     expect(beside[2]).toEqual(['honest-1', 'honest-2', 'poison'])
   })
 
-  it('leaves those alone that ran beside it without a call in flight', async () => {
+  it('does not affect those that ran beside it without a call in flight', async () => {
     const { outcomes, deaths, beside } = await outlive(['poison', 'honest'], async (task, run, die) => {
       if (task.name === 'poison') {
         await run.call(
@@ -78,7 +78,7 @@ describe('A task that kills its process', () => {
   })
 
   for (const maxCrashes of [1, 2, 3]) {
-    it(`outside of a call takes nobody along whose calls were in flight, with ${maxCrashes} crashes allowed`, async () => {
+    it(`outside of a call affects none whose calls were in flight, with ${maxCrashes} crashes allowed`, async () => {
       const names = ['honest-1', 'honest-2', 'poison', 'honest-3']
       const work = async (task: ExecutorTask, run: Run, die: () => void) => {
         await turns(3)
@@ -92,7 +92,7 @@ describe('A task that kills its process', () => {
     })
   }
 
-  it('runs alone once it has seen so many crashes beside others, until it has recorded something', async () => {
+  it('runs alone after so many crashes beside others, until it has recorded something', async () => {
     const ledger = await openLedger(':memory:')
     const producer = await createWorld(() => null, { work: false }, ledger)
     const [slow, other] = await Promise.all(
@@ -127,7 +127,7 @@ describe('A task that kills its process', () => {
     expect(running).toEqual(['slow', 'other'])
   })
 
-  it('is no suspect any more once its run has recorded an outcome', async () => {
+  it('is no longer a suspect once its run has recorded an outcome', async () => {
     let calls = 0
     const { outcomes, deaths } = await outlive(['slow'], async (_task, run, die) => {
       for (let step = 0; step < 6; step++) {
@@ -142,7 +142,7 @@ describe('A task that kills its process', () => {
     expect([outcomes[0]?.status, deaths, calls]).toEqual(['completed', 6, 6])
   })
 
-  it('is no suspect any more once its run has recorded an outcome, though the crash is charged to another', async () => {
+  it('is no longer a suspect once its run has recorded an outcome, though the crash is charged to another task', async () => {
     const progressed = gate()
     const never = new Promise<never>(() => {})
     const { outcomes, deaths } = await outlive(['slow', 'bomb'], async ({ name }, run, die) => {

@@ -6,8 +6,8 @@ import { ErrandError, Failure } from '../../src/core/errors.ts'
 import type { OnInterrupt } from '../../src/entities/task-fields.ts'
 import { createWorld, gate, type World } from './world.ts'
 
-describe('Within one attempt', () => {
-  it('a completed call gives its recorded result as its JSON image, on the first run too', async () => {
+describe('within one attempt', () => {
+  it('a completed call returns its recorded JSON image, in the first run too', async () => {
     const seen: unknown[] = []
     const world = await createWorld(async (_task, run) => {
       seen.push(await run.call('date', () => ({ at: new Date(0), gone: undefined, list: [undefined, Number.NaN] })))
@@ -66,7 +66,7 @@ describe('Within one attempt', () => {
     expect(seen[3]).toMatchObject({ retry: false, message: 'never' })
   })
 
-  it('children are not spawned again, and a message is not appended again', async () => {
+  it('children are not spawned again, and messages are not appended again', async () => {
     const world = await createWorld(async (_task, run) => {
       const [a, b] = await run.spawn([
         { executor: 'other', name: 'a' },
@@ -85,7 +85,7 @@ describe('Within one attempt', () => {
     expect((await world.engine.runs(task)).length).toBeGreaterThan(1)
   })
 
-  it('a token stream is stored once, whole; a keyed one that is found is not even read again', async () => {
+  it('a token stream is stored once, whole; one found by its key is not read again', async () => {
     let streams = 0
     async function* tokens() {
       streams++
@@ -102,7 +102,7 @@ describe('Within one attempt', () => {
     expect(streams).toBe(3)
   })
 
-  it('nothing of a token stream is stored when the run dies in between', async () => {
+  it('nothing of a token stream is stored when the run dies before its end', async () => {
     const begun = gate()
     const world = await createWorld(async (_task, run) => {
       async function* tokens() {
@@ -123,7 +123,7 @@ describe('Within one attempt', () => {
     expect((await second.engine.messages(task)).map((each) => each.content)).toEqual(['half of it'])
   })
 
-  it('an answer, a slept sleep and a wait are found', async () => {
+  it('an answer, an ended sleep and a wait are found in the journal', async () => {
     const asked: number[] = []
     const world = await createWorld(async (_task, run) => {
       asked.push(run.number)
@@ -142,8 +142,8 @@ describe('Within one attempt', () => {
   })
 })
 
-describe('A new attempt', () => {
-  it('replays what completed and does anew what failed', async () => {
+describe('a new attempt', () => {
+  it('replays completed calls and repeats failed ones', async () => {
     const executed: string[] = []
     const world = await createWorld(async (_task, run) => {
       const good = await run.call('good', () => executed.push('good') && 'kept')
@@ -166,7 +166,7 @@ describe('A new attempt', () => {
     expect(failed.data.willRetry).toBe(true)
   })
 
-  it('by hand does the same, S3-058', async () => {
+  it('S3-058 started by hand replays completed calls and repeats failed ones', async () => {
     const executed: string[] = []
     const world = await createWorld(async (_task, run) => {
       await run.call('good', () => executed.push('good'))
@@ -185,7 +185,7 @@ describe('A new attempt', () => {
     expect(executed).toEqual(['good', 'bad', 'bad'])
   })
 
-  it('keeps the children that completed, gives a new attempt to those that failed and makes the canceled ones anew', async () => {
+  it('keeps completed children, retries failed ones and creates canceled ones anew', async () => {
     const attempts: string[] = []
     const held = gate<{ taskId: string }>()
     const child = async (task: { id: string; name: string }, run: Run) => {
@@ -218,7 +218,7 @@ describe('A new attempt', () => {
     expect(family.errors).toEqual([])
   })
 
-  it('asks again what was not answered and keeps the answers, and sleeps not twice', async () => {
+  it('repeats unanswered questions, keeps the answers, and sleeps no second time', async () => {
     const world = await createWorld(async (_task, run) => {
       const first = await run.ask('First?')
       await run.sleep(50)
@@ -266,8 +266,8 @@ async function interrupted(
   return { second: await world.another(), taskId: task.id, executed }
 }
 
-describe('A call that a crash interrupted', () => {
-  it('fails the attempt with CALL_INTERRUPTED by default, is a failed call for ever, and is not executed again', async () => {
+describe('a call that a crash interrupted', () => {
+  it('fails the attempt with CALL_INTERRUPTED by default, stays failed and is not executed again', async () => {
     const { second, taskId, executed } = await interrupted({})
     const outcome = await second.engine.settled(taskId)
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'CALL_INTERRUPTED' } })
@@ -283,7 +283,7 @@ describe('A call that a crash interrupted', () => {
     ])
   })
 
-  it('is done anew by the next attempt when the retry policy covers it', async () => {
+  it('is repeated by the next attempt when the retry policy covers it', async () => {
     const { second, taskId, executed } = await interrupted({}, { maxAttempts: 2 })
     expect(await second.engine.result(taskId)).toBe('paid')
     expect(new Set(executed).size).toBe(3)
@@ -314,7 +314,7 @@ describe('A call that a crash interrupted', () => {
     ['task', { task: 'rerun', executor: 'fail', engine: 'fail' }],
     ['executor', { executor: 'rerun', engine: 'fail' }],
     ['engine', { engine: 'rerun' }],
-  ] as const)('is executed again as a new call row when the %s says rerun', async (_level, policies) => {
+  ] as const)('is executed again as a new call row when the %s has onInterrupt rerun', async (_level, policies) => {
     const { second, taskId, executed } = await interrupted(policies)
     expect(await second.engine.result(taskId)).toBe('paid')
     expect(new Set(executed).size).toBe(3)
@@ -328,19 +328,22 @@ describe('A call that a crash interrupted', () => {
   it.each([
     ['rerun', 'completed'],
     ['fail', 'failed'],
-  ] as const)('is asked about when the policy is ask, and the answer %s makes the task %s', async (answer, status) => {
-    const { second, taskId, executed } = await interrupted({ task: 'ask' })
-    await second.told(taskId, 'task.input_required')
-    const [question] = (await second.engine.get(taskId))?.questions ?? []
-    expect(question?.question).toContain('"pay" was interrupted')
-    expect(executed).toHaveLength(2)
-    await second.engine.answer(taskId, answer)
-    expect((await second.engine.settled(taskId)).status).toBe(status)
-    expect(executed).toHaveLength(answer === 'rerun' ? 3 : 2)
-  })
+  ] as const)(
+    'is decided by a person with onInterrupt ask, and the answer %s makes the task %s',
+    async (answer, status) => {
+      const { second, taskId, executed } = await interrupted({ task: 'ask' })
+      await second.told(taskId, 'task.input_required')
+      const [question] = (await second.engine.get(taskId))?.questions ?? []
+      expect(question?.question).toContain('"pay" was interrupted')
+      expect(executed).toHaveLength(2)
+      await second.engine.answer(taskId, answer)
+      expect((await second.engine.settled(taskId)).status).toBe(status)
+      expect(executed).toHaveLength(answer === 'rerun' ? 3 : 2)
+    },
+  )
 })
 
-it('A task whose runs die three times with nothing recorded in between fails as POISONED', async () => {
+it('a task whose runs die three times without recording anything fails as POISONED', async () => {
   let started = gate()
   const work = async () => {
     started.resolve()
@@ -362,7 +365,7 @@ it('A task whose runs die three times with nothing recorded in between fails as 
   ])
 })
 
-it('An engine that closes lets go: that counts for no crash, and the next one goes on', async () => {
+it('a run released by a closing engine counts as no crash, and the next engine continues', async () => {
   let started = gate()
   let runs = 0
   const work = async (_task: unknown, run: Run) => {
@@ -382,7 +385,7 @@ it('An engine that closes lets go: that counts for no crash, and the next one go
   expect((await world.engine.runs(task)).map((run) => run.outcome)).toEqual([...Array(5).fill('released'), 'completed'])
 })
 
-it('A run that ended by itself between two deaths shows that its task is not what kills: it is not POISONED', async () => {
+it('a run that ended by itself between two deaths exonerates its task, which is not POISONED', async () => {
   let started = gate<number>()
   const work = async (_task: unknown, run: Run) => {
     started.resolve(run.number)

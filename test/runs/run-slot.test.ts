@@ -8,7 +8,7 @@ import { resolveRetry } from '../../src/machines/family.ts'
 import { taskRow } from '../../src/testing/factories.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 
-it('A run that was closed leaves no listener at the signal of its engine', async () => {
+it('a closed run leaves no listener on the signal of its engine', async () => {
   const stopped = new AbortController()
   const host: Partial<SlotHost> = {
     clock: new SimulatedClock(),
