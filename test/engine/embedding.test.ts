@@ -29,8 +29,8 @@ function unheardRejections(): unknown[] {
   return unheard
 }
 
-describe('Several engines in one process', () => {
-  it('with ledgers of their own know nothing of each other (X-029)', async () => {
+describe('several engines in one process', () => {
+  it('X-029 with ledgers of their own do not affect each other', async () => {
     const ledgers = [':memory:', ':memory:', ledgerFile(), ledgerFile()]
     const engines = await Promise.all(
       ledgers.map((ledger, index) => openEngine({ ledger, executors: { which: () => index } })),
@@ -49,7 +49,7 @@ describe('Several engines in one process', () => {
     }
   })
 
-  it('have slots of their own, and the end of one is not the end of another (X-029)', async () => {
+  it('X-029 have slots of their own, and can be closed separately', async () => {
     const ends = [puppet(), puppet()]
     const [first, second] = await Promise.all(
       ends.map(({ executor }) => openEngine({ executors: { work: executor }, maxConcurrent: 1 })),
@@ -66,8 +66,8 @@ describe('Several engines in one process', () => {
   })
 })
 
-describe('Two engines on one file in one process', () => {
-  it('run each task once, and both know of all (X-029)', async () => {
+describe('two engines on one file in one process', () => {
+  it('X-029 run each task once, and both see all tasks', async () => {
     const ledger = ledgerFile()
     const runs: string[] = []
     const executors = { work: (task: ExecutorTask, run: Run) => run.call('work', () => void runs.push(task.id)) }
@@ -87,7 +87,7 @@ describe('Two engines on one file in one process', () => {
     expect(await history(engines[0])).toEqual(await history(engines[1]))
   })
 
-  it('obey what the other is told, and take over what a closed one let go (X-029, X-020)', async () => {
+  it('X-029 X-020 follow commands given to the other, and take over what a closed one released', async () => {
     const ledger = ledgerFile()
     const works = [puppet(), puppet()]
     const first = await openEngine({ ledger, executors: { work: works[0]!.executor } })
@@ -113,7 +113,7 @@ describe('Two engines on one file in one process', () => {
     ])
   })
 
-  it('may be closed and opened again and again while the other works on (X-029)', async () => {
+  it('X-029 can be closed and reopened repeatedly while the other works on', async () => {
     const ledger = ledgerFile()
     const work = puppet()
     const lasting = await openEngine({ ledger, executors: { work: work.executor } })
@@ -131,8 +131,8 @@ describe('Two engines on one file in one process', () => {
   })
 })
 
-describe('The process around an engine', () => {
-  it('has no new globals, no listeners of ours and no other working directory (X-029, X-031)', async () => {
+describe('the process around an engine', () => {
+  it('X-029 X-031 has no new globals, no added listeners and no other working directory', async () => {
     // Two globals are zod's own, and any copy of it brings them; an embedder has it already.
     const program = `
       const { z } = await import('zod')
@@ -157,7 +157,7 @@ describe('The process around an engine', () => {
   })
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'ends by %s as it would without one: the library listens to no signal (X-031)',
+    'X-031 ends by %s as without an engine: the library handles no signal',
     async (signal) => {
       const program = `
       import { createEngine } from 'errand'
@@ -177,7 +177,7 @@ describe('The process around an engine', () => {
     },
   )
 
-  it('hears of no rejection that nobody handles, whatever executors and listeners do (X-029)', async () => {
+  it('X-029 gets no unhandled rejection, whatever executors and listeners do', async () => {
     const unheard = unheardRejections()
     const reported: unknown[] = []
     const late = deferred<never>()
@@ -229,7 +229,7 @@ describe('The process around an engine', () => {
     expect(reported.map(String)).toContain('Error: a watcher')
   })
 
-  it('ends by itself once its engines are closed, however far their timers were (X-029)', async () => {
+  it('X-029 exits by itself once its engines are closed, however far their timers were', async () => {
     const program = `
       import { createEngine } from 'errand'
       import { mkdtempSync, rmSync } from 'node:fs'

@@ -42,8 +42,8 @@ async function setup<E extends Executors>(options: EngineOptions<E> = {}) {
   }
 }
 
-describe('a read of the feed that fails', () => {
-  it('is tried again: a task of another process is begun although nothing else is written', async () => {
+describe('a failed read of the feed', () => {
+  it('is retried: a task of another process is started although nothing else is written', async () => {
     const { clock, ledger, engine, other, reported, nextReport } = await setup({ executors: { n: () => 7 } })
     const task = await other.create({ executor: 'n' })
     ledger.failReads(1)
@@ -55,7 +55,7 @@ describe('a read of the feed that fails', () => {
     expect(reported).toEqual(['follow the feed'])
   })
 
-  it('rests longer and longer between its attempts, is reported once, and catches up on all that was missed', async () => {
+  it('is retried with growing delays, reported once, and followed by all missed events', async () => {
     const { clock, ledger, engine, other, reported, nextReport } = await setup({ work: false })
     const heard: string[] = []
     const all = deferred()
@@ -87,7 +87,7 @@ describe('a read of the feed that fails', () => {
     expect(reported).toEqual(['follow the feed'])
   })
 
-  it('is tried at once when a commit of our own shows that the ledger works again', async () => {
+  it('is retried at once when an own commit shows that the ledger works again', async () => {
     const { clock, ledger, engine, other, nextReport } = await setup({ work: false })
     const heard: string[] = []
     const both = deferred()
@@ -104,7 +104,7 @@ describe('a read of the feed that fails', () => {
     expect(heard).toEqual(['theirs', 'ours'])
   })
 
-  it('does not hold up an engine that closes, and is not tried after it', async () => {
+  it('does not delay the closing of an engine, and is not retried afterwards', async () => {
     const { clock, ledger, engine, other, nextReport } = await setup({ work: false })
     ledger.failReads()
     await other.create({ name: 'a' })
@@ -115,7 +115,7 @@ describe('a read of the feed that fails', () => {
   })
 })
 
-it('the status counts again after a count that failed', async () => {
+it('the status counts again after a failed count', async () => {
   const { clock, ledger, engine, nextReport } = await setup({ work: false })
   await engine.create({ name: 'a' })
   const counted = deferred<number>()
@@ -129,7 +129,7 @@ it('the status counts again after a count that failed', async () => {
   expect(await counted.promise).toBe(1)
 })
 
-it('a subscriber that has fallen behind hears everything in order, although a read of what it missed fails', async () => {
+it('a subscriber that has fallen behind gets everything in order, although a read of missed events fails', async () => {
   const { clock, ledger, engine, nextReport } = await setup({ work: false })
   const heard: number[] = []
   const first = deferred()
@@ -181,8 +181,8 @@ it('an event that is published while the last delivery is ending is delivered to
   }
 })
 
-describe('a read of the journal that fails', () => {
-  it('is tried again before the executor goes on, and costs the task no attempt', async () => {
+describe('a failed read of the journal', () => {
+  it('is retried before the executor continues, and costs the task no attempt', async () => {
     const { clock, ledger, engine, reported, nextReport } = await setup({
       executors: {
         work: async (_task, run: Run) => {
@@ -215,7 +215,7 @@ function refuse(): never {
 }
 
 describe('a run that another process has ended', () => {
-  it('is not reported as an error when it looks whether a wait is over before the feed has told of its end', async () => {
+  it('is not reported as an error when it checks a wait before the feed has published its end', async () => {
     const [began, held] = [deferred(), deferred<number>()]
     const hold = () => {
       began.resolve()

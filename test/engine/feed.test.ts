@@ -24,7 +24,7 @@ const inOrder = (events: readonly TaskEvent[]) =>
   events.every(({ seq }, index) => index === 0 || seq === (events[index - 1] as TaskEvent).seq + 1)
 
 describe('the events of a cascade', () => {
-  it('leave timers and other work their turn between pages, and come once each, in order', async () => {
+  it('let timers and other work run between their pages, and are published once each, in order', async () => {
     const { engine, root, heard, all } = await family()
     await engine.cancel(root.id)
     let turnsBetween = 0
@@ -38,7 +38,7 @@ describe('the events of a cascade', () => {
     expect([heard.length, inOrder(heard)]).toEqual([size + 1, true])
   })
 
-  it('that other commits interrupt are still told in the order of the ledger', async () => {
+  it('are published in the order of the ledger when other commits interrupt them', async () => {
     const { engine, root, heard, all } = await family()
     const everything: TaskEvent[] = []
     engine.subscribe('*', (event) => void everything.push(event))
@@ -55,7 +55,7 @@ describe('the events of a cascade', () => {
     expect(inOrder(everything)).toBe(true)
   })
 
-  it('are heard by subscribers to the last when the engine closes at once', async () => {
+  it('are delivered to subscribers to the last when the engine closes at once', async () => {
     const { engine, root, heard } = await family()
     await engine.cancel(root.id)
     await engine.close()

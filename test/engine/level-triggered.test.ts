@@ -27,15 +27,15 @@ function property(options: () => WorldOptions) {
   })
 }
 
-describe('two engines that start and stop over a ledger that fails', () => {
-  it('forget nothing, publish only what is durable, and do nothing twice', async () => {
+describe('two engines that start and stop on a failing ledger', () => {
+  it('lose nothing, publish only what is durable, and do nothing twice', async () => {
     await fc.assert(
       property(() => ({})),
       { numRuns: scripts, ...replayed },
     )
   }, 400_000)
 
-  it('do so on a file too, each on a connection of its own', async () => {
+  it('keep these laws on a file too, each on a connection of its own', async () => {
     const file = ledgerFile()
     let opened = 0
     const laws = property(() => ({ file: `${file}-${opened++}` }))
@@ -43,7 +43,7 @@ describe('two engines that start and stop over a ledger that fails', () => {
   }, 120_000)
 
   it.each(Object.keys(faults))(
-    'and the search catches a planted fault: %s',
+    'the search detects a planted fault: %s',
     async (title) => {
       const { plant, complaint } = faults[title] as (typeof faults)[string]
       const found = await fc.check(

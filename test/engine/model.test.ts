@@ -357,7 +357,7 @@ describe('random sequences of commands', () => {
     await worlds.current?.engine.close()
   })
 
-  it('never leave the table, never exceed a limit, never lose what was acknowledged (X-039, X-038, S3-039, S3-053)', async () => {
+  it('X-039 X-038 S3-039 S3-053 never leave the transition table, exceed a limit or lose an acknowledged command', async () => {
     await fc.assert(property(openWorld, worlds), { numRuns: sequences, verbose: 1, ...replayed })
   }, 240_000)
 
@@ -370,7 +370,7 @@ describe('random sequences of commands', () => {
     ['a command that is acknowledged and not written', () => withStep('fail', forgets), /acknowledged and lost/],
     ['a slot too many', () => openWorld({ maxConcurrent: limit + 1 }), /4 runs, the limit is 3/],
   ] as const)(
-    'catch a planted fault: %s (X-039)',
+    'X-039 detect a planted fault: %s',
     async (_title, open, complaint) => {
       const planted: { current?: World | undefined } = {}
       const details = await fc.check(property(open, planted), { numRuns: 2_000, endOnFailure: true, seed: 1 })

@@ -55,7 +55,7 @@ async function setup({ isAlive = 'dead' as Awaited<ReturnType<Ledger['isAlive']>
 }
 
 describe('recovery', () => {
-  it('ends the run, then its commands, behind closed calls too, and then closes it', async () => {
+  it('ends the run, then its commands, also those of closed calls, and then closes the run', async () => {
     const { host, state, reclaimed } = await setup()
     let between: Awaited<ReturnType<typeof state>> | undefined
     await recoverDead(
@@ -71,7 +71,7 @@ describe('recovery', () => {
     expect(await state()).toEqual({ task: 'waiting', ready: true, run: 'closed', call: 'failed' })
   })
 
-  it('kills no command of an engine that shows up before its runs are ended', async () => {
+  it('kills no command of an engine that reports before its runs are ended', async () => {
     const { inner, ledger, host, state, reclaimed } = await setup({ isAlive: 'alive' })
     const showsUp: Ledger = {
       ...ledger,
@@ -85,7 +85,7 @@ describe('recovery', () => {
     expect(await state()).toMatchObject({ task: 'working', run: 'live', call: 'in_progress' })
   })
 
-  it('leaves it to an engine that shows up afterwards to close its runs', async () => {
+  it('lets an engine that reports afterwards close its runs itself', async () => {
     const { inner, host, state } = await setup({ isAlive: 'alive' })
     const reclaim = async (): Promise<void> => {
       await inner.step({ name: 'sign of life', decide: (tx) => tx.instance.renew(lost, now + 60_000) })
@@ -94,7 +94,7 @@ describe('recovery', () => {
     expect(await state()).toEqual({ task: 'waiting', ready: false, run: 'ending', call: 'in_progress' })
   })
 
-  it('does not close a run whose command cannot be ended, reports it, and tries again', async () => {
+  it('does not close a run whose command cannot be ended, reports it, and retries', async () => {
     const { host, state, reported } = await setup()
     await recoverDead(host({ reclaim: () => Promise.reject(new Error('It hangs inside the kernel')) }))
     expect(await state()).toEqual({ task: 'waiting', ready: false, run: 'ending', call: 'in_progress' })
@@ -117,7 +117,7 @@ describe('recovery', () => {
     expect(await state()).toEqual({ task: 'waiting', ready: true, run: 'closed', call: 'failed' })
   })
 
-  it('goes by the lease where the lock of an engine cannot be judged', async () => {
+  it('goes by the lease when the lock of an engine cannot be checked', async () => {
     const { host, state } = await setup({ isAlive: 'unknown', leaseUntil: now + 60_000 })
     await recoverDead(host())
     expect(await state()).toMatchObject({ task: 'working', run: 'live' })

@@ -58,7 +58,7 @@ it('the status counts a task that another process creates while the tasks are be
   expect((await engine.list({ status: 'submitted', limit: 0 })).total).toBe(1)
 })
 
-it('a stream tells the last message and the end of a task that is completed while the stream is being read', async () => {
+it('a stream yields the last message and the end of a task that completes while the stream is being read', async () => {
   let watched = ''
   const { clock, commit, engine } = await setup((tx, beside) => ({
     event: {

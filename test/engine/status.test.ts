@@ -87,7 +87,7 @@ async function openCounting(options: object = {}) {
 }
 
 describe('engine.status', () => {
-  it('counts nothing and keeps nothing alive while nobody looks', async () => {
+  it('counts nothing and keeps nothing alive while it is unused', async () => {
     const { engine, counts, clock } = await openCounting()
     await engine.create(Array.from({ length: 10 }, () => ({ name: 'a' })))
     await turns()
@@ -95,7 +95,7 @@ describe('engine.status', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('counts all tasks once, at the first look, and follows the feed from there', async () => {
+  it('counts all tasks once, at the first read, and follows the feed from there', async () => {
     const { engine, counts, clock } = await openCounting()
     const [first] = await engine.create([{ name: 'a' }, { name: 'b' }])
     expect(engine.status.get().context).toMatchObject({ counted: false, lastEvent: null })
@@ -110,7 +110,7 @@ describe('engine.status', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('counts the queue at most every 50 ms, however much happens', async () => {
+  it('counts the queue at most every 50 ms, however many events there are', async () => {
     const { engine, counts, clock } = await openCounting()
     await counted(engine.status)
     for (let n = 0; n < 20; n++) await engine.create({ name: 'by hand' })
@@ -123,7 +123,7 @@ describe('engine.status', () => {
     await until(engine.status, (status) => status.queued === 1)
   })
 
-  it('takes into account what happens while it counts, on a database that answers later', async () => {
+  it('includes events published during a count, on a database that answers later', async () => {
     const { engine, hold, inner } = await openCounting()
     await engine.create({ name: 'before' })
     const gate = hold()
@@ -137,7 +137,7 @@ describe('engine.status', () => {
     expect(status.tasks).toMatchObject({ submitted: 2, canceled: 1 })
   })
 
-  it('equals a fresh count after whatever two engines on one file have done, in both of them', async () => {
+  it('equals a fresh count after any actions of two engines on one file, in both of them', async () => {
     const ledger = ledgerFile()
     const executors = {
       good: () => 'done',
@@ -242,7 +242,7 @@ describe('engine.status', () => {
     await until(engine.status, ({ claimable }) => claimable === 0)
   })
 
-  it('counts anew what the retention of its own engine removes', async () => {
+  it('counts again after a purge by the retention of its own engine', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ clock, retentionMs: 1_000, executors: { good: () => 1 } })
     await engine.result((await engine.create({ executor: 'good' })).id)
@@ -257,7 +257,7 @@ describe('engine.status', () => {
     await gone
   })
 
-  it('tells of the slots of this engine, what runs in them, and the latest event', async () => {
+  it('reports the slots of this engine, what runs in them, and the latest event', async () => {
     const { executor, started } = puppet()
     const clock = new SimulatedClock()
     const engine = await openEngine({ executors: { work: executor }, maxConcurrent: 2, clock })
@@ -290,7 +290,7 @@ describe('engine.status', () => {
     expect(store.get().context).toMatchObject({ working: false, slots: { used: 0, free: 0 }, running: [] })
   })
 
-  it('tells a producer of its slots too: it has none to give until it works', async () => {
+  it('reports no free slots to an engine with work: false until it works', async () => {
     const engine = await openEngine({ work: false, maxConcurrent: 4, executors: { work: () => 1 } })
     expect(engine.status.get().context).toMatchObject({
       working: false,
@@ -300,7 +300,7 @@ describe('engine.status', () => {
     expect(engine.status.get().context).toMatchObject({ working: true, slots: { used: 0, free: 4 } })
   })
 
-  it('tells a selector only of changes in what it picks, and nobody who has unsubscribed', async () => {
+  it('notifies a selector only of changes in what it selects, and none after unsubscribing', async () => {
     const engine = await openEngine({ work: false })
     await counted(engine.status)
     const heard = { canceled: [] as number[], parity: [] as number[], all: 0 }
@@ -329,7 +329,7 @@ describe('engine.status', () => {
     expect(canceled.get()).toBe(2)
   })
 
-  it('reports a watcher that throws, and tells the others', async () => {
+  it('reports a listener that throws, and notifies the others', async () => {
     const reported: unknown[] = []
     const engine = await openEngine({ work: false, onError: (error, context) => reported.push([error, context]) })
     await counted(engine.status)
@@ -345,13 +345,13 @@ describe('engine.status', () => {
     expect(() => engine.status.select(({ working }) => working).subscribe(undefined as never)).toThrow(/status/)
   })
 
-  it('refuses what is no selector, and no listener', async () => {
+  it('refuses an invalid selector or listener', async () => {
     const engine = await openEngine()
     await refusalOf(() => engine.status.select(undefined as never), 'INVALID_INPUT')
     await refusalOf(() => engine.status.subscribe('all' as never), 'INVALID_INPUT')
   })
 
-  it('is quiet after close: no timer waits, nothing is counted, a late look sees the last of it', async () => {
+  it('is quiet after close: no timer, no count, and a late read gets the last state', async () => {
     const clock = new SimulatedClock()
     const reported: unknown[] = []
     const options = { clock, onError: (error: unknown) => reported.push(error), executors: { good: () => 1 } }

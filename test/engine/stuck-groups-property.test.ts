@@ -253,12 +253,12 @@ async function check(runs: number, spoil: (tx: Tx) => Tx = (tx) => tx) {
   return found
 }
 
-it('tasks are stuck, and groups fail and are opened again, exactly as their families say', async () => {
+it('tasks are stuck, and groups fail and are reopened, exactly as their families determine', async () => {
   const found = await check(Number(process.env.ERRAND_RUNS ?? 500))
   expect(found.errorInstance).toBeFalsy()
 }, 60_000)
 
-it('a row that is not told that it is free again is noticed', async () => {
+it('the harness detects a row that is not updated when it is free again', async () => {
   const found = await check(200, (tx) => ({
     ...tx,
     // oxlint-disable-next-line require-yield

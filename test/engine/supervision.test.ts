@@ -21,7 +21,7 @@ async function pass(clock: SimulatedClock, ms: number): Promise<void> {
 }
 
 describe('a task that sleeps', () => {
-  it('is woken by another engine when the one that put it to sleep has closed', async () => {
+  it('is woken by another engine when the one that ran it has closed', async () => {
     const ledger = await openLedger(':memory:')
     const clock = new SimulatedClock()
     const work = async (_task: ExecutorTask, run: Run) => {
@@ -40,7 +40,7 @@ describe('a task that sleeps', () => {
     expect(await second.result(task)).toBe('slept')
   })
 
-  it('is woken by an engine that was open all the time and heard of its sleep from another', async () => {
+  it('is woken by an engine that was open all the time and learned of its sleep from the feed', async () => {
     const ledger = await openLedger(':memory:')
     const clock = new SimulatedClock()
     const bystander = await openEngine({ ledger, clock, executors: { other: () => null } })
@@ -73,8 +73,8 @@ describe('a task that sleeps', () => {
   })
 })
 
-describe('a read that fails', () => {
-  it('delays what was due and ready, and loses neither', async () => {
+describe('a failed read of the supervisor', () => {
+  it('delays due and ready tasks, and loses neither', async () => {
     const ledger = await openLedger(':memory:')
     let broken = false
     const errors: unknown[] = []
@@ -138,8 +138,8 @@ describe('a wave of runs', () => {
   })
 })
 
-describe('a time limit', () => {
-  it('of a run is kept beside hundreds that are overdue and belong to an engine that hangs', async () => {
+describe('the time-out of a run', () => {
+  it('is applied beside hundreds that are overdue and belong to an engine that hangs', async () => {
     const ledger = await openLedger(':memory:')
     const clock = new SimulatedClock()
     const hangs = createHangable(ledger)
@@ -167,7 +167,7 @@ describe('a time limit', () => {
 })
 
 describe('a clock that jumps a day forward and back', () => {
-  it('does not put off the taking over from an engine that hangs', async () => {
+  it('does not delay taking over from an engine that hangs', async () => {
     const ledger = await openLedger(':memory:')
     const clock = new SimulatedClock()
     const hangs = createHangable(ledger)
@@ -192,7 +192,7 @@ describe('a clock that jumps a day forward and back', () => {
   })
 })
 
-describe('close', () => {
+describe('engine.close', () => {
   it('leaves no timer behind and reports nothing afterwards, though its ledger refused every outcome', async () => {
     const inner = await openLedger(':memory:')
     const ledger = createFaultyLedger(inner)
@@ -224,7 +224,7 @@ describe('close', () => {
     await inner.close()
   })
 
-  it('is bounded while another process holds the write lock, and the next engine takes up what was left', async () => {
+  it('is bounded while another process holds the write lock, and the next engine takes over what was left', async () => {
     const path = ledgerFile()
     const hands = puppet({ stubborn: true })
     const options = { ledger: path, shutdownTimeoutMs: 50, abortGraceMs: 50, onError: () => {} }

@@ -64,8 +64,8 @@ const pairs = taskStatuses.flatMap((from) => taskStatuses.map((to) => ({ from, t
 /** Those that are asked for by a method; the others are reached by an update. */
 const verbs = ['start', 'pause', 'resume', 'cancel', 'retry', 'complete', 'fail', 'answer'] as const satisfies Event[]
 
-describe('the table', () => {
-  it('has the eight states of the designs, and fifteen edges among their 64 pairs (S3-001, S3-009)', () => {
+describe('the transition table', () => {
+  it('S3-001 S3-009 has the eight states of the designs, and fifteen edges among their 64 pairs', () => {
     expect([...taskStatuses].sort()).toEqual(rows.map(([state]) => state).sort())
     expect(rows.map((row) => row.length)).toEqual(Array.from({ length: 8 }, () => 12))
     expect(pairs).toHaveLength(64)
@@ -75,7 +75,7 @@ describe('the table', () => {
 
 describe('an update of the status', () => {
   it.each(pairs)(
-    'from $from to $to is done or refused as the table says (S3-002…S3-011, S3-023)',
+    'S3-002…S3-011 S3-023 from $from to $to is applied or refused as the table says',
     async ({ from, to }) => {
       const engine = await openEngine()
       const task = await taskIn(engine, from)
@@ -103,11 +103,11 @@ describe('an update of the status', () => {
   )
 })
 
-describe('a verb', () => {
+describe('a verb of a task', () => {
   const cells = taskStatuses.flatMap((from) => verbs.map((verb) => ({ from, verb })))
 
   it.each(cells)(
-    '$verb in $from is one edge, or INVALID_TRANSITION that changes nothing (S3-009, S3-010, X-006)',
+    'S3-009 S3-010 X-006 $verb in $from is one edge, or INVALID_TRANSITION that changes nothing',
     async ({ from, verb }) => {
       const engine = await openEngine()
       const task = await taskIn(engine, from)
@@ -130,14 +130,14 @@ describe('a verb', () => {
     },
   )
 
-  it.each(verbs)('%s of an unknown task is NOT_FOUND (S3-050, S3-055)', async (verb) => {
+  it.each(verbs)('S3-050 S3-055 %s of an unknown task is NOT_FOUND', async (verb) => {
     const engine = await openEngine()
     const work = (engine[verb] as (id: string, ...more: unknown[]) => Promise<Task>).bind(engine)
     const refusal = await refusalOf(work('task-nobody', ...(verb === 'retry' ? [] : ['a word'])), 'NOT_FOUND')
     expect(refusal.details).toEqual({ taskId: 'task-nobody' })
   })
 
-  it('takes the task itself as well as its id, and refuses what is neither', async () => {
+  it('accepts the task itself or its id, and refuses anything else', async () => {
     const engine = await openEngine()
     const task = await engine.create({ name: 'a' })
     expect((await engine.start(task.id)).status).toBe('working')
@@ -148,7 +148,7 @@ describe('a verb', () => {
 })
 
 describe('an error of the engine', () => {
-  it('is one class with a code, and is known across copies of the package (S3-014)', async () => {
+  it('S3-014 is one class with a code, and is recognized across copies of the package', async () => {
     const engine = await openEngine()
     const notFound = await refusalOf(engine.start('task-nobody'), 'NOT_FOUND')
     const illegal = await refusalOf(engine.pause(await engine.create({ name: 'a' })), 'INVALID_TRANSITION')
@@ -164,8 +164,8 @@ describe('an error of the engine', () => {
   })
 })
 
-describe('a change', () => {
-  it('moves updatedAt, each one, and never createdAt (S3-018)', async () => {
+describe('a change of a task', () => {
+  it('S3-018 sets updatedAt, every time, and never createdAt', async () => {
     let now = 1_000
     const clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => {} }
     const engine = await openEngine({ clock, work: false })

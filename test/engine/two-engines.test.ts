@@ -38,13 +38,13 @@ function property(options: () => WorldOptions) {
 }
 
 describe('two engines on one ledger', () => {
-  it('keep the laws, whatever is told to them and whatever becomes of them (X-039)', async () => {
+  it('X-039 keep the laws under any commands and faults', async () => {
     const { property: laws, discard } = property(() => ({}))
     await fc.assert(laws, { numRuns: sequences, verbose: 1, ...replayed })
     await discard()
   }, 900_000)
 
-  it('keep them in a file too, each on a connection of its own', async () => {
+  it('keep the laws on a file too, each on a connection of its own', async () => {
     const file = ledgerFile()
     let opened = 0
     const { property: laws, discard } = property(() => ({ file: `${file}-${opened++}` }))
@@ -52,7 +52,7 @@ describe('two engines on one ledger', () => {
     await discard()
   }, 120_000)
 
-  it('give a task that comes back to the engine that hung on it one slot, when its old executor is over', async () => {
+  it('give a task that returns to the engine that hung on it one slot, when its old executor has ended', async () => {
     const world = await World.open()
     const [busy, hanging] = world.seats
     const runsOf = (task: { id: string }) =>
@@ -82,7 +82,7 @@ describe('two engines on one ledger', () => {
   })
 
   it.each(Object.keys(faults))(
-    'catch a planted fault: %s',
+    'detect a planted fault: %s',
     async (title) => {
       const { fault, complaint } = faults[title] as (typeof faults)[string]
       const { property: laws, discard } = property(() => ({ fault }))
