@@ -1,4 +1,4 @@
-// Several agents in one engine: whose model and instructions are whose, what each may call, and the tasks that models make for
+// Several agents in one engine: their models and instructions, what each may call, and the tasks that models create for
 // one another.
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/executors/agent/agent.ts'
@@ -8,7 +8,7 @@ import { callsOf, echo, llm, tool } from './world.ts'
 
 const saying = (text: string) => createScriptedModel(() => ({ text }), { modelId: text })
 
-/** Names of the tools that it was offered. */
+/** The names of the offered tools. */
 const showTools = () => createScriptedModel(({ tools }) => ({ text: [...tools].sort().join(' ') }))
 
 const alpha = tool('alpha:one', () => 1)
@@ -17,9 +17,9 @@ const gamma = tool('beta:two', () => 3)
 
 describe('several agents of an engine', () => {
   it('work with their own models and instructions, and a task may name another model', async () => {
-    const told: ScriptedPrompt[] = []
+    const prompts: ScriptedPrompt[] = []
     const listening = createScriptedModel((prompt) => {
-      told.push(prompt)
+      prompts.push(prompt)
       return { text: 'critic' }
     })
     const engine = await openEngine({
@@ -35,7 +35,7 @@ describe('several agents of an engine', () => {
       engine.result((await engine.create({ goal: 'Speak', ...options } as never)) as { id: string })
     expect(await answer({})).toBe('default')
     expect(await answer({ executor: 'critic' })).toBe('critic')
-    expect(told[0]?.messages[0]?.text).toBe('You judge.')
+    expect(prompts[0]?.messages[0]?.text).toBe('You judge.')
     expect(await answer({ executor: 'poet' })).toBe('spare')
     expect(await answer({ executor: 'critic', model: 'spare' })).toBe('spare')
     expect(await answer({ model: 'spare' })).toBe('spare')
@@ -139,7 +139,7 @@ describe('what the model of a task may call', () => {
 })
 
 describe('a task that a model creates', () => {
-  /** A boss that gives work away with this tool, waits for it, and reports; whoever else works shows its tools. */
+  /** A boss that delegates work with this tool, waits for it, and reports; every other agent shows its tools. */
   function boss(name: string, input: Record<string, unknown>) {
     return createScriptedModel((prompt) => {
       if (!prompt.goal.startsWith('Lead')) return { text: `tools: ${[...prompt.tools].sort().join(' ')}` }

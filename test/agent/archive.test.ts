@@ -1,4 +1,4 @@
-// What an agent leaves to memory when it has ended: optional, in order, and never in anybody's way.
+// What an agent leaves to memory when it has ended: optional, in order, and never blocking.
 import { describe, expect, it } from 'vitest'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { type Deferred, deferred, openEngine } from '../engine/world.ts'
@@ -9,7 +9,7 @@ interface Kept {
   input: Record<string, unknown>
 }
 
-/** A memory that tells of each thing it is given. */
+/** A memory that reports each thing it receives. */
 function memory({ hold, fail = [] }: { hold?: Deferred; fail?: string[] } = {}) {
   const kept: Kept[] = []
   const waiting: Array<() => void> = []

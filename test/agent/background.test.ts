@@ -1,5 +1,5 @@
-// A subtask that tells its parent how it ended, and commands in the background, which do: the agent reads it once, before its next
-// step, whatever comes in between.
+// A subtask that notifies its parent of its end, and commands in the background, which do so: the agent reads the
+// notification once, before its next step, whatever comes in between.
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -25,13 +25,13 @@ const background = (command: string, id = 'b', name?: string): ModelReply => ({
 const wait = { toolCalls: [{ id: 'w', name: 'wait_for_tasks', arguments: {} }] }
 const look = (id: string) => ({ toolCalls: [{ id, name: 'test_look', arguments: {} }] })
 
-/** What was told, out of what a model was given. */
-const toldIn = (messages: readonly ModelMessage[]) =>
+/** The notifications in the input of a model. */
+const notificationsIn = (messages: readonly ModelMessage[]) =>
   messages
     .filter(({ role, content }) => role === 'user' && content?.startsWith('[background]'))
     .map(({ content }) => content)
 
-/** An agent with commands, whose tool `test:look` gives its answer when all of its subtasks have ended. */
+/** An agent with commands, whose tool `test:look` answers when all of its subtasks have ended. */
 async function withCommands(steps: ReadonlyArray<ModelReply>, options: object = {}) {
   const model = llm((_input, step) => steps[step - 1] ?? { content: 'Done.' })
   const settled = tool('test:look', async (_input, { caller }) => {
@@ -63,11 +63,11 @@ describe('a command in the background', () => {
     const task = await engine.create({ goal: 'Build it' })
     expect(await engine.result(task)).toBe('Done.')
     const [child] = await engine.children(task)
-    const told = `user: [background] ${child?.id} "the build" completed: exit 0\nstdout:\nbuilt\nstderr:\nwell`
+    const notified = `user: [background] ${child?.id} "the build" completed: exit 0\nstdout:\nbuilt\nstderr:\nwell`
     expect(inShort(model.messages(2)).slice(3)).toEqual([`tool b: {"taskId":"${child?.id}"}`])
-    expect(inShort(model.messages(3)).slice(-2)).toEqual(['tool 2: looked', told])
-    expect(inShort(model.messages(4)).slice(-3)).toEqual([told, 'assistant:  3=test_look({})', 'tool 3: looked'])
-    expect(toldIn(model.messages(4))).toHaveLength(1)
+    expect(inShort(model.messages(3)).slice(-2)).toEqual(['tool 2: looked', notified])
+    expect(inShort(model.messages(4)).slice(-3)).toEqual([notified, 'assistant:  3=test_look({})', 'tool 3: looked'])
+    expect(notificationsIn(model.messages(4))).toHaveLength(1)
     expect(child).toMatchObject({ executor: 'shell', parentId: task.id, input: { cwd: folder } })
   })
 
@@ -93,9 +93,9 @@ describe('a command in the background', () => {
     const { engine, model } = await withCommands([{ toolCalls: calls }, look('1'), look('2')])
     const task = await engine.create({ goal: 'Build them' })
     await engine.result(task)
-    const told = toldIn(model.messages(3)).map((each) => each?.split('\n').at(-1))
-    expect(new Set(told)).toEqual(new Set(['one', 'two', 'three']))
-    expect(toldIn(model.messages(4))).toHaveLength(3)
+    const notified = notificationsIn(model.messages(3)).map((each) => each?.split('\n').at(-1))
+    expect(new Set(notified)).toEqual(new Set(['one', 'two', 'three']))
+    expect(notificationsIn(model.messages(4))).toHaveLength(3)
   })
 
   it('S4-062 the notification of a failure has the exit code and the end of the output', async () => {
@@ -105,17 +105,17 @@ describe('a command in the background', () => {
     ])
     const task = await engine.create({ goal: 'Build it' })
     await engine.result(task)
-    const [told = ''] = toldIn(model.messages(3))
-    expect(told).toMatch(/^\[background\] task-\S+ "the build" failed: exit 3\nstdout:\n…/)
-    expect(told).toMatch(/\n99999\n100000\nstderr:\nbroken$/)
-    expect(told?.length).toBeLessThan(2_300)
+    const [notified = ''] = notificationsIn(model.messages(3))
+    expect(notified).toMatch(/^\[background\] task-\S+ "the build" failed: exit 3\nstdout:\n…/)
+    expect(notified).toMatch(/\n99999\n100000\nstderr:\nbroken$/)
+    expect(notified?.length).toBeLessThan(2_300)
   })
 
   it('S4-062 its end wakes an agent that waits for its subtasks', async () => {
     const { engine, model } = await withCommands([background('echo built'), wait])
     const task = await engine.create({ goal: 'Build it' })
     expect(await engine.result(task)).toBe('Done.')
-    expect(toldIn(model.messages(3))).toHaveLength(1)
+    expect(notificationsIn(model.messages(3))).toHaveLength(1)
     expect((await engine.calls(task)).map(({ name, status }) => `${name} ${status}`)).toEqual([
       'shell:background completed',
       'wait_for_tasks completed',
@@ -126,7 +126,7 @@ describe('a command in the background', () => {
     const { engine, model } = await withCommands([background('echo built'), wait], { maxConcurrent: 1 })
     const task = await engine.create({ goal: 'Build it' })
     expect(await engine.result(task)).toBe('Done.')
-    expect(toldIn(model.messages(3))).toHaveLength(1)
+    expect(notificationsIn(model.messages(3))).toHaveLength(1)
   })
 
   it('S4-062 it ends with a canceled task, without a notification', async () => {
@@ -154,7 +154,7 @@ describe('a command in the background', () => {
       abilities: [ability, ...commandAbilities(tmpdir())],
       shutdownTimeoutMs: 0,
     })) as Engine
-    // The child is there; that the call has ended is not.
+    // The child exists; the end of the call is not recorded.
     const gate = ledger.hold('finish call')
     const task = await first.create({ goal: 'Build it' })
     await gate.reached
@@ -171,7 +171,7 @@ describe('a command in the background', () => {
 })
 
 describe('the end of a background command, over a crash', () => {
-  /** A process with such an agent, until it says so; then it is killed. */
+  /** Starts a process with such an agent, and kills it when it reports `what`. */
   async function killedWhen(orders: BackgroundOrders, what: string): Promise<void> {
     const program = join(import.meta.dirname, 'background-process.ts')
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, JSON.stringify(orders)], {
@@ -206,13 +206,13 @@ describe('the end of a background command, over a crash', () => {
   it('S4-062 the next process reads the notification once, if it was written and not yet read', async () => {
     const { ledger, folder } = createPlace()
     const orders = { ledger, folder, command: 'echo built' }
-    await killedWhen(orders, 'told')
+    await killedWhen(orders, 'notified')
     const { model, children } = await goOn(orders)
     expect(children.map(({ status }) => status)).toEqual(['completed'])
-    expect(toldIn(model.messages(1))).toEqual([
+    expect(notificationsIn(model.messages(1))).toEqual([
       `[background] ${children[0]?.id} "echo built" completed: exit 0\nstdout:\nbuilt`,
     ])
-    expect(toldIn(model.messages(3))).toHaveLength(1)
+    expect(notificationsIn(model.messages(3))).toHaveLength(1)
   })
 
   it('S4-062 an interrupted background command has failed and is not run again', async () => {
@@ -221,8 +221,8 @@ describe('the end of a background command, over a crash', () => {
     await killedWhen(orders, 'printed')
     const { engine, model, task, children } = await goOn(orders)
     expect(children.map(({ status, error }) => `${status} ${error?.code}`)).toEqual(['failed CALL_INTERRUPTED'])
-    const told = toldIn(model.messages(3))
-    expect(told).toEqual([
+    const notified = notificationsIn(model.messages(3))
+    expect(notified).toEqual([
       expect.stringMatching(
         /^\[background\] \S+ ".*" failed: The call "shell" was interrupted and may have happened: /,
       ),
@@ -249,8 +249,8 @@ describe('the end of a background command, over a crash', () => {
     for await (const { data } of first.events()) if (String(data['messageId']).includes('-told-')) break
     await first.close()
     const { model } = await goOn({ ledger, folder, command: '' })
-    expect(toldIn(model.messages(1))).toHaveLength(1)
-    expect(toldIn(model.messages(3))).toHaveLength(1)
+    expect(notificationsIn(model.messages(1))).toHaveLength(1)
+    expect(notificationsIn(model.messages(3))).toHaveLength(1)
   })
 })
 
@@ -279,7 +279,7 @@ describe('a subtask with tellParent', () => {
     await engine.complete(nothing)
     await engine.fail(failed, 'no paper')
     await engine.cancel(canceled, 'not needed')
-    await engine.complete(silent, 'nobody hears')
+    await engine.complete(silent, 'ignored')
     expect(await linesOf(engine, parent)).toEqual([
       `[background] ${text.id} "text" completed: ${'x'.repeat(2_000)}…`,
       `[background] ${data.id} "data" completed: {"pages":3}`,
@@ -378,7 +378,7 @@ describe('a subtask with tellParent', () => {
     expect((await engine.get(task))?.status).toBe('paused')
     await engine.resume(task)
     expect(await engine.result(task)).toBe('Done.')
-    expect(toldIn(model.messages(2))).toEqual([`[background] ${child.id} "child" completed: done`])
+    expect(notificationsIn(model.messages(2))).toEqual([`[background] ${child.id} "child" completed: done`])
   })
 
   it.each(['settle run', 'begin wait', 'suspend'])(
@@ -399,7 +399,7 @@ describe('a subtask with tellParent', () => {
       await engine.complete(child, 'done')
       gate.open()
       expect(await engine.result(task)).toBe('Now I know.')
-      expect(toldIn(model.messages(2))).toEqual([`[background] ${child.id} "child" completed: done`])
+      expect(notificationsIn(model.messages(2))).toEqual([`[background] ${child.id} "child" completed: done`])
       await engine.close()
     },
   )
@@ -414,6 +414,6 @@ describe('a subtask with tellParent', () => {
     await engine.start(child)
     await engine.complete(child, 'done')
     expect(await engine.result(task)).toBe('Answer 2')
-    expect(toldIn(model.messages(2))).toEqual([`[background] ${child.id} "child" completed: done`])
+    expect(notificationsIn(model.messages(2))).toEqual([`[background] ${child.id} "child" completed: done`])
   })
 })

@@ -1,4 +1,4 @@
-// Tools that a person has to approve: nothing happens before the answer, and no model gives it.
+// Tools that require the approval of a person: nothing happens before the answer, and no model can give it.
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/engine.ts'
 import type { Task } from '../../src/entities/task.ts'
@@ -6,7 +6,7 @@ import { TaskEngine } from '../../src/task-engine.ts'
 import { ledgerFile, openEngine, reached, refusalOf } from '../engine/world.ts'
 import { announced, callsOf, inShort, llm, tool } from './world.ts'
 
-/** A task whose model wants to send a letter, at the moment when a person is asked. */
+/** A task whose model calls the tool for a letter, at the moment when a person is asked. */
 async function asking({ confirm = true, ledger = ':memory:' }: { confirm?: boolean | string; ledger?: string } = {}) {
   const sent: unknown[] = []
   const letter = tool('mail:send', (input) => sent.push(input), { confirm })
@@ -87,7 +87,7 @@ describe('a tool that requires approval', () => {
     const second = await openEngine(options)
     expect(await second.get(task.id)).toMatchObject({ status: 'input_required' })
     await second.answer(task.id, { approved: true })
-    // What the answer set off is not lost either.
+    // The effect of the answer is not lost either.
     await second.close()
     const third = await openEngine(options)
     expect(await third.result(task.id)).toBe('So be it.')

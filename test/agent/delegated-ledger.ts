@@ -1,4 +1,4 @@
-// A ledger that passes everything on: what a fault changes of one is written over it.
+// A ledger that delegates every method, so that a fault can override some of them.
 import type { Ledger } from '../../src/ledger/ledger.ts'
 
 export function delegated(inner: Ledger): Ledger {

@@ -1,5 +1,5 @@
-// A ledger that fails in the middle of an agent's work, at each of its writes and in each way: whatever it comes to, no tool runs
-// twice, nothing is said twice, and a retry brings the task to its end.
+// A ledger that fails in the middle of an agent's work, at each of its writes and in each way: no tool runs twice, no
+// message is written twice, and a retry brings the task to its end.
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine.ts'
@@ -38,10 +38,10 @@ async function work(plan: (ledger: FaultyLedger) => void) {
     model,
     abilities: [note, tool('mem:retrieve', () => ({ chunks: [{ content: 'Recalled.' }] }))],
     executors: { agent: agent() },
-    // The planted faults are reported, for nobody else hears of them.
+    // The planted faults are reported here and ignored.
     onError: () => {},
   })
-  // Made by somebody who does not know the agent: the opening is its own work.
+  // Created by an engine without the agent: the agent has to open the conversation.
   const producer = await createEngine({ ledger, work: false })
   plan(ledger)
   const create = () => producer.create({ executor: 'agent', goal: 'Note', key: 'note' } as never)
@@ -107,8 +107,8 @@ describe('an agent on a failing ledger', () => {
         expect(found.result, what).toBe(answer)
         expect(new Set(found.said), what).toEqual(new Set(words))
         expect(found.said.length, what).toBe(words.length)
-        // One row for each note: what broke off is told to the model and not made again. What a failed attempt never began, the
-        // next one makes.
+        // One row for each note: an interrupted one is returned to the model and not repeated. What a failed attempt
+        // never began, the next one does.
         const begun = found.calls.filter((call) => call.startsWith('test:note') && !call.endsWith('RUN_ENDED'))
         expect(begun.length, `${what}: ${found.calls.join()}`).toBe(3)
         expect(found.events.filter((type) => type === 'question.asked').length, what).toBe(1)

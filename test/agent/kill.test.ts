@@ -1,7 +1,7 @@
-// `kill -9` at the writes of an agent's ledger, before them and after them; then another process goes on with the same script.
-// The conversation is complete, no tool ran twice, and of what was interrupted the model was told. ERRAND_TORTURE=1 kills at
-// every write; by default at one of each kind (`onePointOfEachKind` says what that is, and why it is enough; the deaths
-// of those that are killed twice are drawn from among all).
+// `kill -9` at the writes of an agent's ledger, before them and after them; then another process continues with the
+// same script. The conversation is complete, no tool ran twice, and the model received what was interrupted.
+// ERRAND_TORTURE=1 kills at every write; by default at one of each kind (`onePointOfEachKind` says what that is, and
+// why it is enough; the second deaths of those that are killed twice are drawn from all points).
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/engine.ts'
@@ -21,7 +21,7 @@ import { answerAll, createStoryModel, story, storyAbilities } from './kill-story
 const program = join(import.meta.dirname, 'kill-process.ts')
 const torture = process.env['ERRAND_TORTURE'] === '1'
 
-/** The story in a process of its own, to its end or to its death. */
+/** The scenario in a process of its own, to its end or to its death. */
 const play = (place: Place, orders: Omit<KillOrders, 'ledger' | 'effects'> = {}) => playAlone(program, place, orders)
 
 interface GoOnOptions {
@@ -29,7 +29,7 @@ interface GoOnOptions {
   wrap?: (ledger: Ledger) => Ledger
 }
 
-/** Another process goes on (here: this one), and everything comes to its end. */
+/** Another process continues (here: this one), and everything reaches its end. */
 async function goOn(place: Place, { careless = false, wrap = (ledger) => ledger }: GoOnOptions = {}) {
   const inner = await openLedger(place.ledger)
   const model = createStoryModel()
@@ -49,7 +49,7 @@ async function goOn(place: Place, { careless = false, wrap = (ledger) => ledger 
   return { evidence, complaints: [...complaintsOf(evidence), ...reported.map(String), ...laws(place)] }
 }
 
-/** The laws of every ledger. The marks of this story are held against its calls by its own checks. */
+/** The laws of every ledger. The marks of this scenario are compared with its calls by its own checks. */
 function laws(place: Place): string[] {
   return violations({ ...place, effects: '/dev/null' }).filter((each) => !each.endsWith('was never executed'))
 }
@@ -78,7 +78,7 @@ describe('an agent whose process is killed', () => {
       sums.interrupted += interruptedIn(evidence)
     })
     console.log(`${sums.kills} kills at ${points.length} points; ${sums.interrupted} calls were interrupted`)
-    // The last steps of a process come and go with the order in which its tools end.
+    // The last steps of a process vary with the order in which its tools end.
     expect(sums.kills).toBeGreaterThan(points.length * 0.9)
     expect(sums.interrupted).toBeGreaterThan(0)
   }, 240_000)

@@ -1,4 +1,4 @@
-// The loop of an agent, step by step: what its model is asked, what is stored of its answer, and when it ends.
+// The loop of an agent, step by step: the input of its model, what is stored of the answer, and when it ends.
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
@@ -35,17 +35,17 @@ describe('a step of the model of an agent', () => {
     const model = partsModel([text('Good '), text('morn'), hold.promise, text('ing'), finish()])
     const engine = await openEngine({ model })
     const task = await engine.create({ goal: 'Greet' })
-    const heard: string[] = []
+    const received: string[] = []
     for await (const item of engine.stream(task)) {
-      if (item.type === 'content') heard.push(item.content)
-      if (item.type === 'content' && heard.length === 2) {
-        // The model has not ended: nothing of it is in the ledger.
+      if (item.type === 'content') received.push(item.content)
+      if (item.type === 'content' && received.length === 2) {
+        // The model has not ended: nothing of its answer is in the ledger.
         expect(await said(engine, task)).toEqual(['system: You are a helpful AI assistant.', 'user: Greet'])
         hold.resolve()
       }
     }
-    expect(heard.join('')).toBe('Good morning')
-    expect(heard.slice(0, 2)).toEqual(['Good ', 'morn'])
+    expect(received.join('')).toBe('Good morning')
+    expect(received.slice(0, 2)).toEqual(['Good ', 'morn'])
     expect(await said(engine, task)).toEqual([
       'system: You are a helpful AI assistant.',
       'user: Greet',

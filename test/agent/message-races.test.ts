@@ -1,5 +1,5 @@
-// Messages that come at an awkward moment: while an agent is about to rest, while it waits, and when its own work is done but its
-// children's is not.
+// Messages that race with an agent: while it is about to be suspended, while it waits, and when its own work is done
+// but that of its children is not.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
@@ -16,7 +16,7 @@ async function faulty() {
 const wait = { toolCalls: [{ id: 'w', name: 'wait_for_tasks', arguments: {} }] }
 const ask = { toolCalls: [{ id: 'q', name: 'ask_user', arguments: { question: 'Which?' } }] }
 
-/** An agent that has answered and is kept from its end by a child. */
+/** An agent that has answered and whose task is kept open by a child. */
 async function awaitingChildren() {
   const model = createScriptedModel(({ last }) => ({ text: `re: ${last}` }))
   const engine = await openEngine({ model, autoComplete: true })

@@ -1,4 +1,5 @@
-// Messages that reach an agent while it works, rests, waits or has ended, and the race between its answer and the next of them.
+// Messages that reach an agent while it works, rests, waits or has ended, and the race between its answer and the next
+// message.
 import { describe, expect, it } from 'vitest'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createScriptedModel, type ScriptedPrompt } from '../../src/models/scripted-model.ts'
@@ -6,7 +7,7 @@ import { createFaultyLedger } from '../../src/testing/faulty-ledger.ts'
 import { deferred, history, openEngine, reached, refusalOf, typesOf } from '../engine/world.ts'
 import { callsOf, echo, gatedTool, inShort, llm, said } from './world.ts'
 
-/** A model that answers with what it was told last, and waits at each step until the test lets it go on. */
+/** A model that answers with the last message, and waits at each step until the test releases it. */
 function heldModel() {
   const steps: Array<{ prompt: ScriptedPrompt; go(): void }> = []
   const waiting: Array<() => void> = []
@@ -27,7 +28,7 @@ function heldModel() {
   }
 }
 
-/** What users and model have said, without the system's lines. */
+/** The messages of users and model, without system messages. */
 async function talk(engine: Parameters<typeof said>[0], task: { id: string }): Promise<string[]> {
   return (await said(engine, task)).filter((line) => !line.startsWith('system'))
 }
@@ -297,7 +298,7 @@ describe('an agent that asks its user', () => {
     const { questions } = await reached(engine, task, 'input_required')
     expect(questions.map(({ question }) => question)).toEqual(['First?', 'Second?'])
     await refusalOf(engine.answer(task, 'which?'), 'NO_QUESTION')
-    // Not clear which of them it would answer: it is a message like any other.
+    // It is unclear which question it would answer: it is a message like any other.
     expect((await engine.send(task, 'Well…')).status).toBe('input_required')
     await engine.answer(task, 'two', { question: questions[1]?.id as string })
     expect(await engine.get(task.id)).toMatchObject({ status: 'input_required' })

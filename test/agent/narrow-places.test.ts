@@ -1,4 +1,5 @@
-// What is not kept of a step that breaks off, what an abort comes before, and what a narrowed agent hands on.
+// A step that breaks off stores nothing, an abort precedes other messages, and restrictions of an agent apply to its
+// children.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'

@@ -1,4 +1,4 @@
-// Subtasks where there is no model for all: the agent that makes them has a model, and so have they.
+// Subtasks where there is no default model: they get the model of the agent that creates them.
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'

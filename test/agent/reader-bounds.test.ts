@@ -1,5 +1,4 @@
-// What a reader of a stream costs the engine: some pieces at most when it is slow, however many there are, and nothing once it
-// has let go.
+// What a reader of a stream costs the engine: a bounded number of pieces when it is slow, and nothing once it has left.
 import { describe, expect, it } from 'vitest'
 import type { Feed } from '../../src/actors/feed.ts'
 import { LiveOutput, streamTask } from '../../src/actors/task-stream.ts'
@@ -8,7 +7,7 @@ import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { ledgerFile, openEngine, puppet } from '../engine/world.ts'
 
 const said = 5_000
-/** A thousand that nobody has fetched yet, and as many that are on their way to the reader. */
+/** A thousand pieces kept for a reader, and as many on their way to it. */
 const maxKept = 2_000
 
 describe('a slow reader of a task stream', () => {
@@ -26,7 +25,7 @@ describe('a slow reader of a task stream', () => {
       allSaid.resolve()
       await hold.promise
     }
-    // It waits for more, and does not come back for it before all is said.
+    // It waits for more, and does not read again before everything is written.
     const waiting = stream.next()
     const message = run.message('assistant', words())
     const first = (await waiting).value as StreamItem
@@ -47,7 +46,7 @@ describe('a slow reader of a task stream', () => {
 })
 
 describe('a reader that leaves a task stream', () => {
-  /** The stream of a task that is open, and how many listeners it holds. */
+  /** The stream of an open task, and the number of its listeners. */
   async function setup() {
     const path = ledgerFile()
     const engine = await openEngine({ ledger: path })

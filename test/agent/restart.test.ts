@@ -1,4 +1,5 @@
-// An agent whose process ends in the middle of its work, by death or in peace, and the one that goes on on the same ledger.
+// An agent whose process ends in the middle of its work, by death or by closing, and the next engine on the same
+// ledger.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { AgentOptions } from '../../src/executors/agent/agent.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
@@ -9,7 +10,7 @@ import { deferred, reached, turns } from '../engine/world.ts'
 import { createWorld, type World } from '../runs/world.ts'
 import { announced, callsOf, echo, finish, gatedTool, partsModel, said, text } from './world.ts'
 
-/** Engines one after the other on one ledger, each with its own model; the agent's name is `work`. */
+/** Engines one after the other on one ledger, each with its own model; the agent is `work`. */
 async function house(abilities: object[] = []) {
   const ledger = await openLedger(':memory:')
   onTestFinished(() => ledger.close())
@@ -58,10 +59,10 @@ describe('an agent whose process dies', () => {
       return script[turn] as (typeof script)[number]
     })
     const second = await open(model)
-    await second.told(task.id, 'call.failed')
+    await second.eventOf(task.id, 'call.failed')
     expect(await callsOf(second.engine, task)).toEqual(['test:slow failed CALL_INTERRUPTED'])
     expect((await second.engine.calls(task))[0]?.error?.message).toBe('Process crashed during execution')
-    // It dies too, before the model has answered: the next recovery finds nothing more to fail.
+    // It dies too, before the model has answered: the next recovery finds no more calls to fail.
     second.die()
     held.resolve()
     const { engine } = await open(model)
@@ -113,7 +114,7 @@ describe('an agent whose process dies', () => {
     expect(await second.engine.get(task.id)).toMatchObject({ status: 'waiting' })
     expect(model.prompts).toHaveLength(0)
     clock.advance(60_001)
-    await second.told(task.id, 'model.failed', ({ data }) => data['try'] === 2)
+    await second.eventOf(task.id, 'model.failed', ({ data }) => data['try'] === 2)
     await reached(second.engine, task, 'waiting')
     await turns(20)
     clock.advance(60_001)

@@ -1,5 +1,5 @@
-// When those who work in a team have ended: their agents are completed, the team is closed, whoever wrote the end; and what goes wrong
-// with memory changes no task.
+// The end of work in a team: agents are completed and the team is closed, whichever engine wrote the end; errors of
+// memory change no task.
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { deferred, history, ledgerFile, openEngine, puppet, reached } from '../engine/world.ts'
@@ -137,7 +137,7 @@ describe('a team whose task is completed', () => {
       'team.closed',
     ])
     expect(await teamOf(ledger, task.id)).toMatchObject({ summary: 'All is well.', closedAt: expect.any(Number) })
-    // An insight that one agent had is for its task: it is no durable fact.
+    // An insight of a single agent belongs to its task: it is no durable fact.
     expect(await factsOn(ledger, 'main')).toEqual([])
   })
 

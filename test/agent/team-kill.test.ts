@@ -1,6 +1,7 @@
-// `kill -9` at the writes of a ledger on which a team works, before them and after them; then another process goes on. Each worker was
-// one agent in one stint, each thing it did was observed once, each end was written once, and what is durable is known. The same holds
-// where two engines work side by side. ERRAND_TORTURE=1 kills at every write; by default at one of each kind.
+// `kill -9` at the writes of a ledger on which a team works, before them and after them; then another process
+// continues. Each worker was one agent in one stint, each thing it did was observed once, each end was written once,
+// and durable facts are known. The same holds for two engines side by side. ERRAND_TORTURE=1 kills at every write; by
+// default at one of each kind.
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/engine.ts'
@@ -35,7 +36,7 @@ async function openOn(
   return { ledger, engine }
 }
 
-/** So many engines in this process go on, and everything comes to its end. */
+/** So many engines in this process continue, and everything reaches its end. */
 async function goOn(place: Place, { engines = 1, wrap = asItIs } = {}): Promise<string[]> {
   const reported: unknown[] = []
   const all: Array<Awaited<ReturnType<typeof openOn>>> = []
@@ -67,7 +68,7 @@ describe('a team whose process is killed', () => {
       expect(await goOn(place), `killed ${death.when} step ${death.step} (${name})`).toEqual([])
     })
     console.log(`${kills} kills at ${points.length} points of ${steps.length} steps`)
-    // The last steps of a process come and go with the order in which its tools end.
+    // The last steps of a process vary with the order in which its tools end.
     expect(kills).toBeGreaterThan(points.length * 0.9)
   }, 300_000)
 

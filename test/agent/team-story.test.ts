@@ -1,5 +1,5 @@
-// Three agents work on one task, each on a branch of memory of its own. What they leave reaches those that come after them: the next
-// of the team, and another task.
+// Three agents work on one task, each on a branch of memory of its own. Their facts reach those that come after them:
+// the next agent of the team, and another task.
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../src/entities/task.ts'
 import { recallText } from '../../src/executors/agent/recall.ts'
@@ -29,7 +29,7 @@ describe('a team of three agents', () => {
       'fixer tool_use',
     ])
     const runs = await ledger.read((tx) => tx.consolidation.list({ taskId: team, type: 'session_end' }, 10, 1e9))
-    // What tools did is kept, and not counted.
+    // Observations of tools are stored, and not counted.
     expect(runs.map(({ observationsProcessed }) => observationsProcessed)).toEqual([1, 1, 1])
 
     const facts = (branch: string) => factsOn(ledger, branch)

@@ -1,4 +1,5 @@
-// Agents that work in a team: each run has its stint, on a branch of memory of its own, and what they do is observed there.
+// Agents that work in a team: each has a stint, on a branch of memory of its own, where its calls and answers are
+// observed.
 import { describe, expect, it } from 'vitest'
 import type { Message } from '../../src/entities/message.ts'
 import { deferred, puppet, reached } from '../engine/world.ts'

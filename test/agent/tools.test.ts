@@ -1,4 +1,4 @@
-// The calls of an agent's tools: how they are recorded, in which order they run and are told, and what comes of bad ones.
+// The calls of an agent's tools: how they are recorded, in which order they run, and how bad ones are handled.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'
@@ -12,7 +12,7 @@ import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { deferred, history, openEngine, reached, typesOf } from '../engine/world.ts'
 import { announced, callsOf, echo, gatedTool, inShort, llm, tool } from './world.ts'
 
-/** A ledger that remembers how the calls of all tasks stood after each commit. */
+/** A ledger that records the status of all calls after each commit. */
 function watched(inner: Ledger) {
   const seen: Array<{ step: string; calls: Call[]; messages: string[] }> = []
   const ledger: Ledger = {
@@ -52,16 +52,16 @@ describe('a tool call of an agent', () => {
     const states = seen.flatMap(({ calls, messages }) =>
       calls.map(({ status, startMessageId, endMessageId }) => ({
         status,
-        told: [startMessageId !== null, endMessageId !== null],
+        announced: [startMessageId !== null, endMessageId !== null],
         lines: messages.filter((line) => /^[🔧✓✗]/u.test(line)),
       })),
     )
     const distinct = states.filter((each, index) => JSON.stringify(each) !== JSON.stringify(states[index - 1]))
     const calling = '🔧 Calling test:echo...'
     expect(distinct).toEqual([
-      { status: 'pending', told: [false, false], lines: [] },
-      { status: 'in_progress', told: [true, false], lines: [calling] },
-      { status: 'completed', told: [true, true], lines: [calling, '✓ test:echo completed'] },
+      { status: 'pending', announced: [false, false], lines: [] },
+      { status: 'in_progress', announced: [true, false], lines: [calling] },
+      { status: 'completed', announced: [true, true], lines: [calling, '✓ test:echo completed'] },
     ])
     await engine.close()
     await inner.close()
@@ -84,11 +84,11 @@ describe('a tool call of an agent', () => {
     const task = await engine.create({ goal: 'Try' })
     await engine.result(task)
     const lines = new Map((await engine.messages(task)).map((message) => [message.id, message]))
-    const told = (await engine.calls(task)).map(({ startMessageId, endMessageId }) => [
+    const found = (await engine.calls(task)).map(({ startMessageId, endMessageId }) => [
       lines.get(startMessageId as string)?.content,
       lines.get(endMessageId as string)?.content,
     ])
-    expect(told).toEqual([
+    expect(found).toEqual([
       ['🔧 Calling test:echo...', '✓ test:echo completed'],
       ['🔧 Calling test:boom...', '✗ test:boom failed: bang'],
     ])
@@ -185,8 +185,8 @@ describe('several tool calls of one turn', () => {
     ;(await gated.began(0)).end(1)
     ;(await gated.began(1)).end(2)
     await engine.result(task)
-    const told = typesOf(await history(engine, task.id)).filter((type) => type.startsWith('call.'))
-    expect(told).toEqual(['call.started', 'call.completed', 'call.started', 'call.completed'])
+    const found = typesOf(await history(engine, task.id)).filter((type) => type.startsWith('call.'))
+    expect(found).toEqual(['call.started', 'call.completed', 'call.started', 'call.completed'])
   })
 
   it('S1-049 S0-070 continue when one of them fails, and so does the loop', async () => {
@@ -222,7 +222,7 @@ describe('a failed tool call', () => {
   })
 
   /** One call with these arguments: its row, and what the model reads of it. */
-  async function told(name: string, given: string) {
+  async function callOnce(name: string, given: string) {
     const model = llm((_input, step) =>
       step > 1 ? { content: 'I see.' } : { toolCalls: [{ id: 'x', name, arguments: given }] },
     )
@@ -237,7 +237,7 @@ describe('a failed tool call', () => {
   }
 
   it('S0-073 of an unknown tool is returned to the model, and the task continues', async () => {
-    const { call, read } = await told('no_such_tool', '{"a":1}')
+    const { call, read } = await callOnce('no_such_tool', '{"a":1}')
     expect(call).toMatchObject({
       name: 'no_such_tool',
       status: 'failed',
@@ -250,7 +250,7 @@ describe('a failed tool call', () => {
   it.each(['{"count": 1', '[1]', 'null', '"count"', '{"count": 1} and more'])(
     'S0-073 with arguments that are no JSON object is returned to the model without calling the ability: %s',
     async (given) => {
-      const { call, read, lines } = await told('test_strict', given)
+      const { call, read, lines } = await callOnce('test_strict', given)
       expect(call).toMatchObject({
         name: 'test:strict',
         status: 'failed',
@@ -271,7 +271,7 @@ describe('a failed tool call', () => {
   ])(
     'S0-073 with arguments that no ledger stores is returned with the reason, without calling the ability: %s',
     async (given, why) => {
-      const { call, read } = await told('test_strict', given)
+      const { call, read } = await callOnce('test_strict', given)
       expect(call).toMatchObject({ status: 'failed', params: given, error: { code: 'INVALID_INPUT' } })
       expect(read).toMatch(/^Error: Cannot store the arguments: /)
       expect(read).toContain(why)
@@ -282,12 +282,12 @@ describe('a failed tool call', () => {
     ['test_strict', '{"count":"\ud83d', '{"count":"\uFFFD'],
     ['test_strict', '{"count":"\u0000', '{"count":"\uFFFD'],
   ])('S0-073 with arguments cut off within a character is returned to the model (%s)', async (name, given, kept) => {
-    const { call } = await told(name, given)
+    const { call } = await callOnce(name, given)
     expect(call).toMatchObject({ status: 'failed', params: kept, error: { code: 'INVALID_INPUT' } })
   })
 
   it('S0-073 with a name that no ledger stores is returned to the model, and the task continues', async () => {
-    const { call } = await told('no\u0000such\ud83dtool', '{}')
+    const { call } = await callOnce('no\u0000such\ud83dtool', '{}')
     expect(call).toMatchObject({ name: 'no\uFFFDsuch\uFFFDtool', error: { code: 'NOT_FOUND' } })
   })
 
@@ -308,13 +308,13 @@ describe('a failed tool call', () => {
   })
 
   it('S0-073 with arguments that do not match the schema is returned with its issues', async () => {
-    const { call, read } = await told('test_strict', '{"count":"three"}')
+    const { call, read } = await callOnce('test_strict', '{"count":"three"}')
     expect(call).toMatchObject({ status: 'failed', params: { count: 'three' }, error: { code: 'INVALID_INPUT' } })
     expect(read).toMatch(/^Error: .*count/)
   })
 
   it('S0-070 S1-011 whose ability threw has the message, the code and the stack', async () => {
-    const { call, read, lines } = await told('test_boom', '{}')
+    const { call, read, lines } = await callOnce('test_boom', '{}')
     expect(call).toMatchObject({
       status: 'failed',
       error: { message: 'out of paper', stack: expect.stringContaining('out of paper') },
@@ -324,7 +324,7 @@ describe('a failed tool call', () => {
   })
 
   it('the ability of a tool call without arguments gets an empty object', async () => {
-    const { call } = await told('test_boom', '')
+    const { call } = await callOnce('test_boom', '')
     expect(call).toMatchObject({ params: {}, error: { message: 'out of paper' } })
   })
 

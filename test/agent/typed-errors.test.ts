@@ -1,5 +1,5 @@
-// The six refusals of the bus by their codes: at each of its doors, with the ability named, and as a model meets them: a failed
-// call with that code in the ledger, whose message it reads, while its task goes on.
+// The six refusals of the bus by their codes: at each of its entry points, with the name of the ability, and as a model
+// gets them: a failed call with that code in the ledger, whose message it reads, while its task continues.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
@@ -148,14 +148,14 @@ describe('a model that makes invalid calls', () => {
 
 describe('the caller of a handler', () => {
   it('S1-086 a handler gets the task, the run and the surface of its caller from the engine, as the log does', async () => {
-    const heard: unknown[] = []
+    const received: unknown[] = []
     const listen = defineAbility({
       id: 'test:listen',
       description: 'Hears who calls.',
       input: z.object({}),
       output: z.null(),
       handle(_input, { run, signal, caller }) {
-        heard.push([caller, run === undefined ? null : run.signal.aborted, signal.aborted])
+        received.push([caller, run === undefined ? null : run.signal.aborted, signal.aborted])
         return null
       },
     })
@@ -178,7 +178,7 @@ describe('the caller of a handler', () => {
       { surface: 'run', taskId: plain.id, run: 1 },
       { surface: 'library' },
     ]
-    expect(heard).toEqual([
+    expect(received).toEqual([
       [callers[0], false, false],
       [callers[1], false, false],
       [callers[2], null, false],

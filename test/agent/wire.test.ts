@@ -1,5 +1,5 @@
-// An engine whose agent speaks to a model over the wire, through the real OpenAI-compatible provider: what comes of each thing
-// that may happen on the way, in the conversation, in the calls and in the events.
+// An agent with a model over the wire, through the real OpenAI-compatible provider: the effects of each possible fault
+// on the conversation, the calls and the events.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Engine, EngineOptions } from '../../src/engine-api.ts'
@@ -9,7 +9,7 @@ import { collect, history, openEngine, reached, turns, typesOf } from '../engine
 import { type FakeTurn, startFakeOpenAi } from '../models/fake-openai-server.ts'
 import { announced, callsOf, echo, gatedTool, said } from './world.ts'
 
-/** A server that plays these turns, and an engine whose model it is. */
+/** A server that plays these turns, and an engine with it as its model. */
 async function setup(turns: FakeTurn[], options: Partial<EngineOptions<Record<never, never>>> = {}) {
   const server = await startFakeOpenAi(turns)
   onTestFinished(() => server.close())
@@ -29,7 +29,7 @@ async function modelFailures(engine: Engine, taskId: string): Promise<Array<Task
   return (await history(engine, taskId)).filter(({ type }) => type === 'model.failed').map(({ data }) => data)
 }
 
-/** Wherever it might have been left: messages, calls, events, the task itself. */
+/** Everywhere a partial answer or a key might have been left: messages, calls, events, the task itself. */
 async function everything(engine: Engine, taskId: string): Promise<string> {
   const { messages, calls } = { messages: await engine.messages(taskId), calls: await engine.calls(taskId) }
   return JSON.stringify([messages, calls, await history(engine, taskId), await engine.get(taskId)])
@@ -246,7 +246,7 @@ describe('an agent over the wire of a provider', () => {
     await engine.resume(task)
     expect(await engine.result(task)).toBe('Said.')
     expect(await said(engine, task)).toEqual([...opening, 'assistant: Said.'])
-    // To be stopped is no failure of the model.
+    // An abort is no failure of the model.
     expect(await modelFailures(engine, task.id)).toEqual([])
     expect(server.requests).toHaveLength(2)
   })

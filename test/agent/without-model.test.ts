@@ -1,5 +1,5 @@
-// Goals where there is no model: they are an agent's all the same, nothing begins only to fail, `why` says what is missing, and they
-// run as soon as there is a model, however it comes.
+// Goals without a model: they get an agent nevertheless, no run begins only to fail, `why` explains what is missing,
+// and they run as soon as there is a model, however it is added.
 import { describe, expect, it } from 'vitest'
 import { createBus } from '../../src/bus/bus.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
@@ -19,7 +19,7 @@ describe('a goal without a model', () => {
       ['system', 'Be brief.'],
       ['user', 'Speak'],
     ])
-    // The engine has nothing to do, and the task is still there to be done.
+    // The engine has nothing to do, and the task is still open.
     await engine.idle()
     expect(await engine.get(task)).toMatchObject({ status: 'submitted', run: 0 })
     const why = await engine.why(task)
@@ -148,14 +148,14 @@ describe('a goal created by an engine with work: false', () => {
     expect(task).toMatchObject({ executor: 'agent' })
     expect(await producer.messages(task)).toEqual([])
     expect((await producer.why(task)).message).toContain('a working engine that has a model')
-    const told: string[] = []
+    const prompts: string[] = []
     const model = createScriptedModel(({ messages }) => {
-      told.push(String(messages[0]?.text))
+      prompts.push(String(messages[0]?.text))
       return { text: 'hello' }
     })
     const worker = await openEngine({ ledger, model, executors: { agent: agent({ instructions: 'You sing.' }) } })
     expect(await worker.result(task.id)).toBe('hello')
-    expect(told).toEqual(['You sing.'])
+    expect(prompts).toEqual(['You sing.'])
   })
 
   it('waits, once that engine works, until it has a model', async () => {

@@ -1,4 +1,5 @@
-// A durable model by itself: what is recorded of a step, what a repeated run gets of it, and what becomes of its failures.
+// A durable model by itself: what is recorded of a step, what a repeated run gets of it, and how its failures are
+// handled.
 import { APICallError } from '@ai-sdk/provider'
 import { generateText, streamText } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
@@ -23,7 +24,7 @@ function tooMany(
   })
 }
 
-/** A model that says nothing until it is aborted; `asked` gives the signal. */
+/** A model that does not answer until it is aborted; `asked` resolves to the signal. */
 function silentModel() {
   const asked = deferred<AbortSignal>()
   const model = new MockLanguageModelV4({

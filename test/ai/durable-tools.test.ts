@@ -1,4 +1,5 @@
-// Durable tools by themselves: what reaches them, what is recorded of them, and what a crash in the middle of one means.
+// Durable tools by themselves: what they receive, what is recorded of them, and what a crash in the middle of one
+// means.
 import { isStepCount, streamText, type ToolSet, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-// The image of a value: whatever a model or a tool may give passes the ledger's door and comes back as it was.
+// The image of a value: any value of a model or a tool passes the validation of the ledger and is restored.
 import { APICallError, InvalidToolInputError, RetryError } from 'ai'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
-// The loops of the real AI SDK inside a task: what they did before a pause or a crash is not done again, and the conversation is
-// the one it was.
+// The loops of the real AI SDK inside a task: what they did before a pause or a crash is not repeated, and the
+// conversation stays the same.
 import { generateText, isStepCount, streamText } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { durable } from '../../src/ai/durable.ts'

@@ -26,12 +26,12 @@ const journey: ChatTurn[] = [
 
 const providerOf = (server: ModelServer) => createOpenAICompatible({ name: 'local', baseURL: server.baseURL })
 
-/** The conversations that the server was sent, without repetitions of one. */
+/** The conversations that the server received, without duplicates. */
 const conversations = (server: ModelServer) => [
   ...new Set(server.requests.map(({ messages }) => JSON.stringify(messages))),
 ]
 
-/** Where a chat leaves what it did, and how its processes are started. */
+/** Where a chat records its effects, and how its processes are started. */
 function chatPlace(server: ModelServer, rest: Pick<ChatOrders, 'streams' | 'onInterrupt'>) {
   const ledger = ledgerFile()
   const effects = join(dirname(ledger), 'effects')

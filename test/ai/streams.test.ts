@@ -1,4 +1,4 @@
-// A streamed step: it flows while it comes, is recorded once and whole, and nothing acts on it before that.
+// A streamed step: it is streamed live, recorded once and whole, and nothing acts on it before that.
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { isStepCount, streamText } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
@@ -25,7 +25,7 @@ const parts = partsOf([{ type: 'text', text: 'One two three' }, callOf('call-1',
 const streaming = (chunks: LanguageModelV4StreamPart[]) =>
   new MockLanguageModelV4({ doStream: async () => ({ stream: streamOfParts(chunks) }) })
 
-/** A model whose stream is in the hands of the test. */
+/** A model whose stream is controlled by the test. */
 function heldModel() {
   const begun = deferred<ReadableStreamDefaultController<LanguageModelV4StreamPart>>()
   const stopped = deferred()

@@ -1,4 +1,4 @@
-// The XState side: what an inspector sees of tasks, runs and the supervisor, and that nothing thrown anywhere stops the others.
+// The XState side: what an inspector sees of tasks, runs and the supervisor, and that no error stops the others.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { openEngine, puppet, reached, refusalOf, turns } from './world.ts'
@@ -103,7 +103,7 @@ describe('an error', () => {
           throw new Error('at once')
         },
         later: async (_task: ExecutorTask, run: Run) => {
-          // Let go of, and rejected after the executor has returned.
+          // Not awaited, and rejected after the executor has returned.
           void run.call('forgotten', () => Promise.reject(new Error('later')))
           void run.ask('forgotten?', { type: 7 })
           void Promise.resolve(run.call('other', () => 1))

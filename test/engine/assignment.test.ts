@@ -1,4 +1,5 @@
-// Who shall begin a task is said beforehand: `update({ owner })` of a task that waits to be claimed. Nobody else gets it then.
+// Assigning an owner in advance: `update({ owner })` of a task that waits for a claim. Only that owner can claim it
+// then.
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { history, openEngine, puppet, reached, refusalOf, typesOf, waysTo } from './world.ts'
@@ -71,10 +72,10 @@ describe('a task with an assignee', () => {
         await engine.retry(id)
       },
     }
-    for (const [name, letGo] of Object.entries(ways)) {
+    for (const [name, release] of Object.entries(ways)) {
       const { id } = await engine.create({ name })
       await engine.update(id, { owner: 'ann' })
-      await letGo(id)
+      await release(id)
       expect(await engine.get(id)).toMatchObject({ owner: null })
       expect([name, (await engine.claim(id, bob))?.owner]).toEqual([name, 'bob'])
     }

@@ -1,4 +1,4 @@
-// Cancel and completion through whole families: what stays, what goes along, what each tells, and that it is one transaction.
+// Cancel and completion through whole families: which tasks change, their events, and that it is one transaction.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -14,7 +14,7 @@ async function statusOf(
   return Promise.all(tasks.map(async (task) => (await engine.get(task.id))?.status))
 }
 
-/** A completed, a failed and a live child, each with a live child of its own; one of those runs. */
+/** A completed, a failed and an open child, each with an open child of its own; one of those runs. */
 async function family() {
   const hands = puppet()
   const engine = await openEngine({ executors: { work: hands.executor } })
@@ -36,7 +36,7 @@ async function family() {
   return { engine, root, completed, failed, live, belowCompleted, belowFailed, deep, held }
 }
 
-/** A group with a live child, and an inner group in which two failed, one below the other. */
+/** A group with an open child, and an inner group in which two failed, one below the other. */
 async function groupFamily() {
   const engine = await openEngine()
   const root = await engine.create({ name: 'root', tasks: { live: {}, inner: { tasks: { failed: {}, open: {} } } } })
@@ -67,8 +67,8 @@ describe('a cancel', () => {
     ])
     expect(await engine.get(completed)).toMatchObject({ result: 'mine', statusReason: null })
     expect(await engine.get(failed)).toMatchObject({ error: { message: 'broke' } })
-    const told = (await history(engine)).filter(({ seq, type }) => seq > before && type.startsWith('task.'))
-    expect(told.map(({ type, taskId, data }) => [type, taskId, data.status])).toEqual(
+    const events = (await history(engine)).filter(({ seq, type }) => seq > before && type.startsWith('task.'))
+    expect(events.map(({ type, taskId, data }) => [type, taskId, data.status])).toEqual(
       [root, live, belowCompleted, belowFailed, deep].map(({ id }) => ['task.canceled', id, 'canceled']),
     )
   })
@@ -329,8 +329,8 @@ describe('a delete', () => {
     expect(await engine.delete(root, { children: 'cascade' })).toBe(true)
     await held.aborted
     for (const task of [root, child, deep]) expect(await engine.get(task)).toBeNull()
-    const told = (await history(engine)).filter(({ seq }) => seq > before)
-    const of = (type: string) => told.filter((event) => event.type === type).map(({ taskId }) => taskId)
+    const events = (await history(engine)).filter(({ seq }) => seq > before)
+    const of = (type: string) => events.filter((event) => event.type === type).map(({ taskId }) => taskId)
     expect(of('task.canceled')).toEqual([root.id, deep.id])
     expect(of('task.deleted')).toEqual([root.id, child.id, deep.id])
     expect((await hands.started(1)).task.id).toBe(after.id)

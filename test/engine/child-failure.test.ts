@@ -1,4 +1,5 @@
-// What the final failure of a child sets off in its parent: nothing, its failure, or the end of the siblings (conformance Q-06).
+// The effect of the final failure of a child on its parent: none, its failure, or the end of the siblings (conformance
+//
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -17,7 +18,7 @@ async function statusOf(engine: Verbs, ...tasks: Task[]): Promise<Array<string |
   return Promise.all(tasks.map(async (task) => (await engine.get(task))?.status))
 }
 
-/** A working parent by hand, with a child that fails and one that lives. */
+/** A parent working by hand, with a child that fails and an open one. */
 async function pair(engine: Verbs, policy: OnChildFailure | undefined) {
   const parent = await engine.start(
     await engine.create({ name: 'parent', ...(policy === undefined ? {} : { onChildFailure: policy }) }),
@@ -124,8 +125,8 @@ describe('a parent that is not working', () => {
       else if (status !== 'submitted') await engine.update(parent, { status })
       const before = (await history(engine, parent.id)).at(-1)!.seq
       await failed(engine, child)
-      const told = (await history(engine, parent.id)).filter(({ seq }) => seq > before)
-      expect(told.map(({ type, data }) => [type, data.from, data.status])).toEqual([
+      const events = (await history(engine, parent.id)).filter(({ seq }) => seq > before)
+      expect(events.map(({ type, data }) => [type, data.from, data.status])).toEqual([
         ['task.started', status, 'working'],
         ['task.failed', 'working', 'failed'],
       ])

@@ -1,4 +1,4 @@
-// How claims end beside other things: at the instant at which a family ends, for another claim, for an executor.
+// How claims end beside other things: in the instant in which a family ends, for another claim, for an executor.
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { openEngine, puppet, reached, refusalOf, turns } from './world.ts'

@@ -1,5 +1,5 @@
-// Claims with a lease, on a clock that only the test moves: who keeps a task by writing, who loses it by silence, and that it is
-// the number of the claim, never the time, that keeps a late owner out.
+// Claims with a lease, on a clock that only the test moves: an owner keeps a task by writing and loses it by silence,
+// and the number of the claim, never the time, keeps a late owner out.
 import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
@@ -11,7 +11,7 @@ import { history, ledgerFile, openEngine, reached, refusalOf, turns } from './wo
 const ada = { owner: 'ada', leaseMs: 100 }
 const bob = { owner: 'bob', leaseMs: 100 }
 
-/** A task that ada has claimed, with an engine that works, or one that only commands. */
+/** A task claimed by ada, with an engine that works, or one that only commands. */
 async function setup({ work = false } = {}) {
   const clock = new SimulatedClock()
   const engine = await openEngine({ work, clock })
@@ -139,9 +139,9 @@ describe('a lapsed claim', () => {
     const [one, two] = await hands.create([{ name: 'one' }, { name: 'two' }])
     await hands.claim(one?.id as string, { owner: 'ada', leaseMs: 1_000 })
     const engine = await openEngine({ ledger, clock })
-    const heard = new Promise((resolve) => engine.subscribe('task.claimed', resolve))
+    const claimed = new Promise((resolve) => engine.subscribe('task.claimed', resolve))
     await hands.claim(two?.id as string, { owner: 'ada', leaseMs: 500 })
-    await heard
+    await claimed
     clock.advance(500)
     await reached(engine, two?.id as string, 'waiting')
     clock.advance(500)
@@ -226,7 +226,7 @@ describe('a lapsed claim', () => {
     for (const status of ['completed', 'failed', 'waiting', 'input_required'] as const) {
       await refusalOf(engine.update(mine, { status }), 'STALE_CLAIM')
     }
-    // What is anybody's to change stays so, and is no sign of life of the other.
+    // Every client may still change this, and it does not renew the lease of the owner.
     expect(await engine.update(mine, { metadata: { note: 'sorry' } })).toMatchObject({ owner: 'bob', fence: 2 })
     expect((await engine.complete(theirs, 'theirs')).result).toBe('theirs')
     await refuseAll()

@@ -1,4 +1,4 @@
-// Work from outside: who gets a task, who is refused and why, and what a claim is worth once it has ended.
+// Work from outside: which claim gets a task, which is refused and why, and what an ended claim still allows.
 import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
@@ -256,7 +256,7 @@ describe('the owner of a task', () => {
       expect((await refusalOf(write, 'STALE_CLAIM')).details).toMatchObject({ owner: 'bob', fence: 2, quoted: 1 })
     }
     for (const status of states) await refusalOf(engine.update(mine, { status }), 'STALE_CLAIM')
-    // The same name again is another claim all the same.
+    // The same owner again is another claim nevertheless.
     await engine.release(next)
     const again = await engine.claim(mine.id, ada)
     for (const write of writes) await refusalOf(write, 'STALE_CLAIM')
@@ -271,9 +271,9 @@ describe('the owner of a task', () => {
     expect(await engine.pause(mine.id)).toMatchObject({ status: 'paused', owner: 'ada', ready: false })
     expect(await engine.resume(mine.id)).toMatchObject({ status: 'working', owner: 'ada', fence: 1 })
     await engine.pause(mine.id)
-    // Who lets go of what rests leaves it resting.
+    // Releasing a paused task leaves it paused.
     expect(await engine.release(mine)).toMatchObject({ status: 'paused', statusReason: 'released', owner: null })
-    // And who lets it go on finds nobody at work on it: it waits for the next claim.
+    // Resuming it then finds no owner: it waits for the next claim.
     expect(await engine.resume(mine.id)).toMatchObject({ status: 'waiting', statusReason: 'released', ready: true })
     expect(await engine.claim(null, { owner: 'bob' })).toMatchObject({ id: mine.id, owner: 'bob', fence: 2 })
   })
@@ -435,8 +435,8 @@ describe('concurrent claims', () => {
     } as const
     const last = second.status === 'fulfilled' ? other : one
     expect((await engine.get(task))?.status).toBe(outcomes[last])
-    const told = (await history(engine, task.id)).at(-1)
-    expect(told?.data['status']).toBe(outcomes[last])
+    const event = (await history(engine, task.id)).at(-1)
+    expect(event?.data['status']).toBe(outcomes[last])
   })
 })
 

@@ -1,4 +1,4 @@
-// Commands that meet: whoever comes first wins, the other is refused, and the task is in one legal state.
+// Concurrent commands: the first wins, the other is refused, and the task is in one legal state.
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -86,7 +86,7 @@ describe('two concurrent commands', () => {
     ['paused', ['resume', 'resume']],
   ] as const)('X-038 S3-053 and an executor, on a task that is %s: %j end in one legal state', async (from, names) => {
     const { status, live } = await meet(from, ...names).catch((error: unknown) => {
-      // Only a deleted task is not to be found.
+      // Only a deleted task is not found.
       if (names[0] === 'delete') return { status: 'canceled' as const, live: 0 }
       throw error
     })

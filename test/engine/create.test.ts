@@ -1,4 +1,4 @@
-// Creation and reading: the fields and their defaults, names, keys, copies, refusals, and that it is all or nothing.
+// Creation and reading: the fields and their defaults, names, keys, copies, refusals, all or nothing.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineExecutor } from '../../src/api/executor.ts'

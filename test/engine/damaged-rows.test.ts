@@ -1,4 +1,4 @@
-// Rows that something else than errand has written into: they are named, and everything beside them goes on.
+// Rows damaged by other programs: they are named, and all others keep working.
 import { describe, expect, it } from 'vitest'
 import { connect } from '../../src/ledger/dialects/sqlite/connection.ts'
 import { ledgerFile, openEngine, refusalOf } from './world.ts'

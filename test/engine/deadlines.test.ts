@@ -1,4 +1,5 @@
-// Deadlines: a task that has not settled by then fails for good, from whatever live state, on a clock that only the test moves.
+// Deadlines: a task that has not settled by then fails for good, from any open state, on a clock that only the test
+// moves.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { EngineOptions, Executors } from '../../src/engine-api.ts'
@@ -31,8 +32,8 @@ describe('a deadline', () => {
       const before = (await history(engine, task.id)).at(-1)!.seq
       clock.advance(1)
       expect(await engine.settled(task)).toMatchObject(missed)
-      const told = (await history(engine, task.id)).filter(({ seq }) => seq > before)
-      expect(told.map(({ type, data }) => [type, data.from, data.willRetry ?? null])).toEqual([
+      const events = (await history(engine, task.id)).filter(({ seq }) => seq > before)
+      expect(events.map(({ type, data }) => [type, data.from, data.willRetry ?? null])).toEqual([
         ...(status === 'working' ? [] : [['task.started', status, null]]),
         ['task.failed', 'working', false],
       ])

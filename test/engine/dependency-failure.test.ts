@@ -1,5 +1,5 @@
-// What becomes of a task when one that it comes after fails for good or is canceled: it stays blocked, goes along, or goes on
-// (conformance C-52); at that moment, at its creation, and when it is told of the dependency later.
+// What happens to a task when one of its dependencies fails for good or is canceled: it stays blocked, is canceled, or
+// runs (conformance C-52); at that moment, at its creation, and when the dependency is added later.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -56,7 +56,7 @@ describe('a task whose dependency failed or was canceled', () => {
     await ways[way](engine, blocker)
     const task = await engine.create({ name: 'task', blockedBy: [blocker.id], onDependencyFailure: policy })
     expect(await engine.get(task)).toMatchObject(expected)
-    // What creation returns is the task as it is.
+    // Creation returns the task as it is.
     expect(task).toEqual(await engine.get(task))
   })
 

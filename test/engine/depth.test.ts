@@ -1,4 +1,4 @@
-// Depth is stored with each task, so that a limit costs no walk: it must stay right whatever happens above.
+// Depth is stored with each task, so that a limit costs no walk: it must stay right whatever changes above.
 import { describe, expect, it } from 'vitest'
 import { openLedger } from '../../src/testing/index.ts'
 import { openEngine, refusalOf } from './world.ts'

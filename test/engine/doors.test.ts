@@ -1,5 +1,4 @@
-// What is thrown at the doors of the engine and is not what they take: each refusal is typed, says what was given, and comes
-// before anything is written.
+// Invalid arguments of the engine: each refusal is typed, shows what was passed, and comes before anything is written.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineExecutor } from '../../src/api/executor.ts'
@@ -8,7 +7,7 @@ import { openEngine, refusalOf } from './world.ts'
 
 const noop = (): null => null
 
-/** Groups in each other, so many levels of tasks in all. */
+/** Nested groups, with so many levels of tasks in all. */
 function nested(levels: number): Record<string, unknown> {
   let tree: Record<string, unknown> = { name: 'innermost' }
   for (let level = 1; level < levels; level++) tree = { name: `level ${level}`, tasks: { inner: tree } }

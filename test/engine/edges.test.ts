@@ -1,4 +1,4 @@
-// Dependencies that are added and taken away while tasks live: what may be told to wait, what is refused, what never could end.
+// Dependencies added and removed while tasks are open: what can be blocked, what is refused, what could never end.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'

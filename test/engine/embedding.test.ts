@@ -1,5 +1,5 @@
-// The engine as a guest in somebody else's process: it shares it with other engines, takes nothing that is not its own (globals,
-// signals, the exit), and is gone when it is closed.
+// The engine as a guest in the process of its embedder: it shares it with other engines, takes nothing that is not its
+// own (globals, signals, the exit), and leaves nothing when it is closed.
 import { type ExecFileException, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ function runProgram(program: string): Promise<{ code: number | null; stdout: str
   })
 }
 
-/** Whatever a promise of this process was rejected with and nobody heard, until the end of the test. */
+/** Collects the unhandled rejections of this process until the end of the test. */
 function unheardRejections(): unknown[] {
   const unheard: unknown[] = []
   const note = (reason: unknown) => void unheard.push(reason)
@@ -35,8 +35,8 @@ describe('several engines in one process', () => {
     const engines = await Promise.all(
       ledgers.map((ledger, index) => openEngine({ ledger, executors: { which: () => index } })),
     )
-    const heard: string[][] = engines.map(() => [])
-    engines.forEach((engine, index) => void engine.subscribe('*', ({ taskId }) => void heard[index]?.push(taskId)))
+    const received: string[][] = engines.map(() => [])
+    engines.forEach((engine, index) => void engine.subscribe('*', ({ taskId }) => void received[index]?.push(taskId)))
     // The same executor's name and the same key in each of them.
     const tasks = await Promise.all(engines.map((engine) => engine.create({ executor: 'which', key: 'the same' })))
     expect(await Promise.all(engines.map((engine, index) => engine.result(tasks[index]!)))).toEqual([0, 1, 2, 3])
@@ -45,7 +45,7 @@ describe('several engines in one process', () => {
     for (const [index, engine] of engines.entries()) {
       expect((await engine.list()).tasks.map(({ id }) => id)).toEqual([tasks[index]?.id])
       expect(await engine.get(tasks[(index + 1) % 4]!)).toBeNull()
-      expect(new Set(heard[index])).toEqual(new Set([tasks[index]?.id]))
+      expect(new Set(received[index])).toEqual(new Set([tasks[index]?.id]))
     }
   })
 
@@ -79,7 +79,7 @@ describe('two engines on one file in one process', () => {
     ).map(({ id }) => id)
     for (const engine of engines) for (const id of tasks) await engine.result(id)
     expect(runs.toSorted()).toEqual(tasks.toSorted())
-    // One key, asked of both at the same time: one task.
+    // One key, used in both at the same time: one task.
     const twins = await Promise.all(engines.map((engine) => engine.create({ executor: 'work', key: 'once' })))
     expect(twins[0]?.id).toBe(twins[1]?.id)
     await Promise.all(engines.map((engine) => engine.settled(twins[0]!)))
@@ -99,7 +99,7 @@ describe('two engines on one file in one process', () => {
     const run = runs.find(({ task }) => task.id === canceled.id)
     await run?.aborted
     expect(await first.settled(canceled)).toEqual({ status: 'canceled', statusReason: 'from next door' })
-    // The living are not robbed: which process an engine is in does not tell whether it is alive.
+    // Live engines keep their runs: the process of an engine does not show whether the engine is alive.
     expect(await second.runs(released)).toMatchObject([{ status: 'live', instanceId: first.instanceId }])
 
     await first.close()
@@ -133,7 +133,7 @@ describe('two engines on one file in one process', () => {
 
 describe('the process around an engine', () => {
   it('X-029 X-031 has no new globals, no added listeners and no other working directory', async () => {
-    // Two globals are zod's own, and any copy of it brings them; an embedder has it already.
+    // Two globals are zod's own, and any copy of it adds them; an embedder has it already.
     const program = `
       const { z } = await import('zod')
       const stand = () => Object.entries({
@@ -191,8 +191,8 @@ describe('the process around an engine', () => {
           throw new Error('on purpose')
         },
         forgets: (_task: ExecutorTask, run: Run) => {
-          // Nobody waits for these: their run ends before they can come to anything.
-          void run.call('forgotten', () => Promise.reject(new Error('nobody hears this')))
+          // These are not awaited: their run ends before they can settle.
+          void run.call('forgotten', () => Promise.reject(new Error('ignored')))
           void run.sleep(3_600_000)
           void run.ask('Anybody?')
           throw new Error('gone')
@@ -217,12 +217,12 @@ describe('the process around an engine', () => {
     await left.next()
     await stubborn.promise
     const waiting = engine.idle()
-    // Handled, but only after the engine is gone.
+    // Handled, but only after the engine is closed.
     const refused = refusalOf(waiting, 'ENGINE_CLOSED')
     await Promise.all([engine.close(), engine.close()])
     late.reject(new Error('too late'))
     await refused
-    // A rejection is told of after the microtasks of its turn; it has had several turns by then.
+    // A rejection is reported after the microtasks of its turn; it has had several turns by then.
     for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
     expect(unheard).toEqual([])
     expect(reported.map(String)).toContain('Error: a handler')

@@ -1,4 +1,4 @@
-// Events: the durable feed, and handlers that hear it live, in order, one after the other, whoever throws.
+// Events: the durable feed, and handlers that are called live, in order, one after the other, even if one throws.
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
@@ -45,7 +45,7 @@ describe('an event', () => {
     await hands.started(1)
     await engine.pause(task)
     await engine.resume(task)
-    // The run has ended before the sleep is over: a run that still lives goes on in place.
+    // The run is suspended before the sleep ends: a run that is still open would continue in place.
     void (await hands.started(2)).run.sleep(1_000)
     await reached(engine, task, 'waiting')
     clock.advance(1_000)
@@ -107,14 +107,14 @@ describe('an event', () => {
 
   it('S3-010 S3-077 is not published for a refused step, nor for one whose write failed', async () => {
     const engine = await openEngine()
-    const heard: string[] = []
-    engine.subscribe('*', (event) => void heard.push(event.type))
+    const received: string[] = []
+    engine.subscribe('*', (event) => void received.push(event.type))
     const task = await engine.create({ name: 'a' })
     await refusalOf(engine.complete(task), 'INVALID_TRANSITION')
     await refusalOf(engine.create([{ name: 'b' }, { name: 'c', parentId: 'task-nobody' }]), 'NOT_FOUND')
     await engine.start(task)
     await turns()
-    expect(heard).toEqual(['task.created', 'task.started'])
+    expect(received).toEqual(['task.created', 'task.started'])
   })
 })
 
@@ -143,22 +143,22 @@ describe('engine.subscribe', () => {
       await gate.promise
       log.push(`first ends ${event.type}`)
     })
-    const heard = Promise.withResolvers<void>()
+    const received = Promise.withResolvers<void>()
     engine.subscribe('*', (event) => {
-      log.push(`second hears ${event.type}`)
-      if (event.type === 'task.started') heard.resolve()
+      log.push(`second gets ${event.type}`)
+      if (event.type === 'task.started') received.resolve()
     })
     await engine.start(await engine.create({ name: 'a' }))
     expect(log).toEqual(['first begins task.created'])
     gate.resolve()
-    await heard.promise
+    await received.promise
     expect(log).toEqual([
       'first begins task.created',
       'first ends task.created',
-      'second hears task.created',
+      'second gets task.created',
       'first begins task.started',
       'first ends task.started',
-      'second hears task.started',
+      'second gets task.started',
     ])
   })
 
@@ -168,15 +168,15 @@ describe('engine.subscribe', () => {
       executors: { work: () => 'done' },
       onError: (error, context) => reported.push([(error as Error).message, context.event]),
     })
-    const heard: string[] = []
+    const received: string[] = []
     engine.subscribe('task.started', () => {
       throw new Error('thrown')
     })
     engine.subscribe('task.started', () => Promise.reject(new Error('rejected')))
-    engine.subscribe('task.started', (event) => void heard.push(event.type))
+    engine.subscribe('task.started', (event) => void received.push(event.type))
     expect(await engine.result(await engine.create({ executor: 'work' }))).toBe('done')
     await turns()
-    expect(heard).toEqual(['task.started'])
+    expect(received).toEqual(['task.started'])
     expect(reported).toEqual([
       ['thrown', 'task.started'],
       ['rejected', 'task.started'],
@@ -185,18 +185,18 @@ describe('engine.subscribe', () => {
 
   it('S3-070 S3-076 calls a handler once per subscription; an unsubscribe undoes one, a second one nothing', async () => {
     const engine = await openEngine()
-    let heard = 0
-    const handler = () => void heard++
+    let received = 0
+    const handler = () => void received++
     const once = engine.subscribe('*', handler)
     engine.subscribe('*', handler)
     await engine.create({ name: 'a' })
     await turns()
-    expect(heard).toBe(2)
+    expect(received).toBe(2)
     once()
     once()
     await engine.create({ name: 'b' })
     await turns()
-    expect(heard).toBe(3)
+    expect(received).toBe(3)
   })
 
   it('S3-076 calls no handler that was removed while an event was delivered, and none for earlier events', async () => {
@@ -285,21 +285,21 @@ describe('engine.events', () => {
     const { id: taskId } = await engine.create({ name: 'busy' })
     const { seq: from } = await engine.bus.call('event:list', {})
     const until = new AbortController()
-    const heard: number[] = []
+    const received: number[] = []
     const reader = engine.events({ after: from, signal: until.signal, ...(single ? { taskId } : {}) })
-    // Fewer than are kept for a follower, more, and again while it catches up.
+    // Fewer than are kept for a reader, more, and again while it catches up.
     for (const [n, burst] of [1, 10, 1_500, 3, 2_600, 999, 1_001, 1].entries()) {
       await Promise.all(Array.from({ length: burst }, (_, each) => engine.update(taskId, { priority: each })))
       await engine.create({ name: 'other' })
       for (let more = n % 2 === 0 ? burst : Math.ceil(burst / 3); more > 0; more--) {
-        heard.push(((await reader.next()).value as TaskEvent).seq)
+        received.push(((await reader.next()).value as TaskEvent).seq)
       }
     }
     const all = (await collect(engine.events({ after: from, follow: false, ...(single ? { taskId } : {}) }))).map(
       ({ seq }) => seq,
     )
-    while (heard.length < all.length) heard.push(((await reader.next()).value as TaskEvent).seq)
-    expect(heard).toEqual(all)
+    while (received.length < all.length) received.push(((await reader.next()).value as TaskEvent).seq)
+    expect(received).toEqual(all)
     const next = reader.next()
     await engine.update(taskId, { name: 'calm' })
     expect((await next).value).toMatchObject({ type: 'task.updated', data: { name: 'calm' } })
@@ -353,9 +353,9 @@ describe('engine.events', () => {
     const ledger = ledgerFile()
     const engine = await openEngine({ ledger, work: false })
     const other = await openEngine({ ledger, work: false })
-    const heard = Promise.withResolvers<TaskEvent>()
-    engine.subscribe('task.created', (event) => heard.resolve(event))
+    const received = Promise.withResolvers<TaskEvent>()
+    engine.subscribe('task.created', (event) => received.resolve(event))
     const task = await other.create({ name: 'of the other' })
-    expect(await heard.promise).toMatchObject({ taskId: task.id, instanceId: other.instanceId })
+    expect(await received.promise).toMatchObject({ taskId: task.id, instanceId: other.instanceId })
   })
 })

@@ -1,4 +1,5 @@
-// The graph of the open tasks: an order in which they can be worked off, what holds up the most, and why one is blocked.
+// The graph of the open tasks: an order in which they can be done, the task that blocks the most, and why one is
+// blocked.
 import { describe, expect, it } from 'vitest'
 import { openEngine, refusalOf } from './world.ts'
 

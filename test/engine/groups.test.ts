@@ -1,4 +1,4 @@
-// Groups and dependencies: trees made in one creation, who starts after whom, how a group starts and ends, circles refused.
+// Groups and dependencies: trees created at once, the order of starts, how a group starts and ends, cycles refused.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -76,7 +76,7 @@ describe('a group', () => {
     expect((await engine.settled(other)).status).toBe('failed')
     await engine.retry(other)
     expect((await engine.settled(other)).status).toBe('completed')
-    // What had completed was left alone.
+    // Completed tasks were left alone.
     expect(order).toEqual(['fine', 'fine'])
   })
 

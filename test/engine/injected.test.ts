@@ -1,5 +1,5 @@
-// Time, ids, chance and complaints come from outside. With a clock that stands still and ids that count, two runs of the same
-// agent leave the same ledger, to the last byte.
+// Time, ids, randomness and errors are injected. With a clock that stands still and ids that count, two runs of the
+// same agent leave the same ledger, to the last byte.
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'
@@ -13,7 +13,7 @@ import { openEngine } from './world.ts'
 
 const startedAt = Date.UTC(2031, 4, 1)
 
-/** Tells of the rests between the tries of a model: they are drawn with the injected chance. */
+/** Reports the delays between the tries of a model: they are drawn with the injected randomness. */
 class RestingClock extends SimulatedClock {
   readonly rest = Promise.withResolvers<number>()
 
@@ -24,7 +24,7 @@ class RestingClock extends SimulatedClock {
   }
 }
 
-/** Turned away once, then two tools at once, a question, a subtask that is waited for, and an answer. */
+/** One rate limit, then two tools at once, a question, a subtask that is waited for, and an answer. */
 function story(): ScriptFunction {
   let asked = 0
   return ({ goal, turn }) => {
@@ -56,7 +56,7 @@ const add = defineAbility({
   handle: ({ a }) => ({ sum: a + 1 }),
 })
 
-function heard(engine: Engine, type: EventType): Promise<void> {
+function eventOf(engine: Engine, type: EventType): Promise<void> {
   return new Promise((resolve) => {
     const stop = engine.subscribe(type, () => {
       stop()
@@ -65,7 +65,7 @@ function heard(engine: Engine, type: EventType): Promise<void> {
   })
 }
 
-/** Plays the story and gives all that the ledger then holds. */
+/** Plays the scenario and returns all that the ledger then holds. */
 async function playStory(options: Pick<EngineOptions, 'ids'> = { ids: createSequentialIds(7) }) {
   const clock = new RestingClock(startedAt)
   const engine = (await openEngine({
@@ -73,10 +73,10 @@ async function playStory(options: Pick<EngineOptions, 'ids'> = { ids: createSequ
     ...options,
     model: createScriptedModel(story()),
     abilities: [add],
-    // A rest that no other timer of the engine is mistaken for.
+    // A delay that differs from every other timer of the engine.
     modelRetry: { maxAttempts: 2, backoffMs: 4_000, jitter: 0.5 },
   })) as Engine
-  const asks = heard(engine, 'task.input_required')
+  const asks = eventOf(engine, 'task.input_required')
   const task = await engine.create({ goal: 'Say which' })
   const restMs = await clock.rest.promise
   clock.advance(restMs)
@@ -130,7 +130,7 @@ describe('an engine with an injected clock, ids and onError', () => {
     engine.subscribe('*', () => {
       throw failure
     })
-    await engine.create({ name: 'heard of' })
+    await engine.create({ name: 'reported' })
     await engine.close()
     expect(reported).toEqual([failure])
     expect(printed).not.toHaveBeenCalled()

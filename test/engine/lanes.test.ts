@@ -1,10 +1,11 @@
-// Lanes: how many of a parent's children run at once, in all executors and engines together, and that a full lane is in nobody's way.
+// Lanes: how many of a parent's children run at once, in all executors and engines together, and that a full lane
+// delays no task outside.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import { deferred, ledgerFile, openEngine, puppet, turns } from './world.ts'
 
-/** Executors `a` and `b` that count how many of one parent run at once, and the most that ever did. */
+/** Executors `a` and `b` that count the open runs of one parent, and their maximum. */
 function counted() {
   const open = new Map<string, number>()
   const most = new Map<string, number>()
@@ -121,7 +122,7 @@ describe('a lane', () => {
     hands.runs[0]!.end.resolve(null)
     await engine.settled(hands.runs[0]!.task.id)
     await turns(30)
-    // Nothing that runs is ended; the narrower lane is reached as runs end.
+    // Running tasks are not ended; the narrower lane is reached as runs end.
     expect(hands.runs).toHaveLength(3)
     expect((await holding(engine)).total).toBe(2)
     await engine.update(group, { concurrency: null })

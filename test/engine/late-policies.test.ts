@@ -1,5 +1,5 @@
-// What is told late: a policy that is changed after what it speaks of has happened, and a retry of a task whose dependencies
-// ended, or went, while it lay failed.
+// Late changes: a policy changed after the failure that it is about, and a retry of a task whose dependencies ended, or
+// were deleted, meanwhile.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Task } from '../../src/entities/task.ts'

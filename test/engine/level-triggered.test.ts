@@ -1,6 +1,7 @@
-// Nothing is forgotten: programs that sleep, wait, ask and call run on two engines that start and stop, while disks are full and
-// reads fail, and nothing but the engines themselves ever wakes a task. Planted faults show that the laws bite. A failure prints its
-// seed and path; ERRAND_SEED and ERRAND_PATH run it again, ERRAND_RUNS sets how many scripts are played.
+// Nothing is lost: programs that sleep, wait, ask and call run on two engines that start and stop, while disks are full
+// and reads fail, and nothing but the engines themselves ever wakes a task. Planted faults show that the laws detect
+// them. A failure prints its seed and path; ERRAND_SEED and ERRAND_PATH run it again, ERRAND_RUNS sets how many scripts
+// are played.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { faults } from './level-triggered/faults.ts'

@@ -4,7 +4,7 @@ import type { Task } from '../../src/entities/task.ts'
 import { openEngine, refusalOf } from './world.ts'
 
 const names = (tasks: readonly Task[]) => tasks.map((task) => task.name)
-/** Nothing works here: what is created stays as it is. */
+/** Nothing runs here: created tasks stay as they are. */
 const setup = () => openEngine({ work: false })
 
 async function create(

@@ -1,6 +1,6 @@
-// Ten thousand random sequences of commands and executor's doings, interleaved at random, against three laws: no task ever
-// leaves the table, no limit is ever exceeded, no acknowledged command is ever lost. Planted faults show that each law bites.
-// A failure prints its seed and path; ERRAND_SEED and ERRAND_PATH run it again.
+// Ten thousand random sequences of commands and actions of executors, interleaved at random, against three laws: no
+// task ever leaves the transition table, no limit is ever exceeded, no acknowledged command is ever lost. Planted
+// faults show that each law detects them. A failure prints its seed and path; ERRAND_SEED and ERRAND_PATH run it again.
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -40,7 +40,7 @@ type Command =
   | { do: 'verb'; verb: Verb; task: number }
   | { do: 'executor'; doing: Doing; task: number }
   | { do: 'tick' }
-/** After a command: go on at once, wait for its answer, or wait until the engine has had a few turns. */
+/** After a command: continue at once, wait for its answer, or wait until the engine has had a few turns. */
 type Pace = 'at once' | 'answered' | 'turns'
 
 const task = fc.nat({ max: 4 })
@@ -126,7 +126,7 @@ async function openWorld(options: { maxConcurrent?: number; ledger?: Ledger } = 
   return { engine, clock, handles, broken, reported, cursor: 0 }
 }
 
-/** What a command was answered. */
+/** The answer to a command. */
 interface Answer {
   command: string
   task: string
@@ -137,7 +137,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await setImmediate()
 }
 
-/** Runs one sequence to its end and holds its history against the three laws. */
+/** Runs one sequence to its end and checks its history against the three laws. */
 async function play(world: World, sequence: ReadonlyArray<readonly [Command, Pace]>): Promise<void> {
   const { engine, clock, handles, broken, reported } = world
   const tasks: Task[] = []
@@ -251,23 +251,26 @@ function doIt(handle: Handle, doing: Doing, count: number): void {
   }
 }
 
-/** Everything of the sequence is brought to rest: what is open is canceled, what is stubborn lets go. */
+/** Brings the sequence to rest: open tasks are canceled, stubborn executors return. */
 async function finish({ engine, handles }: World, tasks: readonly Task[]): Promise<void> {
   for (const { id } of tasks) {
     const now = await engine.get(id)
     if (now !== null && !['completed', 'canceled', 'failed'].includes(now.status))
       await engine.cancel(id, 'the end').catch(() => {})
   }
-  // A run that was admitted a moment ago has yet to hear of its end.
+  // A run admitted a moment ago has not been notified of its end yet.
   for (let turn = 0; engine.status.get().context.slots.used > 0; turn++) {
-    // Whoever is not told to stop, against the third law, must not stop the test.
+    // A run that gets no signal, against the third law, must not block the test.
     for (const handle of handles.values()) if (handle.aborted || turn > 100) handle.return()
     await setImmediate()
   }
   handles.clear()
 }
 
-/** First law: each event of a task leads along an edge from where the one before it left off, and the row says the same. */
+/**
+ * First law: each event of a task leads along an edge from the status after the previous one, and the row has the same
+ * status.
+ */
 async function checkTable({ engine }: World, tasks: readonly Task[], events: readonly TaskEvent[]): Promise<void> {
   const at = new Map<string, TaskStatus>()
   for (const { taskId, type, data } of events) {
@@ -284,7 +287,7 @@ async function checkTable({ engine }: World, tasks: readonly Task[], events: rea
   }
 }
 
-/** Third law: every acknowledged command is in the ledger, and none that was refused. */
+/** Third law: every acknowledged command is in the ledger, and no refused one. */
 function checkAnswers(answers: readonly Answer[], events: readonly TaskEvent[]): void {
   const counted = (id: string, fits: (event: TaskEvent) => boolean): number =>
     events.filter((event) => event.taskId === id && fits(event)).length
@@ -332,7 +335,7 @@ function property(open: () => Promise<World>, worlds: { current?: World | undefi
     if (!world) return
     for (const handle of world.handles.values()) handle.return()
     const closed = world.engine.close()
-    // A clock that stands still would let nobody give up.
+    // A clock that stands still would give up no run.
     for (let turn = 0; turn < 50; turn++) {
       world.clock.increment(1_000)
       await setImmediate()
@@ -421,7 +424,7 @@ function pausesTheSubmitted(step: Step): Step {
   }
 }
 
-/** Says yes and does nothing. */
+/** Acknowledges the step and does nothing. */
 function forgets(step: Step): Step {
   return { ...step, *decide() {} }
 }

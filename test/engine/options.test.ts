@@ -1,4 +1,5 @@
-// The doors: every option is checked, an unknown one is refused with the nearest name; a producer, and the end of an engine.
+// Validation of options: an unknown one is refused with the nearest name; engines with work: false, and the end of an
+// engine.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'

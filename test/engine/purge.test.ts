@@ -1,4 +1,4 @@
-// Purge and retention: whole settled families leave the ledger with all that tells of them; whoever is open keeps what it needs.
+// Purge and retention: whole settled families leave the ledger with all their rows; an open task keeps what it needs.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -51,8 +51,8 @@ describe('engine.purge', () => {
     const task = await engine.create({ executor: 'talks', key: 'once' })
     await engine.result(task)
     await engine.idle()
-    const told = (await history(engine)).length
-    expect(await purge()).toEqual({ families: 1, tasks: 1, events: told })
+    const count = (await history(engine)).length
+    expect(await purge()).toEqual({ families: 1, tasks: 1, events: count })
     expect(await engine.get(task)).toBeNull()
     for (const read of ['runs', 'calls', 'messages', 'children'] as const) {
       await refusalOf(engine[read](task.id), 'NOT_FOUND')
@@ -191,11 +191,11 @@ describe('engine.purge', () => {
   it('does not disturb a reader that follows the feed from the present', async () => {
     const { engine, purge } = await setup()
     const abort = new AbortController()
-    const heard: string[] = []
+    const received: string[] = []
     const live = await engine.create({ name: 'live' })
     const following = (async () => {
       for await (const { type } of engine.events({ signal: abort.signal })) {
-        heard.push(type)
+        received.push(type)
         if (type === 'task.completed') abort.abort()
       }
     })()
@@ -204,7 +204,7 @@ describe('engine.purge', () => {
     await purge()
     await done(engine, live)
     await following
-    expect(heard).toEqual(['task.created', 'task.created', 'task.canceled', 'task.started', 'task.completed'])
+    expect(received).toEqual(['task.created', 'task.created', 'task.canceled', 'task.started', 'task.completed'])
   })
 
   it('removes more families than fit into one step', async () => {

@@ -1,4 +1,4 @@
-// Questions: a run that asks ends, a person answers, the next run goes on with the answer.
+// Questions: a run that asks is suspended, a person answers, the next run continues with the answer.
 
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
@@ -77,7 +77,7 @@ describe('a question of a run', () => {
     const endless = `${'a'.repeat(60)}!`
     const refusal = await refusalOf(engine.answer(task, endless), 'INVALID_ANSWER')
     expect(refusal.message).toMatch(/could not be judged within 1000 ms.*pattern in the schema/)
-    // As a message it is none of the answers.
+    // As a message, it is not one of the answers.
     await engine.send(task, endless)
     expect((await engine.get(task))?.questions).toHaveLength(1)
     await engine.answer(task, 'aaa')

@@ -1,5 +1,5 @@
-// Taking up what a lost engine left, in three parts: a step that judges and ends its runs, the end of its commands, and a step that
-// closes the runs. Each part may be the last thing that the recovering engine does.
+// Recovery of a lost engine in three parts: a step that judges and ends its runs, the end of its commands, and a step
+// that closes the runs. Each part may be the last action of the recovering engine.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type RecoveryHost, recoverDead } from '../../src/actors/recovery.ts'
 import type { CallRecord } from '../../src/entities/call.ts'
@@ -11,7 +11,7 @@ import { delegated } from '../agent/delegated-ledger.ts'
 const lost = 'instance-lost'
 const now = 1_000_000
 
-/** A ledger in which an engine was lost in the middle of a command, and what recovers it does. */
+/** A ledger in which an engine was lost in the middle of a command, and the actions that recover it. */
 async function setup({ isAlive = 'dead' as Awaited<ReturnType<Ledger['isAlive']>>, leaseUntil = now - 1 } = {}) {
   const inner = await openLedger(':memory:')
   onTestFinished(() => inner.close())
@@ -76,7 +76,7 @@ describe('recovery', () => {
     const showsUp: Ledger = {
       ...ledger,
       async step(step) {
-        await inner.step({ name: 'sign of life', decide: (tx) => tx.instance.renew(lost, now + 60_000) })
+        await inner.step({ name: 'heartbeat', decide: (tx) => tx.instance.renew(lost, now + 60_000) })
         return inner.step(step)
       },
     }
@@ -88,7 +88,7 @@ describe('recovery', () => {
   it('lets an engine that reports afterwards close its runs itself', async () => {
     const { inner, host, state } = await setup({ isAlive: 'alive' })
     const reclaim = async (): Promise<void> => {
-      await inner.step({ name: 'sign of life', decide: (tx) => tx.instance.renew(lost, now + 60_000) })
+      await inner.step({ name: 'heartbeat', decide: (tx) => tx.instance.renew(lost, now + 60_000) })
     }
     await recoverDead(host({ reclaim }))
     expect(await state()).toEqual({ task: 'waiting', ready: false, run: 'ending', call: 'in_progress' })

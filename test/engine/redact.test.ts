@@ -1,5 +1,5 @@
-// The option `redact`: what is stored is what everybody goes on with, from the first run on; and an engine whose hook fails stores
-// nothing.
+// The option `redact`: every part continues with the stored values, from the first run on; an engine whose hook fails
+// stores nothing.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
@@ -34,7 +34,7 @@ describe('the option redact', () => {
     const [first, second] = seen as [unknown[], unknown[]]
     expect(second.slice(0, 4)).toEqual(first)
     expect(second[4]).toBe('yes, [redacted]')
-    // The function of a call is given what the executor gives it: what it came to is what is redacted.
+    // The function of a call gets the unredacted arguments of the executor; its result is redacted.
     expect(first[1]).toEqual([{ key: '[redacted]' }, '[redacted]'])
     expect(await engine.calls(task)).toHaveLength(2)
     expect((await engine.messages(task)).filter(({ role }) => role === 'user')).toMatchObject([
@@ -131,7 +131,7 @@ describe('the option redact', () => {
     ['the error in an event', 'event.error.message', { code: 'TASK_FAILED' }],
     ['the message to a parent', 'message.content', { code: 'REDACT_FAILED' }],
   ])('V-10 ends a run of which %s cannot be redacted', async (_what, place, error) => {
-    const told: unknown[] = []
+    const reported: unknown[] = []
     const engine = (await openEngine({
       executors: {
         work: () => {
@@ -142,7 +142,7 @@ describe('the option redact', () => {
           return (await run.wait(child, { settled: true }))[0]
         },
       },
-      onError: (thrown) => told.push(thrown),
+      onError: (thrown) => reported.push(thrown),
       redact: (value, path) => {
         if (path.join('.') === place && String(value).includes('canary')) throw new Error('broken')
         return value

@@ -1,4 +1,4 @@
-// A ledger opened again: every state comes back as it was, with all that belongs to it, and a broken image is no catastrophe.
+// A ledger opened again: every state is restored with all that belongs to it, and a broken snapshot is not fatal.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -64,7 +64,7 @@ describe('a task of a closed engine', () => {
       expect({ ...found, updatedAt: 0, statusReason: null }).toEqual({
         ...before,
         run,
-        // It was released, its run closed, and taken up again.
+        // It was released, its run was closed, and a new run was started.
         version: status === 'working' ? before.version + 3 : before.version,
         updatedAt: 0,
         statusReason: null,
@@ -131,7 +131,7 @@ describe('the stored snapshot of a machine', () => {
       },
     })
     await engine.work()
-    // Whoever is told next looks, and finds it ready.
+    // The next wake-up makes the engine read, and it finds the task ready.
     await engine.create({ executor: 'work' })
     expect(await engine.result(task)).toBe('done')
     expect(reported).toEqual([

@@ -1,4 +1,4 @@
-// What a retry policy weighs: chance, a longest rest, which codes count, and what a failure itself says.
+// A retry policy: jitter, maximum delay, codes, and what the failure itself requests.
 import { describe, expect, it } from 'vitest'
 import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
 import { Failure } from '../../src/core/errors.ts'
@@ -9,13 +9,13 @@ import { history, openEngine, reached, refusalOf } from './world.ts'
 
 const start = Date.UTC(2030, 0, 1)
 
-/** Chance is what the test says. */
+/** Random numbers chosen by the test. */
 function chance(value: number): Ids {
   const ids = createSequentialIds()
   return { next: (prefix) => ids.next(prefix), random: () => value }
 }
 
-/** An engine whose `work` fails each attempt with what the test names, until it is out of errors. */
+/** An engine whose `work` fails each attempt with the next error of the test, until none is left. */
 async function setup(errors: unknown[], random = 0) {
   const clock = new SimulatedClock(start)
   const engine = await openEngine({
@@ -31,7 +31,7 @@ async function setup(errors: unknown[], random = 0) {
   return { engine, clock }
 }
 
-/** The rests of a task before each of its next attempts, in milliseconds. */
+/** The delays of a task before each of its next attempts, in milliseconds. */
 async function restsOf(errors: unknown[], retry: Partial<RetryPolicy>, random = 0): Promise<number[]> {
   const { engine, clock } = await setup(errors, random)
   const task = await engine.create({ executor: 'work', retry })

@@ -1,4 +1,4 @@
-// What the world throws at an engine: hostile values, clocks that lie, and ten thousand tasks.
+// Hostile values, clocks that jump, and ten thousand tasks.
 import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setFlagsFromString } from 'node:v8'

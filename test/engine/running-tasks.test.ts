@@ -1,5 +1,5 @@
-// What runs, what does not count, and who listens: the registry of running tasks that a process-form task manager promises, as it
-// is on this engine.
+// Which tasks run, which do not count, and their listeners: the registry of running tasks that a process-form task
+// manager promises, on this engine.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run, StreamItem, Task } from '../../src/index.ts'
 import { createExoExecutor, TaskManager } from '../../src/vocabularies/exo.ts'
@@ -64,12 +64,12 @@ describe('a running task', () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const [one, two] = await engine.create([{ executor: 'work' as const }, { executor: 'work' as const }])
-    const heard = async (task: Task): Promise<StreamItem[]> => {
+    const itemsOf = async (task: Task): Promise<StreamItem[]> => {
       const items: StreamItem[] = []
       for await (const item of engine.stream(task)) items.push(item)
       return items
     }
-    const listeners = [heard(one as Task), heard(one as Task), heard(two as Task)]
+    const listeners = [itemsOf(one as Task), itemsOf(one as Task), itemsOf(two as Task)]
     ;(await hands.started(0)).end.resolve(1)
     ;(await hands.started(1)).end.resolve(2)
     const [first, again, other] = await Promise.all(listeners)

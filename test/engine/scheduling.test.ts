@@ -1,10 +1,10 @@
-// Slots: who runs next, how many at once, and that every way out of WORKING gives the slot back.
+// Slots: which task runs next, how many at once, and that every way out of WORKING frees the slot.
 import { describe, expect, it } from 'vitest'
 import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
 import { Failure } from '../../src/core/errors.ts'
 import { history, openEngine, puppet, reached, refusalOf, turns, untilAborted } from './world.ts'
 
-/** An executor that notes the order of its runs and how many there are at once. */
+/** An executor that records the order of its runs and how many are open at once. */
 function recorder() {
   const order: string[] = []
   let running = 0
@@ -249,8 +249,8 @@ describe('the status of slots', () => {
   it('lists what runs now, and reports each change', async () => {
     const hands = puppet()
     const engine = await openEngine({ maxConcurrent: 2, executors: { work: hands.executor } })
-    const told: number[] = []
-    const watching = engine.status.select(({ slots }) => slots.used).subscribe((used) => told.push(used))
+    const received: number[] = []
+    const watching = engine.status.select(({ slots }) => slots.used).subscribe((used) => received.push(used))
     expect(engine.status.get().context).toMatchObject({
       slots: { used: 0, free: 2, maxConcurrent: 2 },
       running: [],
@@ -264,8 +264,8 @@ describe('the status of slots', () => {
     hands.runs[0]?.end.resolve(null)
     await engine.idle()
     watching.unsubscribe()
-    expect(told).toEqual(expect.arrayContaining([1, 0]))
-    expect(told.at(-1)).toBe(0)
+    expect(received).toEqual(expect.arrayContaining([1, 0]))
+    expect(received.at(-1)).toBe(0)
   })
 })
 

@@ -1,5 +1,5 @@
-// Limits that change at run time: those of one engine, and those that all engines on one ledger share, whichever of them frees a
-// place and whichever takes it.
+// Limits that change at run time: those of one engine, and those that all engines on one ledger share, whichever of
+// them frees a slot and whichever takes it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Task } from '../../src/entities/task.ts'
 import { deferred, ledgerFile, openEngine, puppet, refusalOf, turns } from './world.ts'
 
-/** Counts what is open at once, over all engines that are given this executor. */
+/** Counts the open runs, over all engines with this executor. */
 function counted() {
   const count = { open: 0, most: 0, engines: new Set<string>() }
   const executorOf = (engine: string) => async () => {
@@ -195,7 +195,7 @@ describe('limits shared by engines', () => {
   }, 60_000)
 })
 
-/** The most that was open at once, by the order of the marks. */
+/** The maximum of concurrently open runs, by the order of the marks. */
 function maxOpen(effects: string): number {
   let [open, most] = [0, 0]
   for (const line of readFileSync(effects, 'utf8').split('\n').filter(Boolean)) {

@@ -1,12 +1,12 @@
-// What the engine reads is one state, although another process commits in the middle of the read: nothing falls between two
-// statements, neither from the counts of the status nor from the stream of a task.
+// The engine reads one consistent state, although another process commits in the middle of the read: nothing is lost
+// between two statements, neither in the counts of the status nor in the stream of a task.
 import { expect, it, onTestFinished } from 'vitest'
 import type { Ledger, Op, Reads, Tx } from '../../src/ledger/ledger.ts'
 import { eventRow, messageRow, openLedger, SimulatedClock, someTime, taskRow } from '../../src/testing/index.ts'
 import { openBeside } from '../ledger/sqlite/beside.ts'
 import { collect, deferred, ledgerFile, openEngine } from './world.ts'
 
-/** An engine that only looks, whose reads meet `altered` verbs, and a connection that commits beside it. */
+/** An engine with work: false whose reads use `altered` verbs, and a second connection that commits. */
 async function setup(altered: (tx: Reads, commit: (work: (tx: Tx) => Op<unknown>) => void) => Partial<Reads>) {
   const file = ledgerFile()
   const clock = new SimulatedClock()

@@ -1,5 +1,5 @@
-// engine.status: a read model that costs nothing until somebody looks, and from then on says what a fresh count would say,
-// whoever wrote it.
+// engine.status: a read model that costs nothing until its first use, and from then on equals a fresh count, whichever
+// engine wrote the change.
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine.ts'
@@ -9,7 +9,7 @@ import type { Ledger, Reads } from '../../src/ledger/ledger.ts'
 import { openLedger, SimulatedClock, taskRow } from '../../src/testing/index.ts'
 import { deferred, ledgerFile, openEngine, puppet, refusalOf, turns } from './world.ts'
 
-/** Resolves with the status once it is so. */
+/** Resolves to the status once it meets the condition. */
 function until(store: StatusStore, is: (status: EngineStatus) => boolean): Promise<EngineStatus> {
   return new Promise((resolve) => {
     const done = (): boolean => {
@@ -26,14 +26,14 @@ function until(store: StatusStore, is: (status: EngineStatus) => boolean): Promi
 
 const counted = (store: StatusStore) => until(store, (status) => status.counted)
 
-/** What a fresh count of each state says. */
+/** A fresh count of each state. */
 async function freshCount(engine: { list(options: object): Promise<{ total: number }> }) {
   const counts: Record<string, number> = {}
   for (const status of taskStatuses) counts[status] = (await engine.list({ status, limit: 0 })).total
   return counts
 }
 
-/** A ledger that tells how often the tasks and the queue were counted, and may hold back an answer. */
+/** A ledger that counts the counts of tasks and queue, and may delay an answer. */
 function countingLedger(inner: Ledger) {
   const counts = { tasks: 0, queue: 0 }
   let held: Promise<void> | undefined
@@ -216,7 +216,7 @@ describe('engine.status', () => {
     const { total: waiting } = await a.list({ ready: true, limit: 0 })
     for (const store of stores) await until(store, (status) => status.queued + status.claimable === waiting)
 
-    // What one of them purges it counts anew; the other, whom no event tells of it, at its own next purge.
+    // The engine that purges counts again; the other, which gets no event, does so at its own next purge.
     const { tasks: purged } = await a.purge({ before: Date.now() + 1 })
     expect(purged).toBeGreaterThan(0)
     const left = await freshCount(a)
@@ -303,29 +303,29 @@ describe('engine.status', () => {
   it('notifies a selector only of changes in what it selects, and none after unsubscribing', async () => {
     const engine = await openEngine({ work: false })
     await counted(engine.status)
-    const heard = { canceled: [] as number[], parity: [] as number[], all: 0 }
+    const received = { canceled: [] as number[], parity: [] as number[], all: 0 }
     const canceled = engine.status.select(({ tasks }) => tasks.canceled)
     const watches = [
-      canceled.subscribe((value) => heard.canceled.push(value)),
+      canceled.subscribe((value) => received.canceled.push(value)),
       engine.status
         .select(
           ({ tasks }) => tasks.submitted,
           (x, y) => x % 2 === y % 2,
         )
-        .subscribe((value) => heard.parity.push(value)),
-      engine.status.subscribe(() => heard.all++),
+        .subscribe((value) => received.parity.push(value)),
+      engine.status.subscribe(() => received.all++),
     ]
     const tasks = await engine.create([{ name: 'a' }, { name: 'b' }, { name: 'c' }])
     await engine.start((tasks[0] as { id: string }).id)
-    expect(heard.canceled).toEqual([])
-    expect(heard.all).toBeGreaterThan(3)
+    expect(received.canceled).toEqual([])
+    expect(received.all).toBeGreaterThan(3)
     await engine.cancel((tasks[1] as { id: string }).id)
-    expect([heard.canceled, canceled.get()]).toEqual([[1], 1])
-    expect(heard.parity).toEqual([1, 2, 3, 2, 1])
+    expect([received.canceled, canceled.get()]).toEqual([[1], 1])
+    expect(received.parity).toEqual([1, 2, 3, 2, 1])
     for (const watch of watches) watch.unsubscribe()
-    const before = structuredClone(heard)
+    const before = structuredClone(received)
     await engine.cancel((tasks[2] as { id: string }).id)
-    expect(heard).toEqual(before)
+    expect(received).toEqual(before)
     expect(canceled.get()).toBe(2)
   })
 
@@ -333,13 +333,13 @@ describe('engine.status', () => {
     const reported: unknown[] = []
     const engine = await openEngine({ work: false, onError: (error, context) => reported.push([error, context]) })
     await counted(engine.status)
-    let heard = 0
+    let received = 0
     engine.status.subscribe(() => {
       throw new Error('a watcher')
     })
-    engine.status.select(({ tasks }) => tasks.submitted).subscribe(() => heard++)
+    engine.status.select(({ tasks }) => tasks.submitted).subscribe(() => received++)
     await engine.create({ name: 'a' })
-    expect(heard).toBe(1)
+    expect(received).toBe(1)
     expect(reported[0]).toEqual([new Error('a watcher'), { doing: 'notify a status listener' }])
     expect(() => engine.status.subscribe('no function' as never)).toThrow(/status/)
     expect(() => engine.status.select(({ working }) => working).subscribe(undefined as never)).toThrow(/status/)
@@ -365,7 +365,7 @@ describe('engine.status', () => {
     expect(status.get().context.tasks.submitted).toBe(1)
     expect(engine.status.get().context.tasks.submitted).toBe(1)
 
-    // On a ledger of the caller's own, which lives on: what others do there is no business of a closed engine.
+    // On a ledger of the caller that stays open: a closed engine ignores what others do there.
     const ledger = await openLedger(':memory:')
     const closed = await createEngine({ ...options, ledger })
     await closed.close()

@@ -1,4 +1,4 @@
-// Groups in which nothing can move any more: they fail and say why, and are opened again by whatever frees a task in them.
+// Groups in which no task can move: they fail with the cause, and are reopened by whatever unblocks a task in them.
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Run } from '../../src/api/executor.ts'
@@ -321,7 +321,7 @@ it('a task that depends on many stuck ones is judged once for all of them', asyn
     return counted.statements
   }
   const [few, many] = [await statementsOf(50), await statementsOf(200)]
-  // For each that is free again: itself, whether it is stuck, what is written, and who comes after it.
+  // For each unblocked task: itself, whether it is stuck, what is written, and its dependents.
   expect((many - few) / 150).toBeLessThan(6)
 })
 
@@ -334,7 +334,7 @@ it('a ledger of an earlier version has its stuck groups failed when it is opened
   await before.start(build)
   await before.fail(build, 'broke')
   await before.close()
-  // As the version before left it: nothing is known of what cannot move, and the group works on.
+  // As the previous version left it: no stuck tasks are recorded, and the group works.
   const db = new Database(file)
   db.exec(`update task set stuck_by = null;
     update task set status = 'working', error = null, completed_at = null where id = '${group.id}';

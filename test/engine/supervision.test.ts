@@ -1,5 +1,5 @@
-// Supervision that forgets nothing: whatever an engine missed, it reads again what is due and what is ready, and one commit carries
-// both the end of a wave of runs and the start of the next.
+// Supervision that loses nothing: whatever an engine missed, it reads again what is due and what is ready, and one
+// commit carries both the end of a wave of runs and the start of the next.
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
@@ -11,7 +11,7 @@ import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { delegated } from '../agent/delegated-ledger.ts'
 import { deferred, history, ledgerFile, openEngine, puppet, reached, turns, typesOf } from './world.ts'
 
-/** Lets both engines take up what moved, then passes time in pieces, as real time passes. */
+/** Lets both engines process what has changed, then passes time in pieces, as real time passes. */
 async function pass(clock: SimulatedClock, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 100) {
     await turns(3)
@@ -31,7 +31,7 @@ describe('a task that sleeps', () => {
     const first = await openEngine({ ledger, clock, executors: { work } })
     const task = await first.create({ executor: 'work' })
     await reached(first, task, 'waiting')
-    // Only now, so that the first engine has done all that is done when a run is suspended.
+    // Only now, so that the first engine has finished suspending the run.
     const second = await openEngine({ ledger, clock, executors: { work } })
     await first.close()
     await pass(clock, 59_900)
@@ -114,7 +114,7 @@ describe('a wave of runs', () => {
     commits = 0
     await engine.schedule()
     stop()
-    // One that lets them start, one that admits the first wave, and one for each of the twenty.
+    // One to start them, one that admits the first wave, and one for each of the twenty.
     expect(commits).toBeLessThanOrEqual(24)
     expect((await engine.list({ status: 'completed', limit: 0 })).total).toBe(200)
   })
@@ -212,7 +212,7 @@ describe('engine.close', () => {
     ledger.fail('settle run', 'refused', { persistent: true })
     await engine.create({ executor: 'work' })
     await refused.promise
-    // By now it rests for ten seconds before it asks again.
+    // By now it pauses for ten seconds before each retry.
     await pass(clock, 30_000)
     let closed = false
     void engine.close().then(() => (closed = true))
@@ -233,7 +233,7 @@ describe('engine.close', () => {
     await hands.started(0)
     const other = new Database(path)
     other.exec('begin immediate')
-    // Without the bound this takes twenty seconds: the ledger's patience with a lock, twice.
+    // Without the bound this takes twenty seconds: twice the time for which the ledger waits for a lock.
     await engine.close()
     other.exec('rollback')
     other.close()
@@ -264,7 +264,7 @@ describe('engine.close', () => {
   })
 })
 
-/** A ledger whose engine hangs from some time on: nothing that it asks for happens, and it lives. */
+/** A ledger whose engine hangs from some time on: nothing that it requests happens, and it lives. */
 function createHangable(inner: Ledger) {
   let hanging = false
   const never = () => new Promise<never>(() => {})

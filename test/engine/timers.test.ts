@@ -1,4 +1,4 @@
-// Time: time-outs, rests between attempts, earliest starts and sleeps, on a clock that only the test moves.
+// Time: time-outs, delays between attempts, earliest starts and sleeps, on a clock that only the test moves.
 
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
@@ -277,7 +277,7 @@ describe('run.sleep', () => {
   })
 
   it.each([['sleep'], ['question']])('that ends just as its run is suspended wakes it: %s', async (kind) => {
-    // The timer fires in the very commit that suspends the run: whoever is not heard then sleeps for ever.
+    // The timer fires in the very commit that suspends the run: a run that misses it would sleep forever.
     const ledger = await openLedger(':memory:')
     const clock = new SimulatedClock()
     const outer = new Proxy(ledger, {

@@ -1,5 +1,5 @@
-// The table as the engine keeps it, against the table as the designs have it: every pair of states asked for by name, every verb in
-// every state, and that a refusal leaves nothing behind.
+// The table of the engine against the table of the designs: every pair of states by update, every verb in every state,
+// and that a refusal changes nothing.
 import { describe, expect, it } from 'vitest'
 import { ErrandError, TaskFailedError } from '../../src/core/errors.ts'
 import { type Task, type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
@@ -29,8 +29,9 @@ type Event =
   | 'retry'
 
 /**
- * Where each event leads from each state; `-`: it is refused. Written down from conformance 1.2, and never read from the source: PAUSED is
- * left by `resume`, INPUT_REQUIRED by an answer, WAITING when what it waits for is there, FAILED by `retry` alone.
+ * Where each event leads from each state; `-`: it is refused. Written down from conformance 1.2, independent of the
+ * source: PAUSED is left by `resume`, INPUT_REQUIRED by an answer, WAITING when its wait is over, FAILED by `retry`
+ * only.
  */
 const table = `
   from           start   pause  ask            wait    complete  fail   cancel   resume  answer  unblock retry
@@ -54,14 +55,14 @@ function leadsTo(from: TaskStatus, event: Event): TaskStatus | null {
 }
 
 const edgeBetween = (from: TaskStatus, to: TaskStatus) => events.find((event) => leadsTo(from, event) === to)
-/** In no order: that of a refusal is the source's own. */
+/** Sorted: the order in a refusal is that of the source. */
 const accepted = (from: TaskStatus) => {
   const known = String(events.filter((event) => leadsTo(from, event) !== null).sort())
   return expect.toSatisfy((given: string[]) => String([...given].sort()) === known, known)
 }
 
 const pairs = taskStatuses.flatMap((from) => taskStatuses.map((to) => ({ from, to })))
-/** Those that are asked for by a method; the others are reached by an update. */
+/** Those with a method; the others are reached by an update. */
 const verbs = ['start', 'pause', 'resume', 'cancel', 'retry', 'complete', 'fail', 'answer'] as const satisfies Event[]
 
 describe('the transition table', () => {
@@ -82,7 +83,7 @@ describe('an update of the status', () => {
       const before = await history(engine, task.id)
       const edge = edgeBetween(from, to)
       if (edge === 'answer') {
-        // An answer needs a value, which an update has not: the edge is there, this way over it is not.
+        // An answer needs a value, which an update does not have: the edge exists, but not by this way.
         expect((await engine.answer(task, 'yes')).status).toBe('working')
         return
       }
@@ -96,7 +97,7 @@ describe('an update of the status', () => {
       expect(refusal.details).toMatchObject({ taskId: task.id, from, to, allowed: accepted(from) })
       expect(refusal.message).toContain(from)
       expect(refusal.message).toContain(to)
-      // Nothing of it was kept, the name neither (S3-010, S3-026).
+      // Nothing of it was stored, including the name (S3-010, S3-026).
       expect(await engine.get(task)).toEqual(task)
       expect(await history(engine, task.id)).toEqual(before)
     },

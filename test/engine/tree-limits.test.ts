@@ -1,4 +1,4 @@
-// How large a tree may grow: levels below a root, and children that one task may be given.
+// Maximum size of a tree: levels below a root, and children of one task.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { openEngine, refusalOf } from './world.ts'

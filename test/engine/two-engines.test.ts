@@ -1,6 +1,7 @@
-// Two engines over one ledger, played at random: commands, executors' doings, owners, time, hangs, crashes, restarts and limits
-// interleave, and the laws of the design are asked inside every step and whenever the engines come to rest. Planted faults show
-// that the laws bite. A failure prints its seed and path; ERRAND_SEED and ERRAND_PATH run it again, ERRAND_RUNS sets how many.
+// Two engines over one ledger, driven at random: commands, actions of executors, owners, time, hangs, crashes, restarts
+// and limits interleave, and the laws of the design are checked inside every step and whenever the engines come to
+// rest. Planted faults show that the laws detect them. A failure prints its seed and path; ERRAND_SEED and ERRAND_PATH
+// run it again, ERRAND_RUNS sets the number of runs.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { passTime, sequenceArbitrary } from './two-engines/commands.ts'

@@ -222,7 +222,7 @@ describe('engine.complete and engine.fail', () => {
       error: { code: 'STOPPED', message: 'no more' },
     })
     await second.aborted
-    // An explicit failure is final: no policy is asked.
+    // An explicit failure is final: no policy applies.
     expect(await engine.settled(other)).toEqual({ status: 'failed', error: { code: 'STOPPED', message: 'no more' } })
     expect((await engine.get(other))?.attempt).toBe(1)
   })
@@ -287,7 +287,7 @@ describe('engine.update', () => {
       [7, false],
     ]) {
       const { id } = await engine.create(given)
-      // The second step is judged after the first, whichever executor the task had when it was asked for.
+      // The second step is checked after the first, whichever executor the task had at the time of the call.
       const moved = engine.update(id, { executor: 'takesCount' })
       const changed = engine.update(id, { input }).catch((error: unknown) => error)
       const [, answer] = await Promise.all([moved, changed])
@@ -341,7 +341,7 @@ describe('engine.delete', () => {
     expect(refusal.details.children).toHaveLength(3)
     expect(await engine.delete(root, { children: 'cascade' })).toBe(true)
     expect((await engine.list()).total).toBe(0)
-    // Going along is not ending: nothing was completed or failed on the way.
+    // Canceled tasks have not ended otherwise: nothing was completed or failed on the way.
     const ends = (await history(engine)).filter(({ type }) => ['task.completed', 'task.failed'].includes(type))
     expect(ends.map(({ taskId }) => taskId)).toEqual([done!.id])
   })

@@ -1,11 +1,12 @@
-// Waiting for other tasks: all, any, outcomes, time-outs; the waiter holds no slot, and what it spawned is spawned once.
+// Waiting for other tasks: all, any, outcomes, time-outs; a waiting task takes no slot, and its children are spawned
+// once.
 
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import type { ExecutorTask, Run, WaitOptions } from '../../src/api/executor.ts'
 import { openEngine, reached, refusalOf } from './world.ts'
 
-/** A waiter for two tasks that are worked on by hand. */
+/** A task that waits for two tasks worked on by hand. */
 async function setup(options: WaitOptions = {}) {
   const clock = new SimulatedClock()
   const engine = await openEngine({

@@ -1,4 +1,4 @@
-// Who watches the engine from the same process can be wrong without stopping it.
+// Listeners in the same process can fail without stopping the engine.
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createEngine } from '../../src/index.ts'
 
@@ -33,7 +33,7 @@ describe('a listener of the engine', () => {
   })
 
   it('of errors that throws is reported on the console, and the engine continues and closes', async () => {
-    const told = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
     const { engine, tasks } = await setup(() => {
       throw new Error('bad reporter')
     })
@@ -42,6 +42,6 @@ describe('a listener of the engine', () => {
     })
     for (const task of tasks) expect(await engine.result(task, { timeoutMs: 5_000 })).toBe('done')
     await engine.close()
-    expect(told).toHaveBeenCalled()
+    expect(printed).toHaveBeenCalled()
   })
 })

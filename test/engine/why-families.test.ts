@@ -1,5 +1,5 @@
-// `why` of owners, of families and of those who wait for a place: who works since when, which children hold a parent, which
-// policy counts, and whose place a ready task waits for.
+// `why` of owners, of families and of tasks that wait for a slot: who works since when, which children keep a parent
+// open, which policy applies, and which limit delays a ready task.
 import { expect, it } from 'vitest'
 import { SimulatedClock } from '../../src/testing/index.ts'
 import { ledgerFile, openEngine, puppet, reached } from './world.ts'

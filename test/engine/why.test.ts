@@ -1,4 +1,5 @@
-// `why` in sentences for people: what a group's state means, who will never complete and what would help, and times as times.
+// `why` in sentences for people: what the state of a group means, which tasks will never complete and what would help,
+// and times.
 import { expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'

@@ -1,4 +1,4 @@
-// The `ask` executor asks exactly what the task says and invents no default.
+// The `ask` executor asks exactly the question of the task and invents no default.
 import { describe, expect, it } from 'vitest'
 import type { AskOptions, Executor, Run } from '../../src/api/executor.ts'
 import { ask, createAsk } from '../../src/executors/ask.ts'

@@ -1,4 +1,4 @@
-// A command finds its task and the results it comes after in its environment, and the kernel takes all of it.
+// A command finds its task and the results before it in its environment, and the kernel accepts all of it.
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { commandEnvironment, maxResultLength, maxResults } from '../../src/executors/command-environment.ts'
 
@@ -42,7 +42,7 @@ describe('the environment of a command', () => {
 
   it('V-10 never contains the tokens of the engine or the keys of providers, whatever else a command inherits', () => {
     for (const name of secrets) vi.stubEnv(name, 'secret')
-    // A provider of any name is one whose address the engine is told.
+    // A provider is also known by the variable of its address.
     vi.stubEnv('LOCAL_MODEL_BASE_URL', 'http://127.0.0.1:1/v1')
     vi.stubEnv('SENTRY_API_KEY', 'of no model')
     const environment = commandEnvironment({ inheritEnv: true, identity })

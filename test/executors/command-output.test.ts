@@ -1,4 +1,4 @@
-// Output arrives in chunks that know nothing of lines or characters, and there may be any amount of it.
+// Output arrives in chunks that do not align with lines or characters, in any amount.
 import { describe, expect, it } from 'vitest'
 import {
   createCommandOutput,

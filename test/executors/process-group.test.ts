@@ -1,5 +1,5 @@
-// Groups of real processes: ended as a whole, found again when whoever started them has died, and never mistaken for
-// somebody else's. Every process started here is ended by the test that started it.
+// Groups of real processes: ended as a whole, found again when their starter has died, and never mistaken for foreign
+// ones. Every process started here is ended by its test.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
@@ -47,14 +47,14 @@ async function startGroup(script: string, environment: Record<string, string> = 
 
 const reclaim = async (trace: CommandTrace, options?: Partial<EndOptions>) => (await reclaimAll([trace], options))[0]
 
-/** More than a pid can be: whoever signals it reaches nobody. */
+/** Larger than any pid: a signal to it reaches no process. */
 const noPid = 2 ** 22 + 1
 const fakeGroup: ProcessGroup = { pgid: noPid, startedAt: 'then', mark: 'ERRAND_CALL_ID=call-fake' }
 const fakeEntry = (changes: Partial<ProcessEntry> = {}): ProcessEntry => {
   return { pid: noPid, ppid: 1, pgid: noPid, sessionId: noPid, startedAt: 'then', zombie: false, ...changes }
 }
 
-/** A table in which the processes of each look stand; the last one for ever. */
+/** A table with the processes of each reading; the last one is repeated. */
 function fakeTable(...looks: Array<ProcessEntry[] | Error>) {
   let looked = 0
   const processTable: ProcessTable = {
@@ -69,7 +69,7 @@ function fakeTable(...looks: Array<ProcessEntry[] | Error>) {
   return { processTable, looked: () => looked }
 }
 
-/** A clock whose timers fire at once, and the times that they were set for. */
+/** A clock whose timers fire at once, and the delays that they were set for. */
 function hastyClock() {
   const pauses: number[] = []
   const setTimeout = (fire: () => void, ms: number) => {
@@ -85,7 +85,7 @@ async function isRunning(pid: number): Promise<boolean> {
 }
 
 afterEach(async () => {
-  // What has left its session, should a test have failed to end it.
+  // Processes that have left their session, if a test has failed to end them.
   await reclaimAll(
     marked.splice(0).map((mark) => ({ mark })),
     { graceMs: 0 },
@@ -187,12 +187,12 @@ describe('terminate', () => {
     expect(await isAlive(group)).toBe(false)
   })
 
-  /** A command that starts another as an engine would: with a call id and a session of its own. */
+  /** A command that starts another like an engine: with a call id and a session of its own. */
   function engineInside(first: string): string {
     const fifo = join(tmpdir(), `errand-test-${process.pid}-${marks}`)
     const inner = `trap "echo command; exit" TERM; read -r go < ${fifo}; rm ${fifo}; echo ready; while :; do sleep 0.1; done`
     const variables = 'ERRAND_OUTER_CALL_IDS="$ERRAND_CALL_ID" ERRAND_CALL_ID=call-inner'
-    // The command says that it is ready when the engine is: both have set their traps then.
+    // The command reports that it is ready when the engine is: both have set their traps then.
     return `mkfifo ${fifo}; ${variables} setsid sh -c '${inner}' & inner=$!; ${first}; echo go > ${fifo}; while :; do sleep 0.1; done`
   }
 

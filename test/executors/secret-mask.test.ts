@@ -1,4 +1,4 @@
-// The values of secrets in what a command prints: replaced wherever they stand and however the stream is cut into chunks.
+// The values of secrets in the output of a command are replaced anywhere, however the stream is chunked.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createCommandOutput, maxLineLength } from '../../src/executors/command-output.ts'

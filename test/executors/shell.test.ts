@@ -1,5 +1,5 @@
-// The `shell` executor against a run that records what is asked of it: what comes back, what is passed on while it runs, and
-// above all that nothing runs before its group is noted and nothing is left when the call is over.
+// The `shell` executor against a run that records its requests: results, live output, and above all that nothing runs
+// before its group is noted and nothing is left when the call is over.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -90,7 +90,7 @@ async function isRunning(pid: number): Promise<boolean> {
   return entry !== undefined && !entry.zombie
 }
 
-/** Starts a session of its own in the manner of daemons, which writes its pid into a file and holds no output. */
+/** Starts a session of its own like a daemon, which writes its pid into a file and holds no output open. */
 function daemon(path: string): string {
   return `setsid sh -c 'echo $$ > ${path}; exec sleep 1000' >/dev/null 2>&1 </dev/null`
 }
@@ -351,7 +351,7 @@ describe('an aborted command', () => {
 
   it('may clean up, and rejects even if it then exits with 0', async () => {
     const { execute, controller, text, folder } = setup()
-    // A shell that hears of its end before it has begun to sleep sleeps to the end of it: so it sleeps for a short while.
+    // A shell that gets TERM before it has begun to sleep sleeps to the end: so it sleeps for a short while.
     const running = execute(
       `trap "echo cleaned >> ${folder}/log; exit 0" TERM; echo ready; while :; do sleep 0.1; done`,
     )
@@ -444,14 +444,14 @@ describe('the gate of a command', () => {
   })
 })
 
-// An engine is killed with everything it knows. It is a process of its own here, which says what it has noted and waits.
+// An engine is killed with all its state. It is a process of its own here, which prints what it has noted and waits.
 describe('a command whose engine dies', () => {
   const engines: ChildProcess[] = []
   afterEach(() => {
     for (const engine of engines.splice(0)) engine.kill('SIGKILL')
   })
 
-  /** @param opened whether the note is ever durable. */
+  /** @param opened whether the note ever becomes durable. */
   async function startEngine(command: string, opened: boolean): Promise<{ engine: ChildProcess; group: ProcessGroup }> {
     const script = `
       import { shell } from '${root}/src/executors/shell.ts'

@@ -1,4 +1,4 @@
-// Chunks of somebody else's `model:llm`: several fields at once, null ones, calls without ids, arguments that are no text.
+// Chunks of a foreign `model:llm`: several fields at once, null fields, calls without ids, arguments that are no text.
 import { describe, expect, it } from 'vitest'
 import { createBus } from '../../src/bus/bus.ts'
 import { addChunk, type ModelAnswer, readChunk } from '../../src/models/step-schema.ts'

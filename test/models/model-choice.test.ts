@@ -1,4 +1,4 @@
-// What `--model` may name, and what it says when that cannot be had.
+// What `--model` may name, and its errors.
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -100,7 +100,7 @@ describe('script:FILE as a model name', () => {
     await truncate(join(place.path, 'large.yaml'), 5 * 1024 * 1024)
     const fifos = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `${name}.yaml`)
     execFileSync('mkfifo', fifos, { cwd: place.path })
-    // As many as there are threads for input and output: none of them is held.
+    // As many as there are threads for input and output: none of them may block.
     const refused = (file: string, why: string) =>
       expect(chooseModel(`script:${file}`, {}, { folder: place.path })).rejects.toMatchObject({
         code: 'INVALID_INPUT',

@@ -1,4 +1,4 @@
-// One step, whatever the model is made of: both versions of the specification, middleware, and models that misbehave.
+// One step of any model: both versions of the specification, middleware, and misbehaving models.
 
 import { defaultSettingsMiddleware, extractReasoningMiddleware, wrapLanguageModel } from 'ai'
 import { MockLanguageModelV3, MockLanguageModelV4, simulateReadableStream } from 'ai/test'
@@ -21,7 +21,7 @@ function modelOf(parts: unknown[], version: 'v3' | 'v4' = 'v4'): LanguageModelLi
   return modelThat(async () => ({ stream: streamOf(parts) }), version)
 }
 
-/** A part each time one is asked for: an error must not overtake the parts before it. */
+/** One part per pull: an error must not overtake the parts before it. */
 function streamOf(parts: unknown[]): ReadableStream<unknown> {
   const rest = [...parts]
   return new ReadableStream({

@@ -1,4 +1,4 @@
-// One step through the real OpenAI-compatible provider, against a server that speaks the wire format.
+// One step through the real OpenAI-compatible provider, against a server that implements the wire format.
 
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -132,7 +132,7 @@ describe('streamModelStep through the provider of the AI SDK', () => {
         { role: 'system', content: 'Be brief.' },
         { role: 'system', content: 'Be kind.' },
         { role: 'user', content: 'Weather?' },
-        // Arguments that are no object are replayed as an empty one.
+        // Arguments that are not an object are replayed as an empty one.
         {
           role: 'assistant',
           content: null,

@@ -1,4 +1,4 @@
-// The model that plays a script: how turns are chosen, and what they do.
+// The scripted model: how turns are chosen, and what they do.
 import { describe, expect, it } from 'vitest'
 import { runModelStep, streamModelStep } from '../../src/models/model-step.ts'
 import type { ModelMessage, ModelStepInput, ToolDefinition } from '../../src/models/step-schema.ts'
@@ -57,7 +57,8 @@ describe('a scripted model', () => {
       { text: 'Third.' },
     ]
     const whole = await converse(createScriptedModel(script), [user('Go')])
-    // Whoever resumes hands in what is recorded: wherever it is the model's turn, another object says what the first one said.
+    // A resumed conversation holds what is recorded: wherever it is the model's turn, another object gives the same
+    // answer.
     for (const recorded of [1, 3, 6]) {
       const reborn = createScriptedModel(parseScript(JSON.stringify(script)))
       expect(await converse(reborn, whole.slice(0, recorded))).toEqual(whole)
@@ -196,7 +197,7 @@ describe('a scripted failure', () => {
     expect(await chunks.next()).toEqual({ done: false, value: { content: 'one ' } })
     controller.abort()
     expect((await failureOf(collect(chunks))).code).toBe('aborted')
-    // Also for one who reads the stream himself.
+    // The same for a reader that reads the stream itself.
     const { stream } = await model.doStream({ prompt: [], abortSignal: never() })
     const other = new AbortController()
     const reader = (await model.doStream({ prompt: [], abortSignal: other.signal })).stream.getReader()

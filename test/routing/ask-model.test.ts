@@ -1,4 +1,4 @@
-// One question to whatever was chosen as a model: a function, a model object, an id on a bus, or nothing.
+// One question to any chosen model: a function, a model object, an id on a bus, or none.
 import { describe, expect, it } from 'vitest'
 import type { LanguageModelLike } from '../../src/models/language-model.ts'
 import { type AskBus, type AskMessage, askModelOf } from '../../src/routing/ask-model.ts'

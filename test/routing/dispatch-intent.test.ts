@@ -1,4 +1,4 @@
-// An intent is carried out by the engine, and what became of it is reported; so is what the engine refuses.
+// The engine executes an intent and reports the effect or the refusal.
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { TaskStatus } from '../../src/entities/task.ts'
@@ -75,9 +75,9 @@ describe('dispatchIntent', () => {
     const open = await engine.create({ goal: 'Q2 report' })
     const child = await engine.create({ goal: 'Sales', parentId: open.id })
     const listed = async (details: object, scope: object = {}) => {
-      const deed = await dispatchIntent(engine, intentTo('list_tasks', null, { ...details }), scope)
-      expect(deed).toMatchObject({ did: 'listed', task: null })
-      return deed.tasks?.map((task) => task.id)
+      const effect = await dispatchIntent(engine, intentTo('list_tasks', null, { ...details }), scope)
+      expect(effect).toMatchObject({ did: 'listed', task: null })
+      return effect.tasks?.map((task) => task.id)
     }
     expect(await listed({})).toEqual([open.id, child.id])
     expect(await listed({ status: 'running' })).toEqual([open.id, child.id])
@@ -107,13 +107,13 @@ describe('dispatchIntent', () => {
   it('S3-106 a refusal of the engine is reported with the unchanged task', async () => {
     const { engine, id } = await withTask('completed')
     for (const action of ['pause_task', 'resume_task', 'cancel_task'] as const) {
-      const deed = await dispatchIntent(engine, intentTo(action, id))
-      expect(deed).toMatchObject({
+      const effect = await dispatchIntent(engine, intentTo(action, id))
+      expect(effect).toMatchObject({
         did: 'nothing',
         task: { id, status: 'completed' },
         error: { code: 'INVALID_TRANSITION' },
       })
-      expect(deed.reason).toBe(deed.error?.message)
+      expect(effect.reason).toBe(effect.error?.message)
     }
     const child = intentTo('create_task', null, { goal: 'Sales' })
     expect(await dispatchIntent(engine, child, { parentId: id })).toMatchObject({
@@ -141,9 +141,9 @@ describe('dispatchIntent', () => {
   it('S3-106 an unknown intent, or one without its values, does nothing and gives a reason', async () => {
     const { engine, id } = await withTask()
     for (const intent of [intentTo('unknown', id), intentTo('create_task'), intentTo('update_task', id)]) {
-      const deed = await dispatchIntent(engine, intent)
-      expect(deed.did).toBe('nothing')
-      expect(deed.reason).toBeTypeOf('string')
+      const effect = await dispatchIntent(engine, intent)
+      expect(effect.did).toBe('nothing')
+      expect(effect.reason).toBeTypeOf('string')
     }
     expect((await engine.list({})).tasks).toHaveLength(1)
     expect(canDispatch(intentTo('unknown', id))).toBe(false)

@@ -1,5 +1,5 @@
-// What becomes of a message: it is sent to the task that it mentions, carried out as a wish, sent to the task that it belongs
-// to, or begins a new one. Real engines, whose models are the test's.
+// How a message is handled: sent to the task that it mentions, executed as an intent, sent to the task that it belongs
+// to, or used to create a task. Real engines, with models of the test.
 import { describe, expect, it } from 'vitest'
 import type { Run } from '../../src/api/executor.ts'
 import { createHandler } from '../../src/routing/handle.ts'
@@ -9,7 +9,7 @@ import { contentOf, handling, scriptedModel } from './world.ts'
 
 type Answers = Parameters<typeof scriptedModel>
 
-/** A handler over an engine of its own, with a model that answers so. */
+/** A handler over an engine of its own, with a model that gives these answers. */
 async function setup(...answers: Answers) {
   const tasks = await openEngine()
   const { engine, sent } = handling(tasks)
@@ -73,9 +73,9 @@ describe('a message with an intent', () => {
       intent: { action: 'pause_task', taskId: report.id, confidence: 0.8, details: {} },
     })
     expect((await tasks.get(report.id))?.status).toBe('paused')
-    const told = contentOf(recognizer.prompts[0], 'system')
-    expect(told).toContain(report.id)
-    expect(told).not.toContain(gone.id)
+    const prompt = contentOf(recognizer.prompts[0], 'system')
+    expect(prompt).toContain(report.id)
+    expect(prompt).not.toContain(gone.id)
     expect(model.prompts).toEqual([])
     expect(sent).toEqual([])
   })

@@ -1,4 +1,4 @@
-// What somebody wants done with tasks, as a model reads it in what they wrote.
+// Intents as a model reads them from a message.
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { Failure } from '../../src/core/errors.ts'
@@ -17,7 +17,7 @@ const reports = [
   { id: 'task-b', name: 'Q2 report', status: 'paused' },
 ]
 
-/** What is recognised when the model answers so. */
+/** The intent recognized when the model answers so. */
 function recognizing(
   answer: string | object | Error,
   options: RecognizeOptions & Pick<IntentRecognizerOptions, 'threshold'> = {},
@@ -51,12 +51,12 @@ describe('an intent', () => {
   it('S3-096 the intent prompt contains the names and ids of the available tasks', async () => {
     const { ask, prompts } = scriptedModel(cancelA)
     await createIntentRecognizer({ model: ask }).recognize('Stop the report', { availableTasks: reports })
-    const told = contentOf(prompts[0], 'system')
+    const prompt = contentOf(prompts[0], 'system')
     for (const { id, name } of reports) {
-      expect(told).toContain(id)
-      expect(told).toContain(name)
+      expect(prompt).toContain(id)
+      expect(prompt).toContain(name)
     }
-    for (const action of intentActions) expect(told).toContain(action)
+    for (const action of intentActions) expect(prompt).toContain(action)
     expect(contentOf(prompts[0], 'user')).toBe('Stop the report')
   })
 

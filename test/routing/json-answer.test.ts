@@ -1,4 +1,4 @@
-// The JSON object in what a model has said, however it was wrapped.
+// The JSON object in the answer of a model, however it was wrapped.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { confidenceOf, jsonObjectIn } from '../../src/routing/json-answer.ts'

@@ -1,4 +1,4 @@
-// Which task a message is for: the mention, the only candidate, or what a model says; never an error of the model's making.
+// Which task a message is for: the mention, the only candidate, or the choice of a model; a model causes no error.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
@@ -16,7 +16,7 @@ import { candidate, contentOf, scriptedModel } from './world.ts'
 
 const [a, b] = [candidate('task-a'), candidate('task-b')]
 
-/** Routes among candidates with a model that answers so; whose conversations are empty unless given. */
+/** Routes among candidates with a model that gives these answers; conversations are empty by default. */
 function routing(
   message: string,
   candidates: readonly Candidate[],
@@ -27,7 +27,7 @@ function routing(
   return route(message, { candidates, contextOf: (id) => contexts[id] ?? [], ask: model.ask, ...options })
 }
 
-/** What the model was shown. */
+/** The prompt of the model. */
 const shownBy = (model: ReturnType<typeof scriptedModel>) =>
   JSON.parse(contentOf(model.prompts[0], 'user')) as { message: string; tasks: Array<Record<string, unknown>> }
 
@@ -83,9 +83,9 @@ describe('route', () => {
   it('S0-035 S1-058 asks the router for a JSON answer, with null for a new task', async () => {
     const model = scriptedModel({ taskId: null, confidence: 0.8 })
     expect(await routing('Something new', [a, b], model)).toMatchObject({ taskId: null, confidence: 0.8 })
-    const told = contentOf(model.prompts[0], 'system')
-    expect(told).toContain('"taskId"')
-    expect(told).toContain('{"taskId": null')
+    const prompt = contentOf(model.prompts[0], 'system')
+    expect(prompt).toContain('"taskId"')
+    expect(prompt).toContain('{"taskId": null')
   })
 
   it('shows the router no announcements, names for tasks without a goal, and truncated texts', async () => {
@@ -131,7 +131,7 @@ describe('route', () => {
     const routed = await routing('Also check Q2', many, model, { contextOf })
     expect(shownBy(model).tasks).toHaveLength(50)
     expect(read).toHaveLength(50)
-    // The oldest were not shown, so the model cannot have meant one of them.
+    // The oldest tasks were not shown, so the model cannot have meant one of them.
     expect(routed).toMatchObject({ taskId: null, confidence: 0 })
   })
 

@@ -1,10 +1,10 @@
-// What an executor hands to `run.*`: checked before anything of it is recorded, and refused with what was wrong.
+// The arguments of `run.*`: validated before anything of them is recorded, and refused with the reason.
 import { describe, expect, it } from 'vitest'
 import type { Run } from '../../src/api/executor.ts'
 import { ErrandError } from '../../src/core/errors.ts'
 import { createWorld } from './world.ts'
 
-/** What a run is told when it does this; the run goes on, and nothing of it may be in the journal. */
+/** The refusal of an invalid request; the run continues, and nothing of it may be in the journal. */
 async function refusalIn(work: (run: Run) => unknown): Promise<ErrandError> {
   let refusal: unknown
   const world = await createWorld(async (_task, run) => {

@@ -1,5 +1,5 @@
-// I18: a bad executor harms only its task. Whatever it throws, rejects, returns or forgets, the process stays up, the slot comes
-// back, other tasks go on. A rejection that nobody handles would fail these tests by itself: vitest reports it.
+// I18: a bad executor affects only its task. Whatever it throws, rejects, returns or forgets, the process stays up, the
+// slot is freed, other tasks continue. An unhandled rejection would fail these tests by itself: vitest reports it.
 import { describe, expect, it } from 'vitest'
 import type { Run } from '../../src/api/executor.ts'
 import { aborted, createWorld, gate } from './world.ts'
@@ -100,7 +100,7 @@ describe('a misbehaving executor that', () => {
     const task = await world.engine.create({ executor: 'work' })
     await running.promise
     await world.engine.cancel(task)
-    await world.told(task.id, 'run.closed')
+    await world.eventOf(task.id, 'run.closed')
     fail.resolve()
     await fail.promise
     expect(await world.engine.get(task)).toMatchObject({ status: 'canceled', error: null })
@@ -113,7 +113,7 @@ describe('a misbehaving executor that', () => {
     const world = await createWorld(async (_task, run) => {
       void run.call('fails', () => Promise.reject(new Error('floating')))
       void run.call('pends', (_params, { signal }) => aborted(signal))
-      void run.ask('Nobody hears?')
+      void run.ask('Ignored?')
       void run.sleep(60_000)
       void run.message('assistant', 'floating')
       void run.progress(2)

@@ -1,4 +1,4 @@
-// A ledger that another process holds for long says nothing about the work: what runs waits on, what is asked from outside is told.
+// A ledger that another process locks for long says nothing about the work: runs wait, outside callers get an error.
 import { describe, expect, it } from 'vitest'
 import { ErrandError, type ExecutorTask, type Run } from '../../src/index.ts'
 import type { Ledger, Step } from '../../src/ledger/ledger.ts'

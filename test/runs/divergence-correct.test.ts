@@ -11,7 +11,7 @@ import { createWorld } from './world.ts'
 
 type Correct = (run: Run, io: (ms: number) => Promise<void>) => Promise<unknown>
 
-/** Kills it at that point and takes it to its end; false when it has no such point. */
+/** Kills it at that point and runs it to its end; false when it has no such point. */
 async function killedAt(at: number, program: Correct): Promise<boolean> {
   const inner = await openLedger(':memory:')
   const clock = new HoldingClock()
@@ -57,7 +57,7 @@ async function killedEverywhere(program: Correct): Promise<number> {
 }
 
 const documents = Array.from({ length: 20 }, (_, index) => index)
-/** Shorter than a run may ask for nothing, and another for each document and call. */
+/** Shorter than a run may request nothing, and different for each document and call. */
 const ioMs = (document: number, step: number, run: number) =>
   (((document * 7 + step * 13 + run * 5) % 19) / 20) * divergenceWaitMs
 

@@ -1,5 +1,5 @@
-// The divergence guard: a call that the journal does not know is held back while completed calls have not been asked for again. It
-// is released when they are, refused when they never are, and never in the way of what ends a run.
+// The divergence guard: a call that is not in the journal is held while completed calls have not been requested again.
+// It is released when they are, refused when they never are, and never blocks what ends a run.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineExecutor, type ExecutorDefinition, type Run } from '../../src/api/executor.ts'
@@ -14,10 +14,13 @@ import { callRow, messageRow } from '../../src/testing/index.ts'
 import { divergenceWaitMs, HoldingClock } from './holding-clock.ts'
 import { aborted, codeOf, createWorld, gate, type WorkFunction } from './world.ts'
 
-/** The first run rests for so long: time passes only when the test lets it. */
+/** Delay of the first run: time passes only when the test lets it. */
 const restMs = 50
 
-/** An engine on a clock of its own, whose task has had its first run; `diverged` are the events of calls that were made all the same; `made` has the names of the calls whose functions were executed. */
+/**
+ * An engine on a clock of its own, whose task has had its first run; `diverged` are the events of calls that were made
+ * nevertheless; `made` has the names of the calls whose functions were executed.
+ */
 async function setup(
   work: (run: Run, call: (name: string, params?: unknown, options?: object) => Promise<unknown>) => Promise<unknown>,
   more: Partial<ExecutorDefinition> & { engine?: Partial<EngineOptions<Executors>>; rests?: EventType } = {},
@@ -31,7 +34,7 @@ async function setup(
   const executors = { work: executor, other: async () => 'other', ...engineOptions?.executors }
   const world = await createWorld(executor, { clock, ...engineOptions, executors: executors as never })
   const task = await world.engine.create({ executor: 'work', retry: { maxAttempts: 3 } })
-  await world.told(task.id, rests)
+  await world.eventOf(task.id, rests)
   const diverged = async () => {
     const events = []
     for await (const event of world.engine.events({ taskId: task.id, follow: false })) events.push(event)
@@ -40,7 +43,7 @@ async function setup(
   return { ...world, clock, made, task, diverged }
 }
 
-/** The error that the task fails with, when the run asks for nothing more. */
+/** The error that the task fails with when the run requests nothing more. */
 async function refusal({ engine, clock, task }: Awaited<ReturnType<typeof setup>>) {
   const outcome = await clock.until(engine.settled(task))
   if (outcome.status !== 'failed') throw new Error(`The task is ${outcome.status}`)
@@ -55,9 +58,9 @@ describe('a call that is not in the journal', () => {
       await run.call('charge', { at: clock.now() }, ({ at }) => charged.push(at))
       await run.sleep(restMs)
     }
-    const { engine, told } = await createWorld(defineExecutor({ divergenceWaitMs, run: work as never }), { clock })
+    const { engine, eventOf } = await createWorld(defineExecutor({ divergenceWaitMs, run: work as never }), { clock })
     const task = await engine.create({ executor: 'work', retry: { maxAttempts: 3 } })
-    await told(task.id, 'task.waiting')
+    await eventOf(task.id, 'task.waiting')
     const outcome = await clock.until(engine.settled(task))
     expect(charged).toHaveLength(1)
     const [call] = await engine.calls(task)
@@ -185,7 +188,7 @@ describe('a call that is not in the journal', () => {
 })
 
 describe('the time without requests after which a held call is refused', () => {
-  /** A completed call, and then one that the journal does not know. */
+  /** A completed call, and then one that is not in the journal. */
   const changed = (between: (run: Run, held: Promise<unknown>) => Promise<unknown> = (_run, held) => held) =>
     setup(async (run, call) => {
       if (run.number > 1) return between(run, call('new'))
@@ -254,7 +257,7 @@ describe('the time without requests after which a held call is refused', () => {
     }
     const world = await createWorld(work, { clock })
     const task = await world.engine.create({ executor: 'work' })
-    await world.told(task.id, 'task.waiting')
+    await world.eventOf(task.id, 'task.waiting')
     const waited = await clock.until(refused.promise)
     expect(waited).toBeGreaterThanOrEqual(10_000)
     expect(waited).toBeLessThan(10_500)
@@ -280,8 +283,8 @@ describe('a held call is not in flight', () => {
   }
 
   it('so its run can be suspended', async () => {
-    const { engine, task, told, clock, codes, made } = await heldBeside((run) => run.ask('Go on?'))
-    await told(task.id, 'task.input_required')
+    const { engine, task, eventOf, clock, codes, made } = await heldBeside((run) => run.ask('Go on?'))
+    await eventOf(task.id, 'task.input_required')
     expect(clock.isHolding).toBe(false)
     expect(codes).toEqual(['RUN_ENDED'])
     await engine.answer(task, true)
@@ -290,9 +293,9 @@ describe('a held call is not in flight', () => {
   })
 
   it('so its run can be paused', async () => {
-    const { engine, task, told, clock, codes, made } = await heldBeside(async () => {})
+    const { engine, task, eventOf, clock, codes, made } = await heldBeside(async () => {})
     await engine.pause(task)
-    await told(task.id, 'run.closed')
+    await eventOf(task.id, 'run.closed')
     expect(clock.isHolding).toBe(false)
     expect(codes).toEqual(['RUN_ENDED'])
     await engine.resume(task)
@@ -329,14 +332,14 @@ describe("divergence: 'allow'", () => {
       await call(`charge ${run.number}`, { amount: 5 }, options)
       await run.sleep(restMs)
     }
-  const told = { run: 2, call: 'charge 2', entries: ['call charge 1'], unasked: 1 }
+  const reported = { run: 2, call: 'charge 2', entries: ['call charge 1'], unasked: 1 }
 
   it('on a call makes the call, with an event in the same commit', async () => {
     const world = await setup(renamed({ divergence: 'allow' }))
     await world.clock.until(world.engine.result(world.task))
     expect(world.made).toEqual(['charge 1', 'charge 2'])
     const [event] = await world.diverged()
-    expect(event).toMatchObject(told)
+    expect(event).toMatchObject(reported)
     expect(event?.['callId']).toBe((await world.engine.calls(world.task))[1]?.id)
   })
 
@@ -369,7 +372,7 @@ describe("divergence: 'allow'", () => {
     const world = await setup(renamed(), { divergence: 'allow' })
     await world.clock.until(world.engine.result(world.task))
     expect(world.made).toEqual(['charge 1', 'charge 2'])
-    expect(await world.diverged()).toMatchObject([told])
+    expect(await world.diverged()).toMatchObject([reported])
   })
 
   it('passed to retry applies until the next retry of the task', async () => {
@@ -389,9 +392,9 @@ describe("divergence: 'allow'", () => {
     expect(world.made).toEqual(['charge 1'])
 
     await world.engine.bus.call('task:retry', { taskId: world.task.id, divergence: 'allow' })
-    const retried = await world.told(world.task.id, 'task.retried', (event) => event.data['attempt'] === 3)
+    const retried = await world.eventOf(world.task.id, 'task.retried', (event) => event.data['attempt'] === 3)
     expect(retried.data['divergence']).toBe('allow')
-    const asked = world.told(world.task.id, 'task.input_required', (event) => event.data['run'] === 4)
+    const asked = world.eventOf(world.task.id, 'task.input_required', (event) => event.data['run'] === 4)
     await world.clock.until(asked)
     expect(world.made).toEqual(['charge 1', 'charge 2'])
     expect(await world.diverged()).toMatchObject([{ call: 'charge 2', entries: ['call charge 1'] }])
@@ -436,7 +439,7 @@ describe('a call inside a call', () => {
     )
     await paused.promise
     await world.engine.pause(world.task)
-    await world.told(world.task.id, 'run.closed')
+    await world.eventOf(world.task.id, 'run.closed')
     await world.engine.resume(world.task)
     const error = await refusal(world)
     expect(error).toMatchObject({ code: 'CALL_DIVERGED', details: { call: 'inner 2', unasked: [{ name: 'inner 1' }] } })
@@ -494,7 +497,7 @@ describe('a call inside a call', () => {
     )
     await paused.promise
     await world.engine.pause(world.task)
-    await world.told(world.task.id, 'run.closed')
+    await world.eventOf(world.task.id, 'run.closed')
     await world.engine.resume(world.task)
     await world.clock.until(world.engine.result(world.task))
     expect(world.made).toEqual(['inner'])

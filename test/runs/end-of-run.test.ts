@@ -1,5 +1,5 @@
-// How a run ends: quiet when it waits, at once when it is paused, canceled or timed out; what is pending then, what a call in
-// flight may still do, and that there are never two live runs of one task.
+// How a run ends: suspended when it only waits, at once when it is paused, canceled or timed out; what happens to
+// pending requests and calls in flight, and that there are never two live runs of one task.
 import { describe, expect, it } from 'vitest'
 import { defineExecutor, type Run } from '../../src/api/executor.ts'
 import { Failure } from '../../src/core/errors.ts'
@@ -13,7 +13,7 @@ describe('a run that only waits', () => {
   it('is suspended when it is quiet, with several open questions', async () => {
     const world = await createWorld((_task, run) => Promise.all([run.ask('One?'), run.ask('Two?'), run.ask('One?')]))
     const task = await world.engine.create({ executor: 'work' })
-    const event = await world.told(task.id, 'task.input_required')
+    const event = await world.eventOf(task.id, 'task.input_required')
     expect(event.data.waits).toHaveLength(3)
     const questions = (await world.engine.get(task))?.questions ?? []
     expect(questions.map((each) => each.question)).toEqual(['One?', 'Two?', 'One?'])
@@ -33,10 +33,10 @@ describe('a run that only waits', () => {
     })
     const task = await world.engine.create({ executor: 'work' })
     await asked.promise
-    await world.told(task.id, 'call.started')
+    await world.eventOf(task.id, 'call.started')
     expect((await world.engine.get(task))?.status).toBe('working')
     slow.resolve('done')
-    await world.told(task.id, 'task.input_required')
+    await world.eventOf(task.id, 'task.input_required')
     expect((await world.engine.calls(task)).map((each) => each.status)).toEqual(['completed'])
     await world.engine.answer(task, 'yes')
     expect(await world.engine.result(task)).toEqual(['done', 'yes'])
@@ -104,8 +104,8 @@ describe('a run that only waits', () => {
     const held = ledger.hold('suspend')
     const task = await world.engine.create({ executor: 'work' })
     await held.reached
-    // The sleep ends while the suspension is on its way.
-    await world.told(task.id, 'timer.fired')
+    // The sleep ends during the suspension.
+    await world.eventOf(task.id, 'timer.fired')
     held.open()
     expect(await world.engine.result(task, { timeoutMs: 5_000 })).toBe('slept')
   })
@@ -162,7 +162,7 @@ describe('a run that is ended at once', () => {
         await run.progress(0.5)
         waiting.resolve()
         codes.resolve(await Promise.all(pending.map(codeOf)))
-        // Swallowing it does no harm, and nothing more can be started.
+        // Swallowing the rejection is harmless, and nothing more can be started.
         codes.promise.then(() => run.call('after', () => 'never')).catch(() => {})
         expect(await codeOf(run.call('after', () => 'never'))).toBe('RUN_ENDED')
         expect(await codeOf(run.spawn({ executor: 'other' }))).toBe('RUN_ENDED')
@@ -172,7 +172,7 @@ describe('a run that is ended at once', () => {
       await waiting.promise
       await verbs[verb](world.engine, task.id)
       expect(await codes.promise).toEqual(Array(5).fill('RUN_ENDED'))
-      await world.told(task.id, 'run.closed')
+      await world.eventOf(task.id, 'run.closed')
       const now = await world.engine.get(task)
       expect(now?.result).toBe(null)
       expect((await world.engine.calls(task)).map(({ name, status }) => [name, status])).toEqual([
@@ -194,7 +194,7 @@ describe('a run that is ended at once', () => {
       return 'first'
     })
     const task = await world.engine.create({ executor: 'work', timeoutMs: 20, retry: { maxAttempts: 2 } })
-    const failed = await world.told(task.id, 'task.failed')
+    const failed = await world.eventOf(task.id, 'task.failed')
     expect(failed.data).toMatchObject({ error: { code: 'TIMEOUT' }, willRetry: true })
     expect(await world.engine.get(task)).toMatchObject({ status: 'submitted', ready: true, attempt: 2 })
     expect(started).toEqual([1])
@@ -214,12 +214,12 @@ describe('a run that is ended at once', () => {
     const task = await world.engine.create({ executor: 'work' })
     await running.promise
     await world.engine.pause(task)
-    await world.told(task.id, 'run.closed')
+    await world.eventOf(task.id, 'run.closed')
     expect(await world.engine.get(task)).toMatchObject({ status: 'paused', result: null })
     await world.engine.resume(task)
-    await world.told(task.id, 'task.started', (event) => event.data.run === 2)
+    await world.eventOf(task.id, 'task.started', (event) => event.data.run === 2)
     await world.engine.pause(task)
-    await world.told(task.id, 'run.closed', (event) => event.data.run === 2)
+    await world.eventOf(task.id, 'run.closed', (event) => event.data.run === 2)
     expect(await world.engine.get(task)).toMatchObject({ status: 'paused', error: null })
     await world.engine.resume(task)
     expect(await world.engine.result(task)).toBe('third')
@@ -258,7 +258,7 @@ describe('a run that is ended at once', () => {
     const task = await world.engine.create({ executor: 'work' })
     await inside.promise
     await world.engine.pause(task)
-    await world.told(task.id, 'run.closed')
+    await world.eventOf(task.id, 'run.closed')
     expect((await world.engine.calls(task))[0]).toMatchObject({ status: 'failed', error: { code: 'CALL_INTERRUPTED' } })
   })
 
@@ -301,7 +301,7 @@ describe('an executor that ignores its signal', () => {
     await running.promise
     await world.engine.pause(task)
     await world.engine.resume(task)
-    await world.told(task.id, 'run.closed')
+    await world.eventOf(task.id, 'run.closed')
     expect(await world.engine.result(task)).toBe('second')
     finish.resolve()
     expect(await late.promise).toEqual(['RUN_ENDED', 'RUN_ENDED'])
@@ -317,7 +317,7 @@ describe('an executor that ignores its signal', () => {
         live++
         most = Math.max(most, live)
         await aborted(run.signal)
-        // It heeds the signal, slowly.
+        // It reacts to the signal, slowly.
         await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
         live--
       },
@@ -325,11 +325,11 @@ describe('an executor that ignores its signal', () => {
     )
     const task = await world.engine.create({ executor: 'work' })
     for (let run = 1; run <= 20; run++) {
-      await world.told(task.id, 'task.started', (event) => event.data.run === run)
+      await world.eventOf(task.id, 'task.started', (event) => event.data.run === run)
       await world.engine.pause(task)
       await world.engine.resume(task)
     }
-    await world.told(task.id, 'task.started', (event) => event.data.run === 21)
+    await world.eventOf(task.id, 'task.started', (event) => event.data.run === 21)
     await world.engine.cancel(task)
     await world.engine.idle()
     expect(most).toBe(1)
@@ -361,7 +361,7 @@ describe('a run that has ended is not closed', () => {
     )
     const task = await world.engine.create({ executor: 'work' })
     await charging.promise
-    // The executor returns in the very turn in which the pause is committed: the engine has not heard of it yet.
+    // The executor returns in the very turn in which the pause is committed: the engine has not processed it yet.
     const settling = ledger.hold('settle run')
     leave.resolve()
     await settling.reached
@@ -392,7 +392,7 @@ describe('a run that has ended is not closed', () => {
             await note({ processGroup: { pgid: 999_999, startedAt: 'then', mark: 'ERRAND_CALL_ID=none' } })
             noted.resolve()
             await aborted(signal)
-            // It heeds the signal for longer than the grace: `killGraceMs` is its own business.
+            // It takes longer than the grace to react to the signal: `killGraceMs` is its own setting.
             await gone.promise
             commands.push('ends')
             throw signal.reason
@@ -436,7 +436,7 @@ describe('an executor that settles while its calls are in flight', () => {
     expect((await world.engine.calls(task))[0]?.status).toBe('in_progress')
     expect(world.engine.status.get().context.slots.used).toBe(1)
     settle.resolve('recorded')
-    await world.told(task.id, 'run.closed')
+    await world.eventOf(task.id, 'run.closed')
     expect((await world.engine.calls(task))[0]).toMatchObject({ status: 'completed', result: 'recorded' })
     expect((await world.engine.get(task))?.status).toBe('completed')
   })
@@ -572,7 +572,7 @@ describe('a call of a run', () => {
       return code
     })
     const task = await world.engine.create({ executor: 'work' })
-    // The first run sees the error itself, a later one what was recorded of it.
+    // The first run gets the error itself, a later one the recorded error.
     expect(['SYNC', 'CALL_FAILED']).toContain(await world.engine.result(task))
   })
 })

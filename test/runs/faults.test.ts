@@ -1,5 +1,5 @@
-// A ledger that fails under a run: an error means unknown, not no. Whatever step fails, and whether it was kept or not, the
-// task comes to its end, and nothing is executed twice without a failed call that says so.
+// A ledger that fails under a run: an error means unknown, not refused. Whatever step fails, and whether it was stored
+// or not, the task reaches its end, and nothing is executed twice without a failed call that says so.
 import { describe, expect, it } from 'vitest'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createFaultyLedger, type FaultKind } from '../../src/testing/faulty-ledger.ts'
@@ -8,7 +8,7 @@ import { createWorld, gate, type WorkFunction, type World } from './world.ts'
 
 const kinds: FaultKind[] = ['refused', 'lost', 'kept']
 
-/** Two calls, a message, a child, a sleep: every step that a run can take. What was executed is told by call id. */
+/** Two calls, a message, a child, a sleep: every step that a run can take. Executions are recorded by call id. */
 function story() {
   const executed: string[] = []
   const work: WorkFunction = async (_task, run) => {
@@ -116,7 +116,7 @@ it('an engine that closes while its ledger refuses leaves its tasks to the next 
   expect(await second.engine.result(task)).toBe('done')
 })
 
-/** The outcome is durable before its slot is free: a step of unknown outcome is asked for once more. */
+/** The outcome is durable before its slot is free: a step of unknown outcome is retried once. */
 function slotsFree({ engine }: World): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {

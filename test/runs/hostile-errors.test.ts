@@ -1,5 +1,5 @@
-// Whatever an executor, a call, an ability or a handler throws, it harms its own task only: the failure is stored, the slot comes
-// back, the engine closes. A rejection that nobody handles would fail these tests by itself: vitest reports it.
+// Whatever an executor, a call, an ability or a handler throws affects only its own task: the failure is stored, the
+// slot is freed, the engine closes. An unhandled rejection would fail these tests by itself: vitest reports it.
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { defineExecutor } from '../../src/api/executor.ts'
@@ -81,14 +81,14 @@ describe.each(hostile)('the hostile error %s', (_what, make) => {
   })
 
   it('thrown by a subscriber is passed to onError as a readable error', async () => {
-    const heard = gate()
+    const reported = gate()
     const world = await createWorld(() => 'done')
-    world.onError(() => heard.resolve())
+    world.onError(() => reported.resolve())
     world.engine.subscribe('task.completed', () => {
       throw make()
     })
     await world.engine.result(await world.engine.create({ executor: 'work' }))
-    await heard.promise
+    await reported.promise
     const [error] = world.errors
     expect(() => (error instanceof Error ? `${error.stack} ${error.message}` : String(error))).not.toThrow()
     await world.engine.close()
@@ -116,7 +116,7 @@ describe('a hostile error', () => {
     )
     const task = await world.engine.create({ executor: 'work', timeoutMs: 10 })
     expect(await world.engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } })
-    await world.told(task.id, 'run.closed')
+    await world.eventOf(task.id, 'run.closed')
     expect(world.engine.status.get().context.slots.used).toBe(0)
     expect(world.errors).toEqual([])
   })
@@ -221,18 +221,18 @@ describe('the stack of an error', () => {
     expect(await engine.settled(id)).toEqual(outcome)
     const events: unknown[] = []
     for await (const item of engine.stream(id)) events.push(item)
-    const told: unknown[] = [
+    const outputs: unknown[] = [
       events,
       await engine.messages(id),
       (await engine.calls(parent)).map(({ result }) => result),
     ]
     for (const ability of ['task:get', 'task:calls', 'task:runs', 'task:context']) {
-      told.push(await engine.bus.call(ability, { taskId: id }))
+      outputs.push(await engine.bus.call(ability, { taskId: id }))
     }
-    told.push(await engine.bus.call('task:list', { ids: [id] }), await engine.bus.call('task:list', {}))
-    told.push((await world.told(id, 'task.failed')).data)
-    expect(JSON.stringify(told)).toContain('out of paper')
-    expect(JSON.stringify(told)).not.toMatch(/hostile-errors\.test\.ts|"stack"|below/)
+    outputs.push(await engine.bus.call('task:list', { ids: [id] }), await engine.bus.call('task:list', {}))
+    outputs.push((await world.eventOf(id, 'task.failed')).data)
+    expect(JSON.stringify(outputs)).toContain('out of paper')
+    expect(JSON.stringify(outputs)).not.toMatch(/hostile-errors\.test\.ts|"stack"|below/)
   })
 
   it('is restored when a repeated run gets the failure again, with the class and the cause', async () => {

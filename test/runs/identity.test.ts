@@ -30,7 +30,7 @@ describe('a call of an earlier run', () => {
       return results
     })
     const task = await world.engine.create({ executor: 'work' })
-    await world.told(task.id, 'task.input_required')
+    await world.eventOf(task.id, 'task.input_required')
     await world.engine.answer(task, true)
     expect(await world.engine.result(task)).toEqual({
       c: 'text of c',
@@ -81,7 +81,7 @@ describe('a call of an earlier run', () => {
       return results
     })
     const task = await world.engine.create({ executor: 'work' })
-    await world.told(task.id, 'task.input_required')
+    await world.eventOf(task.id, 'task.input_required')
     await world.engine.answer(task, true)
     expect(await world.engine.result(task)).toEqual([1, 2, 3, 4])
   })
@@ -97,7 +97,7 @@ describe('a call of an earlier run', () => {
     const task = await world.engine.create({ executor: 'work' })
     await world.engine.result(task)
     expect(made).toEqual(['keyed', 'by params', 'other key', 'other key'])
-    expect((await world.told(task.id, 'task.diverged')).data).toMatchObject({ call: 'post', entries: ['call post'] })
+    expect((await world.eventOf(task.id, 'task.diverged')).data).toMatchObject({ call: 'post', entries: ['call post'] })
   })
 
   it('is found when several were in flight and ended in another order than they were made', async () => {
@@ -122,7 +122,7 @@ describe('a call of an earlier run', () => {
     const task = await world.engine.create({ executor: 'work' })
     await all.promise
     for (const name of ['d', 'a', 'e', 'c', 'b']) gates.get(name)?.resolve(`text of ${name}`)
-    await world.told(task.id, 'task.input_required')
+    await world.eventOf(task.id, 'task.input_required')
     await world.engine.answer(task, true)
     expect(await world.engine.result(task)).toEqual(
       Object.fromEntries([...gates.keys()].map((name) => [name, `text of ${name}`])),
@@ -145,7 +145,7 @@ it('two documents that swap their order between two runs keep their own results'
     return results
   })
   const task = await world.engine.create({ executor: 'work' })
-  await world.told(task.id, 'task.input_required')
+  await world.eventOf(task.id, 'task.input_required')
   await world.engine.answer(task, true)
   expect(await world.engine.result(task)).toEqual({ one: 'sum of text of one', two: 'sum of text of two' })
   expect(executed).toHaveLength(4)
@@ -162,7 +162,7 @@ it('entries that a run does not request again are reported as diverged, and noth
   })
   const task = await world.engine.create({ executor: 'work' })
   expect(await world.engine.result(task)).toBe('done')
-  const event = await world.told(task.id, 'task.diverged')
+  const event = await world.eventOf(task.id, 'task.diverged')
   expect(event.data.entries).toEqual(['call once', 'sleep sleep'])
 })
 
@@ -192,7 +192,7 @@ it('questions, waits, sleeps, children and messages are found by the same rule a
     return { ids: children.map((each) => each.id), answers: turn ? answers : answers.reverse() }
   })
   const task = await world.engine.create({ executor: 'work' })
-  const asked = await world.told(task.id, 'task.input_required')
+  const asked = await world.eventOf(task.id, 'task.input_required')
   expect(asked.data.run).toBeGreaterThan(1)
   const questions = (await world.engine.get(task))?.questions ?? []
   expect(questions.map((each) => each.question).sort()).toEqual(['p', 'q'])

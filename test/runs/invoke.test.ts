@@ -1,4 +1,4 @@
-// Abilities inside a run: invoked as its task, journaled like any call.
+// Abilities inside a run: called as its task, journaled like any call.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type AbilityContext, defineAbility } from '../../src/bus/ability.ts'
@@ -31,7 +31,7 @@ describe('an ability that a run invokes', () => {
       { abilities: [double] },
     )
     const task = await world.engine.create({ executor: 'work' })
-    await world.told(task.id, 'task.input_required')
+    await world.eventOf(task.id, 'task.input_required')
     await world.engine.answer(task, 'yes')
     expect(await world.engine.result(task)).toEqual([6, 8])
     const ids = (await world.engine.calls(task)).map(({ id }) => id)
@@ -99,7 +99,7 @@ describe('an ability that a run invokes', () => {
     )
     await world.engine.result(await world.engine.create({ executor: 'work', name: 'parent', abilities: ['other:*'] }))
     await world.engine.result(await world.engine.create({ executor: 'work', name: 'free', abilities: ['math:*'] }))
-    // A repeated run meets the recorded refusal again.
+    // A repeated run gets the recorded refusal again.
     expect(outcomes).toEqual([
       ['parent', 'FORBIDDEN'],
       ['child', 'FORBIDDEN'],

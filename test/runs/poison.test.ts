@@ -1,4 +1,5 @@
-// A task that takes its process down is found out, and its neighbours are not taken for it. Deaths are had in process (world.die).
+// A task that takes its process down is detected, and its neighbors are not blamed. Deaths happen within the process
+// (world.die).
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
@@ -8,7 +9,10 @@ const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
 }
 
-/** Opens one engine after the other until all tasks have settled; the n-th dies when its executor of `poison` says so. */
+/**
+ * Opens one engine after the other until all tasks have settled; the n-th dies when its executor of `poison` requests
+ * it.
+ */
 async function outlive(
   names: readonly string[],
   work: (task: ExecutorTask, run: Run, die: () => void) => unknown,
@@ -50,7 +54,7 @@ describe('a task that kills its process', () => {
     expect(outcomes[2]).toMatchObject({ error: { code: 'POISONED', details: { crashes: 3 } } })
     expect(deaths).toBe(3)
     expect(beside.slice(0, 2).map((running) => running.length)).toEqual([5, 5])
-    // Those before it were tried by themselves and completed; then it was, and killed once more.
+    // Those before it ran alone and completed; then it ran alone, and killed the process once more.
     expect(beside[2]).toEqual(['honest-1', 'honest-2', 'poison'])
   })
 
@@ -72,7 +76,7 @@ describe('a task that kills its process', () => {
     })
     expect(outcomes[0]).toMatchObject({ status: 'failed', error: { code: 'POISONED' } })
     expect(outcomes[1]).toMatchObject({ status: 'completed' })
-    // Three times beside the honest one, which is no suspect, and once alone: only that is certain.
+    // Three times beside the honest task, which is no suspect, and once alone: only then it is certain.
     expect(deaths).toBe(4)
     expect(beside).toEqual([['poison', 'honest'], ['poison', 'honest'], ['poison', 'honest'], ['poison'], ['honest']])
   })

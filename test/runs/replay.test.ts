@@ -1,5 +1,6 @@
-// What a repeated run finds: every outcome of its own attempt, what completed of earlier ones, and the policy's word on what a
-// crash interrupted. The crashes are deaths in process (world.ts); real ones are in test/crash.
+// What a repeated run finds: every outcome of its own attempt, completed entries of earlier ones, and what the policy
+// says about a call that a crash interrupted. The crashes are deaths within the process (world.ts); real ones are in
+// test/crash.
 import { describe, expect, it } from 'vitest'
 import { defineExecutor, type Run } from '../../src/api/executor.ts'
 import { ErrandError, Failure } from '../../src/core/errors.ts'
@@ -133,7 +134,7 @@ describe('within one attempt', () => {
       return [answer, await run.wait(child)]
     })
     const task = await world.engine.create({ executor: 'work' })
-    await world.told(task.id, 'task.input_required')
+    await world.eventOf(task.id, 'task.input_required')
     await world.engine.answer(task, 'b')
     expect(await world.engine.result(task)).toEqual(['b', ['other']])
     const events = []
@@ -162,7 +163,7 @@ describe('a new attempt', () => {
       ['bad', 'failed', 1],
       ['bad', 'completed', 2],
     ])
-    const failed = await world.told(task.id, 'task.failed')
+    const failed = await world.eventOf(task.id, 'task.failed')
     expect(failed.data.willRetry).toBe(true)
   })
 
@@ -177,7 +178,7 @@ describe('a new attempt', () => {
       })
     })
     const task = await world.engine.create({ executor: 'work' })
-    await world.told(task.id, 'task.input_required')
+    await world.eventOf(task.id, 'task.input_required')
     await world.engine.answer(task, true)
     expect((await world.engine.settled(task)).status).toBe('failed')
     await world.engine.retry(task)
@@ -226,13 +227,13 @@ describe('a new attempt', () => {
       return [first, await run.ask('Second?', null, { timeoutMs: 1, default: 'none' })]
     })
     const task = await world.engine.create({ executor: 'work', retry: { maxAttempts: 2 } })
-    await world.told(task.id, 'task.input_required')
+    await world.eventOf(task.id, 'task.input_required')
     await world.engine.answer(task, 'yes')
     expect(await world.engine.result(task)).toEqual(['yes', 'none'])
   })
 })
 
-/** Dies in the middle of the call `pay`, comes back, and tells what the second engine made of it. */
+/** Dies in the middle of the call `pay`, restarts, and returns what the second engine did. */
 async function interrupted(
   policies: { call?: OnInterrupt; task?: OnInterrupt; executor?: OnInterrupt; engine?: OnInterrupt },
   options: { maxAttempts?: number } = {},
@@ -332,7 +333,7 @@ describe('a call that a crash interrupted', () => {
     'is decided by a person with onInterrupt ask, and the answer %s makes the task %s',
     async (answer, status) => {
       const { second, taskId, executed } = await interrupted({ task: 'ask' })
-      await second.told(taskId, 'task.input_required')
+      await second.eventOf(taskId, 'task.input_required')
       const [question] = (await second.engine.get(taskId))?.questions ?? []
       expect(question?.question).toContain('"pay" was interrupted')
       expect(executed).toHaveLength(2)
@@ -389,7 +390,7 @@ it('a run that ended by itself between two deaths exonerates its task, which is 
   let started = gate<number>()
   const work = async (_task: unknown, run: Run) => {
     started.resolve(run.number)
-    // Every other run gets as far as its question; the others die before they have recorded anything.
+    // Every other run reaches its question; the others die before they have recorded anything.
     if (run.number % 2 === 1) await new Promise(() => {})
     for (let n = 1; n <= run.number / 2; n++) await run.ask(`Question ${n}?`)
     return 'done'
@@ -401,7 +402,7 @@ it('a run that ended by itself between two deaths exonerates its task, which is 
     started = gate()
     world.die()
     world = await world.another()
-    await world.told(task.id, 'task.input_required', (event) => event.data['run'] === turn * 2)
+    await world.eventOf(task.id, 'task.input_required', (event) => event.data['run'] === turn * 2)
     started = gate()
     await world.engine.answer(task, turn)
   }

@@ -1,4 +1,4 @@
-// A slot by itself: what it leaves behind when its run is closed.
+// A slot by itself: it leaves nothing behind when its run is closed.
 import { getEventListeners } from 'node:events'
 import { expect, it } from 'vitest'
 import { RunSlot, type SlotHost } from '../../src/actors/run-slot.ts'

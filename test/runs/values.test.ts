@@ -1,4 +1,5 @@
-// `run.now()`, `run.uuid()`, `run.random()`: recorded before they are given, so that every later run gets the same ones.
+// `run.now()`, `run.uuid()`, `run.random()`: recorded before they are returned, so that every later run gets the same
+// values.
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Run } from '../../src/api/executor.ts'
@@ -19,7 +20,7 @@ it('a later run and a new attempt get the drawn values of the first, by order or
     if (run.attempt === 1) throw new Error('on purpose')
   })
   const task = await world.engine.create({ executor: 'work', retry: { maxAttempts: 2 } })
-  await world.told(task.id, 'task.input_required')
+  await world.eventOf(task.id, 'task.input_required')
   await world.engine.answer(task, true)
   await world.engine.result(task)
   expect(drawn).toHaveLength(3)
@@ -87,7 +88,7 @@ it('a call and the handler of an ability may draw values, each found where it wa
   }
   const world = await createWorld(work, { abilities: [ability] })
   const task = await world.engine.create({ executor: 'work' })
-  await world.told(task.id, 'task.input_required')
+  await world.eventOf(task.id, 'task.input_required')
   await world.engine.answer(task, true)
   await world.engine.result(task)
   expect(drawn[1]).toEqual(drawn[0])

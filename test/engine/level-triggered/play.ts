@@ -1,5 +1,5 @@
-// One search: commands drawn at random are played against two engines, then all faults are mended, held functions settle, time passes,
-// and only then is done what tasks wait for people to do.
+// One search: random commands are played against two engines, then all faults are removed, held functions settle, time
+// passes, and only then is done what tasks require of people.
 import fc from 'fast-check'
 import { ErrandError } from '../../../src/core/errors.ts'
 import type { CreateOptions } from '../../../src/engine-api.ts'
@@ -50,7 +50,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 export interface Script {
   /** The commits of one engine only wake the other, as between two processes. */
   apart: boolean
-  /** After each: go on at once, or when the engines have had a few turns. */
+  /** After each: continue at once, or when the engines have had a few turns. */
   commands: ReadonlyArray<readonly [Command, 'at once' | 'turns']>
 }
 
@@ -85,16 +85,16 @@ function requireSound({ laws }: World): void {
   if (laws.broken.length > 0) throw new Error([...new Set(laws.broken)].join('\n'))
 }
 
-/** Until all has come to its end. */
+/** Until everything has ended. */
 async function rest(world: World): Promise<void> {
   const { laws } = world
   for (const each of world.seats) each.mend()
   world.over = true
-  for (const execution of laws.executions) execution.letGo()
+  for (const execution of laws.executions) execution.release()
   await world.settled()
   if (!world.seats.some((each) => each.isOpen)) world.seats[0].open()
   await world.settled()
-  // An engine asks again in ever longer pauses where the ledger has refused it.
+  // An engine retries with growing delays after the ledger has refused.
   await world.pass(600)
   await world.leap(outcomePauseMs)
   await world.pass(600)
@@ -115,7 +115,7 @@ async function rest(world: World): Promise<void> {
   requireSound(world)
 }
 
-/** Lets all timers have their time, one after the other; nothing else happens meanwhile. */
+/** Fires all timers, one after the other; nothing else happens meanwhile. */
 async function passDueTimes(world: World): Promise<void> {
   for (let turn = 0; turn < 60; turn++) {
     const due = await world.read(function* (tx) {
@@ -132,16 +132,16 @@ async function passDueTimes(world: World): Promise<void> {
   }
 }
 
-/** What tasks wait for people to do. False when there is nothing. */
+/** Does what tasks require of people. False when there is nothing to do. */
 async function workByHand(world: World): Promise<boolean> {
   const rows = await tasksOf(world)
   const open = world.seats.find((each) => each.isOpen) as Seat
   let done = false
   for (const row of rows) {
     if (isSettled(row.status) || row.deletedAt !== null) continue
-    if (row.status === 'paused' && row.held) done = await tell(world, open, row.id, 'resume').then(() => true)
-    else if (row.status === 'input_required') done = await tell(world, open, row.id, 'answer').then(() => true)
-    else if (row.executor === null) done = await tell(world, open, row.id, 'work by hand').then(() => true)
+    if (row.status === 'paused' && row.held) done = await commandTask(world, open, row.id, 'resume').then(() => true)
+    else if (row.status === 'input_required') done = await commandTask(world, open, row.id, 'answer').then(() => true)
+    else if (row.executor === null) done = await commandTask(world, open, row.id, 'work by hand').then(() => true)
   }
   return done
 }
@@ -160,11 +160,11 @@ async function issue(world: World, each: Command): Promise<void> {
     case 'verb': {
       const ids = [...new Set(world.laws.events.map((event) => event.taskId))]
       const id = ids[each.task % Math.max(1, ids.length)]
-      return id === undefined ? undefined : tell(world, world.seats[each.seat as 0 | 1], id, each.verb)
+      return id === undefined ? undefined : commandTask(world, world.seats[each.seat as 0 | 1], id, each.verb)
     }
     case 'let go': {
       const held = world.laws.executions.filter((execution) => !execution.settled)
-      return held[each.call % Math.max(1, held.length)]?.letGo()
+      return held[each.call % Math.max(1, held.length)]?.release()
     }
     case 'stop':
       return world.seats[each.seat as 0 | 1].close()
@@ -194,12 +194,12 @@ async function create(
   await refusable(world, () => opening?.engine.create(options as unknown as CreateOptions & { executor?: undefined }))
 }
 
-async function tell(world: World, { opening }: Seat, id: string, verb: (typeof verbs)[number]): Promise<void> {
+async function commandTask(world: World, { opening }: Seat, id: string, verb: (typeof verbs)[number]): Promise<void> {
   if (opening === undefined) return
   const { engine } = opening
   switch (verb) {
     case 'answer': {
-      // What an interrupted call asks, and what a program asks, take the same answer.
+      // The question about an interrupted call and that of a program accept the same answer.
       const asked = await world.read((tx) => tx.call.open(id))
       const question = asked.find((entry) => entry.kind === 'ask')?.id
       return refusable(world, () => engine.answer(id, 'rerun', question === undefined ? {} : { question }))
@@ -210,7 +210,7 @@ async function tell(world: World, { opening }: Seat, id: string, verb: (typeof v
     case 'update':
       return refusable(world, () => engine.update(id, { priority: world.laws.events.length % 3 }))
     case 'cancel':
-      return refusable(world, () => engine.cancel(id, 'told to'))
+      return refusable(world, () => engine.cancel(id, 'on request'))
     default:
       return refusable(world, () => engine[verb](id))
   }

@@ -1,4 +1,4 @@
-// What may happen to two engines, as data that fast-check draws and shrinks, and how each of it is made to happen.
+// What may happen to two engines, as data that fast-check draws and shrinks, and how each command is executed.
 import fc from 'fast-check'
 import type { Run } from '../../../src/api/executor.ts'
 import type { CreateOptions, Engine } from '../../../src/engine-api.ts'
@@ -80,7 +80,7 @@ const commands = {
 type Commands = { [K in keyof typeof commands]: (typeof commands)[K] extends fc.Arbitrary<infer C> ? C : never }
 export type Command = Commands[keyof Commands]
 
-/** After a command: go on at once, wait for its answer, or wait until the engines have had a few turns. */
+/** After a command: continue at once, wait for its answer, or wait until the engines have had a few turns. */
 export type Pace = 'at once' | 'answered' | 'turns'
 
 const commandArbitrary: fc.Arbitrary<Command> = fc.oneof(
@@ -101,7 +101,7 @@ export const sequenceArbitrary = fc.array(
   { minLength: 3, maxLength: 24, size: 'max' },
 )
 
-/** What is refused by rule. Anything else is a failure of the property. */
+/** Refusals by rule. Anything else is a failure of the property. */
 const refusals = new Set([
   'INVALID_TRANSITION',
   'INVALID_ANSWER',
@@ -132,7 +132,7 @@ export class Player {
     this.#world = world
   }
 
-  /** Resolves when the command has been answered, or cannot be any more. */
+  /** Resolves when the command has been answered, or can no longer be. */
   async play(command: Command): Promise<void> {
     this.#count++
     const deaths = this.#world.seats.map((seat) => seat.died)
@@ -265,7 +265,7 @@ export class Player {
     if (puppet === undefined) return
     const key = `${doing} ${this.#count}`
     const repeatedly = (ask: (run: Run) => Promise<unknown>): void => {
-      // An executor that is told of an end takes it from its signal.
+      // An executor notices an end by its signal.
       const asked = (run: Run): void => void ask(run).catch(() => {})
       world.asked.set(puppet.taskId, [...(world.asked.get(puppet.taskId) ?? []), asked])
       asked(puppet.run)
@@ -323,7 +323,7 @@ function write(engine: Engine, what: 'heartbeat' | 'complete' | 'fail' | 'releas
 
 const longestPiece = 300
 
-/** Lets time pass in pieces, with turns in between, so that whoever gives signs of life can. */
+/** Lets time pass in pieces, with turns in between, so that heartbeats can be sent. */
 export async function passTime(world: World, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= longestPiece) {
     world.clock.advance(Math.min(left, longestPiece))

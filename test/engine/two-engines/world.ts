@@ -1,5 +1,6 @@
-// Two engines at one ledger, each in a seat that can hang (nothing of it reaches ledger or clock until it wakes), crash (nothing
-// of it ever does again) and be closed and opened anew. Time, ids and the ends of executors are in the hands of the test.
+// Two engines on one ledger, each of which can hang (nothing of it reaches ledger or clock until it wakes), crash
+// (nothing of it ever does again) and be closed and reopened. Time, ids and the ends of executors are controlled by the
+// test.
 import { setImmediate } from 'node:timers/promises'
 import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
 import type { Clock } from '../../../src/core/clock.ts'
@@ -15,7 +16,7 @@ import { Audit, type EngineLimits, type Quoted } from './audit.ts'
 export const leaseMs = 900
 export const initialLimits: EngineLimits = { maxConcurrent: 2, narrow: 1 }
 
-/** A run in the hands of the test. */
+/** A run controlled by the test. */
 export interface Puppet {
   readonly seat: MirrorLease
   readonly taskId: string
@@ -31,12 +32,12 @@ export interface Puppet {
 export type Fault = (step: Step, seat: MirrorLease) => Step | Promise<Step>
 
 export interface WorldOptions {
-  /** Where each engine has a connection of its own; without it both share one ledger in memory. */
+  /** A connection for each engine; without it both share one ledger in memory. */
   file?: string
   fault?: Fault
 }
 
-/** Where an engine sits: what it sees of ledger and clock. */
+/** One engine's view of ledger and clock. */
 export class MirrorLease {
   readonly world: World
   readonly number: number
@@ -56,12 +57,12 @@ export class MirrorLease {
     return this.#place?.state === 'hung'
   }
 
-  /** Resolves when the engine that sits here dies. */
+  /** Resolves when this engine dies. */
   get died(): Promise<void> | undefined {
     return this.#place?.died
   }
 
-  /** It can be told something. */
+  /** The engine, if it can be given a command. */
   get awake(): Engine | undefined {
     return this.#place?.state === 'up' ? this.engine : undefined
   }
@@ -99,7 +100,7 @@ export class MirrorLease {
     this.#place?.wake()
   }
 
-  /** Dies without a word, and comes back as another. */
+  /** Dies without closing, and restarts as another instance. */
   crash(): void {
     const place = this.#place
     if (this.engine === undefined || place === undefined || this.changing) return
@@ -112,7 +113,7 @@ export class MirrorLease {
     })
   }
 
-  /** Closes, and opens anew. */
+  /** Closes, and reopens. */
   restart(): void {
     const { engine } = this
     if (engine === undefined || this.changing || this.hangs) return
@@ -132,7 +133,7 @@ export class MirrorLease {
       })
   }
 
-  /** The ledger as it is, for whoever looks from outside. */
+  /** The ledger as it is, for outside readers. */
   get view(): Ledger {
     return this.#inner as Ledger
   }
@@ -151,7 +152,7 @@ export class Place {
   state: 'up' | 'hung' | 'dead' = 'up'
   readonly ledger: Ledger
   readonly clock: Clock
-  /** Resolves when it dies: what was asked of it is never answered. */
+  /** Resolves when it dies: requests to it are never answered. */
   readonly died: Promise<void>
   #diedNow: () => void = () => {}
   #heldBack: Array<() => void> = []
@@ -172,7 +173,7 @@ export class Place {
     if (this.state !== 'hung') return
     this.state = 'up'
     for (const work of this.#heldBack.splice(0)) work()
-    // What it was not told of while it hung it reads for itself.
+    // It reads by itself what was published while it hung.
     for (const observer of this.#observers.keys()) observer.stirred()
   }
 
@@ -255,12 +256,12 @@ export class World {
   readonly fault: Fault | undefined
   readonly file: string | undefined
   shared: Ledger | undefined
-  /** By whom the step that is being issued says that it is. */
+  /** The sender of the step that is being issued. */
   quote: Quoted | undefined
   puppets: Puppet[] = []
-  /** The latest run that a seat has begun of a task. */
+  /** The latest run of a task that an engine has begun. */
   readonly begun = new Map<string, number>()
-  /** What the runs of a task have asked for so far: each later one asks for it again. */
+  /** What the runs of a task have requested so far: each later one requests it again. */
   readonly asked = new Map<string, Array<(run: Run) => void>>()
 
   private constructor({ file, fault }: WorldOptions) {
@@ -276,7 +277,7 @@ export class World {
     return world
   }
 
-  /** The executor of both engines: it ends as the test says, or when it is told to stop, unless it is stubborn. */
+  /** The executor of both engines: it ends as the test says, or at its signal, unless it is stubborn. */
   play(place: Place, task: ExecutorTask<unknown>, run: Run): Promise<string> {
     const stubborn = (task.input as { stubborn?: boolean } | null)?.stubborn === true
     return new Promise<string>((resolve, reject) => {
@@ -296,7 +297,7 @@ export class World {
           reject(Object.assign(new Error('broke'), { code }))
         },
       }
-      // Whoever is dead acts no more.
+      // A dead engine does nothing more.
       if (place.state === 'dead') return
       this.begun.set(`${place.seat.number} ${task.id}`, run.number)
       this.puppets = this.puppets.filter((each) => !each.over)
@@ -309,7 +310,7 @@ export class World {
     })
   }
 
-  /** The runs that can still be told something. */
+  /** The runs that can still be given a command. */
   get awake(): Puppet[] {
     return this.puppets.filter((puppet) => !puppet.over && puppet.seat.awake !== undefined && this.isCurrent(puppet))
   }
@@ -328,7 +329,7 @@ export class World {
     return task
   }
 
-  /** Issues a write that says whom it is from, so that the audit knows too. */
+  /** Issues a write with its sender, so that the audit can check it. */
   quoting<R>(quote: Quoted, work: () => R): R {
     this.quote = quote
     try {
@@ -338,7 +339,7 @@ export class World {
     }
   }
 
-  /** Asks all laws of all tasks. */
+  /** Checks all laws of all tasks. */
   async inspect(where: string): Promise<void> {
     const ledger = this.view
     await ledger.read((tx) => this.audit.all(tx, where))
@@ -354,7 +355,7 @@ export class World {
     let over = false
     const closed = Promise.all(this.seats.map((seat) => seat.close())).finally(() => (over = true))
     for (const puppet of this.puppets) if (!puppet.over) puppet.throw('OVER')
-    // A clock that stands still would let nobody give up.
+    // A clock that stands still would give up no run.
     while (!over) {
       this.clock.advance(400)
       await setImmediate()
