@@ -1,5 +1,5 @@
 // I25, from every place in a family: whichever task's model calls, with whichever ability and whichever task named, what is
-// neither that task nor below it stays as it was and is not shown. Method: a family of three levels and a stranger; random callers,
+// neither that task nor below it stays as it was and is not shown. Method: a family of three levels and a outsider; random callers,
 // abilities and names; the ledger's rows of everybody outside are compared before and after. The ledger, the bus and what is not
 // for models are FORBIDDEN to each of them, and so is every name from outside.
 import fc from 'fast-check'
@@ -17,8 +17,8 @@ const parents = {
   right: 'root',
   leaf: 'left',
   twig: 'left',
-  stranger: undefined,
-  child: 'stranger',
+  outsider: undefined,
+  child: 'outsider',
 } as const
 type Name = keyof typeof parents
 const names = Object.keys(parents) as Name[]
@@ -69,7 +69,7 @@ function inputFor({ id, inputSchema }: Ability, taskId: string): Record<string, 
     id: taskId,
     parent: taskId,
     subject: 'Help',
-    to: 'somebody',
+    to: 'ada',
     body: 'go on',
     topic: 'shutdown',
     requestId: 'req-x',
@@ -199,7 +199,7 @@ describe('the calls of a model', () => {
     })
     const family: Family = await setup([leak])
     const found: Array<string | undefined> = []
-    for (const named of ['left', 'root', 'stranger'] as const) {
+    for (const named of ['left', 'root', 'outsider'] as const) {
       found.push((await breachOf(family, leak, 'left', named)).breach)
     }
     expect(found).toEqual([undefined, 'changed something outside', 'changed something outside'])

@@ -178,15 +178,15 @@ describe('the end of a background command, over a crash', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') },
     })
-    const gone = new Promise((resolve) => child.once('exit', resolve))
+    const exited = new Promise((resolve) => child.once('exit', resolve))
     onTestFinished(async () => {
       child.kill('SIGKILL')
-      await gone
+      await exited
     })
     for await (const line of createInterface({ input: child.stdout })) {
       if ((JSON.parse(line) as { what: string }).what !== what) continue
       child.kill('SIGKILL')
-      await gone
+      await exited
       return
     }
     throw new Error(`The process ended before it said "${what}".`)

@@ -113,7 +113,7 @@ describe('a reader that leaves a task stream', () => {
 
   it('S1-022 leaves no listener behind when there was nothing to read', async () => {
     const { ledger, open, held, signal } = await setup()
-    await expect(open('task-nobody').next()).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(open('task-unknown').next()).rejects.toMatchObject({ code: 'NOT_FOUND' })
     expect([held(), signal.listeners()]).toEqual([0, 0])
     await ledger.close()
   })

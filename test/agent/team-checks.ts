@@ -87,7 +87,7 @@ function observations({ workers: worked, observations: found }: TeamEvidence): s
   const complaints: string[] = []
   for (const { id, type, agentId, content, consolidatedBy } of found) {
     const said = expected.get(id)
-    if (said === undefined) complaints.push(`nobody did what was observed: ${content}`)
+    if (said === undefined) complaints.push(`no effect matches the observation: ${content}`)
     else if (said !== `${type} ${agentId}`) complaints.push(`${said} was observed as ${type} of ${agentId}`)
     if (type === 'insight' && consolidatedBy === null) complaints.push(`${content} was never taken up`)
     expected.delete(id)

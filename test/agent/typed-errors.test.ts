@@ -33,9 +33,9 @@ const countdown = defineAbility({
   },
 })
 
-type Door = (bus: Bus, id: string, input: unknown, options?: InvokeOptions) => Promise<unknown>
+type EntryPoint = (bus: Bus, id: string, input: unknown, options?: InvokeOptions) => Promise<unknown>
 
-const doors: Record<'result' | 'chunks', Record<string, Door>> = {
+const entryPoints: Record<'result' | 'chunks', Record<string, EntryPoint>> = {
   result: {
     invoke: (bus, id, input, options) => bus.invoke(id)(JSON.stringify(input), options),
     call: (bus, id, input, options) => bus.call(id, input, options),
@@ -47,7 +47,7 @@ const doors: Record<'result' | 'chunks', Record<string, Door>> = {
 }
 
 const ways = (['result', 'chunks'] as const).flatMap((kind) =>
-  Object.entries(doors[kind]).map(([name, open]) => ({
+  Object.entries(entryPoints[kind]).map(([name, open]) => ({
     name,
     open,
     own: kind === 'result' ? 'test:halve' : 'test:countdown',
@@ -58,9 +58,9 @@ const ways = (['result', 'chunks'] as const).flatMap((kind) =>
 describe('the errors of the bus', () => {
   it.each(ways)('S1-085 a refusal has a code and names the ability: $name', async ({ open, own, other }) => {
     const { bus } = await openEngine({ abilities: [halve, countdown] })
-    const model = { caller: modelOf('task-nobody', [['notes:*']]) }
+    const model = { caller: modelOf('task-unknown', [['notes:*']]) }
     const refusals = [
-      ['NOT_FOUND', 'test:nobody', { count: 2 }, {}],
+      ['NOT_FOUND', 'test:unknown', { count: 2 }, {}],
       ['FORBIDDEN', own, { count: 2 }, model],
       ['TYPE_MISMATCH', other, { count: 2 }, {}],
       ['INVALID_INPUT', own, { count: 'two' }, {}],
@@ -106,7 +106,7 @@ describe('the errors of the bus', () => {
 
 describe('a model that makes invalid calls', () => {
   it('S0-073 S0-070 has failed calls with the codes of the bus, reads the reasons, and its task continues', async () => {
-    const calls = (stranger: string) => [
+    const calls = (outsider: string) => [
       ['no_such_tool', {}, 'NOT_FOUND'],
       ['test_halve', '{"count": ', 'INVALID_INPUT'],
       ['test_halve', { count: 'two' }, 'INVALID_INPUT'],
@@ -114,16 +114,16 @@ describe('a model that makes invalid calls', () => {
       ['test_countdown', { count: 2 }, 'TYPE_MISMATCH'],
       ['model_llm', { messages: [] }, 'FORBIDDEN'],
       ['bus_list', {}, 'FORBIDDEN'],
-      ['task_get', { taskId: stranger }, 'FORBIDDEN'],
-      ['task_create', { goal: 'Help', parentTaskId: stranger }, 'FORBIDDEN'],
-      ['task_cancel', { taskId: 'task-nobody' }, 'FORBIDDEN'],
+      ['task_get', { taskId: outsider }, 'FORBIDDEN'],
+      ['task_create', { goal: 'Help', parentTaskId: outsider }, 'FORBIDDEN'],
+      ['task_cancel', { taskId: 'task-unknown' }, 'FORBIDDEN'],
       ['test_halve', { count: 8 }, undefined],
     ]
     const model = llm((_input, step) =>
       step > 1
         ? { content: 'I see.' }
         : {
-            toolCalls: calls(stranger.id).map(([name, given], index) => ({
+            toolCalls: calls(outsider.id).map(([name, given], index) => ({
               id: `c${index}`,
               name: name as string,
               arguments: given,
@@ -131,18 +131,18 @@ describe('a model that makes invalid calls', () => {
           },
     )
     const engine = await openEngine({ abilities: [model.ability, halve, countdown] })
-    const stranger = await engine.create({ name: 'stranger' })
+    const outsider = await engine.create({ name: 'outsider' })
     const task = await engine.create({ goal: 'Try everything', abilities: ['*'] })
     expect(await engine.result(task)).toBe('I see.')
     const recorded = await engine.calls(task)
-    expect(recorded.map(({ error }) => error?.code)).toEqual(calls(stranger.id).map(([, , code]) => code))
+    expect(recorded.map(({ error }) => error?.code)).toEqual(calls(outsider.id).map(([, , code]) => code))
     const read = model.messages(2).filter(({ role }) => role === 'tool')
     expect(read.map(({ content }) => content)).toEqual(
       recorded.map(({ error }) => (error === null ? '4' : `Error: ${error.message}`)),
     )
     // Not replaced by a task of its own either.
-    expect([await engine.children(stranger), await engine.children(task)]).toEqual([[], []])
-    expect(await engine.get(stranger.id)).toMatchObject({ status: 'submitted' })
+    expect([await engine.children(outsider), await engine.children(task)]).toEqual([[], []])
+    expect(await engine.get(outsider.id)).toMatchObject({ status: 'submitted' })
   })
 })
 

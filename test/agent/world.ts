@@ -85,10 +85,10 @@ export function partsModel(...steps: Array<ReadonlyArray<Part | Promise<unknown>
           async pull(controller) {
             const part = parts[next++]
             if (part instanceof Promise) {
-              const gone = new Promise<void>((resolve) =>
+              const canceled = new Promise<void>((resolve) =>
                 abortSignal?.addEventListener('abort', () => resolve(), { once: true }),
               )
-              const thrown = await Promise.race([part, gone]).then(
+              const thrown = await Promise.race([part, canceled]).then(
                 () => undefined,
                 (error: unknown) => error,
               )

@@ -310,7 +310,7 @@ describe('a delete', () => {
     expect(await engine.get(grandchild)).toMatchObject({ parentId: child.id })
     expect((await hands.started(1)).task.id).toBe(after.id)
     expect(await engine.delete(parent)).toBe(false)
-    expect(await engine.delete('task-nobody')).toBe(false)
+    expect(await engine.delete('task-unknown')).toBe(false)
   })
 
   it('C-53 can include the children, or be refused because of them', async () => {

@@ -113,8 +113,8 @@ describe('engine.create', () => {
   it('accepts the executor itself in place of its name', async () => {
     const engine = await setup()
     expect((await engine.create({ executor: greet, input: { name: 'Ada' } })).executor).toBe('greet')
-    const stranger = defineExecutor({ run: () => null })
-    const refusal = await refusalOf(engine.create({ executor: stranger }), 'UNKNOWN_EXECUTOR')
+    const outsider = defineExecutor({ run: () => null })
+    const refusal = await refusalOf(engine.create({ executor: outsider }), 'UNKNOWN_EXECUTOR')
     expect(refusal.details.known).toEqual(['greet', 'other', 'agent'])
   })
 
@@ -133,7 +133,7 @@ describe('engine.create', () => {
 
   it('S3-021 refuses an unknown or settled parent, and stores nothing', async () => {
     const engine = await setup()
-    await refusalOf(engine.create({ name: 'a', parentId: 'task-nobody' }), 'NOT_FOUND')
+    await refusalOf(engine.create({ name: 'a', parentId: 'task-unknown' }), 'NOT_FOUND')
     const parent = await engine.create({ name: 'parent' })
     await engine.cancel(parent)
     const refusal = await refusalOf(engine.create({ name: 'a', parentId: parent.id }), 'PARENT_CLOSED')
@@ -143,9 +143,9 @@ describe('engine.create', () => {
 
   it('creates an array or a tree completely, or not at all', async () => {
     const engine = await setup()
-    await refusalOf(engine.create([{ name: 'a' }, { name: 'b', parentId: 'task-nobody' }]), 'NOT_FOUND')
+    await refusalOf(engine.create([{ name: 'a' }, { name: 'b', parentId: 'task-unknown' }]), 'NOT_FOUND')
     await refusalOf(
-      engine.create({ name: 'g', tasks: { a: { name: 'a' }, b: { blockedBy: ['task-nobody'] } } }),
+      engine.create({ name: 'g', tasks: { a: { name: 'a' }, b: { blockedBy: ['task-unknown'] } } }),
       'NOT_FOUND',
     )
     expect((await engine.list()).total).toBe(0)
@@ -174,7 +174,7 @@ describe('a returned task', () => {
 
   it('S3-022 is null for an unknown or deleted task', async () => {
     const engine = await setup()
-    expect(await engine.get('task-nobody')).toBeNull()
+    expect(await engine.get('task-unknown')).toBeNull()
     const task = await engine.create({ name: 'a' })
     expect(await engine.get(task)).toEqual(task)
     await engine.delete(task)

@@ -95,10 +95,10 @@ describe('two engines on one file in one process', () => {
     const released = await first.create({ executor: 'work' })
     const runs = [await works[0]!.started(0), await works[0]!.started(1)]
     const second = await openEngine({ ledger, executors: { work: works[1]!.executor } })
-    await second.cancel(canceled, 'from next door')
+    await second.cancel(canceled, 'from the other engine')
     const run = runs.find(({ task }) => task.id === canceled.id)
     await run?.aborted
-    expect(await first.settled(canceled)).toEqual({ status: 'canceled', statusReason: 'from next door' })
+    expect(await first.settled(canceled)).toEqual({ status: 'canceled', statusReason: 'from the other engine' })
     // Live engines keep their runs: the process of an engine does not show whether the engine is alive.
     expect(await second.runs(released)).toMatchObject([{ status: 'live', instanceId: first.instanceId }])
 
@@ -195,7 +195,7 @@ describe('the process around an engine', () => {
           void run.call('forgotten', () => Promise.reject(new Error('ignored')))
           void run.sleep(3_600_000)
           void run.ask('Anybody?')
-          throw new Error('gone')
+          throw new Error('closed')
         },
         obeys: untilAborted,
         rejectsLate: () => {

@@ -111,7 +111,7 @@ describe('an event', () => {
     engine.subscribe('*', (event) => void received.push(event.type))
     const task = await engine.create({ name: 'a' })
     await refusalOf(engine.complete(task), 'INVALID_TRANSITION')
-    await refusalOf(engine.create([{ name: 'b' }, { name: 'c', parentId: 'task-nobody' }]), 'NOT_FOUND')
+    await refusalOf(engine.create([{ name: 'b' }, { name: 'c', parentId: 'task-unknown' }]), 'NOT_FOUND')
     await engine.start(task)
     await turns()
     expect(received).toEqual(['task.created', 'task.started'])

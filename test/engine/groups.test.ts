@@ -204,7 +204,7 @@ describe('a dependency of a task', () => {
     expect(order).toEqual([])
     await engine.update(task, { blockedBy: [] })
     expect(await engine.result(task)).toBe('a')
-    await refusalOf(engine.update(two!, { blockedBy: ['task-nobody'] }), 'NOT_FOUND')
+    await refusalOf(engine.update(two!, { blockedBy: ['task-unknown'] }), 'NOT_FOUND')
   })
 
   it('blocks a task that is worked on by hand too', async () => {

@@ -25,7 +25,7 @@ class RestingClock extends SimulatedClock {
 }
 
 /** One rate limit, then two tools at once, a question, a subtask that is waited for, and an answer. */
-function story(): ScriptFunction {
+function scenario(): ScriptFunction {
   let asked = 0
   return ({ goal, turn }) => {
     asked += 1
@@ -71,7 +71,7 @@ async function playStory(options: Pick<EngineOptions, 'ids'> = { ids: createSequ
   const engine = (await openEngine({
     clock,
     ...options,
-    model: createScriptedModel(story()),
+    model: createScriptedModel(scenario()),
     abilities: [add],
     // A delay that differs from every other timer of the engine.
     modelRetry: { maxAttempts: 2, backoffMs: 4_000, jitter: 0.5 },

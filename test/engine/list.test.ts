@@ -89,7 +89,7 @@ describe('a family of tasks', () => {
     const low = await engine.create({ name: 'low', parentId: root.id })
     await engine.create({ name: 'high', parentId: root.id, priority: 2 })
     await engine.create({ name: 'grandchild', parentId: low.id, priority: 1 })
-    await engine.create({ name: 'stranger' })
+    await engine.create({ name: 'outsider' })
     expect(names(await engine.children(root))).toEqual(['high', 'low'])
     expect(names(await engine.subtree(root))).toEqual(['high', 'grandchild', 'low'])
     expect(await engine.subtree(low)).toHaveLength(1)
@@ -98,7 +98,7 @@ describe('a family of tasks', () => {
   it('S3-031 S3-032 of an unknown task is NOT_FOUND', async () => {
     const engine = await setup()
     for (const read of ['children', 'subtree', 'calls', 'messages', 'runs', 'dependencies'] as const)
-      await refusalOf(engine[read]('task-nobody'), 'NOT_FOUND')
+      await refusalOf(engine[read]('task-unknown'), 'NOT_FOUND')
   })
 
   it('S3-033 can be a thousand levels deep: read, canceled and deleted as a whole', async () => {

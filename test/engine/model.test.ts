@@ -24,7 +24,7 @@ const tick = 10
 
 const verbs = ['start', 'pause', 'resume', 'cancel', 'retry', 'complete', 'fail', 'answer', 'delete'] as const
 type Verb = (typeof verbs)[number]
-const doings = ['return', 'throw', 'ask', 'sleep', 'spawn', 'let go'] as const
+const doings = ['return', 'throw', 'ask', 'sleep', 'spawn', 'release'] as const
 type Doing = (typeof doings)[number]
 
 type Command =
@@ -246,7 +246,7 @@ function doIt(handle: Handle, doing: Doing, count: number): void {
     case 'spawn':
       void run.spawn({ name: 'child' }, { key: `spawn ${count}` })
       return
-    case 'let go':
+    case 'release':
       if (handle.aborted) handle.return()
   }
 }

@@ -43,7 +43,7 @@ describe('engine.settled', () => {
   it('fails with NOT_FOUND for an unknown task, and with ENGINE_CLOSED after the engine is closed', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
-    await refusalOf(engine.settled('task-nobody'), 'NOT_FOUND')
+    await refusalOf(engine.settled('task-unknown'), 'NOT_FOUND')
     const task = await engine.create({ executor: 'work' })
     await hands.started(0)
     const open = refusalOf(engine.settled(task), 'ENGINE_CLOSED')
@@ -134,7 +134,7 @@ describe('engine.why', () => {
     expect((await engine.why(running)).reason).toBe('held')
     await engine.cancel(running)
     expect(await engine.why(running)).toMatchObject({ reason: 'settled', status: 'canceled' })
-    await refusalOf(engine.why('task-nobody'), 'NOT_FOUND')
+    await refusalOf(engine.why('task-unknown'), 'NOT_FOUND')
   })
 })
 

@@ -131,7 +131,7 @@ describe('a question of a run', () => {
     expect(questions.map(({ question }) => question)).toEqual(['One?', 'Two?'])
     const refusal = await refusalOf(engine.answer(task, 'x'), 'NO_QUESTION')
     expect(refusal.details.questions).toEqual(questions.map(({ id }) => id))
-    await refusalOf(engine.answer(task, 'x', { question: 'call-nobody' }), 'NO_QUESTION')
+    await refusalOf(engine.answer(task, 'x', { question: 'call-unknown' }), 'NO_QUESTION')
     expect(await engine.answer(task, 2, { question: questions[1]!.id })).toMatchObject({
       status: 'input_required',
       ready: false,

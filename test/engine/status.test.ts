@@ -248,13 +248,13 @@ describe('engine.status', () => {
     await engine.result((await engine.create({ executor: 'good' })).id)
     const store = engine.status
     await until(store, ({ tasks }) => tasks.completed === 1)
-    const gone = until(store, ({ tasks }) => tasks.completed === 0)
+    const emptied = until(store, ({ tasks }) => tasks.completed === 0)
     await turns()
     for (let step = 0; step < 10; step++) {
       clock.advance(500)
       await turns()
     }
-    await gone
+    await emptied
   })
 
   it('reports the slots of this engine, what runs in them, and the latest event', async () => {
@@ -374,9 +374,9 @@ describe('engine.status', () => {
     await turns()
     expect(closed.status.get().context.counted).toBe(false)
     await ledger.close()
-    const gone = await createEngine(options)
-    await gone.close()
-    expect(gone.status.get().context.counted).toBe(false)
+    const unused = await createEngine(options)
+    await unused.close()
+    expect(unused.status.get().context.counted).toBe(false)
     await turns()
     expect(reported).toEqual([])
     expect(clock.pending).toBe(0)

@@ -195,7 +195,7 @@ describe('the stream of a task', () => {
 
   it('of an unknown task is NOT_FOUND', async () => {
     const engine = await openEngine()
-    await refusalOf(collect(engine.stream('task-nobody')), 'NOT_FOUND')
+    await refusalOf(collect(engine.stream('task-unknown')), 'NOT_FOUND')
   })
 
   it('serves many readers, each at its own pace', async () => {

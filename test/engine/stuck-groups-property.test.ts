@@ -143,7 +143,7 @@ class World {
 
   /** As a run that has returned leaves the task. */
   async #endOwnWork(id: string): Promise<void> {
-    const ctx = { at: Date.now(), instanceId: 'nobody' }
+    const ctx = { at: Date.now(), instanceId: 'unknown' }
     await this.#ledger.step({
       name: 'own work is done',
       *decide(tx) {

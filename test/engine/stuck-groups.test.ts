@@ -329,7 +329,7 @@ it('a ledger of an earlier version has its stuck groups failed when it is opened
   const file = ledgerFile()
   const before = await createEngine({ ledger: file, work: false })
   const group = await before.create({ name: 'group', tasks: chain })
-  const stranger = await before.create({ name: 'stranger', tasks: { build: {}, publish: { after: 'build' } } })
+  const outsider = await before.create({ name: 'outsider', tasks: { build: {}, publish: { after: 'build' } } })
   const build = (await before.children(group)).find(({ name }) => name === 'build') as Task
   await before.start(build)
   await before.fail(build, 'broke')
@@ -346,6 +346,6 @@ it('a ledger of an earlier version has its stuck groups failed when it is opened
     status: 'failed',
     error: { code: 'GROUP_STUCK', details: { cause: build.id } },
   })
-  expect(await engine.get(stranger)).toMatchObject({ status: 'submitted' })
+  expect(await engine.get(outsider)).toMatchObject({ status: 'submitted' })
   expect((await history(engine, group.id)).at(-1)).toMatchObject({ type: 'task.failed' })
 })

@@ -134,8 +134,8 @@ describe('a verb of a task', () => {
   it.each(verbs)('S3-050 S3-055 %s of an unknown task is NOT_FOUND', async (verb) => {
     const engine = await openEngine()
     const work = (engine[verb] as (id: string, ...more: unknown[]) => Promise<Task>).bind(engine)
-    const refusal = await refusalOf(work('task-nobody', ...(verb === 'retry' ? [] : ['a word'])), 'NOT_FOUND')
-    expect(refusal.details).toEqual({ taskId: 'task-nobody' })
+    const refusal = await refusalOf(work('task-unknown', ...(verb === 'retry' ? [] : ['a word'])), 'NOT_FOUND')
+    expect(refusal.details).toEqual({ taskId: 'task-unknown' })
   })
 
   it('accepts the task itself or its id, and refuses anything else', async () => {
@@ -151,7 +151,7 @@ describe('a verb of a task', () => {
 describe('an error of the engine', () => {
   it('S3-014 is one class with a code, and is recognized across copies of the package', async () => {
     const engine = await openEngine()
-    const notFound = await refusalOf(engine.start('task-nobody'), 'NOT_FOUND')
+    const notFound = await refusalOf(engine.start('task-unknown'), 'NOT_FOUND')
     const illegal = await refusalOf(engine.pause(await engine.create({ name: 'a' })), 'INVALID_TRANSITION')
     for (const error of [notFound, illegal]) {
       expect(error).toBeInstanceOf(ErrandError)
@@ -160,7 +160,7 @@ describe('an error of the engine', () => {
     }
     const foreign = Object.assign(new Error('of another copy'), { [Symbol.for('errand.error')]: true, code: 'TIMEOUT' })
     expect(ErrandError.isInstance(foreign)).toBe(true)
-    expect(ErrandError.isInstance(new Error('of nobody'))).toBe(false)
+    expect(ErrandError.isInstance(new Error('of another kind'))).toBe(false)
     expect(new TaskFailedError('task-a', { code: 'X', message: 'm' })).toBeInstanceOf(ErrandError)
   })
 })

@@ -55,7 +55,7 @@ describe('two engines on one ledger', () => {
 
   it('give a task that returns to the engine that hung on it one slot, when its old executor has ended', async () => {
     const world = await World.open()
-    const [busy, hanging] = world.seats
+    const [busy, hanging] = world.hosts
     const runsOf = (task: { id: string }) =>
       world.puppets.filter((each) => each.taskId === task.id).map((each) => each.run.number)
     const { engine } = hanging

@@ -147,7 +147,7 @@ describe('engine.cancel', () => {
     ])
     const below = await engine.create({ executor: 'work', name: 'below a completed one', parentId: completed!.id })
     const deep = await engine.create({ name: 'below a failed one', parentId: failed!.id })
-    const stranger = await engine.create({ name: 'stranger' })
+    const outsider = await engine.create({ name: 'outsider' })
     const held = await hands.started(0)
     await engine.start(completed!)
     await engine.complete(completed!)
@@ -158,7 +158,7 @@ describe('engine.cancel', () => {
     await held.aborted
     expect((await engine.get(completed!))?.status).toBe('completed')
     expect((await engine.get(failed!))?.status).toBe('failed')
-    expect((await engine.get(stranger))?.status).toBe('submitted')
+    expect((await engine.get(outsider))?.status).toBe('submitted')
     const canceled = (await history(engine)).filter(({ seq, type }) => seq > before && type === 'task.canceled')
     expect(canceled.map(({ taskId, data }) => [taskId, data.reason, data.cascadedFrom ?? null])).toEqual([
       [root.id, 'enough', null],
@@ -231,7 +231,7 @@ describe('engine.complete and engine.fail', () => {
     const engine = await openEngine()
     const task = await engine.start(await engine.create({ name: 'a' }))
     await refusalOf(engine.complete(task, 1n as never), 'INVALID_INPUT')
-    await engine.complete(task, { at: new Date(0), gone: undefined })
+    await engine.complete(task, { at: new Date(0), absent: undefined })
     expect(await engine.result(task)).toEqual({ at: '1970-01-01T00:00:00.000Z' })
   })
 })
@@ -251,7 +251,7 @@ describe('engine.update', () => {
 
   it('S3-025 of an unknown task is NOT_FOUND, of an unknown field names the nearest', async () => {
     const engine = await openEngine()
-    await refusalOf(engine.update('task-nobody', { name: 'b' }), 'NOT_FOUND')
+    await refusalOf(engine.update('task-unknown', { name: 'b' }), 'NOT_FOUND')
     const task = await engine.create({ name: 'a' })
     const refusal = await refusalOf(engine.update(task, { prioritty: 1 } as never), 'UNKNOWN_OPTION')
     expect(refusal.details).toMatchObject({ option: 'prioritty', nearest: 'priority' })
@@ -309,7 +309,7 @@ describe('engine.delete', () => {
     const task = await engine.create({ name: 'a' })
     expect(await engine.delete(task)).toBe(true)
     expect(await engine.delete(task)).toBe(false)
-    expect(await engine.delete('task-nobody')).toBe(false)
+    expect(await engine.delete('task-unknown')).toBe(false)
     expect((await engine.list()).total).toBe(0)
     await refusalOf(engine.start(task), 'NOT_FOUND')
     await refusalOf(engine.update(task, { name: 'b' }), 'NOT_FOUND')

@@ -133,7 +133,7 @@ describe('run.wait', () => {
     expect(await engine.settled(blocker)).toMatchObject({
       error: { code: 'CYCLE', details: { path: [blocker.id, after.id, blocker.id] } },
     })
-    expect(await engine.settled(await engine.create({ executor: 'waits', input: 'task-nobody' }))).toMatchObject({
+    expect(await engine.settled(await engine.create({ executor: 'waits', input: 'task-unknown' }))).toMatchObject({
       error: { code: 'NOT_FOUND' },
     })
   })
@@ -168,7 +168,7 @@ describe('a parent that waits for its spawned children', () => {
     const engine = await openEngine({
       executors: {
         parent: async (_task: ExecutorTask, run: Run) => {
-          await refusalOf(run.spawn({ executor: 'nobody' }), 'UNKNOWN_EXECUTOR')
+          await refusalOf(run.spawn({ executor: 'unknown' }), 'UNKNOWN_EXECUTOR')
           await refusalOf(run.spawn({ nmae: 'x' } as never), 'UNKNOWN_OPTION')
           const first = await run.spawn({ executor: 'child' })
           const second = await run.spawn({ executor: 'child', blockedBy: [first.id] })

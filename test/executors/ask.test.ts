@@ -32,7 +32,7 @@ describe('the ask executor', () => {
 
   it('passes on the audience of the question', async () => {
     expect(await asked(ask, { question: 'Deploy?', for: 'anyone' })).toEqual(['Deploy?', null, { for: 'anyone' }])
-    expect(ask.input?.safeParse({ question: 'Deploy?', for: 'nobody' }).success).toBe(false)
+    expect(ask.input?.safeParse({ question: 'Deploy?', for: 'unknown' }).success).toBe(false)
   })
 
   it('accepts null as a default', async () => {

@@ -265,28 +265,28 @@ describe('reclaim', () => {
 
   it.runIf(onLinux)('ends processes that left a session whose number a foreign process has by now', async () => {
     const { group, line } = await startGroup('setsid sh -c "echo \\$\\$; exec sleep 1000" & read -r go')
-    const stranger = await startGroup('echo ready; sleep 1000')
+    const outsider = await startGroup('echo ready; sleep 1000')
     const [bootId, ticks] = group.startedAt.split('/')
     const before = `${bootId}/${Number(ticks) - 1}`
-    expect(await reclaim({ ...group, pgid: stranger.group.pgid, startedAt: before })).toBe('ended')
+    expect(await reclaim({ ...group, pgid: outsider.group.pgid, startedAt: before })).toBe('ended')
     expect(await isRunning(Number(line))).toBe(false)
-    expect(await isAlive(stranger.group)).toBe(true)
+    expect(await isAlive(outsider.group)).toBe(true)
   })
 
   it.runIf(onLinux)('leaves processes alone that only share a group with a process of the command', async () => {
     const mark = 'ERRAND_CALL_ID=call-borrowed'
     const script = `sleep 1000 & echo $!; env ${mark} sh -c 'echo $$; sleep 1000' & wait`
-    const stranger = await startGroup(script)
-    const borrower = await stranger.nextLine()
+    const outsider = await startGroup(script)
+    const borrower = await outsider.nextLine()
     expect(await reclaim({ mark })).toBe('ended')
     expect(await isRunning(Number(borrower))).toBe(false)
-    expect(await isRunning(Number(stranger.line))).toBe(true)
-    expect(await isRunning(stranger.leader.pid!)).toBe(true)
+    expect(await isRunning(Number(outsider.line))).toBe(true)
+    expect(await isRunning(outsider.leader.pid!)).toBe(true)
   })
 
   it.runIf(onLinux)('reclaims many commands like one, and returns the outcome of each', async () => {
     const [first, second] = [await startGroup('echo ready; sleep 1000'), await startGroup('echo ready; sleep 1000')]
-    const outcomes = await reclaimAll([first.group, { mark: 'ERRAND_CALL_ID=call-nobody' }, second.group])
+    const outcomes = await reclaimAll([first.group, { mark: 'ERRAND_CALL_ID=call-unknown' }, second.group])
     expect(outcomes).toEqual(['ended', 'none', 'ended'])
     expect([await isAlive(first.group), await isAlive(second.group)]).toEqual([false, false])
   })

@@ -45,7 +45,7 @@ function foreignBus(chunks: (step: number) => unknown[]) {
   bus.register(
     {
       id: 'model:llm',
-      description: 'A model of somebody else.',
+      description: 'A foreign model.',
       isStream: true,
       inputSchema: { type: 'object' },
       outputSchema: {},

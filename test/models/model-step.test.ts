@@ -233,8 +233,8 @@ describe('a misbehaving model', () => {
   it('rejects at once on an abort, even if the model ignores the signal', async () => {
     const controller = new AbortController()
     const canceled = Promise.withResolvers<unknown>()
-    const deaf = modelThat(async () => ({ stream: new ReadableStream({ cancel: canceled.resolve }) }))
-    const step = failureOf(runModelStep(deaf, hello, controller.signal))
+    const unresponsive = modelThat(async () => ({ stream: new ReadableStream({ cancel: canceled.resolve }) }))
+    const step = failureOf(runModelStep(unresponsive, hello, controller.signal))
     controller.abort()
     expect((await step).code).toBe('aborted')
     await canceled.promise

@@ -113,8 +113,8 @@ describe('askModelOf', () => {
 
   it('rejects with the reason of the signal even if the model ignores it', async () => {
     const controller = new AbortController()
-    const deaf = askModelOf(() => new Promise<string>(() => {}))
-    const asking = deaf(question, { signal: controller.signal })
+    const unresponsive = askModelOf(() => new Promise<string>(() => {}))
+    const asking = unresponsive(question, { signal: controller.signal })
     controller.abort(new Error('changed my mind'))
     await expect(asking).rejects.toThrow('changed my mind')
     const { ask, prompts } = scriptedModel('too late')

@@ -61,8 +61,8 @@ describe('a message with an intent', () => {
     const { tasks, sent, model, handle } = await setup()
     const report = await tasks.create({ name: 'Q1 report' })
     await tasks.start(report.id)
-    const gone = await tasks.create({ name: 'Q0 report' })
-    await tasks.cancel(gone.id)
+    const canceled = await tasks.create({ name: 'Q0 report' })
+    await tasks.cancel(canceled.id)
     const wish = { action: 'pause_task', task_id: report.id, confidence: 0.8 }
     const recognizer = scriptedModel(wish)
     expect(await handle('Halt the report', { model: recognizer.ask })).toEqual({
@@ -75,7 +75,7 @@ describe('a message with an intent', () => {
     expect((await tasks.get(report.id))?.status).toBe('paused')
     const prompt = contentOf(recognizer.prompts[0], 'system')
     expect(prompt).toContain(report.id)
-    expect(prompt).not.toContain(gone.id)
+    expect(prompt).not.toContain(canceled.id)
     expect(model.prompts).toEqual([])
     expect(sent).toEqual([])
   })

@@ -379,7 +379,7 @@ describe('a run that has ended is not closed', () => {
 
   it('while a process noted by one of its calls is alive, however long that takes after the grace', async () => {
     const noted = gate()
-    const gone = gate()
+    const ended = gate()
     const clock = new SimulatedClock()
     const commands: string[] = []
     const world = await createWorld(
@@ -393,7 +393,7 @@ describe('a run that has ended is not closed', () => {
             noted.resolve()
             await aborted(signal)
             // It takes longer than the grace to react to the signal: `killGraceMs` is its own setting.
-            await gone.promise
+            await ended.promise
             commands.push('ends')
             throw signal.reason
           },
@@ -411,7 +411,7 @@ describe('a run that has ended is not closed', () => {
     }
     expect((await world.engine.calls(task)).map(({ status }) => status)).toEqual(['in_progress'])
     expect((await world.engine.runs(task)).map(({ status }) => status)).toEqual(['ending'])
-    gone.resolve()
+    ended.resolve()
     expect(await world.engine.result(task)).toBe('done')
     expect(commands).toEqual(['begins in run 1', 'ends', 'begins in run 2'])
   })
@@ -525,7 +525,7 @@ describe('a call of a run', () => {
 
   it('that has noted a process is neither recorded nor retried before that has ended, whatever its timeoutMs', async () => {
     const noted = gate()
-    const gone = gate()
+    const ended = gate()
     const clock = new SimulatedClock()
     const commands: string[] = []
     const world = await createWorld(
@@ -538,7 +538,7 @@ describe('a call of a run', () => {
             await note({ processGroup: { pgid: 999_999, startedAt: 'then', mark: 'ERRAND_CALL_ID=none' } })
             noted.resolve()
             await aborted(signal)
-            await gone.promise
+            await ended.promise
             commands.push('ends')
             throw signal.reason
           },
@@ -552,7 +552,7 @@ describe('a call of a run', () => {
     await turns()
     expect((await world.engine.calls(task)).map(({ status }) => status)).toEqual(['in_progress'])
     expect(commands).toEqual(['begins'])
-    gone.resolve()
+    ended.resolve()
     expect(await world.engine.result(task)).toBe('done')
     expect(commands).toEqual(['begins', 'ends', 'begins'])
   })

@@ -9,7 +9,7 @@ import { createWorld, gate, type WorkFunction, type World } from './world.ts'
 const kinds: FaultKind[] = ['refused', 'lost', 'kept']
 
 /** Two calls, a message, a child, a sleep: every step that a run can take. Executions are recorded by call id. */
-function story() {
+function scenario() {
   const executed: string[] = []
   const work: WorkFunction = async (_task, run) => {
     await run.call('one', (_params, { callId }) => executed.push(callId))
@@ -26,7 +26,7 @@ function story() {
 const retry = { maxAttempts: 6 }
 
 async function faultyWorld() {
-  const { executed, work } = story()
+  const { executed, work } = scenario()
   const ledger = createFaultyLedger(await openLedger(':memory:'))
   const world = await createWorld(work, { shutdownTimeoutMs: 1_000 }, ledger)
   return { executed, ledger, world }

@@ -11,7 +11,7 @@ describe('within one attempt', () => {
   it('a completed call returns its recorded JSON image, in the first run too', async () => {
     const seen: unknown[] = []
     const world = await createWorld(async (_task, run) => {
-      seen.push(await run.call('date', () => ({ at: new Date(0), gone: undefined, list: [undefined, Number.NaN] })))
+      seen.push(await run.call('date', () => ({ at: new Date(0), absent: undefined, list: [undefined, Number.NaN] })))
       seen.push(await run.call('nothing', () => undefined))
       if (run.number === 1) await run.sleep(30)
     })
@@ -23,7 +23,7 @@ describe('within one attempt', () => {
   })
 
   it('the result of the executor is its JSON image', async () => {
-    const world = await createWorld(async () => ({ at: new Date(0), gone: undefined }))
+    const world = await createWorld(async () => ({ at: new Date(0), absent: undefined }))
     const task = await world.engine.create({ executor: 'work' })
     expect(await world.engine.result(task)).toEqual({ at: '1970-01-01T00:00:00.000Z' })
   })
@@ -192,7 +192,7 @@ describe('a new attempt', () => {
     const child = async (task: { id: string; name: string }, run: Run) => {
       attempts.push(`${task.name}${run.attempt}`)
       if (task.name === 'bad' && run.attempt === 1) throw new Error('once')
-      if (task.name === 'gone' && attempts.filter((each) => each.startsWith('gone')).length === 1) {
+      if (task.name === 'removed' && attempts.filter((each) => each.startsWith('removed')).length === 1) {
         held.resolve({ taskId: task.id })
         await new Promise((resolve) => run.signal.addEventListener('abort', resolve))
       }
@@ -201,7 +201,7 @@ describe('a new attempt', () => {
       const children = await run.spawn([
         { executor: 'child', name: 'good' },
         { executor: 'child', name: 'bad' },
-        { executor: 'child', name: 'gone' },
+        { executor: 'child', name: 'removed' },
       ])
       await run.wait(children, { settled: true })
       const outcomes = await run.wait(children)
@@ -212,7 +212,7 @@ describe('a new attempt', () => {
     const { taskId } = await held.promise
     await family.engine.cancel(taskId)
     const result = (await family.engine.result(task)) as { ids: string[] }
-    expect(attempts.sort()).toEqual(['bad1', 'bad2', 'gone1', 'gone1', 'good1'])
+    expect(attempts.sort()).toEqual(['bad1', 'bad2', 'good1', 'removed1', 'removed1'])
     const before = (await family.engine.children(task)).map((each) => each.id)
     expect(before).toHaveLength(4)
     expect(result.ids[2]).not.toBe(taskId)

@@ -37,8 +37,8 @@ function writingThrough(step: Step, tables: (tx: Tx) => Tables<Tx>): Step {
 }
 
 /** One engine does not read when a sleep or a question is due. */
-const losesDueTimes: Plant = (ledger, seat) =>
-  seat.number === 1
+const losesDueTimes: Plant = (ledger, host) =>
+  host.number === 1
     ? ledger
     : readingThrough(ledger, () => ({
         call: {
@@ -57,8 +57,8 @@ const armsNoSleep: Plant = (ledger) =>
   )
 
 /** One engine does not see what is ready when it reads. */
-const overlooksReady: Plant = (ledger, seat) =>
-  seat.number === 1
+const overlooksReady: Plant = (ledger, host) =>
+  host.number === 1
     ? ledger
     : readingThrough(ledger, () => ({
         task: {
@@ -105,7 +105,7 @@ const publishesRefusals: Plant = (ledger) => {
 }
 
 /** A run is closed in the step that ends it, though the functions of its calls still run. */
-const closesAtOnce: Plant = (ledger, seat) =>
+const closesAtOnce: Plant = (ledger, host) =>
   stepping(ledger, (step) =>
     step.name !== 'pause' && step.name !== 'settle run'
       ? step
@@ -113,7 +113,7 @@ const closesAtOnce: Plant = (ledger, seat) =>
           name: step.name,
           *decide(tx) {
             const result: unknown = yield* step.decide(tx)
-            const id = seat.opening?.engine.instanceId ?? ''
+            const id = host.opening?.engine.instanceId ?? ''
             for (const { taskId, number, status } of yield* tx.run.openOf(id)) {
               const task = yield* tx.task.get(taskId)
               if (status !== 'ending' || task?.run !== number) continue

@@ -5,7 +5,7 @@ import type { TaskRecord } from '../../../src/entities/task.ts'
 import { isSettled } from '../../../src/entities/task.ts'
 import type { Op, Reads } from '../../../src/ledger/ledger.ts'
 import type { Body, Execution } from './program.ts'
-import { abortGraceMs, maxConcurrent, type Opening, type Seat, shutdownTimeoutMs } from './seat.ts'
+import { abortGraceMs, type Host, maxConcurrent, type Opening, shutdownTimeoutMs } from './seat.ts'
 import type { World } from './world.ts'
 
 /**
@@ -94,42 +94,42 @@ export class Laws {
   // ── checked after each step of time ──
 
   async inspect(): Promise<void> {
-    const { seats, clock } = this.#world
+    const { hosts, clock } = this.#world
     const now = clock.now()
     const view = await this.#world.read((tx) => this.#view(tx, now))
-    const fair = seats.filter((seat) => seat.fairMs >= latestMs)
+    const fair = hosts.filter((host) => host.fairMs >= latestMs)
     if (fair.length > 0) for (const late of view.late) this.complain(`${late} was due more than ${latestMs} ms ago`)
     this.#checkReady(view.tasks, view.open, now)
     this.#checkEnded(view.tasks, now)
     const durable = this.events.findLast((event) => event.at <= now - latestMs)?.seq ?? 0
-    for (const seat of seats) {
-      const { received, from } = seat.opening ?? {}
-      if (received === undefined || from === undefined || !seat.isSettled(latestMs, feedPauseMs)) continue
+    for (const host of hosts) {
+      const { received, from } = host.opening ?? {}
+      if (received === undefined || from === undefined || !host.isSettled(latestMs, feedPauseMs)) continue
       const seen = received.at(-1)?.seq ?? from
-      if (seen < durable) this.complain(`engine ${seat.number} notified its subscribers up to ${seen} of ${durable}`)
+      if (seen < durable) this.complain(`engine ${host.number} notified its subscribers up to ${seen} of ${durable}`)
     }
   }
 
-  *#view(tx: Reads, now: number): Op<{ late: string[]; tasks: TaskRecord[]; open: Map<Seat, number> }> {
+  *#view(tx: Reads, now: number): Op<{ late: string[]; tasks: TaskRecord[]; open: Map<Host, number> }> {
     const before = now - latestMs
     const late: string[] = []
     for (const call of yield* tx.call.due(before, 5)) late.push(`the ${call.kind} ${call.id} of ${call.taskId}`)
     for (const task of yield* tx.task.due(before, 5)) late.push(`the start of ${task.id}`)
     const own = { instanceId: '', executors: ['work'] }
     for (const run of yield* tx.run.due(before, 5, own)) late.push(`the time-out of run ${run.number} of ${run.taskId}`)
-    const open = new Map<Seat, number>()
-    for (const seat of this.#world.seats) {
-      const id = seat.opening?.engine.instanceId
-      if (id !== undefined) open.set(seat, (yield* tx.run.openOf(id)).length)
+    const open = new Map<Host, number>()
+    for (const host of this.#world.hosts) {
+      const id = host.opening?.engine.instanceId
+      if (id !== undefined) open.set(host, (yield* tx.run.openOf(id)).length)
     }
     return { late, tasks: yield* allTasks(tx), open }
   }
 
   /** A ready task starts soon where a slot is free. */
-  #checkReady(tasks: readonly TaskRecord[], open: ReadonlyMap<Seat, number>, now: number): void {
-    const isFree = (seat: Seat): boolean =>
-      seat.isSettled(latestMs, feedPauseMs) && (open.get(seat) ?? maxConcurrent) < maxConcurrent
-    const free = this.#world.seats.find(isFree)
+  #checkReady(tasks: readonly TaskRecord[], open: ReadonlyMap<Host, number>, now: number): void {
+    const isFree = (host: Host): boolean =>
+      host.isSettled(latestMs, feedPauseMs) && (open.get(host) ?? maxConcurrent) < maxConcurrent
+    const free = this.#world.hosts.find(isFree)
     for (const task of tasks) {
       // A task suspected of crashes waits until no other such task runs.
       if (!task.ready || free === undefined || task.crashes > 1) this.#readySince.delete(task.id)
@@ -144,9 +144,9 @@ export class Laws {
     for (const body of this.bodies) {
       if (body.over || body.signal.aborted) continue
       const task = tasks.find((each) => each.id === body.taskId)
-      const seat = this.#world.seats.find((each) => each.opening === body.opening)
+      const host = this.#world.hosts.find((each) => each.opening === body.opening)
       const isLive = task?.status === 'working' && task.run === body.run
-      if (isLive || !seat?.isSettled(latestMs, feedPauseMs)) this.#staleSince.delete(body)
+      if (isLive || !host?.isSettled(latestMs, feedPauseMs)) this.#staleSince.delete(body)
       else if (!this.#staleSince.has(body)) this.#staleSince.set(body, now)
       else if (now - (this.#staleSince.get(body) as number) > latestMs)
         this.complain(`run ${body.run} of ${body.taskId} is over, and its executor was not aborted`)
@@ -179,7 +179,7 @@ export class Laws {
   async checkTold(): Promise<void> {
     const events = await this.#world.read((tx) => tx.event.after(0, 1_000_000))
     for (const opening of this.openings) {
-      const isOpen = this.#world.seats.some((seat) => seat.opening === opening)
+      const isOpen = this.#world.hosts.some((host) => host.opening === opening)
       for (const [what, seen] of [
         ['subscribers', opening.received],
         ['readers of the feed', opening.pulled],
@@ -200,7 +200,7 @@ export class Laws {
     const counted = await this.#world.read(function* (tx) {
       return { tasks: yield* tx.task.countByStatus(), queue: yield* tx.task.countQueued() }
     })
-    for (const { opening, number } of this.#world.seats) {
+    for (const { opening, number } of this.#world.hosts) {
       const status = opening?.engine.status.get().context
       if (status === undefined) continue
       if (JSON.stringify(status.tasks) !== JSON.stringify(counted.tasks) || status.queued !== counted.queue.ready)

@@ -8,7 +8,7 @@ import type { Opening } from './seat.ts'
 import type { World } from './world.ts'
 
 type Simple =
-  | { do: 'call'; held: boolean; deaf: boolean; fails: boolean; awaited: boolean; onInterrupt: OnInterrupt }
+  | { do: 'call'; held: boolean; ignoresSignal: boolean; fails: boolean; awaited: boolean; onInterrupt: OnInterrupt }
   | { do: 'sleep'; ms: number }
   | { do: 'ask'; timeoutMs: number | null; hasDefault: boolean }
   | { do: 'child'; kind: 'quick' | 'sleeps' | 'by hand'; timeoutMs: number | null }
@@ -50,7 +50,7 @@ const simple: fc.Arbitrary<Simple> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('call' as const),
       held: fc.boolean(),
-      deaf: fc.boolean(),
+      ignoresSignal: fc.boolean(),
       fails: fc.nat({ max: 5 }).map((drawn) => drawn === 5),
       awaited: fc.nat({ max: 4 }).map((drawn) => drawn < 4),
       onInterrupt: fc.constantFrom<OnInterrupt[]>('fail', 'fail', 'rerun', 'ask'),
@@ -159,7 +159,7 @@ function childOf(kind: 'quick' | 'sleeps' | 'by hand'): { name: string; executor
 
 async function execute(
   { world, opening, task, run }: Way,
-  { held, deaf, fails, onInterrupt }: Simple & { do: 'call' },
+  { held, ignoresSignal, fails, onInterrupt }: Simple & { do: 'call' },
   key: string,
   callId: string,
 ): Promise<string> {
@@ -169,7 +169,7 @@ async function execute(
   const execution: Execution = { ...identity, abortedAt: undefined, settled: false, release: released.resolve }
   const aborted = (): void => {
     execution.abortedAt ??= world.clock.now()
-    if (!deaf) released.resolve()
+    if (!ignoresSignal) released.resolve()
   }
   if (run.signal.aborted) aborted()
   else run.signal.addEventListener('abort', aborted, { once: true })

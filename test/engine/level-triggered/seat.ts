@@ -15,7 +15,7 @@ export const abortGraceMs = 300
 export const shutdownTimeoutMs = 500
 
 export const faultKinds = ['full disk', 'unknown outcomes', 'all reads', 'reads of the feed'] as const
-export type FaultOfSeat = (typeof faultKinds)[number]
+export type FaultOfHost = (typeof faultKinds)[number]
 
 /** A ledger that differs from another in a few methods. */
 export function altered(inner: Ledger, changes: Partial<Ledger>): Ledger {
@@ -46,14 +46,14 @@ export interface Opening {
   closingAt: number | undefined
 }
 
-export class Seat {
+export class Host {
   readonly number: number
   readonly inner: Ledger
   readonly #world: World
   opening: Opening | undefined
   /** Opening or closing. */
   changing: Promise<void> | undefined
-  fault: FaultOfSeat | undefined
+  fault: FaultOfHost | undefined
   /** Since when nothing has prevented it from working, by the clock; undefined while something does. */
   fairSince: number | undefined
   mendedAt = Number.NEGATIVE_INFINITY
@@ -120,7 +120,7 @@ export class Seat {
     this.fairSince = this.fault === undefined ? this.#world.clock.now() : undefined
   }
 
-  spoil(kind: FaultOfSeat): void {
+  spoil(kind: FaultOfHost): void {
     const { opening } = this
     if (opening === undefined) return
     this.mend()

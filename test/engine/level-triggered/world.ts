@@ -5,10 +5,10 @@ import type { Ledger, Op, Reads } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
 import { createSequentialIds, SimulatedClock } from '../../../src/testing/index.ts'
 import { Laws } from './laws.ts'
-import { Seat } from './seat.ts'
+import { Host } from './seat.ts'
 
 /** Puts a fault between an engine and its ledger. */
-export type Plant = (ledger: Ledger, seat: Seat) => Ledger
+export type Plant = (ledger: Ledger, host: Host) => Ledger
 
 export interface WorldOptions {
   /** A connection for each engine; without it both share one ledger in memory. */
@@ -29,7 +29,7 @@ export class World {
   readonly plant: Plant | undefined
   readonly #ledgers: readonly Ledger[]
   readonly #stops: Array<() => void>
-  readonly seats: readonly [Seat, Seat]
+  readonly hosts: readonly [Host, Host]
   /** The script has been played: functions are no longer held. */
   over = false
   #drawn = 1
@@ -40,7 +40,7 @@ export class World {
     this.apart = apart
     this.plant = plant
     this.#ledgers = [...new Set(ledgers)]
-    this.seats = [new Seat(this, 0, ledgers[0]), new Seat(this, 1, ledgers[1])]
+    this.hosts = [new Host(this, 0, ledgers[0]), new Host(this, 1, ledgers[1])]
     this.#stops = this.#ledgers.map((ledger) =>
       ledger.observe(
         { committed: (events) => this.laws.committed(events), stirred: () => {}, failed: () => {} },
@@ -79,24 +79,24 @@ export class World {
   /** Like a machine that slept: everything that fell due meanwhile is due now. */
   async leap(ms: number): Promise<void> {
     this.clock.advance(ms)
-    for (const seat of this.seats) seat.leapt()
+    for (const host of this.hosts) host.leapt()
     await turns(3)
   }
 
   /** Resolves when no engine is opening or closing. */
   async settled(): Promise<void> {
-    for (let turn = 0; this.seats.some((seat) => seat.changing !== undefined); turn++) {
+    for (let turn = 0; this.hosts.some((host) => host.changing !== undefined); turn++) {
       if (turn > 400) throw new Error('An engine does not open or close')
       await this.pass(pieceMs)
     }
   }
 
   async close(): Promise<void> {
-    for (const seat of this.seats) seat.mend()
+    for (const host of this.hosts) host.mend()
     for (const execution of this.laws.executions) execution.release()
     for (let turn = 0; turn < 400; turn++) {
-      if (this.seats.every((seat) => seat.opening === undefined && seat.changing === undefined)) break
-      for (const seat of this.seats) seat.close()
+      if (this.hosts.every((host) => host.opening === undefined && host.changing === undefined)) break
+      for (const host of this.hosts) host.close()
       this.clock.advance(200)
       await turns(2)
     }

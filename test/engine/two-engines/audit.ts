@@ -114,7 +114,7 @@ export class Audit {
 
   *#checkTask(tx: Reads, id: string, where: string, claimed: boolean): Op<void> {
     const row = yield* tx.task.get(id)
-    if (row === undefined) return this.#complain(`${id} is gone`, where)
+    if (row === undefined) return this.#complain(`${id} has no row`, where)
     const before = this.rows.get(id)
     this.rows.set(id, row)
     const complain = (law: boolean, complaint: string): void => {

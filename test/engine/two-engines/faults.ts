@@ -5,7 +5,7 @@ import { isSettled } from '../../../src/entities/task.ts'
 import type { Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
 import { moved, touched } from '../../../src/machines/task-transition.ts'
 import { eventOf } from '../../../src/steps/step-context.ts'
-import type { Fault, MirrorLease } from './world.ts'
+import type { Fault, Host } from './world.ts'
 
 type Tables<T> = (tx: T) => Partial<{ [K in keyof T]: Partial<T[K]> }>
 
@@ -19,13 +19,13 @@ function decidingThrough(step: Step, tables: Tables<Tx>): Step {
 }
 
 /** A run that another engine has closed looks open to the engine that began it. */
-const noFenceOfRuns: Fault = (step, seat) => {
+const noFenceOfRuns: Fault = (step, host) => {
   if (step.name !== 'settle run') return step
   return decidingThrough(step, (tx) => ({
     task: {
       *get(id) {
         const task = yield* tx.task.get(id)
-        const number = latestRunOf(seat, id)
+        const number = latestRunOf(host, id)
         if (task === undefined || number === undefined || (task.run === number && task.runOpen)) return task
         return { ...task, run: number, runOpen: true, status: 'working' }
       },
@@ -33,7 +33,7 @@ const noFenceOfRuns: Fault = (step, seat) => {
   }))
 }
 
-function latestRunOf({ world, number }: MirrorLease, taskId: string): number | undefined {
+function latestRunOf({ world, number }: Host, taskId: string): number | undefined {
   return world.begun.get(`${number} ${taskId}`)
 }
 
@@ -79,9 +79,9 @@ const forgetsTheWaiting: Fault = (step) =>
   }))
 
 /** Open runs are counted before the transaction begins. */
-const countsOutside: Fault = async (step, seat) => {
+const countsOutside: Fault = async (step, host) => {
   if (step.name !== 'admit') return step
-  const before = await seat.view.read((tx) => tx.run.countOpen())
+  const before = await host.view.read((tx) => tx.run.countOpen())
   return decidingThrough(step, () => ({
     run: {
       *countOpen() {

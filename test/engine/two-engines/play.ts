@@ -47,9 +47,9 @@ function requireSound({ audit }: World): void {
 
 /** Both engines are up again. */
 async function reopenBoth(world: World): Promise<void> {
-  for (let turn = 0; world.seats.some((seat) => seat.awake === undefined); turn++) {
+  for (let turn = 0; world.hosts.some((host) => host.awake === undefined); turn++) {
     if (turn > 200) throw new Error('An engine does not come back')
-    for (const seat of world.seats) seat.wake()
+    for (const host of world.hosts) host.wake()
     released(world)
     await passTime(world, piece)
   }
@@ -90,8 +90,8 @@ async function requireNothingLeftReady(world: World): Promise<void> {
         const parent = yield* tx.task.get(row.lane)
         if ((yield* tx.task.openInLane(row.lane)) >= (parent?.policy.concurrency as number)) continue
       }
-      for (const seat of world.seats) {
-        const mine = yield* tx.run.openOf(seat.engine?.instanceId as string)
+      for (const host of world.hosts) {
+        const mine = yield* tx.run.openOf(host.engine?.instanceId as string)
         let narrow = 0
         let crashes = 0
         for (const run of mine) {
@@ -99,12 +99,12 @@ async function requireNothingLeftReady(world: World): Promise<void> {
           if (task?.executor === 'narrow') narrow++
           crashes = Math.max(crashes, task?.crashes ?? 0)
         }
-        if (mine.length >= seat.limits.maxConcurrent) continue
+        if (mine.length >= host.limits.maxConcurrent) continue
         // One suspect of crashes at a time, and alone once it has seen as many as are allowed.
         if (crashes >= maxCrashes || (row.crashes >= maxCrashes && mine.length > 0)) continue
         if (row.crashes >= suspectFrom(maxCrashes) && crashes >= suspectFrom(maxCrashes)) continue
-        if (executor === 'narrow' && narrow >= seat.limits.narrow) continue
-        world.audit.broken.push(`${id} is ready, and engine ${seat.number} has a slot for it and is idle`)
+        if (executor === 'narrow' && narrow >= host.limits.narrow) continue
+        world.audit.broken.push(`${id} is ready, and engine ${host.number} has a slot for it and is idle`)
       }
     }
   })
@@ -179,9 +179,9 @@ async function end(world: World): Promise<void> {
     if (!isSettled(row.status) && row.deletedAt === null) await engine.cancel(row.id, 'the end').catch(() => {})
   await quiet(world, piece)
   await engine.setSharedLimits({ maxConcurrent: null, limits: { narrow: null } })
-  for (const seat of world.seats) {
-    seat.limits = { ...initialLimits }
-    await seat.awake?.setLimits({
+  for (const host of world.hosts) {
+    host.limits = { ...initialLimits }
+    await host.awake?.setLimits({
       maxConcurrent: initialLimits.maxConcurrent,
       limits: { narrow: initialLimits.narrow } as never,
     })

@@ -18,7 +18,7 @@ export const initialLimits: EngineLimits = { maxConcurrent: 2, narrow: 1 }
 
 /** A run controlled by the test. */
 export interface Puppet {
-  readonly seat: MirrorLease
+  readonly host: Host
   readonly taskId: string
   readonly run: Run
   readonly stubborn: boolean
@@ -29,7 +29,7 @@ export interface Puppet {
 }
 
 /** Replaces a step on its way to the ledger. */
-export type Fault = (step: Step, seat: MirrorLease) => Step | Promise<Step>
+export type Fault = (step: Step, host: Host) => Step | Promise<Step>
 
 export interface WorldOptions {
   /** A connection for each engine; without it both share one ledger in memory. */
@@ -38,12 +38,12 @@ export interface WorldOptions {
 }
 
 /** One engine's view of ledger and clock. */
-export class MirrorLease {
+export class Host {
   readonly world: World
   readonly number: number
   engine: Engine | undefined
   limits: EngineLimits = { ...initialLimits }
-  #place: Place | undefined
+  #place: EngineView | undefined
   #inner: Ledger | undefined
   /** Closing or opening. */
   changing: Promise<void> | undefined
@@ -71,7 +71,7 @@ export class MirrorLease {
     const { world } = this
     this.limits = { ...initialLimits }
     this.#inner = world.shared ?? (await openLedger(world.file as string, world.clock))
-    const place = new Place(this, this.#inner)
+    const place = new EngineView(this, this.#inner)
     this.#place = place
     this.engine = (await createEngine({
       ledger: place.ledger,
@@ -147,8 +147,8 @@ export class MirrorLease {
 }
 
 /** One engine's view of the world, from its opening to its end. */
-export class Place {
-  readonly seat: MirrorLease
+export class EngineView {
+  readonly host: Host
   state: 'up' | 'hung' | 'dead' = 'up'
   readonly ledger: Ledger
   readonly clock: Clock
@@ -158,10 +158,10 @@ export class Place {
   #heldBack: Array<() => void> = []
   readonly #observers = new Map<LedgerObserver, () => void>()
 
-  constructor(seat: MirrorLease, inner: Ledger) {
-    this.seat = seat
+  constructor(host: Host, inner: Ledger) {
+    this.host = host
     this.died = new Promise((resolve) => (this.#diedNow = resolve))
-    this.clock = this.#clockOver(seat.world.clock)
+    this.clock = this.#clockOver(host.world.clock)
     this.ledger = this.#ledgerOver(inner)
   }
 
@@ -211,14 +211,14 @@ export class Place {
   }
 
   #ledgerOver(inner: Ledger): Ledger {
-    const { seat } = this
-    const { world } = seat
+    const { host } = this
+    const { world } = host
     return {
       name: inner.name,
       step: (step) => {
-        const issued = { limits: { ...seat.limits }, quote: world.quote }
+        const issued = { limits: { ...host.limits }, quote: world.quote }
         return this.#through(async () => {
-          const sent = world.fault === undefined ? step : await world.fault(step, seat)
+          const sent = world.fault === undefined ? step : await world.fault(step, host)
           return inner.step(world.audit.watch(sent, issued)) as Promise<never>
         })
       },
@@ -251,7 +251,7 @@ export class World {
   readonly clock = new SimulatedClock()
   readonly ids = createSequentialIds()
   readonly audit = new Audit()
-  readonly seats: readonly [MirrorLease, MirrorLease]
+  readonly hosts: readonly [Host, Host]
   readonly dead = new Set<string>()
   readonly fault: Fault | undefined
   readonly file: string | undefined
@@ -267,22 +267,22 @@ export class World {
   private constructor({ file, fault }: WorldOptions) {
     this.file = file
     this.fault = fault
-    this.seats = [new MirrorLease(this, 0), new MirrorLease(this, 1)]
+    this.hosts = [new Host(this, 0), new Host(this, 1)]
   }
 
   static async open(options: WorldOptions = {}): Promise<World> {
     const world = new World(options)
     if (world.file === undefined) world.shared = await openLedger(':memory:', world.clock)
-    for (const seat of world.seats) await seat.open()
+    for (const host of world.hosts) await host.open()
     return world
   }
 
   /** The executor of both engines: it ends as the test says, or at its signal, unless it is stubborn. */
-  play(place: Place, task: ExecutorTask<unknown>, run: Run): Promise<string> {
+  play(place: EngineView, task: ExecutorTask<unknown>, run: Run): Promise<string> {
     const stubborn = (task.input as { stubborn?: boolean } | null)?.stubborn === true
     return new Promise<string>((resolve, reject) => {
       const puppet: Puppet = {
-        seat: place.seat,
+        host: place.host,
         taskId: task.id,
         run,
         stubborn,
@@ -299,7 +299,7 @@ export class World {
       }
       // A dead engine does nothing more.
       if (place.state === 'dead') return
-      this.begun.set(`${place.seat.number} ${task.id}`, run.number)
+      this.begun.set(`${place.host.number} ${task.id}`, run.number)
       this.puppets = this.puppets.filter((each) => !each.over)
       this.puppets.push(puppet)
       run.signal.addEventListener('abort', () => {
@@ -312,7 +312,7 @@ export class World {
 
   /** The runs that can still be given a command. */
   get awake(): Puppet[] {
-    return this.puppets.filter((puppet) => !puppet.over && puppet.seat.awake !== undefined && this.isCurrent(puppet))
+    return this.puppets.filter((puppet) => !puppet.over && puppet.host.awake !== undefined && this.isCurrent(puppet))
   }
 
   isCurrent(puppet: Puppet): boolean {
@@ -320,11 +320,11 @@ export class World {
   }
 
   engine(preferred: number): Engine | undefined {
-    return (this.seats[preferred as 0 | 1].awake ?? this.seats[(1 - preferred) as 0 | 1].awake) as Engine | undefined
+    return (this.hosts[preferred as 0 | 1].awake ?? this.hosts[(1 - preferred) as 0 | 1].awake) as Engine | undefined
   }
 
-  async create(seat: MirrorLease, input: { stubborn: boolean }): Promise<Task> {
-    const task = await (seat.engine as Engine).create({ executor: 'work' as never, input })
+  async create(host: Host, input: { stubborn: boolean }): Promise<Task> {
+    const task = await (host.engine as Engine).create({ executor: 'work' as never, input })
     await turns(3)
     return task
   }
@@ -346,14 +346,14 @@ export class World {
   }
 
   get view(): Ledger {
-    const place = this.seats.find((seat) => seat.awake)
+    const place = this.hosts.find((host) => host.awake)
     if (place === undefined) throw new Error('No engine is awake')
     return place.view
   }
 
   async close(): Promise<void> {
     let over = false
-    const closed = Promise.all(this.seats.map((seat) => seat.close())).finally(() => (over = true))
+    const closed = Promise.all(this.hosts.map((host) => host.close())).finally(() => (over = true))
     for (const puppet of this.puppets) if (!puppet.over) puppet.throw('OVER')
     // A clock that stands still would give up no run.
     while (!over) {
