@@ -4,7 +4,10 @@
 export interface InspectedSnapshot {
   /** `active`, or `done` when the actor has stopped. */
   readonly status: string
-  /** The state: a task's status, `live`, `ending` or `closed` for a run, `standby`, `working`, `draining` or `closed` for an engine. */
+  /**
+   * The state: a task's status; `live`, `ending`, `closed` of a run; `standby`, `working`, `draining`, `closed` of an
+   * engine.
+   */
   readonly value?: unknown
   readonly context?: unknown
 }

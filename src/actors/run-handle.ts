@@ -1,5 +1,5 @@
-// The run as its executor holds it: what is asked for is checked, recorded before it is done, and refused after the end. The handler
-// of an ability gets less of it, the executor of an agent more.
+// The run as its executor uses it: every request is validated, recorded before it is executed, and refused after the
+// end of the run. The handler of an ability gets a restricted one, the executor of an agent an extended one.
 import { type AgentRun, agentFacilities } from '../agent-run.ts'
 import type {
   AnswerSchema,
@@ -29,7 +29,7 @@ import type { RunOutput } from './run-output.ts'
 import { spawnInRun } from './run-spawns.ts'
 import type { RunWaits } from './run-waits.ts'
 
-/** What a live run is made of. */
+/** The parts of a live run. */
 export interface RunParts {
   readonly core: RunCore
   readonly output: RunOutput
@@ -38,10 +38,10 @@ export interface RunParts {
   readonly calls: RunCalls
 }
 
-/** Waiting is no call: nothing of it is in flight, so the run can end meanwhile and give its slot back. */
+/** A wait is not a call: nothing of it is in flight, so the run can be suspended meanwhile and free its slot. */
 const waitAbility = 'task:wait'
 
-/** Values that are drawn: the time, and chance. */
+/** Drawn values: time and randomness. */
 const draw = {
   now: (host: RunHost): number => host.clock.now(),
   uuid: (host: RunHost): string => uuidOf(host.nextId('uuid') + host.nextId('uuid')),

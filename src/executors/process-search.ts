@@ -49,7 +49,8 @@ const maxReadings = 5
 export class ProcessSearch {
   readonly #options: SearchOptions
   /**
-   * Processes found for each trace, by pid and start time: they still belong to it when their parent has ended or their mark is no longer shown.
+   * Processes found for each trace, by pid and start time: they still belong to it when their parent has ended or their
+   * mark is no longer shown.
    */
   readonly #known = new Map<CommandTrace, Map<string, Relation>>()
 

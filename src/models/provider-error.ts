@@ -1,4 +1,4 @@
-// Reads the error of a model provider by its shape: codes, status, headers, the requested delay, and its text without keys.
+// Reads the error of a model provider by its shape: codes, status, headers, requested delay, and its text without keys.
 import type { Clock } from '../core/clock.ts'
 
 /** Maximum delay that a provider may request, in milliseconds: one hour. */
