@@ -133,7 +133,7 @@ export async function openEngine<const E extends Executors = Executors>(
   const leaveTheBuses = takeToTheBuses(bus, runBus, host, abilities, runs?.abilities(host) ?? [])
   // Whoever brings a model may come later: goals that wait for one are taken up then.
   const modelCame = (): void => {
-    agents.equip()
+    agents.addDefaultAgent()
     void opened.promise.then(({ life }) => life.supervisor.wake()).catch(() => {})
   }
   agents.models.onRegister(modelCame)
@@ -171,7 +171,7 @@ export async function openEngine<const E extends Executors = Executors>(
       draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
       reclaim: reclaimProcesses,
       readTask: runs?.readTask ?? ((tx, { id }) => viewOf(tx, id)),
-      memoryWants: (id) => offersForeign(runBus, id) || (memory.archive && runBus.has(id)),
+      memoryAccepts: (id) => offersForeign(runBus, id) || (memory.archive && runBus.has(id)),
       teamWork: {
         completeAgent: (stint, summary) => completeWorker(whileClosing(), stint, summary),
         closeTeam: (team, summary) => closeCompleted(whileClosing(), team, summary),

@@ -440,7 +440,7 @@ export class TaskEngine {
   }
 
   get status(): StatusStore {
-    return this.#life.status.look()
+    return this.#life.status.store()
   }
 
   // ── inside ──

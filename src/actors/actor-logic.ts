@@ -1,5 +1,5 @@
-// How supervisor, tasks and runs behave as actors: their charts, with what an actor needs beside a chart to be let go of, and
-// without what would leave something behind for each of many thousand tasks.
+// How supervisor, tasks and runs behave as actors: their charts, with an event that stops an actor from outside, and
+// without what would leave memory behind for each of many thousand tasks.
 import { type ActorLogic, type AnyActorRef, type Snapshot, setup } from 'xstate'
 import type { RunStatus } from '../entities/run.ts'
 import { machines } from '../machines/charts.ts'
@@ -9,20 +9,22 @@ import type { restoreSnapshot } from '../machines/task-snapshot.ts'
 
 export type TaskSnapshot = ReturnType<typeof restoreSnapshot>
 
-/** An actor that has a parent cannot be stopped from outside: it lets go through an event that is none of its chart. */
-const release = 'release'
+/**
+ * An actor with a parent cannot be stopped from outside: it stops itself at this event, which is not part of its chart.
+ */
+const releaseEvent = 'release'
 
-/** The lifecycle chart as an actor's logic. */
-export const taskActorLogic = behavingLike(taskMachine, (snapshot: TaskSnapshot, event, scope) =>
-  event.type === release ? ended(snapshot) : taskMachine.transition(snapshot, event as never, scope),
+/** The lifecycle chart as the logic of an actor. */
+export const taskActorLogic = withTransition(taskMachine, (snapshot: TaskSnapshot, event, scope) =>
+  event.type === releaseEvent ? stopped(snapshot) : taskMachine.transition(snapshot, event as never, scope),
 )
 
-/** The same for a task that somebody else works on: what its events tell of name, attempt and run comes along with them. */
-export const watchedTaskLogic = behavingLike(taskMachine, (snapshot: TaskSnapshot, event, scope) => {
-  if (event.type === release) return ended(snapshot)
+/** The same for a task that another process works on: each event carries the name, attempt and run of the task. */
+export const watchedTaskLogic = withTransition(taskMachine, (snapshot: TaskSnapshot, event, scope) => {
+  if (event.type === releaseEvent) return stopped(snapshot)
   const next = taskMachine.transition(snapshot, event as never, scope)
-  const { type: _type, ...told } = event
-  return { ...next, context: { ...next.context, ...(told as Partial<TaskMachineContext>) } }
+  const { type: _type, ...data } = event
+  return { ...next, context: { ...next.context, ...(data as Partial<TaskMachineContext>) } }
 })
 
 const supervisorMachine = setup({ types: { events: {} as { type: SupervisorEvent } } }).createMachine(
@@ -30,10 +32,10 @@ const supervisorMachine = setup({ types: { events: {} as { type: SupervisorEvent
 )
 
 /**
- * The supervisor's chart, deaf to the end of its children: XState remembers for ever which transitions a state has for an
- * event's type, and the type of a child's end holds the child's id, so every task would leave some hundred bytes behind.
+ * The supervisor's chart, ignoring the end of its children: XState caches the transitions of a state per event type,
+ * and the event type of a child's end contains the child's id, so every task would leave some hundred bytes behind.
  */
-export const supervisorLogic = behavingLike(supervisorMachine, (snapshot: never, event, scope) =>
+export const supervisorLogic = withTransition(supervisorMachine, (snapshot: never, event, scope) =>
   event.type.startsWith('xstate.done.actor.')
     ? snapshot
     : supervisorMachine.transition(snapshot, event as never, scope),
@@ -42,9 +44,9 @@ export const supervisorLogic = behavingLike(supervisorMachine, (snapshot: never,
 type RunSnapshot = Snapshot<undefined> & { value: RunStatus; context: { taskId: string; run: number } }
 type RunInput = { taskId: string; run: number }
 
-/** A run as an actor: small enough to be made for each of many thousand runs a second. */
+/** A run as an actor: small enough to be created many thousand times a second. */
 export const runActorLogic: ActorLogic<RunSnapshot, { type: 'end' | 'close' }, RunInput> & { config: object } = {
-  // Where inspectors look for the chart to draw.
+  // Inspectors read the chart to draw from here.
   config: machines.run.config,
   transition(snapshot, event) {
     const value = runTransitions[snapshot.value][event.type]
@@ -61,17 +63,17 @@ export const runActorLogic: ActorLogic<RunSnapshot, { type: 'end' | 'close' }, R
   getPersistedSnapshot: (snapshot) => snapshot,
 }
 
-/** In a final state of the chart it has let go by itself. */
-export function released(task: AnyActorRef): void {
-  if ((task.getSnapshot() as { status: string }).status === 'active') task.send({ type: release })
+/** Stops the actor of a task; in a final state of the chart it has stopped by itself. */
+export function releaseActor(task: AnyActorRef): void {
+  if ((task.getSnapshot() as { status: string }).status === 'active') task.send({ type: releaseEvent })
 }
 
-function ended(snapshot: TaskSnapshot): TaskSnapshot {
+function stopped(snapshot: TaskSnapshot): TaskSnapshot {
   return { ...snapshot, status: 'done', output: undefined } as unknown as TaskSnapshot
 }
 
 /** A machine with another `transition`. */
-function behavingLike<M extends object, S>(
+function withTransition<M extends object, S>(
   machine: M,
   transition: (snapshot: S, event: { type: string }, scope: never) => unknown,
 ): M {

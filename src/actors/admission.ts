@@ -1,5 +1,6 @@
-// Admission by priority, then age: how many runs this engine may have open, of all executors and of each, and the steps that begin
-// them. What it knows of the slots here only spares a step that would find no room: the step counts in its own transaction.
+// Admission by priority, then age: how many runs this engine may have open, in total and per executor, and the steps
+// that begin them. The local slot counts only spare a step that would find no room: the step counts in its own
+// transaction.
 
 import { isExecutor, type RunnableTasks } from '../api/executor.ts'
 import { changedLimits } from '../entities/limits.ts'
@@ -10,7 +11,7 @@ import { dueAfter } from '../steps/step-context.ts'
 import type { EngineHost } from './engine-host.ts'
 
 export interface AdmissionHost extends EngineHost {
-  /** Open runs here. */
+  /** Open runs of this engine. */
   readonly slots: ReadonlyMap<string, { readonly task: TaskRecord }>
   /** Called with the rows of tasks whose runs have begun. */
   admitted(tasks: readonly TaskRecord[]): void
@@ -18,9 +19,9 @@ export interface AdmissionHost extends EngineHost {
 
 export class Admission {
   readonly #host: AdmissionHost
-  /** Those on their way. */
+  /** Admissions under way. */
   readonly #admissions = new Set<Promise<void>>()
-  /** Only tasks of these trees are started here. Undefined: of all. */
+  /** Restricts admission to tasks of these trees. Undefined: all. */
   trees: Trees | undefined
   #maxConcurrent: number
   #limits: Readonly<Record<string, number>>
@@ -36,13 +37,13 @@ export class Admission {
     return { maxConcurrent: this.#maxConcurrent, limits: this.#limits }
   }
 
-  /** Nothing that runs is ended: lower limits are reached as runs end by themselves. */
+  /** Running tasks are not ended: lower limits are reached as runs end. */
   setLimits(maxConcurrent: number | undefined, limits: Readonly<Record<string, number | null>>): void {
     this.#maxConcurrent = maxConcurrent ?? this.#maxConcurrent
     this.#limits = changedLimits(this.#limits, limits)
   }
 
-  /** Executors that have a slot here: of `named`, for tasks alone that name a model. */
+  /** Executors with a free slot here. `named`: only for tasks that name a model. */
   freeExecutors(): { all: string[]; named: string[] } {
     const { slots, executors, canRun } = this.#host
     if (slots.size >= this.#maxConcurrent) return { all: [], named: [] }
@@ -61,7 +62,7 @@ export class Admission {
     return this.#limits[name] ?? (isExecutor(executor) ? executor.concurrency : undefined) ?? this.#maxConcurrent
   }
 
-  /** Queues an admission behind the steps that this turn of the event loop queues, so that it shares their commit. */
+  /** Queues an admission behind the steps queued in this turn of the event loop, so that it shares their commit. */
   admit(): void {
     const { actors } = this.#host
     if (this.#isDue || !actors.isWorking) return
@@ -74,18 +75,18 @@ export class Admission {
     })
   }
 
-  /** Resolves when those that are on their way now have come to their end. */
+  /** Resolves when the admissions under way have ended. */
   async settled(): Promise<void> {
     await Promise.all(this.#admissions)
   }
 
   #admitNow(): Promise<void> {
-    const { ledger, leaseMs, maxCrashes, executors, canRun, enlisted, report } = this.#host
+    const { ledger, leaseMs, maxCrashes, executors, canRun, instanceRow, report } = this.#host
     const ctx = this.#host.stepContext()
     const step = admit({
       ...ctx,
       maxConcurrent: this.#maxConcurrent,
-      // An agent without a model is not begun, only to fail.
+      // Without a model, an agent is not started: it could only fail.
       executors: [...executors]
         .filter(([name]) => canRun(name) !== 'none')
         .map(([name, executor]) => ({
@@ -96,11 +97,11 @@ export class Admission {
         })),
       maxCrashes,
       trees: this.trees,
-      instance: enlisted(dueAfter(ctx.at, leaseMs)),
+      instance: instanceRow(dueAfter(ctx.at, leaseMs)),
     })
     return ledger.step(step).then(
       (started) => this.#host.admitted(started),
-      // Not lost: what is ready stays ready, and the caretaker looks again soon.
+      // Nothing is lost: ready tasks stay ready, and maintenance wakes the supervisor again soon.
       (error: unknown) => report(error, { doing: 'admit' }),
     )
   }

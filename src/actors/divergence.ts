@@ -1,5 +1,6 @@
-// The divergence guard of a live run (machines/divergence.ts has its verdicts). A call that the journal does not know is held back
-// while completed work stands unasked. It is not in flight meanwhile: the run can be suspended, paused or closed under it.
+// The divergence guard of a live run (the verdicts are in machines/divergence.ts). A call that is not in the journal is
+// held while completed entries have not been requested again. A held call is not in flight: the run can be suspended,
+// paused or closed.
 import type { Clock } from '../core/clock.ts'
 import type { ErrandError } from '../core/errors.ts'
 import type { CallRecord } from '../entities/call.ts'
@@ -16,13 +17,13 @@ import type { RunJournal } from '../machines/run-journal.ts'
 import type { RunRef } from '../steps/journal.ts'
 import type { CallScope, EntryDescription } from './call-scope.ts'
 
-/** What the guard sees of its run. */
+/** What the guard reads of its run. */
 interface GuardedRun {
   readonly ref: RunRef
   readonly host: { readonly clock: Clock }
   readonly journal: RunJournal
   readonly ended: ErrandError | undefined
-  /** How much of it is in flight; calls that are held back are not. */
+  /** Amount of work in flight; held calls do not count. */
   readonly inFlight: number
   isWaiting(): boolean
 }
@@ -50,8 +51,8 @@ export class DivergenceGuard {
   }
 
   /**
-   * Resolves when a call or a spawn that the journal does not know may be made, to what an event has to tell: the entries that it
-   * leaves behind unasked. @throws ErrandError CALL_DIVERGED, RUN_ENDED
+   * Resolves when a call or a spawn that is not in the journal may be made: to the entries that it leaves behind, which
+   * an event reports. @throws ErrandError CALL_DIVERGED, RUN_ENDED
    */
   async pass(
     entry: EntryDescription,
@@ -73,23 +74,23 @@ export class DivergenceGuard {
     }
   }
 
-  /** The run asks for something. */
+  /** The run requests something. */
   asked(): void {
     this.#asked = true
   }
 
-  /** Something of the run was in flight until now. */
+  /** Work of the run has just ended. */
   settled(): void {
     this.#busy = true
   }
 
-  /** Fewer entries stand unasked: what was held back for them may be made. */
-  look(): void {
+  /** Fewer completed entries are outstanding: releases the held calls when none is left. */
+  releaseIfDone(): void {
     if (this.#held.size === 0 || this.#run.journal.isStanding) return
     for (const held of this.#take()) held.release()
   }
 
-  /** The run has ended. */
+  /** The run has ended: rejects the held calls. */
   end(reason: ErrandError): void {
     for (const held of this.#take()) held.reject(reason)
   }
@@ -106,7 +107,7 @@ export class DivergenceGuard {
     })
   }
 
-  /** All that are held back: none is any more. */
+  /** Removes and returns all held calls. */
   #take(): HeldCall[] {
     const held = [...this.#held]
     this.#held.clear()
@@ -134,13 +135,14 @@ export class DivergenceGuard {
     }
   }
 
-  /** Work of the run that may lead it to ask for more: not a call that itself waits for one that is held back. */
+  /** Whether the run does work that may lead to more requests; a call that waits for a held one does not count. */
   get #isBusy(): boolean {
     const waiting = new Set<CallScope>()
     for (const { entry } of this.#held) {
       for (let scope = entry.scope; scope !== null; scope = scope.parent) if (scope.executing) waiting.add(scope)
     }
-    // An open wait ends the run as soon as nothing is in flight; a call that waits inside is, and would keep it open.
+    // An open wait ends the run as soon as nothing is in flight; a waiting call is in flight, and would keep the run
+    // open.
     return this.#run.inFlight > waiting.size || (waiting.size === 0 && this.#run.isWaiting())
   }
 }

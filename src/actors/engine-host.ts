@@ -1,4 +1,4 @@
-// What the parts of a live engine get of the engine around them; some of them get more, and say what.
+// What the parts of a live engine receive of the engine; some extend it.
 import type { AgentDefaults, WorkPlace } from '../agent-run.ts'
 import type { AnyExecutor, RunnableTasks, SpawnSpec } from '../api/executor.ts'
 import type { ParsedEngineOptions } from '../api/options.ts'
@@ -35,24 +35,27 @@ export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock'
   nextId(prefix: string): string
   /** A random number from 0 to 1. */
   chance(): number
-  /** A step of a run, or of what follows from one: a ledger that is busy is asked again for as long as the engine lives. */
+  /** A step of a run, or one that follows from it: retried while the ledger is busy and the engine is open. */
   step<R>(step: Step<R>): Promise<R>
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
   views(records: readonly TaskRecord[]): Promise<Task[]>
   /** The names under which models are offered here. */
   offeredModels(): string[]
-  /** The name of the model that works on a task; undefined for the default one. @throws Failure FORBIDDEN for one that is not offered. */
+  /**
+   * The name of the model that works on a task; undefined for the default model. @throws Failure FORBIDDEN for one that
+   * is not offered.
+   */
   modelFor(task: Pick<TaskRecord, 'executor' | 'policy'>): string | undefined
   /** Which tasks of an executor can run here now. */
   canRun(executor: string): RunnableTasks
   /** Parses children that a run spawns. */
   draft(specs: readonly SpawnSpec[], parentId: string): CreateRequest['trees']
-  /** Where a live run works with others, when memory knows of what ended before it. */
+  /** The team task and agent of a live run, once what ended before it is in memory. */
   placeOf(task: TaskRecord): Promise<WorkPlace | undefined>
-  /** Live output, for whoever streams in this process. */
+  /** Live output, for the streams of this process. */
   live(taskId: string, output: LiveContent): void
   /** The row of this engine. */
-  enlisted(leaseUntil: number): InstanceRecord
-  /** Ends what calls left running outside of their processes; rejects while something of it is alive. */
+  instanceRow(leaseUntil: number): InstanceRecord
+  /** Ends the processes that calls left running after their engine; rejects while one of them is alive. */
   reclaim(calls: readonly CallRecord[]): Promise<void>
 }

@@ -1,23 +1,26 @@
-// The durable feed as an iterator: from a cursor on, in pages out of the ledger, then as it is told. What the feed tells is the same
-// as what the ledger holds, so whoever keeps up need not have it read once more.
+// The durable feed as an async iterator: from a cursor on, pages are read from the ledger; from the end on, events come
+// from the feed. Both give the same events, so a reader that keeps up causes no further reads.
 import type { TaskEvent } from '../entities/event.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { purgedThrough, requireCursor } from '../steps/purge.ts'
 import type { Feed } from './feed.ts'
 
 const pageSize = 500
-/** Events that are kept for one follower; who falls further behind reads on in the ledger. */
+/** Events kept in memory for one reader; a reader further behind reads from the ledger again. */
 const maxKept = 1_000
 
 export interface EventStreamOptions {
   after: number
   signal?: AbortSignal | undefined
-  /** False: ends where the ledger ends now. */
+  /** False: ends at the present end of the ledger. */
   follow: boolean
   taskId?: string | undefined
 }
 
-/** @throws ErrandError CURSOR_TOO_OLD for a position after which events have left the ledger; those of one task leave with it. */
+/**
+ * @throws ErrandError CURSOR_TOO_OLD when events after the position have been purged. Events of one task are purged
+ * with the task.
+ */
 export async function* followEvents(
   ledger: Ledger,
   feed: Feed,
@@ -31,29 +34,29 @@ export async function* followEvents(
   }
 }
 
-/** The same in pages, none of them empty: what is there at once, for whoever passes on thousands a second. @throws the same. */
+/** The same in non-empty pages of what is available, for readers of thousands of events a second. @throws the same. */
 export async function* followPages(
   ledger: Ledger,
   feed: Feed,
   { after, signal, follow, taskId }: EventStreamOptions,
 ): AsyncGenerator<TaskEvent[], void, void> {
   let cursor = after
-  /** Up to where events had left the ledger at the last read: only what leaves later can be missed. */
-  let known: number | undefined
+  /** Position up to which events had been purged at the last read: only a later purge can lose events. */
+  let purged: number | undefined
   const tail = follow ? new Tail(feed, taskId) : undefined
   try {
     while (!signal?.aborted) {
       const { moves } = feed
       const from = cursor
-      // As it was before the read: what is told during it need not be in it.
+      // Taken before the read: an event published during the read may not be in the page.
       const keptFrom = tail?.from ?? 0
-      const told = tail?.after(from)
+      const fromTail = tail?.after(from)
       const page =
-        told ??
+        fromTail ??
         (await ledger.read(function* (tx) {
           const through = taskId === undefined ? yield* purgedThrough(tx) : undefined
-          if (through !== known) yield* requireCursor(tx, from)
-          known = through
+          if (through !== purged) yield* requireCursor(tx, from)
+          purged = through
           return yield* tx.event.after(from, pageSize, taskId)
         }))
       const latest = page.at(-1)
@@ -63,7 +66,7 @@ export async function* followPages(
         continue
       }
       if (!follow || feed.stopped) return
-      if (told === undefined) cursor = Math.max(cursor, keptFrom)
+      if (fromTail === undefined) cursor = Math.max(cursor, keptFrom)
       else await feed.moved(signal, moves)
     }
   } finally {
@@ -71,7 +74,7 @@ export async function* followPages(
   }
 }
 
-/** The latest events, as the feed tells them: all after a position. */
+/** The latest events published by the feed: all after a position. */
 class Tail {
   readonly #feed: Feed
   readonly #unlisten: () => void
@@ -85,12 +88,12 @@ class Tail {
     this.#unlisten = taskId === undefined ? feed.listen(keep) : feed.listenTo(taskId, keep)
   }
 
-  /** What came after this position is kept. */
+  /** All events after this position are kept. */
   get from(): number {
     return this.#from
   }
 
-  /** Copies of what came after a position, which are its reader's own; undefined when not all of it is here. */
+  /** Copies of the events after a position; undefined when some of them are no longer kept. */
   after(position: number): TaskEvent[] | undefined {
     if (this.#feed.stopped || position < this.#from) return undefined
     const found = this.#kept.filter((event) => event.seq > position)

@@ -1,5 +1,6 @@
-// The one feed: every component that acts or publishes follows `event.seq` in order, for own steps and other processes' alike. An
-// own commit brings its events along; when another process committed in between, they are read, and a read that fails is tried again.
+// The feed: every component that acts or publishes follows `event.seq` in order, for own steps and those of other
+// processes alike. An own commit brings its events along. When another process committed in between, the events are
+// read; a failed read is retried.
 import type { Clock } from '../core/clock.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { Ledger, LedgerObserver, Op, Reads } from '../ledger/ledger.ts'
@@ -8,7 +9,7 @@ import type { Report } from './report.ts'
 export type FeedListener = (event: TaskEvent) => void
 
 const pageSize = 500
-/** How long a failed read rests before it is tried again, at first and at most. */
+/** Delay before a failed read is retried: the first, and the maximum. */
 const firstPauseMs = 20
 const maxPauseMs = 5_000
 
@@ -18,18 +19,18 @@ export class Feed implements LedgerObserver {
   readonly #listeners = new Set<FeedListener>()
   readonly #taskListeners = new Map<string, Set<FeedListener>>()
   readonly #report: Report
-  /** The ledger has failed. */
+  /** Called when the ledger has failed. */
   readonly failed: (error: unknown) => void
   #cursor = 0
   #catchingUp: Promise<void> | undefined
   #again = false
   #stop: (() => void) | undefined
-  /** How often it has moved: what is asked before a read tells whether it has moved since. */
+  /** Incremented at each move: a reader that takes it before a read can see whether the feed has moved since. */
   #moves = 0
   readonly #waiting = new Set<() => void>()
-  /** Reads that rest after a failure. */
+  /** Wakes reads that pause after a failure. */
   readonly #resting = new Set<() => void>()
-  /** Resolves when the next read begins to rest. */
+  /** Resolves when the next read starts to pause. */
   #stalled = Promise.withResolvers<void>()
   readonly #onStop = new Set<() => void>()
 
@@ -45,7 +46,7 @@ export class Feed implements LedgerObserver {
     return this.#cursor
   }
 
-  /** Begins at the present end of the ledger. */
+  /** Starts at the present end of the ledger. */
   async start(): Promise<void> {
     this.#cursor = await this.#ledger.read((tx) => tx.event.last())
     this.#stop = this.#ledger.observe(this, { watchOthers: true })
@@ -56,7 +57,7 @@ export class Feed implements LedgerObserver {
     this.#stop = undefined
     this.#listeners.clear()
     this.#taskListeners.clear()
-    for (const told of this.#onStop) told()
+    for (const listener of this.#onStop) listener()
     this.#onStop.clear()
     this.#wakeWaiting()
     for (const wake of this.#resting) wake()
@@ -66,13 +67,16 @@ export class Feed implements LedgerObserver {
     return this.#stop === undefined
   }
 
-  /** Hears every event once, in order, right after it became durable. */
+  /** Calls the listener once for every event, in order, right after it became durable. */
   listen(listener: FeedListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Hears the events of one task: thousands may wait for thousands of tasks, and each event costs one look-up. */
+  /**
+   * Calls the listener for the events of one task. Thousands of listeners may wait for thousands of tasks; each event
+   * costs one look-up.
+   */
   listenTo(taskId: string, listener: FeedListener): () => void {
     const listeners = this.#taskListeners.get(taskId) ?? new Set()
     this.#taskListeners.set(taskId, listeners.add(listener))
@@ -82,11 +86,11 @@ export class Feed implements LedgerObserver {
     }
   }
 
-  /** Told once when the feed stops; at once when it has. */
-  onStop(told: () => void): () => void {
-    if (this.stopped) told()
-    else this.#onStop.add(told)
-    return () => this.#onStop.delete(told)
+  /** Calls the listener once when the feed stops; immediately when it has stopped. */
+  onStop(listener: () => void): () => void {
+    if (this.stopped) listener()
+    else this.#onStop.add(listener)
+    return () => this.#onStop.delete(listener)
   }
 
   /** Changes whenever the feed moves; see `moved`. */
@@ -95,8 +99,9 @@ export class Feed implements LedgerObserver {
   }
 
   /**
-   * Resolves at the next event or commit of others that made none, when the feed stops, or when the signal aborts; at once when it
-   * has moved `since` was asked for, so that nothing is missed between a read and the wait for more.
+   * Resolves at the next event, at a commit of another process without events, when the feed stops, or when the signal
+   * aborts. Resolves immediately when the feed has moved since `since` was taken, so that nothing is missed between a
+   * read and the wait.
    */
   moved(signal?: AbortSignal, since: number = this.#moves): Promise<void> {
     if (this.stopped || signal?.aborted || since !== this.#moves) return Promise.resolve()
@@ -112,7 +117,7 @@ export class Feed implements LedgerObserver {
   }
 
   committed(events: readonly TaskEvent[]): void {
-    // The ledger works again: what failed before is tried now.
+    // The ledger works again: failed reads are retried now.
     for (const wake of this.#resting) wake()
     if (this.#catchingUp || events[0]?.seq !== this.#cursor + 1) {
       this.stirred()
@@ -136,16 +141,16 @@ export class Feed implements LedgerObserver {
   }
 
   /**
-   * Resolves when everything that is durable by now has been published. While reads fail it does not wait for the ledger to
-   * recover, so that `close` is not held up.
+   * Resolves when everything durable by now has been published. Does not wait while reads fail, so that `close` is not
+   * delayed.
    */
   async caughtUp(): Promise<void> {
     while (this.#catchingUp && this.#resting.size === 0) await Promise.race([this.#catchingUp, this.#stalled.promise])
   }
 
   /**
-   * Reads, and tries again until it succeeds: reported once, with growing pauses. Undefined when the feed has stopped. For components
-   * that follow the feed and have no caller to pass an error to.
+   * Reads, and retries until it succeeds, with growing delays; the first failure is reported. Undefined when the feed
+   * has stopped. For components that follow the feed and have no caller to throw to.
    */
   async read<R>(query: (tx: Reads) => Op<R>, doing: string): Promise<R | undefined> {
     for (let pauseMs = 0; !this.stopped; pauseMs = Math.min(maxPauseMs, Math.max(firstPauseMs, pauseMs * 2))) {
@@ -161,17 +166,17 @@ export class Feed implements LedgerObserver {
   }
 
   async #catchUp(): Promise<void> {
-    for (let told = false; !this.stopped; told = true) {
+    for (let published = false; !this.stopped; published = true) {
       const cursor = this.#cursor
       const page = await this.read((tx) => tx.event.after(cursor, pageSize), 'follow the feed')
       if (page === undefined) return
       if (page.length === 0) {
-        // Something was written that makes no event, like mail: whoever waits for it looks for itself.
-        if (!told) this.#wakeWaiting()
+        // Something was written without an event, such as mail: waiting readers check for themselves.
+        if (!published) this.#wakeWaiting()
         return
       }
       this.#publish(page)
-      // A cascade may have left a hundred thousand: timers, signals and other steps get their turn between its pages.
+      // A cascade may leave 100,000 events: timers, signals and other steps run between its pages.
       if (page.length === pageSize) await new Promise<void>((resume) => setImmediate(resume))
     }
   }
@@ -179,14 +184,14 @@ export class Feed implements LedgerObserver {
   #publish(events: readonly TaskEvent[]): void {
     for (const event of events) {
       this.#cursor = event.seq
-      this.#tell(this.#listeners, event)
+      this.#notify(this.#listeners, event)
       const concerned = this.#taskListeners.get(event.taskId)
-      if (concerned !== undefined) this.#tell(concerned, event)
+      if (concerned !== undefined) this.#notify(concerned, event)
     }
     this.#wakeWaiting()
   }
 
-  #tell(listeners: ReadonlySet<FeedListener>, event: TaskEvent): void {
+  #notify(listeners: ReadonlySet<FeedListener>, event: TaskEvent): void {
     for (const listener of listeners) {
       try {
         listener(event)

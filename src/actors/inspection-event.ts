@@ -1,10 +1,13 @@
-// What inspectors are told, in the shape in which XState tells it, and without its types: they are no part of what is public here.
+// Inspection events in the shape of XState's own, without its types: no XState type is public.
 
-/** How an actor stands. `context` holds `taskId`, `run` and, for tasks, `name` and `attempt`. */
+/** The state of an actor. `context` holds `taskId`, `run` and, for tasks, `name` and `attempt`. */
 export interface InspectedSnapshot {
-  /** `active`, or `done` when it has let go. */
+  /** `active`, or `done` when the actor has stopped. */
   readonly status: string
-  /** The state: a task's status, `live`, `ending` or `closed` for a run, `standby`, `working`, `draining` or `closed` for an engine. */
+  /**
+   * The state: a task's status; `live`, `ending`, `closed` of a run; `standby`, `working`, `draining`, `closed` of an
+   * engine.
+   */
   readonly value?: unknown
   readonly context?: unknown
 }
@@ -21,9 +24,9 @@ export interface InspectedActor {
 }
 
 /**
- * An inspection event, one of XState's, unchanged. `@xstate.actor`: an actor has come, or was there when the observer was attached;
- * `@xstate.event`: `event` was sent to it, by `sourceRef` if that is an actor; `@xstate.snapshot`: it came to `snapshot`. Others (microsteps,
- * actions) come, too, and may be passed over.
+ * An inspection event of XState, unchanged. `@xstate.actor`: an actor was started, or existed when the observer was
+ * attached. `@xstate.event`: `event` was sent to the actor, by `sourceRef` if that is an actor. `@xstate.snapshot`: the
+ * new `snapshot` of the actor. Other types (microsteps, actions) occur and can be ignored.
  */
 export interface InspectionEvent {
   readonly type: string
@@ -35,22 +38,22 @@ export interface InspectionEvent {
   readonly sourceRef?: InspectedActor | undefined
 }
 
-/** An object with `next`, as inspectors for XState offer it under the name of `inspect`. */
+/** An object with `next`, as inspectors for XState provide under the name `inspect`. */
 export interface InspectionListener {
-  // biome-ignore lint/suspicious/noExplicitAny: theirs takes XState's own type of the same events, which is not to be named here
+  // biome-ignore lint/suspicious/noExplicitAny: inspectors declare XState's own event type here, and no XState type is public
   next?: ((event: any) => void) | undefined
 }
 
 /**
- * A function that takes inspection events, or an object with `next`. Written as a method's type, which also fits a function that takes
- * XState's own, narrower type of them.
+ * A function that takes inspection events, or an object with `next`. Written as a method, so that a function which takes
+ * XState's own, narrower event type is assignable.
  */
 export type InspectionObserver = { call(event: InspectionEvent): void }['call'] | InspectionListener
 
 export interface InspectOptions {
   /**
-   * `own` (the default): the tasks that this engine works on. `all`: also every other open task of the ledger, as the feed tells of it;
-   * at most 1,000 of them at once, of which the one that has been silent longest is let go first.
+   * `own` (the default): the tasks that this engine works on. `all`: also every other open task of the ledger, by the
+   * events of the feed; at most 1,000 at once, of which the least recently updated is dropped first.
    */
   tasks?: 'own' | 'all'
 }

@@ -1,27 +1,29 @@
-// Who watches the actors of an engine: observers come and go at run time, and until the first one comes nothing is made for them.
+// Observers of the actors of an engine. They come and go at run time; without one, no inspection event is created.
 import type { InspectionEvent, InspectionObserver } from './inspection-event.ts'
 import { WatchedTasks, type WatchedTasksHost } from './watched-tasks.ts'
 
 export class Inspection {
   readonly #host: WatchedTasksHost
-  /** While somebody watches all tasks. */
+  /** Set while an observer watches all tasks. */
   #others: { tasks: WatchedTasks; watchers: number } | undefined
 
   constructor(host: WatchedTasksHost) {
     this.#host = host
   }
 
-  /** The observer hears of every actor that is there, then of all that happens, until what is returned is called. */
+  /**
+   * Reports every existing actor to the observer, then everything that happens, until the returned function is called.
+   */
   attach(observer: InspectionObserver, tasks: 'own' | 'all'): () => void {
-    const tell = typeof observer === 'function' ? observer : (event: InspectionEvent) => observer.next?.(event)
+    const notify = typeof observer === 'function' ? observer : (event: InspectionEvent) => observer.next?.(event)
     const all = tasks === 'all'
-    const endings = [this.#host.actors.inspect(tell, all), ...(all ? [this.#watchOthers()] : [])]
+    const endings = [this.#host.actors.inspect(notify, all), ...(all ? [this.#watchOthers()] : [])]
     return () => {
       for (const end of endings.splice(0)) end()
     }
   }
 
-  /** The feed has come to its end: actors that it led let go. Observers stay, and see the engine close. */
+  /** The feed has ended: the actors that follow it stop. Observers stay attached and see the engine close. */
   stop(): void {
     this.#others?.tasks.stop()
     this.#others = undefined

@@ -1,5 +1,5 @@
-// From a task to its executor's result: the input is parsed again with its defaults, the result is checked and taken as its
-// JSON image, on the first run as on any other.
+// Invokes the executor of a task: parses the input again with its defaults, checks the result and stores its JSON
+// image. The executor sees the same values in the first run as in every later one.
 import type { ZodType } from 'zod'
 import { type AnyExecutor, isExecutor, type Run } from '../api/executor.ts'
 import { Failure } from '../core/errors.ts'
@@ -11,17 +11,17 @@ export async function invokeExecutor(executor: AnyExecutor, task: Task, run: Run
   if (!isExecutor(executor)) return imageOf(await executor(task as never, run))
   if (executor.runsCommands && !task.mayRunCommands) throw commandsRefused()
   const given = task.input ?? undefined
-  const takes = 'The input is not what the executor takes'
+  const takes = 'The input does not match the input schema of the executor'
   const input = executor.input === undefined ? task.input : fitting(executor.input, given, takes, 'INVALID_INPUT')
   const value = await executor.run({ ...task, input }, run)
-  const declares = 'The result is not what the executor declares'
+  const declares = 'The result does not match the result schema of the executor'
   return imageOf(executor.result === undefined ? value : fitting(executor.result, value, declares, 'INVALID_RESULT'))
 }
 
-/** Whoever created it may have named an executor that nobody knew then, or that ran no commands yet. */
+/** The executor may have been unknown when the task was created, or may not have run commands then. */
 function commandsRefused(): Failure {
   return new Failure(
-    'The task may run no commands, and its executor runs them: it was created, or changed, by somebody who may not. Create another one that does what is wanted.',
+    'The executor of this task runs commands, but the task may not run any: a caller without the right to run commands created or changed it. Create a new task as a caller with that right.',
     { code: 'FORBIDDEN', retry: false },
   )
 }

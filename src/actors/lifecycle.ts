@@ -1,13 +1,11 @@
-// An engine's life: it opens, works, drains and closes; or its ledger fails under it. Feed, actors, supervisor and subscribers
-// are connected here, and steps and reads pass through here, so that nothing outlives `close`.
+// The life of an engine: it opens, works, drains and closes; or its ledger fails. Connects feed, actors, supervisor and
+// subscribers; steps and reads pass through here, so that nothing outlives `close`.
 import { hostname } from 'node:os'
 import type { WorkPlace } from '../agent-run.ts'
 import { type AnyExecutor, isExecutor } from '../api/executor.ts'
-import type { ParsedEngineOptions } from '../api/options.ts'
 import { currentReader } from '../bus/reader.ts'
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
-import type { Ids } from '../core/ids.ts'
 import { waitAtMost } from '../core/signals.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
@@ -25,43 +23,15 @@ import { viewsOf } from '../steps/views.ts'
 import type { EngineHost } from './engine-host.ts'
 import { Feed } from './feed.ts'
 import { Inspection } from './inspection.ts'
+import type { LifecycleParts } from './lifecycle-parts.ts'
 import { LiveActors } from './live-actors.ts'
-import { MemoryArchive, type MemoryArchiveHost } from './memory-archive.ts'
+import { MemoryArchive } from './memory-archive.ts'
 import { createReport, type Report } from './report.ts'
 import { StatusModel } from './status.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Supervisor } from './supervisor.ts'
 import { LiveOutput } from './task-stream.ts'
-import { TeamReconciler, type TeamWork } from './team-reconciler.ts'
-
-export interface LifecycleParts
-  extends Pick<
-    EngineHost,
-    | 'ledger'
-    | 'clock'
-    | 'bus'
-    | 'executors'
-    | 'treeLimits'
-    | 'offeredModels'
-    | 'modelFor'
-    | 'canRun'
-    | 'draft'
-    | 'redaction'
-  > {
-  /** Opened for this engine: closed with it. */
-  ownsLedger: boolean
-  ids: Ids
-  options: ParsedEngineOptions
-  /** Ends what calls left running outside of a dead process; resolves with those whose processes cannot be distinguished from foreign ones. */
-  reclaim(calls: readonly CallRecord[]): Promise<CallRecord[]>
-  /** A task as abilities of memory get it. */
-  readTask: MemoryArchiveHost['readTask']
-  /** Which abilities of memory get what has ended. */
-  memoryWants: MemoryArchiveHost['wants']
-  teamWork: TeamWork
-  /** Called once, when it closes: it takes no more calls. */
-  closed(): void
-}
+import { TeamReconciler } from './team-reconciler.ts'
 
 export class Lifecycle {
   readonly instanceId: string
@@ -77,7 +47,7 @@ export class Lifecycle {
   readonly #parts: LifecycleParts
   readonly #actors: LiveActors
   readonly #archive: MemoryArchive
-  readonly #keeper: TeamReconciler
+  readonly #teamReconciler: TeamReconciler
   #startedAt = 0
   #working: Promise<void> | undefined
   #closing: Promise<void> | undefined
@@ -114,14 +84,14 @@ export class Lifecycle {
       views: (records) => this.views(records),
       placeOf: (task) => this.#placeOf(task),
       live: (taskId, output) => this.output.publish(taskId, output),
-      enlisted: (leaseUntil) => this.#enlisted(leaseUntil),
+      instanceRow: (leaseUntil) => this.#instanceRow(leaseUntil),
       reclaim: (calls) => this.#reclaim(calls),
       report: this.report,
     }
     this.inspection = new Inspection(host)
     if (options.inspect !== undefined) this.inspection.attach(options.inspect, 'own')
-    this.#archive = new MemoryArchive({ ...host, readTask: parts.readTask, wants: parts.memoryWants })
-    this.#keeper = new TeamReconciler({ ...host, ...parts.teamWork })
+    this.#archive = new MemoryArchive({ ...host, readTask: parts.readTask, accepts: parts.memoryAccepts })
+    this.#teamReconciler = new TeamReconciler({ ...host, ...parts.teamWork })
     this.supervisor = new Supervisor(host)
   }
 
@@ -130,7 +100,7 @@ export class Lifecycle {
     await this.feed.start()
   }
 
-  /** @param trees has an effect at the first call only. */
+  /** @param trees is used by the first call only. */
   work(trees?: Trees): Promise<void> {
     this.requireOpen()
     this.#working ??= this.#beginWork(trees)
@@ -141,7 +111,7 @@ export class Lifecycle {
     const { instanceId } = this
     await this.ledger.register(instanceId)
     this.#startedAt = this.stepContext().at
-    const instance = this.#enlisted(dueAfter(this.#startedAt, this.#parts.options.leaseMs))
+    const instance = this.#instanceRow(dueAfter(this.#startedAt, this.#parts.options.leaseMs))
     const executors = traitsOf(this.#parts.executors)
     const models = this.#parts.offeredModels()
     const register = step('register', function* (tx) {
@@ -151,11 +121,11 @@ export class Lifecycle {
     })
     await this.ledger.step(register)
     this.#archive.start()
-    this.#keeper.start()
+    this.#teamReconciler.start()
     await this.supervisor.work(trees)
   }
 
-  #enlisted(leaseUntil: number): InstanceRecord {
+  #instanceRow(leaseUntil: number): InstanceRecord {
     const where = { pid: process.pid, host: hostname() }
     return { id: this.instanceId, ...where, startedAt: this.#startedAt, leaseUntil, endedAt: null }
   }
@@ -168,7 +138,7 @@ export class Lifecycle {
   async #close(): Promise<void> {
     const { instanceId } = this
     if (this.#working) {
-      // One that never began to work has no runs: its lock may go, whatever becomes of its row.
+      // An engine that never began to work has no runs: its lock may be released even if its row remains.
       let released = await this.#working.then(
         () => false,
         () => true,
@@ -181,13 +151,13 @@ export class Lifecycle {
         released ||= hasLeft
         await waitAtMost(this.clock, shutdownTimeoutMs, this.feed.caughtUp())
         this.#archive.saveActive(active)
-        await Promise.all([this.#archive.close(shutdownTimeoutMs), this.#keeper.close(shutdownTimeoutMs)])
+        await Promise.all([this.#archive.close(shutdownTimeoutMs), this.#teamReconciler.close(shutdownTimeoutMs)])
       }
       this.ledger.unregister(instanceId, { asDead: !released })
     }
-    // Only now: until they have let go, runs call abilities.
+    // Only now: runs call abilities until they have ended.
     this.#parts.closed()
-    await this.#subscribersHeard()
+    await this.#subscribersSettled()
     this.feed.stop()
     this.status.stop()
     this.inspection.stop()
@@ -196,8 +166,8 @@ export class Lifecycle {
   }
 
   /**
-   * Releases the runs that are still open, but those of `kept` tasks. Resolves to whether nothing of the engine is open any more:
-   * otherwise the other engines are to take it for dead.
+   * Releases the runs that are still open, except those of `kept` tasks. Resolves to whether nothing of the engine is
+   * open any more; if not, the other engines must treat it as dead.
    */
   async #leave(kept: ReadonlySet<string>): Promise<boolean> {
     const { maxCrashes, shutdownTimeoutMs } = this.#parts.options
@@ -206,7 +176,7 @@ export class Lifecycle {
     const steps = [endRunsOf(lost, maxCrashes, ctx), closeRunsOf(lost, kept, ctx)]
     let written = false
     try {
-      // Queued together, they share a commit.
+      // Queued together, so that they share a commit.
       const writing = Promise.all(steps.map((step: Step) => this.ledger.step(step))).then(() => {
         written = true
       })
@@ -217,15 +187,16 @@ export class Lifecycle {
     return written && kept.size === 0
   }
 
-  /** For as long as runs are waited for, and no longer: the one who closes may be a subscriber. */
-  async #subscribersHeard(): Promise<void> {
-    const heard = this.feed.caughtUp().then(() => this.subscriptions.settled())
-    await waitAtMost(this.clock, this.#parts.options.shutdownTimeoutMs, heard)
+  /** Waits as long as for runs and no longer: the caller of `close` may be a subscriber itself. */
+  async #subscribersSettled(): Promise<void> {
+    const settled = this.feed.caughtUp().then(() => this.subscriptions.settled())
+    await waitAtMost(this.clock, this.#parts.options.shutdownTimeoutMs, settled)
   }
 
   /**
-   * A step of a run, or of what follows from one. A ledger that is busy has kept nothing of it, and says nothing about the run's work:
-   * it is asked again for as long as the engine lives. (Each time it has waited for seconds before it gave up.)
+   * A step of a run, or one that follows from it. A busy ledger has stored nothing of it, which says nothing about the
+   * work of the run: the step is retried as long as the engine is open. (The ledger itself waits for seconds before it
+   * reports LEDGER_BUSY.)
    */
   async withRetry<R>(step: Step<R>): Promise<R> {
     for (;;) {
@@ -244,16 +215,16 @@ export class Lifecycle {
     return this.ledger.read(query, currentReader())
   }
 
-  /** The stint that a run works in, when what ended before it is accounted for. */
+  /** The stint that a run works in, after what ended before it has been processed. */
   async #placeOf({ id, run, policy: { team } }: TaskRecord): Promise<WorkPlace | undefined> {
-    await this.#keeper.accountFor(team?.taskId)
+    await this.#teamReconciler.accountFor(team?.taskId)
     if (team === undefined || team.agentId === null) return undefined
     const found = await this.ledger.read((tx) => tx.team.stintOfWorker(id))
     const stint = found ?? (await this.withRetry(takePlace({ taskId: id, run }, this.stepContext())))
     return stint && { taskId: stint.taskId, agentId: stint.agentId }
   }
 
-  /** Tasks as people see them. */
+  /** Tasks as they are shown to people. */
   views(records: readonly TaskRecord[]): Promise<Task[]> {
     return this.ledger.read((tx) => viewsOf(tx, records))
   }
@@ -262,7 +233,7 @@ export class Lifecycle {
     return this.#parts.ids.next(prefix)
   }
 
-  /** Whole milliseconds, as the tables keep them: a clock may tell fractions. */
+  /** Whole milliseconds, as the tables store them: a clock may return fractions. */
   stepContext(): StepContext {
     return { at: Math.floor(this.clock.now()), instanceId: this.instanceId }
   }
@@ -272,7 +243,7 @@ export class Lifecycle {
     if (this.#closing) throw engineClosed()
   }
 
-  /** What whoever waits is told when the feed has stopped. */
+  /** The error for those who wait when the feed has stopped. */
   whyStopped(): unknown {
     return this.#failure ?? engineClosed()
   }
@@ -287,14 +258,16 @@ export class Lifecycle {
   async #reclaim(calls: readonly CallRecord[]): Promise<void> {
     for (const { id, taskId } of await this.#parts.reclaim(calls)) {
       this.report(
-        new Error(`A process group of call ${id} may still be running: it could not be told from a foreign one.`),
+        new Error(
+          `A process group of call ${id} may still be running: it could not be distinguished from a foreign one.`,
+        ),
         { callId: id, taskId },
       )
     }
   }
 }
 
-/** What a closed engine says. */
+/** The error of every call to a closed engine. */
 export function engineClosed(): ErrandError {
   return new ErrandError(
     'ENGINE_CLOSED',
@@ -303,7 +276,7 @@ export function engineClosed(): ErrandError {
   )
 }
 
-/** What other processes on the ledger are told of the executors, by name. */
+/** What other processes on the ledger can read about the executors, by name. */
 function traitsOf(executors: ReadonlyMap<string, AnyExecutor>): Record<string, PublishedTraits> {
   const traits = (each: AnyExecutor): PublishedTraits => ({
     runsCommands: isExecutor(each) && each.runsCommands,

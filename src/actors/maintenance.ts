@@ -1,5 +1,5 @@
-// What a working engine does for the whole ledger, beside its own runs: it gives signs of life, takes up what lost engines left,
-// fires timers, and removes what is older than the retention.
+// What a working engine does for the whole ledger, beside its own runs: renews its lease, takes over what lost engines
+// left, fires timers, and removes what is older than the retention.
 import type { PurgePosition } from '../ledger/ledger.ts'
 import { signOfLife } from '../steps/admit.ts'
 import { purge } from '../steps/purge.ts'
@@ -10,30 +10,33 @@ import { recoverDead } from './recovery.ts'
 import type { SlotHost } from './run-slot.ts'
 
 export interface MaintenanceHost extends EngineHost, Pick<SlotHost, 'retryOf'> {
-  /** Called at each look around: the supervisor reads what is due and what is ready at the latest now. */
-  looked(): void
-  /** Called when families have left the ledger by the retention: no event tells of it. */
+  /** Called at each check: the supervisor then reads what is due and what is ready. */
+  checked(): void
+  /** Called when families have been purged by the retention: no event reports it. */
   purged(): void
 }
 
-/** How often the dead are looked for, and what is due is read again: so a jump of the clock is noticed at once. */
-const lookEveryMs = 200
-/** A look that comes later than this was held up, and other engines perhaps too: leases are not judged for a while. */
-const heldUpMs = 3 * lookEveryMs
-/** How often old families and instances are looked for, at most. */
-const purgeEveryMs = 60_000
-/** For so long the row of an engine that has ended is kept, for people. */
+/** Interval at which dead engines are detected and due timers read, so that a jump of the clock is noticed quickly. */
+const checkIntervalMs = 200
+/** A check later than this was delayed, and other engines perhaps too: leases are not judged for a while. */
+const delayedMs = 3 * checkIntervalMs
+/** Minimum interval between two purges. */
+const purgeIntervalMs = 60_000
+/** How long the row of an ended engine is kept, for people. */
 const instancesKeptMs = 24 * 60 * 60_000
 
-type Chore = 'give signs of life' | 'look around' | 'fire timers' | 'purge'
+type Chore = 'heartbeat' | 'check' | 'fire timers' | 'purge'
 
 export class Maintenance {
   readonly #host: MaintenanceHost
   readonly #timers = new Map<Chore, unknown>()
   #working = false
   #ended = false
-  #looking: Promise<void> | undefined
-  /** Until then engines that were held up with this one (the machine slept, the clock was set) have time for a sign of life. */
+  #recovering: Promise<void> | undefined
+  /**
+   * Until then, engines delayed together with this one (the machine slept, the clock was set) have time to renew their
+   * leases.
+   */
   #judgeLeasesFrom = 0
   #beating = false
   #beatDue = false
@@ -43,50 +46,51 @@ export class Maintenance {
     this.#host = host
   }
 
-  /** Takes up what is there, then watches. */
+  /** Recovers first, then starts the timers. */
   async begin(): Promise<void> {
     this.#working = true
-    // The dead are taken up at once. Who is only silent gets one look's time: perhaps the machine has slept, and all just woke.
-    this.#judgeLeasesFrom = this.#host.clock.now() + lookEveryMs
-    await this.#look()
-    this.#lookAgainLater()
+    // Dead engines are recovered at once. Silent ones get one interval: perhaps the machine has slept, and all have
+    // just woken.
+    this.#judgeLeasesFrom = this.#host.clock.now() + checkIntervalMs
+    await this.#startRecovery()
+    this.#checkLater()
     this.#beatLater()
     this.#purgeLater(0)
   }
 
-  /** When the next timer is due, as the ledger says now; undefined without one. */
+  /** Arms the timer for the next due time in the ledger; undefined: none. */
   arm(dueAt: number | undefined): void {
-    this.#released('fire timers')
+    this.#clear('fire timers')
     if (dueAt === undefined || !this.#working || this.#firing) return
     const leftMs = dueAt - this.#host.clock.now()
     if (leftMs <= 0) void this.#fireTimers()
     else this.#later('fire timers', leftMs, () => void this.#fireTimers())
   }
 
-  /** Stops looking around; the signs of life go on until `end`, because runs may still be open. */
+  /** Stops the checks; heartbeats go on until `end`, because runs may still be open. */
   async stop(): Promise<void> {
     this.#working = false
-    this.#released('look around', 'fire timers', 'purge')
-    await this.#looking
+    this.#clear('check', 'fire timers', 'purge')
+    await this.#recovering
   }
 
-  /** Nothing more is written. */
+  /** Stops everything: nothing more is written. */
   end(): void {
     this.#working = false
     this.#ended = true
     this.#beatDue = false
-    this.#released(...this.#timers.keys())
+    this.#clear(...this.#timers.keys())
   }
 
   #later(chore: Chore, inMs: number, work: () => void): void {
     this.#timers.set(chore, this.#host.clock.setTimeout(work, inMs))
   }
 
-  #released(...chores: Chore[]): void {
+  #clear(...chores: Chore[]): void {
     for (const chore of chores) this.#host.clock.clearTimeout(this.#timers.get(chore))
   }
 
-  /** What fails is tried again when its time has come again. */
+  /** Reports an error; the next interval retries. */
   async #try<R>(work: () => Promise<R>, doing: string, context = {}): Promise<R | undefined> {
     try {
       return await work()
@@ -96,65 +100,65 @@ export class Maintenance {
     }
   }
 
-  // ── signs of life ──
+  // ── heartbeats ──
 
   #beatLater(): void {
-    this.#later('give signs of life', this.#host.leaseMs / 3, () => {
+    this.#later('heartbeat', this.#host.leaseMs / 3, () => {
       this.#beatLater()
       void this.#beat()
     })
   }
 
-  /** One at a time: what falls due meanwhile is one more sign afterwards, however long the clock was ahead. */
+  /** One at a time: those that fall due meanwhile become one more afterwards, however far the clock jumped. */
   async #beat(): Promise<void> {
     this.#beatDue = true
     if (this.#beating) return
     this.#beating = true
-    const { ledger, instanceId, leaseMs, stepContext, enlisted } = this.#host
+    const { ledger, instanceId, leaseMs, stepContext, instanceRow } = this.#host
     while (this.#beatDue) {
       this.#beatDue = false
-      const instance = enlisted(dueAfter(stepContext().at, leaseMs))
-      const sign = () => ledger.step({ name: 'sign of life', decide: (tx) => signOfLife(tx, instance) })
-      await this.#try(sign, 'give a sign of life', { instance: instanceId })
+      const instance = instanceRow(dueAfter(stepContext().at, leaseMs))
+      const renew = () => ledger.step({ name: 'heartbeat', decide: (tx) => signOfLife(tx, instance) })
+      await this.#try(renew, 'renew the lease', { instance: instanceId })
     }
     this.#beating = false
   }
 
   // ── recovery ──
 
-  #lookAgainLater(): void {
-    const { clock, looked } = this.#host
-    const dueAt = clock.now() + lookEveryMs
-    this.#later('look around', lookEveryMs, () => {
+  #checkLater(): void {
+    const { clock, checked } = this.#host
+    const dueAt = clock.now() + checkIntervalMs
+    this.#later('check', checkIntervalMs, () => {
       if (!this.#working) return
-      if (clock.now() - dueAt >= heldUpMs) this.#showUp()
-      // A recovery may have to wait for a command to end: timers and admission do not.
-      void this.#look()
-      looked()
+      if (clock.now() - dueAt >= delayedMs) this.#renewAfterDelay()
+      // A recovery may wait for a command to end; timers and admission do not.
+      void this.#startRecovery()
+      checked()
       queueMicrotask(() => {
-        if (this.#working) this.#lookAgainLater()
+        if (this.#working) this.#checkLater()
       })
     })
   }
 
-  /** Held up, and awake again: gives a sign of life at once, and the other engines as long as theirs take at most. */
-  #showUp(): void {
+  /** After a delay: renews the own lease at once, and gives the other engines the time of one renewal. */
+  #renewAfterDelay(): void {
     const { clock, leaseMs } = this.#host
-    this.#judgeLeasesFrom = clock.now() + leaseMs / 3 + lookEveryMs
+    this.#judgeLeasesFrom = clock.now() + leaseMs / 3 + checkIntervalMs
     void this.#beat()
   }
 
-  #look(): Promise<void> {
-    this.#looking ??= this.#try(() => this.#recover(), 'recover').finally(() => {
-      this.#looking = undefined
+  #startRecovery(): Promise<void> {
+    this.#recovering ??= this.#try(() => this.#recover(), 'recover').finally(() => {
+      this.#recovering = undefined
     })
-    return this.#looking
+    return this.#recovering
   }
 
   async #recover(): Promise<void> {
     const { clock, leaseMs } = this.#host
-    // A clock that was set forward and back again must not put off the judging of leases until then.
-    this.#judgeLeasesFrom = Math.min(this.#judgeLeasesFrom, clock.now() + leaseMs / 3 + lookEveryMs)
+    // A clock that was set forward and back again must not put off the judging of leases.
+    this.#judgeLeasesFrom = Math.min(this.#judgeLeasesFrom, clock.now() + leaseMs / 3 + checkIntervalMs)
     await recoverDead({ ...this.#host, mayJudgeLeases: clock.now() >= this.#judgeLeasesFrom })
   }
 
@@ -162,22 +166,22 @@ export class Maintenance {
 
   async #fireTimers(): Promise<void> {
     if (!this.#working || this.#firing) return
-    const { ledger, stepContext, chance, retryOf, executors, looked } = this.#host
+    const { ledger, stepContext, chance, retryOf, executors, checked } = this.#host
     this.#firing = true
     const stepNow = () => fireTimers({ ...stepContext(), chance: chance(), retryOf, executors: [...executors.keys()] })
     const fired = await this.#try(() => ledger.step(stepNow()), 'fire timers')
     this.#firing = false
-    // Where another engine was faster, or the ledger refused, the next look around is soon enough.
-    if (fired) looked()
+    // If another engine was faster or the ledger refused, the next check is soon enough.
+    if (fired) checked()
   }
 
   // ── retention ──
 
   #purgeLater(inMs: number): void {
-    const { retentionMs = purgeEveryMs } = this.#host
+    const { retentionMs = purgeIntervalMs } = this.#host
     this.#later('purge', inMs, () => {
       void this.#try(() => this.#purgeOld(), 'purge what is older than the retention').then(() => {
-        if (this.#working) this.#purgeLater(Math.min(purgeEveryMs, Math.max(lookEveryMs, retentionMs)))
+        if (this.#working) this.#purgeLater(Math.min(purgeIntervalMs, Math.max(checkIntervalMs, retentionMs)))
       })
     })
   }

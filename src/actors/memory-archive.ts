@@ -1,4 +1,4 @@
-// What agents leave to memory: a task that has ended is saved and archived, one that is let go at shutdown is saved. Memory is
+// What agents leave to memory: a settled task is saved and archived, a task released at shutdown is saved. Memory is
 // optional and off the critical path: nothing it does, or fails to do, changes a task (conformance S1-067…S1-071).
 
 import { isExecutor } from '../api/executor.ts'
@@ -10,7 +10,7 @@ import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import type { EngineHost } from './engine-host.ts'
 
-/** A task as memory gets it. */
+/** A task as memory receives it. */
 interface Remembered {
   task: object
   /** The whole conversation. */
@@ -18,18 +18,21 @@ interface Remembered {
 }
 
 export interface MemoryArchiveHost extends EngineHost {
-  /** Whether `mem:save` or `mem:archive` is there and wants what has ended: the engine's own only where it was told so. */
-  wants(abilityId: string): boolean
-  /** A task in the words of the memory that gets it. */
+  /**
+   * Whether `mem:save` or `mem:archive` is registered and accepts settled tasks; the engine's own only when configured
+   * to.
+   */
+  accepts(abilityId: string): boolean
+  /** A task in the vocabulary of the memory that receives it. */
   readTask(tx: Reads, task: TaskRecord): Op<object>
 }
 
-/** A memory that does not answer is not waited for any longer, in milliseconds. */
+/** Milliseconds after which a memory that does not answer is given up. */
 const maxSaveMs = 30_000
 
 export class MemoryArchive {
   readonly #host: MemoryArchiveHost
-  /** One after the other, in the order in which the tasks ended. */
+  /** One task after the other, in the order in which they ended. */
   #work: Promise<void> = Promise.resolve()
   #unlisten: (() => void) | undefined
   readonly #giveUp = new AbortController()
@@ -42,13 +45,13 @@ export class MemoryArchive {
     this.#unlisten = this.#host.feed.listen((event) => this.#onEvent(event))
   }
 
-  /** Tasks that were at work when the engine was told to close. */
+  /** Saves the tasks that were working when the engine began to close. */
   saveActive(taskIds: readonly string[]): void {
     if (this.#hasMemory)
       for (const taskId of taskIds) this.#enqueue(taskId, 'save an active task', (remembered) => this.#save(remembered))
   }
 
-  /** Resolves when all is saved, or after so long. Nothing is begun any more. */
+  /** Resolves when everything is saved, or after the timeout. Starts nothing new. */
   async close(timeoutMs: number): Promise<void> {
     this.#unlisten?.()
     const { clock } = this.#host
@@ -57,7 +60,7 @@ export class MemoryArchive {
     clock.clearTimeout(timer)
   }
 
-  /** Of several engines on a ledger the one that wrote the end archives it. */
+  /** Of several engines on a ledger, the one that wrote the end archives the task. */
   #onEvent({ type, taskId, instanceId, data }: TaskEvent): void {
     if (instanceId !== this.#host.instanceId || !this.#hasMemory) return
     if (type === 'task.completed')
@@ -69,8 +72,8 @@ export class MemoryArchive {
   }
 
   get #hasMemory(): boolean {
-    const { wants } = this.#host
-    return wants('mem:save') || wants('mem:archive')
+    const { accepts } = this.#host
+    return accepts('mem:save') || accepts('mem:archive')
   }
 
   #enqueue(taskId: string, doing: string, work: (remembered: Remembered) => Promise<void>): void {
@@ -85,7 +88,7 @@ export class MemoryArchive {
     })
   }
 
-  /** Undefined for a task that no agent works on. */
+  /** Undefined for a task whose executor is not an agent. */
   #read(taskId: string): Promise<Remembered | undefined> {
     const { ledger, executors, readTask } = this.#host
     return ledger.read(function* (tx) {
@@ -107,8 +110,8 @@ export class MemoryArchive {
   }
 
   async #call(abilityId: string, input: unknown): Promise<void> {
-    const { bus, clock, wants } = this.#host
-    if (!wants(abilityId)) return
+    const { bus, clock, accepts } = this.#host
+    if (!accepts(abilityId)) return
     const late = new AbortController()
     const timer = clock.setTimeout(() => late.abort(new Error(`${abilityId} did not answer`)), maxSaveMs)
     const signal = AbortSignal.any([late.signal, this.#giveUp.signal])

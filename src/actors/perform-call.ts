@@ -1,4 +1,4 @@
-// The function of a recorded call: attempted as often as its own policy allows, never longer than it may take.
+// Executes the function of a recorded call: as often as its retry policy allows, each attempt within its time limit.
 
 import type { CallContext, CallOptions } from '../api/executor.ts'
 import type { Clock } from '../core/clock.ts'
@@ -11,16 +11,16 @@ export type CallFunction = (params: unknown, context: CallContext) => unknown
 
 export interface CallPerformance {
   name: string
-  /** What the function gets; the signal is that of the run. */
+  /** Passed to the function; the signal is that of the run. */
   context: CallContext
   clock: Clock
-  /** From 0 to 1, drawn anew for each rest. */
+  /** A random number from 0 to 1, drawn anew for each delay. */
   chance(): number
-  /** The function has noted a process of its own. */
+  /** Whether the function has noted a process of its own. */
   hasProcess(): boolean
 }
 
-/** What the function returned in the end; throws what it threw last, or TIMEOUT. */
+/** Resolves to what the function returned. @throws what its last attempt threw, or TIMEOUT. */
 export async function performCall(
   call: CallPerformance,
   params: unknown,
@@ -32,7 +32,7 @@ export async function performCall(
     try {
       return await performOnce(call, params, fn, options.timeoutMs)
     } catch (thrown) {
-      // The executor and the journal read it from here on.
+      // The executor and the journal read the error from here on.
       const error = readableError(thrown)
       const { code, final = false } = toStoredError(error, 'CALL_FAILED')
       const delay = retryDelay(policy, { attempt, code, final, retryAfterMs: retryAfterOf(error) }, call.chance())
@@ -50,7 +50,7 @@ async function performOnce(
   fn: CallFunction,
   timeoutMs: number | undefined,
 ): Promise<unknown> {
-  // A copy for each attempt: what a function writes into its context is its own.
+  // Each attempt gets a copy: a function may write into its context.
   if (timeoutMs === undefined) return fn(params, { ...context })
   const own = new AbortController()
   const details = { callId: context.callId, timeoutMs }
@@ -59,7 +59,8 @@ async function performOnce(
   const late = new Promise<never>((_resolve, reject) => {
     timer = clock.setTimeout(() => {
       own.abort(error)
-      // A process may take a while to end. Until then the call is in flight: it is not recorded, and not tried again beside it.
+      // A process may take a while to end. Until then the call stays in flight: no outcome is recorded, and no second
+      // attempt runs beside it.
       if (!hasProcess()) reject(error)
     }, timeoutMs)
   })

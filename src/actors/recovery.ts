@@ -1,6 +1,7 @@
-// Taking up what lost engines left. A dead one on this host is known at once by the lock that died with it; one that hangs, or
-// runs on another host, by its lease. A step judges that and ends its runs, then its commands are ended, then a step closes the runs:
-// only now may something else run for these tasks. An engine that shows up in between keeps what it has.
+// Takes over what lost engines left. A dead engine on this host is detected at once by its released lock; one that
+// hangs, or runs on another host, by its lease. A step judges that the engine is lost and ends its runs; then its
+// commands are ended; then a step closes the runs: only now may the tasks run again. An engine that reports in between
+// keeps its runs.
 import type { CallRecord } from '../entities/call.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
@@ -8,17 +9,20 @@ import type { EngineHost } from './engine-host.ts'
 
 export interface RecoveryHost
   extends Pick<EngineHost, 'ledger' | 'instanceId' | 'maxCrashes' | 'stepContext' | 'reclaim' | 'report'> {
-  /** False when this engine itself was away for a while: others may have been too, and get the chance to show up first. */
+  /**
+   * False when this engine itself was suspended for a while: others may have been too, and get time to renew their
+   * leases.
+   */
   readonly mayJudgeLeases: boolean
 }
 
-/** Takes up what every lost engine left. */
+/** Takes over what every lost engine left. */
 export async function recoverDead(host: RecoveryHost): Promise<void> {
-  // Leases are judged as of the moment the look began: if this engine is held up in the middle of it, so are perhaps the others.
+  // Leases are judged as of the beginning: if this engine is delayed in between, the others may be too.
   const { at } = host.stepContext()
   const instances = await host.ledger.read((tx) => tx.instance.open())
   const others = instances.filter(({ id }) => id !== host.instanceId)
-  // Side by side: the commands of one may take seconds to end.
+  // In parallel: ending the commands of one engine may take seconds.
   await Promise.all(others.map((instance) => recoverIfLost(instance, at, host)))
 }
 
@@ -26,17 +30,17 @@ async function recoverIfLost({ id, leaseUntil }: InstanceRecord, at: number, hos
   try {
     const alive = (await host.ledger.isAlive(id)) !== 'dead'
     if (alive && !(host.mayJudgeLeases && leaseUntil <= at)) return
-    const closed = await takeUp({ instanceId: id, reason: 'interrupted', onlyIfSilentAt: alive ? at : null }, host)
-    // The lock of one that hangs stays its own: it may come back, and must be known to live.
+    const closed = await takeOver({ instanceId: id, reason: 'interrupted', onlyIfSilentAt: alive ? at : null }, host)
+    // An engine that hangs keeps its lock: it may come back, and must be recognized as alive.
     if (closed && !alive) host.ledger.unregister(id)
   } catch (error) {
-    // Left as it is: nothing of it runs again until it can be recovered.
+    // Left as it is: its tasks do not run again until it can be recovered.
     host.report(error, { doing: 'recover', instance: id })
   }
 }
 
 /** Resolves to whether nothing of the engine is open any more. */
-async function takeUp(lost: LostEngine, host: RecoveryHost): Promise<boolean> {
+async function takeOver(lost: LostEngine, host: RecoveryHost): Promise<boolean> {
   const calls = await host.ledger.step(endRunsOf(lost, host.maxCrashes, host.stepContext()))
   if (calls === null) return false
   const kept = await reclaimAll(calls, host)
@@ -44,7 +48,10 @@ async function takeUp(lost: LostEngine, host: RecoveryHost): Promise<boolean> {
   return kept.size === 0
 }
 
-/** Ends the commands of these calls, of closed ones too: they may have outlived them. Resolves to the tasks of which one is still alive. */
+/**
+ * Ends the commands of these calls, closed ones included: commands may outlive their calls. Resolves to the tasks with
+ * a command still alive.
+ */
 async function reclaimAll(calls: readonly CallRecord[], { reclaim, report }: RecoveryHost): Promise<Set<string>> {
   const kept = new Set<string>()
   const ofTasks = [...Map.groupBy(calls, (call) => call.taskId)]

@@ -1,4 +1,4 @@
-// Errors that have no caller to be thrown to: they go to `onError`, or to the console.
+// Errors without a caller to throw to: they are passed to `onError`, or printed to the console.
 import type { Redaction } from '../core/redact.ts'
 import { describeError } from '../core/stored-error.ts'
 
@@ -12,7 +12,7 @@ export function createReport(onError: Report | undefined, redaction: Redaction):
         onError(error, context)
         return
       } catch (thrown) {
-        // A reporter that throws must not become the engine's own failure; both are told.
+        // A reporter that throws must not become the engine's own failure; both errors are printed.
         console.error('errand: onError threw', describeError(redaction.thrown(thrown)))
       }
     }

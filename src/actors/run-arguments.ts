@@ -1,5 +1,5 @@
-// The doors of a run: what an executor hands to `run.*` is checked before anything of it is recorded. Calls are many and most
-// come without options, so these cost nothing when there are none.
+// Validates what an executor passes to `run.*`, before anything of it is recorded. Calls are many and most have no
+// options, so absent options cost nothing.
 import type { z } from 'zod'
 import type { CallOptions } from '../api/executor.ts'
 import { callOptionsSchema } from '../api/options.ts'
@@ -12,7 +12,7 @@ import type { CallFunction } from './perform-call.ts'
 const none = Object.freeze({})
 
 /**
- * Options as they were given: what they leave out is told from what they set to undefined.
+ * Returns the options as given, so that an absent key differs from one set to undefined.
  * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT.
  */
 export function checkOptions<T extends object>(schema: z.ZodType, options: T | undefined, what: string): T {
@@ -21,14 +21,14 @@ export function checkOptions<T extends object>(schema: z.ZodType, options: T | u
   return options
 }
 
-/** What follows the name: params may be left out. */
+/** The arguments after the name; params are optional. */
 export function callArguments(name: unknown, rest: readonly unknown[]) {
   requireText(name, 'the name of a call')
   const [params, fn, options] = typeof rest[0] === 'function' ? [undefined, ...rest] : rest
   if (typeof fn !== 'function') {
     throw new ErrandError(
       'INVALID_INPUT',
-      `run.call("${String(name)}") has no function to call, but ${kindOf(fn)}: it takes (name, fn, options?) or (name, params, fn, options?).`,
+      `run.call("${String(name)}") expects a function to call, got ${kindOf(fn)}. Its arguments are (name, fn, options?) or (name, params, fn, options?).`,
       { name },
     )
   }
@@ -39,12 +39,12 @@ export function callArguments(name: unknown, rest: readonly unknown[]) {
   }
 }
 
-/** The ids of the tasks that a run would wait for. */
+/** The ids of the tasks to wait for. */
 export function awaitedIds(tasks: unknown): string[] {
   return (Array.isArray(tasks) ? (tasks as unknown[]) : [tasks]).map((each) => {
     const id = typeof each === 'string' ? each : (each as { id?: unknown } | null | undefined)?.id
     if (typeof id === 'string') return checkText(id, 'the task id')
-    throw new ErrandError('INVALID_INPUT', `run.wait takes tasks or their ids, got ${kindOf(each)}.`, {})
+    throw new ErrandError('INVALID_INPUT', `run.wait expects tasks or task ids, got ${kindOf(each)}.`, {})
   })
 }
 
@@ -53,21 +53,25 @@ export function checkMessage(role: unknown, content: unknown): void {
     const nearest = typeof role === 'string' ? nearestName(role, messageRoles) : undefined
     throw new ErrandError(
       'INVALID_INPUT',
-      `A message has no role ${JSON.stringify(role) ?? kindOf(role)}.${nearest ? ` Did you mean "${nearest}"?` : ''} The roles are: ${messageRoles.join(', ')}.`,
+      `Unknown message role ${JSON.stringify(role) ?? kindOf(role)}.${nearest ? ` Did you mean "${nearest}"?` : ''} The roles are: ${messageRoles.join(', ')}.`,
       { role, nearest, known: [...messageRoles] },
     )
   }
   if (typeof content === 'string') return
   const { [Symbol.asyncIterator]: tokens, [Symbol.iterator]: texts } = Object(content) as Record<symbol, unknown>
   if (typeof tokens === 'function' || typeof texts === 'function') return
-  throw new ErrandError('INVALID_INPUT', `A message is a text or its tokens one by one, not ${kindOf(content)}.`, {})
+  throw new ErrandError(
+    'INVALID_INPUT',
+    `The content of a message must be a string or an iterable of tokens, got ${kindOf(content)}.`,
+    {},
+  )
 }
 
 export function checkDuration(ms: unknown): void {
   if (typeof ms === 'number' && Number.isFinite(ms) && ms >= 0) return
   throw new ErrandError(
     'INVALID_INPUT',
-    `Cannot sleep for ${typeof ms === 'number' ? ms : kindOf(ms)} ms: expected a number of milliseconds, 0 or more.`,
+    `run.sleep expects a number of milliseconds, 0 or more, got ${typeof ms === 'number' ? ms : kindOf(ms)}.`,
     { ms },
   )
 }
@@ -76,7 +80,7 @@ export function checkFraction(fraction: unknown): void {
   if (typeof fraction === 'number' && fraction >= 0 && fraction <= 1) return
   throw new ErrandError(
     'INVALID_INPUT',
-    `Progress is a fraction between 0 and 1, not ${typeof fraction === 'number' ? fraction : kindOf(fraction)}.`,
+    `run.progress expects a fraction between 0 and 1, got ${typeof fraction === 'number' ? fraction : kindOf(fraction)}.`,
     { fraction },
   )
 }

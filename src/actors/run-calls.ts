@@ -1,4 +1,5 @@
-// The calls of a live run: each is recorded before its function runs, its outcome after; a repeated run gets what was recorded.
+// The calls of a live run: each is recorded before its function runs, and its outcome after; a later run gets what was
+// recorded.
 
 import type { CallOptions } from '../api/executor.ts'
 import type { StoredError } from '../core/errors.ts'
@@ -18,19 +19,22 @@ import { isRunOver, type RunCore } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
 import type { RunWaits } from './run-waits.ts'
 
-/** How a call is made, beyond what callers say. */
+/** Options of a call beyond the public ones. */
 export interface CallWay extends CallOptions {
-  /** The conversation tells of its beginning and its end, for people. */
+  /** The beginning and the end of the call are recorded in the conversation, for people. */
   announced?: boolean
-  /** The function gets these instead of the recorded params. */
+  /** Passed to the function instead of the recorded params. */
   given?: unknown
-  /** It is one call in all attempts: a new one does not make it anew, and what interrupted an earlier one counts as if in this. */
+  /**
+   * One call for all attempts: a new attempt does not repeat it, and an interruption in an earlier attempt counts as
+   * one in this.
+   */
   inAllAttempts?: boolean
-  /** Told when the outcome stands in the ledger, or is found there. */
+  /** Called when the outcome is in the ledger, or was found there. */
   recorded?: () => void
 }
 
-/** How long a ledger that refused is left alone before it is asked again: at first, and at most. */
+/** Delay before a refused write is retried: the first, and the maximum. */
 const firstRestMs = 200
 const maxRestMs = 10_000
 
@@ -49,12 +53,12 @@ export class RunCalls {
     this.#waits = waits
   }
 
-  /** Calls in flight that have noted a process of theirs. */
+  /** Calls in flight that have noted a process of their own. */
   get withProcesses(): CallRecord[] {
     return [...this.#inFlight.values()].filter(({ details }) => notesProcess(details))
   }
 
-  /** Resolves when the functions of all calls have settled, the executor's own end notwithstanding. */
+  /** Resolves when the functions of all calls have settled, even after the executor itself has returned. */
   allSettled(): Promise<void> {
     return this.#until(() => this.#inFlight.size === 0)
   }
@@ -68,13 +72,13 @@ export class RunCalls {
     while (!isOver()) await new Promise<void>((settled) => this.#settled.add(settled))
   }
 
-  /** Calls back when none is in flight: at once, or at the end of the last. */
+  /** Calls back when no call is in flight: immediately, or at the end of the last one. */
   whenNone(callback: () => void): void {
     if (this.#inFlight.size === 0) callback()
     else this.#drained = callback
   }
 
-  /** The run has ended: whoever waits for a safe point has one. */
+  /** The run has ended: calls back those that wait for a safe point. */
   end(): void {
     this.#drained?.()
   }
@@ -84,7 +88,9 @@ export class RunCalls {
     return this.#make(entry, params, fn, way)
   }
 
-  /** Found by its key alone, however often the run asks: a call that was recorded ahead is that one call. */
+  /**
+   * A call identified by its key alone, however often the run requests it: a call recorded in advance is the same call.
+   */
   async perform(name: string, params: unknown, fn: CallFunction, way: CallWay & { key: string }): Promise<void> {
     const place = { kind: 'call' as const, name, ident: identOf(way.key, null), ordinal: 0 }
     const image = paramsToStore(this.#core.host.redaction, 'call', imageOf(name, params))
@@ -134,7 +140,7 @@ export class RunCalls {
     })
   }
 
-  /** It is in flight from before its beginning is recorded: no run is released or closed in between. */
+  /** In flight from before its beginning is recorded, so that the run is not released or closed in between. */
   async #perform(
     entry: EntryDescription,
     record: NewCall,
@@ -159,7 +165,7 @@ export class RunCalls {
     }
   }
 
-  /** Executes the function of a recorded call and records what came of it. */
+  /** Executes the function of a recorded call and records the outcome. */
   async #execute(record: NewCall, params: unknown, fn: CallFunction, way: CallWay): Promise<unknown> {
     let image: unknown
     try {
@@ -167,12 +173,13 @@ export class RunCalls {
       const whole = fromJson<unknown>(toJson(value, `the result of call "${record.name}"`))
       image = this.#core.host.redaction.value(whole, 'call', 'result')
     } catch (error) {
-      // Broken off by the end of the run: it may have happened, so it is closed as interrupted, not as failed by itself.
+      // Aborted by the end of the run: the effect may have happened, so the call is closed as interrupted, not as
+      // failed.
       if (this.#core.ended) throw this.#core.ended
       const stored = toStoredError(error, 'CALL_FAILED')
       const kept = await this.#fail(record.id, this.#core.host.redaction.storedError(stored, 'call', 'error'))
       way.recorded?.()
-      // What the hook has changed is seen as a repeated run will see it.
+      // When the hook has changed the error, the executor gets the same error as a later run will.
       throw kept === stored ? error : replayedError({ seq: 0, ...record, error: kept })
     }
     try {
@@ -187,7 +194,10 @@ export class RunCalls {
     return image
   }
 
-  /** Records that a call failed, and resolves to the error that stands in the ledger: what is told of it elsewhere may not be redacted. */
+  /**
+   * Records that a call failed, and resolves to the recorded error: REDACT_FAILED when an event about the error cannot
+   * be redacted.
+   */
   async #fail(callId: string, error: StoredError): Promise<StoredError> {
     try {
       await this.#finish(callId, { ok: false, error })
@@ -198,7 +208,10 @@ export class RunCalls {
     }
   }
 
-  /** A ledger that refuses is asked again: without its outcome, a call that was made would count as interrupted, and be made again. */
+  /**
+   * Retries while the ledger refuses: without its outcome, a completed call would count as interrupted and might be
+   * made again.
+   */
   async #finish(callId: string, outcome: EntryOutcome): Promise<void> {
     if (!this.#output.isEmpty) await this.#output.flush()
     const { host, ref } = this.#core
@@ -232,7 +245,7 @@ export class RunCalls {
     }
   }
 
-  /** A person decides about a call that a crash interrupted: true to run it again. */
+  /** Asks a person about a call that a crash interrupted; resolves to true to run it again. */
   async #askAgain(found: CallRecord): Promise<boolean> {
     const question = `The call "${found.name}" was interrupted and may have happened. Run it again?`
     const answers = { enum: ['rerun', 'fail'] }

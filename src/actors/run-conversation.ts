@@ -1,6 +1,6 @@
-// The conversation of a live run: what its executor says is found again or appended, and an agent reads it from the ledger as it is now
-// and adds to it step by step. Tokens are streamed live as they come and stored once, whole, at their end; if the run dies in between,
-// nothing of them is stored.
+// The conversation of a live run. Messages of the executor are found in the journal or appended. An agent reads the
+// conversation from the ledger and appends step by step. Tokens are streamed live and stored once, as a whole message,
+// at their end; if the run dies before that, nothing of the message is stored.
 import type { AgentMessage, ModelFailure } from '../agent-run.ts'
 import { checkText, fromJson, toJson } from '../core/json.ts'
 import { type CallRecord, identOf } from '../entities/call.ts'
@@ -13,48 +13,48 @@ import type { RunCore } from './run-core.ts'
 export class RunConversation {
   readonly #core: RunCore
   readonly #messages: MessageRecord[] = []
-  /** Entries before the first that is open: these change no more. */
+  /** Entries before the first open one: these no longer change. */
   readonly #closed: CallRecord[] = []
   #closedThrough = 0
   #readThrough: number | null = null
-  #heardThrough = 0
-  /** By message on its way, how much of its text has gone out. */
-  readonly #spoken = new Map<string, number>()
+  #seenThrough = 0
+  /** How much of the text of each unfinished message has been streamed, by message id. */
+  readonly #streamed = new Map<string, number>()
 
   constructor(core: RunCore) {
     this.#core = core
   }
 
-  /** Number of the last message that the run has read; null when it never has. */
+  /** Number of the last message that the run has read; null before the first read. */
   get readThrough(): number | null {
     return this.#readThrough
   }
 
-  /** Number of the last message that the model has seen, or that came before any it has not: a later one is news to it. */
-  get heardThrough(): number {
-    return this.#heardThrough
+  /** Number of the last message before the first one that the model has not seen. */
+  get seenThrough(): number {
+    return this.#seenThrough
   }
 
-  /** Reads on from where it stopped: what was said never changes, nor does the outcome of a call. */
+  /** Reads what was added since the last read: messages and the outcomes of calls never change. */
   async read(): Promise<Conversation> {
     const { taskId } = this.#core
     const after = this.#messages.at(-1)?.n ?? 0
     const from = this.#closedThrough + 1
-    const news = await this.#core.host.read(function* (tx) {
+    const added = await this.#core.host.read(function* (tx) {
       return {
         messages: yield* tx.message.spoken(taskId, after),
         entries: yield* tx.call.since(taskId, from, ['call', 'sleep']),
       }
     })
-    this.#messages.push(...news.messages)
-    const firstOpen = news.entries.findIndex(({ status }) => openCallStatuses.includes(status))
-    const conversation = conversationOf(this.#messages, [...this.#closed, ...news.entries])
-    this.#closed.push(...(firstOpen < 0 ? news.entries : news.entries.slice(0, firstOpen)))
+    this.#messages.push(...added.messages)
+    const firstOpen = added.entries.findIndex(({ status }) => openCallStatuses.includes(status))
+    const conversation = conversationOf(this.#messages, [...this.#closed, ...added.entries])
+    this.#closed.push(...(firstOpen < 0 ? added.entries : added.entries.slice(0, firstOpen)))
     this.#closedThrough = this.#closed.at(-1)?.seq ?? 0
     this.#readThrough = this.#messages.at(-1)?.n ?? 0
     this.#core.journal.takeAll()
-    const unheard = conversation.unread.find(({ delivery }) => delivery === 'abort' || delivery === 'steer')
-    this.#heardThrough = unheard === undefined ? this.#readThrough : unheard.n - 1
+    const unseen = conversation.unread.find(({ delivery }) => delivery === 'abort' || delivery === 'steer')
+    this.#seenThrough = unseen === undefined ? this.#readThrough : unseen.n - 1
     return conversation
   }
 
@@ -83,7 +83,7 @@ export class RunConversation {
     return this.#core.step(recordModelFailure(this.#core.ref, failure, this.#core.host.stepContext()))
   }
 
-  /** Resolves to the message's id: of the one that an earlier run appended, or of the new one. */
+  /** Resolves to the id of the message: the one appended by an earlier run, or the new one. */
   async write(
     role: MessageRole,
     content: string | AsyncIterable<string> | Iterable<string>,
@@ -92,24 +92,29 @@ export class RunConversation {
     const id = this.#core.host.nextId('msg')
     if (typeof content === 'string') {
       const kept = this.#redacted(content)
-      return this.#say(id, role, identOf(key, kept), () => kept)
+      return this.#writeOnce(id, role, identOf(key, kept), () => kept)
     }
-    if (key !== undefined) return this.#say(id, role, identOf(key, null), () => this.#collect(id, content))
-    // Without a key the text decides, so the tokens must be had first.
+    if (key !== undefined) return this.#writeOnce(id, role, identOf(key, null), () => this.#collect(id, content))
+    // Without a key, the message is identified by its text, so the tokens are collected first.
     const text = await this.#collect(id, content)
-    return this.#say(id, role, identOf(undefined, text), () => text)
+    return this.#writeOnce(id, role, identOf(undefined, text), () => text)
   }
 
-  /** A piece of a message on its way. Where a hook redacts, there is none: what is to be hidden may lie across pieces. */
+  /** Streams a piece of an unfinished message; nothing while a redact hook is set, because a secret may span pieces. */
   live(content: string, messageId: string): void {
     if (this.#core.host.redaction.isOn) return
-    const offset = this.#spoken.get(messageId) ?? 0
-    this.#spoken.set(messageId, offset + content.length)
+    const offset = this.#streamed.get(messageId) ?? 0
+    this.#streamed.set(messageId, offset + content.length)
     this.#core.host.live(this.#core.taskId, { content, messageId, offset })
   }
 
-  /** Claims its place synchronously, so that the order of asking decides. */
-  async #say(id: string, role: MessageRole, ident: string, text: () => string | Promise<string>): Promise<string> {
+  /** Claims the ordinal synchronously, so that concurrent requests are numbered in the order they were made. */
+  async #writeOnce(
+    id: string,
+    role: MessageRole,
+    ident: string,
+    text: () => string | Promise<string>,
+  ): Promise<string> {
     const { journal, host, ref } = this.#core
     const ordinal = journal.claimMessage(role, ident)
     const found = journal.findMessage(role, ident, ordinal)

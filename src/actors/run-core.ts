@@ -1,4 +1,5 @@
-// What the parts of a live run share: whose it is, what earlier runs recorded, what of it is in flight, and whether it has ended.
+// What the parts of a live run share: its task, the journal of earlier runs, what is in flight, and whether the run has
+// ended.
 
 import { type AnyExecutor, isExecutor } from '../api/executor.ts'
 import type { Caller } from '../bus/caller.ts'
@@ -18,15 +19,15 @@ import { type CallScope, type EntryDescription, scopeWithin } from './call-scope
 import { DivergenceGuard } from './divergence.ts'
 import type { EngineHost } from './engine-host.ts'
 
-/** What a run needs of the engine around it. */
+/** What a run requires of its engine. */
 export interface RunHost extends EngineHost {
-  /** Aborts when nothing more is to be written. */
+  /** Aborts when nothing more may be written. */
   readonly stopped: AbortSignal
-  /** A timer row was written: no event tells of it. */
+  /** Called when a timer row was written: no event reports it. */
   timerSet(): void
 }
 
-/** How long a ledger that did not answer is left alone before it is asked again: at first, and at most. */
+/** Delay before the ledger is read again after a failure: the first, and the maximum. */
 const pauseMs = 200
 const maxPauseMs = 5_000
 
@@ -37,17 +38,17 @@ export class RunCore {
   /** Aborts when the run ends, with the reason. */
   readonly signal: AbortSignal
   readonly host: RunHost
-  /** What a crash in the middle of a call means where the call does not say. */
+  /** Default for calls without `onInterrupt` of their own: what a later run does with an interrupted call. */
   readonly onInterrupt: OnInterrupt
   readonly divergence: DivergenceGuard
   journal = new RunJournal()
-  /** It has made entries in the journal, or found some: the end must look for open ones. */
+  /** The run has journal entries, new or loaded: its end must check for open ones. */
   journaled = false
-  /** Asked when nothing of the run is in flight. */
+  /** Called when nothing of the run is in flight. */
   onIdle: () => void = () => {}
-  /** It waits: for an answer, for other tasks, for a time. */
+  /** Whether the run waits for an answer, for other tasks or for a time. */
   isWaiting: () => boolean = () => false
-  /** How to reject what has been asked for and not been answered. */
+  /** Rejects the pending requests of the executor. */
   readonly #pending = new Set<(reason: ErrandError) => void>()
   #inFlight = 0
 
@@ -66,14 +67,14 @@ export class RunCore {
     return this.ref.taskId
   }
 
-  /** As whom it calls abilities: told by the engine, never by what a model says. */
+  /** The caller of abilities: derived from the task, never from what a model writes. */
   get caller(): Caller {
     const { owner, policy } = this.task
-    // The bus takes no caller with a key that says nothing.
+    // The bus refuses a caller with an empty key.
     return defined({ surface: 'run', ...this.ref, owner: owner ?? undefined, abilities: policy.abilities })
   }
 
-  /** Why the run has ended; undefined while it has not. */
+  /** Why the run has ended; undefined while it is open. */
   get ended(): ErrandError | undefined {
     return this.signal.aborted ? (this.signal.reason as ErrandError) : undefined
   }
@@ -86,7 +87,7 @@ export class RunCore {
     return this.#inFlight
   }
 
-  /** The run has just ended: rejects what has been asked for. */
+  /** The run has just ended: rejects all pending requests. */
   end(): void {
     const reason = this.signal.reason as ErrandError
     this.divergence.end(reason)
@@ -94,7 +95,10 @@ export class RunCore {
     this.#pending.clear()
   }
 
-  /** What is asked of the run: refused after its end, and never an unhandled rejection when the executor has let go of it. */
+  /**
+   * A request of the executor: refused after the end of the run, and never an unhandled rejection when the executor
+   * ignores it.
+   */
   request<R>(work: () => R | Promise<R>): Promise<R> {
     const promise = new Promise<R>((resolve, reject) => {
       if (this.ended) return reject(this.ended)
@@ -107,7 +111,7 @@ export class RunCore {
     return promise
   }
 
-  /** Counts what is in flight; when it is done the run may have become quiet. */
+  /** Counts work in flight; when the last ends, the run may have become quiet. */
   async busy<R>(work: () => Promise<R>): Promise<R> {
     this.#inFlight++
     try {
@@ -119,17 +123,17 @@ export class RunCore {
     }
   }
 
-  /** Reads what earlier runs recorded; a ledger that does not answer is asked again for as long as the run lives. */
+  /** Reads what earlier runs recorded; retries while the ledger is unavailable and the run is open. */
   async loadJournal(): Promise<void> {
     const { taskId, attempt, host } = this
-    // There may be entries, read or not.
+    // Set before the read: there may be entries, even if they cannot be read.
     this.journaled = true
     for (let restMs = pauseMs; !this.signal.aborted; restMs = Math.min(2 * restMs, maxPauseMs)) {
       try {
         this.journal = await host.read(function* (tx) {
           return new RunJournal(yield* tx.call.list(taskId), yield* tx.message.list(taskId), attempt)
         })
-        this.journal.onFewer = () => this.divergence.look()
+        this.journal.onFewer = () => this.divergence.releaseIfDone()
         return
       } catch (error) {
         if (!isUnavailable(error)) throw error
@@ -139,13 +143,16 @@ export class RunCore {
     }
   }
 
-  /** The call whose function the present code belongs to; null outside of any. */
+  /** The call in whose function the current code runs; null outside of any call. */
   scope(): CallScope | null {
     this.divergence.asked()
     return scopeWithin(this)
   }
 
-  /** Claims the place of an entry: synchronously, so that the order of asking decides. */
+  /**
+   * Claims the ordinal of an entry: synchronously, so that concurrent requests are numbered in the order they were
+   * made.
+   */
   describe(kind: CallKind, name: string, params: unknown, key?: string, identity: unknown = params): EntryDescription {
     const { redaction } = this.host
     const kept = paramsToStore(redaction, kind, params)
@@ -159,7 +166,7 @@ export class RunCore {
     return this.journal.find(entry.kind, entry.name, entry.ident, entry.ordinal)
   }
 
-  /** The row of a new entry. */
+  /** Creates the row of a new entry. */
   entryOf(entry: EntryDescription, dueInMs?: number, onInterrupt: OnInterrupt = 'fail'): NewCall {
     this.journaled = true
     const { at } = this.host.stepContext()
@@ -183,7 +190,7 @@ export class RunCore {
     }
   }
 
-  /** The row of a new message. */
+  /** Creates the row of a new message. */
   messageOf(
     message: Pick<NewMessage, 'id' | 'role' | 'content' | 'step' | 'ident' | 'ordinal'>,
     { at }: StepContext,
@@ -198,7 +205,10 @@ export class RunCore {
   }
 }
 
-/** The run was ended, or its engine closed, maybe before the feed has said so here: nothing more of it is recorded. */
+/**
+ * The run has ended or its engine has closed, maybe before the feed has published it here: nothing more of the run is
+ * recorded.
+ */
 export function isRunOver(error: unknown): boolean {
   return ErrandError.isInstance(error) && (error.code === 'RUN_ENDED' || error.code === 'ENGINE_CLOSED')
 }

@@ -1,5 +1,5 @@
-// The run as its executor holds it: what is asked for is checked, recorded before it is done, and refused after the end. The handler
-// of an ability gets less of it, the executor of an agent more.
+// The run as its executor uses it: every request is validated, recorded before it is executed, and refused after the
+// end of the run. The handler of an ability gets a restricted one, the executor of an agent an extended one.
 import { type AgentRun, agentFacilities } from '../agent-run.ts'
 import type {
   AnswerSchema,
@@ -29,7 +29,7 @@ import type { RunOutput } from './run-output.ts'
 import { spawnInRun } from './run-spawns.ts'
 import type { RunWaits } from './run-waits.ts'
 
-/** What a live run is made of. */
+/** The parts of a live run. */
 export interface RunParts {
   readonly core: RunCore
   readonly output: RunOutput
@@ -38,10 +38,10 @@ export interface RunParts {
   readonly calls: RunCalls
 }
 
-/** Waiting is no call: nothing of it is in flight, so the run can end meanwhile and give its slot back. */
+/** A wait is not a call: nothing of it is in flight, so the run can be suspended meanwhile and free its slot. */
 const waitAbility = 'task:wait'
 
-/** Values that are drawn: the time, and chance. */
+/** Drawn values: time and randomness. */
 const draw = {
   now: (host: RunHost): number => host.clock.now(),
   uuid: (host: RunHost): string => uuidOf(host.nextId('uuid') + host.nextId('uuid')),
@@ -79,9 +79,9 @@ export class RunHandle implements Run {
       const options = checkOptions(invokeOptionsSchema, given, 'run.invoke')
       const id = typeof ability === 'string' ? requireText(ability, 'the id of the ability') : ability.id
       const { caller, host } = this.#core
-      const known = host.bus.get(id)
-      if (known !== undefined && id === waitAbility) {
-        return this.#parts.waits.forAbility(known.parseInput(input ?? {}), options.key)
+      const registered = host.bus.get(id)
+      if (registered !== undefined && id === waitAbility) {
+        return this.#parts.waits.forAbility(registered.parseInput(input ?? {}), options.key)
       }
       const fn: CallFunction = async (params, { signal, callId, identity, note }) => {
         try {
@@ -91,9 +91,9 @@ export class RunHandle implements Run {
         }
       }
       return this.#parts.calls.make(id, input ?? {}, fn, {
-        onInterrupt: options.onInterrupt ?? known?.onInterrupt,
-        retry: options.retry ?? known?.retry,
-        timeoutMs: options.timeoutMs ?? known?.timeoutMs,
+        onInterrupt: options.onInterrupt ?? registered?.onInterrupt,
+        retry: options.retry ?? registered?.retry,
+        timeoutMs: options.timeoutMs ?? registered?.timeoutMs,
         key: options.key,
         divergence: options.divergence,
       } as CallWay)
@@ -159,7 +159,10 @@ export class RunHandle implements Run {
     return this.#value('random', options)
   }
 
-  /** Recorded before it is given, so that every later run gets the same one, and what is made of it is found again. */
+  /**
+   * Recorded before it is returned, so that every later run gets the same value and finds the entries that depend on
+   * it.
+   */
   #value<N extends keyof Draw>(name: N, options: { key?: string } | undefined): Promise<ReturnType<Draw[N]>> {
     const core = this.#core
     return core.request(() => {
@@ -186,15 +189,15 @@ export class RunHandle implements Run {
 }
 
 /**
- * The run as the handler of an ability gets it: without what ends a run. A call in flight keeps its run alive, so a question or a wait
- * inside of it would hold the slot for ever, and nobody would ever be asked.
+ * The run as the handler of an ability gets it: without what ends a run. A call in flight keeps its run open, so a
+ * question or a wait inside of it would hold the slot forever.
  */
 function runInCall(run: Run): Run {
   const refuse = (verb: string) => (): Promise<never> =>
     Promise.reject(
       new ErrandError(
         'INVALID_INPUT',
-        `run.${verb} cannot rest inside a call: the call keeps the run alive. Let the executor do it, or a model with its own tools.`,
+        `run.${verb} cannot wait inside a call, because the call keeps the run open. Call it from the executor, or from a tool of the model.`,
         { verb },
       ),
     )
@@ -218,7 +221,7 @@ function runInCall(run: Run): Run {
   }
 }
 
-/** What the executor of an agent calls besides what every executor does. */
+/** What the executor of an agent gets in addition to a run. */
 function facilitiesOf({ core, calls, conversation, waits }: RunParts, toolRun: Run): AgentRun {
   const { host, task } = core
   return {
@@ -238,7 +241,7 @@ function facilitiesOf({ core, calls, conversation, waits }: RunParts, toolRun: R
     conversation: () => core.request(() => conversation.read()),
     append: (message) => core.request(() => core.busy(() => conversation.append(message))),
     modelFailed: (failure) => core.request(() => core.busy(() => conversation.modelFailed(failure))),
-    waitFor: (taskIds, options) => core.request(() => waits.forAgent(taskIds, options, conversation.heardThrough)),
+    waitFor: (taskIds, options) => core.request(() => waits.forAgent(taskIds, options, conversation.seenThrough)),
     perform: (name, params, fn, way) => core.request(() => calls.perform(name, params, fn, way)),
   }
 }

@@ -1,4 +1,4 @@
-// Output that is kept: gathered for a moment and stored in batches, so that a chatty command costs few commits and `logs -f`
+// Stored output: collected for a moment and stored in batches, so that a chatty command costs few commits and `logs -f`
 // in another process still follows closely.
 import { writeOutput } from '../steps/journal.ts'
 import { isRunOver, type RunCore } from './run-core.ts'
@@ -42,7 +42,7 @@ export class RunOutput {
     try {
       await this.#core.step(writeOutput(ref, text, host.stepContext()))
     } catch (error) {
-      // Output of a run that was closed meanwhile has no place any more.
+      // The run was closed meanwhile: its output is dropped.
       if (isRunOver(error)) return
       host.report(error, { ...ref, doing: 'store output' })
     }

@@ -1,6 +1,6 @@
-// A slot: one open executor run of this engine, from its executor's first line until the run is closed. Ending and closing are two
-// things: a run that has ended (paused, canceled, settled) is closed when its executor and its calls have settled or their grace is
-// over, and never while a process that it started is alive.
+// A slot: one open run of this engine, from the first line of its executor until the run is closed. Ending and closing
+// are two things: a run that has ended (paused, canceled, settled) is closed when its executor and its calls have
+// settled or their grace is over, and never while a process that it started is alive.
 
 import type { AnyExecutor } from '../api/executor.ts'
 import type { ErrandError } from '../core/errors.ts'
@@ -25,13 +25,16 @@ import { RunWaits } from './run-waits.ts'
 
 export interface SlotHost extends RunHost {
   retryOf(task: TaskRecord): RetryPolicy
-  /** A step that makes room is queued: an admission may share its commit. */
+  /** Called when a step that frees a slot is queued: an admission may share its commit. */
   freeing(): void
-  /** The run is closed, or nothing more is to be written. Called before anything else follows from that, and once more at the end. */
+  /**
+   * The run is closed, or nothing more may be written. Called before anything else follows from that, and once more at
+   * the end.
+   */
   freed(slot: RunSlot): void
 }
 
-/** How long a ledger that refused is left alone before it is asked again: at first, and at most. */
+/** Delay before a refused write is retried: the first, and the maximum. */
 const pauseMs = 200
 const maxPauseMs = 10_000
 
@@ -40,17 +43,17 @@ export class RunSlot {
   readonly ref: RunRef
   /** When the run started, in epoch milliseconds. */
   readonly since: number
-  /** Resolves when the run is closed, or nothing more is to be written. */
+  /** Resolves when the run is closed, or nothing more may be written. */
   readonly closed: Promise<void>
   readonly #executor: AnyExecutor
   readonly #host: SlotHost
-  /** Aborts the signal that the executor and its calls have. */
+  /** Aborts the signal of the executor and its calls. */
   readonly #controller = new AbortController()
   readonly #parts: RunParts
   readonly #givenUp = Promise.withResolvers<undefined>()
   #grace: unknown
 
-  /** `former`: a run of the same task that another engine has closed and whose executor is still to settle here. */
+  /** `former`: a run of the same task that another engine has closed and whose executor has not settled here yet. */
   constructor(task: TaskRecord, executor: AnyExecutor, since: number, former: RunSlot | undefined, host: SlotHost) {
     this.task = task
     this.ref = { taskId: task.id, run: task.run }
@@ -74,7 +77,7 @@ export class RunSlot {
     return this.#parts.calls.withProcesses
   }
 
-  /** The run has ended: its executor gets its grace to notice. */
+  /** The run has ended: starts the grace of its executor. */
   end(reason?: ErrandError): void {
     this.#abort(reason)
     const { clock, abortGraceMs } = this.#host
@@ -92,12 +95,12 @@ export class RunSlot {
     this.#parts.calls.whenNone(() => this.#abort(runEnded(this.ref, 'the engine is closing')))
   }
 
-  /** A wait may be over while the run is still alive: it goes on in place. */
-  poke(callId: string): void {
-    this.#parts.waits.poke(callId)
+  /** Checks whether a wait of the open run is over; if so, the run continues in place. */
+  wake(callId: string): void {
+    this.#parts.waits.wake(callId)
   }
 
-  /** Aborts, and rejects whatever is pending. */
+  /** Aborts the run and rejects its pending requests. */
   #abort(reason?: ErrandError): void {
     if (this.#controller.signal.aborted) return
     const { core, waits, calls } = this.#parts
@@ -116,7 +119,9 @@ export class RunSlot {
     this.#host.freed(this)
   }
 
-  /** Runs the executor to its end; never rejects. Undefined for a run that has been ended: whatever it returned or threw is ignored. */
+  /**
+   * Runs the executor to its end; never rejects. Undefined for a run that has ended: its result or error is ignored.
+   */
   async #execute(): Promise<ExecutorOutcome | undefined> {
     const { core, output } = this.#parts
     const { redaction } = this.#host
@@ -155,7 +160,7 @@ export class RunSlot {
         }),
       (isOpen) => !isOpen,
       (error) => {
-        // What is told of the outcome elsewhere cannot be redacted: the run still has to end.
+        // An event about the outcome cannot be redacted; the run must still end.
         if (isRedactFailure(error)) outcome = { kind: 'threw', error: toStoredError(error), retryAfterMs: undefined }
       },
     )
@@ -174,7 +179,10 @@ export class RunSlot {
     )
   }
 
-  /** A ledger that refuses is asked again, because until then the task belongs to the run. Undefined when it is too late for that. */
+  /**
+   * Retries while the ledger refuses, because until then the task belongs to the run. Undefined when the engine has
+   * stopped writing.
+   */
   async #write<R>(
     doing: string,
     stepOf: (host: SlotHost) => Step<R>,

@@ -1,4 +1,4 @@
-// The children of a live run: created once, with the journal entry that finds them again.
+// The children of a live run: created once, together with the journal entry by which later runs find them.
 
 import type { SpawnOptions, SpawnSpec } from '../api/executor.ts'
 import { spawnOptionsSchema } from '../api/options.ts'
@@ -28,16 +28,24 @@ export async function spawnInRun(
   return Array.isArray(specs) ? children : (children[0] as Task)
 }
 
-/** Stored fields that stand in the identity of every spawn, said or not: journals of earlier versions hold them so. */
-const alwaysNamed = 'name goal description executor input priority metadata deadline notBefore key role tags'.split(' ')
-const unsaid: Readonly<Record<string, unknown>> = { ...storedFrom({}) }
+/**
+ * Stored fields that are part of the identity of every spawn, even at their defaults: journals of earlier versions
+ * include them.
+ */
+const alwaysIncluded = 'name goal description executor input priority metadata deadline notBefore key role tags'.split(
+  ' ',
+)
+const defaults: Readonly<Record<string, unknown>> = { ...storedFrom({}) }
 
-/** What a child is found again by. A stored field that tasks got later stands in it only where it is said. */
+/**
+ * The identity of a child in the journal. A stored field added later is part of it only when it differs from its
+ * default.
+ */
 function imageOf(given: TaskDraft): object {
   const { id: _id, parentId: _parent, opening: _opening, runsCommands: _here, blockedBy, ...draft } = given
-  const isSaid = ([name, value]: [string, unknown]): boolean =>
-    !(name in unsaid) || alwaysNamed.includes(name) || canonicalJson(value) !== canonicalJson(unsaid[name])
-  return { ...Object.fromEntries(Object.entries(draft).filter(isSaid)), after: blockedBy.length }
+  const isIncluded = ([name, value]: [string, unknown]): boolean =>
+    !(name in defaults) || alwaysIncluded.includes(name) || canonicalJson(value) !== canonicalJson(defaults[name])
+  return { ...Object.fromEntries(Object.entries(draft).filter(isIncluded)), after: blockedBy.length }
 }
 
 async function makeChildren(
@@ -55,7 +63,7 @@ async function makeChildren(
     const { treeLimits } = host
     const request: CreateRequest = { ...host.stepContext(), trees, treeLimits }
     const children = await core.step(spawn(core.entryOf(entry), request, earlier, left))
-    // One was canceled, and another was made in its place: what came of the first may have led the earlier attempt elsewhere.
+    // A canceled child was replaced by a new one: its outcome may have led the earlier attempt to other calls.
     const result = children.map((child) => child.id)
     if (found !== undefined && isAnotherWay(found, { result })) core.journal.remade(found)
     return host.views(children)

@@ -1,5 +1,5 @@
-// The waits of a live run: questions, other tasks, time. When nothing of the run is in flight and it only waits, it ends; a
-// later run goes on from the journal. A wait that is over while the run still lives goes on in place.
+// The waits of a live run: questions, other tasks, time. When a run only waits and nothing of it is in flight, it is
+// suspended; a later run continues from the journal. A wait that ends while the run is open is resolved in place.
 import type { AgentRun, AwaitedTasks } from '../agent-run.ts'
 import type { AnswerSchema, AskOptions, WaitOptions } from '../api/executor.ts'
 import { askOptionsSchema, keyOptionsSchema, waitOptionsSchema } from '../api/options.ts'
@@ -28,7 +28,7 @@ interface PendingWait {
   reject(error: unknown): void
 }
 
-/** When the ledger refused to suspend a run or to say whether a wait is over, it is asked again after so many milliseconds. */
+/** Delay, in milliseconds, after which a failed suspension or a failed check of a wait is retried. */
 const againMs = 200
 
 export class RunWaits {
@@ -44,13 +44,13 @@ export class RunWaits {
     core.isWaiting = () => this.#open.size > 0
   }
 
-  /** The run has ended: it rejects what is pending itself. */
+  /** The run has ended: `RunCore.end` has rejected the pending requests. */
   end(): void {
     this.#open.clear()
   }
 
-  /** A wait may be over while the run is still alive: it goes on in place. */
-  poke(callId: string): void {
+  /** Checks whether a wait is over; if so, the run continues in place. */
+  wake(callId: string): void {
     const wait = this.#open.get(callId)
     if (wait === undefined || this.#core.ended) return
     void this.#core
@@ -58,8 +58,8 @@ export class RunWaits {
       .catch((error: unknown) => {
         const { ended, host, ref } = this.#core
         if (ended || isRunOver(error)) return
-        host.report(error, { ...ref, doing: 'look whether a wait is over' })
-        host.clock.setTimeout(() => this.poke(callId), againMs)
+        host.report(error, { ...ref, doing: 'check whether a wait is over' })
+        host.clock.setTimeout(() => this.wake(callId), againMs)
       })
   }
 
@@ -82,7 +82,7 @@ export class RunWaits {
     await this.#wait(this.#core.describe('sleep', 'sleep', { ms }, key), ms)
   }
 
-  /** Waits for any tasks; with `untilMessage`, for a message after number `readThrough` as well. */
+  /** Waits for any tasks; with `untilMessage`, also for a message after number `readThrough`. */
   async forTasks(tasks: unknown, given: WaitOptions | undefined, readThrough: number): Promise<unknown[]> {
     const options = checkOptions(waitOptionsSchema, given, 'run.wait')
     const params: WaitParams = {
@@ -95,7 +95,7 @@ export class RunWaits {
     return resultsOf(params, await this.#outcomes(entry, options.timeoutMs, null))
   }
 
-  /** Waits as the ability `task:wait` does: for tasks of the run's own subtree. */
+  /** Waits as the ability `task:wait`: for tasks of the run's own subtree. */
   async forAbility(input: unknown, key: string | undefined): Promise<AwaitedTasks> {
     const { taskIds, mode, timeoutMs } = input as { taskIds: string[]; mode: 'all' | 'any'; timeoutMs?: number }
     const params = { tasks: taskIds, mode, settled: true } satisfies WaitParams
@@ -104,23 +104,23 @@ export class RunWaits {
   }
 
   /**
-   * Waits for tasks of the run's own subtree (null: its children), or for a message after number `heardThrough`. The ids that count
-   * are those of the first asking: children may have come since.
+   * Waits for tasks of the run's own subtree (null: its children), or for a message after number `seenThrough`. A later
+   * run waits for the same ids as the first: children may have been added since.
    */
   async forAgent(
     taskIds: readonly string[] | null,
     { key, mode, timeoutMs }: Parameters<AgentRun['waitFor']>[1],
-    heardThrough: number,
+    seenThrough: number,
   ): Promise<AwaitedTasks> {
     const { host, taskId } = this.#core
     const named = taskIds ?? (await host.read((tx) => tx.task.children(taskId))).map((child) => child.id)
-    const params = { tasks: [...named], mode, settled: true, untilMessageAfter: heardThrough } satisfies WaitParams
+    const params = { tasks: [...named], mode, settled: true, untilMessageAfter: seenThrough } satisfies WaitParams
     const entry = this.#core.describe('wait', 'wait', params, key)
     const tasks = (this.#core.find(entry)?.params as WaitParams | undefined)?.tasks ?? named
     return awaited(tasks, await this.#outcomes(entry, timeoutMs, named))
   }
 
-  /** Waits for tasks; `own`: those that have to be in the run's own subtree. */
+  /** Waits for tasks; `own`: those that must be in the run's own subtree. */
   #outcomes(
     entry: EntryDescription,
     dueInMs: number | undefined,
@@ -132,7 +132,7 @@ export class RunWaits {
     return this.#wait(entry, dueInMs, begin) as Promise<Array<Outcome | null>>
   }
 
-  /** Finds or records a wait and resolves when it is over; `begin` records it, a plain entry where it is left out. */
+  /** Finds or records a wait and resolves when it is over. `begin` records it; the default records a plain entry. */
   async #wait(
     entry: EntryDescription,
     dueInMs: number | undefined,
@@ -147,7 +147,7 @@ export class RunWaits {
       case 'resume': {
         const { id } = found as CallRecord
         const over = this.#register(id, entry.kind)
-        this.poke(id)
+        this.wake(id)
         return over
       }
       case 'anew':
@@ -156,7 +156,7 @@ export class RunWaits {
     }
     if (found !== undefined) this.#core.journal.remade(found)
     const record = this.#core.entryOf(entry, dueInMs)
-    // Registered first: what it waits for may end in the very commit that records it.
+    // Registered first: an awaited task may settle in the same commit that records the wait.
     const over = this.#register(record.id, entry.kind)
     await this.#core.busy(async () => {
       try {
@@ -203,7 +203,7 @@ export class RunWaits {
     settle(wait)
   }
 
-  /** Quiet: it waits, and nothing of it is in flight. Looked at after the executor has had its turn. */
+  /** A run is quiet when it waits and nothing of it is in flight. Checked after the executor has had its turn. */
   #checkQuiet(): void {
     if (this.#isSuspending || !this.#isQuiet) return
     this.#isSuspending = true
@@ -221,8 +221,8 @@ export class RunWaits {
       if (!this.#isQuiet) return
       const waits = [...this.#open.keys()]
       const suspended = await this.#core.step(suspend({ ...ref, ...host.stepContext(), waits }))
-      // The feed tells of the end, in its order; a run that could not be suspended has something to take up.
-      if (!suspended) for (const callId of waits) this.poke(callId)
+      // The feed reports the end of a suspended run in order. If the run was not suspended, one of its waits is over.
+      if (!suspended) for (const callId of waits) this.wake(callId)
     } catch (error) {
       if (isRunOver(error)) return
       host.report(error, { ...ref, doing: 'suspend' })

@@ -1,4 +1,4 @@
-// Waiting, outside of any run, for a task to settle.
+// Waits, outside of any run, for a task to settle.
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { TaskEvent } from '../entities/event.ts'
@@ -8,8 +8,9 @@ import { requireTask } from '../steps/step-context.ts'
 import type { Feed } from './feed.ts'
 
 /**
- * The outcome of a task, as soon as there is one.
- * @throws ErrandError NOT_FOUND; TIMEOUT when it is still open after `timeoutMs`; the reason of an aborted `signal`; what `closed` says when the feed stops.
+ * Resolves to the outcome of a task as soon as it has settled.
+ * @throws ErrandError NOT_FOUND; TIMEOUT when the task is still open after `timeoutMs`; the reason of an aborted
+ * `signal`; what `closed` returns when the feed stops.
  */
 export async function awaitSettlement(
   ledger: Ledger,
@@ -19,31 +20,31 @@ export async function awaitSettlement(
   { timeoutMs, signal }: { timeoutMs?: number | undefined; signal?: AbortSignal | undefined },
   closed: () => unknown,
 ): Promise<Outcome> {
-  let heard: News | undefined
+  let pending: Wakeup | undefined
   let wake: () => void = () => {}
-  const hear = (news: News): void => {
-    heard = news
+  const notify = (wakeup: Wakeup): void => {
+    pending = wakeup
     wake()
   }
-  // Listening first: what settles between the reading and the listening would be missed.
+  // Subscribes before the first read: a task that settles between the two would be missed.
   const stop = feed.listenTo(taskId, (event) => {
-    if (mayHaveSettled(event)) hear('settled')
+    if (mayHaveSettled(event)) notify('settled')
   })
-  const timer = timeoutMs === undefined ? undefined : clock.setTimeout(() => hear('late'), timeoutMs)
-  const unlisten = feed.onStop(() => hear('closed'))
-  const onAbort = (): void => hear('aborted')
+  const timer = timeoutMs === undefined ? undefined : clock.setTimeout(() => notify('late'), timeoutMs)
+  const unlisten = feed.onStop(() => notify('closed'))
+  const onAbort = (): void => notify('aborted')
   signal?.addEventListener('abort', onAbort)
   try {
     for (;;) {
       signal?.throwIfAborted()
-      const news = take()
+      const wakeup = take()
       const outcome = feed.stopped ? undefined : await readOutcome(ledger, taskId)
       if (outcome) return outcome
-      if (news === 'late') throw stillOpen(taskId, timeoutMs)
-      if (news === 'closed') throw closed()
+      if (wakeup === 'late') throw stillOpen(taskId, timeoutMs)
+      if (wakeup === 'closed') throw closed()
       await new Promise<void>((resolve) => {
         wake = resolve
-        if (heard !== undefined) resolve()
+        if (pending !== undefined) resolve()
       })
     }
   } finally {
@@ -53,14 +54,14 @@ export async function awaitSettlement(
     clock.clearTimeout(timer)
   }
 
-  function take(): News | undefined {
-    const news = heard
-    heard = undefined
-    return news
+  function take(): Wakeup | undefined {
+    const wakeup = pending
+    pending = undefined
+    return wakeup
   }
 }
 
-type News = 'settled' | 'late' | 'closed' | 'aborted'
+type Wakeup = 'settled' | 'late' | 'closed' | 'aborted'
 
 async function readOutcome(ledger: Ledger, taskId: string): Promise<Outcome | undefined> {
   const task = await ledger.read((tx) => tx.task.get(taskId))
@@ -79,7 +80,7 @@ function mayHaveSettled(event: TaskEvent): boolean {
 function stillOpen(taskId: string, timeoutMs: number | undefined): ErrandError {
   return new ErrandError(
     'TIMEOUT',
-    `Task ${taskId} has not settled after ${timeoutMs} ms; it goes on. \`why\` tells what it waits for.`,
+    `Task ${taskId} has not settled after ${timeoutMs} ms and is still open. \`why\` shows what it waits for.`,
     { taskId, timeoutMs },
   )
 }

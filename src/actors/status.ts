@@ -1,5 +1,5 @@
-// The read model of one engine: how many tasks are in which state, what waits, what runs here. It follows the feed, so it also
-// tells of what other processes do; it is counted when somebody first looks, so it costs nothing while nobody does.
+// The read model of an engine: how many tasks are in each state, what is queued, what runs here. It follows the feed
+// and so includes the work of other processes. Counting starts at the first read, so an unused model costs nothing.
 import { createStore } from '@xstate/store'
 import type { EngineStatus, RunningTask, StatusStore } from '../api/views.ts'
 import type { Clock } from '../core/clock.ts'
@@ -10,7 +10,7 @@ import { acceptedEvents, publishedAs, taskTransitions } from '../machines/task-m
 import type { Feed } from './feed.ts'
 import type { Report } from './report.ts'
 
-/** The queue is counted anew at most so often: it changes with every event. */
+/** Minimum interval between two counts of the queue, which changes with every event. */
 const countEveryMs = 50
 
 export class StatusModel {
@@ -22,7 +22,7 @@ export class StatusModel {
   #running: () => RunningTask[] = () => []
   #following = false
   #counted = 0
-  /** What the feed tells while tasks are being counted, for each count that is on its way. */
+  /** Events published during each count that is under way. */
   readonly #meanwhile = new Set<TaskEvent[]>()
   #recount: unknown
 
@@ -56,8 +56,8 @@ export class StatusModel {
     }
   }
 
-  /** The store; from the first look on it counts. */
-  look(): StatusStore {
+  /** Returns the store; the first call starts counting. */
+  store(): StatusStore {
     if (!this.#following) {
       this.#following = true
       this.#change({ running: this.#running() })
@@ -67,19 +67,19 @@ export class StatusModel {
     return this.#view
   }
 
-  /** A watcher that throws is reported: the store would throw it again in a timer, and take the process down. */
+  /** Reports a listener that throws: the store would throw the error again in a timer and crash the process. */
   #guarded<T>(given: (value: T) => void): (value: T) => void {
     const listener = requireFunction(given, 'the listener of status')
     return (value) => {
       try {
         listener(value)
       } catch (error) {
-        this.#report(error, { doing: 'tell a watcher' })
+        this.#report(error, { doing: 'notify a status listener' })
       }
     }
   }
 
-  /** What the supervisor has to tell; the list of what runs is made only for somebody who looks. */
+  /** Updates the slots; the list of running tasks is built only once the model is in use. */
   slots(used: number, maxConcurrent: number, working: boolean, running: () => RunningTask[]): void {
     this.#running = running
     const slots = { used, free: working ? Math.max(0, maxConcurrent - used) : 0, maxConcurrent }
@@ -101,7 +101,7 @@ export class StatusModel {
       }, 'count the tasks')
       if (found === undefined) return
       this.#counted = found.at
-      // A database that answers later has counted less than the feed has told by then.
+      // A read may return after the feed has published later events: these are added to the count.
       const later = meanwhile.filter((event) => event.seq > found.at)
       const tasks = later.reduce((sum, event) => counted(sum, event) ?? sum, found.tasks)
       this.#change({ counted: true, tasks, queued: found.queue.ready, claimable: found.queue.claimable })
@@ -115,7 +115,7 @@ export class StatusModel {
   }
 
   #follow(event: TaskEvent): void {
-    for (const heard of this.#meanwhile) heard.push(event)
+    for (const events of this.#meanwhile) events.push(event)
     const change: Partial<EngineStatus> = { lastEvent: event }
     if (event.seq > this.#counted && this.#store.getSnapshot().context.counted) {
       const tasks = counted(this.#store.getSnapshot().context.tasks, event)
@@ -141,7 +141,7 @@ export class StatusModel {
   }
 }
 
-/** The states after an event, or undefined when it changed none. */
+/** The counts after an event, or undefined when it changed none. */
 function counted(tasks: Record<TaskStatus, number>, { type, data }: TaskEvent): Record<TaskStatus, number> | undefined {
   const status = data.status as TaskStatus
   if (type === 'task.created') return { ...tasks, [status]: tasks[status] + 1 }
@@ -152,7 +152,10 @@ function counted(tasks: Record<TaskStatus, number>, { type, data }: TaskEvent): 
   return { ...tasks, [from]: tasks[from] - 1, [to]: tasks[to] + 1 }
 }
 
-/** The state that an event tells of entering. Told by its type: `status` is that of the row, which may be further on. */
+/**
+ * The state that each event type enters. Taken from the type, because `status` is that of the row, which may be further
+ * on.
+ */
 const entered: ReadonlyMap<string, TaskStatus> = new Map(
   taskStatuses.flatMap((from) =>
     acceptedEvents(from).map((event) => [publishedAs[event], taskTransitions[from][event] as TaskStatus] as const),

@@ -1,19 +1,20 @@
-// Live subscriptions: each handler hears in the order of events, awaited, one after the other; one that throws stops nobody.
-// A handler that is slow costs a position, not memory: what it has not heard yet is read from the ledger again.
+// Live subscriptions: each handler gets the events in order, awaited one after the other; a handler that throws does
+// not stop the others. A slow handler costs a position, not memory: events it has not had are read from the ledger
+// again.
 
 import type { EventHandler } from '../api/views.ts'
 import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { Feed } from './feed.ts'
 import type { Report } from './report.ts'
 
-/** Events kept at hand for handlers that keep up. */
+/** Events kept in memory for handlers that keep up. */
 const maxKept = 1_000
 const pageSize = 200
 
 interface Subscription {
   type: EventType | '*'
   handler: EventHandler
-  /** Where the feed stood when it was made: it hears what comes after. */
+  /** Position of the feed at the time of subscribing: the handler gets later events. */
   after: number
 }
 
@@ -31,7 +32,7 @@ export class Subscriptions {
     this.#report = report
   }
 
-  /** The same handler may subscribe more than once and then hears as often; each unsubscribe undoes one. */
+  /** A handler that subscribes more than once is called as often per event; each unsubscribe undoes one. */
   subscribe(type: EventType | '*', handler: EventHandler): () => void {
     const subscription: Subscription = { type, handler, after: this.#feed.cursor }
     if (this.#subscriptions.length === 0) {
@@ -46,7 +47,7 @@ export class Subscriptions {
     }
   }
 
-  /** Resolves when everything published so far has been heard. */
+  /** Resolves when everything published so far has been delivered. */
   async settled(): Promise<void> {
     while (this.#delivering) await this.#delivering
   }
@@ -58,7 +59,7 @@ export class Subscriptions {
   }
 
   async #deliver(): Promise<void> {
-    // Not in the stack of whoever committed.
+    // Leaves the call stack of the step that committed.
     await Promise.resolve()
     try {
       while (this.#subscriptions.length > 0 && this.#cursor < this.#feed.cursor) {
@@ -66,11 +67,11 @@ export class Subscriptions {
         if (events === undefined) return
         for (const event of events) {
           this.#cursor = event.seq
-          await this.#tell(event)
+          await this.#notify(event)
         }
       }
     } finally {
-      // In the same turn in which nothing more was found: an event that comes any later begins anew.
+      // In the same turn in which nothing more was found: a later event starts a new delivery.
       this.#delivering = undefined
     }
   }
@@ -81,12 +82,13 @@ export class Subscriptions {
     const kept = this.#kept
     this.#kept = []
     if (kept[0]?.seq === cursor + 1) return kept
-    const page = await this.#feed.read((tx) => tx.event.after(cursor, pageSize), 'tell subscribers')
+    const page = await this.#feed.read((tx) => tx.event.after(cursor, pageSize), 'notify subscribers')
     return page?.filter((event) => event.seq <= this.#feed.cursor)
   }
 
-  async #tell(event: TaskEvent): Promise<void> {
-    // The list as it is now: who unsubscribes while an event is told is not told any more, who subscribes hears from the next on.
+  async #notify(event: TaskEvent): Promise<void> {
+    // The present list: a handler that unsubscribes during an event is not called for it any more, a new one starts
+    // with the next.
     const audience = this.#subscriptions
     for (const subscription of audience) {
       if (event.seq <= subscription.after) continue
@@ -95,7 +97,7 @@ export class Subscriptions {
       try {
         await subscription.handler({ ...event, data: { ...event.data } })
       } catch (error) {
-        this.#report(error, { event: event.type, taskId: event.taskId, doing: 'tell a subscriber' })
+        this.#report(error, { event: event.type, taskId: event.taskId, doing: 'notify a subscriber' })
       }
     }
   }

@@ -1,6 +1,6 @@
-// The supervisor holds the slots and has them filled. It is level-triggered: whatever moves only wakes it, and what it does follows
-// from what it then reads of the ledger: what is due, what is ready, which runs are its own. A run starts or is ended when the feed
-// says so, never before.
+// The supervisor holds the slots and has them filled. It is level-triggered: events only wake it, and what it does
+// follows from what it then reads from the ledger: what is due, what is ready, which runs are its own. A run starts or
+// ends only when the feed reports it.
 
 import { type AnyExecutor, isExecutor } from '../api/executor.ts'
 import type { RunningTask } from '../api/views.ts'
@@ -18,13 +18,13 @@ import type { EngineHost } from './engine-host.ts'
 import { Maintenance } from './maintenance.ts'
 import { RunSlot, type SlotHost } from './run-slot.ts'
 
-/** When the ledger could not be read to take up a run, it is asked again after so many milliseconds. */
+/** Delay, in milliseconds, after which a failed read of a started run is retried. */
 const againMs = 200
-/** How long executors get to return after the time of the drain is over, and their commands to end after that. */
+/** How long executors may take to return after the drain, in milliseconds, and their commands to end after that. */
 const drainMs = 250
 const lastCommandsMs = 2_000
 
-/** Events by which a run ends: its task leaves WORKING, or is hidden, or the run is closed. */
+/** Events that end a run: its task leaves WORKING or is deleted, or the run is closed. */
 const endings = new Set<EventType>([
   ...acceptedEvents('working').map((event) => publishedAs[event]),
   'task.deleted',
@@ -35,16 +35,16 @@ export class Supervisor {
   readonly #host: EngineHost
   readonly #slotHost: SlotHost
   readonly #slots = new Map<string, RunSlot>()
-  /** By task: runs that are closed in the ledger and whose executors are still to settle here. */
+  /** By task: runs that are closed in the ledger and whose executors have not settled here yet. */
   readonly #leaving = new Map<string, RunSlot>()
-  /** By task: events of runs that have begun and have no slot yet, from their `task.started` on. */
+  /** By task: events of started runs without a slot, from their `task.started` on. */
   readonly #begun = new Map<string, TaskEvent[]>()
-  /** Rows of tasks that an admission has started, for the runs that are to be taken up. */
+  /** Rows of tasks that an admission has started, for the runs that get a slot. */
   readonly #admitted = new Map<string, TaskRecord>()
   readonly #admission: Admission
-  readonly #caretaker: Maintenance
+  readonly #maintenance: Maintenance
   readonly #stopped = new AbortController()
-  #lookDue = false
+  #checkDue = false
   #unlisten: (() => void) | undefined
 
   constructor(host: EngineHost) {
@@ -67,10 +67,10 @@ export class Supervisor {
       freeing: () => this.#admission.admit(),
       freed: (slot) => this.#free(slot),
     }
-    this.#caretaker = new Maintenance({
+    this.#maintenance = new Maintenance({
       ...host,
       retryOf,
-      looked: () => this.wake(),
+      checked: () => this.wake(),
       purged: () => void host.status.count(),
     })
     this.#changed()
@@ -80,25 +80,25 @@ export class Supervisor {
     return this.#host.actors.isWorking
   }
 
-  /** Recovers the dead, then admits: tasks of these trees only, where some are given. */
+  /** Recovers dead engines, then admits; `trees` restricts admission to tasks of these trees. */
   async work(trees?: Trees): Promise<void> {
     const { actors, feed } = this.#host
     this.#admission.trees = trees
     actors.supervisor.send({ type: 'work' })
     this.#unlisten = feed.listen((event) => this.#onEvent(event))
-    await this.#caretaker.begin()
+    await this.#maintenance.begin()
     this.#changed()
     this.wake()
   }
 
-  /** Other limits from now on. Nothing that runs is ended: lower ones are reached as runs end by themselves. */
+  /** Sets the limits. Running tasks are not ended: lower limits are reached as runs end. */
   setLimits(maxConcurrent: number | undefined, limits: Readonly<Record<string, number | null>>): void {
     this.#admission.setLimits(maxConcurrent, limits)
     this.#changed()
     this.wake()
   }
 
-  /** Only tasks of these trees are started here; undefined: of all. */
+  /** Admission is restricted to tasks of these trees; undefined: all. */
   get trees(): Trees | undefined {
     return this.#admission.trees
   }
@@ -107,22 +107,22 @@ export class Supervisor {
     return this.#admission.limits
   }
 
-  /** Tasks with an open run here. */
+  /** Tasks with an open run of this engine. */
   get taskIds(): string[] {
     return [...this.#slots.keys()]
   }
 
   /**
-   * Stops admitting, aborts every run at its next safe point, waits, and gives up the rest. Resolves to the tasks whose commands are
-   * still alive then: their runs stay open.
+   * Stops admission, aborts every run at its next safe point, waits, and gives up the rest. Resolves to the tasks whose
+   * commands are still alive: their runs stay open.
    */
   async drain(): Promise<ReadonlySet<string>> {
     if (!this.isWorking) return new Set()
     const { actors, shutdownTimeoutMs, report } = this.#host
     actors.supervisor.send({ type: 'drain' })
-    const looked = this.#caretaker.stop()
+    const checked = this.#maintenance.stop()
     for (const slot of this.#slots.values()) slot.drain()
-    await this.#slotsClosed(shutdownTimeoutMs, [looked, this.#admission.settled()])
+    await this.#slotsClosed(shutdownTimeoutMs, [checked, this.#admission.settled()])
     for (const slot of this.#slots.values()) slot.end(runEnded(slot.ref, 'the engine is closing'))
     await this.#slotsClosed(drainMs)
     for (const slot of this.#slots.values()) slot.giveUp()
@@ -135,7 +135,7 @@ export class Supervisor {
     return new Set(kept.map((slot) => slot.task.id))
   }
 
-  /** The ledger can no longer be trusted: nothing is written any more. */
+  /** The ledger has failed: nothing more is written. */
   abort(): void {
     this.#stop()
     for (const slot of this.#slots.values()) slot.giveUp()
@@ -143,7 +143,7 @@ export class Supervisor {
 
   #stop(): void {
     this.#stopped.abort()
-    this.#caretaker.end()
+    this.#maintenance.end()
     this.#unlisten?.()
   }
 
@@ -156,7 +156,9 @@ export class Supervisor {
       this.#begun.set(event.taskId, [event])
     } else this.#begun.get(event.taskId)?.push(event)
     if (event.type === 'task.repaired' && event.instanceId === instanceId) {
-      const fault = new Error(`The snapshot of ${event.taskId} was made anew from its row: ${String(event.data.fault)}`)
+      const fault = new Error(
+        `The snapshot of ${event.taskId} did not match its row and was rebuilt: ${String(event.data.fault)}`,
+      )
       report(fault, { taskId: event.taskId })
     }
     const slot = this.#slots.get(event.taskId)
@@ -166,7 +168,7 @@ export class Supervisor {
 
   #followSlot(slot: RunSlot, event: TaskEvent): void {
     if (typeof event.data.callId === 'string' && (event.type === 'task.unblocked' || event.type === 'timer.fired')) {
-      slot.poke(event.data.callId)
+      slot.wake(event.data.callId)
     }
     if (!endings.has(event.type) || event.data.run !== slot.ref.run) return
     slot.end()
@@ -178,8 +180,8 @@ export class Supervisor {
 
   // ── runs of this engine ──
 
-  /** Gives slots to the runs that have begun. Called after the feed has published a commit and the admission has resolved. */
-  #takeUp(): void {
+  /** Gives slots to started runs. Called after the feed has published a commit and the admission has resolved. */
+  #startRuns(): void {
     for (const [taskId, [started]] of this.#begun) {
       const task = this.#admitted.get(taskId)
       this.#admitted.delete(taskId)
@@ -188,7 +190,7 @@ export class Supervisor {
     }
   }
 
-  /** A run of this engine whose row no admission has returned: the outcome of its commit was unknown, or the feed came first. */
+  /** Gives a slot to a run that no admission returned: its commit's outcome was unknown, or the feed came first. */
   async #adopt(taskId: string, run: unknown): Promise<void> {
     const { ledger, clock, report } = this.#host
     try {
@@ -198,7 +200,7 @@ export class Supervisor {
       if (task?.run === run && task?.runOpen) this.#startRun(task)
       else this.#begun.delete(taskId)
     } catch (error) {
-      report(error, { taskId, doing: 'take up a run' })
+      report(error, { taskId, doing: 'start a run' })
       if (!this.#stopped.signal.aborted) clock.setTimeout(() => this.wake(), againMs)
     }
   }
@@ -210,12 +212,12 @@ export class Supervisor {
     const former = this.#slots.get(task.id) ?? this.#leaving.get(task.id)
     former?.end()
     if (former !== undefined) actors.closeRun(task.id)
-    // The row may be further on than the feed: its actor begins where the run does, and follows the events.
-    actors.awaken({ ...task, status: 'working' })
+    // The row may be ahead of the feed: the actor starts in WORKING, as the run did, and follows the events.
+    actors.startTask({ ...task, status: 'working' })
     const executor = executors.get(task.executor as string) as AnyExecutor
     const slot = new RunSlot(task, executor, started.at, former, this.#slotHost)
     this.#slots.set(task.id, slot)
-    // One that has ended already never gets to its executor, which begins after this turn.
+    // A run that has already ended never reaches its executor, which starts after this turn.
     if (task.status !== 'working') slot.end()
     for (const event of since) {
       actors.follow(event)
@@ -225,7 +227,7 @@ export class Supervisor {
     this.#changed()
   }
 
-  /** Whichever comes first frees it: the ledger closed the run, or its executor is over. */
+  /** Called when the ledger has closed the run and when its executor has ended; the first call frees the slot. */
   #free(slot: RunSlot): void {
     const { id } = slot.task
     const holder = [this.#slots, this.#leaving].find((slots) => slots.get(id) === slot)
@@ -236,20 +238,20 @@ export class Supervisor {
     this.wake()
   }
 
-  // ── looking and admitting ──
+  // ── reading and admitting ──
 
-  /** A run may have begun, or something may be due or ready that was not before. */
+  /** A run may have begun, or something may have become due or ready. */
   wake(): void {
-    if (this.#lookDue || this.#stopped.signal.aborted) return
-    this.#lookDue = true
+    if (this.#checkDue || this.#stopped.signal.aborted) return
+    this.#checkDue = true
     queueMicrotask(() => {
-      this.#lookDue = false
-      this.#takeUp()
-      if (this.isWorking) void this.#look()
+      this.#checkDue = false
+      this.#startRuns()
+      if (this.isWorking) void this.#check()
     })
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { ledger, instanceId, executors, report } = this.#host
     const free = this.#admission.freeExecutors()
     const { trees } = this
@@ -258,11 +260,11 @@ export class Supervisor {
       const found = await ledger.read(function* (tx) {
         return { due: yield* nextDue(tx, own), ready: yield* tx.task.anyReady(free.all, free.named, trees) }
       })
-      this.#caretaker.arm(found.due)
+      this.#maintenance.arm(found.due)
       if (found.ready) this.#admission.admit()
     } catch (error) {
-      // The caretaker looks again soon.
-      report(error, { doing: 'look for work' })
+      // Maintenance wakes the supervisor again soon.
+      report(error, { doing: 'check for work' })
     }
   }
 
@@ -273,9 +275,7 @@ export class Supervisor {
     }
   }
 
-  // ── inside ──
-
-  /** Resolves when all slots are closed and what else is awaited is over, or after so long. */
+  /** Resolves when all slots are closed and the other promises are settled, or after the timeout. */
   async #slotsClosed(withinMs: number, others: ReadonlyArray<Promise<unknown>> = []): Promise<void> {
     const closed = async (): Promise<void> => {
       await Promise.all(others)

@@ -1,25 +1,25 @@
-// The stream of one task: replayed from the ledger, then followed live, with no gap and no duplicate, to exactly one `end`.
-// It keeps a position instead of a queue, so a slow reader costs nothing but its own time.
+// The stream of one task: replayed from the ledger, then followed live, without gaps or duplicates, to exactly one
+// `end`. It keeps a position instead of a queue, so a slow reader costs no memory.
 
 import type { StreamItem } from '../api/views.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { MessageRecord } from '../entities/message.ts'
-import { audienceOf, type QuestionParams } from '../entities/question.ts'
 import { isSettled, type TaskStatus } from '../entities/task.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { requireTask } from '../steps/step-context.ts'
 import type { Feed } from './feed.ts'
+import { itemsOf } from './stream-items.ts'
 
 const pageSize = 200
-/** Live pieces kept for a reader; a slower one gets the message whole when it is stored. */
+/** Live pieces kept for a reader; a slower one gets the whole message when it is stored. */
 const maxLive = 1_000
 
 export interface LiveContent {
   content: string
-  /** Of the message that it is a piece of. */
+  /** The message that this is a piece of. */
   messageId?: string
-  /** Where in the text of that message it begins: a reader that missed a piece sees the gap. */
+  /** Offset of the piece in the text of the message: a reader that missed a piece sees the gap. */
   offset?: number
 }
 
@@ -41,7 +41,7 @@ export class LiveOutput {
   }
 }
 
-/** Live content with the position of the feed at which it came. */
+/** Live content with the position of the feed when it was published. */
 interface LivePiece extends LiveContent {
   after: number
 }
@@ -62,36 +62,31 @@ export async function* streamTask(
   const live: LivePiece[] = []
   let cursor = after
   let wake: () => void = () => {}
-  let news = false
-  const rouse = (): void => {
-    news = true
+  let changed = false
+  const notify = (): void => {
+    changed = true
     wake()
   }
   const unlisten = [
     output.listen(taskId, (content) => {
       if (live.length < maxLive) live.push({ ...content, after: feed.cursor })
-      rouse()
+      notify()
     }),
-    feed.listenTo(taskId, rouse),
+    feed.listenTo(taskId, notify),
   ]
-  unlisten.push(feed.onStop(rouse))
-  signal?.addEventListener('abort', rouse)
+  unlisten.push(feed.onStop(notify))
+  signal?.addEventListener('abort', notify)
   try {
     requireTask(await ledger.read((tx) => tx.task.get(taskId)), taskId)
     while (!signal?.aborted) {
-      news = false
+      changed = false
       const pieces = live.splice(0)
       const page = await readPage(ledger, taskId, cursor)
-      // A piece belongs behind the events that came before it and before the message that replaces it; one whose message
-      // stands in this page has been replaced.
-      const stored = new Set(
-        page.events.filter((event) => event.type === 'message.appended').map((event) => event.data.messageId),
-      )
-      const pending = pieces.filter(({ messageId }) => messageId === undefined || !stored.has(messageId))
+      const pending = unstored(pieces, page.events)
       for (const event of page.events) {
         while (pending[0] !== undefined && pending[0].after < event.seq) yield contentOf(pending.shift())
         cursor = event.seq
-        yield* itemsOf(event, page.messages)
+        for (const item of itemsOf(event, page.messages)) yield item
         if (isEnd(event, page.revivedAt)) {
           yield { type: 'end', taskId, seq: event.seq, status: endStatus(event) }
           return
@@ -102,20 +97,20 @@ export async function* streamTask(
         continue
       }
       for (const piece of pending) yield contentOf(piece)
-      // Asked for what comes after its end, or nothing but its end was left.
+      // The cursor was at or after the end of the task.
       if (page.events.length === 0 && page.settled !== undefined) {
         yield { type: 'end', taskId, seq: cursor, status: page.settled }
         return
       }
-      if (page.events.length > 0 || news) continue
+      if (page.events.length > 0 || changed) continue
       if (feed.stopped) throw closedWhileOpen(taskId, cursor)
       await new Promise<void>((resolve) => {
         wake = resolve
-        if (news) resolve()
+        if (changed) resolve()
       })
     }
   } finally {
-    signal?.removeEventListener('abort', rouse)
+    signal?.removeEventListener('abort', notify)
     for (const stop of unlisten) stop()
   }
 
@@ -123,6 +118,15 @@ export async function* streamTask(
     const { after: _after, ...content } = piece as LivePiece
     return { type: 'content', taskId, seq: cursor, ...content }
   }
+}
+
+/**
+ * The pieces whose messages are not in this page. A piece comes after the events published before it and before the
+ * message that replaces it.
+ */
+function unstored(pieces: readonly LivePiece[], events: readonly TaskEvent[]): LivePiece[] {
+  const stored = new Set(events.filter(({ type }) => type === 'message.appended').map(({ data }) => data.messageId))
+  return pieces.filter(({ messageId }) => messageId === undefined || !stored.has(messageId))
 }
 
 function closedWhileOpen(taskId: string, cursor: number): ErrandError {
@@ -136,9 +140,9 @@ function closedWhileOpen(taskId: string, cursor: number): ErrandError {
 interface Page {
   events: TaskEvent[]
   messages: Map<string, MessageRecord>
-  /** Position of the latest retry: an end before it was none. */
+  /** Position of the latest retry: a failure before it is not the end. */
   revivedAt: number
-  /** How the task stands, once it is settled. */
+  /** The status of the task, once it is settled. */
   settled: EndStatus | undefined
 }
 
@@ -161,7 +165,7 @@ function readPage(ledger: Ledger, taskId: string, cursor: number): Promise<Page>
   })
 }
 
-/** A failure with attempts left is no end, nor is one that somebody has retried since. */
+/** A failure is not the end while attempts are left or when the task was retried since. */
 function isEnd(event: TaskEvent, revivedAt: number): boolean {
   if (event.type === 'task.completed' || event.type === 'task.canceled') return true
   if (event.type === 'task.failed') return event.data.willRetry !== true && event.seq > revivedAt
@@ -171,95 +175,4 @@ function isEnd(event: TaskEvent, revivedAt: number): boolean {
 function endStatus(event: TaskEvent): EndStatus {
   const status = event.data.status as TaskStatus
   return isSettled(status) ? (status as EndStatus) : 'canceled'
-}
-
-function* itemsOf(event: TaskEvent, messages: ReadonlyMap<string, MessageRecord>): Generator<StreamItem> {
-  const { taskId, seq, data, at } = event
-  const base = { taskId, seq }
-  switch (event.type) {
-    case 'task.created':
-      yield { ...base, type: 'start', name: data.name as string, goal: (data.goal as string | undefined) ?? null }
-      return
-    case 'task.failed':
-      yield stateItem(event)
-      yield {
-        ...base,
-        type: 'error',
-        error: data.error as { code: string; message: string },
-        willRetry: data.willRetry === true,
-      }
-      return
-    case 'task.started':
-    case 'task.paused':
-    case 'task.input_required':
-    case 'task.waiting':
-    case 'task.completed':
-    case 'task.retried':
-    case 'task.canceled':
-      yield stateItem(event)
-      return
-    case 'question.asked':
-      yield {
-        ...base,
-        type: 'question',
-        questionId: data.questionId as string,
-        question: data.question as string,
-        for: audienceOf(data as unknown as QuestionParams),
-        schema: data.schema ?? null,
-        ...('default' in data ? { default: data.default } : {}),
-      }
-      return
-    case 'message.appended': {
-      const message = messages.get(data.messageId as string)
-      if (!message) return
-      const { id: messageId, role, content, announcement } = message
-      yield { ...base, type: 'message', messageId, role, content, announcement }
-      return
-    }
-    case 'output.written':
-      yield { ...base, type: 'content', content: data.text as string }
-      return
-    case 'progress.reported':
-      yield { ...base, type: 'progress', fraction: data.fraction as number, note: (data.note as string | null) ?? null }
-      return
-    case 'call.started':
-      yield { ...base, type: 'tool_call', callId: data.callId as string, tool: data.tool as string, args: data.args }
-      return
-    case 'call.completed':
-    case 'call.failed': {
-      const error = data.error as { code: string; message: string }
-      const came = event.type === 'call.completed' ? { result: data.result } : { result: '', error }
-      yield { ...base, type: 'tool_result', callId: data.callId as string, tool: data.tool as string, ...came }
-      return
-    }
-    case 'task.claimed':
-    case 'task.released':
-    case 'task.resumed':
-    case 'task.answered':
-    case 'task.unblocked':
-    case 'task.updated':
-    case 'task.promoted':
-    case 'task.deleted':
-    case 'task.diverged':
-    case 'task.repaired':
-    case 'timer.fired':
-    case 'run.closed':
-    case 'model.failed':
-    case 'agent.joined':
-    case 'agent.completed':
-    case 'objective.updated':
-    case 'team.closed':
-      return
-  }
-
-  function stateItem({ data: { status, from, reason } }: TaskEvent): StreamItem {
-    return {
-      ...base,
-      type: 'state',
-      status: status as TaskStatus,
-      from: (from as TaskStatus | undefined) ?? null,
-      reason: (reason as string | null | undefined) ?? null,
-      at,
-    }
-  }
 }

@@ -1,6 +1,6 @@
-// Keeps teams in step with the tasks that work in them: an agent whose task has ended is completed, a team whose task is completed is
-// closed. Off the critical path: nothing it does, or fails to do, changes a task. Every working engine does it for all, whoever wrote
-// the end, and what has been done already is done once.
+// Keeps teams in step with the tasks that work in them: an agent whose task has ended is completed, and the team of a
+// completed task is closed. Off the critical path: nothing it does, or fails to do, changes a task. Every working
+// engine does it for all tasks, whichever engine wrote the end; what is already done is not repeated.
 
 import { ErrandError } from '../core/errors.ts'
 import { waitAtMost } from '../core/signals.ts'
@@ -11,9 +11,9 @@ import type { StintRecord, TeamRecord } from '../entities/team.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import type { EngineHost } from './engine-host.ts'
 
-/** What is done to a team, each in one step that looks again whether it is due. */
+/** Changes of a team, each in one step that checks again whether it is due. */
 export interface TeamWork {
-  /** Completes the agent of a worker that has settled; false where there was nothing to complete any more. */
+  /** Completes the agent of a worker that has settled; false when it was already completed. */
   completeAgent(stint: StintRecord, summary: string | undefined): Promise<boolean>
   /** Consolidates the memory of a completed task for good. */
   closeTeam(team: TeamRecord, summary: string | undefined): Promise<void>
@@ -21,20 +21,20 @@ export interface TeamWork {
 
 export type TeamReconcilerHost = TeamWork & Pick<EngineHost, 'ledger' | 'clock' | 'feed' | 'report'>
 
-/** Tasks that are looked at in one transaction. */
+/** Tasks checked in one transaction. */
 const pageSize = 100
-/** A run does not wait any longer for those before it, in milliseconds. */
+/** Milliseconds that a run waits at most for the agents before it. */
 const maxWaitMs = 10_000
-/** What memory refused is tried again after so long, in milliseconds: a model that embeds may be out of reach for a while. */
+/** Milliseconds until a refused change is retried: an embedding model may be unavailable for a while. */
 const retryAfterMs = 30_000
-/** Characters of what a task came to, as the agent's summary. */
+/** Maximum length of the summary of an agent, in characters. */
 const maxSummaryLength = 2_000
 
-/** Somebody else was first, or it is not due any more: nothing to tell anybody of. */
+/** Errors that mean another engine was faster or the change is no longer due: not reported. */
 const doneAlready: ReadonlySet<string> = new Set(['NOT_ACTIVE', 'AGENTS_ACTIVE', 'NOT_FOUND'])
 
 type Due =
-  /** Without the task of a worker that has been purged. */
+  /** The task is undefined when the worker has been purged. */
   | { what: 'complete an agent'; task: TaskRecord | undefined; stint: StintRecord }
   | { what: 'close a team'; task: TaskRecord; team: TeamRecord }
 
@@ -42,12 +42,12 @@ export class TeamReconciler {
   readonly #host: TeamReconcilerHost
   /** Tasks whose end may concern a team. */
   readonly #waiting = new Set<string>()
-  /** Who wants to know when what is known by now has been dealt with. */
-  readonly #asking: Array<() => void> = []
+  /** Callers that wait until everything known by now has been processed. */
+  readonly #waiters: Array<() => void> = []
   #work: Promise<void> | undefined
-  #takingUp: Promise<void> | undefined
+  #catchingUp: Promise<void> | undefined
   #unlisten: (() => void) | undefined
-  /** The timer of the next try, after something went wrong. */
+  /** The timer of the next retry after an error. */
   #retry: unknown
   #givenUp = false
 
@@ -55,53 +55,53 @@ export class TeamReconciler {
     this.#host = host
   }
 
-  /** Follows the feed from now on, and takes up what nobody was there for. */
+  /** Follows the feed from now on, and processes what ended while no engine was working. */
   start(): void {
     this.#unlisten = this.#host.feed.listen((event) => this.#onEvent(event))
-    this.#takingUp = this.#takeUp()
+    this.#catchingUp = this.#catchUp()
   }
 
   /**
-   * Resolves when what has ended by now is accounted for: all that this engine has heard of, and whatever ended in this team; after
-   * a while in any case. Never rejects.
+   * Resolves when everything that has ended by now is processed: all that this engine has seen, and all that ended in
+   * this team; at the latest after `maxWaitMs`. Never rejects.
    */
   async accountFor(teamTaskId: string | undefined): Promise<void> {
     if (teamTaskId !== undefined) {
       const stints = await this.#read((tx) => tx.team.activeStints(teamTaskId))
-      for (const { workerId } of stints ?? []) if (workerId !== null) this.#look(workerId)
+      for (const { workerId } of stints ?? []) if (workerId !== null) this.#enqueue(workerId)
     }
-    const asked = [this.#takingUp]
-    // What ends from now on is not waited for: in a busy engine there is no end of that.
-    if (this.#work !== undefined) asked.push(new Promise<void>((resolve) => void this.#asking.push(resolve)))
-    await this.#within(maxWaitMs, asked)
+    const pending = [this.#catchingUp]
+    // Later ends are not waited for: in a busy engine they never stop.
+    if (this.#work !== undefined) pending.push(new Promise<void>((resolve) => void this.#waiters.push(resolve)))
+    await this.#within(maxWaitMs, pending)
   }
 
-  /** Resolves when all is done, or after so long. Nothing is begun any more. */
+  /** Resolves when everything is processed, or after the timeout. Starts nothing new. */
   async close(timeoutMs: number): Promise<void> {
     this.#unlisten?.()
-    await this.#within(timeoutMs, [this.#takingUp, this.#work])
+    await this.#within(timeoutMs, [this.#catchingUp, this.#work])
     this.#givenUp = true
     if (this.#retry !== undefined) this.#host.clock.clearTimeout(this.#retry)
   }
 
   #onEvent({ type, taskId, data }: TaskEvent): void {
-    // Of tasks that are canceled with others nothing is said but that they are.
+    // The events of tasks that are canceled with others do not carry the team.
     const isOurs = data['team'] !== undefined || type === 'task.canceled'
     const isEnd = type === 'task.completed' || type === 'task.canceled' || type === 'task.failed'
     // The last agent has left: a task that was completed before can be closed now.
-    if (isOurs && ((isEnd && data['willRetry'] !== true) || type === 'agent.completed')) this.#look(taskId)
+    if (isOurs && ((isEnd && data['willRetry'] !== true) || type === 'agent.completed')) this.#enqueue(taskId)
   }
 
-  #look(taskId: string): void {
+  #enqueue(taskId: string): void {
     this.#waiting.add(taskId)
-    this.#work ??= this.#doAll()
+    this.#work ??= this.#processAll()
   }
 
-  async #takeUp(): Promise<void> {
+  async #catchUp(): Promise<void> {
     const known = new Set<string>()
     for (let after = 0; !this.#givenUp; ) {
       const found = await this.#read(function* (tx) {
-        // What could not be completed is still among them, and hides nothing.
+        // Agents that could not be completed are found again, so the page grows by what is known.
         const stints = yield* tx.team.abandoned(pageSize + known.size)
         const teams = yield* tx.team.unclosed(pageSize, after)
         return {
@@ -113,39 +113,41 @@ export class TeamReconciler {
       if (fresh.length === 0) break
       for (const id of fresh) {
         known.add(id)
-        this.#look(id)
+        this.#enqueue(id)
       }
       after = found?.teams.at(-1)?.seq ?? after
       await this.#work
     }
-    this.#takingUp = undefined
+    this.#catchingUp = undefined
   }
 
-  async #doAll(): Promise<void> {
-    // The ends that are told of together are looked at together.
+  async #processAll(): Promise<void> {
+    // Ends that are published together are checked together.
     await Promise.resolve()
     while (this.#waiting.size > 0 && !this.#givenUp) {
-      const askedBefore = this.#asking.splice(0)
+      const waitersBefore = this.#waiters.splice(0)
       const taskIds = [...this.#waiting]
       this.#waiting.clear()
       for (let at = 0; at < taskIds.length; at += pageSize) await this.#settle(taskIds.slice(at, at + pageSize))
-      for (const answer of askedBefore) answer()
+      for (const resolve of waitersBefore) resolve()
     }
     this.#work = undefined
-    for (const answer of this.#asking.splice(0)) answer()
+    for (const resolve of this.#waiters.splice(0)) resolve()
   }
 
-  /** One after the other, in the order in which the tasks ended; what follows from the end of an agent at once. */
+  /**
+   * One after the other, in the order in which the tasks ended; what follows from the end of an agent is done at once.
+   */
   async #settle(taskIds: readonly string[]): Promise<void> {
     for (const due of (await this.#read((tx) => dueAmong(tx, taskIds))) ?? []) {
       if (this.#givenUp) return
-      const teamTaskId = await this.#do(due)
+      const teamTaskId = await this.#apply(due)
       if (teamTaskId !== undefined) await this.#settle([teamTaskId])
     }
   }
 
-  /** The task of a team that the end of an agent may have made due. */
-  async #do(due: Due): Promise<string | undefined> {
+  /** Resolves to the task of a team that may have become due by the end of an agent. */
+  async #apply(due: Due): Promise<string | undefined> {
     try {
       if (due.what === 'close a team') await this.#host.closeTeam(due.team, summaryOf(due.task))
       else if (await this.#host.completeAgent(due.stint, due.task && summaryOf(due.task))) {
@@ -155,17 +157,17 @@ export class TeamReconciler {
       if (ErrandError.isInstance(error) && doneAlready.has(error.code)) return undefined
       const taskId = due.what === 'close a team' ? due.task.id : (due.stint.workerId as string)
       this.#host.report(error, { taskId, doing: due.what })
-      this.#tryAgain()
+      this.#retryLater()
     }
     return undefined
   }
 
-  /** Nothing else would tell of it before the next engine opens. */
-  #tryAgain(): void {
+  /** Without a retry, the change would wait until the next engine opens. */
+  #retryLater(): void {
     if (this.#givenUp) return
     this.#retry ??= this.#host.clock.setTimeout(() => {
       this.#retry = undefined
-      this.#takingUp ??= this.#takeUp()
+      this.#catchingUp ??= this.#catchUp()
     }, retryAfterMs)
   }
 
@@ -173,7 +175,7 @@ export class TeamReconciler {
     try {
       return await this.#host.ledger.read(query)
     } catch (error) {
-      this.#host.report(error, { doing: 'look after teams' })
+      this.#host.report(error, { doing: 'read teams' })
       return undefined
     }
   }
@@ -188,24 +190,24 @@ function* dueAmong(tx: Reads, taskIds: readonly string[]): Op<Due[]> {
   const due: Due[] = []
   for (const taskId of taskIds) {
     const task = yield* tx.task.get(taskId)
-    // Who has a team, or works in one, says so in its own row: the end of any other costs no more than this look.
+    // A task that has or belongs to a team carries it in its own row: the end of any other costs only this read.
     if (task !== undefined && (task.policy.team === undefined || !isSettled(task.status))) continue
     const stint = yield* tx.team.stintOfWorker(taskId)
     if (stint !== undefined) due.push({ what: 'complete an agent', task, stint })
     if (task?.status !== 'completed') continue
     const team = yield* tx.team.get(taskId)
     if (team === undefined || team.closedAt !== null) continue
-    // An agent that is still at work will have something to add. Its end is heard of.
+    // Active agents may still add to the memory; the end of the last one makes the team due.
     if ((yield* tx.team.activeStints(taskId)).length === 0) due.push({ what: 'close a team', task, team })
   }
   return due
 }
 
-/** What a task came to, in a few words; undefined where it said nothing. */
+/** The result of a task as a short text; undefined without one. */
 function summaryOf({ status, result, error, statusReason }: TaskRecord): string | undefined {
-  const said = result === null ? undefined : typeof result === 'string' ? result : JSON.stringify(result)
+  const resultText = result === null ? undefined : typeof result === 'string' ? result : JSON.stringify(result)
   const reason = statusReason === null ? '' : `: ${statusReason}`
   const text =
-    status === 'completed' ? said : `${status}${status === 'failed' ? failureSuffix(error?.message) : reason}`
+    status === 'completed' ? resultText : `${status}${status === 'failed' ? failureSuffix(error?.message) : reason}`
   return text === undefined || text.trim() === '' ? undefined : clipped(text, maxSummaryLength)
 }

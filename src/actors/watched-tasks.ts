@@ -1,16 +1,16 @@
-// Tasks that this engine does not work on, as actors for whoever watches all of them: built from rows when the watching begins, then
-// led by the feed. How many are held is bounded, and what a burst of events leaves waiting is, too.
+// Actors for tasks that this engine does not work on, for observers of all tasks: built from rows at first, then
+// updated by the feed. The number of actors and the number of buffered events are bounded.
 import type { AnyActorRef } from 'xstate'
 import type { TaskEvent } from '../entities/event.ts'
 import { isSettled, openStatuses, type TaskRecord, type TaskStatus } from '../entities/task.ts'
 import { eventBetween } from '../machines/task-machine.ts'
 import { restoreSnapshot } from '../machines/task-snapshot.ts'
-import { released, runActorLogic, watchedTaskLogic } from './actor-logic.ts'
+import { releaseActor, runActorLogic, watchedTaskLogic } from './actor-logic.ts'
 import type { EngineHost } from './engine-host.ts'
 
-/** Tasks with an actor at once: the one that has been silent longest is let go first. */
+/** Maximum number of tasks with an actor; the least recently updated is dropped first. */
 const maxWatched = 1_000
-/** Events that may wait while rows are read. Beyond, what is there is looked at anew. */
+/** Maximum number of events buffered while rows are read; beyond it, all rows are read again. */
 const maxWaiting = 10_000
 
 export type WatchedTasksHost = Pick<EngineHost, 'ledger' | 'feed' | 'actors' | 'report'>
@@ -25,21 +25,21 @@ type Row = Pick<TaskRecord, 'id' | 'name' | 'status' | 'attempt' | 'run'>
 
 export class WatchedTasks {
   readonly #host: WatchedTasksHost
-  /** In the order in which they were last heard of. */
+  /** In the order of their last events. */
   readonly #watched = new Map<string, Watched>()
   readonly #endings: Array<() => void>
   #waiting: TaskEvent[] = []
   #isFollowing = false
-  #lookAnew = true
+  #reloadDue = true
   #stopped = false
 
   constructor(host: WatchedTasksHost) {
     this.#host = host
     this.#endings = [
-      host.feed.listen((event) => this.#hear(event)),
-      host.actors.onAwaken((taskId) => this.#forget(taskId)),
+      host.feed.listen((event) => this.#onEvent(event)),
+      host.actors.onTaskStart((taskId) => this.#forget(taskId)),
     ]
-    this.#go()
+    this.#start()
   }
 
   stop(): void {
@@ -48,41 +48,41 @@ export class WatchedTasks {
     for (const taskId of this.#watched.keys()) this.#forget(taskId)
   }
 
-  #hear(event: TaskEvent): void {
+  #onEvent(event: TaskEvent): void {
     if (this.#waiting.length >= maxWaiting) {
       this.#waiting = []
-      this.#lookAnew = true
+      this.#reloadDue = true
     }
     this.#waiting.push(event)
-    this.#go()
+    this.#start()
   }
 
-  #go(): void {
+  #start(): void {
     if (this.#isFollowing) return
     this.#isFollowing = true
     void this.#follow()
       .catch((error: unknown) => this.#host.report(error, { doing: 'watch all tasks' }))
       .finally(() => {
         this.#isFollowing = false
-        if (!this.#stopped && this.#waiting.length > 0) this.#go()
+        if (!this.#stopped && this.#waiting.length > 0) this.#start()
       })
   }
 
   async #follow(): Promise<void> {
-    while (!this.#stopped && (this.#lookAnew || this.#waiting.length > 0)) {
-      if (this.#lookAnew) await this.#look()
+    while (!this.#stopped && (this.#reloadDue || this.#waiting.length > 0)) {
+      if (this.#reloadDue) await this.#reload()
       const events = this.#waiting
       this.#waiting = []
       const rows = await this.#rowsOf(events)
       if (this.#stopped) return
-      for (const event of events) this.#lead(event, rows)
+      for (const event of events) this.#apply(event, rows)
     }
   }
 
-  /** What is open now: what works first, then what has come first. */
-  async #look(): Promise<void> {
+  /** Reads the open tasks: working ones first, then the oldest. */
+  async #reload(): Promise<void> {
     const { ledger, actors } = this.#host
-    this.#lookAnew = false
+    this.#reloadDue = false
     const { rows, last } = await ledger.read(function* (tx) {
       const working = yield* tx.task.list({ statuses: ['working'] }, maxWatched)
       const statuses = openStatuses.filter((status) => status !== 'working')
@@ -95,7 +95,7 @@ export class WatchedTasks {
     for (const row of rows) if (!actors.holds(row.id)) this.#add(row, row.runOpen ? row.run : undefined)
   }
 
-  /** The rows of open tasks that no actor stands for: their events do not tell all that one shows. */
+  /** The rows of open tasks without an actor: their events do not carry everything that an actor shows. */
   async #rowsOf(events: readonly TaskEvent[]): Promise<ReadonlyMap<string, TaskRecord>> {
     const unknown = new Set(
       events.filter((event) => event.type !== 'task.created' && this.#begins(event)).map(({ taskId }) => taskId),
@@ -116,10 +116,10 @@ export class WatchedTasks {
     return type !== 'task.deleted' && !isSettled(data['status'] as TaskStatus)
   }
 
-  #lead(event: TaskEvent, rows: ReadonlyMap<string, TaskRecord>): void {
+  #apply(event: TaskEvent, rows: ReadonlyMap<string, TaskRecord>): void {
     const watched = this.#watched.get(event.taskId)
     if (watched === undefined) this.#begin(event, rows.get(event.taskId))
-    else this.#goOn(event, watched)
+    else this.#update(event, watched)
   }
 
   #begin(event: TaskEvent, row: TaskRecord | undefined): void {
@@ -132,7 +132,7 @@ export class WatchedTasks {
     )
   }
 
-  #goOn({ taskId, type, data }: TaskEvent, watched: Watched): void {
+  #update({ taskId, type, data }: TaskEvent, watched: Watched): void {
     this.#watched.delete(taskId)
     this.#watched.set(taskId, watched)
     const { status } = data as { status: TaskStatus }
@@ -145,15 +145,15 @@ export class WatchedTasks {
 
   #move(taskId: string, watched: Watched, status: TaskStatus, data: TaskEvent['data']): void {
     const type = eventBetween(watched.status, status)
-    const told = Object.fromEntries(
+    const update = Object.fromEntries(
       ['name', 'attempt', 'run'].flatMap((key) => (key in data ? [[key, data[key]]] : [])),
     )
     if (type === undefined) {
-      // What lies between was not told of: it begins anew, where it is.
+      // The path between the two states is unknown: the actor is created anew in the new state.
       const { context } = watched.task.getSnapshot() as { context: Omit<Row, 'id' | 'status'> }
       this.#release(taskId, watched)
-      watched.task = this.#taskActor({ ...context, ...told, id: taskId, status })
-    } else watched.task.send({ type, ...told })
+      watched.task = this.#taskActor({ ...context, ...update, id: taskId, status })
+    } else watched.task.send({ type, ...update })
     watched.status = status
   }
 
@@ -186,7 +186,7 @@ export class WatchedTasks {
   }
 
   #release(taskId: string, watched: Watched): void {
-    released(watched.task)
+    releaseActor(watched.task)
     this.#host.actors.removeOther(taskId)
   }
 

@@ -1,5 +1,6 @@
-// A language model whose steps are journaled: the object the AI SDK is given in place of the provider's own. What was asked is
-// an entry's identity, what was answered its result; the provider is asked only for what the journal does not hold.
+// A language model whose steps are journaled, passed to the AI SDK in place of the provider's own. The options of a
+// step are the identity of its entry, the answer is the result; the provider is called only for steps that are not in
+// the journal.
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { CallContext, Run } from '../api/executor.ts'
@@ -10,7 +11,10 @@ import { anyOf, type CallSettings, type FailedOutcome, journaled, type Outcome }
 import { toImage } from './json-image.ts'
 import { brokenStream, condensed, StepRelay, type StreamPart, streamOf } from './step-relay.ts'
 
-/** What is needed of a language model: the AI SDK's own (specification v3 or v4) fit, and so do its wrapped ones. */
+/**
+ * The part of a language model that is used: models of the AI SDK (specification v3 or v4), wrapped ones included, are
+ * assignable.
+ */
 export interface ModelLike {
   readonly specificationVersion: 'v3' | 'v4'
   readonly provider: string
@@ -19,7 +23,7 @@ export interface ModelLike {
   doStream(options: never): PromiseLike<{ stream: ReadableStream<unknown> }>
 }
 
-/** What the AI SDK hands to a model: everything but the signal and the headers decides the answer. */
+/** The options that the AI SDK passes to a model: everything but the signal and the headers determines the answer. */
 export interface StepOptions {
   abortSignal?: AbortSignal | undefined
   headers?: unknown
@@ -32,7 +36,7 @@ export interface StepOptions {
 interface StreamedStep {
   parts: StreamPart[]
   response: unknown
-  /** It broke while it flowed; its parts are not kept. */
+  /** The stream broke off; its parts are not stored. */
   broken: boolean
 }
 
@@ -50,16 +54,16 @@ const streamedSchema = z.looseObject({
 })
 type Generated = z.infer<typeof generatedSchema>
 
-/** Prompts are only compared, so they may be as deep as recursion goes. */
-const deepestPrompt = 1_000
+/** Prompts are only compared, so the limit is only that of recursion. */
+const maxPromptDepth = 1_000
 
-/** @throws ErrandError INVALID_INPUT for what is no language model of the specification v3 or v4. */
+/** @throws ErrandError INVALID_INPUT for anything but a language model of the specification v3 or v4. */
 export function checkModel(model: object): void {
   const { specificationVersion, modelId, doGenerate } = model as Partial<ModelLike>
   const isCurrent = specificationVersion === 'v3' || specificationVersion === 'v4'
   if (isCurrent && typeof doGenerate === 'function') return
   const lacks = isCurrent
-    ? 'it has no `doGenerate`, which generateText asks for'
+    ? 'it has no `doGenerate`, which generateText requires'
     : `expected a language model of the specification v3 or v4, got ${JSON.stringify(specificationVersion) ?? kindOf(specificationVersion)}`
   throw new ErrandError(
     'INVALID_INPUT',
@@ -72,12 +76,12 @@ export function checkModel(model: object): void {
 interface JournaledModel<M extends ModelLike = ModelLike> {
   run: Run
   model: M
-  /** What its steps are found by in place of what was asked. */
+  /** Identity of its steps in place of their options. */
   key: string | undefined
   settings: CallSettings
 }
 
-/** The same model to whoever looks at it; its two ways of answering go through the journal. */
+/** A proxy of the model; its two methods that answer go through the journal. */
 export function durableModel<M extends ModelLike>(journaledModel: JournaledModel<M>): M {
   const own: Record<PropertyKey, unknown> = {
     doGenerate: (options: StepOptions) => generate(journaledModel, options),
@@ -86,7 +90,7 @@ export function durableModel<M extends ModelLike>(journaledModel: JournaledModel
   return new Proxy(journaledModel.model, {
     get(target, property) {
       if (Object.hasOwn(own, property)) return own[property]
-      // Providers are classes with private fields: what is asked for must find the provider itself as its `this`.
+      // Providers are classes with private fields: their methods need the provider itself as `this`.
       const value: unknown = Reflect.get(target, property, target)
       return typeof value === 'function' ? (value.bind(target) as unknown) : value
     },
@@ -101,18 +105,18 @@ async function generate(journaledModel: JournaledModel, options: StepOptions): P
     return judgeAnswer(withoutEcho(parse(generatedSchema, answer, `what the model "${model.modelId}" generated`)))
   })
   if (outcome.ok) return outcome.value
-  // It finished with an error, and how it did is what the SDK is to see.
+  // The model finished with an error: the SDK gets the answer that contains it.
   if (outcome.also !== undefined) return outcome.also as Generated
   throw outcome.error
 }
 
-/** Resolves when the provider begins to answer, like the provider's own, or at once with what the journal holds. */
+/** Resolves when the provider begins to answer, or immediately with the step in the journal. */
 function stream(journaledModel: JournaledModel, options: StepOptions): Promise<StreamAnswer> {
   const { model } = journaledModel
   const opened = Promise.withResolvers<StreamAnswer>()
   let relay: StepRelay | undefined
   const outcome = takeStep<StreamedStep>(journaledModel, 'stream', options, async ({ signal }) => {
-    // Only its time-out leads here a second time, and half of a step cannot be taken back.
+    // Only the time-out of the stream leads here a second time, and a partly streamed step cannot be repeated.
     if (relay !== undefined) return { ok: false, error: lateStep() }
     const abortSignal = anyOf(signal, options.abortSignal)
     const given: unknown = await model.doStream({ ...options, abortSignal } as never)
@@ -122,13 +126,13 @@ function stream(journaledModel: JournaledModel, options: StepOptions): Promise<S
     opened.resolve({ ...answer, stream: relay.stream })
     return passStep(relay, answer, abortSignal)
   })
-  void outcome.then((come) => {
-    const step = stepOf(come)
-    const broken = step === undefined || step.broken ? (come as FailedOutcome) : undefined
+  void outcome.then((settled) => {
+    const step = stepOf(settled)
+    const broken = step === undefined || step.broken ? (settled as FailedOutcome) : undefined
     if (relay !== undefined && broken !== undefined) relay.break(broken.error)
     else if (relay !== undefined) relay.release()
     else if (step !== undefined) opened.resolve(replayed(step, broken))
-    else opened.reject((come as FailedOutcome).error)
+    else opened.reject((settled as FailedOutcome).error)
   })
   return opened.promise
 }
@@ -136,11 +140,11 @@ function stream(journaledModel: JournaledModel, options: StepOptions): Promise<S
 async function takeStep<T>(
   { run, model: { modelId, provider }, key, settings }: JournaledModel,
   method: 'generate' | 'stream',
-  asked: StepOptions,
+  options: StepOptions,
   perform: (context: CallContext) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
-  const { abortSignal, headers: _headers, ...question } = asked
-  const identity = key ?? hash('sha256', canonicalJson(toImage(question, 'the prompt', deepestPrompt)))
+  const { abortSignal, headers: _headers, ...question } = options
+  const identity = key ?? hash('sha256', canonicalJson(toImage(question, 'the prompt', maxPromptDepth)))
   return journaled(run, {
     name: `model ${modelId}`,
     key: `${method}:${identity}`,
@@ -165,16 +169,18 @@ function namesOf(tools: unknown): string[] {
   return Array.isArray(tools) ? tools.map((tool: { name?: unknown }) => String(tool.name)) : []
 }
 
-// ── what came of a step ──
+// ── outcomes ──
 
-/** The request repeats the whole conversation and the body the whole answer: neither is kept, in no run. */
+/**
+ * The request repeats the whole conversation and the body the whole answer: neither is stored or returned, in any run.
+ */
 function withoutEcho({ request: _request, response, ...answer }: Generated): Generated {
   if (typeof response !== 'object' || response === null) return answer
   const { body: _body, ...metadata } = response as Record<string, unknown>
   return { ...answer, response: metadata }
 }
 
-/** A step that ended in an error is a failed call, so that a new attempt asks again; this attempt sees what was answered. */
+/** A step that ended with an error is a failed call, so that a new attempt repeats it; this attempt gets the answer. */
 function judgeAnswer(answer: Generated): Outcome<Generated> {
   const { finishReason } = answer as { finishReason?: unknown }
   const reason = (finishReason as { unified?: unknown } | undefined)?.unified ?? finishReason
@@ -182,7 +188,7 @@ function judgeAnswer(answer: Generated): Outcome<Generated> {
   return { ok: false, error: new Error('The model finished with an error.'), also: answer }
 }
 
-/** Lets a step flow to the SDK, and says what is to be recorded of it. */
+/** Passes a step on to the SDK, and resolves to the outcome to record. */
 async function passStep(
   relay: StepRelay,
   { stream, response }: { stream: ReadableStream<StreamPart>; response?: unknown },
@@ -203,12 +209,12 @@ function judgeParts(step: StreamedStep): Outcome<StreamedStep> {
   return { ok: false, error, retry: false, also: step }
 }
 
-/** What was streamed, if anything ever was. */
+/** The streamed step, if the stream was ever opened. */
 function stepOf(outcome: Outcome<StreamedStep>): StreamedStep | undefined {
   return outcome.ok ? outcome.value : (outcome.also as StreamedStep | undefined)
 }
 
-/** A stream that broke while it flowed breaks again, rather than never to begin: the SDK tells the two apart. */
+/** A stream that broke off breaks again when replayed, instead of failing to open: the SDK distinguishes the two. */
 function replayed({ parts, response }: StreamedStep, broken: FailedOutcome | undefined): StreamAnswer {
   const stream = broken === undefined ? streamOf(parts) : brokenStream(broken.error)
   return response === undefined ? { stream } : { stream, response }
@@ -223,15 +229,15 @@ function lateStep(): Failure {
 
 // ── retries ──
 
-/** The provider knows: the AI SDK's errors say whether another try may help. */
+/** The AI SDK's errors say whether a retry may help. */
 function isRetryable(error: unknown): boolean {
   return !ErrandError.isInstance(error) && (error as { isRetryable?: unknown } | undefined)?.isRetryable !== false
 }
 
-/** How long the provider wants to be left alone, in milliseconds, if it said so in numbers. */
+/** The delay that the provider requests, in milliseconds; undefined when it is missing or no number. */
 function retryAfterOf(error: unknown): number | undefined {
   const headers = (error as { responseHeaders?: Record<string, string> } | undefined)?.responseHeaders
   const milliseconds = Number.parseFloat(headers?.['retry-after-ms'] ?? '')
-  const wanted = Number.isNaN(milliseconds) ? 1000 * Number.parseFloat(headers?.['retry-after'] ?? '') : milliseconds
-  return wanted >= 0 ? wanted : undefined
+  const delayMs = Number.isNaN(milliseconds) ? 1000 * Number.parseFloat(headers?.['retry-after'] ?? '') : milliseconds
+  return delayMs >= 0 ? delayMs : undefined
 }

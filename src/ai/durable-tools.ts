@@ -1,5 +1,5 @@
-// Tools whose executions are journaled: the tool set the AI SDK is given in place of the author's own. The id that the model gave
-// a tool call is its identity; it is part of the recorded step, so a repeated run comes with the same one.
+// Tools whose executions are journaled, passed to the AI SDK in place of the author's own. The id of a tool call is its
+// identity; it is part of the recorded step, so a repeated run gets the same one.
 import { z } from 'zod'
 import type { CallContext, Run } from '../api/executor.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
@@ -7,10 +7,10 @@ import { kindOf, parse } from '../core/parse.ts'
 import { anyOf, type CallSettings, journaled, type Outcome } from './journaled.ts'
 import { toImage } from './json-image.ts'
 
-/** What is needed of a tool set: the AI SDK's own fit. */
+/** The part of a tool set that is used: tool sets of the AI SDK are assignable. */
 export type ToolsLike = Record<string, object>
 
-/** What the SDK gives a tool beside its input, as far as the journal looks at it. */
+/** The options of an execution that the journal uses. */
 interface ExecutionOptions {
   toolCallId: string
   abortSignal?: AbortSignal | undefined
@@ -23,13 +23,16 @@ const executionSchema = z.looseObject({
   abortSignal: z.instanceof(AbortSignal).optional(),
 })
 
-/** @throws ErrandError INVALID_INPUT for what is no tool, UNKNOWN_OPTION { option, nearest } for options of a tool that is not there. */
+/**
+ * @throws ErrandError INVALID_INPUT for a tool that is no object, UNKNOWN_OPTION { option, nearest } for options of an
+ *   unknown tool.
+ */
 export function checkTools(tools: ToolsLike, named: Iterable<string>): void {
   for (const [name, tool] of Object.entries(tools)) {
     if (typeof tool === 'object' && tool !== null) continue
     throw new ErrandError(
       'INVALID_INPUT',
-      `durable takes a language model or an object of tools by their names, but "${name}" is ${kindOf(tool)}.`,
+      `durable expects a language model or an object of tools by name, but the tool "${name}" is ${kindOf(tool)}.`,
       { tool: name },
     )
   }
@@ -39,13 +42,13 @@ export function checkTools(tools: ToolsLike, named: Iterable<string>): void {
     const nearest = nearestName(option, known)
     throw new ErrandError(
       'UNKNOWN_OPTION',
-      `durable has options for the tool "${option}", which is not among the tools.${nearest ? ` Did you mean "${nearest}"?` : ''} They are: ${known.join(', ')}.`,
+      `durable has options for the tool "${option}", which does not exist.${nearest ? ` Did you mean "${nearest}"?` : ''} The tools are: ${known.join(', ')}.`,
       { option, nearest, known },
     )
   }
 }
 
-/** The same tools under the same names; those that can be executed are journaled. */
+/** The same tools under the same names; those with `execute` are journaled. */
 export function durableTools<T extends ToolsLike>(run: Run, tools: T, settingsOf: (name: string) => CallSettings): T {
   const wrapped = Object.entries(tools).map(([name, tool]) => [
     name,
@@ -65,7 +68,7 @@ function durableTool(journaledTool: JournaledTool): ExecutableTool {
   return Object.assign(Object.create(Object.getPrototypeOf(tool) as object | null) as object, tool, durable)
 }
 
-/** The SDK must be told before anything runs whether values come one by one. */
+/** The SDK checks before the execution whether a tool streams its values. */
 function isGenerator(execute: Execute): boolean {
   return Object.prototype.toString.call(execute) === '[object AsyncGeneratorFunction]'
 }
@@ -78,7 +81,7 @@ interface JournaledTool {
   settings: CallSettings
 }
 
-/** The result, or what a repeated run finds of it. */
+/** Resolves to the result, or to the recorded one in a repeated run. */
 async function execute(
   { run, name, tool, settings }: JournaledTool,
   input: unknown,
@@ -98,25 +101,28 @@ async function execute(
   return outcome.value
 }
 
-/** The values as they come; the last one, which is the result, when it is recorded. A repeated run gives that one alone. */
+/**
+ * Yields the values as they come; the last one, which is the result, after it is recorded. A repeated run yields only
+ * that one.
+ */
 async function* stream(tool: JournaledTool, input: unknown, options: ExecutionOptions): AsyncGenerator<unknown, void> {
   const values: unknown[] = []
-  let stirred = Promise.withResolvers<void>()
+  let changed = Promise.withResolvers<void>()
   let isOver = false
-  const stir = (): void => {
-    stirred.resolve()
-    stirred = Promise.withResolvers()
+  const notify = (): void => {
+    changed.resolve()
+    changed = Promise.withResolvers()
   }
   const result = execute(tool, input, options, (value) => {
     values.push(value)
-    stir()
+    notify()
   }).finally(() => {
     isOver = true
-    stir()
+    notify()
   })
   result.catch(() => {})
   while (!isOver) {
-    await stirred.promise
+    await changed.promise
     while (values.length > 1) yield values.shift()
   }
   yield await result

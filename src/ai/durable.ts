@@ -1,5 +1,5 @@
-// An AI SDK loop inside a task, with every model step and every tool execution in the journal. Nothing of the SDK is imported:
-// models and tools are recognised by their shape, so that an author who has none of it needs none of it.
+// An AI SDK loop inside a task, with every model step and every tool execution in the journal. Nothing of the SDK is
+// imported: models and tools are recognized by their shape, so that the SDK is no dependency.
 import { z } from 'zod'
 import type { CallOptions, Run } from '../api/executor.ts'
 import { callOptionsSchema } from '../api/options.ts'
@@ -11,19 +11,21 @@ import { checkTools, durableTools, type ToolsLike } from './durable-tools.ts'
 export type { ModelLike } from './durable-model.ts'
 export type { ToolsLike } from './durable-tools.ts'
 
-/** Options of one journaled thing; they mean what they mean for `run.call`. */
+/** Options of one journaled model or tool, with the same meaning as for `run.call`. */
 export type DurableCallOptions = Omit<CallOptions, 'key'>
 
-/** Options of a durable model. `onInterrupt` is `rerun` by default: asking a model again changes nothing in the world. */
+/** Options of a durable model. `onInterrupt` defaults to `rerun`: a repeated model call has no effects. */
 export interface DurableModelOptions extends DurableCallOptions {
   /**
-   * What the steps of one conversation are found by, n-th among equals, in place of what was asked. For prompts that change
-   * from run to run (a date, a random id). Conversations that go on at the same time need a key each.
+   * Identity of the steps of one conversation, n-th among equals, in place of their options. For prompts that change
+   * from run to run (a date, a random id). Concurrent conversations need a key each.
    */
   key?: string
 }
 
-/** Options of durable tools: for all of them, and for single ones by name. `onInterrupt` is the task's by default. */
+/**
+ * Options of durable tools: for all of them, and for single ones by name. `onInterrupt` defaults to that of the task.
+ */
 export interface DurableToolsOptions<Name extends PropertyKey = string> extends DurableCallOptions {
   perTool?: { [name in Name]?: DurableCallOptions }
 }
@@ -36,24 +38,25 @@ const toolsOptionsSchema = z.strictObject({
 })
 
 /**
- * A language model whose steps are journaled, to be given to `generateText` or `streamText` in an executor; of the same type.
+ * A language model whose steps are journaled, for `generateText` or `streamText` in an executor; of the same type as
+ * `model`.
  *
- * A repeated run gets each recorded step without asking the provider. A step is found by everything that was asked (prompt,
- * tools, settings; not headers), n-th among equals, or by `key`. `doStream` passes words on as they come and holds tool calls
- * and the end back until the step is recorded, whole; of a step that a crash cut off nothing is kept, and it is asked again.
+ * A repeated run gets each recorded step without calling the provider. A step is identified by its options (prompt,
+ * tools, settings; not headers), n-th among equals, or by `key`. `doStream` passes text on as it arrives and holds back
+ * tool calls and the end until the whole step is recorded; of a step that a crash interrupted nothing is stored, and
+ * the provider is called again.
  *
- * What the SDK gets is the recorded image, on the first run too: bytes, dates, URLs and errors come back as such, texts of a
- * stream in larger pieces; the raw `request` and `response.body` are not kept. A step that does not fit into the ledger (4 MiB
- * of JSON) fails.
+ * The SDK gets the recorded image, in the first run too: bytes, dates, URLs and errors are restored, texts of a stream
+ * come in larger pieces; the raw `request` and `response.body` are dropped. A step that exceeds 4 MiB of JSON fails.
  *
- * Errors of the provider pass through unchanged. They are recorded as failed calls: the runs of one attempt meet the same
- * errors again (also `isRetryable`, status and headers), so that a loop which went another way because of one goes that way
- * again; a new attempt asks anew. A step that ends with an error part, with finish reason `error` or without a finish counts
- * as failed too. `retry` tries a step again inside one entry, before anything of it has flowed, unless the provider says that
- * it is of no use, and not before its `retry-after`; set the SDK's `maxRetries` to 0 then.
+ * Errors of the provider pass through unchanged. They are recorded as failed calls: the runs of one attempt get the
+ * same errors again (also `isRetryable`, status and headers), so that a loop takes the same path; a new attempt calls
+ * the provider again. A step that ends with an error part, with finish reason `error` or without a finish also counts
+ * as failed. `retry` retries a step inside one entry, before anything of it was streamed, unless the provider says that
+ * a retry is of no use, and not before its `retry-after`; set the SDK's `maxRetries` to 0 in that case.
  *
- * The provider's `abortSignal` aborts with the caller's, with `timeoutMs`, and when the run ends; then the step rejects with
- * RUN_ENDED. Recorded steps are given whether or not the caller's signal has aborted.
+ * The provider's `abortSignal` aborts with the caller's, with `timeoutMs`, and when the run ends; then the step rejects
+ * with RUN_ENDED. Recorded steps are returned even if the caller's signal has aborted.
  *
  * @example
  * const answer = defineExecutor({
@@ -67,26 +70,26 @@ const toolsOptionsSchema = z.strictObject({
  *     return text
  *   },
  * })
- * @throws ErrandError INVALID_INPUT for what is no run or no model of the specification v3 or v4; UNKNOWN_OPTION.
+ * @throws ErrandError INVALID_INPUT for anything but a run and a model of the specification v3 or v4; UNKNOWN_OPTION.
  */
 export function durable<M extends ModelLike>(run: Run, model: M, options?: DurableModelOptions): M
 /**
  * Tools whose executions are journaled under their names, one entry for each tool call; same keys, same types.
  *
- * A repeated run gets the recorded result, or meets the recorded error again, and does not execute. The identity is the
- * `toolCallId`, so two equal calls are two. It stays the same when an interrupted tool is executed again (`onInterrupt:
- * 'rerun'`): the tool can hand it to the outside world as its idempotency key. With `fail` the tool's error is
- * CALL_INTERRUPTED, which the SDK shows to the model: it is told and decides. With `ask` a person does.
+ * A repeated run gets the recorded result or error and does not execute. The identity is the `toolCallId`, so two equal
+ * calls are two entries. The id stays the same when an interrupted tool is executed again (`onInterrupt: 'rerun'`): the
+ * tool can use it as an idempotency key. With `fail` the error of the tool is CALL_INTERRUPTED, which the SDK passes to
+ * the model, and the model decides. With `ask` a person decides.
  *
- * Everything the SDK gives `execute` reaches it; `abortSignal` aborts with the run too. Results are their image, as with a
- * model. Of values that come one by one the last is the result: an async generator function still shows the others as they
- * come, on the run that executes it. Tools without `execute` pass unchanged.
+ * `execute` gets all the options of the SDK; `abortSignal` also aborts with the run. Results are returned as their
+ * image, as with a model. For an async generator function, the last value is the result; the run that executes it
+ * yields the others as they come. Tools without `execute` pass unchanged.
  *
- * A tool that waits for a person or for other tasks (`run.ask`, `run.wait`, `run.sleep`) must be left out: those requests are
- * journaled themselves, and a run cannot rest while a call of it is in progress.
+ * A tool that waits for a person or for other tasks (`run.ask`, `run.wait`, `run.sleep`) must be left out: those
+ * requests are journaled themselves, and a run cannot be suspended while a call of it is in progress.
  *
- * @throws ErrandError INVALID_INPUT for what is no run or no object of tools; UNKNOWN_OPTION { option, nearest }, also for a
- *   `perTool` name that is not among the tools.
+ * @throws ErrandError INVALID_INPUT for anything but a run and an object of tools; UNKNOWN_OPTION { option, nearest },
+ *   also for a `perTool` name that is not among the tools.
  */
 export function durable<T extends ToolsLike>(run: Run, tools: T, options?: DurableToolsOptions<keyof T>): T
 export function durable(run: Run, target: ModelLike | ToolsLike, options: unknown = {}): ModelLike | ToolsLike {
@@ -107,7 +110,7 @@ function ofTools(run: Run, tools: ToolsLike, given: unknown): ToolsLike {
   return durableTools(run, tools, (name) => ({ ...settings, ...perTool[name] }) as DurableCallOptions)
 }
 
-/** A model can stream; a tool of that name would be an object, not a function. */
+/** A model has a `doStream` function; a tool of that name would be an object. */
 function isModel(target: ModelLike | ToolsLike): target is ModelLike {
   return typeof target.doStream === 'function'
 }
@@ -117,14 +120,14 @@ function checkRun(run: unknown): void {
   if (typeof call === 'function' && signal instanceof AbortSignal) return
   throw new ErrandError(
     'INVALID_INPUT',
-    `durable needs the run of an executor first, got ${kindOf(run)}: durable(run, model) or durable(run, tools).`,
+    `durable expects the run of an executor as its first argument, got ${kindOf(run)}: durable(run, model) or durable(run, tools).`,
   )
 }
 
 function noTarget(target: unknown): ErrandError {
   const why =
     typeof target === 'string'
-      ? `the name "${target}": a name is not resolved here, give the model object of a provider`
+      ? `the name "${target}": names are not resolved here, pass the model object of a provider`
       : kindOf(target)
-  return new ErrandError('INVALID_INPUT', `durable takes a language model or an object of tools, got ${why}.`)
+  return new ErrandError('INVALID_INPUT', `durable expects a language model or an object of tools, got ${why}.`)
 }

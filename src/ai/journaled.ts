@@ -1,41 +1,41 @@
-// One journaled execution on behalf of the AI SDK: `run.call` with values and errors as their images, so that a repeated run
-// gives the SDK what the first one gave it, errors included: its loop then takes the same way again.
+// One journaled execution for the AI SDK: `run.call` with values and errors as their images, so that a repeated run
+// gives the SDK the same values and errors as the first, and its loop takes the same path.
 
 import type { CallContext, CallOptions, Run } from '../api/executor.ts'
 import { ErrandError, Failure } from '../core/errors.ts'
 import { readableError, storedWith, toStoredError } from '../core/stored-error.ts'
 import { fromImage, toImage } from './json-image.ts'
 
-/** What came of it. `also` is what a repeated run needs beside the error. */
+/** The outcome of an execution. `also` is stored with the error for a repeated run. */
 export type Outcome<T> = { ok: true; value: T } | FailedOutcome
 
 export interface FailedOutcome {
   ok: false
   error: unknown
-  /** False: `options.retry` does not try again. Default true. */
+  /** False: `options.retry` does not apply. Default true. */
   retry?: boolean
-  /** Milliseconds that whoever failed wants to be left alone. */
+  /** The delay in milliseconds that the error requests. */
   retryAfterMs?: number | undefined
   also?: unknown
 }
 
-/** Options of one journaled thing; its key is its own. */
+/** Options of one journaled execution; its key is set separately. */
 export type CallSettings = Omit<CallOptions, 'key'>
 
 export interface Execution<T> {
   name: string
   key: string
-  /** For people; the key is the identity. */
+  /** Shown to people; the key is the identity. */
   params: unknown
   options: CallSettings
-  /** Executes it; what it throws is an outcome too. */
+  /** Executes it; a thrown error is an outcome too. */
   perform(context: CallContext): Promise<Outcome<T>>
 }
 
-/** Where the details of a recorded failure hold the image of what was thrown. */
+/** Key of the image of the thrown error in the details of a recorded failure. */
 const thrownKey = '$thrown'
 
-/** Executes it, or gives the outcome that is recorded. Never rejects. */
+/** Executes it, or returns the recorded outcome. Never rejects. */
 export async function journaled<T>(run: Run, execution: Execution<T>): Promise<Outcome<T>> {
   const { name, key, params, options, perform } = execution
   let live: { failure: Failure; outcome: FailedOutcome } | undefined
@@ -51,7 +51,7 @@ export async function journaled<T>(run: Run, execution: Execution<T>): Promise<O
       async (_params, context) => {
         const outcome = await outcomeOf(() => perform(context))
         if (outcome.ok) return imageOr(fail, outcome.value, `the result of "${name}"`)
-        throw keepsItself(outcome.error) ? outcome.error : fail(outcome)
+        throw isStoredAsItIs(outcome.error) ? outcome.error : fail(outcome)
       },
       { ...options, key },
     )
@@ -69,7 +69,7 @@ async function outcomeOf<T>(perform: () => Promise<Outcome<T>>): Promise<Outcome
   }
 }
 
-/** It has happened: what cannot be stored of it must not make it happen again. */
+/** The execution has had its effects: a result that cannot be stored must not repeat it. */
 function imageOr(fail: (outcome: FailedOutcome) => never, value: unknown, what: string): unknown {
   try {
     return toImage(value, what)
@@ -78,8 +78,8 @@ function imageOr(fail: (outcome: FailedOutcome) => never, value: unknown, what: 
   }
 }
 
-/** Errors that the journal itself knows how to keep and to throw again. */
-function keepsItself(error: unknown): error is Error {
+/** Errors that the journal stores and throws again by itself. */
+function isStoredAsItIs(error: unknown): error is Error {
   if (error instanceof Failure) return true
   return ErrandError.isInstance(error) && ['RUN_ENDED', 'CALL_INTERRUPTED', 'TIMEOUT'].includes(error.code)
 }
@@ -97,11 +97,11 @@ function toFailure({ error, retry = true, retryAfterMs, also }: FailedOutcome): 
     cause: error,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   })
-  // The image in the details is the cause, without the request that was sent.
+  // The image in the details replaces the cause, without the request that was sent.
   return storedWith(failure, { wholeDetails: true, withoutCause: true })
 }
 
-/** A failure is never lost for what hangs on the error: its text is enough. */
+/** A failure is never lost because its fields cannot be stored: its message is enough. */
 function thrownImage(error: unknown, message: string): unknown {
   try {
     return toImage(error, 'an error')
@@ -110,7 +110,7 @@ function thrownImage(error: unknown, message: string): unknown {
   }
 }
 
-/** The failure of an earlier run as it was, or the refusal of this one. */
+/** The failure of an earlier run, or the refusal of this one. */
 function recordedFailure(error: unknown): FailedOutcome {
   const details = recordedDetails(error)
   if (details === undefined || !(thrownKey in details)) return { ok: false, error }
@@ -126,7 +126,7 @@ function recordOf(value: unknown): Record<string, unknown> | undefined {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
 }
 
-/** Aborts with the run, with the call's own time-out, and with what the caller gave. */
+/** Aborts with the run, with the time-out of the call, and with the signal of the caller. */
 export function anyOf(signal: AbortSignal, callers: AbortSignal | undefined): AbortSignal {
   return callers === undefined ? signal : AbortSignal.any([signal, callers])
 }

@@ -1,33 +1,34 @@
-// The image in which what a model or a tool gave lies in the journal. JSON knows no bytes, dates, addresses or errors, and the
-// ledger keeps no NUL, no half surrogate pair and no prototype key; the AI SDK expects all of them back as they were. Each is
-// written as an object with one key that begins with `$`; everything else is its own image, so that people can read it.
+// The image in which values of models and tools are stored. JSON has no bytes, dates, URLs or errors, and the ledger
+// stores no NUL, no lone surrogate and no prototype key; the AI SDK expects all of them back. Each is written as an
+// object with one key that begins with `$`; everything else is its own image, so that people can read it.
 import { ErrandError, type ErrorCode } from '../core/errors.ts'
 import { deepestJson } from '../core/json.ts'
 
-/** A place where a value is written as something else, by its only key. */
+/** The only key of an object that encodes such a value. */
 type Tag = '$bytes' | '$date' | '$url' | '$error' | '$text' | '$number' | '$bigint' | '$undefined' | '$entries'
 
 const hostileKeys = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
- * The JSON image of a value: bytes (`Uint8Array`), `Date`, `URL`, `Error`, bigint, NaN, undefined, texts that no database keeps
- * and keys that could reach a prototype come back from `fromImage` as they were. Other objects are what JSON makes of them.
- * @throws ErrandError INVALID_INPUT for what is nested deeper than `deepest` (or holds itself); `what` names it.
+ * The JSON image of a value: bytes (`Uint8Array`), `Date`, `URL`, `Error`, bigint, NaN, undefined, texts that no
+ * database stores and keys that could reach a prototype are restored by `fromImage`. Other objects become what JSON
+ * makes of them.
+ * @throws ErrandError INVALID_INPUT for a value nested deeper than `maxDepth` (or circular); `what` names it.
  */
-export function toImage(value: unknown, what: string, deepest: number = deepestJson): unknown {
-  return imageOf(value, { what, deepest }, 1)
+export function toImage(value: unknown, what: string, maxDepth: number = deepestJson): unknown {
+  return imageOf(value, { what, maxDepth }, 1)
 }
 
 interface Bounds {
   what: string
-  deepest: number
+  maxDepth: number
 }
 
 function imageOf(value: unknown, bounds: Bounds, depth: number): unknown {
-  if (depth > bounds.deepest) {
+  if (depth > bounds.maxDepth) {
     throw new ErrandError(
       'INVALID_INPUT',
-      `Cannot store ${bounds.what}: it is nested deeper than ${bounds.deepest} levels, or holds itself.`,
+      `Cannot store ${bounds.what}: it is nested deeper than ${bounds.maxDepth} levels or is circular.`,
       { what: bounds.what },
     )
   }
@@ -76,7 +77,7 @@ function tagged(tag: Tag, image: unknown): Record<string, unknown> {
   return { [tag]: image }
 }
 
-/** The value of an image that `toImage` made. */
+/** Restores a value from the image that `toImage` made. */
 export function fromImage(image: unknown): unknown {
   if (typeof image !== 'object' || image === null) return image
   if (Array.isArray(image)) return image.map(fromImage)
@@ -107,7 +108,7 @@ function fromTag(tag: Tag, image: unknown): unknown {
     case '$undefined':
       return undefined
     case '$entries':
-      // Defines own properties, whatever their names are: nothing reaches a prototype.
+      // Defines own properties, even for the names of prototype keys: nothing reaches a prototype.
       return Object.fromEntries((image as Array<[unknown, unknown]>).map(([k, v]) => [fromImage(k), fromImage(v)]))
   }
 }
@@ -115,14 +116,14 @@ function fromTag(tag: Tag, image: unknown): unknown {
 // ── errors ──
 
 /**
- * An error as a repeated run meets it again. The AI SDK asks of an error what it is called, whether it may be retried and when, and
- * recognises its own by symbols; its text goes into the conversation. All of that survives; stacks, causes and the request that was
- * sent (a whole conversation, with whatever is secret in it) do not.
+ * An error as a repeated run gets it. The AI SDK reads the name of an error and whether and when it may be retried, and
+ * recognizes its own errors by symbols; the message goes into the conversation. All of that is stored; stacks, causes
+ * and the request that was sent (a whole conversation with its secrets) are not.
  */
 interface ErrorImage {
   name: string
   message: string
-  /** By what the AI SDK recognises its errors, whichever copy of the package made them. */
+  /** Keys of the symbols by which the AI SDK recognizes its errors, whichever copy of the package made them. */
   marks: string[]
   fields: Record<string, unknown>
   /** Set for an error of this engine. */
@@ -131,7 +132,7 @@ interface ErrorImage {
 
 const markPrefix = 'vercel.ai.'
 
-/** What the AI SDK's own errors carry that decides how a loop goes on. */
+/** Fields of the AI SDK's own errors that decide how a loop continues. */
 const keptFields = [
   'code',
   'data',
@@ -161,10 +162,12 @@ function imageOfError(error: Error): ErrorImage {
   return { name, message, marks: marks as string[], fields: withImage(Object.fromEntries(fields)) }
 }
 
-/** Longest field that is kept, in characters of JSON: a page of somebody's server error is for the log. */
+/** Maximum length of a field, in characters of JSON: the error page of a server belongs into the log. */
 const maxFieldLength = 100_000
 
-/** Leaves out what has no JSON image: an error must never fail for what hangs on it. Errors inside have images of their own. */
+/**
+ * Leaves out fields without a JSON image, so that storing an error never fails. Nested errors have images of their own.
+ */
 function withImage(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => {

@@ -1,7 +1,8 @@
-// A streamed step on its way from the provider to the AI SDK. Words pass as they come; what makes the SDK act (tool calls, the
-// end of the step) is held back until the step is in the ledger: a tool must never run for a step that a crash could forget.
+// A streamed step on its way from the provider to the AI SDK. Text passes as it arrives; parts on which the SDK acts
+// (tool calls, the end of the step) are held back until the step is in the ledger: a tool must not run for a step that
+// a crash could lose.
 
-/** A part of a model's stream, as far as the journal looks at it. */
+/** The fields of a stream part that the journal uses. */
 export interface StreamPart {
   type: string
   id?: unknown
@@ -22,7 +23,7 @@ export class StepRelay {
       start: (controller) => {
         this.#sink = controller
       },
-      // Whoever lets go of the stream does not break the step off: it is read to its end and recorded. To stop it, abort it.
+      // Canceling the stream does not stop the step: it is read to its end and recorded. To stop it, abort it.
       cancel: () => {
         this.#isReleased = true
       },
@@ -30,8 +31,8 @@ export class StepRelay {
   }
 
   /**
-   * Passes the provider's stream on; resolves with all that came when it has ended.
-   * Throws what the stream breaks with, or the reason of the signal.
+   * Passes the provider's stream on; resolves to all parts when the stream has ended.
+   * @throws the error of the stream, or the reason of the signal.
    */
   async pass(live: ReadableStream<StreamPart>, signal: AbortSignal): Promise<StreamPart[]> {
     const reader = live.getReader()
@@ -51,14 +52,14 @@ export class StepRelay {
     return parts
   }
 
-  /** The step is recorded: what was held back flows, and the stream ends. */
+  /** The step is recorded: the held parts are passed on, and the stream ends. */
   release(): void {
     if (this.#isReleased) return
     for (const part of this.#held) this.#sink.enqueue(part)
     this.#sink.close()
   }
 
-  /** The step is lost: what was held back never flows. */
+  /** The step has failed: the held parts are dropped. */
   break(error: unknown): void {
     if (!this.#isReleased) this.#sink.error(error)
   }
@@ -69,7 +70,7 @@ export class StepRelay {
   }
 }
 
-/** A stream of these parts, which then ends. */
+/** A stream of these parts. */
 export function streamOf(parts: readonly StreamPart[]): ReadableStream<StreamPart> {
   return new ReadableStream({
     start(controller) {
@@ -79,15 +80,12 @@ export function streamOf(parts: readonly StreamPart[]): ReadableStream<StreamPar
   })
 }
 
-/** A stream that breaks at once. */
+/** A stream that fails immediately. */
 export function brokenStream(error: unknown): ReadableStream<StreamPart> {
   return new ReadableStream({ start: (controller) => controller.error(error) })
 }
 
-/**
- * The parts as they are stored: the pieces of one text in one piece, for a ledger keeps a text better than a thousand rows of
- * four letters, and without the pings that kept a connection awake.
- */
+/** The parts as they are stored: the pieces of each text joined into one, and without keep-alive pings. */
 export function condensed(parts: readonly StreamPart[]): StreamPart[] {
   const kept: StreamPart[] = []
   for (const part of parts) {
@@ -107,7 +105,7 @@ export function condensed(parts: readonly StreamPart[]): StreamPart[] {
 
 const pieceFields = new Set(['type', 'id', 'delta'])
 
-/** A piece of a text and nothing else: what carries more than that stays by itself. */
+/** A piece of text without any other field: parts with more fields are not joined. */
 function isBarePiece(part: StreamPart): part is StreamPart & { delta: string } {
   return (
     typeof part.delta === 'string' &&

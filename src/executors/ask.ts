@@ -1,5 +1,5 @@
-// The `ask` executor: a task that is one question to a person, so that a plan can stop for an approval without any code.
-// When a default is given it may answer by itself after a while, which is what runs unattended.
+// The `ask` executor: a task that is one question to a person, so that a plan can stop for an approval without any
+// code. With a default it can answer itself after a time-out, for unattended runs.
 import { z } from 'zod'
 import type { AskOptions, Executor } from '../api/executor.ts'
 import { defineExecutor } from '../api/executor.ts'
@@ -8,11 +8,11 @@ import { audiences } from '../entities/question.ts'
 
 const askInput = z.strictObject({
   question: z.string().min(1),
-  /** JSON Schema of a valid answer; without one anything is. */
+  /** JSON Schema of a valid answer. Default: any answer is valid. */
   schema: z.record(z.string(), z.unknown()).optional(),
-  /** The answer when nobody gives one in time. */
+  /** The answer after the time-out. */
   default: z.unknown().optional(),
-  /** Milliseconds until the default answers, or the task fails with `TIMEOUT` when there is none. */
+  /** Milliseconds until the default answers, or without a default the task fails with `TIMEOUT`. */
   timeoutMs: z.number().positive().optional(),
   /** Who may answer: `person` (default) refuses models, `anyone` does not. */
   for: z.enum(audiences).optional(),
@@ -21,8 +21,8 @@ const askInput = z.strictObject({
 export type AskInput = z.input<typeof askInput>
 
 /**
- * Makes an executor whose tasks are questions; the answer is the task's result. `defaultAfterMs` is how long a question that
- * has a default and no `timeoutMs` of its own waits for a person. Without it, for ever.
+ * Creates an executor whose tasks are questions; the answer is the result of the task. `defaultAfterMs` is how long a
+ * question with a default and without `timeoutMs` of its own waits for a person. Default: forever.
  *
  * @example
  * const engine = await createEngine({ executors: { ask: createAsk({ defaultAfterMs: 60_000 }) } })
@@ -38,10 +38,13 @@ export function createAsk(options: { defaultAfterMs?: number } = {}): Executor<A
   })
 }
 
-/** Asks a person (with `for: 'anyone'`, a model too) and waits for the answer, for ever unless the task says otherwise. */
+/**
+ * Asks a person (with `for: 'anyone'`, also a model) and waits for the answer: forever, unless the task has a
+ * `timeoutMs`.
+ */
 export const ask = createAsk()
 
-/** Only what was given: to `run.ask` a default of undefined is a default. */
+/** Only the options that were given: `run.ask` takes a default of undefined for a default. */
 function askOptions(input: AskInput, defaultAfterMs: number | undefined): AskOptions {
   const hasDefault = input.default !== undefined
   const timeoutMs = input.timeoutMs ?? (hasDefault ? defaultAfterMs : undefined)

@@ -1,5 +1,6 @@
-// The environment of a command: what it may have of that of the engine's process, what the task adds, and what a command needs to
-// find its way back to its task and to the results it comes after. Bounded, because the kernel refuses to start a program with more.
+// The environment of a command: variables of the engine's process, variables of the task, and those by which a command
+// finds its task and the results of the tasks before it. Bounded, because the kernel refuses to start a program with
+// more.
 import type { Task } from '../entities/task.ts'
 import { startOfText } from './command-output.ts'
 import { markVariables } from './process-mark.ts'
@@ -7,22 +8,25 @@ import { isSecretVariable } from './secret-variables.ts'
 
 const resultPrefix = 'ERRAND_RESULT_'
 
-/** Longest value of one result, in bytes: Linux takes 128 KiB for `NAME=value`. */
+/** Maximum length of one result, in bytes: Linux accepts 128 KiB for `NAME=value`. */
 export const maxResultLength = 96 * 1024
-/** All results together, in bytes: arguments and environment must fit into a quarter of the stack, 1 MiB on macOS. */
+/**
+ * Maximum length of all results, in bytes: arguments and environment must fit into a quarter of the stack, 1 MiB on
+ * macOS.
+ */
 export const maxResults = 512 * 1024
 
 export interface CommandIdentity {
   taskId: string
   callId: string
-  /** Path or URL of the ledger; undefined when the executor was not told. */
+  /** Path or URL of the ledger; undefined when the executor was created without it. */
   ledger: string | undefined
 }
 
 export interface EnvironmentParts {
-  /** All variables of the engine's process but its secrets; else the usual ones alone. */
+  /** All variables of the engine's process except its secrets; otherwise only `defaultVariables`. */
   inheritEnv: boolean
-  /** The task's additions, which win over the process's variables and lose against the engine's. */
+  /** Variables of the task: they override those of the process and are overridden by those of the engine. */
   own?: Readonly<Record<string, string>>
   identity: CommandIdentity
   dependencies?: ReadonlyArray<Pick<Task, 'name' | 'result'>>
@@ -44,7 +48,7 @@ export function commandEnvironment({
   }
 }
 
-/** What programs need to find each other and to talk to people, and what holds no secrets. LC_* belongs to it. */
+/** Variables that programs need to find each other and to talk to people, and that hold no secrets; also LC_*. */
 const defaultVariables: ReadonlySet<string> = new Set([
   'PATH',
   'HOME',
@@ -70,7 +74,7 @@ function resultVariables(dependencies: ReadonlyArray<Pick<Task, 'name' | 'result
   const variables: Record<string, string> = {}
   let room = maxResults
   for (const { name, result } of dependencies) {
-    // The first of a name keeps it: a task that somebody puts before this one later does not take its place.
+    // The first task of a name keeps it: a task added before this one later does not replace its result.
     if (Object.hasOwn(variables, resultVariable(name))) continue
     const value = startOfText(resultText(result), Math.min(maxResultLength, room))
     variables[resultVariable(name)] = value
@@ -84,7 +88,7 @@ export function resultVariable(name: string): string {
   return resultPrefix + name.replaceAll(/[^A-Za-z0-9_]/g, '_')
 }
 
-/** A result as a shell likes it: what a command printed without its trailing newlines, as `$(…)` gives it; else plain text. */
+/** A result as text: a command's output without its trailing newlines, as `$(…)` gives it; JSON for other values. */
 function resultText(result: unknown): string {
   if (result === null || result === undefined) return ''
   if (typeof result === 'string') return result
@@ -96,7 +100,10 @@ function isCommandResult(result: unknown): result is { stdout: string } {
   return typeof (result as { stdout?: unknown }).stdout === 'string'
 }
 
-/** A loop, because `/\n+$/` takes quadratic time on many newlines that are not the end. */
+/**
+ * A loop, because `/
+ * +$/` takes quadratic time on many newlines that are not at the end.
+ */
 function withoutTrailingNewlines(text: string): string {
   let end = text.length
   while (end > 0 && text[end - 1] === '\n') end--

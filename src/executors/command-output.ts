@@ -1,18 +1,18 @@
-// What a command prints, on its way to the people who watch and into the ledger: whole lines, well-formed text without the secrets
-// that the command was given, and a bound on everything that is kept. Works on bytes, because a chunk may end in the middle of a character.
+// The output of a command on its way to live readers and into the ledger: whole lines of well-formed text, without the
+// secrets given to the command, and bounded. Works on bytes, because a chunk may end in the middle of a character.
 import { createMasks, type Secret, type SecretMask } from './secret-mask.ts'
 
-/** How much of each stream is kept, from its end, in bytes. */
+/** Bytes kept of the end of each stream. */
 export const maxTailBytes = 64 * 1024
-/** A longer line is passed on in pieces of so many bytes. */
+/** A longer line is passed on in pieces of this many bytes. */
 export const maxLineLength = 8 * 1024
-/** How much of a command's output is stored; the rest is only shown live. */
+/** Bytes of output stored per command; the rest is only streamed live. */
 export const maxStoredBytes = 1024 * 1024
 export const maxStoredLines = 10_000
 
 const newline = 10
 
-/** Where lines go: `Run.emit`. */
+/** Receives the lines: `Run.emit`. */
 export type Emit = (text: string, options: { store: boolean }) => void
 
 /** The output of one command. */
@@ -24,7 +24,7 @@ export interface CommandOutput {
 /** One of the two streams of a command. */
 export interface OutputStream {
   push(chunk: Buffer): void
-  /** Passes on what is left when the last line has no end. */
+  /** Passes on the rest when the last line has no newline. */
   finish(): void
   /** The last `maxTailBytes` bytes as text. */
   text(): string
@@ -32,7 +32,7 @@ export interface OutputStream {
   readonly truncated: boolean
 }
 
-/** @param secrets what is never to be seen of what it prints. */
+/** @param secrets are replaced in the output. */
 export function createCommandOutput(emit: Emit, secrets: readonly Secret[] = []): CommandOutput {
   const emitLines = boundStorage(emit)
   const createMask = createMasks(secrets)
@@ -62,7 +62,7 @@ function createOutputStream(emitLines: (lines: string[]) => void, mask: SecretMa
   }
 }
 
-/** One emit per line while lines are stored; afterwards one per chunk, since nobody keeps them apart any more. */
+/** Emits each line while lines are stored; afterwards each chunk, since the lines are no longer stored separately. */
 function boundStorage(emit: Emit): (lines: string[]) => void {
   let storedLines = 0
   let storedBytes = 0
@@ -87,7 +87,7 @@ const storageNotice =
   `[errand] This command has printed ${maxStoredLines} lines or ${maxStoredBytes / 1024} KiB. ` +
   'What follows is shown live and not stored.\n'
 
-/** Cuts a stream of bytes into lines of at most `maxLineLength` bytes, without their newlines. */
+/** Splits a stream of bytes into lines of at most `maxLineLength` bytes, without their newlines. */
 export class LineSplitter {
   #rest: Buffer = Buffer.alloc(0)
 
@@ -102,7 +102,7 @@ export class LineSplitter {
       lines.push(toText(rest.subarray(0, cut)))
       rest = rest.subarray(whole ? cut + 1 : cut)
     }
-    // A copy: a view would keep the whole chunk alive.
+    // A copy: a view would keep the whole chunk in memory.
     this.#rest = Buffer.from(rest)
     return lines
   }
@@ -127,7 +127,7 @@ export class Tail {
   push(chunk: Buffer): void {
     this.#kept = Buffer.concat([this.#kept, chunk.subarray(-this.#limit)])
     if (chunk.length > this.#limit) this.truncated = true
-    // Twice the limit, so that most chunks are appended without moving what is there again.
+    // Twice the limit, so that most chunks are appended without moving the kept bytes.
     if (this.#kept.length > 2 * this.#limit) this.#cut()
   }
 
@@ -142,7 +142,7 @@ export class Tail {
   }
 }
 
-/** The text's last bytes, at most so many, from the start of a character. */
+/** The last bytes of the text, at most `limit`, from the start of a character. */
 export function endOfText(text: string, limit: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= limit) return text
@@ -150,24 +150,24 @@ export function endOfText(text: string, limit: number): string {
   return end.subarray(nextCharacter(end)).toString()
 }
 
-/** The text's first bytes, at most so many, to the end of a character. */
+/** The first bytes of the text, at most `limit`, to the end of a character. */
 export function startOfText(text: string, limit: number): string {
   const bytes = Buffer.from(text)
   return bytes.length <= limit ? text : bytes.subarray(0, characterStart(bytes, limit)).toString()
 }
 
-/** UTF-8 as text that every ledger takes: what is no character, and NUL, becomes U+FFFD. */
+/** UTF-8 as text that every ledger accepts: invalid bytes and NUL become U+FFFD. */
 function toText(bytes: Buffer): string {
   return bytes.toString('utf8').replaceAll('\0', '\uFFFD')
 }
 
-/** The nearest place at or before the index where a character starts; the index itself in what is not UTF-8. */
+/** The nearest index at or before `index` at which a character starts; `index` itself in what is not UTF-8. */
 function characterStart(bytes: Buffer, index: number): number {
   for (let start = index; start > index - 4 && start >= 0; start--) if (!isContinuation(bytes[start])) return start
   return index
 }
 
-/** The first place where a character starts. */
+/** The first index at which a character starts. */
 function nextCharacter(bytes: Buffer): number {
   for (let start = 0; start < 4; start++) if (!isContinuation(bytes[start])) return start
   return 0

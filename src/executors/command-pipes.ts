@@ -1,6 +1,6 @@
-// The ends of a command's input and output. Apart because of one quirk: Node connects children by sockets, and Linux does
-// not open /dev/stdin, /dev/stdout and /dev/stderr where these are sockets, so `… | tee /dev/stderr` would fail here and
-// nowhere else. On Linux a command therefore gets real pipes, made from FIFOs that have no name any more when it starts.
+// The pipes for a command's input and output. Node connects children by sockets, and Linux does not open /dev/stdin,
+// /dev/stdout and /dev/stderr where these are sockets, so `… | tee /dev/stderr` would fail. On Linux a command
+// therefore gets real pipes, made from FIFOs that are unlinked before it starts.
 import { type ChildProcess, execFile } from 'node:child_process'
 import { closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { Socket } from 'node:net'
@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { promisify } from 'node:util'
 
-/** Our ends. An input only when somebody must still write it. */
+/** Our ends; `stdin` only when the input is still to be written. */
 export interface CommandStreams {
   stdin: Writable | undefined
   stdout: Readable
@@ -19,19 +19,19 @@ export interface CommandStreams {
 export interface CommandPipes {
   /** The command's ends, for `spawn`. */
   stdio: Array<'ignore' | 'pipe' | number>
-  /** Call it once the child is there: hands out our ends and lets go of the command's, else its output would never end. */
+  /** Call it once the child exists: returns our ends and closes the command's, otherwise its output would never end. */
   attach(child: ChildProcess): CommandStreams
-  /** Lets go of everything when there will be no child. */
+  /** Closes everything when there will be no child. */
   discard(): void
 }
 
-/** @param stdin what the command is to read; undefined: /dev/null. */
+/** @param stdin the input of the command; undefined: /dev/null. */
 export async function openCommandPipes(stdin: string | undefined): Promise<CommandPipes> {
   if (process.platform !== 'linux') return openSockets(stdin)
   try {
     return await openFifos(stdin)
   } catch {
-    // No place for temporary files, or no `mkfifo`: nearly every command is content with sockets.
+    // No folder for temporary files, or no `mkfifo`: sockets work for nearly every command.
     return openSockets(stdin)
   }
 }
@@ -56,7 +56,7 @@ async function openFifos(stdin: string | undefined): Promise<CommandPipes> {
     const [stdoutPath, stderrPath, stdinPath] = [join(folder, 'stdout'), join(folder, 'stderr'), join(folder, 'stdin')]
     await promisify(execFile)('mkfifo', ['-m', '600', stdoutPath, stderrPath])
     const [stdout, stderr] = [openOutput(stdoutPath, open), openOutput(stderrPath, open)]
-    // A file and no FIFO: one that has been written and closed can be read, but no more opened by name.
+    // A file instead of a FIFO: a FIFO that has been written and closed can be read, but not opened by name again.
     if (stdin !== undefined) writeFileSync(stdinPath, stdin, { mode: 0o600 })
     const input = stdin === undefined ? undefined : open(stdinPath, constants.O_RDONLY)
     return {
@@ -79,7 +79,9 @@ async function openFifos(stdin: string | undefined): Promise<CommandPipes> {
   }
 }
 
-/** Our end first: without a reader the other would not open. O_NONBLOCK only for ours, most commands cannot cope with it. */
+/**
+ * Our end first: without a reader the other would not open. O_NONBLOCK only for ours; most commands cannot handle it.
+ */
 function openOutput(path: string, open: (path: string, flags: number) => number): { ours: number; theirs: number } {
   const ours = open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   return { ours, theirs: open(path, constants.O_WRONLY) }

@@ -1,5 +1,6 @@
-// A shell command as a process group behind a gate: the group exists and can be noted durably before the command does
-// anything; if its engine dies before it says go, nothing runs. Its end is the end of all that it started. Knows no engine.
+// A shell command as a process group behind a gate: the group exists and can be stored before the command does
+// anything; if the engine dies before it opens the gate, nothing runs. The command has ended when everything that it
+// started has ended. Independent of the engine.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { constants as fileModes } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
@@ -15,15 +16,15 @@ import { type CommandPipes, type CommandStreams, openCommandPipes } from './comm
 import { describeProcessGroup, type ProcessGroup, terminate } from './process-group.ts'
 
 export interface CommandSpec {
-  /** What the shell is to run. */
+  /** The command line for the shell. */
   command: string
   shell: string
-  /** Default: the engine's own. */
+  /** Default: the working directory of the engine. */
   cwd: string | undefined
   environment: NodeJS.ProcessEnv
   /** Undefined: /dev/null. */
   stdin: string | undefined
-  /** `NAME=value` of the environment that tells this command's processes from all others. */
+  /** `NAME=value` in the environment that distinguishes the processes of this command from all others. */
   mark: string
   output: CommandOutput
   killGraceMs: number
@@ -38,35 +39,36 @@ export interface Exit {
 
 /** What `gateCommand` does before anything runs. */
 export interface Gate {
-  /** Notes the group durably, so that recovery can end what a dead engine left running. */
+  /** Stores the group, so that recovery can end what a dead engine left running. */
   note(group: ProcessGroup): Promise<void> | undefined
-  /** Aborted by then, the command never runs. */
+  /** If it has aborted by then, the command never runs. */
   signal: AbortSignal
 }
 
 /**
- * Opens the gate. Settles only when nothing of the command runs any more, background processes included, however long that takes: a
- * command that hangs inside the kernel is waited for.
- * @throws the signal's reason when it aborted while the command ran; the group has gone then, too.
+ * Opens the gate. Settles only when nothing of the command runs any more, background processes included, however long
+ * that takes: a command that hangs inside the kernel is waited for.
+ * @throws the signal's reason when it aborted while the command ran; the group has ended by then.
  */
 export type StartCommand = (signal: AbortSignal) => Promise<Exit>
 
-// `read` fails at the end of the file: when the engine has shut the gate, or died. The command must not inherit the gate.
+// `read` fails at the end of the file: when the engine has closed the gate, or died. The command must not inherit the
+// gate.
 const gateScript = 'read -r go <&3 || exit 125; exec 3<&-; exec "$0" -c "$1"'
 const gateDescriptor = 3
 
 /**
- * Output that a command left behind arrives within one turn of the event loop; a process that holds the pipe is given up
- * after so many turns without any, or so many in all when it never falls silent.
+ * Output that a command left behind arrives within one turn of the event loop. A pipe that another process holds open
+ * is given up after `maxQuietTurns` without output, or `maxDrainTurns` in all.
  */
 const drainTurnMs = 25
 const maxQuietTurns = 8
 const maxDrainTurns = 80
 
 /**
- * Puts a command behind its gate and notes its group. Whoever gets the function that starts it must call it.
- * @throws Failure SPAWN_FAILED when it cannot be started; what `note` throws; the reason of an aborted signal. Then nothing has run and
- *   nothing will.
+ * Puts a command behind its gate and stores its group. The caller must call the returned function.
+ * @throws Failure SPAWN_FAILED when the command cannot be started; what `note` throws; the reason of an aborted signal.
+ * In all these cases nothing has run and nothing will.
  */
 export async function gateCommand(spec: CommandSpec, { note, signal: early }: Gate): Promise<StartCommand> {
   await requireFolder(spec)
@@ -81,7 +83,7 @@ export async function gateCommand(spec: CommandSpec, { note, signal: early }: Ga
   gate.on('error', () => gate.destroy())
 
   const abandon = async () => {
-    // The shut gate would end by itself. Nothing has run behind it, so there is no reason to wait until it does.
+    // The closed gate would end by itself. Nothing has run behind it, so it can be killed at once.
     gate.destroy()
     child.kill('SIGKILL')
     await exited
@@ -107,7 +109,7 @@ export async function gateCommand(spec: CommandSpec, { note, signal: early }: Ga
     streams.stdin?.end(spec.stdin)
     try {
       const exit = await untilExit(exited, signal, end)
-      // What the leader left running belongs to the command and ends with it; but first let it print what it has to say.
+      // What the leader left running belongs to the command and is ended with it, after its pending output is read.
       await drain()
       await end()
       await drain()
@@ -122,7 +124,7 @@ export async function gateCommand(spec: CommandSpec, { note, signal: early }: Ga
   }
 }
 
-/** Resolves with the leader's exit, or `aborted` when it was made to exit. */
+/** Resolves to the exit of the leader, or `aborted` when the signal ended it. */
 async function untilExit(
   exited: Promise<Exit>,
   signal: AbortSignal,
@@ -140,7 +142,7 @@ async function untilExit(
   return aborted ? 'aborted' : exit
 }
 
-/** Passes on what the command prints; the function that it returns waits for the rest, though not for ever. */
+/** Passes on the output of the command; the returned function waits for the rest, within the limits above. */
 function follow(streams: CommandStreams, spec: CommandSpec): () => Promise<void> {
   let chunks = 0
   const outputs: Array<[Readable, 'stdout' | 'stderr']> = [
@@ -153,7 +155,7 @@ function follow(streams: CommandStreams, spec: CommandSpec): () => Promise<void>
       spec.output[name].push(chunk)
     })
   }
-  // A command need not read its input to the end.
+  // A command may exit without reading its input to the end.
   streams.stdin?.on('error', () => streams.stdin?.destroy())
   const closed = Promise.allSettled(outputs.map(([stream]) => finished(stream)))
   return async () => {
@@ -177,11 +179,12 @@ async function spawnGate(spec: CommandSpec, pipes: CommandPipes): Promise<ChildP
     const child = spawn('/bin/sh', ['-c', gateScript, spec.shell, spec.command], {
       cwd: spec.cwd,
       env: spec.environment,
-      // A session and a process group of its own: it can be ended as a whole, and Ctrl-C in our terminal does not reach it.
+      // A session and a process group of its own: it can be ended as a whole, and Ctrl-C in our terminal does not reach
+      // it.
       detached: true,
       stdio: [...pipes.stdio, 'pipe'],
     })
-    // Without a pid it is the event `error` that says why.
+    // Without a pid, the event `error` carries the reason.
     if (child.pid === undefined) throw await new Promise((settle) => child.once('error', settle))
     return child
   } catch (error) {
@@ -200,7 +203,7 @@ async function requireFolder(spec: CommandSpec): Promise<void> {
   if (!folder.isDirectory()) throw spawnFailure(spec, `its working directory ${resolve(spec.cwd)} is not a directory`)
 }
 
-/** Asked beforehand: afterwards a missing shell could not be told from a command that exits with 127. */
+/** Checked in advance: once started, a missing shell could not be distinguished from a command that exits with 127. */
 async function requireShell(spec: CommandSpec): Promise<void> {
   const folder = spec.cwd ?? '.'
   const search = spec.environment['PATH'] ?? '/usr/bin:/bin'
@@ -219,13 +222,13 @@ async function requireShell(spec: CommandSpec): Promise<void> {
   throw spawnFailure(spec, `its shell ${spec.shell} does not exist or is not executable. Name another with \`shell\``)
 }
 
-/** What may be better in a moment, unlike a folder that is missing. */
-const passing = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'])
+/** Errors that may pass, unlike a missing folder. */
+const transientCodes = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'])
 
 function spawnFailure(spec: CommandSpec, why: string, cause?: unknown): Failure {
   return new Failure(`Cannot start \`${abbreviated(spec.command)}\`: ${why}.`, {
     code: 'SPAWN_FAILED',
-    retry: passing.has((cause as NodeJS.ErrnoException | undefined)?.code ?? ''),
+    retry: transientCodes.has((cause as NodeJS.ErrnoException | undefined)?.code ?? ''),
     details: { command: spec.command, cwd: spec.cwd ?? null, shell: spec.shell },
     cause,
   })
@@ -233,10 +236,10 @@ function spawnFailure(spec: CommandSpec, why: string, cause?: unknown): Failure 
 
 function whyNotSpawned(error: NodeJS.ErrnoException): string {
   if (error.code !== 'E2BIG') return `the system refuses it (${error.message})`
-  return 'command or environment are longer than the system takes (128 KiB each on Linux). Put it into a file'
+  return 'the command or its environment exceeds the limit of the system (128 KiB per string on Linux). Put it into a file'
 }
 
-/** The command as messages quote it: its first line, and not all of a long one. */
+/** The command as messages quote it: its first line, truncated. */
 export function abbreviated(command: string): string {
   const [line = ''] = command.trim().split('\n', 1)
   const short = line.length > 200 ? line.slice(0, 200).toWellFormed() : line

@@ -1,20 +1,23 @@
-// What can be known of the processes of a command and done to them, be it our own child or the orphan of an engine that died:
-// describe, look, end. Knows nothing of the engine. A pid alone names nobody, the kernel gives it away again: a process is
-// known by its start time, or by a mark in its environment.
+// Describes, checks and ends the processes of a command, whether a child of this process or an orphan of a dead engine.
+// Independent of the engine. A pid alone identifies nothing, because the kernel reuses it: a process is identified by
+// its start time, or by a mark in its environment.
 import { z } from 'zod'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { rest } from '../core/signals.ts'
 import { type CommandTrace, type Found, ProcessSearch } from './process-search.ts'
 import { type ProcessEntry, type ProcessTable, systemProcessTable } from './process-table.ts'
 
-/** A group as it is noted in the ledger. Its leader was started as the leader of a session too (`detached`). */
+/** A group as it is stored in the ledger. Its leader also leads a session (`detached`). */
 export interface ProcessGroup extends CommandTrace {
   pgid: number
   startedAt: string
 }
 
-/** What came of a reclaim: nothing was left, it was ended, or what is there is not provably ours and was left alone. */
-export type Reclaimed = 'gone' | 'ended' | 'unproven'
+/**
+ * Outcome of a reclaim. `none`: nothing was left. `unproven`: what is there cannot be proven to be the command's and
+ * was left alone.
+ */
+export type Reclaimed = 'none' | 'ended' | 'unproven'
 
 export interface EndOptions {
   /** Milliseconds between TERM and KILL. */
@@ -23,26 +26,29 @@ export interface EndOptions {
   processTable?: ProcessTable
 }
 
-/** How long an orphan may take to go once it is killed, before its recovery is put off. */
+/** How long an orphan may take to end after KILL before its recovery is postponed. */
 const killWaitMs = 2_000
-/** Pauses between two looks at the process table, growing from the first to the second. */
+/** Delay between two searches, growing from the first to the second. */
 const minPauseMs = 4
 const maxPauseMs = 100
-/** The pause between two looks at what `killWaitMs` after KILL still runs, or while the process table cannot be read. */
+/**
+ * Delay between two searches for processes still running `killWaitMs` after KILL, or while the process table cannot be
+ * read.
+ */
 const rarePauseMs = 1_000
 
-/** How often is looked for what the processes that are stopped have started, before they are killed. */
-const maxConcurrentLooks = 5
+/** Maximum number of searches for what the stopped processes have started, before they are killed. */
+const maxSearches = 5
 
-// 0, 1 and -1 would address our own group, init and everybody.
+// 0, 1 and -1 would address our own group, init and all processes.
 const processGroupSchema = z.object({ pgid: z.int().min(2), startedAt: z.string().min(1), mark: z.string().min(3) })
 
-/** The process group that a call noted in its details (`{ processGroup }`), if it noted one. */
+/** The process group stored in the details of a call (`{ processGroup }`); undefined without one. */
 export function processGroupOf(details: unknown): ProcessGroup | undefined {
   return z.object({ processGroup: processGroupSchema }).safeParse(details).data?.processGroup
 }
 
-/** Describes the group that this process leads; undefined when there is no such process or it leads none. */
+/** Describes the group that this process leads; undefined when the process does not exist or leads none. */
 export async function describeProcessGroup(
   pid: number,
   mark: string,
@@ -53,16 +59,16 @@ export async function describeProcessGroup(
   return { pgid: pid, startedAt: leader.startedAt, mark }
 }
 
-/** Whether any process of the command still runs, outside of its group too. Zombies do not. */
+/** Whether any process of the command still runs, in its group or outside. Zombies do not count. */
 export async function isAlive(group: ProcessGroup, processTable: ProcessTable = systemProcessTable): Promise<boolean> {
   const [found] = await new ProcessSearch({ processTable, trusted: true }).find([group])
   return membersOf(found as Found).length > 0
 }
 
 /**
- * Ends a command that the caller knows to be his: TERM to all of it, KILL to what is left after `graceMs`. Resolves only when
- * nothing of it runs any more, at once when nothing does. A process that even KILL does not end, because it hangs inside the
- * kernel or belongs to another user, is waited for as long as it takes.
+ * Ends a command that belongs to the caller: TERM to all of it, KILL to what is left after `graceMs`. Resolves only
+ * when nothing of it runs any more, immediately when nothing does. A process that even KILL does not end, because it
+ * hangs inside the kernel or belongs to another user, is waited for as long as it takes.
  */
 export async function terminate(group: ProcessGroup, options: EndOptions): Promise<void> {
   const { processTable = systemProcessTable } = options
@@ -70,8 +76,9 @@ export async function terminate(group: ProcessGroup, options: EndOptions): Promi
 }
 
 /**
- * Kills commands that the caller knows to be his, and does not wait for their ends. They are stopped first: a process that just
- * forks or leaves its group would escape a single signal, and the first death would be noticed before a second one.
+ * Kills commands that belong to the caller, without waiting for their ends. They are stopped first: a process that just
+ * forks or leaves its group would escape a single signal, and others could react to the first death before they get a
+ * signal.
  */
 export async function killAtOnce(
   groups: readonly ProcessGroup[],
@@ -80,7 +87,7 @@ export async function killAtOnce(
   if (groups.length === 0) return
   const search = new ProcessSearch({ processTable, trusted: true })
   const stopped = new Set<number>()
-  for (let look = 1; look <= maxConcurrentLooks; look++) {
+  for (let attempt = 1; attempt <= maxSearches; attempt++) {
     const found = await search.find(groups)
     const fresh = found.flatMap((each) => send('SIGSTOP', membersOf(each), each, stopped))
     if (fresh.length === 0) break
@@ -90,10 +97,10 @@ export async function killAtOnce(
 }
 
 /**
- * Ends commands that have outlived the engine that started them, and waits for their ends. What is not provably theirs is not
- * touched. Where nothing is left to do, the process table is read twice for all of them.
- * @throws Error when a process that is provably theirs cannot be ended, after all the others have been; it may help to try
- *   again later. AggregateError for several.
+ * Ends commands that have outlived the engine that started them, and waits for their ends. Processes not proven to be
+ * theirs are not touched. When nothing is left to do, this takes two readings of the process table for all commands.
+ * @throws Error when a process proven to be theirs cannot be ended, after all the others have been; a later retry may
+ * help. AggregateError for several.
  */
 export async function reclaimAll(
   traces: readonly CommandTrace[],
@@ -120,32 +127,35 @@ async function reclaim(
   const members = membersOf(found)
   if (members.some(({ pid }) => pid === process.pid)) {
     throw new Error(
-      `The command with ${trace.mark} has outlived its engine, and this process is part of it: it does not end itself. The command is left to an engine outside of it, or until it has ended.`,
+      `The command with ${trace.mark} has outlived its engine, and this process is part of it, so it cannot end the command. An engine outside of the command can, or wait until it has ended.`,
     )
   }
   if (members.length > 0) await end(trace, search, options, false)
   if (found.doubtful.length > 0) return 'unproven'
-  return members.length > 0 ? 'ended' : 'gone'
+  return members.length > 0 ? 'ended' : 'none'
 }
 
-/** @param patient waits as long as it takes; without it what KILL does not end, and a process table that cannot be read, throws. */
+/**
+ * @param patient waits as long as it takes; otherwise a process that KILL does not end, or an unreadable process table,
+ * throws.
+ */
 async function end(
   trace: CommandTrace,
   search: ProcessSearch,
   { graceMs, clock = systemClock }: EndOptions,
   patient: boolean,
 ): Promise<void> {
-  const asked = new Set<number>()
+  const signaled = new Set<number>()
   let pauseMs = 0
-  // Time is counted in pauses, because the wall clock may be set back while we wait.
+  // Time is counted in pauses, because the wall clock may be set back meanwhile.
   for (let waitedMs = 0; ; waitedMs += pauseMs) {
-    const found = await look(trace, search, patient)
+    const found = await findProcesses(trace, search, patient)
     if (found !== undefined) {
       const members = membersOf(found)
       if (members.length === 0) return
-      // A second TERM would start a program's clean-up anew, or make it give up on it.
+      // A second TERM would restart a program's clean-up, or make it give up.
       if (waitedMs >= graceMs) send('SIGKILL', members, found)
-      else for (const address of send('SIGTERM', firstToEnd(found), found, asked)) asked.add(address)
+      else for (const address of send('SIGTERM', firstToEnd(found), found, signaled)) signaled.add(address)
       if (!patient && waitedMs >= graceMs + killWaitMs) throw stillRunning(trace, members)
     }
     pauseMs = nextPause(waitedMs, pauseMs, graceMs, found === undefined)
@@ -153,8 +163,8 @@ async function end(
   }
 }
 
-/** Undefined when the process table cannot be read (no file descriptors left, say) and the end must be awaited all the same. */
-async function look(trace: CommandTrace, search: ProcessSearch, patient: boolean): Promise<Found | undefined> {
+/** Undefined when the process table cannot be read (no file descriptors left, for example) and `patient` is set. */
+async function findProcesses(trace: CommandTrace, search: ProcessSearch, patient: boolean): Promise<Found | undefined> {
   try {
     const [found] = await search.find([trace])
     return found
@@ -166,7 +176,7 @@ async function look(trace: CommandTrace, search: ProcessSearch, patient: boolean
 
 function nextPause(waitedMs: number, lastMs: number, graceMs: number, unreadable: boolean): number {
   if (unreadable || waitedMs >= graceMs + killWaitMs) return rarePauseMs
-  // The end of the grace begins the looks anew: what is killed goes soon.
+  // After the grace, searches are frequent again: killed processes end soon.
   if (waitedMs === graceMs) return minPauseMs
   const grown = Math.max(minPauseMs, Math.min(lastMs * 2, maxPauseMs))
   return waitedMs < graceMs ? Math.min(grown, graceMs - waitedMs) : grown
@@ -175,7 +185,7 @@ function nextPause(waitedMs: number, lastMs: number, graceMs: number, unreadable
 function stillRunning(trace: CommandTrace, members: readonly ProcessEntry[]): Error {
   const pids = members.map(({ pid }) => pid).join(', ')
   return new Error(
-    `Of the command with ${trace.mark}, these processes still run ${killWaitMs} ms after SIGKILL: ${pids}. They hang inside the kernel or belong to another user; end them, or wait until they have ended.`,
+    `These processes of the command with ${trace.mark} still run ${killWaitMs} ms after SIGKILL: ${pids}. They hang inside the kernel or belong to another user; end them, or wait until they have ended.`,
   )
 }
 
@@ -183,12 +193,15 @@ function membersOf({ own, nested }: Found): ProcessEntry[] {
   return [...own, ...nested]
 }
 
-/** An engine inside of the command is asked first, and ends its commands in its own way; they are asked when it has gone. */
+/** An engine inside the command gets TERM first, so that it ends its own commands; these get TERM when it has ended. */
 function firstToEnd({ own, nested }: Found): readonly ProcessEntry[] {
   return own.length > 0 ? own : nested
 }
 
-/** Signals what is not in `except`: whole groups where all of them are targets, else one by one. Returns what was addressed. */
+/**
+ * Signals what is not in `except`: a whole group if all of its processes are targets, else single processes. Returns
+ * the addresses.
+ */
 function send(
   signal: NodeJS.Signals,
   targets: readonly ProcessEntry[],
@@ -210,7 +223,8 @@ function sendTo(address: number, signal: NodeJS.Signals): void {
   try {
     process.kill(address, signal)
   } catch (error) {
-    // ESRCH: it ended since we looked. EPERM: not ours to end, or (macOS) only zombies are left; the next look tells.
+    // ESRCH: it has ended since the search. EPERM: not ours to end, or (macOS) only zombies are left; the next search
+    // shows it.
     if (!['ESRCH', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
   }
 }

@@ -1,23 +1,23 @@
-// The variables that mark every process of a command. A process inherits them when it is forked and keeps them in a session of
-// its own too, so a command's processes are found when nothing else connects them with it (docs/decisions/0022).
+// The variables that mark every process of a command. A process inherits them when it is forked, and keeps them in a
+// session of its own, so a command's processes are found when nothing else connects them with it (docs/decisions/0022).
 
-/** Holds the id of the call that the process belongs to. */
+/** The id of the call that the process belongs to. */
 const callIdVariable = 'ERRAND_CALL_ID'
 /**
- * Holds the ids of the calls around that one, outermost first, separated by spaces: a command may run an engine, whose
- * commands have call ids of their own.
+ * The ids of the enclosing calls, outermost first, separated by spaces: a command may run an engine, whose commands
+ * have call ids of their own.
  */
 const outerCallIdsVariable = 'ERRAND_OUTER_CALL_IDS'
 
-/** Levels of engines inside commands that are kept, from the innermost. */
+/** Number of enclosing calls that are kept, from the innermost. */
 const maxOuterCalls = 100
 
-/** `NAME=value`, as it stands in the environment of the call's processes. */
+/** `NAME=value` as in the environment of the call's processes. */
 export function markOf(callId: string): string {
   return `${callIdVariable}=${callId}`
 }
 
-/** The variables for a command that is started by a process with this environment. */
+/** The variables for a command started by a process with this environment. */
 export function markVariables(callId: string, environment: NodeJS.ProcessEnv): Record<string, string> {
   const { [callIdVariable]: enclosing = '', [outerCallIdsVariable]: outer = '' } = environment
   const ids = `${outer} ${enclosing}`.split(' ').filter((id) => id !== '')
@@ -25,7 +25,7 @@ export function markVariables(callId: string, environment: NodeJS.ProcessEnv): R
   return ids.length === 0 ? own : { ...own, [outerCallIdsVariable]: ids.slice(-maxOuterCalls).join(' ') }
 }
 
-/** The mark that a process shows, and those of the commands around it. */
+/** The mark of a process, and those of the enclosing commands. */
 export interface ShownMarks {
   own: string | undefined
   outer: readonly string[]

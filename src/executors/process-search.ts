@@ -1,66 +1,69 @@
-// Which processes belong to a command: those of its group and session, those that show its mark, and their descendants. The
-// choice of these three ways, and what none of them finds, is listed in docs/decisions/0022.
+// Finds the processes of a command: those of its group and session, those with its mark, and their descendants. Why
+// these three ways, and what none of them finds: docs/decisions/0022.
 import { marksIn, type ShownMarks } from './process-mark.ts'
 import { type ProcessEntry, type ProcessTable, startedSince } from './process-table.ts'
 
-/** What the processes of a command are known by. */
+/** What identifies the processes of a command. */
 export interface CommandTrace {
   /** `NAME=value` in the environment that the command was started with, different for every command. */
   mark: string
-  /** Pid of its leader: the number of its group and session. Undefined where it is not known any more. */
+  /** Pid of the leader: the number of its group and session. Undefined when it is no longer known. */
   pgid?: number
-  /** Start time of the leader in the words of the kernel; only ever compared. */
+  /** Start time of the leader as the kernel prints it; only ever compared. */
   startedAt?: string
 }
 
 export interface SearchOptions {
   processTable: ProcessTable
-  /** The group is that of a child of ours, so what bears its number needs no proof. */
+  /** The group is that of a child of this process, so a process with its number needs no proof. */
   trusted: boolean
 }
 
-/** The running processes of a command. Zombies do not run. */
+/** The running processes of a command, without zombies. */
 export interface Found {
-  /** Those that the command itself started. */
+  /** Processes that the command itself started. */
   own: readonly ProcessEntry[]
-  /** Those that an engine inside of the command started, for its own commands: first of all it is that engine that ends them. */
+  /** Processes that an engine inside the command started for its own commands: that engine ends them first. */
   nested: readonly ProcessEntry[]
-  /** Processes that bear the number of the group and cannot be distinguished from strangers. */
+  /** Processes with the number of the group that cannot be distinguished from foreign ones. */
   doubtful: readonly ProcessEntry[]
-  /** All that run, for the question of who else is in their groups. */
+  /** All running processes, to see what else is in their groups. */
   running: readonly ProcessEntry[]
 }
 
 /** How a process belongs to a command. */
 type Relation = 'own' | 'nested'
 
-/** One reading of the process table, with the marks that have been asked for. */
+/** One reading of the process table, with the requested marks. */
 interface Reading {
   processes: readonly ProcessEntry[]
   running: readonly ProcessEntry[]
   marks(entry: ProcessEntry): ShownMarks
-  /** A process was just starting a program, so that its environment could not be read. */
+  /** A process was in `execve`, so its environment could not be read. */
   incomplete: boolean
 }
 
-/** How often the table is read at most, to find those that show no environment for a moment. */
+/** Maximum number of readings, to find processes that show no environment for a moment. */
 const maxReadings = 5
 
 export class ProcessSearch {
   readonly #options: SearchOptions
-  /** What was seen to belong to each trace, by pid and start time: it still does when its parent or its mark has gone. */
+  /**
+   * Processes found for each trace, by pid and start time: they still belong to it when their parent has ended or their
+   * mark is no longer shown.
+   */
   readonly #known = new Map<CommandTrace, Map<string, Relation>>()
 
   constructor(options: SearchOptions) {
     this.#options = options
   }
 
-  /** Looks for all of them in the same readings of the process table; what is found stands in the order of the traces. */
+  /** Searches for all traces in the same readings of the process table; the results are in the order of the traces. */
   async find(traces: readonly CommandTrace[]): Promise<Found[]> {
     const first = await this.#read()
     const found = traces.map((trace) => this.#findIn(first, trace))
-    // The table is no snapshot: a process may be forked behind the reader's back and its parent end before he is reached. So
-    // nothing is believed to have gone before it was missed twice.
+    // The table is no snapshot: a process may be forked at a position already read and its parent may end before it is
+    // read. So a process counts as ended only after it was missed twice.
     for (let reading = 2, incomplete = true; incomplete && reading <= maxReadings; reading++) {
       if (found.every((each) => !isEmpty(each))) break
       const next = await this.#read()
@@ -102,8 +105,8 @@ export class ProcessSearch {
       return outer.includes(trace.mark) ? 'nested' : undefined
     }
     const leader = processes.find(({ pid }) => pid === trace.pgid)
-    // The kernel gives a number away again only when no process, group or session bears it: the present leader is a stranger,
-    // and of our group nothing is left.
+    // The kernel reuses a number only when no process, group or session has it: if the present leader is foreign,
+    // nothing of the group is left.
     const group =
       leader !== undefined && leader.startedAt !== trace.startedAt
         ? []
@@ -143,7 +146,7 @@ function isInGroup(entry: ProcessEntry, { pgid }: CommandTrace): boolean {
   return pgid !== undefined && (entry.pgid === pgid || entry.sessionId === pgid)
 }
 
-/** Whatever has cleared its environment is found as long as its parent lives. */
+/** A process that has cleared its environment is found as long as its parent lives. */
 function addDescendants(belongs: Map<number, Relation>, running: readonly ProcessEntry[]): void {
   if (belongs.size === 0) return
   for (let before = -1; before !== belongs.size; ) {

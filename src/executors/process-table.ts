@@ -1,5 +1,5 @@
-// Reads the kernel's process table: who runs, started by whom, in which group and session, since when, with which environment.
-// Apart from process-group.ts because this is the only part that differs between Linux (/proc) and the rest (ps).
+// Reads the kernel's process table: pid, parent, group, session, start time and environment of each process. Separate
+// from process-group.ts because only this part differs between Linux (/proc) and other systems (ps).
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
@@ -7,14 +7,14 @@ import { promisify } from 'node:util'
 /** A process as the kernel lists it. */
 export interface ProcessEntry {
   pid: number
-  /** The parent; another process takes its place when it ends. */
+  /** The parent; the kernel replaces it when the parent ends. */
   ppid: number
   pgid: number
-  /** Null where the system does not tell. */
+  /** Null where the system does not report it. */
   sessionId: number | null
   /** Only ever compared: the same pid with the same text is the same process, across reboots too. */
   startedAt: string
-  /** Has ended and waits for its parent to take notice. */
+  /** Has ended and waits for its parent to collect its exit status. */
   zombie: boolean
 }
 
@@ -22,14 +22,14 @@ export interface ProcessTable {
   list(): Promise<ProcessEntry[]>
   get(pid: number): Promise<ProcessEntry | undefined>
   /**
-   * The `NAME=value` texts that the process was started with; none where they cannot be read. Undefined while it is just being
-   * replaced by another program: the kernel shows none for a moment.
+   * The `NAME=value` texts that the process was started with; empty when they cannot be read. Undefined during
+   * `execve`: the kernel shows none for a moment.
    */
   environment(pid: number): readonly string[] | undefined
 }
 
 /**
- * Linux. The reads are synchronous because /proc is memory: some microseconds each, a tenth of a detour through the thread
+ * Linux. The reads are synchronous because /proc is memory: some microseconds each, a tenth of the cost of the thread
  * pool.
  */
 export const linuxProcessTable: ProcessTable = {
@@ -45,7 +45,7 @@ export const linuxProcessTable: ProcessTable = {
   },
 }
 
-/** macOS and the BSDs. The environment of a process is not read there (docs/decisions/0022). */
+/** macOS and the BSDs. The environment of a process cannot be read there (docs/decisions/0022). */
 export const psProcessTable: ProcessTable = {
   list: () => listByPs(['-A']),
   get: async (pid) => (await listByPs(['-p', String(pid)]))[0],
@@ -55,8 +55,8 @@ export const psProcessTable: ProcessTable = {
 export const systemProcessTable: ProcessTable = process.platform === 'linux' ? linuxProcessTable : psProcessTable
 
 /**
- * False when the process was started before that moment, and so cannot be a child of what started then. Told on Linux only:
- * where no order is known, true.
+ * False when the process was started before that time, and so cannot be a child of what started then. Known on Linux
+ * only; elsewhere true.
  */
 export function startedSince(entry: ProcessEntry, startedAt: string): boolean {
   const [bootId, ticks] = startedAt.split('/')
@@ -69,7 +69,7 @@ function readStat(pid: number): ProcessEntry | undefined {
   const fields = readStatFields(pid)
   if (fields === undefined) return undefined
   const [state = '', ppid, pgid, sessionId] = fields
-  // Field 22 of proc(5): ticks since boot. Which boot is part of the text, else it would say little after the next one.
+  // Field 22 of proc(5): ticks since boot. Combined with the boot id, so that start times of different boots differ.
   const startedAt = `${readBootId()}/${fields[19]}`
   const zombie = isEnded(state)
   return { pid, ppid: Number(ppid), pgid: Number(pgid), sessionId: Number(sessionId), startedAt, zombie }
@@ -82,7 +82,10 @@ function readStatFields(pid: number): string[] | undefined {
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
-/** Whether the process has memory (field 23) of which no part is known to be its environment yet (field 51): it is in `execve`. */
+/**
+ * Whether the process has memory (field 23) of which no part is known to be its environment yet (field 51): it is in
+ * `execve`.
+ */
 function isBetweenPrograms(pid: number): boolean {
   const fields = readStatFields(pid)
   return fields !== undefined && fields[20] !== '0' && fields[48] === '0'
@@ -94,7 +97,7 @@ function readBootId(): string {
   return bootId
 }
 
-/** Undefined when the process has ended meanwhile or belongs to somebody whose files we may not read. */
+/** Undefined when the process has ended meanwhile or its files may not be read. */
 function readProc(path: string): string | undefined {
   try {
     return readFileSync(`/proc/${path}`, 'utf8')
@@ -135,7 +138,7 @@ function parsePsLine(line: string): ProcessEntry | undefined {
   }
 }
 
-/** Z: zombie; X: being taken off the table. */
+/** Z: zombie; X: being removed from the table. */
 function isEnded(state: string): boolean {
   return state.startsWith('Z') || state.startsWith('X')
 }

@@ -1,31 +1,31 @@
-// Replaces the values of secrets in what a command prints, before any of it is shown or stored. Works on the bytes of a stream, because
-// a value may be cut anywhere by the edge of a chunk.
+// Replaces the values of secrets in the output of a command, before any of it is shown or stored. Works on the bytes of
+// a stream, because a value may be split across chunks.
 
 export interface Secret {
-  /** What stands in place of the value. */
+  /** Shown in place of the value. */
   name: string
   value: string
 }
 
-/** A shorter text is no secret, and replacing it everywhere would make output unreadable. */
+/** Shorter values are not masked: replacing them everywhere would make output unreadable. */
 export const minMaskedLength = 4
 
 /** Replaces the secrets in one stream. */
 export interface SecretMask {
-  /** What of the stream may go on by now. The beginning of what may become a secret is held back. */
+  /** Returns what may be passed on by now; a possible beginning of a secret is held back. */
   push(chunk: Buffer): Buffer
-  /** The rest, when nothing more comes. */
+  /** Returns the rest at the end of the stream. */
   finish(): Buffer
 }
 
-/** Makes a mask for each stream; undefined when there is nothing to hide. */
+/** Creates a mask for each stream; undefined when there is nothing to hide. */
 export function createMasks(secrets: readonly Secret[]): (() => SecretMask) | undefined {
   // Bytes as characters, so that positions are those of bytes.
   const replacements = new Map(
     secrets.flatMap(({ name, value }) => partsOf(value).map((part) => [latin1(part), `[secret ${name}]`] as const)),
   )
   if (replacements.size === 0) return undefined
-  // The longest first: of two that begin alike the longer one counts.
+  // Longest first: of two secrets with the same beginning, the longer one is replaced.
   const texts = [...replacements.keys()].sort((a, b) => b.length - a.length)
   return () => new StreamMask(texts, (found) => replacements.get(found) as string)
 }
@@ -66,14 +66,14 @@ class StreamMask implements SecretMask {
       if (found === undefined || found.at >= undecided) break
       masked += text.slice(position, found.at) + this.#replacement(found.secret)
       position = found.at + found.secret.length
-      // What seemed to begin a secret was the end of another.
+      // What could have been the beginning of a secret was the end of another.
       if (position > undecided) undecided = this.#undecidedFrom(text, position)
     }
     this.#held = text.slice(undecided)
     return Buffer.from(masked + text.slice(position, undecided), 'latin1')
   }
 
-  /** The first secret from a position on; of several that begin there the longest. No pattern: a value may be too long for one. */
+  /** The first secret from a position on, the maxLength of several. Not by a pattern: a value may be too long for one. */
   #firstIn(text: string, position: number): { secret: string; at: number } | undefined {
     let first: { secret: string; at: number } | undefined
     for (const secret of this.#texts) {
@@ -83,10 +83,10 @@ class StreamMask implements SecretMask {
     return first
   }
 
-  /** Where the end of the text begins that may be the beginning of a secret. */
+  /** Where the trailing text starts that may be the beginning of a secret. */
   #undecidedFrom(text: string, position: number): number {
-    const longest = (this.#texts[0] as string).length
-    for (let from = Math.max(position, text.length - longest + 1); from < text.length; from++) {
+    const maxLength = (this.#texts[0] as string).length
+    for (let from = Math.max(position, text.length - maxLength + 1); from < text.length; from++) {
       const end = text.slice(from)
       if (this.#texts.some((secret) => secret.length > end.length && secret.startsWith(end))) return from
     }

@@ -1,5 +1,5 @@
-// A reference to a secret in the `env` of a command: stored in place of the value, which is looked up in the engine's environment when the
-// command starts. The value itself is never stored.
+// A reference to a secret in the `env` of a command. The reference is stored; the value is read from the engine's
+// environment when the command starts and is never stored.
 import { z } from 'zod'
 import { Failure } from '../core/errors.ts'
 import type { Secret } from './secret-mask.ts'
@@ -14,18 +14,19 @@ export const secretReferenceSchema = z.strictObject({ secret: variableName })
 
 export type SecretReference = z.output<typeof secretReferenceSchema>
 
-/** The variables of a command, as they are stored: text, or a reference. */
+/** The variables of a command as they are stored: text, or a reference. */
 export type StoredEnvironment = Readonly<Record<string, string | SecretReference>>
 
-/** The variables of a command, and which of their values are secrets. */
+/** The variables of a command, and the secrets among their values. */
 export interface ResolvedEnvironment {
   variables: Record<string, string>
   secrets: Secret[]
 }
 
 /**
- * Looks up what the references name.
- * @throws Failure NO_SECRET { variable, secret } for one that is not set or empty; final, because nothing changes it while the process lives.
+ * Resolves the references.
+ * @throws Failure NO_SECRET { variable, secret } for a secret that is unset or empty; final, because the environment
+ * does not change while the process lives.
  */
 export function resolveReferences(stored: StoredEnvironment, environment: NodeJS.ProcessEnv): ResolvedEnvironment {
   const secrets: Secret[] = []
@@ -41,7 +42,7 @@ export function resolveReferences(stored: StoredEnvironment, environment: NodeJS
 
 function missing(variable: string, secret: string): Failure {
   return new Failure(
-    `The command was not started: its variable ${variable} refers to the secret ${secret}, which is not set in the environment of the engine that runs it. Set ${secret} where that engine is started, or take the reference out of \`env\`.`,
+    `The command was not started: its variable ${variable} refers to the secret ${secret}, which is not set in the environment of the engine. Set ${secret} where that engine is started, or remove the reference from \`env\`.`,
     { code: 'NO_SECRET', retry: false, details: { variable, secret } },
   )
 }

@@ -1,8 +1,8 @@
-// Which variables of the engine's environment are its secrets: the tokens of its own doors and the keys of providers. No command
-// gets one of them unless its `env` refers to it, whatever else it inherits.
+// Which variables of the engine's environment are secrets: the tokens of its servers and the keys of model providers. A
+// command gets one of them only if its `env` refers to it, whatever else it inherits.
 import { isProviderKey } from '../models/known-providers.ts'
 
-/** Where the command line finds the token that clients of a door must send. */
+/** The variables from which the command line reads the tokens that clients of its servers must send. */
 export const tokenVariables = { http: 'ERRAND_TOKEN', mcp: 'ERRAND_MCP_TOKEN' } as const
 
 const tokens: ReadonlySet<string> = new Set(Object.values(tokenVariables))

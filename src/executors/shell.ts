@@ -1,5 +1,5 @@
-// The `shell` executor: one command, one journaled call. It starts only after its process group is durable in that call, so
-// that recovery can end what a dead engine left running before the command runs again.
+// The `shell` executor: one command, one journaled call. The command starts only after its process group is stored with
+// that call, so that recovery can end what a dead engine left running before the command runs again.
 import { z } from 'zod'
 import { type CallContext, defineExecutor, type Executor, type ExecutorTask, type Run } from '../api/executor.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
@@ -11,16 +11,16 @@ import { markOf } from './process-mark.ts'
 import { resolveReferences, secretReferenceSchema } from './secret-reference.ts'
 
 const shellInput = z.strictObject({
-  /** The command, for the shell. */
+  /** The command line for the shell. */
   run: z.string().min(1),
-  /** Default: where the engine's process runs. */
+  /** Default: the working directory of the engine's process. */
   cwd: z.string().min(1).optional(),
   /**
-   * Added to what it has of the environment of the engine's process. Stored with the task: a secret is referred to. `{ secret: NAME }`
-   * stands for the variable NAME of the engine's process when the command starts.
+   * Added to the variables that the command gets from the engine's process. Stored with the task, so secrets are passed
+   * by reference: `{ secret: NAME }` is replaced by the variable NAME of the engine's process when the command starts.
    */
   env: z.record(z.string(), z.union([z.string(), secretReferenceSchema])).optional(),
-  /** What the command reads. Default: nothing. */
+  /** Input of the command. Default: none. */
   stdin: z.string().optional(),
   /** Program that takes `-c COMMAND`. Default: $SHELL, else /bin/sh. */
   shell: z.string().min(1).optional(),
@@ -29,11 +29,11 @@ const shellInput = z.strictObject({
 const shellResult = z.strictObject({
   exitCode: z.number(),
   signal: z.string().nullable(),
-  /** The last 64 KiB; what is not UTF-8, and NUL, as U+FFFD. */
+  /** The last 64 KiB; invalid UTF-8 and NUL are replaced by U+FFFD. */
   stdout: z.string(),
   /** Likewise. */
   stderr: z.string(),
-  /** The beginning of one of them is missing. */
+  /** The beginning of stdout or stderr is missing. */
   truncated: z.boolean(),
 })
 
@@ -42,29 +42,31 @@ export type ShellResult = z.output<typeof shellResult>
 
 export interface ShellOptions {
   /**
-   * How long a command may take to end when it is asked to (TERM), before it is made to (KILL), in milliseconds. Its run is closed
-   * after it has ended, however short `abortGraceMs` is. Default 2000.
+   * How long a command may take to end after TERM before it gets KILL, in milliseconds. Its run is closed only after
+   * the command has ended, however short `abortGraceMs` is. Default 2000.
    */
   killGraceMs?: number
-  /** Path or URL of the ledger, for commands that talk to their own engine (`ERRAND_LEDGER`). Default: not told. */
+  /** Path or URL of the ledger for commands that use their own engine (`ERRAND_LEDGER`). Default: not set. */
   ledger?: string
   /**
-   * Commands have the whole environment of the engine's process, but for its secrets: `ERRAND_TOKEN`, `ERRAND_MCP_TOKEN` and the
-   * `*_API_KEY` of known providers. Default false: PATH, HOME, USER, LOGNAME, SHELL, LANG, LANGUAGE, LC_*, TERM, TMPDIR and TZ.
+   * Commands inherit the whole environment of the engine's process except its secrets: `ERRAND_TOKEN`,
+   * `ERRAND_MCP_TOKEN` and the `*_API_KEY` of known providers. Default false: only PATH, HOME, USER, LOGNAME, SHELL,
+   * LANG, LANGUAGE, LC_*, TERM, TMPDIR and TZ.
    */
   inheritEnv?: boolean
   clock?: Clock
 }
 
-/** What of each stream an error carries, in bytes, and of one line its message. */
+/** Bytes of each stream in the details of an error, and length and number of the lines quoted in its message. */
 const maxErrorTailBytes = 8 * 1024
 const maxQuotedLineLength = 300
 const maxQuotedLines = 3
 
 /**
- * Makes an executor whose tasks are shell commands. A command that exits with anything but 0 fails as `EXIT_CODE`, one that
- * a signal ended as `SIGNALED`, one that cannot be started as `SPAWN_FAILED`, one that refers to a secret that is not set as `NO_SECRET`.
- * Interrupted by a crash, it is run again. The values of secrets that its `env` refers to are replaced in its output (`[secret NAME]`).
+ * Creates an executor whose tasks are shell commands. A command that exits with a code other than 0 fails with
+ * `EXIT_CODE`, one ended by a signal with `SIGNALED`, one that cannot be started with `SPAWN_FAILED`, one that refers
+ * to an unset secret with `NO_SECRET`. A command interrupted by a crash is run again. In its output, the secrets that
+ * `env` refers to are replaced by `[secret NAME]`.
  *
  * @example
  * const engine = await createEngine({ executors: { shell: createShell({ killGraceMs: 10_000 }) } })
@@ -77,7 +79,7 @@ export function createShell(options: ShellOptions = {}): Executor<ShellInput, Sh
     onInterrupt: 'rerun',
     runsCommands: true,
     run: (task, run) => {
-      // What the call is found by in later runs; env may hold what should not be written twice.
+      // Later runs find the call by these params. `env` is left out because it is already stored with the task.
       const identity = { command: task.input.run, cwd: task.input.cwd ?? null }
       return run.call('shell', identity, (_params, context) => runCommand(task, run, context, options))
     },
@@ -99,12 +101,12 @@ async function runCommand(
   const signal = AbortSignal.any([context.signal, refused.signal])
   const { variables, secrets } = resolveReferences(input.env ?? {}, process.env)
   const output = createCommandOutput((text, how) => {
-    // What a command prints while it is being ended finds no run that would take it.
+    // Output printed while the command is being ended is dropped: its run accepts no more.
     if (signal.aborted) return
     try {
       run.emit(text, how)
     } catch (error) {
-      // Thrown among the events of a stream it would end the process; as a reason to stop it ends the command.
+      // Thrown in a stream event, the error would crash the process; as an abort reason it ends the command.
       refused.abort(error)
     }
   }, secrets)
@@ -143,7 +145,7 @@ function judge(command: string, exit: Exit, { stdout, stderr }: CommandOutput): 
   })
 }
 
-/** What a command said last is mostly why it failed. Many a tool says it on stdout. */
+/** The last lines of output usually say why a command failed; many tools print them to stdout. */
 function lastLines({ stdout, stderr }: ShellResult): string {
   for (const [name, text] of Object.entries({ stderr, stdout })) {
     const lines = text.split('\n').filter((line) => line.trim() !== '')

@@ -1,5 +1,5 @@
-// What counts as an embedding model: any object that speaks the AI SDK's embedding model specification v3 or v4, told by its shape,
-// and how texts are given to it: no more at once than it takes.
+// What counts as an embedding model: any object of the AI SDK's embedding model specification v3 or v4, recognized by
+// its shape. Texts are passed to it in batches of at most its own limit.
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
 import { kindOf, parse } from '../core/parse.ts'
@@ -10,13 +10,13 @@ export interface EmbeddingModelLike {
   readonly specificationVersion: 'v3' | 'v4'
   readonly provider: string
   readonly modelId: string
-  /** Texts that it takes at once; undefined: any number. */
+  /** Maximum number of texts per call; undefined: any number. */
   readonly maxEmbeddingsPerCall?: PromiseLike<number | undefined> | number | undefined
   // biome-ignore lint/suspicious/noExplicitAny: v3 and v4 each have their own call options, and both must be assignable.
   doEmbed(options: any): PromiseLike<{ embeddings: number[][] }>
 }
 
-/** Why a value is no usable model, in a sentence; undefined when it is one. */
+/** Why a value is no usable model, as a sentence; undefined when it is one. */
 function objectionTo(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return `expected an embedding model object, got ${kindOf(value)}`
   return objectionToModel(value, 'embedding', 'doEmbed')
@@ -24,22 +24,22 @@ function objectionTo(value: unknown): string | undefined {
 
 const embeddingModelSchema: z.ZodType<EmbeddingModelLike> = z.custom<EmbeddingModelLike>(
   (value) => objectionTo(value) === undefined,
-  { error: (issue) => objectionTo(issue.input) ?? 'is no embedding model' },
+  { error: (issue) => objectionTo(issue.input) ?? 'is not an embedding model' },
 )
 
-/** @throws ErrandError INVALID_INPUT that says what is wrong with it. */
+/** @throws ErrandError INVALID_INPUT with the reason. */
 export function requireEmbeddingModel(value: unknown, what = 'The embedding model'): EmbeddingModelLike {
   return parse(embeddingModelSchema, value, what)
 }
 
-/** `provider:model`: vectors of different models are kept apart by it. */
+/** `provider:model`: separates vectors of different models. */
 export function embeddingModelName({ provider, modelId }: EmbeddingModelLike): string {
   return `${provider}:${modelId}`
 }
 
 /**
  * A vector for each text, in order.
- * @throws ErrandError EXECUTION_ERROR { modelId } for an answer that does not fit the question; whatever the model throws.
+ * @throws ErrandError EXECUTION_ERROR { modelId } for an answer with another number of vectors; any error of the model.
  */
 export async function embedTexts(
   model: EmbeddingModelLike,
@@ -54,7 +54,7 @@ export async function embedTexts(
     if (!Array.isArray(embeddings) || embeddings.length !== values.length) {
       throw new ErrandError(
         'EXECUTION_ERROR',
-        `The embedding model ${embeddingModelName(model)} was given ${values.length} texts and answered with ${Array.isArray(embeddings) ? embeddings.length : 'no'} vectors.`,
+        `The embedding model ${embeddingModelName(model)} received ${values.length} texts and returned ${Array.isArray(embeddings) ? embeddings.length : 'no'} vectors.`,
         { modelId: embeddingModelName(model) },
       )
     }

@@ -1,7 +1,7 @@
-// The providers of models whose names mean something here: where their servers are, and which variables of the environment hold
-// an address or a key. One list, so that what is read as a key is also what is kept from commands.
+// The known model providers: the addresses of their servers, and the environment variables that hold an address or a
+// key. One list, so that every variable read as a key is also withheld from commands.
 
-/** Addresses of servers that everybody reaches under the same one. Any other name needs `<NAME>_BASE_URL`. */
+/** Addresses of servers with the same address for everyone. Any other name requires `<NAME>_BASE_URL`. */
 export const knownServers: Readonly<Record<string, string>> = {
   openai: 'https://api.openai.com/v1',
   groq: 'https://api.groq.com/openai/v1',
@@ -14,8 +14,8 @@ export const knownServers: Readonly<Record<string, string>> = {
   lmstudio: 'http://127.0.0.1:1234/v1',
 }
 
-/** Providers that programs bring as model objects: their packages read these keys by themselves. */
-const broughtProviders = [
+/** Providers that programs pass as model objects: their packages read these keys by themselves. */
+const packageProviders = [
   'anthropic',
   'google',
   'google-generative-ai',
@@ -34,21 +34,24 @@ const broughtProviders = [
 const keySuffix = '_API_KEY'
 const addressSuffix = '_BASE_URL'
 
-/** The variable that holds the key of a provider. */
+/** The variable with the key of a provider. */
 export function keyVariableOf(provider: string): string {
   return prefixOf(provider) + keySuffix
 }
 
-/** The variable that holds the address of a provider's server. */
+/** The variable with the address of a provider's server. */
 export function addressVariableOf(provider: string): string {
   return prefixOf(provider) + addressSuffix
 }
 
 const prefixOf = (provider: string): string => provider.toUpperCase().replaceAll('-', '_')
 
-const knownKeys = new Set([...Object.keys(knownServers), ...broughtProviders].map(keyVariableOf))
+const knownKeys = new Set([...Object.keys(knownServers), ...packageProviders].map(keyVariableOf))
 
-/** Does the variable hold a provider's key? A provider is known by its name, or because the environment has its address. */
+/**
+ * Whether the variable holds a provider's key. A provider is known by its name, or because the environment has its
+ * address.
+ */
 export function isProviderKey(name: string, environment: Readonly<Record<string, string | undefined>>): boolean {
   if (knownKeys.has(name)) return true
   if (!name.endsWith(keySuffix)) return false

@@ -1,4 +1,5 @@
-// From our messages to the call options of the AI SDK's specification: the same for v3 and v4 as far as text and tools go.
+// Converts our messages to the call options of the AI SDK's specification: the same for v3 and v4 as far as text and
+// tools go.
 import { jsonObject } from '../core/json.ts'
 import type { ModelMessage, ModelStepInput } from './step-schema.ts'
 
@@ -27,7 +28,7 @@ export type PromptMessage =
   | { role: 'assistant'; content: Array<TextPart | ToolCallPart> }
   | { role: 'tool'; content: ToolResultPart[] }
 
-/** What `doStream` is given. */
+/** The options of `doStream`. */
 export interface ModelCallOptions {
   prompt: PromptMessage[]
   tools?: Array<{ type: 'function'; name: string; description?: string; inputSchema: Record<string, unknown> }>
@@ -41,7 +42,7 @@ export interface ModelCallOptions {
   abortSignal?: AbortSignal
 }
 
-/** How a tool message says that it is an error. */
+/** Prefix of a tool message that is an error. */
 export const errorPrefix = 'Error: '
 
 export function toCallOptions(input: ModelStepInput, signal: AbortSignal): ModelCallOptions {
@@ -66,8 +67,8 @@ function toTool({ function: tool }: NonNullable<ModelStepInput['tools']>[number]
 }
 
 /**
- * Results that follow each other become one message, as the specification has it. An assistant message that says and calls
- * nothing is left out: some providers refuse an empty one.
+ * Consecutive results become one message, as the specification requires. An assistant message without text and calls is
+ * left out: some providers refuse an empty one.
  */
 export function toPrompt(messages: readonly ModelMessage[]): PromptMessage[] {
   const prompt: PromptMessage[] = []
@@ -103,8 +104,8 @@ function toAssistantParts({ content, tool_calls: calls = [] }: ModelMessage): Ar
 }
 
 /**
- * Arguments that are no JSON object are replayed as an empty one. Providers parse what a past call says, and several refuse
- * the whole conversation when it is anything else; what was wrong stands in the call's result.
+ * Arguments that are not a JSON object are replayed as an empty one. Providers parse the arguments of past calls, and
+ * several refuse the whole conversation otherwise; the error is in the call's result.
  */
 function replayableInput(text: string): Record<string, unknown> {
   return jsonObject(text) ?? {}

@@ -1,11 +1,11 @@
-// The models of an engine by name. The first one is the default unless another is made it; names of the form
-// `provider:model` that nobody registered are resolved by a function of the embedder, once.
+// The models of an engine by name. The first one is the default unless another is set; an unregistered name of the form
+// `provider:model` is resolved by a function of the embedder, once.
 import { z } from 'zod'
 import { ErrandError, nearestName } from '../core/errors.ts'
 import { requireText } from '../core/parse.ts'
 import { type LanguageModelLike, requireLanguageModel } from './language-model.ts'
 
-/** Makes a model of a name such as `openai:gpt-5-mini`; undefined when it knows none. */
+/** Creates a model from a name such as `openai:gpt-5-mini`; undefined for an unknown name. */
 export type ResolveModel = (id: string) => LanguageModelLike | undefined | Promise<LanguageModelLike | undefined>
 
 /** A registered model as it is listed. */
@@ -28,12 +28,12 @@ export class ModelRegistry {
     this.#resolve = options.resolve
   }
 
-  /** Whether there is no model at all, nor any way to one. */
+  /** Whether there is no model, no default and no resolver. */
   get isEmpty(): boolean {
     return this.#models.size === 0 && this.#default === undefined && this.#resolve === undefined
   }
 
-  /** Makes a name the default; a model that is to be resolved need not be registered. */
+  /** Makes a name the default; a name that is to be resolved need not be registered. */
   setDefault(id: string): void {
     this.#default = requireId(id)
   }
@@ -43,23 +43,23 @@ export class ModelRegistry {
     return this.#default !== undefined
   }
 
-  /** What `resolve()` without a name resolves; undefined without a default. */
+  /** The name that `resolve()` without a name resolves; undefined without a default. */
   get defaultName(): string | undefined {
     return this.#default
   }
 
   /**
-   * Registering the same object again is fine.
-   * @throws ErrandError ALREADY_REGISTERED when another model has this name, INVALID_INPUT for what is no model.
+   * Registers a model; the same object may be registered again.
+   * @throws ErrandError ALREADY_REGISTERED when another model has this name, INVALID_INPUT for anything but a model.
    */
   register(id: string, model: LanguageModelLike, options: { default?: boolean | undefined } = {}): void {
     const name = requireId(id)
     const checked = requireLanguageModel(model, `The model "${name}"`)
-    const known = this.#models.get(name)
-    if (known !== undefined && known !== checked) {
+    const registered = this.#models.get(name)
+    if (registered !== undefined && registered !== checked) {
       throw new ErrandError(
         'ALREADY_REGISTERED',
-        `A model "${name}" (${known.provider}, ${known.modelId}) is already registered. Register the other one under a name of its own.`,
+        `A model "${name}" (${registered.provider}, ${registered.modelId}) is already registered. Register the other one under another name.`,
         { id: name },
       )
     }
@@ -69,7 +69,7 @@ export class ModelRegistry {
     this.#registered()
   }
 
-  /** Calls this after each registration from now on. */
+  /** Calls the listener after each registration from now on. */
   onRegister(listener: () => void): void {
     this.#registered = listener
   }
@@ -85,20 +85,20 @@ export class ModelRegistry {
   }
 
   /**
-   * The model of this name, without one the default.
-   * @throws ErrandError NO_MODEL that lists the names known; whatever the embedder's function throws.
+   * The model of this name; without a name the default.
+   * @throws ErrandError NO_MODEL with the registered names; any error of the embedder's function.
    */
   async resolve(id?: string): Promise<LanguageModelLike> {
     const name = id ?? this.#default
     if (name === undefined) throw noDefault()
-    const known = this.#models.get(name)
-    if (known) return known
+    const registered = this.#models.get(name)
+    if (registered) return registered
     const resolve = this.#resolve
     if (!resolve || !name.includes(':')) throw this.#unknown(name)
     return this.#resolved.get(name) ?? this.#remember(name, resolve)
   }
 
-  /** Two steps that ask at once share one answer; a failure is not remembered. */
+  /** Two concurrent calls share one resolution; a failure is not cached. */
   #remember(name: string, resolve: ResolveModel): Promise<LanguageModelLike> {
     const resolving = this.#make(name, resolve)
     this.#resolved.set(name, resolving)
@@ -128,7 +128,7 @@ export class ModelRegistry {
 function noDefault(): ErrandError {
   return new ErrandError(
     'NO_MODEL',
-    'No model was named, and there is no default: none is registered. Register one with `model:register`, or name one as `provider:model`.',
+    'No model was named and there is no default, because none is registered. Register one with `model:register`, or name one as `provider:model`.',
     { known: [] },
   )
 }

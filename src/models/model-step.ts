@@ -1,4 +1,4 @@
-// One step of a model: its stream as our chunks. What goes wrong, goes wrong in one way: a thrown `Failure`.
+// One step of a model: its stream as our chunks. Every error is thrown as a `Failure`.
 import type { Clock } from '../core/clock.ts'
 import { parse } from '../core/parse.ts'
 import { untilAborted } from '../core/signals.ts'
@@ -15,14 +15,14 @@ import {
 import { toChunks } from './stream-parts.ts'
 
 export interface ModelStepOptions {
-  /** For a `retry-after` that is a date. Default: the system's. */
+  /** Used for a `retry-after` date. Default: the system's. */
   clock?: Clock
 }
 
 /**
- * Plays one step and passes its pieces on as they come; the last chunk is `{ finish }`. Nothing is tried again here.
- * Whoever leaves the loop early closes the connection.
- * @throws Failure with a `ModelErrorCode` and `ModelFailureDetails`; ErrandError for an input that is no step.
+ * Runs one step and yields its pieces as they come; the last chunk is `{ finish }`. Does not retry. Leaving the loop
+ * early closes the connection.
+ * @throws Failure with a `ModelErrorCode` and `ModelFailureDetails`; ErrandError for an invalid input.
  */
 export async function* streamModelStep(
   model: LanguageModelLike,
@@ -43,7 +43,7 @@ export async function* streamModelStep(
   }
 }
 
-/** The same step as a whole. */
+/** Runs the step and resolves to the whole answer. */
 export async function runModelStep(
   model: LanguageModelLike,
   input: ModelStepInput,
@@ -55,7 +55,7 @@ export async function runModelStep(
   return answer
 }
 
-/** Models are asked to stop through their `abortSignal`; whoever aborted does not wait for one that does not listen. */
+/** Opens the stream. An abort rejects at once, even if the model ignores its `abortSignal`. */
 async function openStream(
   model: LanguageModelLike,
   step: ModelStepInput,
@@ -64,8 +64,8 @@ async function openStream(
   signal.throwIfAborted()
   const opening = Promise.resolve(model.doStream(toCallOptions(step, signal)))
   const opened = await untilAborted(opening, signal).catch((error: unknown) => {
-    // It may begin all the same.
-    void opening.then(({ stream }) => released(stream), ignore)
+    // The stream may open after the abort.
+    void opening.then(({ stream }) => cancelQuietly(stream), ignore)
     throw error
   })
   return opened.stream
@@ -81,12 +81,12 @@ async function* partsOf<T>(stream: ReadableStream<T>, signal: AbortSignal): Asyn
       yield value
     }
   } finally {
-    released(reader)
+    cancelQuietly(reader)
   }
 }
 
-/** Lets go of a stream without waiting for it, and without a word if it has already broken. */
-function released(stream: { cancel(): Promise<void> }): void {
+/** Cancels a stream without waiting for it; errors are ignored, because it may already have failed. */
+function cancelQuietly(stream: { cancel(): Promise<void> }): void {
   stream.cancel().catch(ignore)
 }
 

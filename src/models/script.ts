@@ -1,4 +1,4 @@
-// A script for a model that plays offline: what it looks like, in code and in a file.
+// The format of a script for a scripted model, in code and in a file.
 import { type Document, isMap, isNode, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
@@ -9,13 +9,13 @@ const scriptedToolSchema = z
     name: z.string().min(1),
     /** The arguments as a value. Default `{}`. */
     input: z.unknown().optional(),
-    /** The arguments as raw text, for what is no JSON. */
+    /** The arguments as raw text, for invalid JSON. */
     arguments: z.string().optional(),
-    /** Default: made of the places of the turn and the call in the conversation, so the same after a restart. */
+    /** Default: made from the positions of the turn and the call in the conversation, so the same after a restart. */
     id: z.string().min(1).optional(),
   })
   .refine((tool) => tool.input === undefined || tool.arguments === undefined, {
-    message: 'it gives both `input` and `arguments`, and only one of them can be sent',
+    message: 'it has both `input` and `arguments`, and only one of them can be sent',
   })
 
 const scriptedErrorSchema = z.strictObject({
@@ -24,7 +24,7 @@ const scriptedErrorSchema = z.strictObject({
   retryAfterMs: z.number().int().nonnegative().optional(),
 })
 
-/** `text` is how a condition on a text is written: in code a RegExp says what a file says between slashes. */
+/** `text` is the type of a condition on a text: in code a RegExp, in a file a text between slashes. */
 function turnSchemaWith<Text extends z.ZodType<string | RegExp>>(text: Text) {
   const whenSchema = z
     .strictObject({
@@ -36,7 +36,7 @@ function turnSchemaWith<Text extends z.ZodType<string | RegExp>>(text: Text) {
       tools: z.array(z.string().min(1)).min(1).optional(),
     })
     .refine((when) => Object.values(when).some((condition) => condition !== undefined), {
-      message: 'it has no condition; leave `when` out for a turn that fits every conversation',
+      message: 'it has no condition; leave `when` out for a turn that matches every conversation',
     })
   return z.strictObject({
     when: whenSchema.optional(),
@@ -47,7 +47,7 @@ function turnSchemaWith<Text extends z.ZodType<string | RegExp>>(text: Text) {
     error: z.union([z.literal('drop'), scriptedErrorSchema]).optional(),
     /** Default: `tool-calls` with tools, `stop` without. */
     finish: z.enum(['stop', 'length', 'content-filter', 'tool-calls', 'other']).optional(),
-    /** Default: unknown, for a script has no tokens. */
+    /** Default: unknown, because a script has no tokens. */
     usage: z
       .strictObject({ inputTokens: z.number().int().nonnegative(), outputTokens: z.number().int().nonnegative() })
       .optional(),
@@ -82,8 +82,8 @@ const fileScriptSchema = z.array(turnSchemaWith(fileText)).min(1)
 const wrappedScriptSchema = z.strictObject({ turns: fileScriptSchema })
 
 /**
- * A script out of a file: YAML or JSON, a list of turns or `{ turns: [...] }`. In `when.goal` and `when.last` a text
- * between slashes (`/pattern/i`) is a regular expression.
+ * Parses a script from a file: YAML or JSON, a list of turns or `{ turns: [...] }`. In `when.goal` and `when.last` a
+ * text between slashes (`/pattern/i`) is a regular expression.
  * @throws ErrandError INVALID_INPUT { file, path, line, column }.
  */
 export function parseScript(text: string, file = 'script'): ParsedTurn[] {
@@ -109,14 +109,14 @@ export function parseScript(text: string, file = 'script'): ParsedTurn[] {
   }
 }
 
-/** Where in the value the first complaint stands. */
+/** The path of the first issue in the value. */
 function pathOf({ details }: ErrandError): string[] {
   const issues = details['issues'] as Array<{ path: string }> | undefined
   const path = issues?.[0]?.path ?? details['path']
   return typeof path === 'string' && path !== '' ? path.split('.') : []
 }
 
-/** The place of the innermost node on the path that stands in the file. */
+/** The offset in the file of the innermost existing node on the path. */
 function offsetOf(document: Document, path: readonly string[]): number {
   for (let length = path.length; length >= 0; length--) {
     const node = document.getIn(path.slice(0, length).map(toKey), true)

@@ -1,5 +1,5 @@
-// A model that plays a script: for tests, demonstrations and dry runs, with no network and no key. It never pretends to be
-// anything else: its provider is `errand-script`.
+// A model that plays a script: for tests, demonstrations and dry runs, without network or key. Its provider is
+// `errand-script`, so that it is never mistaken for another.
 import { z } from 'zod'
 import { Failure } from '../core/errors.ts'
 import { parse } from '../core/parse.ts'
@@ -8,13 +8,13 @@ import type { LanguageModelLike } from './language-model.ts'
 import type { ModelCallOptions, PromptMessage } from './model-prompt.ts'
 import { type ParsedTurn, type ScriptedTurn, scriptedTurnSchema, scriptSchema } from './script.ts'
 
-/** What a turn is chosen by: the conversation so far, and nothing that is remembered between steps. */
+/** What a turn is chosen by: the conversation so far, without any state between steps. */
 export interface ScriptedPrompt {
-  /** Text of the first user message; empty when there is none. */
+  /** Text of the first user message; empty without one. */
   goal: string
   /** Text of the last message: of tool messages, all results in order. */
   last: string
-  /** How many times the model has spoken so far: 0 for the first step. */
+  /** Number of answers of the model so far: 0 for the first step. */
   turn: number
   /** Names of the tools offered. */
   tools: string[]
@@ -40,26 +40,26 @@ export interface ScriptedModel extends LanguageModelLike {
   readonly specificationVersion: 'v4'
   readonly provider: 'errand-script'
   doStream(options: ModelCallOptions): Promise<{ stream: ReadableStream<unknown> }>
-  /** Every prompt this object was asked to answer, oldest first. */
+  /** Every prompt of this object, oldest first. */
   readonly prompts: readonly ScriptedPrompt[]
 }
 
 /**
- * A model that plays a script. Each step's turn is chosen by the conversation alone, so the same script goes on where it was
- * after a crash, and in another process:
+ * A model that plays a script. Each turn is chosen by the conversation alone, so the same script continues after a
+ * crash, and in another process:
  *
- * 1. The first turn whose `when.last` fits (with its `when.goal` and `when.tools`, if it has them).
- * 2. Else, of the turns whose `when.goal` and `when.tools` fit, the n-th, n being how often the model has spoken so far.
- * 3. Else, when no such turn fits, of the turns without `when`, the n-th.
+ * 1. The first turn whose `when.last` matches (with its `when.goal` and `when.tools`, if it has them).
+ * 2. Else, of the turns whose `when.goal` and `when.tools` match, the n-th, n being the number of answers so far.
+ * 3. Else, when no such turn matches, of the turns without `when`, the n-th.
  *
- * A script without a turn for a step fails it, finally; so does one whose patterns take longer than a second. A function in place of the
- * list chooses as it likes.
+ * A step without a turn fails, finally; so does one whose patterns take longer than a second. A function in place of
+ * the list chooses freely.
  *
  * ```ts
  * createScriptedModel([{ tools: [{ name: 'task_list', input: {} }] }, { text: 'There are three tasks.' }])
  * ```
  *
- * @throws ErrandError INVALID_INPUT, UNKNOWN_OPTION for what is no script.
+ * @throws ErrandError INVALID_INPUT, UNKNOWN_OPTION for an invalid script.
  */
 export function createScriptedModel(
   script: readonly ScriptedTurn[] | ScriptFunction,
@@ -93,7 +93,7 @@ function chooserOf(script: ScriptFunction): ChooseTurn {
 function fromList(turns: readonly ParsedTurn[]): ChooseTurn {
   const choose = chooserFrom(turns)
   if (!turns.some(({ when }) => when?.goal instanceof RegExp || when?.last instanceof RegExp)) return choose
-  // Patterns of a file are searched for in whatever tools and people have said.
+  // Patterns of a file are searched for in any text of tools and people, so their time is bounded.
   return (prompt) => {
     const chosen = withinTime(() => choose(prompt))
     if (chosen === undefined) throw choiceTooLong()
@@ -103,7 +103,7 @@ function fromList(turns: readonly ParsedTurn[]): ChooseTurn {
 
 function choiceTooLong(): Failure {
   return new Failure(
-    `The patterns of the script were searched for in this conversation for more than ${maxSearchMs} ms. A repetition inside of a repetition, as in /(a+)+$/, takes so long: write the pattern without one, or a text that occurs.`,
+    `Searching this conversation for the patterns of the script took longer than ${maxSearchMs} ms. A nested repetition, as in /(a+)+$/, takes exponential time: write the pattern without one, or use a plain text.`,
     { code: 'protocol', retry: false },
   )
 }
@@ -113,21 +113,21 @@ function chooserFrom(turns: readonly ParsedTurn[]): (prompt: ScriptedPrompt) => 
   const addressed = turns.filter(({ when }) => when && when.last === undefined)
   const plain = turns.filter(({ when }) => when === undefined)
   return (prompt) => {
-    const reaction = reactions.find((turn) => fits(turn, prompt))
+    const reaction = reactions.find((turn) => matches(turn, prompt))
     if (reaction) return reaction
-    const fitting = addressed.filter((turn) => fits(turn, prompt))
-    const part = fitting.length > 0 ? fitting : plain
+    const matching = addressed.filter((turn) => matches(turn, prompt))
+    const part = matching.length > 0 ? matching : plain
     const turn = part[prompt.turn]
     if (turn) return turn
     throw new Failure(
-      `The script has no turn for this step: the model has spoken ${prompt.turn} times, and ${part.length} turns fit this conversation. ` +
+      `The script has no turn for this step: the model has answered ${prompt.turn} times, and ${part.length} turns match this conversation. ` +
         `Its goal begins "${prompt.goal.slice(0, 80)}", its last message "${prompt.last.slice(0, 80)}".`,
       { code: 'protocol', retry: false },
     )
   }
 }
 
-function fits({ when }: ParsedTurn, prompt: ScriptedPrompt): boolean {
+function matches({ when }: ParsedTurn, prompt: ScriptedPrompt): boolean {
   return (
     occurs(when?.goal, prompt.goal) &&
     occurs(when?.last, prompt.last) &&
@@ -135,10 +135,10 @@ function fits({ when }: ParsedTurn, prompt: ScriptedPrompt): boolean {
   )
 }
 
-/** `search` and not `test`: a pattern with the flag `g` remembers where it was. */
-function occurs(wanted: string | RegExp | undefined, text: string): boolean {
-  if (wanted === undefined) return true
-  return typeof wanted === 'string' ? text.includes(wanted) : text.search(wanted) >= 0
+/** `search` instead of `test`: a pattern with the flag `g` keeps its position. */
+function occurs(condition: string | RegExp | undefined, text: string): boolean {
+  if (condition === undefined) return true
+  return typeof condition === 'string' ? text.includes(condition) : text.search(condition) >= 0
 }
 
 function toScriptedPrompt({ prompt, tools = [] }: ModelCallOptions): ScriptedPrompt {
@@ -169,17 +169,17 @@ function httpError({ status, message, retryAfterMs }: Exclude<NonNullable<Parsed
   })
 }
 
-/** The parts of a turn, and last of all the error of a connection that is lost. */
+/** The parts of a turn; the last one may be the error of a lost connection. */
 function toParts(turn: ParsedTurn, turnNumber: number, chunkSize: number): unknown[] {
   const { text = '', reasoning = '', tools = [], usage } = turn
-  const said = [
+  const content = [
     { type: 'stream-start', warnings: [] },
     ...pieces('reasoning', reasoning, chunkSize),
     ...pieces('text', text, chunkSize),
   ]
-  if (turn.error === 'drop') return [...said, connectionLost()]
+  if (turn.error === 'drop') return [...content, connectionLost()]
   return [
-    ...said,
+    ...content,
     ...tools.map((tool, index) => ({
       type: 'tool-call',
       toolCallId: tool.id ?? `call_${turnNumber + 1}_${index + 1}`,
@@ -194,12 +194,12 @@ function toParts(turn: ParsedTurn, turnNumber: number, chunkSize: number): unkno
   ]
 }
 
-/** What the platform's fetch says when the other side hangs up. */
+/** The error of the platform's fetch when the server closes the connection. */
 function connectionLost(): TypeError {
   return new TypeError('terminated', { cause: new Error('The script drops the connection here (other side closed).') })
 }
 
-/** Cut between characters, never inside one. */
+/** Splits a text between characters, never inside one. */
 function pieces(kind: 'text' | 'reasoning', text: string, chunkSize: number): unknown[] {
   if (text === '') return []
   const characters = Array.from(text)
@@ -211,7 +211,7 @@ function pieces(kind: 'text' | 'reasoning', text: string, chunkSize: number): un
   return [{ type: `${kind}-start`, id }, ...deltas, { type: `${kind}-end`, id }]
 }
 
-/** One part for each time it is asked, so that whoever reads slowly or leaves early sees what a live stream would do. */
+/** One part per pull, so that a slow or canceling reader sees what a live stream would do. */
 function play(parts: readonly unknown[], signal: AbortSignal | undefined): ReadableStream<unknown> {
   let next = 0
   return new ReadableStream({

@@ -1,7 +1,7 @@
-// One step of a model as data: what it is asked and the chunks it answers with. These are the JSON shapes of `model:llm`.
+// One step of a model as data: its input and the chunks of its answer. These are the JSON shapes of `model:llm`.
 import { z } from 'zod'
 
-/** A call of a tool as the model wrote it. `arguments` is its raw text, which may be no JSON. */
+/** A tool call as the model wrote it. `arguments` is its raw text, which may be invalid JSON. */
 export const toolCallSchema = z.strictObject({
   id: z.string().min(1),
   type: z.literal('function').default('function'),
@@ -12,9 +12,12 @@ export const modelMessageSchema = z
   .strictObject({
     role: z.enum(['system', 'user', 'assistant', 'tool']),
     content: z.string(),
-    /** Only on `assistant`: what it called. */
+    /** Only on `assistant`: its tool calls. */
     tool_calls: z.array(toolCallSchema).optional(),
-    /** Only on `tool`: the call that this is the result of. A content that starts with `Error: ` is told as an error. */
+    /**
+     * Only on `tool`: the id of the call that this is the result of. Content that starts with `Error: ` is passed to
+     * the model as an error.
+     */
     tool_call_id: z.string().min(1).optional(),
     /** Only on `tool`: the tool's name. Default: that of the call with this id. */
     name: z.string().optional(),
@@ -56,23 +59,25 @@ export const responseFormatSchema = z.strictObject({
 export const modelStepInputSchema = z.strictObject({
   messages: z.array(modelMessageSchema).min(1),
   tools: z.array(toolDefinitionSchema).optional(),
-  /** Which model of the registry. Default: the registry's default. */
+  /** Name of the model in the registry. Default: the registry's default. */
   modelId: z.string().min(1).optional(),
-  /** Default: the provider's, which is `auto`. Of no effect without tools. */
+  /** Default: the provider's, which is `auto`. Ignored without tools. */
   toolChoice: z.enum(['auto', 'none', 'required']).optional(),
   /** Default: free text. */
   responseFormat: responseFormatSchema.optional(),
   settings: modelSettingsSchema.optional(),
 })
 
-/** Tokens of one step; null where the provider does not say. */
+/** Tokens of one step; null where the provider does not report them. */
 export const modelUsageSchema = z.strictObject({
   inputTokens: z.number().nullable(),
   outputTokens: z.number().nullable(),
   totalTokens: z.number().nullable(),
 })
 
-/** How the step ended. `reason`: stop, length, tool-calls, content-filter or other. `modelId`: the model that answered. */
+/**
+ * How the step ended. `reason`: stop, length, tool-calls, content-filter or other. `modelId`: the model that answered.
+ */
 export const modelFinishSchema = z.strictObject({
   reason: z.string(),
   usage: modelUsageSchema,
@@ -97,21 +102,21 @@ export type ModelFinish = z.output<typeof modelFinishSchema>
 /** A piece of a model's answer. `finish` is the last one. */
 export type ModelChunk = z.output<typeof modelChunkSchema>
 
-/** A whole step: what its chunks amount to. */
+/** A whole step: the sum of its chunks. */
 export interface ModelAnswer {
   content: string
   toolCalls: ToolCall[]
   finish: ModelFinish | null
 }
 
-/** What the chunks amount to. `finish` is null when the list is not complete. */
+/** The sum of the chunks. `finish` is null when the list is incomplete. */
 export function collectAnswer(chunks: Iterable<ModelChunk>): ModelAnswer {
   const answer: ModelAnswer = { content: '', toolCalls: [], finish: null }
   for (const chunk of chunks) addChunk(answer, chunk)
   return answer
 }
 
-/** Adds one chunk to the answer; reasoning is no part of it. */
+/** Adds one chunk to the answer; reasoning is not part of it. */
 export function addChunk(answer: ModelAnswer, chunk: ModelChunk | ForeignChunk): void {
   const { content, toolCalls, finish } = chunk as ForeignChunk
   if (content) answer.content += content
@@ -119,7 +124,7 @@ export function addChunk(answer: ModelAnswer, chunk: ModelChunk | ForeignChunk):
   if (finish) answer.finish = finish
 }
 
-/** A call as models of others give it: without an id, or with arguments that are no text yet. */
+/** A call from a foreign `model:llm`: without an id, or with arguments that are no text yet. */
 const foreignCallSchema = z
   .looseObject({
     id: z.string().nullish(),
@@ -139,7 +144,7 @@ const foreignCallSchema = z
     }),
   )
 
-/** A chunk of anybody's `model:llm`: several fields may come at once, and any may be null. */
+/** A chunk of any `model:llm`: several fields may come at once, and any may be null. */
 export const foreignChunkSchema = z.looseObject({
   content: z.string().nullish(),
   toolCalls: z.array(foreignCallSchema).nullish(),
@@ -147,9 +152,9 @@ export const foreignChunkSchema = z.looseObject({
 })
 export type ForeignChunk = z.output<typeof foreignChunkSchema>
 
-/** @throws ZodError for what is no chunk. */
+/** @throws ZodError for an invalid chunk. */
 export function readChunk(chunk: unknown): ForeignChunk {
-  // Most are a piece of text and nothing else, and there may be thousands.
+  // Fast path: most chunks are a piece of text only, and there may be thousands.
   if (typeof chunk === 'object' && chunk !== null) {
     const { content, ...rest } = chunk as { content?: unknown }
     if (typeof content === 'string' && Object.keys(rest).length === 0) return { content }

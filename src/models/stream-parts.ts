@@ -1,5 +1,5 @@
-// The parts of a model's stream that matter here, v3 and v4 alike. What else a provider sends (sources, files, tools that it
-// ran itself, metadata) is none of our business and passes by.
+// The parts of a model's stream that are used, v3 and v4 alike. All other parts (sources, files, tools that the
+// provider ran itself, metadata) are ignored.
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
 import { maxJsonLength } from '../core/json.ts'
@@ -8,7 +8,7 @@ import type { LanguageModelLike } from './language-model.ts'
 import { ReportedError, UnfinishedStream } from './model-error.ts'
 import type { ModelChunk, ModelFinish, ModelUsage, ToolCall } from './step-schema.ts'
 
-/** Later versions say `{ total }`, earlier ones a number. What is neither is unknown. */
+/** Later versions report `{ total }`, earlier ones a number. Anything else is unknown. */
 const tokenCount = z
   .union([z.number(), z.object({ total: z.number().nullish() }).transform(({ total }) => total ?? null)])
   .nullish()
@@ -83,7 +83,7 @@ function toChunk(
   return part.type === 'text-delta' ? { content: part.delta } : { reasoning: part.delta }
 }
 
-/** A tool without arguments is called with an empty text by some models: that is `{}`. */
+/** Some models call a tool without arguments with an empty text: that becomes `{}`. */
 function toToolCall({ toolCallId, toolName, input }: Extract<Part, { type: 'tool-call' }>): ToolCall {
   return {
     id: toolCallId,
@@ -108,7 +108,7 @@ function toUsage(usage: z.output<typeof usageSchema>): ModelUsage {
 function tooLong(): ErrandError {
   return new ErrandError(
     'LIMIT_EXCEEDED',
-    `the answer is longer than ${maxJsonLength} characters, the most that is kept of one step. Set \`maxOutputTokens\``,
+    `the answer exceeds ${maxJsonLength} characters, the maximum of one step. Set \`maxOutputTokens\``,
     { limit: maxJsonLength },
   )
 }

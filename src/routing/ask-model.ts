@@ -1,5 +1,5 @@
-// One question to a model, one text back: all that routing needs of a model. Whatever was chosen (an id on a bus, a model
-// object, a function) becomes the same function here.
+// One question to a model, one text back. A model chosen by id, as an object or as a function becomes the same function
+// here.
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
 import { requireText } from '../core/parse.ts'
@@ -16,10 +16,10 @@ export interface AskMessage {
 /** Asks a model and resolves to the text of its answer. */
 export type AskModel = (messages: AskMessage[], options?: { signal?: AbortSignal }) => Promise<string>
 
-/** A model by its id on the bus, a model object, or a function that asks one. */
+/** A model by its id on the bus, a model object, or a function that calls one. */
 export type ModelChoice = string | LanguageModelLike | AskModel
 
-/** What is needed of a bus: that it invokes abilities, JSON in and JSON out. */
+/** The part of a bus that is used: invoking abilities, JSON in and JSON out. */
 export interface AskBus {
   invoke(abilityId: string): (json: string, options?: { signal?: AbortSignal }) => Promise<string>
   /** For a `model:llm` that only streams. */
@@ -32,11 +32,11 @@ export const askBusSchema = z.custom<AskBus>(
 )
 
 /**
- * How to ask the model that was chosen; without a choice the default one behind `model:llm` of the bus.
+ * Returns a function that asks the chosen model; without a choice the default one of `model:llm` on the bus.
  *
- * What it returns leaves with the reason of an aborted `signal`, even if the model does not listen to it. Without a bus, a
- * question that would need one rejects with `NO_MODEL`: only when it is asked, because a message often finds its task without.
- * @throws ErrandError INVALID_INPUT at once for what is no model.
+ * The function rejects with the reason of an aborted `signal`, even if the model ignores it. Without a bus, a question
+ * that needs one rejects with `NO_MODEL`: only when it is asked, because many messages find their task without a model.
+ * @throws ErrandError INVALID_INPUT immediately for anything but a model.
  */
 export function askModelOf(choice: ModelChoice | undefined, bus?: AskBus): AskModel {
   const ask = uncheckedAskOf(choice, bus)
@@ -51,7 +51,7 @@ function uncheckedAskOf(choice: ModelChoice | undefined, bus: AskBus | undefined
 }
 
 function askThrough(bus: AskBus | undefined, modelId: string | undefined): AskModel {
-  if (modelId === '') throw new ErrandError('INVALID_INPUT', 'The id of a model is a text that is not empty.', {})
+  if (modelId === '') throw new ErrandError('INVALID_INPUT', 'The id of a model must not be empty.', {})
   return async (messages, options) => {
     if (bus === undefined) throw noModel(modelId)
     const input = { messages, ...(modelId === undefined ? {} : { modelId }) }
@@ -59,7 +59,7 @@ function askThrough(bus: AskBus | undefined, modelId: string | undefined): AskMo
     try {
       return textOf(await bus.invoke('model:llm')(json, options))
     } catch (error) {
-      // Somebody else's may be a stream that cannot be drained.
+      // A foreign `model:llm` may only stream.
       if (!ErrandError.isInstance(error) || error.code !== 'TYPE_MISMATCH' || bus.invokeStream === undefined)
         throw error
       return joined(bus.invokeStream('model:llm')(json, options))
@@ -73,7 +73,7 @@ async function joined(chunks: AsyncIterable<string>): Promise<string> {
   return text
 }
 
-/** `model:llm` of our own bus answers `{ content, … }`; others answer a JSON string, or the text as it is. */
+/** `model:llm` of our own bus returns `{ content, … }`; foreign ones return a JSON string, or the plain text. */
 function textOf(reply: string): string {
   let value: unknown
   try {
@@ -92,11 +92,11 @@ function askDirectly(model: LanguageModelLike): AskModel {
     (await runModelStep(model, { messages }, signal)).content
 }
 
-/** Even of a model that does not listen to its signal. */
+/** Rejects when the signal aborts, even if the model ignores it. */
 async function answered(ask: AskModel, messages: AskMessage[], signal: AbortSignal | undefined): Promise<string> {
   if (signal === undefined) return ask(messages, {})
   signal.throwIfAborted()
-  // Through an async function, so that a model that throws at once rejects like any other.
+  // Wrapped in an async function, so that a model that throws synchronously rejects too.
   return untilAborted((async () => ask(messages, { signal }))(), signal)
 }
 
@@ -104,7 +104,7 @@ function noModel(modelId: string | undefined): ErrandError {
   const asked = modelId === undefined ? 'No model was chosen' : `The model "${modelId}" was chosen by its id`
   return new ErrandError(
     'NO_MODEL',
-    `${asked}, and there is no bus whose \`model:llm\` could be asked. Give a bus, a model object, or a function (messages) => text.`,
+    `${asked}, and there is no bus with \`model:llm\`. Pass a bus, a model object, or a function (messages) => text.`,
     modelId === undefined ? {} : { modelId },
   )
 }

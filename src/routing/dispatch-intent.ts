@@ -1,4 +1,4 @@
-// Does what an intent wants, through the engine, and reports what became of it. What the engine refuses is part of the report.
+// Executes an intent through the engine and returns the effect. A refusal of the engine is part of the effect.
 import { z } from 'zod'
 import { defined } from '../core/defined.ts'
 import { briefError, ErrandError, type ErrorCode, type StoredError } from '../core/errors.ts'
@@ -11,30 +11,31 @@ import type { Intent } from './intent.ts'
 /** What was done, and to which task. */
 export interface Effect {
   did: 'sent' | 'created' | 'paused' | 'resumed' | 'canceled' | 'listed' | 'status' | 'updated' | 'nothing'
-  /** As it is afterwards; null when there is none. */
+  /** The task afterwards; null without one. */
   task: Task | null
   /** After `listed`: at most a hundred, by priority, then age. */
   tasks?: Task[]
-  /** Why nothing was done, or what should be known of what was. */
+  /** Why nothing was done, or a note on what was done. */
   reason?: string
-  /** What the engine refused. */
+  /** The error of a refusal. */
   error?: StoredError
 }
 
 export interface DispatchOptions extends Scope {
-  /** The words of the user: the goal of a task that is created. Default: what the intent says of it. */
+  /** The message of the user: the goal of a created task. Default: taken from the intent. */
   message?: string
 }
 
 type DispatchEngine = Pick<HandlerEngine, 'create' | 'pause' | 'resume' | 'cancel' | 'update' | 'list' | 'get'>
 
 /**
- * Executes an intent. An intent that is `unknown`, or that lacks the task or the values it needs, does nothing and says why.
+ * Executes an intent. An intent that is `unknown`, or without the task or the values it needs, has no effect, and
+ * `reason` says why.
  *
  * @example
  * const { did, task } = await dispatchIntent(engine, await recognizer.recognize('Stop the report', { availableTasks }))
  *
- * @throws ErrandError only for trouble of the engine itself (`ENGINE_CLOSED`, `OUTCOME_UNKNOWN`, `LEDGER_*`).
+ * @throws ErrandError only for failures of the engine itself (`ENGINE_CLOSED`, `OUTCOME_UNKNOWN`, `LEDGER_*`).
  */
 export async function dispatchIntent(
   engine: DispatchEngine,
@@ -42,14 +43,14 @@ export async function dispatchIntent(
   options: DispatchOptions = {},
 ): Promise<Effect> {
   const { action, taskId } = intent
-  if (action === 'unknown') return nothing('It could not be told what is wanted.')
+  if (action === 'unknown') return nothing('The intent was not recognized.')
   if (action === 'create_task') return createFrom(engine, intent, options)
   if (action === 'list_tasks') return listFor(engine, intent, options)
-  if (taskId === null) return nothing(`${action} needs a task, and none of the available ones was named.`)
+  if (taskId === null) return nothing(`${action} needs a task, and the intent names none of the available ones.`)
   return reportRefusal(engine, taskId, () => act(engine, action, taskId, intent))
 }
 
-/** True for what can be done as it stands: the rest is talk, and may be meant for a task. */
+/** Whether the intent can be executed as it is; otherwise the message may be meant for a task. */
 export function canDispatch(intent: Intent): boolean {
   if (intent.action === 'unknown') return false
   return intent.action !== 'update_task' || Object.keys(changesIn(intent)).length > 0
@@ -79,7 +80,7 @@ async function createFrom(
 ): Promise<Effect> {
   const { name, description, priority } = changesIn(intent)
   const goal = message ?? read(intent, 'goal', textSchema) ?? description ?? name
-  if (goal === undefined) return nothing('create_task needs a goal, a description or a name, and none was given.')
+  if (goal === undefined) return nothing('create_task needs a goal, a description or a name, and the intent has none.')
   const task: NewTask = defined({ goal, name, description, priority, parentId })
   return reportRefusal(engine, null, async () => ({ did: 'created', task: await engine.create(task) }))
 }
@@ -93,7 +94,7 @@ async function listFor(engine: DispatchEngine, intent: Intent, scope: Scope): Pr
 async function updateFrom(engine: DispatchEngine, taskId: string, intent: Intent): Promise<Effect> {
   const changes = changesIn(intent)
   if (Object.keys(changes).length > 0) return { did: 'updated', task: await engine.update(taskId, changes) }
-  const reason = 'update_task changes the name, the description or the priority, and no such value was given.'
+  const reason = 'update_task changes the name, the description or the priority, and the intent has none of them.'
   return { did: 'nothing', task: await requireTask(engine, taskId), reason }
 }
 
@@ -103,13 +104,13 @@ async function requireTask(engine: DispatchEngine, taskId: string): Promise<Task
   throw new ErrandError('NOT_FOUND', `There is no task ${taskId}. \`list\` has the ids.`, { taskId })
 }
 
-// ── what the engine refuses ──
+// ── refusals ──
 
-function isOwnTrouble(code: ErrorCode): boolean {
+function isEngineFailure(code: ErrorCode): boolean {
   return code === 'ENGINE_CLOSED' || code === 'OUTCOME_UNKNOWN' || code.startsWith('LEDGER_')
 }
 
-/** A refusal is an answer to who asked; trouble of the engine itself is not, and is thrown. */
+/** Returns a refusal as an effect; a failure of the engine itself is thrown. */
 export async function reportRefusal(
   engine: Pick<HandlerEngine, 'get'>,
   taskId: string | null,
@@ -118,7 +119,7 @@ export async function reportRefusal(
   try {
     return await work()
   } catch (error) {
-    if (!ErrandError.isInstance(error) || isOwnTrouble(error.code)) throw error
+    if (!ErrandError.isInstance(error) || isEngineFailure(error.code)) throw error
     const task = taskId === null ? null : await engine.get(taskId)
     return { did: 'nothing', task, reason: error.message, error: briefError(toStoredError(error)) }
   }
@@ -126,7 +127,7 @@ export async function reportRefusal(
 
 const nothing = (reason: string): Effect => ({ did: 'nothing', task: null, reason })
 
-// ── what a model has read in a message ──
+// ── details of an intent ──
 
 const maxListed = 100
 const textSchema = z.string().trim().min(1)
@@ -142,7 +143,7 @@ function changesIn(intent: Intent): TaskChanges {
   })
 }
 
-/** A detail if it is of use; what a model wrote there instead is no reason to refuse the rest. */
+/** A detail if it is valid; an invalid one does not invalidate the rest. */
 function read<T>(intent: Intent, detail: string, schema: z.ZodType<T>): T | undefined {
   return Object.hasOwn(intent.details, detail) ? schema.safeParse(intent.details[detail]).data : undefined
 }

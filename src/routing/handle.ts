@@ -1,5 +1,5 @@
-// What to do with a message that names no verb: it goes to the task that it mentions; else it is a wish that the engine can
-// carry out; else it goes to the task that it belongs to, or begins a new one. What was done is reported.
+// Handles a message without a verb: it goes to the task that it mentions; else it is an intent that the engine can
+// execute; else it goes to the task that it belongs to, or creates a new one. Returns what was done.
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
 import { parse, requireText } from '../core/parse.ts'
@@ -12,26 +12,26 @@ import { extractMention, type Mention } from './mention.ts'
 import { shownTasks, whyUnreachable } from './route.ts'
 
 export interface HandleOptions {
-  /** Whether the message may be a wish: create, pause, resume, cancel, list, status, update. Default true. */
+  /** Whether the message may be an intent: create, pause, resume, cancel, list, status, update. Default true. */
   intent?: boolean
-  /** A wish that the model is less sure of is taken for a message to a task. Default 0.7. */
+  /** An intent with less confidence is treated as a message to a task. Default 0.7. */
   threshold?: number
-  /** Default: the model that the handler was made with, else the default one of the bus. */
+  /** Default: the model passed to the handler, else the default one of the bus. */
   model?: ModelChoice
-  /** The message is for the children of this task, and a new one becomes one. A mention reaches any task. */
+  /** Routes among the children of this task, and creates new tasks as its children. A mention reaches any task. */
   parentId?: string
-  /** The message is for tasks without a parent only. A mention reaches any task. Default false. */
+  /** Routes only among tasks without a parent. A mention reaches any task. Default false. */
   rootsOnly?: boolean
   signal?: AbortSignal
 }
 
-/** What became of a message. */
+/** What was done with a message. */
 export interface Handled extends Effect {
-  /** What decided it: the mention, the intent, the route, or nobody (then a new task was created for want of a better one). */
+  /** What decided: the mention, the intent, the route, or none of them (then a new task was created). */
   by: 'mention' | 'intent' | 'route' | 'none'
-  /** 0 to 1: how sure that was. */
+  /** 0 to 1: the confidence of that decision. */
   confidence: number
-  /** What was recognised, also when it was not followed; absent when nothing was asked for. */
+  /** The recognized intent, also when it was not executed; absent when no model was asked for one. */
   intent?: Intent
 }
 
@@ -54,22 +54,22 @@ const handleOptionsSchema = z
   })
   .refine(
     ({ parentId, rootsOnly }) => parentId === undefined || !rootsOnly,
-    'a child of `parentId` is no root: give one of the two',
+    '`parentId` and `rootsOnly` exclude each other: pass one of the two',
   )
 type Settings = z.output<typeof handleOptionsSchema> & { ask: AskModel }
 
 /**
- * Makes the function behind `engine.handle`. No model is asked for a mention; without any model, messages still find a single
- * open task, or begin a new one.
+ * Creates the function behind `engine.handle`. A mention needs no model; without any model, messages still go to a
+ * single open task, or create a new one.
  *
- * A refusal of the engine is reported (`did: 'nothing'`, with `reason` and `error`), not thrown.
+ * A refusal of the engine is returned (`did: 'nothing'`, with `reason` and `error`), not thrown.
  *
  * @example
  * const handle = createHandler({ engine, bus })
  * const { did, task } = await handle('Please pause the report')
  *
- * @throws ErrandError (from the handler) UNKNOWN_OPTION, INVALID_INPUT for bad arguments; trouble of the engine itself; the
- *   reason of an aborted `signal`, in which case nothing was done.
+ * @throws ErrandError (from the handler) UNKNOWN_OPTION, INVALID_INPUT for bad arguments; failures of the engine
+ *   itself; the reason of an aborted `signal`, in which case nothing was done.
  */
 export function createHandler({ engine, bus, model }: HandlerParts): Handler {
   return async (message, options = {}) => {
@@ -77,14 +77,14 @@ export function createHandler({ engine, bus, model }: HandlerParts): Handler {
     const settings = { ...parsed, ask: askModelOf(parsed.model ?? model, bus) }
     const text = requireMessage(message)
     const mention = extractMention(text)
-    return mention ? followMention(engine, mention, settings) : findItsWay(engine, text, settings)
+    return mention ? followMention(engine, mention, settings) : handleWithoutMention(engine, text, settings)
   }
 }
 
 function requireMessage(message: string): string {
   const text = requireText(message, 'the message')
   if (text.trim() === '')
-    throw new ErrandError('INVALID_INPUT', 'The message is empty: there is nothing to handle.', {})
+    throw new ErrandError('INVALID_INPUT', 'The message is empty. Pass a text with at least one visible character.', {})
   return text
 }
 
@@ -94,27 +94,27 @@ async function followMention(engine: HandlerEngine, { taskId, text }: Mention, {
   const decided = { by: 'mention', confidence: 1 } as const
   const reason = whyUnreachable(taskId, task)
   if (reason !== undefined) return { did: 'nothing', task, reason, ...decided }
-  // A bare mention has nothing to send: it is a look at the task.
+  // A bare mention has no text to send: it returns the status of the task.
   if (text === '') return { did: 'status', task, ...decided }
   return { ...(await send(engine, taskId, text)), ...decided }
 }
 
-async function findItsWay(engine: HandlerEngine, message: string, settings: Settings): Promise<Handled> {
+async function handleWithoutMention(engine: HandlerEngine, message: string, settings: Settings): Promise<Handled> {
   const { ask, signal, parentId, rootsOnly } = settings
   const candidates = await openTasks(engine, { parentId, rootsOnly })
   const intent = settings.intent ? await recognize(message, candidates, settings) : undefined
   const recognized = intent === undefined ? {} : { intent }
   if (intent && intent.confidence >= settings.threshold && canDispatch(intent)) {
-    const deed = await dispatchIntent(engine, intent, { message, parentId, rootsOnly })
-    return { ...deed, by: 'intent', confidence: intent.confidence, ...recognized }
+    const effect = await dispatchIntent(engine, intent, { message, parentId, rootsOnly })
+    return { ...effect, by: 'intent', confidence: intent.confidence, ...recognized }
   }
   const routed = await routeInEngine(engine, message, { ask, candidates, ...(signal ? { signal } : {}) })
   signal?.throwIfAborted()
   const { taskId, confidence, reason } = routed
-  const deed = taskId === null ? await create(engine, message, parentId) : await send(engine, taskId, routed.text)
-  const said = deed.reason ?? reason
+  const effect = taskId === null ? await create(engine, message, parentId) : await send(engine, taskId, routed.text)
+  const explanation = effect.reason ?? reason
   const by = taskId === null && confidence === 0 ? 'none' : 'route'
-  return { ...deed, by, confidence, ...(said === undefined ? {} : { reason: said }), ...recognized }
+  return { ...effect, by, confidence, ...(explanation === undefined ? {} : { reason: explanation }), ...recognized }
 }
 
 function recognize(message: string, candidates: readonly Task[], { ask, signal }: Settings): Promise<Intent> {

@@ -1,5 +1,5 @@
-// What of an engine is needed to act on a message, as a shape of its own (the engine has it, and a test can), and the way of a message
-// among its open tasks.
+// The part of an engine that is needed to act on a message, as a type of its own (which tests can implement), and
+// routing among its open tasks.
 import { openStatuses, type Task, type TaskStatus } from '../entities/task.ts'
 import type { AskModel } from './ask-model.ts'
 import { extractMention } from './mention.ts'
@@ -17,10 +17,10 @@ export interface NewTask {
 /** What a message may change in a task. */
 export type TaskChanges = Pick<NewTask, 'name' | 'description' | 'priority'>
 
-/** Each method rejects with an `ErrandError` what it refuses. */
+/** Each method rejects with an `ErrandError` when it refuses. */
 export interface HandlerEngine {
   create(task: NewTask): Promise<Task>
-  /** Passes a text on to a task; refused when the task is settled. */
+  /** Sends a text to a task; refused when the task is settled. */
   send(taskId: string, text: string): Promise<Task>
   pause(taskId: string): Promise<Task>
   resume(taskId: string): Promise<Task>
@@ -31,7 +31,7 @@ export interface HandlerEngine {
   messages(taskId: string): Promise<readonly ContextMessage[]>
 }
 
-/** Which tasks a message may be for. A mention reaches any task all the same. */
+/** Which tasks a message may be for. A mention still reaches any task. */
 export interface Scope {
   /** Only the children of this task. */
   parentId?: string | undefined
@@ -41,7 +41,7 @@ export interface Scope {
 
 const maxCandidates = 1_000
 
-/** The scope as `list` takes it. */
+/** The scope as an option of `list`. */
 export function listScope({ parentId, rootsOnly }: Scope): { parentId?: string | null } {
   if (parentId !== undefined) return { parentId }
   return rootsOnly ? { parentId: null } : {}
@@ -55,7 +55,7 @@ export async function openTasks(engine: Pick<HandlerEngine, 'list'>, scope: Scop
 
 /**
  * `route` among the open tasks of an engine. Its tasks are listed only when the message mentions none.
- * @throws as `route`; what the engine throws.
+ * @throws as `route`; any error of the engine.
  */
 export async function routeInEngine(
   engine: Pick<HandlerEngine, 'get' | 'list' | 'messages'>,

@@ -1,5 +1,5 @@
-// What somebody wants done with tasks, recognised by a model in what they wrote. Whatever the model answers, the outcome is an
-// intent: what is of no use is `unknown`.
+// Recognizes what a user asks for, by a model. Whatever the model answers, the outcome is an intent: an unusable answer
+// is `unknown`.
 import { z } from 'zod'
 import { briefError } from '../core/errors.ts'
 import { parse, requireText } from '../core/parse.ts'
@@ -8,7 +8,7 @@ import { toStoredError } from '../core/stored-error.ts'
 import { type AskBus, type AskMessage, askBusSchema, askModelOf, type ModelChoice } from './ask-model.ts'
 import { confidenceOf, jsonObjectIn, numberIn } from './json-answer.ts'
 
-/** What may be wanted. `unknown`: nothing of these, or it could not be told. */
+/** The possible actions. `unknown`: none of the others, or not recognizable. */
 export const intentActions = [
   'create_task',
   'pause_task',
@@ -27,7 +27,10 @@ export interface Intent {
   taskId: string | null
   /** 0 to 1. */
   confidence: number
-  /** What else the model read in it (name, goal, priority, …), as it wrote it. After a failure: `error`, as it is stored. */
+  /**
+   * Further values that the model found (name, goal, priority, …), unchecked. After a failure: `error`, as it is
+   * stored.
+   */
   details: Record<string, unknown>
 }
 
@@ -39,22 +42,22 @@ export interface AvailableTask {
 }
 
 export interface IntentRecognizerOptions {
-  /** Default: the default model behind `model:llm` of the bus. */
+  /** Default: the default model of `model:llm` on the bus. */
   model?: ModelChoice
   bus?: AskBus
-  /** An intent with less confidence is `unknown`. Default: none; 0.7 is a good one. */
+  /** An intent with less confidence becomes `unknown`. Default: 0; 0.7 is a good value. */
   threshold?: number
 }
 
 export interface RecognizeOptions {
-  /** The tasks that may be meant. Any other id that the model names becomes null. Default: any id is taken as it is. */
+  /** The tasks that may be meant. Any other id that the model names becomes null. Default: any id is accepted. */
   availableTasks?: readonly AvailableTask[]
   signal?: AbortSignal
 }
 
 export interface IntentRecognizer {
   /**
-   * Never rejects for what the model does: then the intent is `unknown`, with the error in `details.error`.
+   * Never rejects because of the model: then the intent is `unknown`, with the error in `details.error`.
    * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT for bad arguments; the reason of an aborted `signal`.
    */
   recognize(input: string, options?: RecognizeOptions): Promise<Intent>
@@ -74,6 +77,8 @@ const recognizeOptionsSchema = z.strictObject({
 })
 
 /**
+ * Creates a recognizer of intents.
+ *
  * @example
  * const recognizer = createIntentRecognizer({ model: askMyModel, threshold: 0.7 })
  * const intent = await recognizer.recognize('Stop the report', { availableTasks: [{ id: 'task-a', name: 'Report' }] })
@@ -103,15 +108,15 @@ export function createIntentRecognizer(options: IntentRecognizerOptions = {}): I
 const unrecognized: Readonly<Intent> = { action: 'unknown', taskId: null, confidence: 0, details: {} }
 
 function readIntent(answer: string, availableTasks: readonly AvailableTask[] | undefined): Intent {
-  const said = jsonObjectIn(answer)
-  // A model that does not know how sure it is has recognised nothing; one that does not say is not sure at all.
-  const isUnsure = said?.['confidence'] !== undefined && numberIn(said['confidence']) === undefined
-  if (said === null || isUnsure) return { ...unrecognized, details: {} }
-  const { details } = said
+  const answered = jsonObjectIn(answer)
+  // A confidence that is no number invalidates the answer; a missing one counts as 0.
+  const isUnsure = answered?.['confidence'] !== undefined && numberIn(answered['confidence']) === undefined
+  if (answered === null || isUnsure) return { ...unrecognized, details: {} }
+  const { details } = answered
   return {
-    action: intentActions.find((action) => action === said['action']) ?? 'unknown',
-    taskId: namedTask(said['task_id'] ?? said['taskId'], availableTasks),
-    confidence: confidenceOf(said['confidence'], 0),
+    action: intentActions.find((action) => action === answered['action']) ?? 'unknown',
+    taskId: namedTask(answered['task_id'] ?? answered['taskId'], availableTasks),
+    confidence: confidenceOf(answered['confidence'], 0),
     details: typeof details === 'object' && details !== null && !Array.isArray(details) ? { ...details } : {},
   }
 }
@@ -124,20 +129,20 @@ function namedTask(named: unknown, availableTasks: readonly AvailableTask[] | un
 
 // ── the prompt ──
 
-/** More than these are not put into the prompt; the lines are short. */
+/** Maximum number of tasks in the prompt, one short line each. */
 const maxNamedTasks = 200
 const maxInputLength = 16_000
 const maxNameLength = 300
 
-const intentInstructions = `You recognise what a user wants done with tasks. Possible actions:
+const intentInstructions = `You recognize what a user asks to do with tasks. Possible actions:
 - create_task: begin new work. details: {"name": a short title, "description": what is to be done, "priority": a whole number if one was asked for}
 - pause_task: halt a task for now.
 - resume_task: let a paused task go on.
-- cancel_task: end a task for good. details: {"reason": why, if it was said}
-- list_tasks: show the tasks. details: {"status": one of submitted, working, paused, input_required, waiting, completed, failed, canceled, or "all", if it was said}
-- get_task_status: tell how a task is doing.
+- cancel_task: end a task for good. details: {"reason": why, if given}
+- list_tasks: show the tasks. details: {"status": one of submitted, working, paused, input_required, waiting, completed, failed, canceled, or "all", if given}
+- get_task_status: report how a task is doing.
 - update_task: change the name, description or priority of a task. details: {"name", "description", "priority"}, only what is to change.
-- unknown: anything else, above all what is said to a task about its work: answers, corrections, further wishes.
+- unknown: anything else, above all messages to a task about its work: answers, corrections, further wishes.
 Answer with nothing but JSON: {"action": <one of the above>, "task_id": <id of the task that is meant, or null>, "confidence": <0 to 1>, "details": {}}`
 
 function intentPrompt(input: string, availableTasks: readonly AvailableTask[]): AskMessage[] {
@@ -147,7 +152,7 @@ function intentPrompt(input: string, availableTasks: readonly AvailableTask[]): 
   ]
 }
 
-/** One JSON object a line, so that no name can pass for an instruction of ours. */
+/** One JSON object per line, so that a name cannot pass for an instruction. */
 function availableSection(tasks: readonly AvailableTask[]): string {
   if (tasks.length === 0) return ''
   const lines = tasks

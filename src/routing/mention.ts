@@ -1,19 +1,19 @@
-// The explicit mention: `@task-abc text` names the task that a message is for. It is looked for before anything else, because
-// whoever writes it has decided already.
+// The explicit mention: `@task-abc text` names the task that a message is for. It takes precedence over everything
+// else.
 
-/** A message that begins with the name of a task. */
+/** A message that begins with the id of a task. */
 export interface Mention {
   taskId: string
-  /** What is left for the task: the message without the mention; empty for a bare `@task-abc`. */
+  /** The message without the mention; empty for a bare `@task-abc`. */
   text: string
 }
 
-/** Ids are at most 100 characters long, so nothing beyond these can be part of a mention, however long the message is. */
+/** Ids have at most 100 characters, so a mention ends within these, however long the message is. */
 const mentionReach = 128
 const mentionPattern = /^@(task-[a-z0-9]{1,95})(?=\s|$)/
 
 /**
- * The task that a message names at its very beginning, `@task-abc123 and so on`; null for a message without a mention.
+ * The task that a message names at its beginning, `@task-abc123 and so on`; null for a message without a mention.
  *
  * @example
  * extractMention('@task-abc123 Also check Q2')   // { taskId: 'task-abc123', text: 'Also check Q2' }

@@ -1,5 +1,5 @@
-// Which open task a message is for. A mention decides without a model, and so does a single candidate; only among several a
-// model is asked. Whatever it answers, the outcome is a candidate or null, never an error.
+// Decides which open task a message is for. A mention decides without a model, and so does a single candidate; only
+// among several candidates is a model asked. Whatever it answers, the outcome is a candidate or null, never an error.
 import { z } from 'zod'
 import { parse, requireText } from '../core/parse.ts'
 import { clipped } from '../core/storable-text.ts'
@@ -9,7 +9,7 @@ import { type AskMessage, type AskModel, askModelOf } from './ask-model.ts'
 import { confidenceOf, jsonObjectIn } from './json-answer.ts'
 import { extractMention, type Mention } from './mention.ts'
 
-/** A task that a message may be for; every task of the engine is one. Settled ones are passed over. */
+/** A task that a message may be for; every task of the engine is one. Settled tasks are ignored. */
 export interface Candidate {
   id: string
   name: string
@@ -21,7 +21,7 @@ export interface Candidate {
   questions?: ReadonlyArray<{ question: string }>
 }
 
-/** A line of a task's conversation. Those for people only are not shown to the router. */
+/** A line of a task's conversation. Announcements, which are for people only, are not shown to the router. */
 export interface ContextMessage {
   role: string
   content: string
@@ -30,23 +30,23 @@ export interface ContextMessage {
 
 export interface RouteOptions {
   candidates: readonly Candidate[]
-  /** The conversation of a task; its last three lines are shown. Asked for only when a model must decide. */
+  /** The conversation of a task; its last three lines are shown. Called only when a model must decide. */
   contextOf: (taskId: string) => Promise<readonly ContextMessage[]> | readonly ContextMessage[]
   ask: AskModel
-  /** Looks up a mentioned task that is not among the candidates. Default: there is none. */
+  /** Looks up a mentioned task that is not among the candidates. Default: finds none. */
   find?: (taskId: string) => Promise<Candidate | null>
-  /** Only tasks without a parent are candidates; a mention reaches the others all the same. Default false. */
+  /** Restricts candidates to tasks without a parent; a mention still reaches the others. Default false. */
   rootsOnly?: boolean
   signal?: AbortSignal
 }
 
-/** Where a message goes. */
+/** The task that a message is routed to. */
 export interface Route {
-  /** Null: to a new task, unless a mention led nowhere. */
+  /** Null: create a new task, unless the message mentions a task that cannot be reached. */
   taskId: string | null
-  /** 0 to 1. 1 where no model was needed; 0 where the model was of no use. */
+  /** 0 to 1. 1 when no model was needed; 0 when the answer of the model was unusable. */
   confidence: number
-  /** Why there is no task; absent when there is one, or when a new one is simply due. */
+  /** Why there is no task; absent with a task, or when a new one is to be created. */
   reason?: string
   /** The message without its mention. */
   text: string
@@ -74,7 +74,7 @@ const routeOptionsSchema = z.strictObject({
   signal: z.instanceof(AbortSignal).optional(),
 })
 
-/** What the ability `task:route` takes and gives. */
+/** Input and output of the ability `task:route`. */
 export const routeInputSchema = z.object({ message: z.string() })
 export const routeOutputSchema = z.object({
   taskId: z.string().nullable(),
@@ -83,16 +83,16 @@ export const routeOutputSchema = z.object({
 })
 
 /**
- * Finds the task that a message is for: the one it mentions, else the only candidate, else what the model says.
+ * Finds the task that a message is for: the one it mentions, else the only candidate, else the choice of the model.
  *
- * A mention of an unknown or settled task leads to null with confidence 1, never to another task. A model that fails, or whose
- * answer is of no use, leads to null with confidence 0.
+ * A mention of an unknown or settled task leads to null with confidence 1, never to another task. A model that fails,
+ * or whose answer is unusable, leads to null with confidence 0.
  *
  * @example
  * const { taskId, text } = await route('Also check Q2', { candidates, contextOf: (id) => engine.messages(id), ask })
  *
- * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT for bad arguments; what `contextOf` or `find` throw; the reason of an
- *   aborted `signal`.
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT for bad arguments; any error of `contextOf` or `find`; the reason
+ *   of an aborted `signal`.
  */
 export async function route(message: string, options: RouteOptions): Promise<Route> {
   const text = requireText(message, 'the message')
@@ -117,22 +117,21 @@ async function routeMention(
   return { taskId, confidence: 1, text, by: 'mention' }
 }
 
-/** Why a mentioned task can be sent nothing; undefined when it can. */
+/** Why a mentioned task cannot receive messages; undefined when it can. */
 export function whyUnreachable(taskId: string, task: { status: TaskStatus } | null): string | undefined {
-  if (task === null)
-    return `There is no task ${taskId}. Send the message without the mention to have its task looked for.`
+  if (task === null) return `There is no task ${taskId}. Send the message without the mention to have it routed.`
   if (!isSettled(task.status)) return undefined
-  return `Task ${taskId} is ${task.status} and takes no more messages. Send it without the mention to begin anew.`
+  return `Task ${taskId} is ${task.status} and accepts no more messages. Send the message without the mention to start a new task.`
 }
 
-// ── asking a model ──
+// ── the model ──
 
-/** Tasks in one prompt at most: it must not grow with the ledger. */
+/** Maximum number of tasks in one prompt, which must not grow with the ledger. */
 const maxShownTasks = 50
 
 /**
- * The open ones among tasks, as a model is shown them: first those that wait for an answer, then those that changed last;
- * at most `maxShownTasks`.
+ * The open tasks that a model is shown: first those that wait for an answer, then the last updated; at most
+ * `maxShownTasks`.
  */
 export function shownTasks<T extends { status: TaskStatus; updatedAt?: number }>(tasks: readonly T[]): T[] {
   return tasks
@@ -197,10 +196,12 @@ async function askRouter(
   const decision = jsonObjectIn(answer)
   const taskId = decision?.['taskId']
   if (decision === null || (taskId !== null && typeof taskId !== 'string')) {
-    return undecided('The model did not answer with JSON that has a taskId.')
+    return undecided('The model did not answer with a JSON object with a taskId.')
   }
   if (taskId !== null && !open.some((task) => task.id === taskId)) {
-    return undecided(`The model named ${JSON.stringify(clipped(taskId, 100))}, which is none of the open tasks.`)
+    return undecided(
+      `The model answered with ${JSON.stringify(clipped(taskId, 100))}, which is not one of the open tasks.`,
+    )
   }
   return { taskId, confidence: confidenceOf(decision['confidence'], 0.5) }
 }

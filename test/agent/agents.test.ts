@@ -1,4 +1,4 @@
-// Several agents in one engine: whose model and instructions are whose, what each may call, and the tasks that models make for
+// Several agents in one engine: their models and instructions, what each may call, and the tasks that models create for
 // one another.
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/executors/agent/agent.ts'
@@ -8,18 +8,18 @@ import { callsOf, echo, llm, tool } from './world.ts'
 
 const saying = (text: string) => createScriptedModel(() => ({ text }), { modelId: text })
 
-/** Names of the tools that it was offered. */
+/** The names of the offered tools. */
 const showTools = () => createScriptedModel(({ tools }) => ({ text: [...tools].sort().join(' ') }))
 
 const alpha = tool('alpha:one', () => 1)
 const beta = tool('beta:one', () => 2)
 const gamma = tool('beta:two', () => 3)
 
-describe('Several agents', () => {
+describe('several agents of an engine', () => {
   it('work with their own models and instructions, and a task may name another model', async () => {
-    const told: ScriptedPrompt[] = []
+    const prompts: ScriptedPrompt[] = []
     const listening = createScriptedModel((prompt) => {
-      told.push(prompt)
+      prompts.push(prompt)
       return { text: 'critic' }
     })
     const engine = await openEngine({
@@ -35,20 +35,20 @@ describe('Several agents', () => {
       engine.result((await engine.create({ goal: 'Speak', ...options } as never)) as { id: string })
     expect(await answer({})).toBe('default')
     expect(await answer({ executor: 'critic' })).toBe('critic')
-    expect(told[0]?.messages[0]?.text).toBe('You judge.')
+    expect(prompts[0]?.messages[0]?.text).toBe('You judge.')
     expect(await answer({ executor: 'poet' })).toBe('spare')
     expect(await answer({ executor: 'critic', model: 'spare' })).toBe('spare')
     expect(await answer({ model: 'spare' })).toBe('spare')
   })
 
-  it('each message says which model wrote it', async () => {
+  it('record in each message which model wrote it', async () => {
     const engine = await openEngine({ model: saying('default'), models: { spare: saying('spare') } })
     const task = await engine.create({ goal: 'Speak', model: 'spare' })
     await engine.result(task)
     expect((await engine.messages(task)).at(-1)?.step?.modelId).toBe('spare')
   })
 
-  it('a name that nobody registered is made by resolveModel, or fails the task and says what there is', async () => {
+  it('get an unregistered model from resolveModel, or fail the task with the registered names', async () => {
     const asked: string[] = []
     const engine = await openEngine({
       model: saying('default'),
@@ -65,7 +65,7 @@ describe('Several agents', () => {
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'NO_MODEL' } })
   })
 
-  it('a task with a goal and no executor gets `agent`, whichever way its model came', async () => {
+  it('a task with a goal and no executor gets the executor agent, however its model was configured', async () => {
     const withModel = await openEngine({ model: saying('hello') })
     expect(await withModel.create({ goal: 'Speak' })).toMatchObject({ executor: 'agent' })
     const foreign = await openEngine({ abilities: [llm(() => ({ content: 'hi' })).ability] })
@@ -74,14 +74,14 @@ describe('Several agents', () => {
     expect(await named.result(await named.create({ goal: 'Speak' }))).toBe('own')
   })
 
-  it('options of an agent are refused for what is none', async () => {
+  it('agent refuses invalid options', async () => {
     const engine = await openEngine({ model: saying('hello'), executors: { plain: () => 1 } })
     for (const option of [{ model: 'spare' }, { systemPrompt: 'Be brief.' }])
       await refusalOf(engine.create({ executor: 'plain', name: 'x', ...option } as never), 'INVALID_INPUT')
   })
 })
 
-describe('What the model of a task may call', () => {
+describe('what the model of a task may call', () => {
   async function toolsOf(options: { agent?: string[]; task?: string[]; parent?: string[] }) {
     const engine = await openEngine({
       model: showTools(),
@@ -97,7 +97,7 @@ describe('What the model of a task may call', () => {
       .join(' ')
   }
 
-  it('S1-056 is everything by default, and what all lists allow otherwise: of the agent, the task, the tasks above', async () => {
+  it('S1-056 is everything by default, otherwise what the lists of the agent, the task and the tasks above it all allow', async () => {
     expect(await toolsOf({})).toBe('alpha_one beta_one beta_two')
     expect(await toolsOf({ agent: ['beta:*'] })).toBe('beta_one beta_two')
     expect(await toolsOf({ task: ['alpha:one', 'beta:one'] })).toBe('alpha_one beta_one')
@@ -107,7 +107,7 @@ describe('What the model of a task may call', () => {
     expect(await toolsOf({ task: [] })).toBe('')
   })
 
-  it('a call of what it may not call is refused, whatever name it finds for it', async () => {
+  it('a call outside of the lists is refused, whatever name the model uses', async () => {
     const done: string[] = []
     const risky = tool('risky:act', () => void done.push('acted'))
     const model = llm((_input, step) =>
@@ -138,8 +138,8 @@ describe('What the model of a task may call', () => {
   })
 })
 
-describe('A task that a model makes', () => {
-  /** A boss that gives work away with this tool, waits for it, and reports; whoever else works shows its tools. */
+describe('a task that a model creates', () => {
+  /** A boss that delegates work with this tool, waits for it, and reports; every other agent shows its tools. */
   function boss(name: string, input: Record<string, unknown>) {
     return createScriptedModel((prompt) => {
       if (!prompt.goal.startsWith('Lead')) return { text: `tools: ${[...prompt.tools].sort().join(' ')}` }
@@ -149,7 +149,7 @@ describe('A task that a model makes', () => {
     })
   }
 
-  it('S1-060 is its own subtask, and its result comes back', async () => {
+  it('S1-060 a task created by a model is its own subtask, and the model gets its result', async () => {
     const engine = await openEngine({ model: boss('task_create', { goal: 'Work on it' }) })
     const task = await engine.create({ goal: 'Lead' })
     const { tasks } = JSON.parse(String(await engine.result(task))) as { tasks: Array<Record<string, unknown>> }
@@ -158,7 +158,7 @@ describe('A task that a model makes', () => {
     expect(tasks).toMatchObject([{ taskId: child?.id, status: 'completed', result: expect.any(String) as string }])
   })
 
-  it('may call no more than its maker: not more than the agent’s list, not more than the task’s', async () => {
+  it('a task created by a model may call no more than the lists of the agent and of its creator allow', async () => {
     const engine = await openEngine({
       model: boss('task_create', { goal: 'Work on it', abilities: ['*'] }),
       abilities: [alpha, beta, gamma],
@@ -172,7 +172,7 @@ describe('A task that a model makes', () => {
     expect(offered).not.toMatch(/alpha_one|beta_two/)
   })
 
-  it('that makes tasks without end comes to the limit of depth, not to that of the machine', async () => {
+  it('a model that creates tasks endlessly reaches the maximum depth', async () => {
     const model = createScriptedModel(({ turn }) =>
       turn === 0 ? { tools: [{ name: 'task_create', input: { goal: 'Deeper' } }] } : { text: 'Done' },
     )
@@ -184,7 +184,7 @@ describe('A task that a model makes', () => {
     expect(await callsOf(engine, deepest?.id as string)).toEqual(['task:create failed LIMIT_EXCEEDED'])
   })
 
-  it('S1-045 is canceled with its maker', async () => {
+  it('S1-045 a task created by a model is canceled with its creator', async () => {
     const model = createScriptedModel(({ goal, turn }) => {
       if (goal !== 'Lead') return { tools: [{ name: 'ask_user', input: { question: 'Well?' } }] }
       return turn === 0

@@ -1,5 +1,5 @@
 // I25, from every place in a family: whichever task's model calls, with whichever ability and whichever task named, what is
-// neither that task nor below it stays as it was and is not told. Method: a family of three levels and a stranger; random callers,
+// neither that task nor below it stays as it was and is not shown. Method: a family of three levels and a outsider; random callers,
 // abilities and names; the ledger's rows of everybody outside are compared before and after. The ledger, the bus and what is not
 // for models are FORBIDDEN to each of them, and so is every name from outside.
 import fc from 'fast-check'
@@ -17,8 +17,8 @@ const parents = {
   right: 'root',
   leaf: 'left',
   twig: 'left',
-  stranger: undefined,
-  child: 'stranger',
+  outsider: undefined,
+  child: 'outsider',
 } as const
 type Name = keyof typeof parents
 const names = Object.keys(parents) as Name[]
@@ -28,7 +28,7 @@ function isWithin(name: Name, scope: Name): boolean {
   return false
 }
 
-/** An ability of an embedder: nothing but the bus stands between its handler and the name of a stranger. */
+/** An ability of an embedder: only the bus keeps foreign task names from its handler. */
 const noted: string[] = []
 const note = defineAbility({
   id: 'notes:add',
@@ -55,7 +55,7 @@ async function setup(extra: NonNullable<EngineOptions['abilities']> = []): Promi
   return { engine, ids }
 }
 
-/** Every field by which an ability takes ids of tasks, so far as this one knows it; and what else it needs. */
+/** Every input field that takes ids of tasks, if the ability has it; and the other required fields. */
 function inputFor({ id, inputSchema }: Ability, taskId: string): Record<string, unknown> {
   const known = Object.keys((inputSchema['properties'] as object | undefined) ?? {})
   const given: Record<string, unknown> = {
@@ -69,12 +69,12 @@ function inputFor({ id, inputSchema }: Ability, taskId: string): Record<string, 
     id: taskId,
     parent: taskId,
     subject: 'Help',
-    to: 'somebody',
+    to: 'ada',
     body: 'go on',
     topic: 'shutdown',
     requestId: 'req-x',
     approve: true,
-    reason: 'told to',
+    reason: 'on request',
     value: 'yes',
     task: { id: taskId, completionStatus: 'cancelled' },
     call: { id: 'call-x', taskId, abilityName: 'a:b', parameters: '{}', status: 'completed' },
@@ -86,12 +86,12 @@ function inputFor({ id, inputSchema }: Ability, taskId: string): Record<string, 
       ? { sessionId: 's', type: 'insight', content: 'x', text: 'x', query: 'x', level: 'task' }
       : {}),
   }
-  // What comes after the very task that it is below would be a circle.
+  // A dependency on the task above would be a cycle.
   const circular = known.includes('parentId') || known.includes('parent') ? ['blockedBy'] : []
   return Object.fromEntries(Object.entries(given).filter(([key]) => known.includes(key) && !circular.includes(key)))
 }
 
-/** What there is of the tasks outside, as one text. */
+/** All tasks outside, as one text. */
 async function outsideOf({ engine, ids }: Family, scope: Name): Promise<string> {
   const rows: unknown[] = []
   for (const name of names.filter((each) => !isWithin(each, scope))) {
@@ -101,7 +101,7 @@ async function outsideOf({ engine, ids }: Family, scope: Name): Promise<string> 
   return JSON.stringify(rows)
 }
 
-/** What the model would read of it. Waits and streams are let go of. */
+/** What the model would read of it. Waits and streams are canceled. */
 async function heardFrom({ engine }: Family, ability: Ability, input: unknown, scope: string) {
   const released = new AbortController()
   const options = { caller: modelOf(scope), signal: released.signal }
@@ -120,16 +120,19 @@ async function heardFrom({ engine }: Family, ability: Ability, input: unknown, s
   return working
 }
 
-/** In words, what of the outside was touched or told; undefined when nothing was. */
+/** Describes what of the outside was changed or shown; undefined when nothing was. */
 async function breachOf(family: Family, ability: Ability, scope: Name, named: Name) {
   const before = await outsideOf(family, scope)
   const { text, code } = await heardFrom(family, ability, inputFor(ability, family.ids[named]), family.ids[scope])
-  const told = names.find((name) => !isWithin(name, scope) && text.includes(`secret of ${name}`))
-  const breach = (await outsideOf(family, scope)) === before ? told && `told of ${told}` : 'changed something outside'
+  const shown = names.find((name) => !isWithin(name, scope) && text.includes(`secret of ${name}`))
+  const breach = (await outsideOf(family, scope)) === before ? shown && `showed ${shown}` : 'changed something outside'
   return { breach, code }
 }
 
-/** They name a task by words in a message, and then it is unknown to them; or to choose among what they may read; or they name none. */
+/**
+ * Abilities that name no foreign task: by a mention in a message (then it is unknown), or to choose among readable
+ * ones, or not at all.
+ */
 const namesNone: readonly string[] = [
   'board:graph',
   'board:inbox',
@@ -144,8 +147,8 @@ const namesNone: readonly string[] = [
   'task:route',
 ]
 
-describe('A model', () => {
-  it('I25 reaches nothing outside its own subtree, whichever task it works on and whatever it calls', {
+describe('the calls of a model', () => {
+  it('I25 a model reaches nothing outside its own subtree, whichever task it works on and whatever it calls', {
     timeout: 60_000,
   }, async () => {
     let family = await setup([note])
@@ -159,23 +162,23 @@ describe('A model', () => {
         async (ability, scope, named) => {
           const { breach, code } = await breachOf(family, ability, scope, named)
           expect([ability.id, scope, named, breach]).toEqual([ability.id, scope, named, undefined])
-          // Only what the bus has let pass has reached it.
+          // Only what the bus has allowed has reached it.
           const reached = noted.splice(0)
           expect(
             reached.filter((id) => !names.some((name) => family.ids[name] === id && isWithin(name, scope))),
           ).toEqual([])
           const isClosed = ability.moduleName === 'bus' || !ability.models
           const isOutside = !isWithin(named, scope) && !namesNone.includes(ability.id)
-          // Who works on a task does not take it away under itself.
+          // A task that works cannot delete itself.
           const isItself = ['board:delete', 'task:complete'].includes(ability.id) && named === scope
           // Its parts would become roots.
           const hasParts = ability.id === 'board:delete' && names.some((name) => parents[name] === named)
           if (isClosed || isOutside || isItself || hasParts)
             expect([ability.id, scope, named, code]).toEqual([ability.id, scope, named, 'FORBIDDEN'])
-          // None of these tasks has a team, so no branch of memory is their models' to write to.
+          // None of these tasks has a team, so their models may write to no branch of memory.
           else if (ability.moduleName !== 'mem') expect([ability.id, code]).not.toEqual([ability.id, 'FORBIDDEN'])
           if (code === 'FORBIDDEN') refused.set(ability.id, (refused.get(ability.id) ?? 0) + 1)
-          // A family in which something has ended, or become larger, is replaced.
+          // A family in which something has ended, or grown, is replaced.
           if ((await family.engine.list()).tasks.length !== names.length || code === undefined)
             family = await setup([note])
         },
@@ -186,7 +189,7 @@ describe('A model', () => {
     expect([...refused.keys()].sort()).toEqual(expected.sort())
   })
 
-  it('I25 the harness catches an ability that takes the name of a task at its word', async () => {
+  it('I25 the harness detects an ability that does not check the task it is given', async () => {
     const leak = defineAbility({
       id: 'leak:rename',
       description: 'Renames any task.',
@@ -196,7 +199,7 @@ describe('A model', () => {
     })
     const family: Family = await setup([leak])
     const found: Array<string | undefined> = []
-    for (const named of ['left', 'root', 'stranger'] as const) {
+    for (const named of ['left', 'root', 'outsider'] as const) {
       found.push((await breachOf(family, leak, 'left', named)).breach)
     }
     expect(found).toEqual([undefined, 'changed something outside', 'changed something outside'])

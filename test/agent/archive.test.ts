@@ -1,4 +1,4 @@
-// What an agent leaves to memory when it has ended: optional, in order, and never in anybody's way.
+// What an agent leaves to memory when it has ended: optional, in order, and never blocking.
 import { describe, expect, it } from 'vitest'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { type Deferred, deferred, openEngine } from '../engine/world.ts'
@@ -9,7 +9,7 @@ interface Kept {
   input: Record<string, unknown>
 }
 
-/** A memory that tells of each thing it is given. */
+/** A memory that reports each thing it receives. */
 function memory({ hold, fail = [] }: { hold?: Deferred; fail?: string[] } = {}) {
   const kept: Kept[] = []
   const waiting: Array<() => void> = []
@@ -31,8 +31,8 @@ function memory({ hold, fail = [] }: { hold?: Deferred; fail?: string[] } = {}) 
   }
 }
 
-describe('An agent that has ended', () => {
-  it('S1-069 is saved, then archived with its conversation', async () => {
+describe('an agent that has ended', () => {
+  it('S1-069 a completed agent task is saved, then archived with its conversation', async () => {
     const { abilities, kept, has } = memory()
     const model = createScriptedModel([
       { text: 'Look.', tools: [{ name: 'test_echo', input: { text: 'seen' } }] },
@@ -53,7 +53,7 @@ describe('An agent that has ended', () => {
     expect(JSON.stringify(context)).not.toContain('🔧')
   })
 
-  it('S1-067 is saved with its error when it failed, unless the engine says otherwise', async () => {
+  it('S1-067 a failed agent task is saved with its error, unless the engine is configured not to', async () => {
     for (const archiveFailed of [true, false]) {
       const { abilities, kept, has } = memory()
       const model = createScriptedModel(() => {
@@ -72,7 +72,7 @@ describe('An agent that has ended', () => {
     }
   })
 
-  it('S1-070 is what it is when memory refuses it; that is reported', async () => {
+  it('S1-070 an agent task stays as it is when memory refuses it, and the refusal is reported', async () => {
     const { abilities, has } = memory({ fail: ['mem:save'] })
     const reported = deferred<Record<string, unknown>>()
     const engine = await openEngine({
@@ -87,7 +87,7 @@ describe('An agent that has ended', () => {
     expect(await engine.get(task.id)).toMatchObject({ status: 'completed', result: 'Done' })
   })
 
-  it('S1-070 what memory has not is skipped', async () => {
+  it('S1-070 an ability that memory does not have is skipped', async () => {
     const kept: string[] = []
     const archive = tool('mem:archive', ({ taskId }) => void kept.push(String(taskId)))
     const engine = await openEngine({ model: createScriptedModel([{ text: 'Done' }]), abilities: [archive] })
@@ -97,7 +97,7 @@ describe('An agent that has ended', () => {
     expect(kept).toEqual([task.id])
   })
 
-  it('S1-071 does not wait for memory to be completed', async () => {
+  it('S1-071 completing a task does not wait for memory', async () => {
     const hold = deferred()
     const { abilities, kept, has } = memory({ hold })
     const engine = await openEngine({ model: createScriptedModel([{ text: 'Done' }]), abilities })
@@ -108,7 +108,7 @@ describe('An agent that has ended', () => {
     expect(await has(2)).toEqual(['mem:save', 'mem:archive'])
   })
 
-  it('is kept once: not what is no agent, and not on another start', async () => {
+  it('an agent task is saved once, not again at another start, and other tasks are not saved', async () => {
     const { abilities, kept, has } = memory()
     const engine = await openEngine({
       model: createScriptedModel([{ text: 'Done' }]),
@@ -123,8 +123,8 @@ describe('An agent that has ended', () => {
   })
 })
 
-describe('An engine that is closed', () => {
-  it('S1-068 C-13 saves the tasks that were at work', async () => {
+describe('an engine that is closed', () => {
+  it('S1-068 C-13 closing an engine saves the agent tasks that were working', async () => {
     const slow = gatedTool('test:slow')
     const { abilities, kept } = memory()
     const model = createScriptedModel([{ tools: [{ name: 'test_slow' }] }])

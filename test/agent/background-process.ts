@@ -1,5 +1,5 @@
-// An agent with a command in the background, in a process of its own that is to be killed. Its model never gets beyond its second
-// step, so that the end of the command is told and not yet read. Says what has happened, line by line.
+// An agent with a command in the background, in a process of its own that is to be killed. Its model never gets beyond
+// its second step, so that the end of the command is notified and not yet read. Prints what has happened, line by line.
 import { commandAbilities } from '../../src/abilities/shell/command-abilities.ts'
 import { createEngine } from '../../src/engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -11,7 +11,7 @@ export interface BackgroundOrders {
   command: string
 }
 
-/** The task that both processes know. */
+/** The task that both processes use. */
 export const backgroundTask = { key: 'build', goal: 'Build it' }
 
 if (import.meta.main) {
@@ -26,6 +26,6 @@ if (import.meta.main) {
   await engine.create(backgroundTask)
   for await (const { type, data } of engine.events()) {
     if (type === 'output.written') say('printed')
-    if (type === 'message.appended' && String(data['messageId']).includes('-told-')) say('told')
+    if (type === 'message.appended' && String(data['messageId']).includes('-told-')) say('notified')
   }
 }

@@ -1,5 +1,5 @@
-// A subtask that tells its parent how it ended, and commands in the background, which do: the agent reads it once, before its next
-// step, whatever comes in between.
+// A subtask that notifies its parent of its end, and commands in the background, which do so: the agent reads the
+// notification once, before its next step, whatever comes in between.
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -25,13 +25,13 @@ const background = (command: string, id = 'b', name?: string): ModelReply => ({
 const wait = { toolCalls: [{ id: 'w', name: 'wait_for_tasks', arguments: {} }] }
 const look = (id: string) => ({ toolCalls: [{ id, name: 'test_look', arguments: {} }] })
 
-/** What was told, out of what a model was given. */
-const toldIn = (messages: readonly ModelMessage[]) =>
+/** The notifications in the input of a model. */
+const notificationsIn = (messages: readonly ModelMessage[]) =>
   messages
     .filter(({ role, content }) => role === 'user' && content?.startsWith('[background]'))
     .map(({ content }) => content)
 
-/** An agent with commands, whose tool `test:look` gives its answer when all of its subtasks have ended. */
+/** An agent with commands, whose tool `test:look` answers when all of its subtasks have ended. */
 async function withCommands(steps: ReadonlyArray<ModelReply>, options: object = {}) {
   const model = llm((_input, step) => steps[step - 1] ?? { content: 'Done.' })
   const settled = tool('test:look', async (_input, { caller }) => {
@@ -45,8 +45,8 @@ async function withCommands(steps: ReadonlyArray<ModelReply>, options: object = 
   return { engine, model }
 }
 
-describe('A command in the background', () => {
-  it('S4-062 is told to its agent once, before the next call of the model', async () => {
+describe('a command in the background', () => {
+  it('S4-062 its end is notified to the agent once, before the next call of the model', async () => {
     const { folder } = createPlace()
     execFileSync('mkfifo', [join(folder, 'gate')])
     const model = llm((_input, step) => {
@@ -63,15 +63,15 @@ describe('A command in the background', () => {
     const task = await engine.create({ goal: 'Build it' })
     expect(await engine.result(task)).toBe('Done.')
     const [child] = await engine.children(task)
-    const told = `user: [background] ${child?.id} "the build" completed: exit 0\nstdout:\nbuilt\nstderr:\nwell`
+    const notified = `user: [background] ${child?.id} "the build" completed: exit 0\nstdout:\nbuilt\nstderr:\nwell`
     expect(inShort(model.messages(2)).slice(3)).toEqual([`tool b: {"taskId":"${child?.id}"}`])
-    expect(inShort(model.messages(3)).slice(-2)).toEqual(['tool 2: looked', told])
-    expect(inShort(model.messages(4)).slice(-3)).toEqual([told, 'assistant:  3=test_look({})', 'tool 3: looked'])
-    expect(toldIn(model.messages(4))).toHaveLength(1)
+    expect(inShort(model.messages(3)).slice(-2)).toEqual(['tool 2: looked', notified])
+    expect(inShort(model.messages(4)).slice(-3)).toEqual([notified, 'assistant:  3=test_look({})', 'tool 3: looked'])
+    expect(notificationsIn(model.messages(4))).toHaveLength(1)
     expect(child).toMatchObject({ executor: 'shell', parentId: task.id, input: { cwd: folder } })
   })
 
-  it('S4-062 is told of in the transaction of its end', async () => {
+  it('S4-062 its notification is written in the transaction of its end', async () => {
     const { engine } = await withCommands([background('true'), look('1')])
     const task = await engine.create({ goal: 'Build it' })
     await engine.result(task)
@@ -88,48 +88,48 @@ describe('A command in the background', () => {
     })
   })
 
-  it('S4-062 is told of like each of several that run at once', async () => {
+  it('S4-062 of several background commands, each is notified', async () => {
     const calls = ['one', 'two', 'three'].flatMap((name) => background(`echo ${name}`, name, name).toolCalls ?? [])
     const { engine, model } = await withCommands([{ toolCalls: calls }, look('1'), look('2')])
     const task = await engine.create({ goal: 'Build them' })
     await engine.result(task)
-    const told = toldIn(model.messages(3)).map((each) => each?.split('\n').at(-1))
-    expect(new Set(told)).toEqual(new Set(['one', 'two', 'three']))
-    expect(toldIn(model.messages(4))).toHaveLength(3)
+    const notified = notificationsIn(model.messages(3)).map((each) => each?.split('\n').at(-1))
+    expect(new Set(notified)).toEqual(new Set(['one', 'two', 'three']))
+    expect(notificationsIn(model.messages(4))).toHaveLength(3)
   })
 
-  it('S4-062 that fails is told of with its exit code and the end of what it printed', async () => {
+  it('S4-062 the notification of a failure has the exit code and the end of the output', async () => {
     const { engine, model } = await withCommands([
       background('seq 1 100000; echo broken >&2; exit 3', 'b', 'the build'),
       look('1'),
     ])
     const task = await engine.create({ goal: 'Build it' })
     await engine.result(task)
-    const [told = ''] = toldIn(model.messages(3))
-    expect(told).toMatch(/^\[background\] task-\S+ "the build" failed: exit 3\nstdout:\n…/)
-    expect(told).toMatch(/\n99999\n100000\nstderr:\nbroken$/)
-    expect(told?.length).toBeLessThan(2_300)
+    const [notified = ''] = notificationsIn(model.messages(3))
+    expect(notified).toMatch(/^\[background\] task-\S+ "the build" failed: exit 3\nstdout:\n…/)
+    expect(notified).toMatch(/\n99999\n100000\nstderr:\nbroken$/)
+    expect(notified?.length).toBeLessThan(2_300)
   })
 
-  it('S4-062 wakes an agent that waits for its subtasks', async () => {
+  it('S4-062 its end wakes an agent that waits for its subtasks', async () => {
     const { engine, model } = await withCommands([background('echo built'), wait])
     const task = await engine.create({ goal: 'Build it' })
     expect(await engine.result(task)).toBe('Done.')
-    expect(toldIn(model.messages(3))).toHaveLength(1)
+    expect(notificationsIn(model.messages(3))).toHaveLength(1)
     expect((await engine.calls(task)).map(({ name, status }) => `${name} ${status}`)).toEqual([
       'shell:background completed',
       'wait_for_tasks completed',
     ])
   })
 
-  it('S4-062 runs for an agent that waits, if there is but one slot', async () => {
+  it('S4-062 it runs for a waiting agent even if there is only one slot', async () => {
     const { engine, model } = await withCommands([background('echo built'), wait], { maxConcurrent: 1 })
     const task = await engine.create({ goal: 'Build it' })
     expect(await engine.result(task)).toBe('Done.')
-    expect(toldIn(model.messages(3))).toHaveLength(1)
+    expect(notificationsIn(model.messages(3))).toHaveLength(1)
   })
 
-  it('S4-062 is ended with a task that is canceled, and tells it nothing', async () => {
+  it('S4-062 it ends with a canceled task, without a notification', async () => {
     const { engine } = await withCommands([background('echo started; sleep 300'), wait])
     const task = await engine.create({ goal: 'Build it' })
     await reached(engine, task, 'waiting')
@@ -145,7 +145,7 @@ describe('A command in the background', () => {
     expect((await said(engine, task)).filter((line) => line.includes('[background]'))).toEqual([])
   })
 
-  it('S4-062 is started once, however often the call is made that starts it', async () => {
+  it('S4-062 it is started once, however often the call that starts it is repeated', async () => {
     const { ability } = llm((_input, step) => (step === 1 ? background('echo built') : { content: 'Done.' }))
     const ledger = createFaultyLedger(await openLedger(':memory:'))
     onTestFinished(() => ledger.close())
@@ -154,7 +154,7 @@ describe('A command in the background', () => {
       abilities: [ability, ...commandAbilities(tmpdir())],
       shutdownTimeoutMs: 0,
     })) as Engine
-    // The child is there; that the call has ended is not.
+    // The child exists; the end of the call is not recorded.
     const gate = ledger.hold('finish call')
     const task = await first.create({ goal: 'Build it' })
     await gate.reached
@@ -170,23 +170,23 @@ describe('A command in the background', () => {
   })
 })
 
-describe('The end of a command in the background, over a crash', () => {
-  /** A process with such an agent, until it says so; then it is killed. */
+describe('the end of a background command, over a crash', () => {
+  /** Starts a process with such an agent, and kills it when it reports `what`. */
   async function killedWhen(orders: BackgroundOrders, what: string): Promise<void> {
     const program = join(import.meta.dirname, 'background-process.ts')
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, JSON.stringify(orders)], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') },
     })
-    const gone = new Promise((resolve) => child.once('exit', resolve))
+    const exited = new Promise((resolve) => child.once('exit', resolve))
     onTestFinished(async () => {
       child.kill('SIGKILL')
-      await gone
+      await exited
     })
     for await (const line of createInterface({ input: child.stdout })) {
       if ((JSON.parse(line) as { what: string }).what !== what) continue
       child.kill('SIGKILL')
-      await gone
+      await exited
       return
     }
     throw new Error(`The process ended before it said "${what}".`)
@@ -203,26 +203,26 @@ describe('The end of a command in the background, over a crash', () => {
     return { engine, model, task, children: await engine.children(task) }
   }
 
-  it('S4-062 is read once by the next process, if it was told and not yet read', async () => {
+  it('S4-062 the next process reads the notification once, if it was written and not yet read', async () => {
     const { ledger, folder } = createPlace()
     const orders = { ledger, folder, command: 'echo built' }
-    await killedWhen(orders, 'told')
+    await killedWhen(orders, 'notified')
     const { model, children } = await goOn(orders)
     expect(children.map(({ status }) => status)).toEqual(['completed'])
-    expect(toldIn(model.messages(1))).toEqual([
+    expect(notificationsIn(model.messages(1))).toEqual([
       `[background] ${children[0]?.id} "echo built" completed: exit 0\nstdout:\nbuilt`,
     ])
-    expect(toldIn(model.messages(3))).toHaveLength(1)
+    expect(notificationsIn(model.messages(3))).toHaveLength(1)
   })
 
-  it('S4-062 is a failure, if the command was interrupted: it is not run again', async () => {
+  it('S4-062 an interrupted background command has failed and is not run again', async () => {
     const { ledger, folder } = createPlace()
     const orders = { ledger, folder, command: 'echo run >> runs; echo started; sleep 300' }
     await killedWhen(orders, 'printed')
     const { engine, model, task, children } = await goOn(orders)
     expect(children.map(({ status, error }) => `${status} ${error?.code}`)).toEqual(['failed CALL_INTERRUPTED'])
-    const told = toldIn(model.messages(3))
-    expect(told).toEqual([
+    const notified = notificationsIn(model.messages(3))
+    expect(notified).toEqual([
       expect.stringMatching(
         /^\[background\] \S+ ".*" failed: The call "shell" was interrupted and may have happened: /,
       ),
@@ -234,7 +234,7 @@ describe('The end of a command in the background, over a crash', () => {
     expect(group && (await isAlive(group))).toBe(false)
   })
 
-  it('S4-062 is read once, if the engine was closed in between', async () => {
+  it('S4-062 the notification is read once if the engine was closed in between', async () => {
     const ledger = ledgerFile()
     const folder = join(ledger, '../work')
     mkdirSync(folder)
@@ -249,12 +249,12 @@ describe('The end of a command in the background, over a crash', () => {
     for await (const { data } of first.events()) if (String(data['messageId']).includes('-told-')) break
     await first.close()
     const { model } = await goOn({ ledger, folder, command: '' })
-    expect(toldIn(model.messages(1))).toHaveLength(1)
-    expect(toldIn(model.messages(3))).toHaveLength(1)
+    expect(notificationsIn(model.messages(1))).toHaveLength(1)
+    expect(notificationsIn(model.messages(3))).toHaveLength(1)
   })
 })
 
-describe('A subtask that tells its parent', () => {
+describe('a subtask with tellParent', () => {
   const telling = (parent: { id: string }, name = 'child') => ({ name, parentId: parent.id, notifyParent: true })
   const linesOf = async (engine: Engine, task: { id: string }) =>
     (await engine.messages(task.id)).map(({ content }) => content).filter((line) => line.startsWith('[background]'))
@@ -267,7 +267,7 @@ describe('A subtask that tells its parent', () => {
     return { engine, parent }
   }
 
-  it('says what it came to, how it failed, or that it was canceled', async () => {
+  it('notifies its parent of its result, its error or its cancellation', async () => {
     const { engine, parent } = await byHand()
     const names = ['text', 'data', 'nothing', 'failed', 'canceled', 'silent']
     const [text, data, nothing, failed, canceled, silent] = (await engine.create(
@@ -279,7 +279,7 @@ describe('A subtask that tells its parent', () => {
     await engine.complete(nothing)
     await engine.fail(failed, 'no paper')
     await engine.cancel(canceled, 'not needed')
-    await engine.complete(silent, 'nobody hears')
+    await engine.complete(silent, 'ignored')
     expect(await linesOf(engine, parent)).toEqual([
       `[background] ${text.id} "text" completed: ${'x'.repeat(2_000)}…`,
       `[background] ${data.id} "data" completed: {"pages":3}`,
@@ -289,7 +289,7 @@ describe('A subtask that tells its parent', () => {
     ])
   })
 
-  it('tells it of each attempt that ends for good, and of none that is followed by another', async () => {
+  it('notifies its parent of each final attempt, not of one that is followed by another', async () => {
     const hands = puppet()
     const engine = (await openEngine({ executors: { work: hands.executor } })) as Engine
     const parent = await engine.create({ name: 'parent' })
@@ -308,7 +308,7 @@ describe('A subtask that tells its parent', () => {
     ])
   })
 
-  it('tells nobody, when the parent has ended', async () => {
+  it('notifies no parent that has ended', async () => {
     const { engine, parent } = await byHand()
     const child = await engine.create(telling(parent))
     await engine.start(child)
@@ -317,7 +317,7 @@ describe('A subtask that tells its parent', () => {
     expect(await linesOf(engine, parent)).toEqual([])
   })
 
-  it('is refused where nobody would read it', async () => {
+  it('is refused when no agent would read the notification', async () => {
     const { engine } = await byHand()
     const group = await engine.create({ name: 'group', tasks: { one: { name: 'one' } } })
     const root = await refusalOf(engine.create({ name: 'root', notifyParent: true }), 'INVALID_INPUT')
@@ -329,7 +329,7 @@ describe('A subtask that tells its parent', () => {
     expect((await engine.list()).total).toBe(3)
   })
 
-  it('tells a parent that goes on of the siblings that its failure ends', async () => {
+  it('notifies a parent that continues of the siblings canceled by its failure', async () => {
     const { engine, parent } = await byHand({ onChildFailure: 'cancel-siblings' })
     const failing = await engine.create(telling(parent, 'failing'))
     const sibling = await engine.create(telling(parent, 'sibling'))
@@ -344,7 +344,7 @@ describe('A subtask that tells its parent', () => {
     ])
   })
 
-  it('does not answer the question of an agent, which reads it with the answer', async () => {
+  it('does not answer the question of its parent, which reads the notification with the answer', async () => {
     const ask = { toolCalls: [{ id: 'q', name: 'ask_user', arguments: { question: 'Which?' } }] }
     const model = llm((_input, step) => (step === 1 ? ask : { content: 'Thanks.' }))
     const engine = (await openEngine({ abilities: [model.ability] })) as Engine
@@ -362,7 +362,7 @@ describe('A subtask that tells its parent', () => {
     ])
   })
 
-  it('leaves a paused agent paused, which reads it when it goes on', async () => {
+  it('leaves a paused parent paused, which reads the notification after it resumes', async () => {
     const begun = deferred()
     const model = llm((_input, step) => {
       begun.resolve()
@@ -378,11 +378,11 @@ describe('A subtask that tells its parent', () => {
     expect((await engine.get(task))?.status).toBe('paused')
     await engine.resume(task)
     expect(await engine.result(task)).toBe('Done.')
-    expect(toldIn(model.messages(2))).toEqual([`[background] ${child.id} "child" completed: done`])
+    expect(notificationsIn(model.messages(2))).toEqual([`[background] ${child.id} "child" completed: done`])
   })
 
   it.each(['settle run', 'begin wait', 'suspend'])(
-    'is heard by an agent that is overtaken by it at its step "%s"',
+    'is read by a parent that is at its step "%s" when the notification comes',
     async (step) => {
       const ledger = createFaultyLedger(await openLedger(':memory:'))
       onTestFinished(() => ledger.close())
@@ -399,12 +399,12 @@ describe('A subtask that tells its parent', () => {
       await engine.complete(child, 'done')
       gate.open()
       expect(await engine.result(task)).toBe('Now I know.')
-      expect(toldIn(model.messages(2))).toEqual([`[background] ${child.id} "child" completed: done`])
+      expect(notificationsIn(model.messages(2))).toEqual([`[background] ${child.id} "child" completed: done`])
       await engine.close()
     },
   )
 
-  it('keeps a parent from being completed by it, whose agent has answered', async () => {
+  it('keeps a parent that has answered from being completed before it reads the notification', async () => {
     const model = llm((_input, step) => ({ content: `Answer ${step}` }))
     const engine = (await openEngine({ abilities: [model.ability], autoComplete: true })) as Engine
     const task = await engine.create({ goal: 'Work', autoStart: false })
@@ -414,6 +414,6 @@ describe('A subtask that tells its parent', () => {
     await engine.start(child)
     await engine.complete(child, 'done')
     expect(await engine.result(task)).toBe('Answer 2')
-    expect(toldIn(model.messages(2))).toEqual([`[background] ${child.id} "child" completed: done`])
+    expect(notificationsIn(model.messages(2))).toEqual([`[background] ${child.id} "child" completed: done`])
   })
 })

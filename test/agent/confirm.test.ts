@@ -1,4 +1,4 @@
-// Tools that a person has to approve: nothing happens before the answer, and no model gives it.
+// Tools that require the approval of a person: nothing happens before the answer, and no model can give it.
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/engine.ts'
 import type { Task } from '../../src/entities/task.ts'
@@ -6,7 +6,7 @@ import { TaskEngine } from '../../src/task-engine.ts'
 import { ledgerFile, openEngine, reached, refusalOf } from '../engine/world.ts'
 import { announced, callsOf, inShort, llm, tool } from './world.ts'
 
-/** A task whose model wants to send a letter, at the moment when a person is asked. */
+/** A task whose model calls the tool for a letter, at the moment when a person is asked. */
 async function asking({ confirm = true, ledger = ':memory:' }: { confirm?: boolean | string; ledger?: string } = {}) {
   const sent: unknown[] = []
   const letter = tool('mail:send', (input) => sent.push(input), { confirm })
@@ -23,8 +23,8 @@ async function asking({ confirm = true, ledger = ':memory:' }: { confirm?: boole
 
 const questionOf = (task: Task) => task.questions[0] as NonNullable<Task['questions'][number]>
 
-describe('A tool that wants to be approved', () => {
-  it('puts to a person what would be done, and does nothing before', async () => {
+describe('a tool that requires approval', () => {
+  it('asks a person with the input of the call, and does nothing before the answer', async () => {
     const { engine, sent, task } = await asking()
     expect(task.questions).toHaveLength(1)
     const { question, schema } = questionOf(task)
@@ -36,7 +36,7 @@ describe('A tool that wants to be approved', () => {
     await engine.cancel(task)
   })
 
-  it('asks with its own words where it has some', async () => {
+  it('asks the question of its own `confirm` text', async () => {
     const { engine, task } = await asking({ confirm: 'Shall this letter go out?' })
     expect(questionOf(task).question.split('\n')[0]).toBe('Shall this letter go out?')
     await engine.cancel(task)
@@ -51,7 +51,7 @@ describe('A tool that wants to be approved', () => {
     expect(inShort(model.messages(2)).at(-1)).toBe('tool a: 1')
   })
 
-  it('is not called when it is denied: the model reads the reason', async () => {
+  it('is not called when it is denied, and the model reads the reason', async () => {
     const { engine, sent, model, task } = await asking()
     await engine.answer(task, { approved: false, reason: 'She is on holiday' })
     expect(await engine.result(task)).toBe('So be it.')
@@ -63,7 +63,7 @@ describe('A tool that wants to be approved', () => {
     expect((await announced(engine, task)).at(-1)).toContain('She is on holiday')
   })
 
-  it('is called with what the person made of it, and the call still shows what the model wanted', async () => {
+  it('is called with the input changed by the person, while the call still shows the input of the model', async () => {
     const { engine, sent, task } = await asking()
     await engine.answer(task, { approved: true, input: { to: 'ada@example.org', text: 'Hello' } })
     expect(await engine.result(task)).toBe('So be it.')
@@ -71,7 +71,7 @@ describe('A tool that wants to be approved', () => {
     expect((await engine.calls(task))[0]?.params).toEqual({ to: 'ada@example.org', text: 'Hi' })
   })
 
-  it('takes no answer that does not say whether', async () => {
+  it('refuses an answer without a decision', async () => {
     const { engine, sent, task } = await asking()
     for (const answer of ['yes', {}, { approved: 'yes' }, { approved: true, why: 'because' }])
       await refusalOf(engine.answer(task, answer), 'INVALID_ANSWER')
@@ -81,13 +81,13 @@ describe('A tool that wants to be approved', () => {
     await engine.cancel(task)
   })
 
-  it('is called once when the engine was closed and opened again in between', async () => {
+  it('is called once when the engine was closed and reopened in between', async () => {
     const { engine, options, sent, model, task } = await asking({ ledger: ledgerFile() })
     await engine.close()
     const second = await openEngine(options)
     expect(await second.get(task.id)).toMatchObject({ status: 'input_required' })
     await second.answer(task.id, { approved: true })
-    // What the answer set off is not lost either.
+    // The effect of the answer is not lost either.
     await second.close()
     const third = await openEngine(options)
     expect(await third.result(task.id)).toBe('So be it.')
@@ -96,7 +96,7 @@ describe('A tool that wants to be approved', () => {
     expect(await callsOf(third, task)).toEqual(['mail:send completed 1'])
   })
 
-  it('keeps its denial when it is given while nobody works', async () => {
+  it('keeps a denial given while no engine works', async () => {
     const { engine, options, sent, task } = await asking({ ledger: ledgerFile() })
     await engine.close()
     const producer = await createEngine({ ledger: options.ledger, work: false })
@@ -107,7 +107,7 @@ describe('A tool that wants to be approved', () => {
     expect(sent).toEqual([])
   })
 
-  it('that its task may not call is put to nobody: the model is told that it may not', async () => {
+  it('asks no approval for a call that its task may not make, and the model reads the refusal', async () => {
     const sent: unknown[] = []
     const letter = tool('mail:send', (input) => sent.push(input), { confirm: true })
     const model = llm((_input, step) =>
@@ -120,7 +120,7 @@ describe('A tool that wants to be approved', () => {
     expect(sent).toEqual([])
   })
 
-  it('takes no answer from a model, not its own and not that of a task above', async () => {
+  it('accepts no approval from a model, neither its own nor that of a task above', async () => {
     const { engine, sent, task } = await asking()
     const { id } = questionOf(task)
     const inner = TaskEngine.within(engine as unknown as TaskEngine, { surface: 'model', taskId: task.id })
@@ -137,7 +137,7 @@ describe('A tool that wants to be approved', () => {
     await engine.result(task)
   })
 
-  it('several wait for approval at once, each for its own, while the others of the turn are done', async () => {
+  it('waits separately for each of several approvals, while the other calls of the turn are made', async () => {
     const done: string[] = []
     const risky = tool('test:risky', ({ what }) => void done.push(`risky ${String(what)}`), { confirm: true })
     const plain = tool('test:plain', () => void done.push('plain'))

@@ -1,5 +1,5 @@
-// A ledger that fails in the middle of an agent's work, at each of its writes and in each way: whatever it comes to, no tool runs
-// twice, nothing is said twice, and a retry brings the task to its end.
+// A ledger that fails in the middle of an agent's work, at each of its writes and in each way: no tool runs twice, no
+// message is written twice, and a retry brings the task to its end.
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine.ts'
@@ -38,10 +38,10 @@ async function work(plan: (ledger: FaultyLedger) => void) {
     model,
     abilities: [note, tool('mem:retrieve', () => ({ chunks: [{ content: 'Recalled.' }] }))],
     executors: { agent: agent() },
-    // The planted faults are reported, for nobody else hears of them.
+    // The planted faults are reported here and ignored.
     onError: () => {},
   })
-  // Made by somebody who does not know the agent: the opening is its own work.
+  // Created by an engine without the agent: the agent has to open the conversation.
   const producer = await createEngine({ ledger, work: false })
   plan(ledger)
   const create = () => producer.create({ executor: 'agent', goal: 'Note', key: 'note' } as never)
@@ -87,15 +87,15 @@ const words = [
   `assistant: ${answer}`,
 ]
 
-describe('A ledger that fails', () => {
-  it('not at all: the work as it should be', async () => {
+describe('an agent on a failing ledger', () => {
+  it('the planted faults are off: the agent completes its work', async () => {
     const { marks, result, said: spoken, attempts } = await work(() => {})
     expect({ marks, result, attempts }).toEqual({ marks: ['one', 'two', 'three'], result: answer, attempts: 1 })
     expect(spoken).toEqual(words)
   })
 
   it.each(['refused', 'lost', 'kept'] as const)(
-    'at any write (%s) makes no tool run twice and nothing said twice',
+    'after a failure at any write (%s) no tool runs twice and no message is written twice',
     async (how: FaultKind) => {
       const whole = await work(() => {})
       const first = whole.steps.indexOf('create')
@@ -107,8 +107,8 @@ describe('A ledger that fails', () => {
         expect(found.result, what).toBe(answer)
         expect(new Set(found.said), what).toEqual(new Set(words))
         expect(found.said.length, what).toBe(words.length)
-        // One row for each note: what broke off is told to the model and not made again. What a failed attempt never began, the
-        // next one makes.
+        // One row for each note: an interrupted one is returned to the model and not repeated. What a failed attempt
+        // never began, the next one does.
         const begun = found.calls.filter((call) => call.startsWith('test:note') && !call.endsWith('RUN_ENDED'))
         expect(begun.length, `${what}: ${found.calls.join()}`).toBe(3)
         expect(found.events.filter((type) => type === 'question.asked').length, what).toBe(1)
@@ -122,8 +122,8 @@ describe('A ledger that fails', () => {
   )
 })
 
-describe('A call that comes to nothing', () => {
-  it('because its ability says that some run has ended is a failed call like any other', async () => {
+describe('a call of a tool that is closed or interrupted', () => {
+  it('is a failed call like any other when its ability throws RUN_ENDED', async () => {
     let tries = 0
     const odd = tool('test:odd', () => {
       tries++
@@ -136,7 +136,7 @@ describe('A call that comes to nothing', () => {
     expect(tries).toBe(1)
   })
 
-  it('because its ability says that it was interrupted is made once in a run, also when it may be made again', async () => {
+  it('is made once in a run when its ability throws CALL_INTERRUPTED, even if it may be repeated', async () => {
     let tries = 0
     const odd = tool(
       'test:odd',
@@ -153,7 +153,7 @@ describe('A call that comes to nothing', () => {
     expect(tries).toBe(1)
   })
 
-  it('and is let be by a person, although it had been approved, goes back to the model', async () => {
+  it('is returned to the model when a person decides not to repeat it, although it was approved', async () => {
     const begun = deferred()
     let tries = 0
     const risky = tool(
@@ -181,7 +181,7 @@ describe('A call that comes to nothing', () => {
     expect(await callsOf(engine, task)).toEqual(['test:risky failed CALL_INTERRUPTED'])
   })
 
-  it('because its attempt timed out is told to the next attempt; what was never begun is made then', async () => {
+  it('is passed to the next attempt when its attempt timed out, which makes the calls that never began', async () => {
     const begun = deferred()
     let tries = 0
     const slow = tool('test:slow', (_input, { signal }) => {
@@ -215,7 +215,7 @@ describe('A call that comes to nothing', () => {
     ])
   })
 
-  it('because its attempt timed out is put to a person by the next attempt, where its ability says ask', async () => {
+  it('is decided by a person in the next attempt when its attempt timed out and its ability has onInterrupt ask', async () => {
     for (const [decision, expected] of [
       ['rerun', ['test:risky failed CALL_INTERRUPTED', 'test:risky completed 2']],
       ['fail', ['test:risky failed CALL_INTERRUPTED']],
@@ -240,7 +240,7 @@ describe('A call that comes to nothing', () => {
     }
   })
 
-  it('an agent that waits for nobody goes on at once', async () => {
+  it('an agent that does not wait continues at once', async () => {
     const model = llm((_input, step) =>
       step > 1 ? { content: answer } : { toolCalls: [{ id: 'w', name: 'wait_for_tasks', arguments: {} }] },
     )

@@ -1,5 +1,5 @@
-// What must be true of the story's ledger at its end, whatever was killed on the way; in complaints, so that a planted fault can
-// be shown to make it complain.
+// What must be true of the ledger at the end of the scenario, whatever was killed; as complaints, so that a planted
+// fault can be shown to cause one.
 import type { Engine } from '../../src/engine-api.ts'
 import type { Call } from '../../src/entities/call.ts'
 import type { Message } from '../../src/entities/message.ts'
@@ -9,12 +9,12 @@ import { ending, marksIn, script, stepsOfStory } from './kill-story.ts'
 
 export interface Evidence {
   task: Task
-  /** The story and its subtask. */
+  /** The scenario's task and its subtask. */
   tasks: Task[]
   calls: Call[]
   messages: Message[]
   marks: string[]
-  /** What the model was asked after the restart. */
+  /** The prompts of the model after the restart. */
   prompts: readonly ScriptedPrompt[]
 }
 
@@ -35,7 +35,7 @@ export async function gather(
 }
 
 export function complaintsOf(evidence: Evidence): string[] {
-  return [...endings(evidence), ...steps(evidence), ...effects(evidence), ...lines(evidence), ...told(evidence)]
+  return [...endings(evidence), ...steps(evidence), ...effects(evidence), ...lines(evidence), ...readByModel(evidence)]
 }
 
 function endings({ task, tasks }: Evidence): string[] {
@@ -46,7 +46,7 @@ function endings({ task, tasks }: Evidence): string[] {
   ]
 }
 
-/** Each step of the script stands once in the conversation, whole, and every call that it asks for has an end. */
+/** Each step of the script is in the conversation once, whole, and every call that it requests has an end. */
 function steps({ calls, messages }: Evidence): string[] {
   const taken = messages.filter(({ step }) => step !== null)
   const open = calls.filter(({ status }) => status !== 'completed' && status !== 'failed')
@@ -61,7 +61,7 @@ function steps({ calls, messages }: Evidence): string[] {
   ]
 }
 
-/** No tool ran twice; what is completed ran; what was never interrupted ran. */
+/** No tool ran twice; completed calls ran; calls that were never interrupted ran. */
 function effects({ calls, marks }: Evidence): string[] {
   const complaints: string[] = []
   const count = (what: string) => marks.filter((each) => each === what).length
@@ -77,7 +77,7 @@ function effects({ calls, marks }: Evidence): string[] {
   return complaints
 }
 
-/** People are told of each call once: when it begins, and how it ends. */
+/** Each call is announced to people once when it begins and once when it ends. */
 function lines({ calls, messages }: Evidence): string[] {
   const complaints: string[] = []
   const byId = new Map(messages.map((message) => [message.id, message.content]))
@@ -91,12 +91,12 @@ function lines({ calls, messages }: Evidence): string[] {
     if (status === 'failed' && !end?.includes(expected ?? '')) complaints.push(`${name} failed as ${end}`)
   }
   const announced = messages.filter(({ announcement, content }) => announcement && /^[🔧✓✗]/u.test(content))
-  if (announced.length !== 2 * calls.length) complaints.push(`${announced.length} lines tell of ${calls.length} calls`)
+  if (announced.length !== 2 * calls.length) complaints.push(`${announced.length} lines announce ${calls.length} calls`)
   return complaints
 }
 
-/** The model read, of every call, what the ledger says of it. */
-function told({ calls, messages, prompts }: Evidence): string[] {
+/** The model read of every call what the ledger says about it. */
+function readByModel({ calls, messages, prompts }: Evidence): string[] {
   const complaints: string[] = []
   for (const { id, taskId, step } of messages) {
     if (step === null || step.calls.length === 0) continue
@@ -104,7 +104,7 @@ function told({ calls, messages, prompts }: Evidence): string[] {
     const turn = before.findIndex((each) => each.id === id) + 1
     const goal = messages.find((each) => each.taskId === taskId && each.role === 'user')?.content
     const asked = prompts.find((prompt) => prompt.goal === goal && prompt.turn === turn)
-    // Asked before the crash: whoever read it is gone.
+    // Prompted before the crash: the model object that read it has died.
     if (asked === undefined) continue
     const results = step.calls.map(({ ability, arguments: given }) => latest(calls, taskId, ability, given))
     const expected = results.map(resultOf).join('\n').trim()

@@ -1,4 +1,4 @@
-// Processes that are killed at a write of their ledger, and at which writes it is worth it.
+// Processes that are killed at a write of their ledger, and the writes at which a kill is worthwhile.
 import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ export interface Ended {
   complaints: string
 }
 
-/** A story in a process of its own, to its end or to its death. `orders` are what the program takes beside the place. */
+/** A scenario in a process of its own, to its end or to its death. `orders` are further arguments of the program. */
 export function playAlone(program: string, { ledger, effects }: Place, orders: object = {}): Promise<Ended> {
   const given = JSON.stringify({ ledger, effects, ...orders })
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, given], {
@@ -37,10 +37,10 @@ export const everyPoint = (steps: readonly string[]): Point[] =>
   ])
 
 /**
- * One point of each kind. What the next process finds is decided by the last write that became durable, and by what had been done
- * on the strength of it. Who dies before a write had heard of the one before and acted on it: a kind is a pair of writes that
- * follow each other, and the first of each pair dies. Who dies after a write told nobody of it: a kind is a name, and the first
- * and the last of each name die. Any other point repeats one of these further on in the conversation.
+ * One point of each kind. The next process depends on the last durable write and on the effects that followed it. A
+ * process that dies before a write has seen the one before and acted on it: a kind is a pair of consecutive writes, and
+ * the first of each pair dies. After the write, no effect has followed: a kind is a name, and the first and the last of
+ * each name die. Any other point repeats one of these further on in the conversation.
  */
 export function onePointOfEachKind(steps: readonly string[]): Point[] {
   const pairs = steps.map((name, index) => `${steps[index - 1] ?? 'nothing'}, then ${name}`)

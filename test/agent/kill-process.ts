@@ -1,5 +1,5 @@
-// An engine with agents in a process of its own, to be killed at a step of its ledger. It is told what to do by one argument and
-// tells how many steps it took, if it lives to the end.
+// An engine with agents in a process of its own, to be killed at a step of its ledger. Its orders are one argument, and
+// it prints how many steps it took, if it lives to the end.
 
 import { createEngine } from '../../src/engine.ts'
 import type { Engine } from '../../src/engine-api.ts'

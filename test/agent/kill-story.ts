@@ -1,5 +1,5 @@
-// What the killed agents work on: a script, the tools it calls, and whoever answers its questions; the same in every process.
-// Each tool leaves its mark in a file that only grows: what happened in the world, to be held against what the ledger says.
+// The work of the killed agents: a script, the tools it calls, and the answers to its questions; the same in every
+// process. Each tool appends its mark to a file: what happened in the world, to be compared with the ledger.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'
@@ -48,7 +48,7 @@ export const script = [
   { when: { goal: 'Count the words' }, text: '1234' },
 ]
 
-/** How many steps the models take in all. */
+/** The number of steps of the models in all. */
 export const stepsOfStory = script.length
 
 export const createStoryModel = () => createScriptedModel(script)
@@ -56,7 +56,7 @@ export const createStoryModel = () => createScriptedModel(script)
 export interface StoryOptions {
   /** The file of marks. */
   effects: string
-  /** The planted fault: a tool that is not idempotent says that it may be made again. */
+  /** The planted fault: a tool that is not idempotent is declared repeatable. */
   careless?: boolean
 }
 
@@ -105,7 +105,7 @@ export function storyAbilities({ effects, careless = false }: StoryOptions) {
       description: 'Gives a task to another agent.',
       input: z.strictObject({ name: z.string() }),
       output: z.strictObject({ name: z.string() }),
-      // The key makes it one task, however often it is asked for.
+      // The key makes it one task, however often it is created.
       onInterrupt: 'rerun',
       async handle({ name }, { run }) {
         await run?.spawn({ goal: name }, { key: name })
@@ -121,7 +121,7 @@ export function marksIn(effects: string): string[] {
     .filter((line) => line !== '')
 }
 
-/** Answers whatever the task asks, until it has settled. */
+/** Answers every question of the task, until it has settled. */
 export async function answerAll(engine: Engine, taskId: string): Promise<void> {
   for await (const event of engine.events({ taskId })) {
     if (event.type === 'question.asked') await answerOpen(engine, taskId)

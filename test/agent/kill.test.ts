@@ -1,8 +1,7 @@
-// `kill -9` at the writes of an agent's ledger, before them and after them; then another process goes on with the same script.
-// The conversation is complete, no tool ran twice, and of what was interrupted the model was told. ERRAND_TORTURE=1 kills at
-// every write; by default at one of each kind (`onePointOfEachKind` says what that is, and why it is enough; the deaths
-// of those that are killed twice are drawn from among all).
-
+// `kill -9` at the writes of an agent's ledger, before them and after them; then another process continues with the
+// same script. The conversation is complete, no tool ran twice, and the model received what was interrupted.
+// ERRAND_TORTURE=1 kills at every write; by default at one of each kind (`onePointOfEachKind` says what that is, and
+// why it is enough; the second deaths of those that are killed twice are drawn from all points).
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/engine.ts'
@@ -22,7 +21,7 @@ import { answerAll, createStoryModel, story, storyAbilities } from './kill-story
 const program = join(import.meta.dirname, 'kill-process.ts')
 const torture = process.env['ERRAND_TORTURE'] === '1'
 
-/** The story in a process of its own, to its end or to its death. */
+/** The scenario in a process of its own, to its end or to its death. */
 const play = (place: Place, orders: Omit<KillOrders, 'ledger' | 'effects'> = {}) => playAlone(program, place, orders)
 
 interface GoOnOptions {
@@ -30,7 +29,7 @@ interface GoOnOptions {
   wrap?: (ledger: Ledger) => Ledger
 }
 
-/** Another process goes on (here: this one), and everything comes to its end. */
+/** Another process continues (here: this one), and everything reaches its end. */
 async function goOn(place: Place, { careless = false, wrap = (ledger) => ledger }: GoOnOptions = {}) {
   const inner = await openLedger(place.ledger)
   const model = createStoryModel()
@@ -50,7 +49,7 @@ async function goOn(place: Place, { careless = false, wrap = (ledger) => ledger 
   return { evidence, complaints: [...complaintsOf(evidence), ...reported.map(String), ...laws(place)] }
 }
 
-/** The laws of every ledger. The marks of this story are held against its calls by its own checks. */
+/** The laws of every ledger. The marks of this scenario are compared with its calls by its own checks. */
 function laws(place: Place): string[] {
   return violations({ ...place, effects: '/dev/null' }).filter((each) => !each.endsWith('was never executed'))
 }
@@ -58,8 +57,8 @@ function laws(place: Place): string[] {
 const interruptedIn = ({ calls }: Evidence) =>
   calls.filter(({ error }) => error?.message === 'Process crashed during execution').length
 
-describe('An agent that is killed', () => {
-  it('S0-106 S0-026 S0-100 S0-101 S0-103 Q-12 goes on in the next process, at whatever write it died', async () => {
+describe('an agent whose process is killed', () => {
+  it('S0-106 S0-026 S0-100 S0-101 S0-103 Q-12 continues in the next process after a kill at any write', async () => {
     const whole = createPlace()
     const { said, signal, complaints } = await play(whole)
     expect({ signal, complaints }).toEqual({ signal: null, complaints: '' })
@@ -79,12 +78,12 @@ describe('An agent that is killed', () => {
       sums.interrupted += interruptedIn(evidence)
     })
     console.log(`${sums.kills} kills at ${points.length} points; ${sums.interrupted} calls were interrupted`)
-    // The last steps of a process come and go with the order in which its tools end.
+    // The last steps of a process vary with the order in which its tools end.
     expect(sums.kills).toBeGreaterThan(points.length * 0.9)
     expect(sums.interrupted).toBeGreaterThan(0)
   }, 240_000)
 
-  it('S0-103 goes on when it is killed again while it goes on', async () => {
+  it('S0-103 continues after a second kill during its recovery', async () => {
     const random = randomOf(drawSeed('agents killed twice'))
     const twice = Array.from({ length: 12 }, (): Death[] =>
       [60, 40].map(
@@ -103,7 +102,7 @@ describe('An agent that is killed', () => {
     expect(kills).toBeGreaterThan(twice.length)
   }, 240_000)
 
-  it('the harness catches a tool that is made again and must not be', async () => {
+  it('the harness detects a tool that is repeated and must not be', async () => {
     const found: string[] = []
     const deaths = [6, 7, 8, 9, 10, 11].map((step): Death => ({ step, when: 'before' }))
     await twoAtATime(deaths, async (death) => {
@@ -114,7 +113,7 @@ describe('An agent that is killed', () => {
     expect(found.join()).toMatch(/(one|two|three) was done 2 times/)
   })
 
-  it('the harness catches a recovery that overlooks the calls in progress', async () => {
+  it('the harness detects a recovery that misses the calls in progress', async () => {
     const careless = (inner: Ledger): Ledger =>
       delegateLedger(inner, {
         step: <R>(step: Step<R>) =>

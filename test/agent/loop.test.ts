@@ -1,4 +1,4 @@
-// The loop of an agent, step by step: what its model is asked, what is stored of its answer, and when it ends.
+// The loop of an agent, step by step: the input of its model, what is stored of the answer, and when it ends.
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
@@ -6,8 +6,8 @@ import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { collect, deferred, history, openEngine, refusalOf, turns, typesOf } from '../engine/world.ts'
 import { echo, finish, gatedTool, inShort, llm, partsModel, said, text, toolCall } from './world.ts'
 
-describe('A step of the model', () => {
-  it('S0-061 S0-062 S1-056 asks model:llm with all messages of the task and the tools that it may call', async () => {
+describe('a step of the model of an agent', () => {
+  it('S0-061 S0-062 S1-056 calls model:llm with all messages of the task and the tools that it may call', async () => {
     const model = llm(() => ({ content: 'Fine.' }))
     const engine = await openEngine({ abilities: [model.ability, echo] })
     const task = await engine.create({ goal: 'How are you?' })
@@ -35,17 +35,17 @@ describe('A step of the model', () => {
     const model = partsModel([text('Good '), text('morn'), hold.promise, text('ing'), finish()])
     const engine = await openEngine({ model })
     const task = await engine.create({ goal: 'Greet' })
-    const heard: string[] = []
+    const received: string[] = []
     for await (const item of engine.stream(task)) {
-      if (item.type === 'content') heard.push(item.content)
-      if (item.type === 'content' && heard.length === 2) {
-        // The model has not ended: nothing of it is in the ledger.
+      if (item.type === 'content') received.push(item.content)
+      if (item.type === 'content' && received.length === 2) {
+        // The model has not ended: nothing of its answer is in the ledger.
         expect(await said(engine, task)).toEqual(['system: You are a helpful AI assistant.', 'user: Greet'])
         hold.resolve()
       }
     }
-    expect(heard.join('')).toBe('Good morning')
-    expect(heard.slice(0, 2)).toEqual(['Good ', 'morn'])
+    expect(received.join('')).toBe('Good morning')
+    expect(received.slice(0, 2)).toEqual(['Good ', 'morn'])
     expect(await said(engine, task)).toEqual([
       'system: You are a helpful AI assistant.',
       'user: Greet',
@@ -54,7 +54,7 @@ describe('A step of the model', () => {
     expect(typesOf(await history(engine, task.id)).filter((type) => type === 'message.appended')).toHaveLength(3)
   })
 
-  it('S0-024 stamps a streamed message with the time of its end, and one from outside with that of its receipt', async () => {
+  it('S0-024 stamps a streamed message with the time of its end, and a received one with that of its receipt', async () => {
     const clock = new SimulatedClock(1_000_000)
     const hold = deferred()
     const engine = await openEngine({ clock, model: partsModel([text('Hello'), hold.promise, finish()]) })
@@ -72,7 +72,7 @@ describe('A step of the model', () => {
     ])
   })
 
-  it('S0-025 keeps markdown, line breaks and any character as the model wrote them', async () => {
+  it('S0-025 keeps markdown, line breaks and any character of an answer', async () => {
     const words = '# Ä heading\r\n\n- 🧵 one\n- 日本語\n\n```ts\nconst a = "\\n\\u0000"\n```\n\ttab, trailing  '
     const engine = await openEngine({ model: createScriptedModel([{ text: words, chunkSize: 3 }]) })
     const task = await engine.create({ goal: 'Write' })
@@ -80,7 +80,7 @@ describe('A step of the model', () => {
     expect((await engine.messages(task)).at(-1)?.content).toBe(words)
   })
 
-  it('S0-025 an answer that is cut off within a character is kept, with U+FFFD in its place', async () => {
+  it('S0-025 keeps an answer that is cut off within a character, with U+FFFD in its place', async () => {
     const engine = await openEngine({
       model: partsModel([text('cut \ud83d'), finish('length')], [text('nul \u0000'), finish()]),
     })
@@ -110,7 +110,7 @@ describe('A step of the model', () => {
     expect(await said(engine, task)).toContain('assistant: Two. More.')
   })
 
-  it('S1-054 S0-026 that breaks off is no message: the task fails with what went wrong', async () => {
+  it('S1-054 S0-026 stores no message of a step that breaks off, and fails the task with its error', async () => {
     const broken = Promise.reject(Object.assign(new Error('bad things'), { statusCode: 400 }))
     broken.catch(() => {})
     const engine = await openEngine({ model: partsModel([text('I was say'), broken]) })
@@ -122,7 +122,7 @@ describe('A step of the model', () => {
     expect(JSON.stringify(failures)).not.toContain('I was say')
   })
 
-  it('keeps its usage, its model and why it ended, and is no call', async () => {
+  it('records the usage, the model and the finish reason of a step, which is no call', async () => {
     const model = createScriptedModel([
       {
         text: 'Look.',
@@ -150,8 +150,8 @@ describe('A step of the model', () => {
   })
 })
 
-describe('The loop', () => {
-  it('S0-066 S1-051 S1-006 ends with the answer when no tool is called, and tells it once', async () => {
+describe('the loop of an agent', () => {
+  it('S0-066 S1-051 S1-006 ends with the answer when no tool is called, and publishes it once', async () => {
     const clock = new SimulatedClock(5_000_000)
     const engine = await openEngine({ clock, model: createScriptedModel([{ text: 'Forty-two.' }]) })
     const task = await engine.create({ goal: 'Answer' })
@@ -167,7 +167,7 @@ describe('The loop', () => {
     })
   })
 
-  it('S0-067 S0-074 S1-007 S1-009 S1-010 S1-011 goes on until then: what was called and what came of it is in the next step', async () => {
+  it('S0-067 S0-074 S1-007 S1-009 S1-010 S1-011 continues while tools are called, with the calls and results in the next step', async () => {
     const model = llm((_input, step) =>
       step === 1
         ? { content: 'Let me see.', toolCalls: [{ id: 'x', name: 'test_echo', arguments: { text: 'seen' } }] }
@@ -188,7 +188,7 @@ describe('The loop', () => {
     ])
   })
 
-  it('S1-010 an assistant entry without calls has no tool_calls', async () => {
+  it('S1-010 records no tool_calls for an assistant entry without calls', async () => {
     const model = llm((_input, step) => ({ content: `Answer ${step}` }))
     const engine = await openEngine({ abilities: [model.ability] })
     const hold = await engine.create({ goal: 'Talk', autoStart: false })
@@ -199,7 +199,7 @@ describe('The loop', () => {
     expect(assistant).toEqual({ role: 'assistant', content: 'Answer 1' })
   })
 
-  it('goes on when there are calls, whatever finish reason the provider gave', async () => {
+  it('continues after tool calls, whatever finish reason the provider reports', async () => {
     const model = partsModel(
       [toolCall('a', 'test_echo', { text: 'once' }), finish('stop')],
       [toolCall('b', 'test_echo', { text: 'twice' }), finish('length')],
@@ -211,14 +211,14 @@ describe('The loop', () => {
     expect((await engine.calls(task)).map(({ result }) => result)).toEqual(['once', 'twice'])
   })
 
-  it('S1-055 completes with an empty text when the model says nothing', async () => {
+  it('S1-055 completes with an empty text when the answer of the model is empty', async () => {
     const engine = await openEngine({ model: partsModel([finish()]) })
     const task = await engine.create({ goal: 'Be silent' })
     expect(await engine.result(task)).toBe('')
     expect((await engine.messages(task)).at(-1)).toMatchObject({ role: 'assistant', content: '' })
   })
 
-  it('S0-075 announcements are for people: no step of a model has them', async () => {
+  it('S0-075 shows announcements to people, and to no step of a model', async () => {
     const model = llm((_input, step) =>
       step <= 2
         ? { toolCalls: [{ id: `x${step}`, name: 'test_echo', arguments: { text: 'a' } }] }
@@ -239,7 +239,7 @@ describe('The loop', () => {
     ])
   })
 
-  it('C-15 C-16 is told from its start to exactly one end, however late one listens', async () => {
+  it('C-15 C-16 streams from the start to exactly one end, however late the reader starts', async () => {
     const model = createScriptedModel([{ tools: [{ name: 'test_echo', input: { text: 'a' } }] }, { text: 'Done.' }])
     const engine = await openEngine({ model, abilities: [echo] })
     const task = await engine.create({ goal: 'Echo' })
@@ -252,7 +252,7 @@ describe('The loop', () => {
     expect(types.indexOf('tool_result')).toBeGreaterThan(types.indexOf('tool_call'))
   })
 
-  it('S0-079 S1-053 an exception fails the task with its message, and the conversation says so to people', async () => {
+  it('S0-079 S1-053 fails the task with the message of an exception, which the conversation announces to people', async () => {
     const model = llm(() => {
       throw new Error('the model is on strike')
     })
@@ -269,10 +269,10 @@ describe('The loop', () => {
   })
 })
 
-describe('Iterations', () => {
+describe('the iterations of an agent', () => {
   const forever = () => createScriptedModel(() => ({ tools: [{ name: 'test_echo', input: { text: 'again' } }] }))
 
-  it('S0-076 S0-077 S1-050 are at most ten in one attempt; beyond them the task fails and says so', async () => {
+  it('S0-076 S0-077 S1-050 fails a task after ten model steps in one attempt, with MAX_ITERATIONS', async () => {
     const model = forever()
     const engine = await openEngine({ model, abilities: [echo] })
     const task = await engine.create({ goal: 'Never end' })
@@ -285,7 +285,7 @@ describe('Iterations', () => {
     expect(await engine.calls(task)).toHaveLength(10)
   })
 
-  it('S0-076 are as many as the engine says, and as the agent says before it', async () => {
+  it('S0-076 takes the maximum iterations from the agent, else from the engine', async () => {
     const model = forever()
     const executors = { brief: agent({ maxIterations: 1 }), agent: agent() }
     const engine = await openEngine({ model, abilities: [echo], executors, maxIterations: 3 })
@@ -300,7 +300,7 @@ describe('Iterations', () => {
     }
   })
 
-  it('S0-078 finishing on the last one is success', async () => {
+  it('S0-078 completes a task that answers in its last iteration', async () => {
     const turn = { tools: [{ name: 'test_echo', input: { text: 'a' } }] }
     const engine = await openEngine({
       model: createScriptedModel([turn, turn, { text: 'Just in time' }]),
@@ -310,7 +310,7 @@ describe('Iterations', () => {
     expect(await engine.result(await engine.create({ goal: 'Hurry' }))).toBe('Just in time')
   })
 
-  it('count through pauses: a run that goes on has no more of them', async () => {
+  it('counts iterations through pauses: a resumed run has no more of them', async () => {
     const held = [deferred(), deferred()]
     const model = createScriptedModel(async ({ turn }) => {
       if (turn === 1) await held[0]?.promise
@@ -327,7 +327,7 @@ describe('Iterations', () => {
     expect((await engine.runs(task)).length).toBe(2)
   })
 
-  it('are given anew by a retry, which goes on in the same conversation', async () => {
+  it('counts iterations anew after a retry, which continues the same conversation', async () => {
     const model = createScriptedModel(({ turn }) =>
       turn < 4 ? { tools: [{ name: 'test_echo', input: { text: `${turn}` } }] } : { text: 'At last' },
     )
@@ -342,8 +342,8 @@ describe('Iterations', () => {
   })
 })
 
-describe('Cancellation', () => {
-  it('S0-053 S0-055 S1-045 S1-046 ends tools in flight, fails their calls and the pending ones, with the reason', async () => {
+describe('a canceled agent', () => {
+  it('S0-053 S0-055 S1-045 S1-046 aborts its tools in flight, and fails their calls and the pending ones with the reason', async () => {
     const slow = gatedTool('test:slow')
     const model = createScriptedModel([
       {
@@ -368,7 +368,7 @@ describe('Cancellation', () => {
     await refusalOf(engine.resume(task), 'INVALID_TRANSITION')
   })
 
-  it('S0-054 is final: an answer that comes later adds no message and changes nothing', async () => {
+  it('S0-054 stays canceled: a later answer adds no message and changes nothing', async () => {
     const hold = deferred()
     const late = deferred()
     const model = createScriptedModel(async () => {

@@ -1,5 +1,5 @@
-// Messages that come at an awkward moment: while an agent is about to rest, while it waits, and when its own work is done but its
-// children's is not.
+// Messages that race with an agent: while it is about to be suspended, while it waits, and when its own work is done
+// but that of its children is not.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
@@ -16,7 +16,7 @@ async function faulty() {
 const wait = { toolCalls: [{ id: 'w', name: 'wait_for_tasks', arguments: {} }] }
 const ask = { toolCalls: [{ id: 'q', name: 'ask_user', arguments: { question: 'Which?' } }] }
 
-/** An agent that has answered and is kept from its end by a child. */
+/** An agent that has answered and whose task is kept open by a child. */
 async function awaitingChildren() {
   const model = createScriptedModel(({ last }) => ({ text: `re: ${last}` }))
   const engine = await openEngine({ model, autoComplete: true })
@@ -28,27 +28,24 @@ async function awaitingChildren() {
   return { engine, task, child }
 }
 
-describe('A message', () => {
-  it.each(['begin wait', 'suspend'])(
-    'that overtakes the step "%s" ends the wait for tasks all the same',
-    async (step) => {
-      const ledger = await faulty()
-      const model = llm((_input, taken) => (taken === 1 ? wait : { content: 'I heard you.' }))
-      const engine = await openEngine({ ledger, abilities: [model.ability] })
-      const gate = ledger.hold(step)
-      const task = await engine.create({ goal: 'Wait', autoStart: false })
-      await engine.create({ name: 'child', parentId: task.id })
-      await engine.start(task)
-      await gate.reached
-      await engine.send(task, 'Never mind.')
-      gate.open()
-      expect(await engine.result(task)).toBe('I heard you.')
-      expect(inShort(model.messages(2)).at(-1)).toBe('user: Never mind.')
-      await engine.close()
-    },
-  )
+describe('a message to an agent that races with its work', () => {
+  it.each(['begin wait', 'suspend'])('ends the wait for tasks when it arrives at the step "%s"', async (step) => {
+    const ledger = await faulty()
+    const model = llm((_input, taken) => (taken === 1 ? wait : { content: 'I heard you.' }))
+    const engine = await openEngine({ ledger, abilities: [model.ability] })
+    const gate = ledger.hold(step)
+    const task = await engine.create({ goal: 'Wait', autoStart: false })
+    await engine.create({ name: 'child', parentId: task.id })
+    await engine.start(task)
+    await gate.reached
+    await engine.send(task, 'Never mind.')
+    gate.open()
+    expect(await engine.result(task)).toBe('I heard you.')
+    expect(inShort(model.messages(2)).at(-1)).toBe('user: Never mind.')
+    await engine.close()
+  })
 
-  it('that overtakes a question is no answer to it, and is read with the answer', async () => {
+  it('is no answer to a question asked at the same time, and is read with the answer', async () => {
     const ledger = await faulty()
     const model = llm((_input, taken) => (taken === 1 ? ask : { content: 'Thanks.' }))
     const engine = await openEngine({ ledger, abilities: [model.ability] })
@@ -64,7 +61,7 @@ describe('A message', () => {
     await engine.close()
   })
 
-  it('that follows up does not end a wait, and is read when the agent would end', async () => {
+  it('with delivery followup does not end a wait, and is read when the agent would end', async () => {
     const model = llm((_input, taken) => (taken === 1 ? wait : { content: `Answer ${taken}` }))
     const engine = await openEngine({ abilities: [model.ability] })
     const task = await engine.create({ goal: 'Wait', autoStart: false })
@@ -80,7 +77,7 @@ describe('A message', () => {
     expect(inShort(model.messages(3)).slice(-2)).toEqual(['assistant: Answer 2', 'user: And after that?'])
   })
 
-  it('that follows up does not answer a question', async () => {
+  it('with delivery followup does not answer a question', async () => {
     const model = llm((_input, taken) => (taken === 1 ? ask : { content: `Answer ${taken}` }))
     const engine = await openEngine({ abilities: [model.ability] })
     const task = await engine.create({ goal: 'Ask' })
@@ -90,7 +87,7 @@ describe('A message', () => {
     expect(await engine.result(task)).toBe('Answer 3')
   })
 
-  it('S0-080 to an agent whose own work is done but not that of its children is answered before it is completed', async () => {
+  it('S0-080 is answered before the task completes when the agent has finished but its children have not', async () => {
     const { engine, task, child } = await awaitingChildren()
     await engine.send(task, 'two')
     await engine.start(child)
@@ -106,7 +103,7 @@ describe('A message', () => {
     ])
   })
 
-  it('S0-080 that follows up such an agent is answered too', async () => {
+  it('S0-080 with delivery followup is answered by an agent that waits for its children', async () => {
     const { engine, task, child } = await awaitingChildren()
     await engine.send(task, 'two', { delivery: 'followup' })
     await engine.start(child)
@@ -114,7 +111,7 @@ describe('A message', () => {
     expect(await engine.result(task)).toBe('re: two')
   })
 
-  it('S0-080 that comes just before the end of the last child is answered before the parent is completed', async () => {
+  it('S0-080 is answered before the parent completes when it arrives just before the end of the last child', async () => {
     const { engine, task, child } = await awaitingChildren()
     await engine.start(child)
     await Promise.all([engine.send(task, 'two'), engine.complete(child)])

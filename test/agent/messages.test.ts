@@ -1,4 +1,5 @@
-// Messages that reach an agent while it works, rests, waits or has ended, and the race between its answer and the next of them.
+// Messages that reach an agent while it works, rests, waits or has ended, and the race between its answer and the next
+// message.
 import { describe, expect, it } from 'vitest'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createScriptedModel, type ScriptedPrompt } from '../../src/models/scripted-model.ts'
@@ -6,7 +7,7 @@ import { createFaultyLedger } from '../../src/testing/faulty-ledger.ts'
 import { deferred, history, openEngine, reached, refusalOf, typesOf } from '../engine/world.ts'
 import { callsOf, echo, gatedTool, inShort, llm, said } from './world.ts'
 
-/** A model that answers with what it was told last, and waits at each step until the test lets it go on. */
+/** A model that answers with the last message, and waits at each step until the test releases it. */
 function heldModel() {
   const steps: Array<{ prompt: ScriptedPrompt; go(): void }> = []
   const waiting: Array<() => void> = []
@@ -27,12 +28,12 @@ function heldModel() {
   }
 }
 
-/** What users and model have said, without the system's lines. */
+/** The messages of users and model, without system messages. */
 async function talk(engine: Parameters<typeof said>[0], task: { id: string }): Promise<string[]> {
   return (await said(engine, task)).filter((line) => !line.startsWith('system'))
 }
 
-describe('A message to an agent that works', () => {
+describe('a message to a working agent', () => {
   it('S0-080 C-12 is answered before the task is completed', async () => {
     const held = heldModel()
     const engine = await openEngine({ model: held.model })
@@ -53,7 +54,7 @@ describe('A message to an agent that works', () => {
     expect(await engine.runs(task)).toHaveLength(1)
   })
 
-  it('S0-080 is answered too when it is committed between the agent’s last look and its completion', async () => {
+  it('S0-080 is answered when it is committed between the last read of the agent and its completion', async () => {
     const ledger = createFaultyLedger(await openLedger(':memory:'))
     const model = createScriptedModel(({ last }) => ({ text: `re: ${last}` }))
     const engine = await openEngine({ ledger, model })
@@ -77,7 +78,7 @@ describe('A message to an agent that works', () => {
     await ledger.close()
   })
 
-  it('S0-080 is answered however often that happens', async () => {
+  it('S0-080 is answered however often it arrives just before the completion', async () => {
     const ledger = createFaultyLedger(await openLedger(':memory:'))
     const model = createScriptedModel(({ last }) => ({ text: `re: ${last}` }))
     const engine = await openEngine({ ledger, model })
@@ -101,7 +102,7 @@ describe('A message to an agent that works', () => {
     await ledger.close()
   })
 
-  it('a task that was canceled at that moment stays canceled, and a message is refused from then on', async () => {
+  it('is refused once the task is canceled, and a task canceled just before its completion stays canceled', async () => {
     const ledger = createFaultyLedger(await openLedger(':memory:'))
     const engine = await openEngine({ ledger, model: createScriptedModel([{ text: 'Done' }]) })
     const gate = ledger.hold('settle run')
@@ -115,7 +116,7 @@ describe('A message to an agent that works', () => {
     await ledger.close()
   })
 
-  it('S3-112 steering comes before what follows up, each in the order of sending', async () => {
+  it('S3-112 with delivery steer is read before followups, each in the order of sending', async () => {
     const slow = gatedTool('test:slow')
     const model = llm((_input, step) =>
       step === 1 ? { toolCalls: [{ id: 'a', name: 'test_slow', arguments: {} }] } : { content: `Answer ${step}` },
@@ -139,7 +140,7 @@ describe('A message to an agent that works', () => {
     expect(inShort(model.messages(3)).slice(-3)).toEqual(['assistant: Answer 2', 'user: later 1', 'user: later 2'])
   })
 
-  it('S0-027 messages of one moment stay in the order in which they were sent', async () => {
+  it('S0-027 keeps the order of sending among messages of the same millisecond', async () => {
     const held = heldModel()
     const clock = { now: () => 1_000, setTimeout: () => 0, clearTimeout: () => {} }
     const engine = await openEngine({ model: held.model, clock })
@@ -161,7 +162,7 @@ describe('A message to an agent that works', () => {
     ).toEqual(words)
   })
 
-  it('S3-112 an abort pauses it at once, and is read when it is resumed, before what was sent earlier', async () => {
+  it('S3-112 with delivery abort pauses the task at once, and is read before earlier messages when it resumes', async () => {
     const slow = gatedTool('test:slow')
     const model = llm((_input, step) =>
       step === 1 ? { toolCalls: [{ id: 'a', name: 'test_slow', arguments: {} }] } : { content: `Answer ${step}` },
@@ -183,8 +184,8 @@ describe('A message to an agent that works', () => {
   })
 })
 
-describe('A message to an agent that rests', () => {
-  it('an abort is refused where nothing can be paused, and then it is not stored either', async () => {
+describe('a message to an agent that does not run', () => {
+  it('with delivery abort is refused and not stored when the task cannot be paused', async () => {
     const model = llm(() => ({ toolCalls: [{ id: 'q', name: 'ask_user', arguments: { question: 'Well?' } }] }))
     const engine = await openEngine({ abilities: [model.ability] })
     const held = await engine.create({ goal: 'one', autoStart: false })
@@ -197,7 +198,7 @@ describe('A message to an agent that rests', () => {
     await engine.cancel(asking)
   })
 
-  it('is stored and does not resume a paused task; the next run reads it', async () => {
+  it('is stored without resuming a paused task, and the next run reads it', async () => {
     const held = heldModel()
     const engine = await openEngine({ model: held.model })
     const task = await engine.create({ goal: 'one' })
@@ -222,7 +223,7 @@ describe('A message to an agent that rests', () => {
     expect(await engine.result(task)).toBe('You are a helpful AI assistant.|one|two')
   })
 
-  it('a settled task refuses it; with retry a failed one gets a new attempt that reads it', async () => {
+  it('is refused by a settled task; with retry, a failed task gets a new attempt that reads it', async () => {
     const model = createScriptedModel(({ last, turn }) => {
       if (last === 'one') throw new Error('no idea')
       return { text: `re ${turn}: ${last}` }
@@ -243,12 +244,12 @@ describe('A message to an agent that rests', () => {
   })
 })
 
-describe('An agent that asks its user', () => {
+describe('an agent that asks its user', () => {
   const asks = (...questions: Array<Record<string, unknown>>) => ({
     toolCalls: questions.map((question, index) => ({ id: `q${index}`, name: 'ask_user', arguments: question })),
   })
 
-  it('S1-052 C-12 waits for the answer and goes on with it, in the same conversation', async () => {
+  it('S1-052 C-12 waits for the answer and continues with it, in the same conversation', async () => {
     const model = llm((_input, step) => (step === 1 ? asks({ question: 'Which file?' }) : { content: 'Thanks.' }))
     const engine = await openEngine({ abilities: [model.ability] })
     const task = await engine.create({ goal: 'Delete a file' })
@@ -264,7 +265,7 @@ describe('An agent that asks its user', () => {
     expect(await callsOf(engine, task)).toEqual(['ask_user completed "a.txt"'])
   })
 
-  it('S1-027 takes a message for the answer when plain text answers the question, and reads it once', async () => {
+  it('S1-027 takes a message as the answer when the question accepts plain text, and reads it once', async () => {
     const model = llm((_input, step) => (step === 1 ? asks({ question: 'Which file?' }) : { content: 'Thanks.' }))
     const engine = await openEngine({ abilities: [model.ability] })
     const task = await engine.create({ goal: 'Delete a file' })
@@ -274,7 +275,7 @@ describe('An agent that asks its user', () => {
     expect(inShort(model.messages(2)).filter((line) => line.includes('b.txt'))).toEqual(['tool q0: b.txt'])
   })
 
-  it('a choice is answered by one of its options only; any other message is stored and leaves the question open', async () => {
+  it('accepts only one of the options as an answer; any other message is stored and leaves the question open', async () => {
     const model = llm((_input, step) =>
       step === 1 ? asks({ question: 'Which?', options: ['red', 'blue'] }) : { content: 'Thanks.' },
     )
@@ -288,7 +289,7 @@ describe('An agent that asks its user', () => {
     expect(inShort(model.messages(2)).slice(-2)).toEqual(['tool q0: blue', 'user: green'])
   })
 
-  it('several questions may be open at once, each with its own answer, in the order of asking', async () => {
+  it('may have several open questions, each with its own answer, in the order of asking', async () => {
     const model = llm((_input, step) =>
       step === 1 ? asks({ question: 'First?' }, { question: 'Second?' }) : { content: 'Thanks.' },
     )
@@ -297,7 +298,7 @@ describe('An agent that asks its user', () => {
     const { questions } = await reached(engine, task, 'input_required')
     expect(questions.map(({ question }) => question)).toEqual(['First?', 'Second?'])
     await refusalOf(engine.answer(task, 'which?'), 'NO_QUESTION')
-    // Not clear which of them it would answer: it is a message like any other.
+    // It is unclear which question it would answer: it is a message like any other.
     expect((await engine.send(task, 'Well…')).status).toBe('input_required')
     await engine.answer(task, 'two', { question: questions[1]?.id as string })
     expect(await engine.get(task.id)).toMatchObject({ status: 'input_required' })
@@ -306,7 +307,7 @@ describe('An agent that asks its user', () => {
     expect(inShort(model.messages(2)).slice(-3)).toEqual(['tool q0: one', 'tool q1: two', 'user: Well…'])
   })
 
-  it('the ordinary tools of the turn finish first, however they are ordered', async () => {
+  it('finishes the other tools of the turn before its question', async () => {
     const slow = gatedTool('test:slow')
     const model = llm((_input, step) =>
       step === 1
@@ -336,7 +337,7 @@ describe('An agent that asks its user', () => {
     expect(slow.calls).toHaveLength(1)
   })
 
-  it('is told when it asks in a wrong way, and nobody is asked', async () => {
+  it('reads the refusal of an invalid question, which is not asked', async () => {
     const model = llm((_input, step) => (step === 1 ? asks({ question: '' }, {}) : { content: 'Sorry.' }))
     const engine = await openEngine({ abilities: [model.ability] })
     const task = await engine.create({ goal: 'Ask' })
@@ -346,12 +347,12 @@ describe('An agent that asks its user', () => {
   })
 })
 
-describe('An agent that waits for tasks', () => {
+describe('an agent that waits for tasks', () => {
   const waits = (input: Record<string, unknown> = {}) => ({
     toolCalls: [{ id: 'w', name: 'wait_for_tasks', arguments: input }],
   })
 
-  it('Q-13 is WAITING until they have ended, and goes on with what they came to', async () => {
+  it('Q-13 has the status WAITING until the tasks have settled, and continues with their outcomes', async () => {
     const model = llm((_input, step) => (step === 1 ? waits() : { content: 'All there.' }))
     const engine = await openEngine({ abilities: [model.ability] })
     const task = await engine.create({ goal: 'Wait', autoStart: false })
@@ -375,7 +376,7 @@ describe('An agent that waits for tasks', () => {
     })
   })
 
-  it('Q-13 a message ends the wait, with what there is by then', async () => {
+  it('Q-13 stops waiting for tasks when a message arrives, with the outcomes so far', async () => {
     const model = llm((_input, step) => (step === 1 ? waits() : { content: 'I stop waiting.' }))
     const engine = await openEngine({ abilities: [model.ability] })
     const task = await engine.create({ goal: 'Wait', autoStart: false })
@@ -391,7 +392,7 @@ describe('An agent that waits for tasks', () => {
     expect(await engine.get(child.id)).toMatchObject({ status: 'submitted' })
   })
 
-  it('Q-13 gives up after its time, and may wait for the first only', async () => {
+  it('Q-13 stops waiting after its time-out, and may wait for the first task only', async () => {
     const model = llm((_input, step) =>
       step === 1 ? waits({ timeoutMs: 5 }) : step === 2 ? waits({ mode: 'any' }) : { content: 'Enough.' },
     )
@@ -415,7 +416,7 @@ describe('An agent that waits for tasks', () => {
     })
   })
 
-  it('waits for no task that is not its own', async () => {
+  it('may wait only for tasks of its own subtree', async () => {
     const model = llm((_input, step) => (step === 1 ? waits({ taskIds: [other.id] }) : { content: 'Alas.' }))
     const engine = await openEngine({ abilities: [model.ability] })
     const other = await engine.create({ name: 'not yours' })

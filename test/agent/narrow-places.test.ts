@@ -1,4 +1,5 @@
-// What is not kept of a step that breaks off, what an abort comes before, and what a narrowed agent hands on.
+// A step that breaks off stores nothing, an abort precedes other messages, and restrictions of an agent apply to its
+// children.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'
@@ -13,8 +14,8 @@ const broken = () => {
   return cut
 }
 
-describe('A model step that breaks off', () => {
-  it('S1-054 S0-026 for the last time leaves nothing of what was said, not in the error of its task either', async () => {
+describe('a model step that breaks off', () => {
+  it('S1-054 S0-026 leaves nothing of its partial answer after the last try, not in the error of its task either', async () => {
     const engine = await openEngine({
       model: partsModel([text('I was say'), broken()]),
       modelRetry: { maxAttempts: 1 },
@@ -31,7 +32,7 @@ describe('A model step that breaks off', () => {
   })
 })
 
-it('S3-112 an abort is read before what was sent earlier', async () => {
+it('S3-112 a message with delivery abort is read before messages sent earlier', async () => {
   const slow = gatedTool('test:slow')
   const model = llm((_input, step) =>
     step === 1 ? { toolCalls: [{ id: 'a', name: 'test_slow', arguments: {} }] } : { content: `Answer ${step}` },
@@ -46,7 +47,7 @@ it('S3-112 an abort is read before what was sent earlier', async () => {
   expect(inShort(model.messages(2)).slice(-2)).toEqual(['user: stop', 'user: steered'])
 })
 
-it('a child that a tool spawns for a narrowed agent may call no more than that agent', async () => {
+it('a child that a tool spawns for a restricted agent may call no more than that agent', async () => {
   const spawn = defineAbility({
     id: 'test:delegate',
     description: 'Gives a task away.',
@@ -68,7 +69,7 @@ it('a child that a tool spawns for a narrowed agent may call no more than that a
   expect(await engine.result(kid as { id: string })).toBe('ask_user wait_for_tasks test_delegate')
 })
 
-it('a tool cannot rest inside its call: a question there is refused, and the model is told', async () => {
+it('a question inside the call of a tool is refused, and the model reads the refusal', async () => {
   const nosy = defineAbility({
     id: 'test:nosy',
     description: 'Asks.',

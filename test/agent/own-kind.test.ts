@@ -1,11 +1,11 @@
-// Subtasks where there is no model for all: the agent that makes them has a model, and so have they.
+// Subtasks where there is no default model: they get the model of the agent that creates them.
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { openEngine } from '../engine/world.ts'
 
-describe('A subtask that a model makes where goals have no agent', () => {
-  it('is worked on by the same agent, with the same model', async () => {
+describe('a subtask that a model creates where goals have no default agent', () => {
+  it('runs with the agent and the model of the task that created it', async () => {
     const model = createScriptedModel([
       { when: { goal: 'part' }, text: 'the part' },
       { tools: [{ name: 'task_create', input: { goal: 'part' } }] },
@@ -20,8 +20,8 @@ describe('A subtask that a model makes where goals have no agent', () => {
   })
 })
 
-describe('A subtask whose making was interrupted', () => {
-  it('is found again by the repeated call, and not made a second time', async () => {
+describe('a subtask whose creation was interrupted', () => {
+  it('is found by the repeated call, and not created a second time', async () => {
     const model = createScriptedModel([{ text: 'done' }])
     const engine = await openEngine({ model })
     const parent = await engine.create({ name: 'parent' })

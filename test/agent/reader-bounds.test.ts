@@ -1,5 +1,4 @@
-// What a reader of a stream costs the engine: some pieces at most when it is slow, however many there are, and nothing once it
-// has let go.
+// What a reader of a stream costs the engine: a bounded number of pieces when it is slow, and nothing once it has left.
 import { describe, expect, it } from 'vitest'
 import type { Feed } from '../../src/actors/feed.ts'
 import { LiveOutput, streamTask } from '../../src/actors/task-stream.ts'
@@ -8,11 +7,11 @@ import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { ledgerFile, openEngine, puppet } from '../engine/world.ts'
 
 const said = 5_000
-/** A thousand that nobody has fetched yet, and as many that are on their way to the reader. */
+/** A thousand pieces kept for a reader, and as many on their way to it. */
 const maxKept = 2_000
 
-describe('A slow reader', () => {
-  it('S1-020 is kept some pieces of what it has not read, and has the whole text all the same', async () => {
+describe('a slow reader of a task stream', () => {
+  it('S1-020 gets a bounded number of live pieces, and the whole text when it is stored', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const task = await engine.create({ executor: 'work', goal: 'Talk' })
@@ -26,7 +25,7 @@ describe('A slow reader', () => {
       allSaid.resolve()
       await hold.promise
     }
-    // It waits for more, and does not come back for it before all is said.
+    // It waits for more, and does not read again before everything is written.
     const waiting = stream.next()
     const message = run.message('assistant', words())
     const first = (await waiting).value as StreamItem
@@ -46,8 +45,8 @@ describe('A slow reader', () => {
   })
 })
 
-describe('A reader that lets go', () => {
-  /** The stream of a task that is open, and how many listeners it holds. */
+describe('a reader that leaves a task stream', () => {
+  /** The stream of an open task, and the number of its listeners. */
   async function setup() {
     const path = ledgerFile()
     const engine = await openEngine({ ledger: path })
@@ -89,7 +88,7 @@ describe('A reader that lets go', () => {
     return { controller, signal, listeners: () => listeners }
   }
 
-  it('S1-020 leaves no listener behind, however it went', async () => {
+  it('S1-020 leaves no listener behind, however it left', async () => {
     const { ledger, open, held, signal } = await setup()
     const left = open()
     await left.next()
@@ -112,9 +111,9 @@ describe('A reader that lets go', () => {
     await ledger.close()
   })
 
-  it('S1-022 leaves none when there was nothing to read', async () => {
+  it('S1-022 leaves no listener behind when there was nothing to read', async () => {
     const { ledger, open, held, signal } = await setup()
-    await expect(open('task-nobody').next()).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(open('task-unknown').next()).rejects.toMatchObject({ code: 'NOT_FOUND' })
     expect([held(), signal.listeners()]).toEqual([0, 0])
     await ledger.close()
   })

@@ -1,4 +1,5 @@
-// An agent whose process ends in the middle of its work, by death or in peace, and the one that goes on on the same ledger.
+// An agent whose process ends in the middle of its work, by death or by closing, and the next engine on the same
+// ledger.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { AgentOptions } from '../../src/executors/agent/agent.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
@@ -9,7 +10,7 @@ import { deferred, reached, turns } from '../engine/world.ts'
 import { createWorld, type World } from '../runs/world.ts'
 import { announced, callsOf, echo, finish, gatedTool, partsModel, said, text } from './world.ts'
 
-/** Engines one after the other on one ledger, each with its own model; the agent's name is `work`. */
+/** Engines one after the other on one ledger, each with its own model; the agent is `work`. */
 async function house(abilities: object[] = []) {
   const ledger = await openLedger(':memory:')
   onTestFinished(() => ledger.close())
@@ -26,8 +27,8 @@ async function house(abilities: object[] = []) {
 const create = (world: World, goal = 'Work') => world.engine.create({ executor: 'work', goal })
 const again = (mark: string) => ({ tools: [{ name: 'test_echo', input: { text: mark } }] })
 
-describe('A process that dies', () => {
-  it('S0-026 in mid-stream leaves nothing of what its model was saying; the next one asks anew', async () => {
+describe('an agent whose process dies', () => {
+  it('S0-026 in the middle of a stream leaves nothing of the partial answer, and the next process calls the model again', async () => {
     const { open } = await house()
     const first = await open(partsModel([text('I was say'), deferred().promise, finish()]))
     const task = await create(first)
@@ -44,7 +45,7 @@ describe('A process that dies', () => {
     expect(model.prompts).toHaveLength(1)
   })
 
-  it('S0-100 S0-101 S0-103 Q-12 in the middle of a tool: the call has failed, once, nobody makes it again, and the model knows', async () => {
+  it('S0-100 S0-101 S0-103 Q-12 in the middle of a tool has one failed call, which is not repeated, and the model reads that', async () => {
     const slow = gatedTool('test:slow')
     const { open } = await house([slow.ability])
     const script = [{ tools: [{ name: 'test_slow' }] }, { text: 'I know.' }]
@@ -58,10 +59,10 @@ describe('A process that dies', () => {
       return script[turn] as (typeof script)[number]
     })
     const second = await open(model)
-    await second.told(task.id, 'call.failed')
+    await second.eventOf(task.id, 'call.failed')
     expect(await callsOf(second.engine, task)).toEqual(['test:slow failed CALL_INTERRUPTED'])
     expect((await second.engine.calls(task))[0]?.error?.message).toBe('Process crashed during execution')
-    // It dies too, before the model has answered: the next recovery finds nothing more to fail.
+    // It dies too, before the model has answered: the next recovery finds no more calls to fail.
     second.die()
     held.resolve()
     const { engine } = await open(model)
@@ -74,7 +75,7 @@ describe('A process that dies', () => {
     ])
   })
 
-  it('S0-076 does not give it more iterations', async () => {
+  it('S0-076 gets no additional iterations by a restart', async () => {
     const { open } = await house([echo])
     const stuck = deferred()
     const first = await open(
@@ -96,7 +97,7 @@ describe('A process that dies', () => {
     expect((await engine.messages(task)).filter(({ step }) => step !== null)).toHaveLength(4)
   })
 
-  it('while it rests for its model leaves the timer: the next one asks when the time has come, and counts the try', async () => {
+  it('during the delay before a retry leaves the timer: the next process retries on time and counts the try', async () => {
     const clock = new SimulatedClock()
     const { open } = await house()
     const limited = { error: { status: 429, message: 'Slow down', retryAfterMs: 60_000 } }
@@ -113,7 +114,7 @@ describe('A process that dies', () => {
     expect(await second.engine.get(task.id)).toMatchObject({ status: 'waiting' })
     expect(model.prompts).toHaveLength(0)
     clock.advance(60_001)
-    await second.told(task.id, 'model.failed', ({ data }) => data['try'] === 2)
+    await second.eventOf(task.id, 'model.failed', ({ data }) => data['try'] === 2)
     await reached(second.engine, task, 'waiting')
     await turns(20)
     clock.advance(60_001)
@@ -121,7 +122,7 @@ describe('A process that dies', () => {
     expect(model.prompts).toHaveLength(2)
   })
 
-  it('S0-105 leaves agents that rest as they are', async () => {
+  it('S0-105 leaves suspended agents as they are', async () => {
     const { open } = await house()
     const script = createScriptedModel([
       { when: { goal: 'ask' }, tools: [{ name: 'ask_user', input: { question: 'Well?' } }] },
@@ -149,7 +150,7 @@ describe('A process that dies', () => {
     expect(script.prompts).toHaveLength(4)
   })
 
-  it('S0-102 leaves agents that have ended alone', async () => {
+  it('S0-102 leaves ended agents alone', async () => {
     const { open } = await house()
     const first = await open(createScriptedModel([{ text: 'Done' }]))
     const task = await create(first)
@@ -165,8 +166,8 @@ describe('A process that dies', () => {
   })
 })
 
-describe('Two engines on one ledger', () => {
-  it('S0-109 leave each other’s agents alone: a call in flight is not failed by whoever comes', async () => {
+describe('two engines on one ledger', () => {
+  it("S0-109 leave each other's agents alone: a starting engine fails no call in flight of another", async () => {
     const slow = gatedTool('test:slow')
     const { open } = await house([slow.ability])
     const script = [{ tools: [{ name: 'test_slow' }] }, { text: 'Done' }]
@@ -183,7 +184,7 @@ describe('Two engines on one ledger', () => {
     expect(slow.calls).toHaveLength(1)
   })
 
-  it('a message that is sent through the other one is answered', async () => {
+  it('answer a message that was sent through the other engine', async () => {
     const { open } = await house()
     const held = deferred()
     const first = await open(
@@ -201,8 +202,8 @@ describe('Two engines on one ledger', () => {
   })
 })
 
-describe('An engine that is closed', () => {
-  it('S0-107 C-13 waits for the tool in flight; the next one goes on from its result', async () => {
+describe('closing the engine of an agent', () => {
+  it('S0-107 C-13 waits for the tool in flight, and the next engine continues from its result', async () => {
     const slow = gatedTool('test:slow')
     const { open } = await house([slow.ability])
     const script = [{ tools: [{ name: 'test_slow' }] }, { text: 'Done' }]
@@ -220,7 +221,7 @@ describe('An engine that is closed', () => {
     expect(slow.calls).toHaveLength(1)
   })
 
-  it('S0-107 does not wait longer than it was told: what takes longer is let go, and the model is told', async () => {
+  it('S0-107 releases a tool that takes longer than shutdownTimeoutMs, and the model reads that', async () => {
     const slow = gatedTool('test:slow')
     const { open } = await house([slow.ability])
     const script = [{ tools: [{ name: 'test_slow' }] }, { text: 'Done' }]

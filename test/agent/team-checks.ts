@@ -1,5 +1,5 @@
-// What must be true at the end of the team's story, whoever was killed on the way and however many engines took part; in complaints, so
-// that a planted fault can be shown to make it complain.
+// What must be true at the end of the team scenario, whatever was killed and however many engines took part; as
+// complaints, so that a planted fault can be shown to cause one.
 import type { Engine } from '../../src/engine-api.ts'
 import type { Call } from '../../src/entities/call.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
@@ -73,7 +73,7 @@ function ends({ team, workers: worked, stints, events }: TeamEvidence): string[]
   ]
 }
 
-/** One for each call that was begun and for each answer, as it ended, and taken up by the one run of its agent. */
+/** One observation for each begun call and for each answer, at its end, and processed by the one run of its agent. */
 function observations({ workers: worked, observations: found }: TeamEvidence): string[] {
   const expected = new Map<string, string>()
   for (const { task, calls, messages } of worked) {
@@ -87,7 +87,7 @@ function observations({ workers: worked, observations: found }: TeamEvidence): s
   const complaints: string[] = []
   for (const { id, type, agentId, content, consolidatedBy } of found) {
     const said = expected.get(id)
-    if (said === undefined) complaints.push(`nobody did what was observed: ${content}`)
+    if (said === undefined) complaints.push(`no effect matches the observation: ${content}`)
     else if (said !== `${type} ${agentId}`) complaints.push(`${said} was observed as ${type} of ${agentId}`)
     if (type === 'insight' && consolidatedBy === null) complaints.push(`${content} was never taken up`)
     expected.delete(id)
@@ -105,15 +105,15 @@ function consolidations({ runs, team }: TeamEvidence): string[] {
   ]
 }
 
-/** Seen by two: certain, durable, known to whoever comes later. Seen by one: kept where it was seen. */
+/** Seen by two agents: certain, durable, known to later tasks. Seen by one: stays on its branch. */
 function knowledge({ facts, later }: TeamEvidence): string[] {
   const shown = (found: readonly FactRecord[]) =>
     found.map(({ text, confidence }) => `${text} ${confidence}`).join(' | ')
   const recalled = later.some(({ role, content }) => role === 'user' && content.includes(finding))
   const obeyed = later.some(({ role, content }) => role === 'system' && content.includes(finding))
   return [
-    ...(shown(facts.task) === `${finding} 80 | ${remark} 70` ? [] : [`the team knows: ${shown(facts.task)}`]),
-    ...(shown(facts.main) === `${finding} 80` ? [] : [`main knows: ${shown(facts.main)}`]),
+    ...(shown(facts.task) === `${finding} 80 | ${remark} 70` ? [] : [`the facts of the team: ${shown(facts.task)}`]),
+    ...(shown(facts.main) === `${finding} 80` ? [] : [`the facts of main: ${shown(facts.main)}`]),
     ...(recalled ? [] : ['the later task recalls nothing']),
     ...(obeyed ? ['what the later task recalls stands in its system message'] : []),
   ]

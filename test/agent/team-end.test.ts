@@ -1,13 +1,13 @@
-// When those who work in a team have ended: their agents are completed, the team is closed, whoever wrote the end; and what goes wrong
-// with memory changes no task.
+// The end of work in a team: agents are completed and the team is closed, whichever engine wrote the end; errors of
+// memory change no task.
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { deferred, history, ledgerFile, openEngine, puppet, reached } from '../engine/world.ts'
 import { closed, factsOn, left, openWithLedger, says, scripted, stintsOf, teamOf } from './team-world.ts'
 import { gatedTool } from './world.ts'
 
-describe('An agent whose task has settled', () => {
-  it('S2-018 S2-019 is completed with what it came to, and its facts reach the branch of its team', async () => {
+describe('an agent of a team whose task has settled', () => {
+  it('S2-018 S2-019 is completed with its result as summary, and its facts reach the branch of its team', async () => {
     const { engine, ledger } = await openWithLedger({ executors: { reader: says('The cache is stale.').executor } })
     const group = await engine.create({
       name: 'Read',
@@ -24,7 +24,7 @@ describe('An agent whose task has settled', () => {
     expect(await teamOf(ledger, group.id)).toMatchObject({ closedAt: null })
   })
 
-  it('is completed when it failed for good or was canceled, not while it is to be tried again', async () => {
+  it('is completed when its task has failed for good or was canceled, not while a retry is due', async () => {
     const flaky = scripted([{ text: 'I thi', error: 'drop' }], {
       modelRetry: { maxAttempts: 1 },
       retry: { maxAttempts: 2, backoffMs: 0, jitter: 0 },
@@ -63,7 +63,7 @@ describe('An agent whose task has settled', () => {
     ])
   })
 
-  it('leaves its objectives to be done where it failed or was canceled', async () => {
+  it('leaves its objectives open when its task failed or was canceled', async () => {
     const { engine } = await openWithLedger({
       executors: {
         flaky: scripted([{ text: 'I thi', error: 'drop' }], { modelRetry: { maxAttempts: 1 } }).executor,
@@ -84,7 +84,7 @@ describe('An agent whose task has settled', () => {
     })
   })
 
-  it('is completed although it has been purged since', async () => {
+  it('is completed although its task has been purged since', async () => {
     const file = ledgerFile()
     const slow = gatedTool('test:slow')
     const endless = scripted([{ tools: [{ name: 'test_slow' }] }])
@@ -109,7 +109,7 @@ describe('An agent whose task has settled', () => {
     await left(second, team.id, 'endless')
   })
 
-  it('is completed by any engine that works, whoever wrote the end', async () => {
+  it('is completed by any working engine, whichever wrote the end', async () => {
     const file = ledgerFile()
     const commander = await openEngine({ ledger: file, work: false })
     const slow = gatedTool('test:slow')
@@ -126,7 +126,7 @@ describe('An agent whose task has settled', () => {
   })
 })
 
-describe('A team whose task is completed', () => {
+describe('a team whose task is completed', () => {
   it('S2-031 S2-034 is closed after its agents, when its own executor has ended', async () => {
     const { engine, ledger } = await openWithLedger({ executors: { lone: says('All is well.').executor } })
     const task = await engine.create({ name: 'Look', executor: 'lone', goal: 'Look', team: true })
@@ -137,11 +137,11 @@ describe('A team whose task is completed', () => {
       'team.closed',
     ])
     expect(await teamOf(ledger, task.id)).toMatchObject({ summary: 'All is well.', closedAt: expect.any(Number) })
-    // An insight that one agent had is for its task: it is no durable fact.
+    // An insight of a single agent belongs to its task: it is no durable fact.
     expect(await factsOn(ledger, 'main')).toEqual([])
   })
 
-  it('is closed when its children have ended, or when somebody completed it by hand', async () => {
+  it('is closed when the children have ended, or when a person completed the task by hand', async () => {
     const { engine } = await openWithLedger({ executors: { reader: says('Read.').executor } })
     const group = await engine.create({
       name: 'Read',
@@ -155,7 +155,7 @@ describe('A team whose task is completed', () => {
     await closed(engine, byHand.id)
   })
 
-  it('waits for an agent that works from outside, however it was completed', async () => {
+  it('waits for an agent that works from outside, however the task was completed', async () => {
     const { engine, ledger } = await openWithLedger({ executors: { reader: says('Read.').executor } })
     const task = await engine.create({ name: 'Read', executor: 'reader', goal: 'Read', team: true, autoStart: false })
     await engine.bus.call('agent:join', { taskId: task.id, agentId: 'Anna' })
@@ -167,7 +167,7 @@ describe('A team whose task is completed', () => {
     await closed(engine, task.id)
   })
 
-  it('waits for children that are still at work', async () => {
+  it('waits for children that are still working', async () => {
     const slow = gatedTool('test:slow')
     const worker = scripted([{ tools: [{ name: 'test_slow' }] }, { text: 'Late, but found.' }])
     const { engine, ledger } = await openWithLedger({
@@ -188,7 +188,7 @@ describe('A team whose task is completed', () => {
     ])
   })
 
-  it('is left as it is when it was closed before, with what its people said of it', async () => {
+  it('stays as it is when it was closed before, with the summary given at that time', async () => {
     const held = puppet()
     const { engine, ledger } = await openWithLedger({ executors: { plain: held.executor } })
     const task = await engine.create({ name: 'Lead', executor: 'plain', team: true })
@@ -201,8 +201,8 @@ describe('A team whose task is completed', () => {
   })
 })
 
-describe('What nobody was there for', () => {
-  it('is taken up by the next engine that works: agents of tasks that have settled, teams that are not closed', async () => {
+describe('teams whose tasks ended while no engine was working', () => {
+  it('are processed by the next working engine: agents of settled tasks, and teams that are not closed', async () => {
     const file = ledgerFile()
     const slow = gatedTool('test:slow')
     const endless = scripted([{ tools: [{ name: 'test_slow' }] }])
@@ -227,13 +227,13 @@ describe('What nobody was there for', () => {
   })
 })
 
-describe('Memory that fails', () => {
+describe('a team whose memory fails', () => {
   const remembers = [
     { tools: [{ name: 'mem_remember', input: { text: 'The cache is stale.' } }] },
     { text: 'The cache is cold.' },
   ]
 
-  it('is reported, changes no task, and is tried again by the next engine', async () => {
+  it('is reported without changing a task, and the next engine retries', async () => {
     const file = ledgerFile()
     const reported: Array<Record<string, unknown>> = []
     const broken = await openEngine({
@@ -255,7 +255,7 @@ describe('Memory that fails', () => {
     expect(await engine.get(task.id)).toMatchObject({ status: 'completed', result: 'The cache is cold.' })
   })
 
-  it('is tried again by the same engine after a while', async () => {
+  it('is retried by the same engine after a while', async () => {
     const clock = new SimulatedClock()
     const reported = deferred()
     let isOut = true
@@ -279,7 +279,7 @@ describe('Memory that fails', () => {
     await closed(engine, task.id)
   })
 
-  it('keeps no name from the next agent: that works under another', async () => {
+  it('blocks no name: the next agent works under another', async () => {
     const { engine, ledger } = await openWithLedger({
       executors: { reader: scripted(remembers).executor },
       memory: {
@@ -297,7 +297,7 @@ describe('Memory that fails', () => {
     expect((await stintsOf(ledger, group.id)).map(({ agentId }) => agentId)).toEqual(['reader', `reader-${two?.seq}`])
   })
 
-  it('is waited for no longer than an engine may take to close', async () => {
+  it('delays the closing of an engine by no more than its time-out', async () => {
     const asked = deferred()
     const engine = await openEngine({
       executors: { reader: scripted(remembers).executor },

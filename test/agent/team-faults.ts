@@ -1,11 +1,10 @@
-// Faults that the checks of the team's story must find: ledgers on which the engine does what it must not.
-
+// Faults that the checks of the team scenario must find: ledgers on which the engine does what it must not.
 import type { Ledger, Op, Reads, Step, Tx } from '../../src/ledger/ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 type Observation = Parameters<Tx['observation']['insert']>[0]
 
-/** What an agent did is observed by a step of its own, after the one that records it. */
+/** Observations are written in a step of their own, after the one that records the call. */
 export function observingLate(inner: Ledger): Ledger {
   return delegateLedger(inner, {
     async step<R>(step: Step<R>): Promise<R> {
@@ -36,7 +35,7 @@ function keep(late: Observation[]) {
   }
 }
 
-/** Nobody sees that an agent has been completed already: whoever looks after the end of its task does it again. */
+/** The completion of an agent is invisible: each engine that processes the end of its task completes it again. */
 export function forgettingEnds(inner: Ledger): Ledger {
   return delegateLedger(inner, {
     read: (query) => inner.read((tx) => query({ ...tx, team: { ...tx.team, stintOfWorker: everActive(tx) } })),

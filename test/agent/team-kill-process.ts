@@ -1,5 +1,5 @@
-// An engine with a team in a process of its own, to be killed at a step of its ledger. It is told what to do by one argument and tells
-// which steps it took, if it lives to the end.
+// An engine with a team in a process of its own, to be killed at a step of its ledger. Its orders are one argument, and
+// it prints which steps it took, if it lives to the end.
 import { createEngine } from '../../src/engine.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createMortalLedger, type Death } from '../crash/mortal-ledger.ts'
@@ -10,7 +10,7 @@ export interface TeamKillOrders {
   ledger: string
   effects: string
   death?: Death
-  /** The planted fault: what agents do is observed outside of the transaction that records it. */
+  /** The planted fault: observations are written outside of the transaction that records the call. */
   late?: boolean
 }
 

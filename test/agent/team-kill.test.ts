@@ -1,6 +1,7 @@
-// `kill -9` at the writes of a ledger on which a team works, before them and after them; then another process goes on. Each worker was
-// one agent in one stint, each thing it did was observed once, each end was written once, and what is durable is known. The same holds
-// where two engines work side by side. ERRAND_TORTURE=1 kills at every write; by default at one of each kind.
+// `kill -9` at the writes of a ledger on which a team works, before them and after them; then another process
+// continues. Each worker was one agent in one stint, each thing it did was observed once, each end was written once,
+// and durable facts are known. The same holds for two engines side by side. ERRAND_TORTURE=1 kills at every write; by
+// default at one of each kind.
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/engine.ts'
@@ -35,7 +36,7 @@ async function openOn(
   return { ledger, engine }
 }
 
-/** So many engines in this process go on, and everything comes to its end. */
+/** So many engines in this process continue, and everything reaches its end. */
 async function goOn(place: Place, { engines = 1, wrap = asItIs } = {}): Promise<string[]> {
   const reported: unknown[] = []
   const all: Array<Awaited<ReturnType<typeof openOn>>> = []
@@ -50,8 +51,8 @@ async function goOn(place: Place, { engines = 1, wrap = asItIs } = {}): Promise<
   return [...teamComplaints(evidence), ...reported.map(String), ...laws]
 }
 
-describe('A team that is killed', () => {
-  it('Q-12 S2-101 goes on in the next process, at whatever write it died', async () => {
+describe('a team whose process is killed', () => {
+  it('Q-12 S2-101 continues in the next process after a kill at any write', async () => {
     const whole = createPlace()
     const { said, signal, complaints } = await play(whole)
     expect({ signal, complaints }).toEqual({ signal: null, complaints: '' })
@@ -67,11 +68,11 @@ describe('A team that is killed', () => {
       expect(await goOn(place), `killed ${death.when} step ${death.step} (${name})`).toEqual([])
     })
     console.log(`${kills} kills at ${points.length} points of ${steps.length} steps`)
-    // The last steps of a process come and go with the order in which its tools end.
+    // The last steps of a process vary with the order in which its tools end.
     expect(kills).toBeGreaterThan(points.length * 0.9)
   }, 300_000)
 
-  it('the harness catches what is observed outside of the transaction that records it', async () => {
+  it('the harness detects an observation that is written outside of the transaction of its call', async () => {
     const { said } = await play(createPlace(), { late: true })
     const { steps } = JSON.parse(said) as { steps: string[] }
     const deaths = steps.flatMap((name, index): Death[] =>
@@ -87,12 +88,12 @@ describe('A team that is killed', () => {
   }, 60_000)
 })
 
-describe('A team on a ledger of two engines', () => {
-  it('is one team: what both see to is done once', async () => {
+describe('a team on a ledger of two engines', () => {
+  it('is processed once, although both engines follow it', async () => {
     for (let round = 0; round < 5; round++) expect(await goOn(createPlace(), { engines: 2 })).toEqual([])
   }, 60_000)
 
-  it('the harness catches a keeper that completes twice', async () => {
+  it('the harness detects a reconciler that completes an agent twice', async () => {
     const found: string[] = []
     for (let round = 0; round < 5 && found.length === 0; round++) {
       found.push(...(await goOn(createPlace(), { engines: 2, wrap: forgettingEnds })))

@@ -1,5 +1,5 @@
-// Three agents work on one task, each on a branch of memory of its own. What they leave reaches those that come after them: the next
-// of the team, and another task.
+// Three agents work on one task, each on a branch of memory of its own. Their facts reach those that come after them:
+// the next agent of the team, and another task.
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../src/entities/task.ts'
 import { recallText } from '../../src/executors/agent/recall.ts'
@@ -8,8 +8,8 @@ import { finding, laterTask, playTeamStory, remark, storyOptions, workers } from
 import { closed, factsOn, observationsOf, openWithLedger, scripted, stintsOf } from './team-world.ts'
 import { gatedTool, said } from './world.ts'
 
-describe('A team of three agents', () => {
-  it('S2-046 S2-061 X-026 leaves what two of them found to another task, and each hears of those before it', async () => {
+describe('a team of three agents', () => {
+  it('S2-046 S2-061 X-026 passes the facts of two agents to another task, whose agent is briefed on those before it', async () => {
     const { engine, ledger } = await openWithLedger(storyOptions(createPlace().effects))
     const { team, later } = await playTeamStory(engine)
 
@@ -29,7 +29,7 @@ describe('A team of three agents', () => {
       'fixer tool_use',
     ])
     const runs = await ledger.read((tx) => tx.consolidation.list({ taskId: team, type: 'session_end' }, 10, 1e9))
-    // What tools did is kept, and not counted.
+    // Observations of tools are stored, and not counted.
     expect(runs.map(({ observationsProcessed }) => observationsProcessed)).toEqual([1, 1, 1])
 
     const facts = (branch: string) => factsOn(ledger, branch)
@@ -57,7 +57,7 @@ describe('A team of three agents', () => {
     ])
   })
 
-  it('S2-016 works apart: nobody sees what another has found before that one has ended', async () => {
+  it('S2-016 works on separate branches: an agent sees the facts of another only after that one has ended', async () => {
     const slow = gatedTool('test:slow')
     const observing = (content: string) =>
       scripted([
@@ -90,7 +90,7 @@ describe('A team of three agents', () => {
     expect((await texts('task/look')).filter((text) => text.startsWith('The login'))).toHaveLength(2)
   })
 
-  it('an agent that comes back goes on where it was', async () => {
+  it('an agent of a team that comes back continues in its own branch', async () => {
     const twice = scripted([
       { when: { goal: 'First' }, text: 'The cache has to be cleared first.' },
       { when: { goal: 'Then' }, text: 'Cleared.' },

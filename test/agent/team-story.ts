@@ -1,12 +1,12 @@
-// What three agents work on, one after the other, and a task that comes after them: the same in every process. All of it is decided by
-// the conversation alone, so that whoever goes on after a crash goes on with the same words.
+// The work of three agents, one after the other, and of a task after them: the same in every process. All of it is
+// decided by the conversation alone, so that an engine that continues after a crash produces the same texts.
 import type { Engine, EngineOptions } from '../../src/engine-api.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { storyAbilities } from './kill-story.ts'
 import { closed } from './team-world.ts'
 
-/** What two of them find: so it is more certain, and a bug's fix is worth keeping. */
+/** Found by two of them: so it is more certain, and the fix of a bug is worth keeping. */
 export const finding = 'The bug is that the redirect drops the session cookie.'
 export const remark = 'Nobody has tested the logout so far.'
 
@@ -46,7 +46,7 @@ export function storyOptions(effects: string): EngineOptions<any> {
   return { executors: Object.fromEntries(agents), abilities: storyAbilities({ effects }) }
 }
 
-/** From the first task to the last; from wherever the ledger stands. */
+/** From the first task to the last; from any state of the ledger. */
 export async function playTeamStory(engine: Engine<any>): Promise<{ team: string; later: string }> {
   const team = await engine.create(teamTask)
   await closed(engine, team.id)

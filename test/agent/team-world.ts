@@ -1,4 +1,4 @@
-// What the tests of agents in a team share: a ledger to look into, agents that play a script, and teams of them.
+// Shared by the tests of agents in a team: a ledger to read, agents that play a script, and teams of them.
 import { onTestFinished } from 'vitest'
 import type { Engine, EngineOptions, Executors } from '../../src/engine-api.ts'
 import type { FactRecord, ObservationRecord } from '../../src/entities/memory.ts'
@@ -10,7 +10,7 @@ import type { ScriptedTurn } from '../../src/models/script.ts'
 import { createScriptedModel, type ScriptedModel, type ScriptFunction } from '../../src/models/scripted-model.ts'
 import { openEngine } from '../engine/world.ts'
 
-/** An engine whose ledger the test looks into. */
+/** An engine whose ledger the test reads. */
 export async function openWithLedger<const E extends Executors>(
   options: EngineOptions<E>,
   file = ':memory:',
@@ -20,13 +20,13 @@ export async function openWithLedger<const E extends Executors>(
   return { ledger, engine: await openEngine<E>({ ...options, ledger }) }
 }
 
-/** An agent with a model of its own, and what that model was asked. */
+/** An agent with a model of its own, and the prompts of that model. */
 export function scripted(script: readonly ScriptedTurn[] | ScriptFunction, options: AgentOptions = {}) {
   const model: ScriptedModel = createScriptedModel(script)
   return { model, executor: agent({ ...options, model }) }
 }
 
-/** Says one thing. */
+/** A model with one answer. */
 export const says = (text: string) => scripted([{ text }])
 
 export const stintsOf = (ledger: Ledger, taskId: string): Promise<StintRecord[]> =>

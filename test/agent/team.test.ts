@@ -1,12 +1,13 @@
-// Agents that work in a team: each run has its stint, on a branch of memory of its own, and what they do is observed there.
+// Agents that work in a team: each has a stint, on a branch of memory of its own, where its calls and answers are
+// observed.
 import { describe, expect, it } from 'vitest'
 import type { Message } from '../../src/entities/message.ts'
 import { deferred, puppet, reached } from '../engine/world.ts'
 import { archive, left, observationsOf, observed, openWithLedger, says, scripted, stintsOf } from './team-world.ts'
 import { echo, gatedTool, tool } from './world.ts'
 
-describe('An agent of a team', () => {
-  it('has a stint from its first run on, under the name of its executor or one that it was given', async () => {
+describe('an agent of a team', () => {
+  it('has a stint from its first run on, under the name of its executor or a given one', async () => {
     const { engine, ledger } = await openWithLedger({
       executors: { reader: says('Read.').executor, writer: says('Written.').executor, plain: () => 1 },
     })
@@ -32,7 +33,7 @@ describe('An agent of a team', () => {
     ])
   })
 
-  it('gets another name while somebody works under its own, and keeps it', async () => {
+  it('gets another name while another agent works under its own, and keeps it', async () => {
     const slow = gatedTool('test:slow')
     const worker = scripted([{ tools: [{ name: 'test_slow' }] }, { text: 'Done.' }])
     const { engine, ledger } = await openWithLedger({
@@ -58,7 +59,7 @@ describe('An agent of a team', () => {
     )
   })
 
-  it('goes on in the same stint after a rest', async () => {
+  it('continues in the same stint after a suspension', async () => {
     const asking = scripted([{ tools: [{ name: 'ask_user', input: { question: 'Which?' } }] }, { text: 'That.' }])
     const { engine, ledger } = await openWithLedger({ executors: { asking: asking.executor } })
     const task = await engine.create({ executor: 'asking', goal: 'Ask', team: true })
@@ -69,7 +70,7 @@ describe('An agent of a team', () => {
     expect(await stintsOf(ledger, task.id)).toMatchObject([{ number: 1, workerId: task.id, agentId: 'asking' }])
   })
 
-  it('works without a team that has ended before it began, or whose branch takes nothing new', async () => {
+  it('works without a team that ended before it began, or whose branch is closed', async () => {
     const { engine, ledger } = await openWithLedger({
       executors: { late: says('Late.').executor, boss: () => 'enough' },
     })
@@ -85,7 +86,7 @@ describe('An agent of a team', () => {
     }
   })
 
-  it('loses its place, and not its work, when its branch is closed in the middle', async () => {
+  it('loses its stint, but not its work, when its branch is closed meanwhile', async () => {
     const slow = gatedTool('test:slow')
     const worker = scripted([{ tools: [{ name: 'test_slow' }] }, { text: 'Done.' }])
     const { engine, ledger } = await openWithLedger({
@@ -101,7 +102,7 @@ describe('An agent of a team', () => {
     await left(engine, team.id, 'worker')
   })
 
-  it('is observed: each call of its model once with what came of it, and each answer; nothing else', async () => {
+  it('has one observation for each call of its model with its outcome and for each answer, and no others', async () => {
     const bang = tool('test:boom', () => {
       throw new Error('bang')
     })
@@ -141,7 +142,7 @@ describe('An agent of a team', () => {
       expect(each).toMatchObject({ sessionId: look?.id, taskId: group.id, branch: 'task/look/worker' })
   })
 
-  it('is observed in short: the whole stands in its conversation', async () => {
+  it('has short observations: the full texts are in its conversation', async () => {
     const long = 'x'.repeat(50_000)
     const worker = scripted([
       { tools: [{ name: 'test_echo', input: { text: long } }] },
@@ -155,7 +156,7 @@ describe('An agent of a team', () => {
     expect(answer?.content).toMatch(/^y{9998}…$/)
   })
 
-  it('is observed once in a call that its run did not live to see the end of', async () => {
+  it('has one observation of a call whose run died before the call ended', async () => {
     const stuck = tool('test:stuck', (_input, { signal }) => {
       const end = deferred()
       signal.addEventListener('abort', () => end.reject(signal.reason), { once: true })
@@ -177,7 +178,7 @@ describe('An agent of a team', () => {
     ])
   })
 
-  it('is observed in a call that ends after the agent has been completed', async () => {
+  it('has an observation of a call that ends after the agent has been completed', async () => {
     const stubborn = deferred<string>()
     const began = deferred()
     const worker = scripted([{ tools: [{ name: 'test_stubborn' }] }])
@@ -200,7 +201,7 @@ describe('An agent of a team', () => {
     expect(observed(await observationsOf(ledger, task.id))).toEqual(['worker tool_use test:stubborn {} → at last'])
   })
 
-  it('is not observed where it has no team, nor is work that no agent does', async () => {
+  it('has no observations without a team, nor have tasks without an agent', async () => {
     const held = puppet()
     const { engine, ledger } = await openWithLedger({
       executors: { worker: says('Alone.').executor, plain: held.executor },

@@ -1,5 +1,4 @@
-// The calls of an agent's tools: how they are recorded, in which order they run and are told, and what comes of bad ones.
-
+// The calls of an agent's tools: how they are recorded, in which order they run, and how bad ones are handled.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'
@@ -14,7 +13,7 @@ import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { deferred, history, openEngine, reached, typesOf } from '../engine/world.ts'
 import { announced, callsOf, echo, gatedTool, inShort, llm, tool } from './world.ts'
 
-/** A ledger that remembers how the calls of all tasks stood after each commit. */
+/** A ledger that records the status of all calls after each commit. */
 function watched(inner: Ledger) {
   const seen: Array<{ step: string; calls: Call[]; messages: string[] }> = []
   const ledger = delegateLedger(inner, {
@@ -36,7 +35,7 @@ function watched(inner: Ledger) {
   return { ledger, seen }
 }
 
-describe('A call of a tool', () => {
+describe('a tool call of an agent', () => {
   it('S0-068 S0-069 S0-018 S0-019 is pending, in progress, then completed: each state is committed, with its line for people', async () => {
     const inner = await openLedger(':memory:')
     const { ledger, seen } = watched(inner)
@@ -47,22 +46,22 @@ describe('A call of a tool', () => {
     const states = seen.flatMap(({ calls, messages }) =>
       calls.map(({ status, startMessageId, endMessageId }) => ({
         status,
-        told: [startMessageId !== null, endMessageId !== null],
+        announced: [startMessageId !== null, endMessageId !== null],
         lines: messages.filter((line) => /^[🔧✓✗]/u.test(line)),
       })),
     )
     const distinct = states.filter((each, index) => JSON.stringify(each) !== JSON.stringify(states[index - 1]))
     const calling = '🔧 Calling test:echo...'
     expect(distinct).toEqual([
-      { status: 'pending', told: [false, false], lines: [] },
-      { status: 'in_progress', told: [true, false], lines: [calling] },
-      { status: 'completed', told: [true, true], lines: [calling, '✓ test:echo completed'] },
+      { status: 'pending', announced: [false, false], lines: [] },
+      { status: 'in_progress', announced: [true, false], lines: [calling] },
+      { status: 'completed', announced: [true, true], lines: [calling, '✓ test:echo completed'] },
     ])
     await engine.close()
     await inner.close()
   })
 
-  it('S0-017 names the messages that tell of its beginning and its end, and both are of its task', async () => {
+  it('S0-017 refers to the messages that announce its beginning and its end, both of its task', async () => {
     const model = createScriptedModel([
       {
         tools: [
@@ -79,17 +78,17 @@ describe('A call of a tool', () => {
     const task = await engine.create({ goal: 'Try' })
     await engine.result(task)
     const lines = new Map((await engine.messages(task)).map((message) => [message.id, message]))
-    const told = (await engine.calls(task)).map(({ startMessageId, endMessageId }) => [
+    const found = (await engine.calls(task)).map(({ startMessageId, endMessageId }) => [
       lines.get(startMessageId as string)?.content,
       lines.get(endMessageId as string)?.content,
     ])
-    expect(told).toEqual([
+    expect(found).toEqual([
       ['🔧 Calling test:echo...', '✓ test:echo completed'],
       ['🔧 Calling test:boom...', '✗ test:boom failed: bang'],
     ])
   })
 
-  it('S0-071 S0-072 goes to the ability whose name the tool stands for, however many colons and underscores it has', async () => {
+  it('S0-071 S0-072 is made to the ability of the tool name, however many colons and underscores it has', async () => {
     const ids = ['one:two', 'one:two:three', 'my_notes:add_one', 'my:notes_add_one', 'ask:user']
     const given: string[] = []
     const abilities = ids.map((id) => tool(id, () => void given.push(id)))
@@ -108,7 +107,7 @@ describe('A call of a tool', () => {
     expect((await engine.calls(task)).map(({ name }) => name).sort()).toEqual([...ids].sort())
   })
 
-  it('S0-068 gives the ability what the model wrote, parsed, and the signal of the run', async () => {
+  it('S0-068 passes the parsed arguments and the signal of the run to the ability', async () => {
     const got: unknown[] = []
     const look = tool('test:look', (input, { signal, caller }) => {
       got.push(input, signal.aborted, caller.surface, caller.taskId, caller.run)
@@ -125,7 +124,7 @@ describe('A call of a tool', () => {
   })
 })
 
-describe('Several calls of one turn', () => {
+describe('several tool calls of one turn', () => {
   async function twoGated(toolExecution: 'parallel' | 'sequential') {
     const slow = gatedTool('test:slow')
     const fast = gatedTool('test:fast')
@@ -143,7 +142,7 @@ describe('Several calls of one turn', () => {
     return { engine, model, slow, fast, task: await engine.create({ goal: 'Both' }) }
   }
 
-  it('S1-047 S1-048 run at once, and their results stand in the order of the calls whatever finishes first', async () => {
+  it('S1-047 S1-048 run in parallel, with their results in the order of the calls, whichever ends first', async () => {
     const { engine, model, slow, fast, task } = await twoGated('parallel')
     const [first, second] = await Promise.all([slow.began(0), fast.began(0)])
     expect((await engine.calls(task)).map(({ status }) => status)).toEqual(['in_progress', 'in_progress'])
@@ -156,7 +155,7 @@ describe('Several calls of one turn', () => {
     expect(ends.map(({ data }) => data.tool)).toEqual(['test:fast', 'test:slow'])
   })
 
-  it('C-11 run one after the other when the engine or the agent says so', async () => {
+  it('C-11 run one after the other when the engine or the agent is configured so', async () => {
     const { engine, slow, fast, task } = await twoGated('sequential')
     const first = await slow.began(0)
     expect((await engine.calls(task)).map(({ status }) => status)).toEqual(['in_progress', 'pending'])
@@ -168,7 +167,7 @@ describe('Several calls of one turn', () => {
     expect(await engine.result(task)).toBe('Both.')
   })
 
-  it('C-11 an agent of its own mind overrules the engine', async () => {
+  it('C-11 run as the agent says, against the engine', async () => {
     const gated = gatedTool('test:slow')
     const model = createScriptedModel([{ tools: [{ name: 'test_slow' }, { name: 'test_slow' }] }, { text: 'Done' }])
     const engine = await openEngine({
@@ -180,11 +179,11 @@ describe('Several calls of one turn', () => {
     ;(await gated.began(0)).end(1)
     ;(await gated.began(1)).end(2)
     await engine.result(task)
-    const told = typesOf(await history(engine, task.id)).filter((type) => type.startsWith('call.'))
-    expect(told).toEqual(['call.started', 'call.completed', 'call.started', 'call.completed'])
+    const found = typesOf(await history(engine, task.id)).filter((type) => type.startsWith('call.'))
+    expect(found).toEqual(['call.started', 'call.completed', 'call.started', 'call.completed'])
   })
 
-  it('S1-049 S0-070 one that fails neither stops the others nor the loop', async () => {
+  it('S1-049 S0-070 continue when one of them fails, and so does the loop', async () => {
     const model = createScriptedModel([
       {
         tools: [
@@ -207,7 +206,7 @@ describe('Several calls of one turn', () => {
   })
 })
 
-describe('A call that fails', () => {
+describe('a failed tool call', () => {
   const strict = defineAbility({
     id: 'test:strict',
     description: 'Wants a number.',
@@ -217,7 +216,7 @@ describe('A call that fails', () => {
   })
 
   /** One call with these arguments: its row, and what the model reads of it. */
-  async function told(name: string, given: string) {
+  async function callOnce(name: string, given: string) {
     const model = llm((_input, step) =>
       step > 1 ? { content: 'I see.' } : { toolCalls: [{ id: 'x', name, arguments: given }] },
     )
@@ -231,8 +230,8 @@ describe('A call that fails', () => {
     return { call: call as Call, read: model.messages(2).at(-1)?.content, lines: await announced(engine, task) }
   }
 
-  it('S0-073 because nobody answers to its name is told of, and the task goes on', async () => {
-    const { call, read } = await told('no_such_tool', '{"a":1}')
+  it('S0-073 of an unknown tool is returned to the model, and the task continues', async () => {
+    const { call, read } = await callOnce('no_such_tool', '{"a":1}')
     expect(call).toMatchObject({
       name: 'no_such_tool',
       status: 'failed',
@@ -243,9 +242,9 @@ describe('A call that fails', () => {
   })
 
   it.each(['{"count": 1', '[1]', 'null', '"count"', '{"count": 1} and more'])(
-    'S0-073 because its arguments are no JSON object is told of, and no ability hears of it: %s',
+    'S0-073 with arguments that are no JSON object is returned to the model without calling the ability: %s',
     async (given) => {
-      const { call, read, lines } = await told('test_strict', given)
+      const { call, read, lines } = await callOnce('test_strict', given)
       expect(call).toMatchObject({
         name: 'test:strict',
         status: 'failed',
@@ -263,53 +262,53 @@ describe('A call that fails', () => {
     ['{"a":"\\ud83d"}', 'surrogate'],
     ['{"__proto__":{"admin":true}}', '__proto__'],
     [`{"a":${'['.repeat(70)}${']'.repeat(70)}}`, 'nested'],
-  ])('S0-073 because no ledger keeps its arguments is told why, and no ability hears of it: %s', async (given, why) => {
-    const { call, read } = await told('test_strict', given)
-    expect(call).toMatchObject({ status: 'failed', params: given, error: { code: 'INVALID_INPUT' } })
-    expect(read).toMatch(/^Error: Cannot store the arguments: /)
-    expect(read).toContain(why)
-  })
+  ])(
+    'S0-073 with arguments that no ledger stores is returned with the reason, without calling the ability: %s',
+    async (given, why) => {
+      const { call, read } = await callOnce('test_strict', given)
+      expect(call).toMatchObject({ status: 'failed', params: given, error: { code: 'INVALID_INPUT' } })
+      expect(read).toMatch(/^Error: Cannot store the arguments: /)
+      expect(read).toContain(why)
+    },
+  )
 
   it.each([
     ['test_strict', '{"count":"\ud83d', '{"count":"\uFFFD'],
     ['test_strict', '{"count":"\u0000', '{"count":"\uFFFD'],
-  ])('S0-073 because its arguments were cut off within a character is told of (%s)', async (name, given, kept) => {
-    const { call } = await told(name, given)
+  ])('S0-073 with arguments cut off within a character is returned to the model (%s)', async (name, given, kept) => {
+    const { call } = await callOnce(name, given)
     expect(call).toMatchObject({ status: 'failed', params: kept, error: { code: 'INVALID_INPUT' } })
   })
 
-  it('S0-073 because its name holds what no ledger keeps is told of, and the task goes on', async () => {
-    const { call } = await told('no\u0000such\ud83dtool', '{}')
+  it('S0-073 with a name that no ledger stores is returned to the model, and the task continues', async () => {
+    const { call } = await callOnce('no\u0000such\ud83dtool', '{}')
     expect(call).toMatchObject({ name: 'no\uFFFDsuch\uFFFDtool', error: { code: 'NOT_FOUND' } })
   })
 
   it.each([
     ['bin\u0000ary', 'bin\uFFFDary'],
     ['half \ud83d', 'half \uFFFD'],
-  ])(
-    'S0-073 because its ability threw what no ledger keeps does not spoil the conversation: %j',
-    async (thrown, read) => {
-      const model = llm((_input, step) =>
-        step > 1 ? { content: 'I see.' } : { toolCalls: [{ id: 'x', name: 'test_torn', arguments: {} }] },
-      )
-      const torn = tool('test:torn', () => {
-        throw new Error(thrown)
-      })
-      const engine = await openEngine({ abilities: [model.ability, torn] })
-      const task = await engine.create({ goal: 'Try' })
-      expect(await engine.result(task)).toBe('I see.')
-      expect(model.messages(2).at(-1)?.content).toBe(`Error: ${read}`)
-    },
-  )
+  ])('S0-073 whose ability threw what no ledger stores leaves the conversation intact: %j', async (thrown, read) => {
+    const model = llm((_input, step) =>
+      step > 1 ? { content: 'I see.' } : { toolCalls: [{ id: 'x', name: 'test_torn', arguments: {} }] },
+    )
+    const torn = tool('test:torn', () => {
+      throw new Error(thrown)
+    })
+    const engine = await openEngine({ abilities: [model.ability, torn] })
+    const task = await engine.create({ goal: 'Try' })
+    expect(await engine.result(task)).toBe('I see.')
+    expect(model.messages(2).at(-1)?.content).toBe(`Error: ${read}`)
+  })
 
-  it('S0-073 because its arguments do not fit is told what is wrong with them', async () => {
-    const { call, read } = await told('test_strict', '{"count":"three"}')
+  it('S0-073 with arguments that do not match the schema is returned with its issues', async () => {
+    const { call, read } = await callOnce('test_strict', '{"count":"three"}')
     expect(call).toMatchObject({ status: 'failed', params: { count: 'three' }, error: { code: 'INVALID_INPUT' } })
     expect(read).toMatch(/^Error: .*count/)
   })
 
-  it('S0-070 S1-011 because its ability threw has the message, the code and the stack', async () => {
-    const { call, read, lines } = await told('test_boom', '{}')
+  it('S0-070 S1-011 whose ability threw has the message, the code and the stack', async () => {
+    const { call, read, lines } = await callOnce('test_boom', '{}')
     expect(call).toMatchObject({
       status: 'failed',
       error: { message: 'out of paper', stack: expect.stringContaining('out of paper') },
@@ -318,12 +317,12 @@ describe('A call that fails', () => {
     expect(lines).toEqual(['🔧 Calling test:boom...', '✗ test:boom failed: out of paper'])
   })
 
-  it('with no arguments at all gets an empty object', async () => {
-    const { call } = await told('test_boom', '')
+  it('the ability of a tool call without arguments gets an empty object', async () => {
+    const { call } = await callOnce('test_boom', '')
     expect(call).toMatchObject({ params: {}, error: { message: 'out of paper' } })
   })
 
-  it('is tried again as its ability allows, in the same call', async () => {
+  it('a tool call is retried as its ability allows, in the same call', async () => {
     let tries = 0
     const flaky = tool(
       'test:flaky',
@@ -340,7 +339,7 @@ describe('A call that fails', () => {
     expect(await callsOf(engine, task)).toEqual(['test:flaky completed "now"'])
   })
 
-  it('because it took longer than its ability may is told so', async () => {
+  it('fails with TIMEOUT when it exceeds the time-out of its ability', async () => {
     const slow = tool('test:slow', () => new Promise(() => {}), { timeoutMs: 5 })
     const model = createScriptedModel([{ tools: [{ name: 'test_slow' }] }, { text: 'Too slow' }])
     const engine = await openEngine({ model, abilities: [slow] })
@@ -349,7 +348,7 @@ describe('A call that fails', () => {
     expect(await callsOf(engine, task)).toEqual(['test:slow failed TIMEOUT'])
   })
 
-  it('because its result is no JSON is told so', async () => {
+  it('fails when its result is no JSON', async () => {
     const circular: Record<string, unknown> = {}
     circular['self'] = circular
     const model = createScriptedModel([{ tools: [{ name: 'test_odd' }] }, { text: 'Odd' }])
@@ -359,7 +358,7 @@ describe('A call that fails', () => {
     expect((await engine.calls(task))[0]).toMatchObject({ status: 'failed' })
   })
 
-  it('that gives nothing back is completed, and the model reads so', async () => {
+  it('a tool call without a result is completed, and the model reads so', async () => {
     const model = llm((_input, step) =>
       step > 1 ? { content: 'Quiet.' } : { toolCalls: [{ id: 'x', name: 'test_mute', arguments: {} }] },
     )
@@ -369,7 +368,7 @@ describe('A call that fails', () => {
     expect(model.messages(2).at(-1)).toMatchObject({ role: 'tool', content: 'null' })
   })
 
-  it('two calls under one id of the model are two calls', async () => {
+  it('two tool calls with one id of the model are two calls', async () => {
     const model = llm((_input, step) =>
       step > 1
         ? { content: 'Done' }
@@ -387,8 +386,8 @@ describe('A call that fails', () => {
   })
 })
 
-describe('A pause in the middle of a call', () => {
-  it('lets the model know that it may have happened, and what was never begun is made by the next run', async () => {
+describe('a pause in the middle of a tool call', () => {
+  it('passes CALL_INTERRUPTED to the model, and the next run makes the calls that never began', async () => {
     const slow = gatedTool('test:slow')
     const model = llm((_input, step) =>
       step > 1
@@ -415,7 +414,7 @@ describe('A pause in the middle of a call', () => {
     expect(slow.calls).toHaveLength(1)
   })
 
-  it('makes it again when its ability says rerun, as a new row', async () => {
+  it('repeats the call in a new row when its ability has onInterrupt rerun', async () => {
     const hold = deferred()
     let tries = 0
     const again = tool(
@@ -441,7 +440,7 @@ describe('A pause in the middle of a call', () => {
     expect(model.prompts.at(-1)?.last).toBe('second time')
   })
 
-  it('puts it to a person when its ability says ask: again, or let be', async () => {
+  it('asks a person whether to repeat the call when its ability has onInterrupt ask', async () => {
     for (const [decision, expected] of [
       ['rerun', ['test:risky failed CALL_INTERRUPTED', 'test:risky completed 2']],
       ['fail', ['test:risky failed CALL_INTERRUPTED']],

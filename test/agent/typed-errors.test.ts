@@ -1,5 +1,5 @@
-// The six refusals of the bus by their codes: at each of its doors, with the ability named, and as a model meets them: a failed
-// call with that code in the ledger, whose message it reads, while its task goes on.
+// The six refusals of the bus by their codes: at each of its entry points, with the name of the ability, and as a model
+// gets them: a failed call with that code in the ledger, whose message it reads, while its task continues.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
@@ -33,9 +33,9 @@ const countdown = defineAbility({
   },
 })
 
-type Door = (bus: Bus, id: string, input: unknown, options?: InvokeOptions) => Promise<unknown>
+type EntryPoint = (bus: Bus, id: string, input: unknown, options?: InvokeOptions) => Promise<unknown>
 
-const doors: Record<'result' | 'chunks', Record<string, Door>> = {
+const entryPoints: Record<'result' | 'chunks', Record<string, EntryPoint>> = {
   result: {
     invoke: (bus, id, input, options) => bus.invoke(id)(JSON.stringify(input), options),
     call: (bus, id, input, options) => bus.call(id, input, options),
@@ -47,7 +47,7 @@ const doors: Record<'result' | 'chunks', Record<string, Door>> = {
 }
 
 const ways = (['result', 'chunks'] as const).flatMap((kind) =>
-  Object.entries(doors[kind]).map(([name, open]) => ({
+  Object.entries(entryPoints[kind]).map(([name, open]) => ({
     name,
     open,
     own: kind === 'result' ? 'test:halve' : 'test:countdown',
@@ -55,12 +55,12 @@ const ways = (['result', 'chunks'] as const).flatMap((kind) =>
   })),
 )
 
-describe('The bus', () => {
-  it.each(ways)('S1-085 refuses by code, and names the ability: $name', async ({ open, own, other }) => {
+describe('the errors of the bus', () => {
+  it.each(ways)('S1-085 a refusal has a code and names the ability: $name', async ({ open, own, other }) => {
     const { bus } = await openEngine({ abilities: [halve, countdown] })
-    const model = { caller: modelOf('task-nobody', [['notes:*']]) }
+    const model = { caller: modelOf('task-unknown', [['notes:*']]) }
     const refusals = [
-      ['NOT_FOUND', 'test:nobody', { count: 2 }, {}],
+      ['NOT_FOUND', 'test:unknown', { count: 2 }, {}],
       ['FORBIDDEN', own, { count: 2 }, model],
       ['TYPE_MISMATCH', other, { count: 2 }, {}],
       ['INVALID_INPUT', own, { count: 'two' }, {}],
@@ -76,7 +76,7 @@ describe('The bus', () => {
     expect([broken.message, broken.cause]).toEqual(['3 is odd', expect.any(RangeError)])
   })
 
-  it('S1-079 refuses a second ability of one id, whichever form it has, and keeps the first', async () => {
+  it('S1-079 a second ability with the same id is refused in any form, and the first is kept', async () => {
     const { bus } = await openEngine({ abilities: [halve] })
     const meta = { id: 'test:halve', description: 'Another.', inputSchema: {}, outputSchema: {} }
     const attempts = [
@@ -92,7 +92,7 @@ describe('The bus', () => {
     expect(await bus.invoke('test:halve')('{"count":8}')).toBe('4')
   })
 
-  it('takes what defineAbility returns and the same plain object alike', async () => {
+  it('an ability from defineAbility and the same plain object are equivalent', async () => {
     const { bus } = await openEngine()
     const plain = { ...halve, id: 'test:plain' }
     const leave = [bus.register(defineAbility(halve)), bus.register(plain)]
@@ -104,9 +104,9 @@ describe('The bus', () => {
   })
 })
 
-describe('A model that calls amiss', () => {
-  it('S0-073 S0-070 has failed calls with the codes of the bus, reads why, and its task goes on', async () => {
-    const calls = (stranger: string) => [
+describe('a model that makes invalid calls', () => {
+  it('S0-073 S0-070 has failed calls with the codes of the bus, reads the reasons, and its task continues', async () => {
+    const calls = (outsider: string) => [
       ['no_such_tool', {}, 'NOT_FOUND'],
       ['test_halve', '{"count": ', 'INVALID_INPUT'],
       ['test_halve', { count: 'two' }, 'INVALID_INPUT'],
@@ -114,16 +114,16 @@ describe('A model that calls amiss', () => {
       ['test_countdown', { count: 2 }, 'TYPE_MISMATCH'],
       ['model_llm', { messages: [] }, 'FORBIDDEN'],
       ['bus_list', {}, 'FORBIDDEN'],
-      ['task_get', { taskId: stranger }, 'FORBIDDEN'],
-      ['task_create', { goal: 'Help', parentTaskId: stranger }, 'FORBIDDEN'],
-      ['task_cancel', { taskId: 'task-nobody' }, 'FORBIDDEN'],
+      ['task_get', { taskId: outsider }, 'FORBIDDEN'],
+      ['task_create', { goal: 'Help', parentTaskId: outsider }, 'FORBIDDEN'],
+      ['task_cancel', { taskId: 'task-unknown' }, 'FORBIDDEN'],
       ['test_halve', { count: 8 }, undefined],
     ]
     const model = llm((_input, step) =>
       step > 1
         ? { content: 'I see.' }
         : {
-            toolCalls: calls(stranger.id).map(([name, given], index) => ({
+            toolCalls: calls(outsider.id).map(([name, given], index) => ({
               id: `c${index}`,
               name: name as string,
               arguments: given,
@@ -131,31 +131,31 @@ describe('A model that calls amiss', () => {
           },
     )
     const engine = await openEngine({ abilities: [model.ability, halve, countdown] })
-    const stranger = await engine.create({ name: 'stranger' })
+    const outsider = await engine.create({ name: 'outsider' })
     const task = await engine.create({ goal: 'Try everything', abilities: ['*'] })
     expect(await engine.result(task)).toBe('I see.')
     const recorded = await engine.calls(task)
-    expect(recorded.map(({ error }) => error?.code)).toEqual(calls(stranger.id).map(([, , code]) => code))
+    expect(recorded.map(({ error }) => error?.code)).toEqual(calls(outsider.id).map(([, , code]) => code))
     const read = model.messages(2).filter(({ role }) => role === 'tool')
     expect(read.map(({ content }) => content)).toEqual(
       recorded.map(({ error }) => (error === null ? '4' : `Error: ${error.message}`)),
     )
     // Not replaced by a task of its own either.
-    expect([await engine.children(stranger), await engine.children(task)]).toEqual([[], []])
-    expect(await engine.get(stranger.id)).toMatchObject({ status: 'submitted' })
+    expect([await engine.children(outsider), await engine.children(task)]).toEqual([[], []])
+    expect(await engine.get(outsider.id)).toMatchObject({ status: 'submitted' })
   })
 })
 
-describe('A handler', () => {
-  it('S1-086 is told by the engine who calls: the task, its run, and from where; the log says the same', async () => {
-    const heard: unknown[] = []
+describe('the caller of a handler', () => {
+  it('S1-086 a handler gets the task, the run and the surface of its caller from the engine, as the log does', async () => {
+    const received: unknown[] = []
     const listen = defineAbility({
       id: 'test:listen',
       description: 'Hears who calls.',
       input: z.object({}),
       output: z.null(),
       handle(_input, { run, signal, caller }) {
-        heard.push([caller, run === undefined ? null : run.signal.aborted, signal.aborted])
+        received.push([caller, run === undefined ? null : run.signal.aborted, signal.aborted])
         return null
       },
     })
@@ -178,7 +178,7 @@ describe('A handler', () => {
       { surface: 'run', taskId: plain.id, run: 1 },
       { surface: 'library' },
     ]
-    expect(heard).toEqual([
+    expect(received).toEqual([
       [callers[0], false, false],
       [callers[1], false, false],
       [callers[2], null, false],

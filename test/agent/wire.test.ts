@@ -1,5 +1,5 @@
-// An engine whose agent speaks to a model over the wire, through the real OpenAI-compatible provider: what comes of each thing
-// that may happen on the way, in the conversation, in the calls and in the events.
+// An agent with a model over the wire, through the real OpenAI-compatible provider: the effects of each possible fault
+// on the conversation, the calls and the events.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Engine, EngineOptions } from '../../src/engine-api.ts'
@@ -9,7 +9,7 @@ import { collect, history, openEngine, reached, turns, typesOf } from '../engine
 import { type FakeTurn, startFakeOpenAi } from '../models/fake-openai-server.ts'
 import { announced, callsOf, echo, gatedTool, said } from './world.ts'
 
-/** A server that plays these turns, and an engine whose model it is. */
+/** A server that plays these turns, and an engine with it as its model. */
 async function setup(turns: FakeTurn[], options: Partial<EngineOptions<Record<never, never>>> = {}) {
   const server = await startFakeOpenAi(turns)
   onTestFinished(() => server.close())
@@ -29,7 +29,7 @@ async function modelFailures(engine: Engine, taskId: string): Promise<Array<Task
   return (await history(engine, taskId)).filter(({ type }) => type === 'model.failed').map(({ data }) => data)
 }
 
-/** Wherever it might have been left: messages, calls, events, the task itself. */
+/** Everywhere a partial answer or a key might have been left: messages, calls, events, the task itself. */
 async function everything(engine: Engine, taskId: string): Promise<string> {
   const { messages, calls } = { messages: await engine.messages(taskId), calls: await engine.calls(taskId) }
   return JSON.stringify([messages, calls, await history(engine, taskId), await engine.get(taskId)])
@@ -48,8 +48,8 @@ async function slotFree({ status }: Engine): Promise<void> {
   })
 }
 
-describe('Over the wire', () => {
-  it('an answer is streamed as it comes and stored whole, with its usage', async () => {
+describe('an agent over the wire of a provider', () => {
+  it('streams an answer as it comes and stores it whole, with its usage', async () => {
     const { server, engine } = await setup([{ text: ['Good ', 'morn', 'ing'] }])
     const task = await engine.create({ goal: 'Greet' })
     const items = await collect(engine.stream(task))
@@ -68,7 +68,7 @@ describe('Over the wire', () => {
     expect(JSON.stringify(server.requests[0]?.body.tools)).toContain('test_echo')
   })
 
-  it('two parallel calls arrive in pieces, run, and go back in their order under their ids', async () => {
+  it('runs two parallel calls that arrive in pieces, and returns their results in order under their ids', async () => {
     const gated = gatedTool('test:slow')
     const { server, engine } = await setup(
       [
@@ -105,7 +105,7 @@ describe('Over the wire', () => {
     expect(await callsOf(engine, task)).toEqual(['test:slow completed "one"', 'test:slow completed "two"'])
   })
 
-  it('arguments that are no JSON are a failed call that goes back over the wire, and the model may do better', async () => {
+  it('returns a failed call for arguments that are no JSON, which the model may correct', async () => {
     const { server, engine } = await setup([
       { toolCalls: [{ id: 'a', name: 'test_echo', arguments: '{"text": "Par' }] },
       { toolCalls: [{ id: 'b', name: 'test_echo', arguments: { text: 'Paris' } }] },
@@ -121,7 +121,7 @@ describe('Over the wire', () => {
     ])
   })
 
-  it('a short rest that the provider asks for is waited out in place', async () => {
+  it('waits out a short retry-after within the run', async () => {
     const { server, engine } = await setup([
       { status: 429, headers: { 'retry-after-ms': '3' }, error: { message: 'Slow down' } },
       { text: 'Hello' },
@@ -136,7 +136,7 @@ describe('Over the wire', () => {
     expect(await said(engine, task)).toEqual([...opening, 'assistant: Hello'])
   })
 
-  it('for a long one it gives its slot back, and a timer that survives restarts brings it back', async () => {
+  it('gives its slot back for a long retry-after, with a timer that survives restarts', async () => {
     const clock = new SimulatedClock()
     const { server, engine } = await setup(
       [
@@ -162,7 +162,7 @@ describe('Over the wire', () => {
     expect(await engine.calls(task)).toEqual([])
   })
 
-  it('rests count as tries, also across runs: a limit that never ends fails the task', async () => {
+  it('counts delays as tries, also across runs: an endless rate limit fails the task', async () => {
     const clock = new SimulatedClock()
     const limited = { status: 429, headers: { 'retry-after': '60' }, error: { message: 'Come back later' } }
     const { server, engine } = await setup([limited, limited, limited, limited], { clock })
@@ -182,7 +182,7 @@ describe('Over the wire', () => {
     expect(server.requests).toHaveLength(3)
   })
 
-  it('a rest that comes after a try in place is not taken for one that is over: each is waited out, and every try counts', async () => {
+  it('waits out each delay, also one that follows a try within the run, and counts every try', async () => {
     const clock = new SimulatedClock()
     const limited = { status: 429, headers: { 'retry-after': '60' }, error: { message: 'Come back later' } }
     const overloaded = { status: 503, headers: { 'retry-after': '0' }, error: { message: 'Overloaded' } }
@@ -204,7 +204,7 @@ describe('Over the wire', () => {
     expect(server.requests).toHaveLength(4)
   })
 
-  it('a connection that is dropped in mid-stream is tried again, and nothing of the broken answer is kept', async () => {
+  it('retries after a connection dropped in mid-stream, and keeps nothing of the partial answer', async () => {
     const { server, engine } = await setup(
       [{ text: ['Half an ', 'answer'], ending: 'destroy' }, { text: 'A whole one' }],
       { modelRetry: { maxAttempts: 2, backoffMs: 1 } },
@@ -218,7 +218,7 @@ describe('Over the wire', () => {
     expect(await everything(engine, task.id)).not.toContain('Half an')
   })
 
-  it('a dropped call of a tool is never begun', async () => {
+  it('never begins a tool call of a dropped answer', async () => {
     const { engine } = await setup(
       [
         { toolCalls: [{ id: 'a', name: 'test_echo', arguments: { text: 'cut' } }], ending: 'destroy' },
@@ -232,7 +232,7 @@ describe('Over the wire', () => {
     expect(await callsOf(engine, task)).toEqual(['test:echo completed "whole"'])
   })
 
-  it('S1-054 a pause in mid-stream closes the connection and keeps nothing partial; a resume asks again', async () => {
+  it('S1-054 closes the connection on a pause in mid-stream and keeps nothing partial; a resume calls the model again', async () => {
     const { server, engine } = await setup([{ text: 'I was just say', ending: 'hang' }, { text: 'Said.' }])
     const task = await engine.create({ goal: 'Greet' })
     const request = await server.request(1)
@@ -246,12 +246,12 @@ describe('Over the wire', () => {
     await engine.resume(task)
     expect(await engine.result(task)).toBe('Said.')
     expect(await said(engine, task)).toEqual([...opening, 'assistant: Said.'])
-    // To be stopped is no failure of the model.
+    // An abort is no failure of the model.
     expect(await modelFailures(engine, task.id)).toEqual([])
     expect(server.requests).toHaveLength(2)
   })
 
-  it('S0-054 a cancellation in mid-stream closes the connection too', async () => {
+  it('S0-054 closes the connection on a cancellation in mid-stream', async () => {
     const { server, engine } = await setup([{ text: 'I was', ending: 'hang' }])
     const task = await engine.create({ goal: 'Greet' })
     const request = await server.request(1)
@@ -262,7 +262,7 @@ describe('Over the wire', () => {
     expect(await said(engine, task)).toEqual(opening)
   })
 
-  it('S0-107 closing the engine in mid-stream leaves the task to the next one, with nothing partial', async () => {
+  it('S0-107 leaves the task to the next engine when its engine closes in mid-stream, with nothing partial', async () => {
     const { server, engine } = await setup([{ text: 'I was', ending: 'hang' }])
     const task = await engine.create({ goal: 'Greet' })
     const request = await server.request(1)
@@ -272,7 +272,7 @@ describe('Over the wire', () => {
     expect(task.status).toBe('submitted')
   })
 
-  it('a conversation that is too long fails the task at once, and says so', async () => {
+  it('fails the task at once with context_overflow when the conversation is too long', async () => {
     const { server, engine } = await setup([
       {
         status: 400,
@@ -291,7 +291,7 @@ describe('Over the wire', () => {
     expect(typesOf(await history(engine, task.id)).at(-1)).toBe('task.failed')
   })
 
-  it('refused credentials are not tried again, and the key stands nowhere', async () => {
+  it('does not retry refused credentials, and stores the key nowhere', async () => {
     const { server, engine } = await setup([
       { status: 401, error: { message: 'Incorrect API key provided: sk-secret-0123456789abcdef' } },
     ])
@@ -301,7 +301,7 @@ describe('Over the wire', () => {
     expect(await everything(engine, task.id)).not.toContain('sk-secret')
   })
 
-  it('a provider that fails for good is tried as often as the policy says', async () => {
+  it('retries a failing provider as often as the policy allows', async () => {
     const broken: FakeTurn = { status: 500, error: { message: 'Internal error' } }
     const { server, engine } = await setup([broken, broken, broken], {
       modelRetry: { maxAttempts: 3, backoffMs: 1 },

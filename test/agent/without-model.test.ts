@@ -1,5 +1,5 @@
-// Goals where there is no model: they are an agent's all the same, nothing begins only to fail, `why` says what is missing, and they
-// run as soon as there is a model, however it comes.
+// Goals without a model: they get an agent nevertheless, no run begins only to fail, `why` explains what is missing,
+// and they run as soon as there is a model, however it is added.
 import { describe, expect, it } from 'vitest'
 import { createBus } from '../../src/bus/bus.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
@@ -9,8 +9,8 @@ import { llm } from './world.ts'
 
 const saying = (text: string) => createScriptedModel(() => ({ text }), { modelId: text })
 
-describe('A goal without a model', () => {
-  it('S0-048 S0-047 S0-049 is an agent’s, with its conversation opened, and waits for a model instead of failing', async () => {
+describe('a goal without a model', () => {
+  it('S0-048 S0-047 S0-049 gets the agent as executor, with its conversation opened, and waits for a model instead of failing', async () => {
     const engine = await openEngine()
     const task = await engine.create({ goal: 'Speak', retry: { maxAttempts: 2 }, systemPrompt: 'Be brief.' })
     expect(task).toMatchObject({ executor: 'agent', status: 'submitted', ready: true })
@@ -19,7 +19,7 @@ describe('A goal without a model', () => {
       ['system', 'Be brief.'],
       ['user', 'Speak'],
     ])
-    // The engine has nothing to do, and the task is still there to be done.
+    // The engine has nothing to do, and the task is still open.
     await engine.idle()
     expect(await engine.get(task)).toMatchObject({ status: 'submitted', run: 0 })
     const why = await engine.why(task)
@@ -29,7 +29,7 @@ describe('A goal without a model', () => {
     await refusalOf(engine.claim(task, { owner: 'ada' }), 'NOT_CLAIMABLE')
   })
 
-  it('S0-048 runs when the ledger is opened by an engine that has a model', async () => {
+  it('S0-048 runs when an engine with a model opens the ledger', async () => {
     const ledger = ledgerFile()
     const without = await openEngine({ ledger })
     const { id } = await without.create({ goal: 'Speak' })
@@ -45,7 +45,7 @@ describe('A goal without a model', () => {
     expect(await without.result(await without.create({ goal: 'Speak' }))).toBe('hello')
   })
 
-  it('S0-048 runs when `model:register` brings a model', async () => {
+  it('S0-048 runs when `model:register` registers a model', async () => {
     const engine = await openEngine()
     const task = await engine.create({ goal: 'Speak' })
     await engine.idle()
@@ -53,7 +53,7 @@ describe('A goal without a model', () => {
     expect(await engine.result(task)).toBe('late')
   })
 
-  it('S0-048 runs when somebody registers `model:llm` on the bus', async () => {
+  it('S0-048 runs when another `model:llm` is registered on the bus', async () => {
     const bus = createBus()
     const engine = await openEngine({ bus })
     const task = await engine.create({ goal: 'Speak' })
@@ -62,7 +62,7 @@ describe('A goal without a model', () => {
     expect(await engine.result(task)).toBe('from the bus')
   })
 
-  it('S0-048 runs when a default comes to an engine that has models for named tasks only', async () => {
+  it('S0-048 runs when a default model is set in an engine with models for named tasks only', async () => {
     const engine = await openEngine({ executors: { critic: agent({ model: saying('critic') }) } })
     const task = await engine.create({ goal: 'Speak' })
     expect(await engine.result(await engine.create({ executor: 'critic', goal: 'Judge' }))).toBe('critic')
@@ -72,7 +72,7 @@ describe('A goal without a model', () => {
     expect(await engine.result(task)).toBe('late')
   })
 
-  it('waits where only tasks that name a model can run, and those run past it', async () => {
+  it('waits where only tasks that name a model can run, and those run before it', async () => {
     const engine = await openEngine({ resolveModel: saying, maxConcurrent: 1 })
     const parent = await engine.create({ name: 'lane', concurrency: 1 })
     const waiting = [
@@ -105,16 +105,16 @@ describe('A goal without a model', () => {
     await engine.result(parent)
   })
 
-  it('takes no slot from what can run', async () => {
+  it('takes no slot from tasks that can run', async () => {
     const engine = await openEngine({ executors: { work: () => 'done' }, maxConcurrent: 1 })
     for (let n = 0; n < 3; n++) await engine.create({ goal: 'Speak', priority: 5 })
     expect(await engine.result(await engine.create({ executor: 'work' }))).toBe('done')
   })
 })
 
-describe('A goal with a role', () => {
+describe('a goal with a role', () => {
   it.each([{}, { model: saying('hello') }])(
-    'is for whoever claims it in that role, with a model or without',
+    'can be claimed by any client with that role, with or without a model',
     async (options) => {
       const engine = await openEngine(options)
       const task = await engine.create({ goal: 'Review it', role: 'reviewer' })
@@ -127,8 +127,8 @@ describe('A goal with a role', () => {
   )
 })
 
-describe('A goal of a team', () => {
-  it('S0-048 X-022 is its agent’s too, and others may join it while it waits for a model', async () => {
+describe('the goal of a team', () => {
+  it('S0-048 X-022 has an agent too, and others may join the team while it waits for a model', async () => {
     const engine = await openEngine()
     const task = await engine.create({ goal: 'Fix it', team: true, agentId: 'ann' })
     expect(task).toMatchObject({ executor: 'agent' })
@@ -140,7 +140,7 @@ describe('A goal of a team', () => {
   })
 })
 
-describe('A goal of an engine that only commands', () => {
+describe('a goal created by an engine with work: false', () => {
   it('is opened by the engine that runs it, with the instructions of its agent', async () => {
     const ledger = ledgerFile()
     const producer = await openEngine({ ledger, work: false })
@@ -148,17 +148,17 @@ describe('A goal of an engine that only commands', () => {
     expect(task).toMatchObject({ executor: 'agent' })
     expect(await producer.messages(task)).toEqual([])
     expect((await producer.why(task)).message).toContain('a working engine that has a model')
-    const told: string[] = []
+    const prompts: string[] = []
     const model = createScriptedModel(({ messages }) => {
-      told.push(String(messages[0]?.text))
+      prompts.push(String(messages[0]?.text))
       return { text: 'hello' }
     })
     const worker = await openEngine({ ledger, model, executors: { agent: agent({ instructions: 'You sing.' }) } })
     expect(await worker.result(task.id)).toBe('hello')
-    expect(told).toEqual(['You sing.'])
+    expect(prompts).toEqual(['You sing.'])
   })
 
-  it('waits, once that engine works, until a model comes to it', async () => {
+  it('waits, once that engine works, until it has a model', async () => {
     const engine = await openEngine({ work: false })
     const task = await engine.create({ goal: 'Speak' })
     await engine.work()

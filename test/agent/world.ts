@@ -1,5 +1,5 @@
-// What the tests of the agent share: tools that do what a test says, models whose words are in its hands, and views of a
-// conversation that can be compared at a glance.
+// Shared by the tests of agents: tools with the handlers of a test, models with its answers, and short views of a
+// conversation for comparison.
 import { z } from 'zod'
 import { type AbilityContext, defineAbility } from '../../src/bus/ability.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -10,7 +10,7 @@ import { deferred } from '../engine/world.ts'
 type Handler = (input: Record<string, unknown>, context: AbilityContext) => unknown
 type ToolOptions = Partial<Pick<Parameters<typeof defineAbility>[0], 'confirm' | 'onInterrupt' | 'retry' | 'timeoutMs'>>
 
-/** An ability that takes any object and gives whatever its handler does. */
+/** An ability that accepts any object and returns what its handler does. */
 export function tool(id: string, handle: Handler, options: ToolOptions = {}) {
   return defineAbility({
     id,
@@ -22,7 +22,7 @@ export function tool(id: string, handle: Handler, options: ToolOptions = {}) {
   })
 }
 
-/** Gives back its `text`. */
+/** Returns its `text`. */
 export const echo = defineAbility({
   id: 'test:echo',
   description: 'Gives back a text.',
@@ -45,7 +45,7 @@ export function gatedTool(id: string) {
   return {
     ability,
     calls,
-    /** The n-th call of all, from 0, as soon as it has begun. */
+    /** Resolves to the n-th call of all, from 0, as soon as it has begun. */
     async began(index: number) {
       while (calls.length <= index) await new Promise<void>((resolve) => waiting.push(resolve))
       return calls[index] as (typeof calls)[number]
@@ -85,10 +85,10 @@ export function partsModel(...steps: Array<ReadonlyArray<Part | Promise<unknown>
           async pull(controller) {
             const part = parts[next++]
             if (part instanceof Promise) {
-              const gone = new Promise<void>((resolve) =>
+              const canceled = new Promise<void>((resolve) =>
                 abortSignal?.addEventListener('abort', () => resolve(), { once: true }),
               )
-              const thrown = await Promise.race([part, gone]).then(
+              const thrown = await Promise.race([part, canceled]).then(
                 () => undefined,
                 (error: unknown) => error,
               )
@@ -106,7 +106,7 @@ export function partsModel(...steps: Array<ReadonlyArray<Part | Promise<unknown>
 
 export type ModelReply = { content?: string; toolCalls?: Array<{ id: string; name: string; arguments: unknown }> }
 
-/** A `model:llm` of the embedder's own: `inputs` are the steps as the agent asked for them. */
+/** A `model:llm` of the embedder: `inputs` are the steps as the agent requested them. */
 export function llm(reply: (input: ModelStepInput, step: number) => ModelReply | Promise<ModelReply>) {
   const inputs: ModelStepInput[] = []
   const ability = defineAbility({
@@ -131,7 +131,7 @@ export function llm(reply: (input: ModelStepInput, step: number) => ModelReply |
   return { ability, inputs, messages: (step: number) => (inputs[step - 1] as ModelStepInput).messages }
 }
 
-/** The conversation of a task in short: `role: content`, announcements left out. */
+/** The conversation of a task in short: `role: content`, without announcements. */
 export async function said(engine: Pick<Engine, 'messages'>, task: { id: string } | string): Promise<string[]> {
   return spoken(await engine.messages(task as string))
 }
@@ -140,7 +140,7 @@ export function spoken(messages: readonly Message[]): string[] {
   return messages.filter((each) => !each.announcement).map(({ role, content }) => `${role}: ${content}`)
 }
 
-/** What people are told of the calls. */
+/** The announcements of the calls to people. */
 export async function announced(engine: Pick<Engine, 'messages'>, task: { id: string } | string): Promise<string[]> {
   return (await engine.messages(task as string)).filter((each) => each.announcement).map(({ content }) => content)
 }

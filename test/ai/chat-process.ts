@@ -1,5 +1,5 @@
-// A process with one durable chat in it, to be killed: its model is a server elsewhere, its tool writes down what it does and,
-// when it is told to, hangs right after that.
+// A process with one durable chat, to be killed: its model is a server elsewhere, its tool writes down what it does and
+// hangs right after that if configured so.
 import { appendFileSync } from 'node:fs'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText, isStepCount, streamText, tool } from 'ai'
@@ -19,7 +19,7 @@ export interface ChatOrders {
 }
 
 const orders = JSON.parse(process.argv[2] as string) as ChatOrders
-const tell = (line: object) => void process.stdout.write(`${JSON.stringify(line)}\n`)
+const print = (line: object) => void process.stdout.write(`${JSON.stringify(line)}\n`)
 
 async function chat(_task: ExecutorTask, run: Run): Promise<unknown> {
   const provider = createOpenAICompatible({ name: 'local', baseURL: orders.baseURL })
@@ -29,7 +29,7 @@ async function chat(_task: ExecutorTask, run: Run): Promise<unknown> {
     execute: async ({ city }, { toolCallId }) => {
       appendFileSync(orders.effects, `${toolCallId} ${city}\n`)
       if (city === orders.hangsAt) {
-        tell({ hangs: city })
+        print({ hangs: city })
         await new Promise(() => {})
       }
       return `Booked in ${city}`
@@ -47,5 +47,5 @@ async function chat(_task: ExecutorTask, run: Run): Promise<unknown> {
 
 const engine = await createEngine({ ledger: orders.ledger, executors: { chat } })
 const task = await engine.create({ executor: 'chat', key: 'journey' })
-tell({ outcome: await engine.settled(task) })
+print({ outcome: await engine.settled(task) })
 await engine.close()

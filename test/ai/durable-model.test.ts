@@ -1,4 +1,5 @@
-// A durable model by itself: what is recorded of a step, what a repeated run gets of it, and what becomes of its failures.
+// A durable model by itself: what is recorded of a step, what a repeated run gets of it, and how its failures are
+// handled.
 import { APICallError } from '@ai-sdk/provider'
 import { generateText, streamText } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
@@ -23,7 +24,7 @@ function tooMany(
   })
 }
 
-/** A model that says nothing until it is aborted; `asked` gives the signal. */
+/** A model that does not answer until it is aborted; `asked` resolves to the signal. */
 function silentModel() {
   const asked = deferred<AbortSignal>()
   const model = new MockLanguageModelV4({
@@ -54,7 +55,7 @@ function failingModel(errors: unknown[]): MockLanguageModelV4 {
 }
 
 describe('a step of a durable model', () => {
-  it('comes back with its bytes, dates and addresses, and without what repeats the request', async () => {
+  it('returns bytes, dates and URLs of a durable step, without the echoed request', async () => {
     const model = new MockLanguageModelV4({
       doGenerate: async () => ({
         ...answerOf([
@@ -86,7 +87,7 @@ describe('a step of a durable model', () => {
     expect(seen[0]?.response).not.toHaveProperty('body')
   })
 
-  it('is found by what was asked: another prompt is another step, the same one asked twice is two', async () => {
+  it('identifies a durable step by its options: another prompt is another step, an equal one the next of its kind', async () => {
     let answers = 0
     const model = new MockLanguageModelV4({ doGenerate: async () => answerOf(textOf(`Answer ${++answers}`)) })
     const { seen } = await seenTwice(async (run) => {
@@ -106,7 +107,7 @@ describe('a step of a durable model', () => {
     expect(seen[1]).toEqual([1, 2, 3, 4].map((n) => textOf(`Answer ${n}`)))
   })
 
-  it('with a key is found by that, n-th among equals, however the prompt changes', async () => {
+  it('identifies a durable step by its key, n-th among equals, whatever the prompt', async () => {
     let answers = 0
     const model = new MockLanguageModelV4({ doGenerate: async () => answerOf(textOf(`Answer ${++answers}`)) })
     const ask = (key?: string) => (run: Run) =>
@@ -118,7 +119,7 @@ describe('a step of a durable model', () => {
     expect((await seenTwice(ask())).seen).toEqual(['Answer 2', 'Answer 3'])
   })
 
-  it('that a pause cut off is asked again', async () => {
+  it('calls the provider again for a durable step that a pause interrupted', async () => {
     const [asked, model] = [deferred(), modelOf([textOf('Hello.')])]
     const answer = model.doGenerate
     model.doGenerate = (options) => {
@@ -143,7 +144,7 @@ describe('a step of a durable model', () => {
     expect((await engine.calls(task)).map(({ status }) => status)).toEqual(['failed', 'completed'])
   })
 
-  it('is refused with RUN_ENDED when the run ends, and the provider is told to stop', async () => {
+  it('rejects a durable step with RUN_ENDED when the run ends, and aborts the provider', async () => {
     const refused = deferred<unknown>()
     const { model, asked } = silentModel()
     const engine = await openEngine({
@@ -160,7 +161,7 @@ describe('a step of a durable model', () => {
     expect(await refused.promise).toMatchObject({ code: 'RUN_ENDED' })
   })
 
-  it('is aborted by its caller', async () => {
+  it('aborts a durable step by the signal of its caller', async () => {
     const caller = new AbortController()
     const { model, asked } = silentModel()
     void asked.then(() => caller.abort())
@@ -172,7 +173,7 @@ describe('a step of a durable model', () => {
     expect(model.doGenerateCalls).toHaveLength(1)
   })
 
-  it('is aborted by its time-out', async () => {
+  it('aborts a durable step by its time-out', async () => {
     const clock = new SimulatedClock()
     const { model, asked } = silentModel()
     const work = runOnce(
@@ -185,8 +186,8 @@ describe('a step of a durable model', () => {
   })
 })
 
-describe('a failure of the provider', () => {
-  it('passes through unchanged, and a repeated run meets it again as what it was', async () => {
+describe('a failure of the provider of a durable model', () => {
+  it('passes an error of the provider through unchanged, and a repeated run gets the same error', async () => {
     const error = tooMany('Not now', { 'retry-after': '3' })
     const model = failingModel([error])
     const { seen } = await seenTwice((run) => outcomeOf(() => durable(run, model).doGenerate(question)))
@@ -198,7 +199,7 @@ describe('a failure of the provider', () => {
     expect(model.doGenerateCalls).toHaveLength(1)
   })
 
-  it('is retried by the SDK in a repeated run as it was in the first, without asking the provider', async () => {
+  it('lets the SDK retry in a repeated run as in the first, without calling the provider', async () => {
     for (const ask of [
       async (run: Run, model: MockLanguageModelV4) =>
         (await generateText({ model: durable(run, model), prompt: 'Hello?' })).text,
@@ -212,7 +213,7 @@ describe('a failure of the provider', () => {
     }
   })
 
-  it('leads a repeated run to the same other model', async () => {
+  it('leads a repeated run to the same fallback model', async () => {
     const [broken, spare] = [failingModel([tooMany()]), modelOf([textOf('I can.')])]
     const { seen } = await seenTwice(async (run) => {
       const ask = (model: MockLanguageModelV4) =>
@@ -224,7 +225,7 @@ describe('a failure of the provider', () => {
     expect(spare.doGenerateCalls).toHaveLength(1)
   })
 
-  it('is asked anew in a new attempt', async () => {
+  it('calls the provider again in a new attempt', async () => {
     const model = failingModel([tooMany()])
     const engine = await openEngine({
       executors: {
@@ -237,7 +238,7 @@ describe('a failure of the provider', () => {
     expect(model.doGenerateCalls).toHaveLength(2)
   })
 
-  it('is retried inside one entry, unless the provider says that it is of no use', async () => {
+  it('retries a durable step inside one entry, unless the provider says that it is of no use', async () => {
     const retry = { maxAttempts: 3, backoffMs: 0 }
     const model = failingModel([tooMany(), new Error('The line went dead.')])
     const { engine, task, result } = await runOnce(
@@ -255,7 +256,7 @@ describe('a failure of the provider', () => {
     expect(strict.doStreamCalls).toHaveLength(1)
   })
 
-  it('is left alone for as long as the provider wants', async () => {
+  it('waits for the retry-after of the provider before it retries a durable step', async () => {
     const clock = new SimulatedClock()
     const model = failingModel([tooMany('Later', { 'retry-after': '7' })])
     const work = runOnce(
@@ -274,7 +275,7 @@ describe('a failure of the provider', () => {
     expect((await work).result).toEqual(textOf('At last.'))
   })
 
-  it('is what a step counts as that finished with an error; this attempt sees it, a new one asks again', async () => {
+  it('counts a step that finished with an error as failed: this attempt gets it, a new one calls again', async () => {
     let asked = 0
     const model = new MockLanguageModelV4({
       doGenerate: async () => ({
@@ -296,7 +297,7 @@ describe('a failure of the provider', () => {
     expect((await engine.calls(task)).map(({ status }) => status)).toEqual(['failed', 'failed'])
   })
 
-  it('is what it counts as when a provider answers with nothing', async () => {
+  it('counts an empty answer of the provider as a failed step', async () => {
     const model = new MockLanguageModelV4({
       doGenerate: async () => undefined as never,
       doStream: async () => ({}) as never,

@@ -1,4 +1,5 @@
-// Durable tools by themselves: what reaches them, what is recorded of them, and what a crash in the middle of one means.
+// Durable tools by themselves: what they receive, what is recorded of them, and what a crash in the middle of one
+// means.
 import { isStepCount, streamText, type ToolSet, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -17,7 +18,7 @@ const executed = (run: Run, execute: (...args: any[]) => any, id = 'call-1', opt
   durable(run, { act: acting(execute) }, options).act.execute({ n: 1 }, given(id))
 
 describe('a durable tool', () => {
-  it('is given all that the SDK gives it, and a signal that also ends with the run', async () => {
+  it('passes all options of the SDK to a durable tool, with a signal that also aborts with the run', async () => {
     const caller = new AbortController()
     const messages = [{ role: 'user', content: 'Hello?' }]
     const started = deferred<[unknown, { abortSignal: AbortSignal }]>()
@@ -46,7 +47,7 @@ describe('a durable tool', () => {
     expect(options.abortSignal.aborted).toBe(true)
   })
 
-  it('ends with the signal of its caller', async () => {
+  it('aborts a durable tool by the signal of its caller', async () => {
     const caller = new AbortController()
     const { result } = await runOnce((run) =>
       outcomeOf(() =>
@@ -61,7 +62,7 @@ describe('a durable tool', () => {
     expect(result).toBe('true')
   })
 
-  it('is found by the id of its call: equal inputs are two calls, in whatever order they are asked for again', async () => {
+  it('identifies a durable tool call by its id: equal inputs are two calls, in any order', async () => {
     let executions = 0
     const { seen, calls } = await seenTwice(async (run) => {
       const found: Record<string, unknown> = {}
@@ -74,7 +75,7 @@ describe('a durable tool', () => {
     expect([executions, calls]).toEqual([2, 2])
   })
 
-  it('gives back what JSON cannot hold', async () => {
+  it('returns values of a durable tool that JSON cannot represent', async () => {
     const value = {
       at: new Date(5),
       bytes: new Uint8Array([7]),
@@ -92,7 +93,7 @@ describe('a durable tool', () => {
     ])
   })
 
-  it('whose result cannot be stored has failed, and is not executed again for that', async () => {
+  it('records a durable tool whose result cannot be stored as failed, and does not execute it again', async () => {
     const endless: { self?: unknown } = {}
     endless.self = endless
     let executions = 0
@@ -105,7 +106,7 @@ describe('a durable tool', () => {
     expect(executions).toBe(1)
   })
 
-  it('fails again as it failed, with the same text, whatever it threw', async () => {
+  it('throws the recorded error of a durable tool in a repeated run, with the same text, whatever was thrown', async () => {
     class PaymentError extends Error {
       override readonly name = 'PaymentError'
       readonly socket = { token: 'secret', self: this }
@@ -132,7 +133,7 @@ describe('a durable tool', () => {
     }
   })
 
-  it('is retried as its options say', async () => {
+  it('retries a durable tool as its options say', async () => {
     let executions = 0
     const { result } = await runOnce((run) =>
       executed(
@@ -149,7 +150,7 @@ describe('a durable tool', () => {
     expect([result, executions]).toEqual(['done', 3])
   })
 
-  it('that was cut off is executed again, fails, or waits for a person, as its own option says', async () => {
+  it('repeats an interrupted durable tool, fails it, or asks a person, by its onInterrupt', async () => {
     for (const [onInterrupt, expected] of [
       ['rerun', 'done'],
       ['fail', 'CALL_INTERRUPTED'],
@@ -188,7 +189,7 @@ describe('a durable tool', () => {
     }
   })
 
-  it('that gives values one by one shows them as they come; the last is its result', async () => {
+  it('streams the values of a durable tool as they come; the last one is its result', async () => {
     let executions = 0
     const steps = async function* () {
       executions++
@@ -212,7 +213,7 @@ describe('a durable tool', () => {
     expect(failed.map(String)).toEqual(['Error: It broke.', 'Error: It broke.'])
   })
 
-  it('shows its values in a streamed loop, and only its result in a repeated one', async () => {
+  it('shows the values of a durable tool in a streamed loop, and only its result in a repeated one', async () => {
     const model = modelOf([[callOf('call-1', 'count', {})], textOf('Counted.')])
     const count = tool({
       inputSchema: z.object({}),
@@ -244,7 +245,7 @@ describe('a durable tool', () => {
     ])
   })
 
-  it('keeps everything else that it is, and a tool without execute is left as it is', async () => {
+  it('keeps all other properties of a tool, and a tool without execute unchanged', async () => {
     class Prefixed {
       readonly inputSchema = anything
       readonly description = 'Says it with a prefix.'
@@ -267,7 +268,7 @@ describe('a durable tool', () => {
     expect(result).toBe('so: yes')
   })
 
-  it('that asks a person is left out, and the loop goes on with the answer', async () => {
+  it('continues a loop with the answer when a tool that asks a person is left out', async () => {
     const model = modelOf([[callOf('call-1', 'approve', {}), callOf('call-2', 'pay', { sum: 5 })], textOf('Paid.')])
     let payments = 0
     const chat = async (_task: ExecutorTask, run: Run) => {
@@ -292,8 +293,8 @@ describe('a durable tool', () => {
   })
 })
 
-describe('the door of durable', () => {
-  it('refuses what is no run, no model and no tool, and options that it does not have', async () => {
+describe('the arguments of durable', () => {
+  it('durable refuses anything but a run, a model or tools, and unknown options', async () => {
     await runOnce(async (run) => {
       const loose = durable as (...args: any[]) => unknown
       const model = modelOf([])
@@ -301,7 +302,7 @@ describe('the door of durable', () => {
       await refusalOf(() => loose({}, model), 'INVALID_INPUT')
       await refusalOf(() => loose(undefined, model), 'INVALID_INPUT')
       expect((await refusalOf(() => loose(run, 'openai/gpt-5'), 'INVALID_INPUT')).message).toContain(
-        'give the model object',
+        'pass the model object',
       )
       await refusalOf(() => loose(run, null), 'INVALID_INPUT')
       const old = { specificationVersion: 'v2', modelId: 'old', provider: 'x', doGenerate() {}, doStream() {} }

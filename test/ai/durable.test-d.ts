@@ -1,5 +1,5 @@
-// What goes into `durable` comes out with its type: the real SDK's models and tools fit without a cast. Checked by plain tsc:
-// this file is never run.
+// `durable` keeps the type of its argument: the real SDK's models and tools are assignable without a cast. Checked by
+// plain tsc: this file is never run.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider'
 import { generateText, type LanguageModel, streamText, type ToolSet, tool, wrapLanguageModel } from 'ai'

@@ -1,4 +1,4 @@
-// The image of a value: whatever a model or a tool may give passes the ledger's door and comes back as it was.
+// The image of a value: any value of a model or a tool passes the validation of the ledger and is restored.
 import { APICallError, InvalidToolInputError, RetryError } from 'ai'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -10,8 +10,8 @@ import { refusalOf } from '../engine/world.ts'
 /** Through the ledger and back. */
 const stored = (value: unknown): any => fromImage(fromJson(toJson(toImage(value, 'it'), 'it')))
 
-describe('the image of a value', () => {
-  it('brings back texts, numbers, bytes, dates and addresses, under any key', () => {
+describe('the JSON image of a value', () => {
+  it('restores texts, numbers, bytes, dates and URLs, under any key', () => {
     const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\u0000', '\ud83d', 'a\ude00'))
     const value = fc.anything({
       key: fc.oneof(text, fc.constantFrom('__proto__', 'constructor', 'prototype', '$date', '$entries', '$')),
@@ -32,16 +32,16 @@ describe('the image of a value', () => {
     )
   })
 
-  it('of plain JSON is that JSON, for people to read', () => {
+  it('keeps plain JSON as it is, readable for people', () => {
     const plain = { text: 'It is 5 o’clock', list: [1, null, { deep: true }] }
     expect(toImage(plain, 'it')).toEqual(plain)
   })
 
-  it('of anything else is what JSON makes of it', () => {
+  it('stores other objects as JSON does', () => {
     expect(stored({ at: { toJSON: () => 'noon' }, act: () => 1, none: undefined })).toEqual({ at: 'noon' })
   })
 
-  it('brings back the errors of the SDK as such, without the request and the stack', () => {
+  it('restores errors of the SDK, without the request and the stack', () => {
     const refused = new APICallError({
       message: 'Overloaded',
       url: 'https://models.example/chat',
@@ -73,7 +73,7 @@ describe('the image of a value', () => {
     })
   })
 
-  it('keeps an error whose fields cannot be kept', () => {
+  it('keeps an error whose fields cannot be stored', () => {
     const data: { self?: unknown } = {}
     data.self = data
     const error = Object.assign(new Error('Odd.'), { data, responseBody: 'x'.repeat(200_000), code: 'E_ODD' })
@@ -82,7 +82,7 @@ describe('the image of a value', () => {
     expect(stored(error)).not.toHaveProperty('responseBody')
   })
 
-  it('is refused for what holds itself', async () => {
+  it('refuses an image of a circular value', async () => {
     const endless: unknown[] = []
     endless.push(endless)
     await refusalOf(() => toImage(endless, 'it'), 'INVALID_INPUT')

@@ -1,5 +1,5 @@
-// A small server of the chat completions protocol on the loopback interface, for the SDK's own provider to talk to. Like a real
-// one it keeps nothing between requests: it answers by the conversation that it is sent.
+// A small server of the chat completions protocol on the loopback interface, for the SDK's own provider. Like a real
+// one it keeps nothing between requests: it answers by the conversation in the request.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
@@ -13,17 +13,17 @@ export type ChatTurn = string | Array<{ id: string; name: string; input: object 
 
 export interface ModelServer {
   baseURL: string
-  /** Every request that has come. */
+  /** Every received request. */
   requests: ChatRequest[]
   /** Every request that was answered to its end. */
   answered: ChatRequest[]
-  /** What the n-th request, from 0, meets instead of an answer: a status, or silence. Once. */
+  /** Faults by request number, from 0, in place of an answer: a status, or silence. Once. */
   faults: Map<number, number | 'silence'>
-  /** Resolves when so many requests have come. */
+  /** Resolves when so many requests have arrived. */
   asked(count: number): Promise<void>
 }
 
-/** `turns[n]` answers a conversation that has n answers of the assistant. Gone after the test. */
+/** `turns[n]` answers a conversation with n answers of the assistant. Closed after the test. */
 export async function startModelServer(turns: ChatTurn[]): Promise<ModelServer> {
   const [requests, answered]: [ChatRequest[], ChatRequest[]] = [[], []]
   const faults: ModelServer['faults'] = new Map()
@@ -31,7 +31,7 @@ export async function startModelServer(turns: ChatTurn[]): Promise<ModelServer> 
   const server = createServer((request, response) => {
     void readBody(request).then((body) => {
       const fault = faults.get(requests.push(body) - 1)
-      for (const hear of listeners) hear()
+      for (const listener of listeners) listener()
       if (fault === 'silence') return
       if (fault === undefined) {
         answer(

@@ -26,12 +26,12 @@ const journey: ChatTurn[] = [
 
 const providerOf = (server: ModelServer) => createOpenAICompatible({ name: 'local', baseURL: server.baseURL })
 
-/** The conversations that the server was sent, without repetitions of one. */
+/** The conversations that the server received, without duplicates. */
 const conversations = (server: ModelServer) => [
   ...new Set(server.requests.map(({ messages }) => JSON.stringify(messages))),
 ]
 
-/** Where a chat leaves what it did, and how its processes are started. */
+/** Where a chat records its effects, and how its processes are started. */
 function chatPlace(server: ModelServer, rest: Pick<ChatOrders, 'streams' | 'onInterrupt'>) {
   const ledger = ledgerFile()
   const effects = join(dirname(ledger), 'effects')
@@ -92,7 +92,7 @@ describe('a durable loop over HTTP', () => {
     expect(streamed.seen[0]?.text).toBe('Good day to you.')
   })
 
-  it('is tried again by the SDK after a real error, and a repeated run takes the same way without asking', async () => {
+  it('lets the SDK retry after a real error, and a repeated run takes the same path without calling the provider', async () => {
     const server = await startModelServer(['Good day.'])
     server.faults.set(0, 503).set(1, 429)
     const { seen, calls } = await seenTwice(
@@ -103,7 +103,7 @@ describe('a durable loop over HTTP', () => {
     expect([server.requests.length, calls]).toEqual([3, 3])
   })
 
-  it('accepts a wrapped model, an older one, and one with private fields, and is what they are', async () => {
+  it('accepts a wrapped model, an older one, and one with private fields', async () => {
     class Private extends MockLanguageModelV3 {
       readonly #greeting = 'Hello from within.'
       greet() {
@@ -135,7 +135,9 @@ describe.each([
   ['generateText', false],
   ['streamText', true],
 ])('a process that is killed with SIGKILL in a durable %s loop', (_name, streams) => {
-  it('while its model is asked goes on in the next: nothing is booked twice', { timeout: 60_000 }, async () => {
+  it('continues in the next process after a kill during the model call, without booking twice', {
+    timeout: 60_000,
+  }, async () => {
     const server = await startModelServer(journey)
     server.faults.set(1, 'silence')
     const place = chatPlace(server, { streams, onInterrupt: 'fail' })
@@ -151,7 +153,9 @@ describe.each([
     expect(JSON.stringify(outcome.result.messages)).toContain('Booked in Bern')
   })
 
-  it('inside a tool tells the model of it, which decides', { timeout: 60_000 }, async () => {
+  it('passes CALL_INTERRUPTED to the model after a kill inside a tool, and the model decides', {
+    timeout: 60_000,
+  }, async () => {
     const server = await startModelServer(journey)
     const place = chatPlace(server, { streams, onInterrupt: 'fail' })
     const first = place.start({ hangsAt: 'Bern' })
@@ -164,7 +168,9 @@ describe.each([
     expect(JSON.stringify(server.requests.at(-1)?.messages)).toContain('was interrupted and may have happened')
   })
 
-  it('inside a tool that may be repeated repeats that one, under the same id', { timeout: 60_000 }, async () => {
+  it('repeats a tool that may be repeated after a kill inside of it, under the same id', {
+    timeout: 60_000,
+  }, async () => {
     const server = await startModelServer(journey)
     const place = chatPlace(server, { streams, onInterrupt: 'rerun' })
     const first = place.start({ hangsAt: 'Bern' })

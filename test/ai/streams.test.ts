@@ -1,4 +1,4 @@
-// A streamed step: it flows while it comes, is recorded once and whole, and nothing acts on it before that.
+// A streamed step: it is streamed live, recorded once and whole, and nothing acts on it before that.
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { isStepCount, streamText } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
@@ -25,7 +25,7 @@ const parts = partsOf([{ type: 'text', text: 'One two three' }, callOf('call-1',
 const streaming = (chunks: LanguageModelV4StreamPart[]) =>
   new MockLanguageModelV4({ doStream: async () => ({ stream: streamOfParts(chunks) }) })
 
-/** A model whose stream is in the hands of the test. */
+/** A model whose stream is controlled by the test. */
 function heldModel() {
   const begun = deferred<ReadableStreamDefaultController<LanguageModelV4StreamPart>>()
   const stopped = deferred()
@@ -47,8 +47,8 @@ async function readAll(stream: ReadableStream<LanguageModelV4StreamPart>) {
   }
 }
 
-describe('a streamed step', () => {
-  it('flows while it comes; its tool calls and its end come when it is recorded', async () => {
+describe('a streamed step of a durable model', () => {
+  it('streams text as it arrives, and tool calls and the end after the step is recorded', async () => {
     const { model, begun } = heldModel()
     const [words, seen] = [deferred(), [] as string[]]
     const engine = await openEngine({
@@ -73,7 +73,7 @@ describe('a streamed step', () => {
     expect(seen.slice(-3)).toEqual(['text-end: in_progress', 'tool-call: completed', 'finish: completed'])
   })
 
-  it('lets no tool run for a step that a pause cut off', async () => {
+  it('runs no tool for a streamed step that a pause interrupted', async () => {
     const { model, begun } = heldModel()
     const noted: string[] = []
     const spare = modelOf([[callOf('call-9', 'weather', { city: 'Rome' })], textOf('Sunny.')])
@@ -102,7 +102,7 @@ describe('a streamed step', () => {
     expect(noted).toEqual(['Rome'])
   })
 
-  it('is replayed with the same words, in larger pieces', async () => {
+  it('replays a streamed step with the same text, in larger pieces', async () => {
     const model = new MockLanguageModelV4({
       doStream: async () => ({
         stream: streamOfParts([{ type: 'ping' }, ...parts]),
@@ -125,14 +125,14 @@ describe('a streamed step', () => {
     expect(seen.map((each) => each.response)).toEqual([{ headers: { 'x-id': '1' } }, { headers: { 'x-id': '1' } }])
   })
 
-  it('keeps a letter whole that its provider cut in two', async () => {
+  it('keeps a character whole that the provider split into two pieces', async () => {
     const pieces = ['A \ud83d', '\ude00!'].map((delta) => ({ type: 'text-delta' as const, id: 't', delta }))
     const model = streaming([...pieces, ...partsOf([])])
     const { seen } = await seenTwice(async (run) => collect((await durable(run, model).doStream(question)).stream))
     expect(seen[1]?.[0]).toEqual({ type: 'text-delta', id: 't', delta: 'A \u{1f600}!' })
   })
 
-  it('that breaks while it flows breaks again in a repeated run, with what it broke with', async () => {
+  it('breaks a streamed step again in a repeated run, with the same error', async () => {
     const { model, begun } = heldModel()
     const feed = begun.then(async (source) => {
       for (const part of parts.slice(0, 3)) source.enqueue(part)
@@ -148,7 +148,7 @@ describe('a streamed step', () => {
     expect(seen.map(({ error }) => String(error))).toEqual(Array(2).fill('TypeError: The line went dead.'))
   })
 
-  it('that holds an error, or ends without its finish, is a failed call that a repeated run sees as it was', async () => {
+  it('records a stream with an error, or without its finish, as a failed call that a repeated run gets unchanged', async () => {
     const failing: LanguageModelV4StreamPart[][] = [
       [{ type: 'error', error: new RangeError('Overloaded.') }, ...parts.slice(-1)],
       [...parts.slice(0, 1), { type: 'error', error: { status: 500 } }],
@@ -171,7 +171,7 @@ describe('a streamed step', () => {
     ])
   })
 
-  it('is read to its end and recorded when its reader lets go of it', async () => {
+  it('reads a streamed step to its end and records it when its reader cancels', async () => {
     const { model, begun } = heldModel()
     const [released, recorded] = [deferred(), deferred()]
     const { seen } = await seenTwice(
@@ -196,7 +196,7 @@ describe('a streamed step', () => {
     expect(seen).toEqual([0, 6])
   })
 
-  it('is stopped by its caller, and by its time-out, which no retry begins again', async () => {
+  it('stops a streamed step by its caller and by its time-out, which is not retried', async () => {
     const clock = new SimulatedClock()
     const [byCaller, byTime] = [heldModel(), heldModel()]
     const caller = new AbortController()
@@ -223,7 +223,7 @@ describe('a streamed step', () => {
     expect(byTime.model.doStreamCalls).toHaveLength(1)
   })
 
-  it('that cannot begin rejects, as the provider does', async () => {
+  it('rejects when a stream cannot be opened, as the provider does', async () => {
     const model = new MockLanguageModelV4({ doStream: () => Promise.reject(new Error('No line.')) })
     const { seen } = await seenTwice((run) => outcomeOf(() => durable(run, model).doStream(question)))
     expect(seen.map(String)).toEqual(['Error: No line.', 'Error: No line.'])

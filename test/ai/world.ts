@@ -1,5 +1,5 @@
-// What the tests of durable loops share: a model of the SDK's own test kit that answers by the conversation it is shown, and
-// counts; and tools that count too.
+// Shared by the tests of durable loops: a model of the SDK's own test kit that answers by the conversation and counts
+// its steps, and tools that count too.
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { simulateReadableStream, tool } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
@@ -61,7 +61,7 @@ export function stepsSoFar({ prompt }: LanguageModelV4CallOptions): number {
   return prompt.filter(({ role }) => role === 'assistant').length
 }
 
-/** A model that gives the n-th turn to a conversation of n answers so far, streamed or whole; `doGenerateCalls` counts. */
+/** A model that gives the n-th turn to a conversation with n answers, streamed or whole; `doGenerateCalls` counts. */
 export function modelOf(turns: Content[]): MockLanguageModelV4 {
   const turnFor = (options: LanguageModelV4CallOptions): Content => {
     const turn = turns[stepsSoFar(options)]
@@ -75,7 +75,7 @@ export function modelOf(turns: Content[]): MockLanguageModelV4 {
   })
 }
 
-/** A tool that notes every execution. */
+/** A tool that records every execution. */
 export function notingTool(noted: string[], act: (city: string) => unknown = (city) => `Sunny in ${city}`) {
   return tool({
     description: 'The weather of a city.',
@@ -87,17 +87,17 @@ export function notingTool(noted: string[], act: (city: string) => unknown = (ci
   })
 }
 
-/** The conversations that a model was shown, as text, without what differs by nature. */
+/** The conversations passed to a model, as text, without parts that always differ. */
 export function promptsOf(calls: readonly LanguageModelV4CallOptions[]): string[] {
   return calls.map(({ prompt }) => JSON.stringify(prompt))
 }
 
 type Work = (run: Run, task: ExecutorTask) => Promise<unknown>
 
-/** What a model is asked when it does not matter. */
+/** A prompt whose content does not matter. */
 export const question = { prompt: [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hello?' }] }] }
 
-/** Runs the work, pauses it when it is done, and runs it again: what each of the two runs saw. */
+/** Runs the work, pauses it when it is done, and runs it again: returns what each of the two runs got. */
 export async function seenTwice<T>(
   work: (run: Run) => Promise<T>,
   meanwhile: (engine: Pick<Engine, 'events'>, task: Task) => Promise<void> = async () => {},
@@ -123,7 +123,7 @@ export async function seenTwice<T>(
   return { seen, calls: (await engine.calls(task)).length }
 }
 
-/** What came of it: a value, or what was thrown. */
+/** The outcome of the work: a value, or what was thrown. */
 export async function outcomeOf(work: () => PromiseLike<unknown>): Promise<unknown> {
   try {
     return await work()

@@ -1,4 +1,4 @@
-// The XState side: what an inspector sees of tasks, runs and the supervisor, and that nothing thrown anywhere stops the others.
+// The XState side: what an inspector sees of tasks, runs and the supervisor, and that no error stops the others.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { openEngine, puppet, reached, refusalOf, turns } from './world.ts'
@@ -22,7 +22,7 @@ async function setup(executors: Record<string, (task: ExecutorTask, run: Run) =>
 }
 
 describe('an inspector', () => {
-  it('sees each working task as one actor whose state is the status of the task (X-001, X-004)', async () => {
+  it('X-001 X-004 sees each working task as one actor whose state is the status of the task', async () => {
     const hands = puppet()
     const { engine, events } = await setup({ work: hands.executor })
     const task = await engine.create({ executor: 'work', name: 'a' })
@@ -47,7 +47,7 @@ describe('an inspector', () => {
       'failed',
       (id: string, engine: { fail(id: string, reason: string): Promise<unknown> }) => engine.fail(id, 'enough'),
     ],
-  ] as const)('sees an actor follow its task to %s, and let go (X-001)', async (status, leave) => {
+  ] as const)('X-001 sees an actor follow its task to %s, and stop', async (status, leave) => {
     const hands = puppet()
     const { engine, events } = await setup({ work: hands.executor })
     const task = await engine.create({ executor: 'work' })
@@ -59,7 +59,7 @@ describe('an inspector', () => {
     expect(actor.getSnapshot()).toMatchObject({ value: status, status: 'done' })
   })
 
-  it('sees one system, with the supervisor at its root, and nobody left when all is quiet (X-002, X-004)', async () => {
+  it('X-002 X-004 sees one system with the supervisor at its root, and no other actor when nothing runs', async () => {
     const { engine, events } = await setup({ work: () => null })
     await engine.create(Array.from({ length: 20 }, () => ({ executor: 'work' })))
     await engine.idle()
@@ -73,7 +73,7 @@ describe('an inspector', () => {
     expect(actors[0]!.actorRef!.getSnapshot()).toMatchObject({ value: 'closed', status: 'done' })
   })
 
-  it('that throws is told of and stops nothing (X-007)', async () => {
+  it('X-007 is reported when it throws, and stops nothing', async () => {
     const reported: string[] = []
     const engine = await openEngine({
       executors: { work: () => 'done' },
@@ -89,8 +89,8 @@ describe('an inspector', () => {
   })
 })
 
-describe('what is thrown', () => {
-  it('in one task leaves supervisor, siblings and process alone (X-007)', async () => {
+describe('an error', () => {
+  it('X-007 thrown in one task does not affect the supervisor, other tasks and the process', async () => {
     const hands = puppet()
     const unhandled: unknown[] = []
     const note = (error: unknown) => unhandled.push(error)
@@ -103,7 +103,7 @@ describe('what is thrown', () => {
           throw new Error('at once')
         },
         later: async (_task: ExecutorTask, run: Run) => {
-          // Let go of, and rejected after the executor has returned.
+          // Not awaited, and rejected after the executor has returned.
           void run.call('forgotten', () => Promise.reject(new Error('later')))
           void run.ask('forgotten?', { type: 7 })
           void Promise.resolve(run.call('other', () => 1))
@@ -127,7 +127,7 @@ describe('what is thrown', () => {
     expect(unhandled).toEqual([])
   })
 
-  it('by what comes too late for a settled task is a refusal, and the supervisor goes on (X-006)', async () => {
+  it('X-006 caused by a late command to a settled task is a refusal, and the supervisor continues', async () => {
     const hands = puppet({ stubborn: true })
     const engine = await openEngine({ executors: { work: hands.executor, other: () => 'done' } })
     const task = await engine.create({ executor: 'work' })

@@ -1,4 +1,5 @@
-// Who shall begin a task is said beforehand: `update({ owner })` of a task that waits to be claimed. Nobody else gets it then.
+// Assigning an owner in advance: `update({ owner })` of a task that waits for a claim. Only that owner can claim it
+// then.
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { history, openEngine, puppet, reached, refusalOf, typesOf, waysTo } from './world.ts'
@@ -6,8 +7,8 @@ import { history, openEngine, puppet, reached, refusalOf, typesOf, waysTo } from
 const ann = { owner: 'ann' }
 const bob = { owner: 'bob' }
 
-describe('A task that is meant for somebody', () => {
-  it('S4-050 S4-052 is claimed by that one only, and the refusal says for whom it is', async () => {
+describe('a task with an assignee', () => {
+  it('S4-050 S4-052 is claimed by its assignee only, and a refusal names the assignee', async () => {
     const engine = await openEngine()
     const task = await engine.create({ name: 'a' })
     expect(task.owner).toBeNull()
@@ -28,7 +29,7 @@ describe('A task that is meant for somebody', () => {
     ])
   })
 
-  it('S4-058 is the next one for its owner, and for nobody else', async () => {
+  it('S4-058 is the next task for its assignee, and for no other client', async () => {
     const engine = await openEngine()
     const [urgent, other, plain] = [
       await engine.create({ name: 'urgent', priority: 9 }),
@@ -44,7 +45,7 @@ describe('A task that is meant for somebody', () => {
     expect((await engine.get(other))?.owner).toBe('carol')
   })
 
-  it('waits for what it comes after and for its role all the same', async () => {
+  it('can be claimed by its assignee only when its dependencies and its role allow it', async () => {
     const engine = await openEngine()
     const before = await engine.create({ name: 'before' })
     const task = await engine.create({ name: 'a', blockedBy: [before.id], role: 'tester' })
@@ -56,7 +57,7 @@ describe('A task that is meant for somebody', () => {
     expect(await engine.claim(null, { ...ann, role: 'tester' })).toMatchObject({ id: task.id })
   })
 
-  it('S4-057 is anybody’s again once it was claimed and let go of, or lost, or failed', async () => {
+  it('S4-057 can be claimed by any client after its first claim was released, lapsed or failed', async () => {
     const clock = new SimulatedClock(1_000_000)
     const engine = await openEngine({ clock })
     const ways: Record<string, (id: string) => Promise<unknown>> = {
@@ -71,16 +72,16 @@ describe('A task that is meant for somebody', () => {
         await engine.retry(id)
       },
     }
-    for (const [name, letGo] of Object.entries(ways)) {
+    for (const [name, release] of Object.entries(ways)) {
       const { id } = await engine.create({ name })
       await engine.update(id, { owner: 'ann' })
-      await letGo(id)
+      await release(id)
       expect(await engine.get(id)).toMatchObject({ owner: null })
       expect([name, (await engine.claim(id, bob))?.owner]).toEqual([name, 'bob'])
     }
   })
 
-  it('S4-057 is given back by the one that it is meant for, and by nobody else', async () => {
+  it('S4-057 is returned by its assignee, and by no other client', async () => {
     const engine = await openEngine()
     const { id } = await engine.create({ name: 'a' })
     await engine.update(id, { owner: 'ann' })
@@ -90,7 +91,7 @@ describe('A task that is meant for somebody', () => {
     expect(await engine.claim(null, bob)).toMatchObject({ id })
   })
 
-  it('is meant for another, or for nobody, as soon as that is said; a task that was let go of too', async () => {
+  it('can be assigned to another client or to none at any time, also after a release', async () => {
     const engine = await openEngine()
     const { id } = await engine.create({ name: 'a' })
     await engine.update(id, { owner: 'ann' })
@@ -104,7 +105,7 @@ describe('A task that is meant for somebody', () => {
     expect(await engine.claim(id, bob)).toMatchObject({ owner: 'bob', fence: 2 })
   })
 
-  it('is no claim: it holds no lease, is nobody’s to keep alive or complete, and may be canceled', async () => {
+  it('is not claimed: it has no lease, no other client can keep it alive or complete it, and it can be canceled', async () => {
     const engine = await openEngine()
     const task = await engine.update((await engine.create({ name: 'a' })).id, { owner: 'ann' })
     expect(task).toMatchObject({ fence: 0, leaseUntil: null })
@@ -117,9 +118,9 @@ describe('A task that is meant for somebody', () => {
   })
 })
 
-describe('An owner is not named', () => {
+describe('assigning an owner is refused', () => {
   it.each(['working', 'paused', 'input_required', 'completed', 'failed', 'canceled'] as const)(
-    'S4-029 for a task that is %s, and nothing else of the patch is done',
+    'S4-029 for a task that is %s, and the rest of the patch is not applied',
     async (status) => {
       const engine = await openEngine()
       const { id } = await engine.create({ name: 'a' })
@@ -131,7 +132,7 @@ describe('An owner is not named', () => {
     },
   )
 
-  it('S4-052 over the head of who works on it', async () => {
+  it('S4-052 for a task that another client works on', async () => {
     const engine = await openEngine()
     const { id } = await engine.create({ name: 'a' })
     await engine.claim(id, ann)
@@ -141,7 +142,7 @@ describe('An owner is not named', () => {
     expect((await engine.get(id))?.owner).toBe('ann')
   })
 
-  it('for what runs by itself: a task with an executor, a group', async () => {
+  it('for a task that runs by itself: with an executor, or a group', async () => {
     const work = puppet()
     const engine = await openEngine({ executors: { work: work.executor }, autoStart: false })
     const run = await engine.create({ name: 'run', executor: 'work' })
@@ -156,7 +157,7 @@ describe('An owner is not named', () => {
     expect(await engine.update(one as { id: string }, { owner: 'ann' })).toMatchObject({ owner: 'ann' })
   })
 
-  it('with what is no name', async () => {
+  it('with an invalid name', async () => {
     const engine = await openEngine()
     const { id } = await engine.create({ name: 'a' })
     for (const owner of ['', '  ', 'x'.repeat(101), 7, 'a\0b'])

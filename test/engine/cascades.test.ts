@@ -1,4 +1,4 @@
-// Cancel and completion through whole families: what stays, what goes along, what each tells, and that it is one transaction.
+// Cancel and completion through whole families: which tasks change, their events, and that it is one transaction.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -14,7 +14,7 @@ async function statusOf(
   return Promise.all(tasks.map(async (task) => (await engine.get(task.id))?.status))
 }
 
-/** A completed, a failed and a live child, each with a live child of its own; one of those runs. */
+/** A completed, a failed and an open child, each with an open child of its own; one of those runs. */
 async function family() {
   const hands = puppet()
   const engine = await openEngine({ executors: { work: hands.executor } })
@@ -36,7 +36,7 @@ async function family() {
   return { engine, root, completed, failed, live, belowCompleted, belowFailed, deep, held }
 }
 
-/** A group with a live child, and an inner group in which two failed, one below the other. */
+/** A group with an open child, and an inner group in which two failed, one below the other. */
 async function groupFamily() {
   const engine = await openEngine()
   const root = await engine.create({ name: 'root', tasks: { live: {}, inner: { tasks: { failed: {}, open: {} } } } })
@@ -52,7 +52,7 @@ async function groupFamily() {
 }
 
 describe('a cancel', () => {
-  it('leaves completed and failed descendants as they are, and takes the live ones below them (S3-080, S3-081, S3-082, C-42)', async () => {
+  it('S3-080 S3-081 S3-082 C-42 leaves settled descendants as they are, and cancels the open ones below them', async () => {
     const { engine, root, completed, failed, live, belowCompleted, belowFailed, deep } = await family()
     const before = (await history(engine)).at(-1)!.seq
     await engine.cancel(root, 'enough')
@@ -67,13 +67,13 @@ describe('a cancel', () => {
     ])
     expect(await engine.get(completed)).toMatchObject({ result: 'mine', statusReason: null })
     expect(await engine.get(failed)).toMatchObject({ error: { message: 'broke' } })
-    const told = (await history(engine)).filter(({ seq, type }) => seq > before && type.startsWith('task.'))
-    expect(told.map(({ type, taskId, data }) => [type, taskId, data.status])).toEqual(
+    const events = (await history(engine)).filter(({ seq, type }) => seq > before && type.startsWith('task.'))
+    expect(events.map(({ type, taskId, data }) => [type, taskId, data.status])).toEqual(
       [root, live, belowCompleted, belowFailed, deep].map(({ id }) => ['task.canceled', id, 'canceled']),
     )
   })
 
-  it('aborts what runs below, wherever it is (S3-083)', async () => {
+  it('S3-083 aborts all runs below the task', async () => {
     const { engine, root, held, belowFailed } = await family()
     await engine.cancel(root)
     await held.aborted
@@ -83,7 +83,7 @@ describe('a cancel', () => {
     ])
   })
 
-  it('ends everything below for good: nothing there is tried again or added, however deep (C-42)', async () => {
+  it('C-42 ends everything below the task for good: nothing there can be retried or added, however deep', async () => {
     const { engine, root, failed, belowFailed } = await family()
     const inner = await engine.create({ name: 'inner', parentId: failed.id })
     await engine.start(inner)
@@ -101,7 +101,7 @@ describe('a cancel', () => {
     expect(await history(engine)).toEqual(before)
   })
 
-  it('keeps what failed below it out of the retry of a group above it (C-42)', async () => {
+  it('C-42 keeps failed tasks below it out of the retry of a group above it', async () => {
     const { engine, root, failed, live, belowFailed } = await groupFamily()
     await engine.cancel(failed.parentId!)
     await engine.cancel(live)
@@ -110,7 +110,7 @@ describe('a cancel', () => {
     expect(await statusOf(engine, failed, belowFailed)).toEqual(['failed', 'failed'])
   })
 
-  it('is one transaction: where it fails, nobody is canceled and nobody is told (C-42)', async () => {
+  it('C-42 is one transaction: when it fails, no task is canceled and no event is published', async () => {
     const inner = await openLedger(':memory:')
     const ledger = createFaultyLedger(inner)
     const engine = await openEngine({ ledger })
@@ -131,7 +131,7 @@ describe('a cancel', () => {
     await inner.close()
   })
 
-  it('wakes who waits outside for one of the canceled, and frees nobody who comes after them', async () => {
+  it('wakes tasks outside that wait for a canceled one, and unblocks no dependents', async () => {
     const engine = await openEngine({
       executors: { waits: (task: ExecutorTask<string>, run: Run) => run.wait(task.input, { settled: true }) },
     })
@@ -145,7 +145,7 @@ describe('a cancel', () => {
     expect(await engine.get(after)).toMatchObject({ status: 'submitted', blockedBy: [deep.id], ready: false })
   })
 
-  it('takes the questions, sleeps and waits of the family along: nothing wakes them any more', async () => {
+  it('ends the questions, sleeps and waits of the family, which wake no task any more', async () => {
     const engine = await openEngine({
       executors: {
         asks: (_task: ExecutorTask, run: Run) => run.ask('Go on?'),
@@ -167,8 +167,8 @@ describe('a cancel', () => {
   })
 })
 
-describe('completion upwards', () => {
-  it('reaches the top of a thousand levels in one step, without a stack to overflow (S3-033, S3-086)', async () => {
+describe('the completion of parents', () => {
+  it('S3-033 S3-086 reaches the top of a thousand levels in one step, without a stack overflow', async () => {
     const engine = await openEngine({ autoComplete: true })
     let parent = await engine.start(await engine.create({ name: 'root' }))
     const root = parent
@@ -180,7 +180,7 @@ describe('completion upwards', () => {
     expect((await engine.list({ status: 'completed', limit: 0 })).total).toBe(1_001)
   })
 
-  it('walks a parent that waits over WORKING, tells of each edge, and starts no run (C-43, S3-087)', async () => {
+  it('C-43 S3-087 moves a waiting parent through WORKING, with an event for each edge and without a run', async () => {
     const hands = puppet()
     const engine = await openEngine({
       executors: {
@@ -213,7 +213,7 @@ describe('completion upwards', () => {
     expect(await engine.runs(byRun)).toHaveLength(1)
   })
 
-  it('is asked again when a parent that was paused, or not begun, comes back to work (C-43)', async () => {
+  it('C-43 is checked again when a parent that was paused, or not begun, continues', async () => {
     const engine = await openEngine({ autoComplete: true })
     const paused = await engine.start(await engine.create({ name: 'paused' }))
     const asked = await engine.start(await engine.create({ name: 'asked' }))
@@ -232,7 +232,7 @@ describe('completion upwards', () => {
     expect((await engine.answer(asked, 'yes')).status).toBe('completed')
   })
 
-  it('waits for a child that was added late, however often (S3-090)', async () => {
+  it('S3-090 waits for a child that was added late, however often', async () => {
     const engine = await openEngine({ autoComplete: true })
     const parent = await engine.start(await engine.create({ name: 'parent' }))
     const [one, two] = [
@@ -250,7 +250,7 @@ describe('completion upwards', () => {
     expect(await statusOf(engine, parent)).toEqual(['completed'])
   })
 
-  it('is held up by a canceled child, until that is deleted (S3-089, S3-093)', async () => {
+  it('S3-089 S3-093 is prevented by a canceled child until that is deleted', async () => {
     const engine = await openEngine({ autoComplete: true })
     const parent = await engine.start(await engine.create({ name: 'parent' }))
     const [one, two] = [
@@ -266,8 +266,8 @@ describe('completion upwards', () => {
   })
 })
 
-describe('a tree ten levels deep, in which each waits for its child', () => {
-  it('completes with one slot (X-025, S3-061)', async () => {
+describe('a tree of ten levels in which each task waits for its child', () => {
+  it('X-025 S3-061 completes with one slot', async () => {
     let open = 0
     let most = 0
     const engine = await openEngine({
@@ -294,7 +294,7 @@ describe('a tree ten levels deep, in which each waits for its child', () => {
 })
 
 describe('a delete', () => {
-  it('makes the children roots, satisfies edges, aborts what runs, and hides the record; unknown is false (C-53)', async () => {
+  it('C-53 makes the children roots, satisfies edges, aborts runs, and hides the record; false for an unknown task', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const grandparent = await engine.create({ name: 'grandparent' })
@@ -310,10 +310,10 @@ describe('a delete', () => {
     expect(await engine.get(grandchild)).toMatchObject({ parentId: child.id })
     expect((await hands.started(1)).task.id).toBe(after.id)
     expect(await engine.delete(parent)).toBe(false)
-    expect(await engine.delete('task-nobody')).toBe(false)
+    expect(await engine.delete('task-unknown')).toBe(false)
   })
 
-  it('may take the children along, or be refused because of them (C-53)', async () => {
+  it('C-53 can include the children, or be refused because of them', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const root = await engine.create({ name: 'root' })
@@ -329,8 +329,8 @@ describe('a delete', () => {
     expect(await engine.delete(root, { children: 'cascade' })).toBe(true)
     await held.aborted
     for (const task of [root, child, deep]) expect(await engine.get(task)).toBeNull()
-    const told = (await history(engine)).filter(({ seq }) => seq > before)
-    const of = (type: string) => told.filter((event) => event.type === type).map(({ taskId }) => taskId)
+    const events = (await history(engine)).filter(({ seq }) => seq > before)
+    const of = (type: string) => events.filter((event) => event.type === type).map(({ taskId }) => taskId)
     expect(of('task.canceled')).toEqual([root.id, deep.id])
     expect(of('task.deleted')).toEqual([root.id, child.id, deep.id])
     expect((await hands.started(1)).task.id).toBe(after.id)

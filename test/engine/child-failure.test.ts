@@ -1,4 +1,5 @@
-// What the final failure of a child sets off in its parent: nothing, its failure, or the end of the siblings (conformance Q-06).
+// The effect of the final failure of a child on its parent: none, its failure, or the end of the siblings (conformance
+// Q-06).
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -17,7 +18,7 @@ async function statusOf(engine: Verbs, ...tasks: Task[]): Promise<Array<string |
   return Promise.all(tasks.map(async (task) => (await engine.get(task))?.status))
 }
 
-/** A working parent by hand, with a child that fails and one that lives. */
+/** A parent working by hand, with a child that fails and an open one. */
 async function pair(engine: Verbs, policy: OnChildFailure | undefined) {
   const parent = await engine.start(
     await engine.create({ name: 'parent', ...(policy === undefined ? {} : { onChildFailure: policy }) }),
@@ -29,35 +30,32 @@ async function pair(engine: Verbs, policy: OnChildFailure | undefined) {
   return { parent, sibling, nephew, breaks }
 }
 
-describe('a parent', () => {
+describe('a parent with onChildFailure', () => {
   it.each([
     [undefined, ['working', 'submitted', 'submitted']],
     ['ignore', ['working', 'submitted', 'submitted']],
     ['fail', ['failed', 'submitted', 'submitted']],
     ['cancel-siblings', ['working', 'canceled', 'canceled']],
-  ] as const)(
-    'told to %s becomes that, its siblings and nephews too (Q-06, S3-091, S3-092)',
-    async (policy, expected) => {
-      const engine = await openEngine()
-      const { parent, sibling, nephew, breaks } = await pair(engine, policy)
-      expect(await statusOf(engine, parent, sibling, nephew)).toEqual(expected)
-      if (policy === 'fail') {
-        expect(await engine.get(parent)).toMatchObject({
-          error: {
-            code: 'CHILD_FAILED',
-            message: `Child ${breaks.id} (breaks) failed: broke`,
-            details: { child: breaks.id },
-          },
-        })
-      }
-      if (policy === 'cancel-siblings') {
-        expect((await engine.get(sibling))?.statusReason).toBe(`child ${breaks.id} failed`)
-        expect(await statusOf(engine, breaks)).toEqual(['failed'])
-      }
-    },
-  )
+  ] as const)('Q-06 S3-091 S3-092 set to %s gets that status, with its other descendants', async (policy, expected) => {
+    const engine = await openEngine()
+    const { parent, sibling, nephew, breaks } = await pair(engine, policy)
+    expect(await statusOf(engine, parent, sibling, nephew)).toEqual(expected)
+    if (policy === 'fail') {
+      expect(await engine.get(parent)).toMatchObject({
+        error: {
+          code: 'CHILD_FAILED',
+          message: `Child ${breaks.id} (breaks) failed: broke`,
+          details: { child: breaks.id },
+        },
+      })
+    }
+    if (policy === 'cancel-siblings') {
+      expect((await engine.get(sibling))?.statusReason).toBe(`child ${breaks.id} failed`)
+      expect(await statusOf(engine, breaks)).toEqual(['failed'])
+    }
+  })
 
-  it('takes the engine’s default where it says nothing, and its own word counts more (Q-06)', async () => {
+  it('Q-06 takes the default of the engine, overridden by its own value', async () => {
     const engine = await openEngine({ onChildFailure: 'fail' })
     expect(await statusOf(engine, (await pair(engine, undefined)).parent)).toEqual(['failed'])
     expect(await statusOf(engine, (await pair(engine, 'ignore')).parent)).toEqual(['working'])
@@ -65,7 +63,7 @@ describe('a parent', () => {
     expect(await statusOf(engine, gentle.parent, gentle.sibling)).toEqual(['working', 'canceled'])
   })
 
-  it('may be told otherwise while it works', async () => {
+  it('can be changed while the parent works', async () => {
     const engine = await openEngine()
     const parent = await engine.start(await engine.create({ name: 'parent' }))
     await failed(engine, await engine.create({ name: 'one', parentId: parent.id }))
@@ -75,7 +73,7 @@ describe('a parent', () => {
     expect(await statusOf(engine, parent)).toEqual(['failed'])
   })
 
-  it('does not mind a child that is canceled (S3-093)', async () => {
+  it('S3-093 ignores a canceled child', async () => {
     const engine = await openEngine({ onChildFailure: 'fail' })
     const parent = await engine.start(await engine.create({ name: 'parent' }))
     const calls = ['fail', 'cancel-siblings'] as const
@@ -88,7 +86,7 @@ describe('a parent', () => {
     }
   })
 
-  it('hears only of the last attempt of a child', async () => {
+  it('reacts only to the last attempt of a child', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor }, onChildFailure: 'fail' })
     const parent = await engine.start(await engine.create({ name: 'parent' }))
@@ -101,7 +99,7 @@ describe('a parent', () => {
     expect(await statusOf(engine, parent)).toEqual(['failed'])
   })
 
-  it('is told by what happens to its own children only: the failure climbs from parent to parent (Q-06)', async () => {
+  it('Q-06 reacts to its own children only: a failure climbs from parent to parent', async () => {
     const engine = await openEngine()
     const top = await engine.start(await engine.create({ name: 'top', onChildFailure: 'cancel-siblings' }))
     const aunt = await engine.create({ name: 'aunt', parentId: top.id })
@@ -115,9 +113,9 @@ describe('a parent', () => {
   })
 })
 
-describe('a parent that is not at work', () => {
+describe('a parent that is not working', () => {
   it.each(['submitted', 'paused', 'waiting', 'input_required'] as const)(
-    'fails from %s over WORKING, each edge with its event and without a run',
+    'fails from %s through WORKING, with an event for each edge and without a run',
     async (status) => {
       const engine = await openEngine()
       const parent = await engine.create({ name: 'parent', onChildFailure: 'fail' })
@@ -127,8 +125,8 @@ describe('a parent that is not at work', () => {
       else if (status !== 'submitted') await engine.update(parent, { status })
       const before = (await history(engine, parent.id)).at(-1)!.seq
       await failed(engine, child)
-      const told = (await history(engine, parent.id)).filter(({ seq }) => seq > before)
-      expect(told.map(({ type, data }) => [type, data.from, data.status])).toEqual([
+      const events = (await history(engine, parent.id)).filter(({ seq }) => seq > before)
+      expect(events.map(({ type, data }) => [type, data.from, data.status])).toEqual([
         ['task.started', status, 'working'],
         ['task.failed', 'working', 'failed'],
       ])
@@ -154,7 +152,7 @@ describe('a parent that is not at work', () => {
 })
 
 describe('a parent with a run', () => {
-  it('is aborted by the failure, and what its executor returns is ignored', async () => {
+  it('is aborted by the failure of a child, and the result of its executor is ignored', async () => {
     const hands = puppet({ stubborn: true })
     const engine = await openEngine({ executors: { parent: hands.executor } })
     const parent = await engine.create({ executor: 'parent', onChildFailure: 'fail' })
@@ -167,7 +165,7 @@ describe('a parent with a run', () => {
     expect((await engine.runs(parent))[0]).toMatchObject({ outcome: 'failed', status: 'closed' })
   })
 
-  it('that waits for outcomes fails before they are all there', async () => {
+  it('that waits for outcomes fails before all of them are there', async () => {
     const engine = await openEngine({
       executors: {
         parent: async (_task: ExecutorTask, run: Run) => {
@@ -208,7 +206,7 @@ describe('a parent with a run', () => {
   })
 })
 
-describe('a group', () => {
+describe('a group with onChildFailure', () => {
   const tasks = { breaks: { executor: 'breaks' }, other: { executor: 'work' } }
 
   async function setup(onChildFailure: OnChildFailure) {
@@ -226,7 +224,7 @@ describe('a group', () => {
     return { engine, group, children, other, hands, breaking }
   }
 
-  it('told to fail does so at once; what still works in it goes on (Q-06)', async () => {
+  it('Q-06 set to fail does so at once; its other children continue', async () => {
     const { engine, group, children, other } = await setup('fail')
     expect(await statusOf(engine, group, children.other)).toEqual(['failed', 'working'])
     other.end.resolve('done')
@@ -234,13 +232,13 @@ describe('a group', () => {
     expect(await statusOf(engine, group)).toEqual(['failed'])
   })
 
-  it('told to cancel the siblings has failed once they are (Q-06)', async () => {
+  it('Q-06 set to cancel the siblings fails once they are canceled', async () => {
     const { engine, group, children, other } = await setup('cancel-siblings')
     await other.aborted
     expect(await statusOf(engine, group, children.other)).toEqual(['failed', 'canceled'])
   })
 
-  it('that failed at once is open again with the child’s next attempt, and completes', async () => {
+  it('that failed at once is reopened by the next attempt of the child, and completes', async () => {
     const { engine, group, children, other, breaking } = await setup('fail')
     await engine.retry(children.breaks)
     ;(await breaking.started(1)).end.resolve('mended')
@@ -251,8 +249,8 @@ describe('a group', () => {
   })
 })
 
-describe('an autoComplete parent', () => {
-  it('fails with a child when told to, instead of never completing', async () => {
+describe('a parent with autoComplete', () => {
+  it('fails with a child when onChildFailure says so, instead of never completing', async () => {
     const engine = await openEngine({ autoComplete: true })
     const parent = await engine.start(await engine.create({ name: 'parent', onChildFailure: 'fail' }))
     const one = await engine.create({ name: 'one', parentId: parent.id })

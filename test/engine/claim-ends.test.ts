@@ -1,12 +1,12 @@
-// How claims end beside other things: at the instant at which a family ends, for another claim, for an executor.
+// How claims end beside other things: in the instant in which a family ends, for another claim, for an executor.
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { openEngine, puppet, reached, refusalOf, turns } from './world.ts'
 
 const ada = { owner: 'ada' }
 
-describe('A claim', () => {
-  it('gives the task as this claim made it, even when it is somebody else’s by the time that it is told', async () => {
+describe('the end of a claim', () => {
+  it('a claim returns the task as it claimed it, even if another client has it by then', async () => {
     const engine = await openEngine({ work: false })
     const { id } = await engine.create({ name: 'task' })
     const [first, , second] = await Promise.all([
@@ -19,7 +19,7 @@ describe('A claim', () => {
     await refusalOf(engine.complete(first, 'too late'), 'STALE_CLAIM')
   })
 
-  it('gives no sign of life in the name of whoever came next', async () => {
+  it('a claim renews no lease of the next owner', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ work: false, clock })
     const claimed = await engine.claim((await engine.create({ name: 'task' })).id, { ...ada, leaseMs: 1000 })
@@ -31,7 +31,7 @@ describe('A claim', () => {
     expect([alive.owner, alive.fence, later.owner, later.fence]).toEqual(['ada', 1, 'bob', 2])
   })
 
-  it('whose lease is over in the instant in which a sibling fails ends once, and no timer stands still', async () => {
+  it('a lease that ends in the instant in which a sibling fails ends once, and blocks no timer', async () => {
     const clock = new SimulatedClock()
     const hands = puppet()
     const engine = await openEngine({ clock, executors: { work: hands.executor } })
@@ -49,7 +49,7 @@ describe('A claim', () => {
     expect((await hands.started(1)).task.id).toBe(later.id)
   })
 
-  it('that rests ends when the task is given to an executor: no lease of it disturbs the run', async () => {
+  it('a suspended claim ends when the task gets an executor: its lease does not disturb the run', async () => {
     const clock = new SimulatedClock()
     const hands = puppet()
     const engine = await openEngine({ clock, executors: { work: hands.executor } })
@@ -67,7 +67,7 @@ describe('A claim', () => {
     expect(hands.runs).toHaveLength(1)
   })
 
-  it('that was let go leaves its task open, also when it is completed by its children and they are complete', async () => {
+  it('a released claim leaves its task open, also when its children complete', async () => {
     const engine = await openEngine()
     const parent = await engine.create({ name: 'parent', autoComplete: true })
     const child = await engine.create({ name: 'child', parentId: parent.id })
@@ -79,7 +79,7 @@ describe('A claim', () => {
     expect(await reached(engine, parent, 'completed')).toMatchObject({ result: 'all of it' })
   })
 
-  it('goes by tags that each stand once, at creation and later', async () => {
+  it('the tags of a claimed task are unique, at creation and later', async () => {
     const engine = await openEngine({ work: false })
     const task = await engine.create({ name: 'task', tags: ['a', ' a ', 'b'] })
     expect(task.tags).toEqual(['a', 'b'])
@@ -88,7 +88,7 @@ describe('A claim', () => {
   })
 
   it.each(['nul \u0000 inside', 'half a pair \ud800'])(
-    'is refused for words that no store keeps as they are: %j',
+    'a claim refuses a text that no ledger stores unchanged: %j',
     async (word) => {
       const engine = await openEngine({ work: false })
       const task = await engine.create({ name: 'task' })

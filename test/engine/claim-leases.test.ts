@@ -1,5 +1,5 @@
-// Claims with a lease, on a clock that only the test moves: who keeps a task by writing, who loses it by silence, and that it is
-// the number of the claim, never the time, that keeps a late owner out.
+// Claims with a lease, on a clock that only the test moves: an owner keeps a task by writing and loses it by silence,
+// and the number of the claim, never the time, keeps a late owner out.
 import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
@@ -11,7 +11,7 @@ import { history, ledgerFile, openEngine, reached, refusalOf, turns } from './wo
 const ada = { owner: 'ada', leaseMs: 100 }
 const bob = { owner: 'bob', leaseMs: 100 }
 
-/** A task that ada has claimed, with an engine that works, or one that only commands. */
+/** A task claimed by ada, with an engine that works, or one that only commands. */
 async function setup({ work = false } = {}) {
   const clock = new SimulatedClock()
   const engine = await openEngine({ work, clock })
@@ -30,8 +30,8 @@ const writesOf = (engine: Engine, task: Task, quote?: { owner: string; fence?: n
   }
 }
 
-describe('A lease', () => {
-  it('is only there when it is asked for, and then every write quotes the fence; the claimed task does so by itself', async () => {
+describe('a lease of a claim', () => {
+  it('exists only on request; then every write must pass the fence, which the claimed task does by itself', async () => {
     const { clock, engine, mine } = await setup()
     expect(mine).toMatchObject({ fence: 1, leaseUntil: clock.now() + 100 })
     for (const write of Object.values(writesOf(engine, mine, { owner: 'ada' }))) {
@@ -49,7 +49,7 @@ describe('A lease', () => {
     expect((await engine.complete(plain.id, 'mine', { owner: 'ada' })).result).toBe('mine')
   })
 
-  it('begins anew with every write of its owner, and with nobody else’s', async () => {
+  it('is renewed by every write of the owner, and by no other', async () => {
     const { clock, engine, mine } = await setup()
     const leaseOf = async (task: Promise<Task>) => ((await task).leaseUntil as number) - clock.now()
     clock.advance(60)
@@ -63,7 +63,7 @@ describe('A lease', () => {
     expect(await leaseOf(engine.get(mine) as Promise<Task>)).toBe(40)
   })
 
-  it('stops with a pause and begins anew with the resume', async () => {
+  it('stops with a pause and starts again with the resume', async () => {
     const { clock, engine, mine } = await setup({ work: true })
     clock.advance(90)
     expect(await engine.pause(mine.id)).toMatchObject({ status: 'paused', owner: 'ada', leaseUntil: null })
@@ -77,7 +77,7 @@ describe('A lease', () => {
   })
 
   it.each(['input_required', 'waiting'] as const)(
-    'stops while its owner waits (%s) and begins anew after',
+    'stops while its owner waits (%s) and starts again afterwards',
     async (status) => {
       const { clock, engine, mine } = await setup({ work: true })
       expect(await engine.update(mine, { status })).toMatchObject({ status, owner: 'ada', leaseUntil: null })
@@ -88,7 +88,7 @@ describe('A lease', () => {
     },
   )
 
-  it('that is over still renews until somebody has closed it', async () => {
+  it('that has expired is still renewed until the claim is closed', async () => {
     const { clock, engine, mine } = await setup()
     clock.advance(5_000)
     expect(await engine.heartbeat(mine)).toMatchObject({ owner: 'ada', leaseUntil: clock.now() + 100 })
@@ -97,12 +97,12 @@ describe('A lease', () => {
   })
 })
 
-describe('A lease of a task that has ended', () => {
+describe('the lease of a settled task', () => {
   it.each([
     ['with its parent', 'canceled', (engine: Engine, { parentId }: Task) => engine.cancel(parentId as string)],
     ['by its deadline', 'failed', (engine: Engine, { id }: Task) => engine.update(id, { deadline: 1 })],
     ['by its owner', 'failed', (engine: Engine, task: Task) => engine.fail(task, 'no')],
-  ] as const)('%s has ended too: nothing lapses after', async (_how, status, end) => {
+  ] as const)('ends when the task is %s: nothing lapses afterwards', async (_how, status, end) => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ clock })
     const parent = await engine.create({ name: 'parent' })
@@ -118,8 +118,8 @@ describe('A lease of a task that has ended', () => {
   })
 })
 
-describe('A claim that has lapsed', () => {
-  it('is closed by a working engine on time: the task is anybody’s again (S4-057)', async () => {
+describe('a lapsed claim', () => {
+  it('S4-057 is closed by a working engine on time, and the task can be claimed again', async () => {
     const { clock, engine, mine } = await setup({ work: true })
     clock.advance(99)
     await turns()
@@ -132,23 +132,23 @@ describe('A claim that has lapsed', () => {
     expect(await engine.claim(null, bob)).toMatchObject({ id: mine.id, owner: 'bob', fence: 2 })
   })
 
-  it('of which a working engine heard only by the feed, or that it found when it began, is closed on time too', async () => {
+  it('is closed on time by an engine that learns of it from the feed, or at its start', async () => {
     const clock = new SimulatedClock()
     const ledger = ledgerFile()
     const hands = await openEngine({ ledger, clock, work: false })
     const [one, two] = await hands.create([{ name: 'one' }, { name: 'two' }])
     await hands.claim(one?.id as string, { owner: 'ada', leaseMs: 1_000 })
     const engine = await openEngine({ ledger, clock })
-    const heard = new Promise((resolve) => engine.subscribe('task.claimed', resolve))
+    const claimed = new Promise((resolve) => engine.subscribe('task.claimed', resolve))
     await hands.claim(two?.id as string, { owner: 'ada', leaseMs: 500 })
-    await heard
+    await claimed
     clock.advance(500)
     await reached(engine, two?.id as string, 'waiting')
     clock.advance(500)
     await reached(engine, one?.id as string, 'waiting')
   })
 
-  it('is closed by the next claim where no engine works, of that task or of the best (S4-057)', async () => {
+  it('S4-057 is closed by the next claim without a working engine, of that task or of the best one', async () => {
     const { clock, engine, mine } = await setup()
     const other = await engine.claim(await engine.create({ name: 'other', priority: 9 }), ada)
     await refusalOf(engine.claim(mine.id, bob), 'NOT_CLAIMABLE')
@@ -161,7 +161,7 @@ describe('A claim that has lapsed', () => {
     expect(await engine.claim(other.id, { owner: 'eve' })).toMatchObject({ owner: 'eve', fence: 3 })
   })
 
-  it('is found by a claim of just that task, however many have lapsed before it', async () => {
+  it('is found by a claim of its task, however many have lapsed before it', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ work: false, clock })
     const tasks = await engine.create(Array.from({ length: 450 }, (_, index) => ({ name: `task ${index}` })))
@@ -177,7 +177,7 @@ describe('A claim that has lapsed', () => {
     expect(claimed.size).toBe(449)
   })
 
-  it('is closed by no claim that is refused: that one costs the same, however many have lapsed', async () => {
+  it('is not closed by a refused claim, which costs the same however many have lapsed', async () => {
     const clock = new SimulatedClock()
     const counted = { statements: 0 }
     const ledger = counting(await openLedger(':memory:'), 'claim', counted)
@@ -198,7 +198,7 @@ describe('A claim that has lapsed', () => {
     expect(await refused()).toBe(few)
   })
 
-  it('gives the task only to a claim that is meant for it', async () => {
+  it('gives the task only to a claim that matches it', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ work: false, clock })
     const task = await engine.create({ name: 'write it', role: 'writer' })
@@ -209,7 +209,7 @@ describe('A claim that has lapsed', () => {
     expect((await engine.claim(null, { owner: 'bob', role: 'writer' }))?.owner).toBe('bob')
   })
 
-  it('lets its former owner write nothing any more, whatever it writes, before and after somebody else has the task (C-54)', async () => {
+  it('C-54 lets its former owner write nothing, before and after another client has the task', async () => {
     const { clock, engine, mine } = await setup({ work: true })
     clock.advance(100)
     await reached(engine, mine, 'waiting')
@@ -226,13 +226,13 @@ describe('A claim that has lapsed', () => {
     for (const status of ['completed', 'failed', 'waiting', 'input_required'] as const) {
       await refusalOf(engine.update(mine, { status }), 'STALE_CLAIM')
     }
-    // What is anybody's to change stays so, and is no sign of life of the other.
+    // Every client may still change this, and it does not renew the lease of the owner.
     expect(await engine.update(mine, { metadata: { note: 'sorry' } })).toMatchObject({ owner: 'bob', fence: 2 })
     expect((await engine.complete(theirs, 'theirs')).result).toBe('theirs')
     await refuseAll()
   })
 
-  it('and a write of its owner in one turn end in one legal state (X-038)', async () => {
+  it('X-038 and a concurrent write of its owner end in one legal state', async () => {
     for (const first of ['claim', 'complete'] as const) {
       const { clock, engine, mine } = await setup()
       clock.advance(100)

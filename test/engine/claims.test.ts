@@ -1,4 +1,4 @@
-// Work from outside: who gets a task, who is refused and why, and what a claim is worth once it has ended.
+// Work from outside: which claim gets a task, which is refused and why, and what an ended claim still allows.
 import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
@@ -11,8 +11,8 @@ const bob = { owner: 'bob' }
 /** An engine without executors: a board. */
 const board = () => openEngine({ work: false })
 
-describe('A task without an executor', () => {
-  it('has no owner until it is claimed: then it is WORKING, its owner’s, and one claim old (S4-050, S4-051, C-54)', async () => {
+describe('a task without an executor', () => {
+  it('S4-050 S4-051 C-54 has no owner until it is claimed: then it is WORKING, with an owner and a claim number of one', async () => {
     const engine = await board()
     const task = await engine.create({ name: 'write it' })
     expect(task).toMatchObject({ status: 'submitted', owner: null, fence: 0, ready: true, leaseUntil: null })
@@ -22,7 +22,7 @@ describe('A task without an executor', () => {
     expect((await engine.list({ owner: 'ada' })).tasks).toEqual([claimed])
   })
 
-  it('is claimed once: the second is told its status and its owner (S4-052)', async () => {
+  it('S4-052 is claimed once: the second claim is refused with its status and its owner', async () => {
     const engine = await board()
     const task = await engine.create({ name: 'write it' })
     const claimed = await engine.claim(task, ada)
@@ -33,7 +33,7 @@ describe('A task without an executor', () => {
     expect(await engine.get(task)).toEqual(claimed)
   })
 
-  it('is refused with the list of what it comes after, until that is completed (S4-053)', async () => {
+  it('S4-053 is refused with the list of its open dependencies', async () => {
     const engine = await board()
     const [first, second] = await engine.create([{ name: 'first' }, { name: 'second' }])
     const last = await engine.create({ name: 'last', blockedBy: [first?.id as string, second?.id as string] })
@@ -78,20 +78,17 @@ describe('A task without an executor', () => {
       async (engine: Engine, id: string) => engine.update(await engine.start(id), { status: 'input_required' }),
       'input_required',
     ],
-  ] as const)(
-    'that is %s is refused, with what stands in the way: %s (S4-052)',
-    async (_what, reason, status, prepare, words) => {
-      const engine = await board()
-      const { id } = await engine.create({ name: 'write it' })
-      await prepare(engine, id)
-      const refusal = await refusalOf(engine.claim(id, bob), 'NOT_CLAIMABLE')
-      expect(refusal.details).toMatchObject({ taskId: id, reason, status })
-      expect(refusal.message).toContain(words)
-      expect(await engine.claim(null, bob)).toBeNull()
-    },
-  )
+  ] as const)('S4-052 that is %s is refused with the reason: %s', async (_what, reason, status, prepare, words) => {
+    const engine = await board()
+    const { id } = await engine.create({ name: 'write it' })
+    await prepare(engine, id)
+    const refusal = await refusalOf(engine.claim(id, bob), 'NOT_CLAIMABLE')
+    expect(refusal.details).toMatchObject({ taskId: id, reason, status })
+    expect(refusal.message).toContain(words)
+    expect(await engine.claim(null, bob)).toBeNull()
+  })
 
-  it('with an executor, or that is a group, is nobody’s to claim', async () => {
+  it('cannot be claimed when it has an executor or is a group', async () => {
     const engine = await openEngine({ executors: { work: async () => null }, work: false })
     const run = await engine.create({ executor: 'work' })
     const group = await engine.create({ name: 'all', tasks: { one: { name: 'one' } } })
@@ -104,7 +101,7 @@ describe('A task without an executor', () => {
     await refusalOf(engine.claim('task-unknown', ada), 'NOT_FOUND')
   })
 
-  it('that was moved on by hand has no owner, and its way is anybody’s', async () => {
+  it('that was moved by hand has no owner, and any client may change its status', async () => {
     const engine = await board()
     const task = await engine.start(await engine.create({ name: 'write it' }))
     expect(task.owner).toBeNull()
@@ -115,8 +112,8 @@ describe('A task without an executor', () => {
   })
 })
 
-describe('The next task to claim', () => {
-  it('is the one of the highest priority, then the oldest; none is null (S4-044, S4-058)', async () => {
+describe('the next task to claim', () => {
+  it('S4-044 S4-058 is the one of the highest priority, then the oldest; null without one', async () => {
     const engine = await board()
     for (const [name, priority] of [
       ['low', -1],
@@ -134,7 +131,7 @@ describe('The next task to claim', () => {
     expect((await engine.list({ ready: true })).tasks).toEqual([])
   })
 
-  it('is not one that comes after others, is somebody’s, or is another role’s (S4-044, S4-058)', async () => {
+  it('S4-044 S4-058 is not one with open dependencies, another owner or another role', async () => {
     const engine = await board()
     const first = await engine.create({ name: 'first', priority: 3 })
     await engine.create({ name: 'after', priority: 9, blockedBy: [first.id] })
@@ -148,7 +145,7 @@ describe('The next task to claim', () => {
     expect((await engine.claim(null, { owner: 'bob', role: 'writer' }))?.name).toBe('for writers')
   })
 
-  it('is one below the parent and with all the tags that are asked for', async () => {
+  it('is one below the given parent and with all the given tags', async () => {
     const engine = await board()
     const parent = await engine.create({ name: 'parent', priority: -5 })
     await engine.create({ name: 'elsewhere', priority: 9, tags: ['ui', 'small'] })
@@ -161,7 +158,7 @@ describe('The next task to claim', () => {
     expect(await engine.claim(null, below)).toBeNull()
   })
 
-  it('may be named, and then must be what the claim is for (S4-058)', async () => {
+  it('S4-058 may be given by id, and must then match the claim', async () => {
     const engine = await board()
     const task = await engine.create({ name: 'write it', role: 'writer', tags: ['ui'] })
     const wrong = await refusalOf(engine.claim(task, { owner: 'ada', role: 'tester' }), 'NOT_CLAIMABLE')
@@ -173,7 +170,7 @@ describe('The next task to claim', () => {
     expect((await engine.claim(task, { owner: 'ada', role: 'writer', tags: ['ui'] })).owner).toBe('ada')
   })
 
-  it('is not one whose time has not come; once it has, the next claim finds it, also where no engine works', async () => {
+  it('is not one before its notBefore; afterwards the next claim finds it, also without a working engine', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ work: false, clock })
     const later = await engine.create({ name: 'later', notBefore: clock.now() + 100 })
@@ -194,8 +191,8 @@ describe('The next task to claim', () => {
   })
 })
 
-describe('An owner', () => {
-  it('completes its task and stays its owner; others may not, whoever they are (S4-055, S4-056)', async () => {
+describe('the owner of a task', () => {
+  it('S4-055 S4-056 completes its task and stays its owner; other clients may not', async () => {
     const engine = await board()
     const task = await engine.create({ name: 'write it' })
     await refusalOf(engine.complete(task, 'early'), 'INVALID_TRANSITION')
@@ -218,7 +215,7 @@ describe('An owner', () => {
     await refusalOf(engine.complete(done, 'again'), 'INVALID_TRANSITION')
   })
 
-  it('fails its task with its own code and stays its owner; a retry is anybody’s (S4-055)', async () => {
+  it('S4-055 fails its task with its own code and stays its owner; a retry is open to any client', async () => {
     const engine = await board()
     const task = await engine.claim(await engine.create({ name: 'write it' }), ada)
     const failed = await engine.fail(task, 'no paper', { code: 'NO_PAPER' })
@@ -228,7 +225,7 @@ describe('An owner', () => {
     await refusalOf(engine.complete(task, 'late'), 'STALE_CLAIM')
   })
 
-  it('lets go: the task is WAITING, released, without an owner, and may be claimed again (S4-057, C-54)', async () => {
+  it('S4-057 C-54 releases its task: it is WAITING, released, without an owner, and may be claimed again', async () => {
     const engine = await board()
     const task = await engine.create({ name: 'write it' })
     const mine = await engine.claim(task, ada)
@@ -241,7 +238,7 @@ describe('An owner', () => {
     expect(await engine.claim(null, bob)).toMatchObject({ id: task.id, owner: 'bob', fence: 2, statusReason: null })
   })
 
-  it('that has let go can write nothing any more, whatever it writes and whoever has the task now (C-54)', async () => {
+  it('C-54 can write nothing after a release, whichever client has the task', async () => {
     const engine = await board()
     const mine = await engine.claim(await engine.create({ name: 'write it' }), ada)
     await engine.release(mine)
@@ -259,7 +256,7 @@ describe('An owner', () => {
       expect((await refusalOf(write, 'STALE_CLAIM')).details).toMatchObject({ owner: 'bob', fence: 2, quoted: 1 })
     }
     for (const status of states) await refusalOf(engine.update(mine, { status }), 'STALE_CLAIM')
-    // The same name again is another claim all the same.
+    // The same owner again is another claim nevertheless.
     await engine.release(next)
     const again = await engine.claim(mine.id, ada)
     for (const write of writes) await refusalOf(write, 'STALE_CLAIM')
@@ -267,21 +264,21 @@ describe('An owner', () => {
     expect((await engine.complete(again, 'mine')).result).toBe('mine')
   })
 
-  it('steers like anybody: pause, resume, priority and name are not the owner’s alone', async () => {
+  it('has no special right to pause, resume and change priority or name', async () => {
     const engine = await board()
     const mine = await engine.claim(await engine.create({ name: 'write it' }), ada)
     expect(await engine.update(mine.id, { priority: 3, name: 'write it well' })).toMatchObject({ owner: 'ada' })
     expect(await engine.pause(mine.id)).toMatchObject({ status: 'paused', owner: 'ada', ready: false })
     expect(await engine.resume(mine.id)).toMatchObject({ status: 'working', owner: 'ada', fence: 1 })
     await engine.pause(mine.id)
-    // Who lets go of what rests leaves it resting.
+    // Releasing a paused task leaves it paused.
     expect(await engine.release(mine)).toMatchObject({ status: 'paused', statusReason: 'released', owner: null })
-    // And who lets it go on finds nobody at work on it: it waits for the next claim.
+    // Resuming it then finds no owner: it waits for the next claim.
     expect(await engine.resume(mine.id)).toMatchObject({ status: 'waiting', statusReason: 'released', ready: true })
     expect(await engine.claim(null, { owner: 'bob' })).toMatchObject({ id: mine.id, owner: 'bob', fence: 2 })
   })
 
-  it('alone is spoken for by the task: one that a bystander has read, or a copy, quotes nobody', async () => {
+  it('is the only one whose task carries the claim token: one that another client has read, or a copy, does not', async () => {
     const engine = await board()
     const mine = await engine.claim(await engine.create({ name: 'write it' }), { ...ada, leaseMs: 60_000 })
     const read = (await engine.get(mine.id)) as Task
@@ -294,7 +291,7 @@ describe('An owner', () => {
     expect((await engine.complete(read, 'done', { owner: 'ada' })).result).toBe('done')
   })
 
-  it('is told of a cancel by its next write', async () => {
+  it('gets the refusal of a canceled task at its next write', async () => {
     const engine = await board()
     const mine = await engine.claim(await engine.create({ name: 'write it' }), ada)
     expect(await engine.cancel(mine.id, 'not needed')).toMatchObject({ status: 'canceled', owner: 'ada' })
@@ -303,7 +300,7 @@ describe('An owner', () => {
     }
   })
 
-  it('unblocks with its completion exactly those that come after it alone, and ends what was waiting for it (S4-045)', async () => {
+  it('S4-045 unblocks the tasks that depend on its task alone, and ends waits for it, when it completes', async () => {
     const engine = await openEngine()
     const [a, b] = await engine.create([{ name: 'a' }, { name: 'b' }])
     const [one, both] = await engine.create([
@@ -317,7 +314,7 @@ describe('An owner', () => {
     expect(await engine.get(both?.id as string)).toMatchObject({ ready: false, blockedBy: [b?.id] })
   })
 
-  it('completes with the last child a group, and a parent with autoComplete whose own work is done', async () => {
+  it('completes, with the last child, a group, and a parent with autoComplete whose own work is done', async () => {
     const engine = await board()
     const group = await engine.create({ name: 'group', tasks: { one: { name: 'one' }, two: { name: 'two' } } })
     for (const turn of [1, 2]) {
@@ -333,7 +330,7 @@ describe('An owner', () => {
     expect((await engine.get(parent))?.status).toBe('completed')
   })
 
-  it('holds no slot: with one slot in all, an executor runs beside any number of claimed tasks', async () => {
+  it('occupies no slot: with one slot in all, an executor runs beside any number of claimed tasks', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor }, maxConcurrent: 1 })
     await engine.create([{ name: 'one' }, { name: 'two' }])
@@ -348,8 +345,8 @@ describe('An owner', () => {
   })
 })
 
-describe('The log of claims', () => {
-  it('tells who claimed what when, in which role, by which surface, under which number, and who let go (S4-059)', async () => {
+describe('the log of claims', () => {
+  it('S4-059 lists who claimed what when, in which role, by which surface, under which number, and who released it', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ work: false, clock })
     const task = await engine.create({ name: 'write it', role: 'writer' })
@@ -371,7 +368,7 @@ describe('The log of claims', () => {
     expect(done?.data).toMatchObject({ by: 'bob' })
   })
 
-  it('has no entry of a claim that was refused', async () => {
+  it('has no entry for a refused claim', async () => {
     const engine = await board()
     const task = await engine.claim(await engine.create({ name: 'write it' }), ada)
     const before = await history(engine)
@@ -382,8 +379,8 @@ describe('The log of claims', () => {
   })
 })
 
-describe('Together', () => {
-  it('any number of claims of one task in one turn have exactly one winner (S4-054)', async () => {
+describe('concurrent claims', () => {
+  it('S4-054 of one task have exactly one winner', async () => {
     const engine = await board()
     const task = await engine.create({ name: 'write it' })
     const owners = Array.from({ length: 50 }, (_, index) => `owner-${index}`)
@@ -393,7 +390,7 @@ describe('Together', () => {
     expect(await engine.get(task)).toMatchObject({ owner: won[0]?.value.owner, fence: 1 })
   })
 
-  it('any number of claims of the best in one turn each get another, and those that come too late get none (S4-054)', async () => {
+  it('S4-054 of the best task each get another one, and those that come too late get none', async () => {
     const engine = await board()
     await engine.create(Array.from({ length: 30 }, (_, index) => ({ name: `task ${index}` })))
     const claims = await Promise.all(
@@ -414,39 +411,36 @@ describe('Together', () => {
     ['complete', 'cancel'],
     ['release', 'cancel'],
     ['fail', 'complete'],
-  ] as const)(
-    '%s and %s in one turn end in one legal state, and each is told how it went (X-038)',
-    async (one, other) => {
-      const engine = await board()
-      const task = await engine.create({ name: 'write it' })
-      const mine = one === 'claim' || other === 'claim' ? task : await engine.claim(task, ada)
-      const verbs = {
-        claim: () => engine.claim(task, ada),
-        cancel: () => engine.cancel(mine),
-        complete: () => engine.complete(mine),
-        fail: () => engine.fail(mine, 'no'),
-        release: () => engine.release(mine),
-        pause: () => engine.pause(mine),
-      }
-      const [first, second] = await Promise.allSettled([verbs[one](), verbs[other]()])
-      expect(first.status).toBe('fulfilled')
-      const outcomes = {
-        claim: 'working',
-        cancel: 'canceled',
-        complete: 'completed',
-        fail: 'failed',
-        release: 'waiting',
-        pause: 'paused',
-      } as const
-      const last = second.status === 'fulfilled' ? other : one
-      expect((await engine.get(task))?.status).toBe(outcomes[last])
-      const told = (await history(engine, task.id)).at(-1)
-      expect(told?.data['status']).toBe(outcomes[last])
-    },
-  )
+  ] as const)('X-038 %s and %s in one turn end in one legal state, and each gets its outcome', async (one, other) => {
+    const engine = await board()
+    const task = await engine.create({ name: 'write it' })
+    const mine = one === 'claim' || other === 'claim' ? task : await engine.claim(task, ada)
+    const verbs = {
+      claim: () => engine.claim(task, ada),
+      cancel: () => engine.cancel(mine),
+      complete: () => engine.complete(mine),
+      fail: () => engine.fail(mine, 'no'),
+      release: () => engine.release(mine),
+      pause: () => engine.pause(mine),
+    }
+    const [first, second] = await Promise.allSettled([verbs[one](), verbs[other]()])
+    expect(first.status).toBe('fulfilled')
+    const outcomes = {
+      claim: 'working',
+      cancel: 'canceled',
+      complete: 'completed',
+      fail: 'failed',
+      release: 'waiting',
+      pause: 'paused',
+    } as const
+    const last = second.status === 'fulfilled' ? other : one
+    expect((await engine.get(task))?.status).toBe(outcomes[last])
+    const event = (await history(engine, task.id)).at(-1)
+    expect(event?.data['status']).toBe(outcomes[last])
+  })
 })
 
-describe('A task that was resumed or answered and waits for a slot', () => {
+describe('a task that was resumed or answered and waits for a slot', () => {
   it('is shown as queued; pausing it withdraws the resume, and a second resume is refused', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor }, maxConcurrent: 1 })

@@ -1,4 +1,4 @@
-// Commands that meet: whoever comes first wins, the other is refused, and the task is in one legal state.
+// Concurrent commands: the first wins, the other is refused, and the task is in one legal state.
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -52,7 +52,7 @@ async function meet(from: 'working' | 'paused' | 'failed', ...names: ActName[]) 
   }
 }
 
-describe('two commands at once', () => {
+describe('two concurrent commands', () => {
   it.each([
     ['working', ['pause', 'complete'], ['pause'], 'paused'],
     ['working', ['complete', 'pause'], ['complete'], 'completed'],
@@ -66,7 +66,7 @@ describe('two commands at once', () => {
     ['paused', ['cancel', 'resume'], ['cancel'], 'canceled'],
     ['failed', ['retry', 'retry'], ['retry'], 'working'],
     ['failed', ['retry', 'cancel'], ['retry', 'cancel'], 'canceled'],
-  ] as const)('on a task that is %s: of %j win %j, and it is %s (X-038)', async (from, names, won, status) => {
+  ] as const)('X-038 on a task that is %s: of %j win %j, and it is %s', async (from, names, won, status) => {
     const outcome = await meet(from, ...names)
     expect(outcome.won).toEqual(won)
     expect(outcome.status).toBe(status)
@@ -84,16 +84,13 @@ describe('two commands at once', () => {
     ['working', ['delete', 'pause']],
     ['paused', ['resume', 'cancel']],
     ['paused', ['resume', 'resume']],
-  ] as const)(
-    'and an executor, on a task that is %s: %j end in one legal state (X-038, S3-053)',
-    async (from, names) => {
-      const { status, live } = await meet(from, ...names).catch((error: unknown) => {
-        // Only a deleted task is not to be found.
-        if (names[0] === 'delete') return { status: 'canceled' as const, live: 0 }
-        throw error
-      })
-      expect(live).toBe(status === 'working' ? 1 : 0)
-      expect(['paused', 'completed', 'canceled', 'failed', 'working']).toContain(status)
-    },
-  )
+  ] as const)('X-038 S3-053 and an executor, on a task that is %s: %j end in one legal state', async (from, names) => {
+    const { status, live } = await meet(from, ...names).catch((error: unknown) => {
+      // Only a deleted task is not found.
+      if (names[0] === 'delete') return { status: 'canceled' as const, live: 0 }
+      throw error
+    })
+    expect(live).toBe(status === 'working' ? 1 : 0)
+    expect(['paused', 'completed', 'canceled', 'failed', 'working']).toContain(status)
+  })
 })

@@ -1,4 +1,4 @@
-// Creation and reading: the fields and their defaults, names, keys, copies, refusals, and that it is all or nothing.
+// Creation and reading: the fields and their defaults, names, keys, copies, refusals, all or nothing.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineExecutor } from '../../src/api/executor.ts'
@@ -10,8 +10,8 @@ const greet = defineExecutor({
 })
 const setup = () => openEngine({ executors: { greet, other: () => null }, autoStart: false })
 
-describe('create', () => {
-  it('gives a task with the fields of the seed and their defaults (S3-015, S3-017, S3-020)', async () => {
+describe('engine.create', () => {
+  it('S3-015 S3-017 S3-020 returns a task with its fields and their defaults', async () => {
     const engine = await setup()
     const task = await engine.create({ name: 'write' })
     expect(task).toEqual({
@@ -54,7 +54,7 @@ describe('create', () => {
     expect(await engine.get(task.id)).toEqual(task)
   })
 
-  it('keeps what it was given, and tells of it (S3-020, S3-064)', async () => {
+  it('S3-020 S3-064 stores the given fields, and publishes an event', async () => {
     const engine = await setup()
     const parent = await engine.create({ name: 'parent' })
     const task = await engine.create({
@@ -85,14 +85,14 @@ describe('create', () => {
     })
   })
 
-  it('draws an id and a number of its own for each task (S3-016)', async () => {
+  it('S3-016 draws an id and a number for each task', async () => {
     const engine = await setup()
     const tasks = await engine.create(Array.from({ length: 500 }, (_, index) => ({ name: `${index}` })))
     expect(new Set(tasks.map((task) => task.id)).size).toBe(500)
     expect(tasks.map((task) => task.seq)).toEqual(tasks.map((task) => task.seq).toSorted((a, b) => a - b))
   })
 
-  it('names a task by its executor or its goal when it has no name, and refuses one without all three', async () => {
+  it('names a task by its executor or its goal without a name, and refuses one without all three', async () => {
     const engine = await setup()
     expect((await engine.create({ executor: 'other' })).name).toBe('other')
     expect((await engine.create({ goal: 'Buy milk\nand bread' })).name).toBe('Buy milk')
@@ -101,7 +101,7 @@ describe('create', () => {
     expect(refusal.message).toContain('Add `name`')
   })
 
-  it('checks the input against the executor and keeps it as given: defaults belong to the run', async () => {
+  it('checks the input against the executor and stores it as given: the run adds the defaults', async () => {
     const engine = await setup()
     const task = await engine.create({ executor: 'greet', input: { name: 'Ada' } })
     expect(task.input).toEqual({ name: 'Ada' })
@@ -110,11 +110,11 @@ describe('create', () => {
     await refusalOf(engine.create({ executor: 'greet' } as never), 'INVALID_INPUT')
   })
 
-  it('takes the executor itself for its name', async () => {
+  it('accepts the executor itself in place of its name', async () => {
     const engine = await setup()
     expect((await engine.create({ executor: greet, input: { name: 'Ada' } })).executor).toBe('greet')
-    const stranger = defineExecutor({ run: () => null })
-    const refusal = await refusalOf(engine.create({ executor: stranger }), 'UNKNOWN_EXECUTOR')
+    const outsider = defineExecutor({ run: () => null })
+    const refusal = await refusalOf(engine.create({ executor: outsider }), 'UNKNOWN_EXECUTOR')
     expect(refusal.details.known).toEqual(['greet', 'other', 'agent'])
   })
 
@@ -131,9 +131,9 @@ describe('create', () => {
     expect((await engine.get(task))?.executor).toBe('other')
   })
 
-  it('refuses an unknown or finished parent, and stores nothing (S3-021)', async () => {
+  it('S3-021 refuses an unknown or settled parent, and stores nothing', async () => {
     const engine = await setup()
-    await refusalOf(engine.create({ name: 'a', parentId: 'task-nobody' }), 'NOT_FOUND')
+    await refusalOf(engine.create({ name: 'a', parentId: 'task-unknown' }), 'NOT_FOUND')
     const parent = await engine.create({ name: 'parent' })
     await engine.cancel(parent)
     const refusal = await refusalOf(engine.create({ name: 'a', parentId: parent.id }), 'PARENT_CLOSED')
@@ -141,11 +141,11 @@ describe('create', () => {
     expect((await engine.list()).total).toBe(1)
   })
 
-  it('makes an array or a tree whole, or not at all', async () => {
+  it('creates an array or a tree completely, or not at all', async () => {
     const engine = await setup()
-    await refusalOf(engine.create([{ name: 'a' }, { name: 'b', parentId: 'task-nobody' }]), 'NOT_FOUND')
+    await refusalOf(engine.create([{ name: 'a' }, { name: 'b', parentId: 'task-unknown' }]), 'NOT_FOUND')
     await refusalOf(
-      engine.create({ name: 'g', tasks: { a: { name: 'a' }, b: { blockedBy: ['task-nobody'] } } }),
+      engine.create({ name: 'g', tasks: { a: { name: 'a' }, b: { blockedBy: ['task-unknown'] } } }),
       'NOT_FOUND',
     )
     expect((await engine.list()).total).toBe(0)
@@ -154,8 +154,8 @@ describe('create', () => {
   })
 })
 
-describe('what is returned', () => {
-  it('is a copy: changing it changes nothing, and defaults are not shared (S3-019)', async () => {
+describe('a returned task', () => {
+  it('S3-019 is a copy: changing it changes nothing, and defaults are not shared', async () => {
     const engine = await setup()
     const metadata = { list: [1] }
     const task = await engine.create({ name: 'a', metadata })
@@ -172,9 +172,9 @@ describe('what is returned', () => {
     expect((await engine.list()).tasks[0]?.name).toBe('a')
   })
 
-  it('is null for an unknown or deleted task (S3-022)', async () => {
+  it('S3-022 is null for an unknown or deleted task', async () => {
     const engine = await setup()
-    expect(await engine.get('task-nobody')).toBeNull()
+    expect(await engine.get('task-unknown')).toBeNull()
     const task = await engine.create({ name: 'a' })
     expect(await engine.get(task)).toEqual(task)
     await engine.delete(task)
@@ -182,8 +182,8 @@ describe('what is returned', () => {
   })
 })
 
-describe('find', () => {
-  it('knows a task by id, by #seq, and by a prefix that no other shares', async () => {
+describe('engine.find', () => {
+  it('finds a task by id, by #seq, and by a unique prefix', async () => {
     let next = 0
     const ids = {
       next: (prefix: string) => `${prefix}-${['abc1', 'abd2', 'xyz3', 'run4'][next++ % 4]}${Math.floor(next / 5)}`,
@@ -203,7 +203,7 @@ describe('find', () => {
     expect(await engine.find(`#${third.seq}`)).toBeNull()
   })
 
-  it('refuses a prefix of several, and names them', async () => {
+  it('refuses an ambiguous prefix, and lists the matches', async () => {
     let next = 0
     const engine = await openEngine({
       ids: { next: (prefix) => `${prefix}-ab${next++}`, random: () => 0 },
@@ -215,8 +215,8 @@ describe('find', () => {
   })
 })
 
-describe('a key', () => {
-  it('gives the first task again, whatever became of it, and makes nothing', async () => {
+describe('the key of a task', () => {
+  it('returns the first task again, whatever its status, and creates nothing', async () => {
     const engine = await setup()
     const first = await engine.create({ key: 'k', executor: 'greet', input: { name: 'Ada' } })
     await engine.cancel(first)
@@ -225,7 +225,7 @@ describe('a key', () => {
     expect((await engine.list()).total).toBe(1)
   })
 
-  it('is in conflict with another input, executor, goal or shape', async () => {
+  it('conflicts with another input, executor, goal or shape', async () => {
     const engine = await setup()
     const first = await engine.create({ key: 'k', name: 'a', input: { x: 1, y: 2 } })
     expect((await engine.create({ key: 'k', name: 'b', input: { y: 2, x: 1 } })).id).toBe(first.id)
@@ -240,7 +240,7 @@ describe('a key', () => {
     await refusalOf(engine.create({ key: 'k', name: 'a', input: { x: 1, y: 2 } }), 'KEY_CONFLICT')
   })
 
-  it('holds for two creations at once, and twice in one array', async () => {
+  it('holds for two concurrent creations, and twice in one array', async () => {
     const engine = await setup()
     const [one, two] = await Promise.all([
       engine.create({ key: 'k', name: 'a' }),

@@ -1,4 +1,4 @@
-// Rows that something else than errand has written into: they are named, and everything beside them goes on.
+// Rows damaged by other programs: they are named, and all others keep working.
 import { describe, expect, it } from 'vitest'
 import type { Run, Task } from '../../src/index.ts'
 import { connect } from '../../src/ledger/dialects/sqlite/connection.ts'
@@ -41,7 +41,7 @@ function stored(ledger: string, column: string): unknown {
   return row.text
 }
 
-describe('a task with a JSON text that is none', () => {
+describe('a task with invalid JSON in its row', () => {
   const columns = ['input', 'policy', 'metadata', 'tags', 'progress', 'result', 'error']
 
   it.each(columns)('is listed with all the others: %s', async (column) => {
@@ -53,7 +53,7 @@ describe('a task with a JSON text that is none', () => {
     expect(await engine.get(ids[1])).toMatchObject({ name: 'damaged' })
   })
 
-  it.each(columns)('fails as LEDGER_CORRUPT when its turn comes, and the others are run: %s', async (column) => {
+  it.each(columns)('fails as LEDGER_CORRUPT at its admission, and the others run: %s', async (column) => {
     const { ledger, ids } = await damagedLedger(column, 'work')
     const engine = await openEngine({ ledger, executors })
     const [before, damaged, after] = await Promise.all(ids.map((id) => engine.settled(id)))
@@ -72,7 +72,7 @@ describe('a task with a JSON text that is none', () => {
     ['progress', '7'],
     ['error', '{}'],
     ['metadata', '[1]'],
-  ])('is treated like one whose value is of another kind: %s %s', async (column, text) => {
+  ])('is treated like one whose value has another type: %s %s', async (column, text) => {
     const { ledger, ids } = await damagedLedger(column, 'work', text)
     const engine = await openEngine({ ledger, executors })
     const [before, damaged] = await Promise.all(ids.map((id) => engine.settled(id)))
@@ -82,7 +82,7 @@ describe('a task with a JSON text that is none', () => {
     expect((await engine.bus.call('task:list', {})).total).toBe(3)
   })
 
-  it('shows what stands there, and keeps it, whatever else is changed of the task', async () => {
+  it('shows the damaged text, and keeps it when other fields are changed', async () => {
     const { ledger, ids } = await damagedLedger('input')
     const engine = await openEngine({ ledger, work: false })
     expect(await engine.get(ids[1])).toMatchObject({ input: { unreadable: '{"broken' } })
@@ -152,7 +152,7 @@ describe('a task or an open question that something else has written into', () =
   })
 })
 
-it('a damaged row of another table is refused by name', async () => {
+it('a damaged row of another table is refused with the name of the table', async () => {
   const { ledger } = await damagedLedger('input')
   write(ledger, `drop trigger event_is_immutable; update event set data = '{"broken' where seq = 1`)
   write(

@@ -1,4 +1,5 @@
-// Deadlines: a task that has not settled by then fails for good, from whatever live state, on a clock that only the test moves.
+// Deadlines: a task that has not settled by then fails for good, from any open state, on a clock that only the test
+// moves.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { EngineOptions, Executors } from '../../src/engine-api.ts'
@@ -31,8 +32,8 @@ describe('a deadline', () => {
       const before = (await history(engine, task.id)).at(-1)!.seq
       clock.advance(1)
       expect(await engine.settled(task)).toMatchObject(missed)
-      const told = (await history(engine, task.id)).filter(({ seq }) => seq > before)
-      expect(told.map(({ type, data }) => [type, data.from, data.willRetry ?? null])).toEqual([
+      const events = (await history(engine, task.id)).filter(({ seq }) => seq > before)
+      expect(events.map(({ type, data }) => [type, data.from, data.willRetry ?? null])).toEqual([
         ...(status === 'working' ? [] : [['task.started', status, null]]),
         ['task.failed', 'working', false],
       ])
@@ -40,7 +41,7 @@ describe('a deadline', () => {
     },
   )
 
-  it('fails a task with an executor that was never started, blocked, held or before its time: no run is made', async () => {
+  it('fails a task that was never started, blocked, held or before its notBefore, without a run', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const gate = await engine.create({ name: 'gate' })
@@ -96,7 +97,7 @@ describe('a deadline', () => {
     for (const task of [asks, sleeps, waits]) expect(await engine.runs(task)).toHaveLength(1)
   })
 
-  it('is not outlived by a retry policy: a rest that ends later never ends', async () => {
+  it('overrides a retry policy: a delay that ends later never ends', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const retry = { maxAttempts: 9, backoffMs: 70 }
@@ -113,7 +114,7 @@ describe('a deadline', () => {
     expect(hands.runs).toHaveLength(2)
   })
 
-  it('that is over does not end an attempt that somebody makes by hand; one that is to come still does', async () => {
+  it('that is over does not end an attempt started by hand; one that is still to come does', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const late = await engine.create({ executor: 'work', deadline: start + 100 })
@@ -132,7 +133,7 @@ describe('a deadline', () => {
     expect(await engine.settled(failed)).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } })
   })
 
-  it('does nothing to what has settled before', async () => {
+  it('does nothing to a task that has settled before', async () => {
     const { engine, clock } = await setup({ work: () => 'done' })
     const task = await engine.create({ executor: 'work', deadline: start + 100 })
     expect(await engine.result(task)).toBe('done')
@@ -142,7 +143,7 @@ describe('a deadline', () => {
     expect(await history(engine, task.id)).toEqual(before)
   })
 
-  it('may be set, moved and taken away while the task works; one in the past is over at once', async () => {
+  it('can be set, moved and removed while the task works; one in the past ends the task at once', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const task = await engine.create({ executor: 'work' })
@@ -175,7 +176,7 @@ describe('a deadline', () => {
     expect(await engine.settled(task)).toMatchObject(missed)
   })
 
-  it('may be a year away', async () => {
+  it('can be a year away', async () => {
     const { engine, clock } = await setup({})
     const task = await engine.create({ name: 'task', deadline: start + year })
     clock.advance(year - 1)
@@ -185,7 +186,7 @@ describe('a deadline', () => {
     expect((await engine.settled(task)).status).toBe('failed')
   })
 
-  it('sets off what any failure does: policies of the parent and of dependents', async () => {
+  it('triggers the policies of the parent and of dependents like any failure', async () => {
     const { engine, clock } = await setup({}, { onChildFailure: 'fail', onDependencyFailure: 'cancel' })
     const parent = await engine.start(await engine.create({ name: 'parent' }))
     const task = await engine.create({ name: 'task', parentId: parent.id, deadline: start + 100 })
@@ -196,7 +197,7 @@ describe('a deadline', () => {
     expect((await engine.get(after))?.status).toBe('canceled')
   })
 
-  it('of many tasks at one time fails all of them', async () => {
+  it('of many tasks at the same time fails all of them', async () => {
     const { engine, clock } = await setup({})
     await engine.create(Array.from({ length: 501 }, (_, at) => ({ name: `${at}`, deadline: start + 100 })))
     clock.advance(100)
@@ -227,7 +228,7 @@ describe('the deadline of a group', () => {
     return { engine, clock, hands, held, made }
   }
 
-  it('takes its open tasks along, in one step, and leaves what has settled', async () => {
+  it('ends its open tasks in one step, and leaves settled ones', async () => {
     const { engine, clock, held, made } = await group()
     clock.advance(100)
     await held.aborted
@@ -242,7 +243,7 @@ describe('the deadline of a group', () => {
     })
   })
 
-  it('does not end it again when one of its tasks is tried again by hand', async () => {
+  it('does not end the group again when one of its tasks is retried by hand', async () => {
     const { engine, clock, hands, held, made } = await group()
     clock.advance(100)
     await held.aborted

@@ -1,5 +1,5 @@
-// What becomes of a task when one that it comes after fails for good or is canceled: it stays blocked, goes along, or goes on
-// (conformance C-52); at that moment, at its creation, and when it is told of the dependency later.
+// What happens to a task when one of its dependencies fails for good or is canceled: it stays blocked, is canceled, or
+// runs (conformance C-52); at that moment, at its creation, and when the dependency is added later.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -31,34 +31,37 @@ const fates = [
   ['ignore', 'canceled', { status: 'submitted', ready: true, blockedBy: [] }],
 ] as const
 
-describe('a task whose dependency broke', () => {
-  it.each(fates)('told to %s when that %s does so at that moment (C-52, S4-047)', async (policy, way, expected) => {
-    const engine = await openEngine()
-    const blocker = await engine.create({ name: 'blocker' })
-    const task = await engine.create({ name: 'task', blockedBy: [blocker.id], onDependencyFailure: policy })
-    await ways[way](engine, blocker)
-    expect(await engine.get(task)).toMatchObject(expected)
-    const types = typesOf(await history(engine, task.id)).slice(1)
-    expect(types).toEqual({ block: [], cancel: ['task.canceled'], ignore: ['task.unblocked'] }[policy])
-    if (policy === 'cancel') {
-      expect((await engine.get(task))?.statusReason).toBe(
-        `dependency ${blocker.id} ${way === 'failed' ? 'failed' : 'was canceled'}`,
-      )
-    }
-  })
+describe('a task whose dependency failed or was canceled', () => {
+  it.each(fates)(
+    'C-52 S4-047 with the policy %s when that %s does so at that moment',
+    async (policy, way, expected) => {
+      const engine = await openEngine()
+      const blocker = await engine.create({ name: 'blocker' })
+      const task = await engine.create({ name: 'task', blockedBy: [blocker.id], onDependencyFailure: policy })
+      await ways[way](engine, blocker)
+      expect(await engine.get(task)).toMatchObject(expected)
+      const types = typesOf(await history(engine, task.id)).slice(1)
+      expect(types).toEqual({ block: [], cancel: ['task.canceled'], ignore: ['task.unblocked'] }[policy])
+      if (policy === 'cancel') {
+        expect((await engine.get(task))?.statusReason).toBe(
+          `dependency ${blocker.id} ${way === 'failed' ? 'failed' : 'was canceled'}`,
+        )
+      }
+    },
+  )
 
-  it.each(fates)('told to %s does so at its creation too, after one that %s (C-52)', async (policy, way, expected) => {
+  it.each(fates)('C-52 with the policy %s does so at its creation after one that %s', async (policy, way, expected) => {
     const engine = await openEngine()
     const blocker = await engine.create({ name: 'blocker' })
     await ways[way](engine, blocker)
     const task = await engine.create({ name: 'task', blockedBy: [blocker.id], onDependencyFailure: policy })
     expect(await engine.get(task)).toMatchObject(expected)
-    // What creation returns is the task as it is.
+    // Creation returns the task as it is.
     expect(task).toEqual(await engine.get(task))
   })
 
   it.each(fates)(
-    'told to %s does so when it is blocked by one that %s before (C-52)',
+    'C-52 with the policy %s does so when it is blocked by one that %s before',
     async (policy, way, expected) => {
       const engine = await openEngine()
       const blocker = await engine.create({ name: 'blocker' })
@@ -68,7 +71,7 @@ describe('a task whose dependency broke', () => {
     },
   )
 
-  it('takes the engine’s default where it says nothing, and its own word counts more (C-52)', async () => {
+  it('C-52 takes the default of the engine, overridden by its own policy', async () => {
     const engine = await openEngine({ onDependencyFailure: 'cancel' })
     const blocker = await engine.create({ name: 'blocker' })
     const make = (onDependencyFailure?: OnDependencyFailure) =>
@@ -84,7 +87,7 @@ describe('a task whose dependency broke', () => {
     expect((await engine.get(tasks[1]!))?.blockedBy).toEqual([blocker.id])
   })
 
-  it('may be told otherwise before it happens', async () => {
+  it('can change its policy before that happens', async () => {
     const engine = await openEngine()
     const blocker = await engine.create({ name: 'blocker' })
     const task = await engine.create({ name: 'task', blockedBy: [blocker.id] })
@@ -93,7 +96,7 @@ describe('a task whose dependency broke', () => {
     expect(await statusOf(engine, task)).toEqual(['canceled'])
   })
 
-  it('that ignores it runs, and sees no result of the broken one', async () => {
+  it('runs when it ignores the failure, and sees no result of the failed dependency', async () => {
     const engine = await openEngine({
       executors: {
         breaks: () => {
@@ -119,7 +122,7 @@ describe('a task whose dependency broke', () => {
     ])
   })
 
-  it('hears only of the last attempt of what it comes after', async () => {
+  it('reacts only to the last attempt of a dependency', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor }, onDependencyFailure: 'cancel' })
     const blocker = await engine.create({ executor: 'work', retry: { maxAttempts: 2 } })
@@ -132,7 +135,7 @@ describe('a task whose dependency broke', () => {
     expect(await statusOf(engine, task)).toEqual(['canceled'])
   })
 
-  it('that is paused goes along as well', async () => {
+  it('reacts also when it is paused', async () => {
     const engine = await openEngine()
     const blocker = await engine.create({ name: 'blocker' })
     const task = await engine.start(await engine.create({ name: 'task', onDependencyFailure: 'cancel' }))
@@ -144,7 +147,7 @@ describe('a task whose dependency broke', () => {
 })
 
 describe('cancels by dependencies', () => {
-  it('run down a chain as long as it is, each with its reason, in one step with the first', async () => {
+  it('run down a chain of any length, each with its reason, in one step with the first', async () => {
     const engine = await openEngine({ onDependencyFailure: 'cancel' })
     const length = 1_000
     const chain: Task[] = [await engine.create({ name: '0' })]
@@ -169,7 +172,7 @@ describe('cancels by dependencies', () => {
     expect(typesOf(await history(engine, bottom.id))).toEqual(['task.created', 'task.canceled'])
   })
 
-  it('take the family of the dependent along, and go on from what is below it', async () => {
+  it('include the family of the dependent, and continue with the dependents of that family', async () => {
     const engine = await openEngine()
     const blocker = await engine.create({ name: 'blocker' })
     const parent = await engine.create({ name: 'parent', blockedBy: [blocker.id], onDependencyFailure: 'cancel' })
@@ -185,7 +188,7 @@ describe('cancels by dependencies', () => {
     ])
   })
 
-  it('reach those outside who come after what a canceled family held', async () => {
+  it('reach tasks outside that depend on tasks of a canceled family', async () => {
     const engine = await openEngine({ onDependencyFailure: 'cancel' })
     const root = await engine.create({ name: 'root' })
     const deep = await engine.create({ name: 'deep', parentId: root.id })
@@ -194,7 +197,7 @@ describe('cancels by dependencies', () => {
     expect(await statusOf(engine, outside)).toEqual(['canceled'])
   })
 
-  it('let a group end that has nothing else left: all of it blocked by one that failed', async () => {
+  it('end a group of which all remaining tasks are blocked by a failed one', async () => {
     const engine = await openEngine({
       executors: { work: () => null, breaks: () => Promise.reject(new Error('broke')) },
     })
@@ -211,7 +214,7 @@ describe('cancels by dependencies', () => {
     expect(children).toEqual(['failed', 'canceled', 'canceled'])
   })
 
-  it('at creation end a group that never could begin', async () => {
+  it('at creation end a group that could never begin', async () => {
     const engine = await openEngine({ executors: { work: () => null } })
     const blocker = await failed(engine, await engine.create({ name: 'blocker' }))
     const group = await engine.create({
@@ -229,7 +232,7 @@ describe('cancels by dependencies', () => {
     expect((await engine.children(whole)).map(({ status }) => status)).toEqual(['canceled'])
   })
 
-  it('wake who waits for the dependent', async () => {
+  it('wake tasks that wait for the dependent', async () => {
     const engine = await openEngine({
       executors: { waits: (task: ExecutorTask<string>, run: Run) => run.wait(task.input, { settled: true }) },
     })
@@ -245,7 +248,7 @@ describe('cancels by dependencies', () => {
 })
 
 describe('a dependency', () => {
-  it('that failed and was tried again frees who stayed blocked, when it completes (S4-048)', async () => {
+  it('S4-048 unblocks the tasks that stayed blocked, when it completes after a retry', async () => {
     const engine = await openEngine()
     const blocker = await engine.create({ name: 'blocker' })
     const task = await engine.create({ name: 'task', blockedBy: [blocker.id] })
@@ -258,7 +261,7 @@ describe('a dependency', () => {
     expect(await engine.get(task)).toMatchObject({ blockedBy: [], ready: true, status: 'submitted' })
   })
 
-  it.each(['block', 'cancel', 'ignore'] as const)('that is deleted is no obstacle, under %s (C-53)', async (policy) => {
+  it.each(['block', 'cancel', 'ignore'] as const)('C-53 that is deleted blocks nothing, under %s', async (policy) => {
     const engine = await openEngine()
     const live = await engine.create({ name: 'live' })
     const broken = await engine.create({ name: 'broken' })

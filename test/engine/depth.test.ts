@@ -1,4 +1,4 @@
-// Depth is stored with each task, so that a limit costs no walk: it must stay right whatever happens above.
+// Depth is stored with each task, so that a limit costs no walk: it must stay right whatever changes above.
 import { describe, expect, it } from 'vitest'
 import { openLedger } from '../../src/testing/index.ts'
 import { openEngine, refusalOf } from './world.ts'
@@ -22,7 +22,7 @@ async function chain(levels: number, maxDepth: number) {
 const range = (count: number) => Array.from({ length: count }, (_, n) => n)
 
 describe('the depth of a task', () => {
-  it('is right for everything below a child that was promoted, however deep the tree', async () => {
+  it('is right for all descendants of a promoted child, however deep the tree', async () => {
     const { engine, ids, depths } = await chain(300, 10_000)
     expect(await depths()).toEqual(range(300))
     await engine.delete(ids[99] as string)
@@ -31,7 +31,7 @@ describe('the depth of a task', () => {
     expect(await depths()).toEqual([0, ...range(99), ...range(200)])
   })
 
-  it('that a promotion has lessened leaves room below again', async () => {
+  it('reduced by a promotion allows new levels below', async () => {
     const { engine, ids } = await chain(4, 3)
     const below = { name: 'deeper', parentId: ids[3] as string }
     await refusalOf(engine.create(below), 'LIMIT_EXCEEDED')

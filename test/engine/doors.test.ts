@@ -1,5 +1,4 @@
-// What is thrown at the doors of the engine and is not what they take: each refusal is typed, says what was given, and comes
-// before anything is written.
+// Invalid arguments of the engine: each refusal is typed, shows what was passed, and comes before anything is written.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineExecutor } from '../../src/api/executor.ts'
@@ -8,15 +7,15 @@ import { openEngine, refusalOf } from './world.ts'
 
 const noop = (): null => null
 
-/** Groups in each other, so many levels of tasks in all. */
+/** Nested groups, with so many levels of tasks in all. */
 function nested(levels: number): Record<string, unknown> {
   let tree: Record<string, unknown> = { name: 'innermost' }
   for (let level = 1; level < levels; level++) tree = { name: `level ${level}`, tasks: { inner: tree } }
   return tree
 }
 
-describe('a tree', () => {
-  it('may be 128 levels deep, and a deeper one is refused before anything looks into it', async () => {
+describe('a tree passed to create', () => {
+  it('may be 128 levels deep, and a deeper one is refused before it is read', async () => {
     const engine = await openEngine()
     await engine.create(nested(deepestTasks) as never)
     for (const levels of [deepestTasks + 1, 500, 100_000]) {
@@ -42,7 +41,7 @@ describe('a tree', () => {
     expect((await engine.list({ parentId: group.id, limit: 1 })).total).toBe(last)
   })
 
-  it('is refused with the path of its cycle, however long the way there is', async () => {
+  it('is refused with the path of its cycle, however long that is', async () => {
     const engine = await openEngine({ executors: { work: () => null } })
     const tasks = Object.fromEntries(
       Array.from({ length: 10_000 }, (_, n) => [`t${n}`, { executor: 'work', after: `t${n + 1}` }]),
@@ -57,13 +56,13 @@ describe('a tree', () => {
   })
 })
 
-describe('an option that would do nothing', () => {
+describe('an option without effect', () => {
   it.each([
     [{ name: 'by hand', timeoutMs: 5 }, 'timeoutMs', 'Name an executor'],
     [{ goal: 'tidy up', role: 'cleaner', retry: { maxAttempts: 2 } }, 'retry', 'Name an executor'],
     [{ name: 'all', timeoutMs: 5, tasks: { a: { executor: 'work' } } }, 'timeoutMs', 'tasks in the group'],
     [{ name: 'all', tasks: { a: { name: 'by hand', retry: { maxAttempts: 2 } } } }, 'retry', 'Name an executor'],
-  ])('is refused where the task has no executor: %j', async (spec, option, hint) => {
+  ])('is refused for a task without an executor: %j', async (spec, option, hint) => {
     const engine = await openEngine({ executors: { work: () => null } })
     const refusal = await refusalOf(engine.create(spec as never), 'INVALID_INPUT')
     expect(refusal.details).toMatchObject({ option })
@@ -72,7 +71,7 @@ describe('an option that would do nothing', () => {
   })
 })
 
-describe('a definition of an executor', () => {
+describe('the definition of an executor', () => {
   it('is refused with the nearest name of an unknown option', async () => {
     const wrong = { run: noop, retyr: { maxAttempts: 2 } } as never
     expect((await refusalOf(() => defineExecutor(wrong), 'UNKNOWN_OPTION')).details).toMatchObject({
@@ -88,14 +87,14 @@ describe('a definition of an executor', () => {
     [{ run: noop, input: {} }, 'input'],
     [{ run: noop, result: z.object({}), timeoutMs: -1 }, 'timeoutMs'],
     [null, ''],
-  ])('is refused with where it is wrong: %j', async (definition, path) => {
+  ])('is refused with the path of an invalid value: %j', async (definition, path) => {
     const refusal = await refusalOf(() => defineExecutor(definition as never), 'INVALID_INPUT')
     expect((refusal.details['issues'] as Array<{ path: string }>)[0]?.path).toBe(path)
   })
 })
 
-describe('a verb', () => {
-  it('takes a reason that is a text, and nothing else', async () => {
+describe('the arguments of a verb', () => {
+  it('a reason must be a text', async () => {
     const engine = await openEngine()
     const task = await engine.create({ name: 'a' })
     await engine.start(task)
@@ -107,7 +106,7 @@ describe('a verb', () => {
     expect((await engine.get(task))?.status).toBe('working')
   })
 
-  it('says what it was given in place of a task', async () => {
+  it('a refusal shows what was passed instead of a task', async () => {
     const engine = await openEngine()
     const given = async (ref: unknown) => (await refusalOf(engine.get(ref as never), 'INVALID_INPUT')).message
     expect(await given(5)).toBe('Expected a task or its id, got number.')
@@ -123,7 +122,7 @@ describe('a verb', () => {
   })
 })
 
-describe('a listener', () => {
+describe('the listener of subscribe', () => {
   it('must be a function', async () => {
     const engine = await openEngine()
     for (const listener of [5, null, undefined, {}]) {
@@ -133,8 +132,8 @@ describe('a listener', () => {
   })
 })
 
-describe('a ledger', () => {
-  it('is no "file:" URI, whose options would become part of a file name', async () => {
+describe('the ledger option', () => {
+  it('refuses a "file:" URI, whose options would become part of a file name', async () => {
     for (const ledger of ['file:x.db?mode=ro', 'FILE:x.db', 'file:///tmp/x.db']) {
       await refusalOf(openEngine({ ledger }), 'INVALID_INPUT')
     }

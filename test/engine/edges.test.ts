@@ -1,4 +1,4 @@
-// Dependencies that are added and taken away while tasks live: what may be told to wait, what is refused, what never could end.
+// Dependencies added and removed while tasks are open: what can be blocked, what is refused, what could never end.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -19,8 +19,8 @@ async function named<const N extends string>(engine: Pick<Engine, 'create'>, ...
   return Object.fromEntries(names.map((name, at) => [name, made[at]])) as Record<N, Task>
 }
 
-describe('block', () => {
-  it('adds dependencies in the order given, each once, and keeps a ready task back (S4-021, S4-022)', async () => {
+describe('engine.block', () => {
+  it('S4-021 S4-022 adds dependencies in the given order, each once, and blocks a ready task', async () => {
     const engine = await openEngine()
     const { task, a, b, c } = await named(engine, 'task', 'a', 'b', 'c')
     expect(await engine.block(task, b)).toMatchObject({ blockedBy: [b.id], ready: false })
@@ -32,7 +32,7 @@ describe('block', () => {
     })
   })
 
-  it('from the side of the blocker is the same edge: it holds up several at once (S4-020)', async () => {
+  it('S4-020 adds the same edges from the side of the blocker, for several dependents at once', async () => {
     const engine = await openEngine()
     const { blocker, one, two } = await named(engine, 'blocker', 'one', 'two')
     for (const task of [one, two]) await engine.block(task, blocker)
@@ -40,20 +40,20 @@ describe('block', () => {
     for (const task of [one, two]) expect(await engine.get(task)).toMatchObject({ blockedBy: [], ready: true })
   })
 
-  it('with an unknown task among them changes nothing (S4-023)', async () => {
+  it('S4-023 changes nothing when one of the tasks is unknown', async () => {
     const engine = await openEngine()
     const { task, a } = await named(engine, 'task', 'a')
     const before = await history(engine)
-    const refusal = await refusalOf(engine.block(task, [a.id, 'task-nobody']), 'NOT_FOUND')
-    expect(refusal.details).toEqual({ taskId: 'task-nobody' })
-    await refusalOf(engine.block('task-nobody', a), 'NOT_FOUND')
+    const refusal = await refusalOf(engine.block(task, [a.id, 'task-unknown']), 'NOT_FOUND')
+    expect(refusal.details).toEqual({ taskId: 'task-unknown' })
+    await refusalOf(engine.block('task-unknown', a), 'NOT_FOUND')
     await engine.delete(a)
     await refusalOf(engine.block(task, a), 'NOT_FOUND')
     expect((await engine.get(task))?.blockedBy).toEqual([])
     expect((await history(engine)).length).toBe(before.length + 2)
   })
 
-  it('by what has completed already is satisfied at once (S4-026)', async () => {
+  it('S4-026 adds a satisfied dependency on a completed task', async () => {
     const engine = await openEngine()
     const { task, a, b } = await named(engine, 'task', 'a', 'b')
     await done(engine, a, 'result of a')
@@ -62,7 +62,7 @@ describe('block', () => {
     expect((await engine.dependencies(task)).map(({ name }) => name)).toEqual(['a', 'b'])
   })
 
-  it('holds a task with an executor back before it starts, and frees it to run by itself (S4-046)', async () => {
+  it('S4-046 blocks a task with an executor before it starts, which runs by itself when unblocked', async () => {
     const order: string[] = []
     const engine = await openEngine({ executors: { work: (task: ExecutorTask) => void order.push(task.name) } })
     const gate = await engine.create({ name: 'gate' })
@@ -76,7 +76,7 @@ describe('block', () => {
     expect(order).toEqual(['work'])
   })
 
-  it('holds back the next run of a paused, waiting or asking task', async () => {
+  it('blocks the next run of a paused, waiting or asking task', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const gate = await engine.create({ name: 'gate' })
@@ -93,23 +93,26 @@ describe('block', () => {
     expect(await engine.result(task)).toBe('done')
   })
 
-  it.each(['working', 'completed', 'canceled'] as const)('of a task that is %s is refused (S4-029)', async (status) => {
-    const engine = await openEngine()
-    const { task, a } = await named(engine, 'task', 'a')
-    if (status === 'canceled') await engine.cancel(task)
-    else await engine.start(task)
-    if (status === 'completed') await engine.complete(task)
-    for (const verb of ['block', 'unblock'] as const) {
-      const refusal = await refusalOf(engine[verb](task, a), 'INVALID_TRANSITION')
-      expect(refusal.details).toMatchObject({ taskId: task.id, from: status, event: verb })
-      expect(refusal.message).toContain(status === 'working' ? 'Pause it first' : 'Create a new task')
-    }
-    expect((await engine.get(a))?.status).toBe('submitted')
-  })
+  it.each(['working', 'completed', 'canceled'] as const)(
+    'S4-029 refuses to block a task that is %s',
+    async (status) => {
+      const engine = await openEngine()
+      const { task, a } = await named(engine, 'task', 'a')
+      if (status === 'canceled') await engine.cancel(task)
+      else await engine.start(task)
+      if (status === 'completed') await engine.complete(task)
+      for (const verb of ['block', 'unblock'] as const) {
+        const refusal = await refusalOf(engine[verb](task, a), 'INVALID_TRANSITION')
+        expect(refusal.details).toMatchObject({ taskId: task.id, from: status, event: verb })
+        expect(refusal.message).toContain(status === 'working' ? 'Pause it first' : 'Create a new task')
+      }
+      expect((await engine.get(a))?.status).toBe('submitted')
+    },
+  )
 })
 
-describe('unblock', () => {
-  it('of the same task named twice takes away one dependency', async () => {
+describe('engine.unblock', () => {
+  it('removes one dependency when the same task is named twice', async () => {
     const engine = await openEngine({ executors: { work: () => 'done' } })
     const { a, b } = await named(engine, 'a', 'b')
     const task = await engine.create({ executor: 'work', blockedBy: [a.id, b.id] })
@@ -118,18 +121,18 @@ describe('unblock', () => {
     expect(await engine.settled(task)).toMatchObject({ status: 'completed' })
   })
 
-  it('takes dependencies away; one that is not there is no error (S4-028)', async () => {
+  it('S4-028 removes dependencies, and accepts a missing one', async () => {
     const engine = await openEngine()
     const { task, a, b } = await named(engine, 'task', 'a', 'b')
     await engine.block(task, [a, b])
     expect(await engine.unblock(task, a)).toMatchObject({ blockedBy: [b.id], ready: false })
-    expect((await engine.unblock(task, [a, 'task-nobody'])).blockedBy).toEqual([b.id])
+    expect((await engine.unblock(task, [a, 'task-unknown'])).blockedBy).toEqual([b.id])
     expect(await engine.unblock(task, b)).toMatchObject({ blockedBy: [], ready: true })
     expect(await engine.dependencies(task)).toEqual([])
     expect(typesOf(await history(engine, task.id)).filter((type) => type === 'task.unblocked')).toHaveLength(1)
   })
 
-  it('of one that failed sets free who stayed blocked', async () => {
+  it('unblocks a task that stayed blocked by a failed one', async () => {
     const engine = await openEngine({ executors: { work: () => 'done' } })
     const { broken } = await named(engine, 'broken')
     const task = await engine.create({ executor: 'work', blockedBy: [broken.id] })
@@ -139,8 +142,8 @@ describe('unblock', () => {
   })
 })
 
-describe('an edge and a state in one update', () => {
-  it('are told together: free and at work, or neither (S4-027, S4-030)', async () => {
+describe('an update of dependencies and status', () => {
+  it('S4-027 S4-030 is atomic: unblocked and working, or neither', async () => {
     const engine = await openEngine()
     const { task, a, b } = await named(engine, 'task', 'a', 'b')
     await engine.block(task, a)
@@ -154,7 +157,7 @@ describe('an edge and a state in one update', () => {
     })
   })
 
-  it('to COMPLETED is refused while it is blocked, and back from COMPLETED always (S4-030, S4-031)', async () => {
+  it('S4-030 S4-031 to COMPLETED is refused while the task is blocked, and back from COMPLETED always', async () => {
     const engine = await openEngine()
     const { task, a } = await named(engine, 'task', 'a')
     await engine.block(task, a)
@@ -167,8 +170,8 @@ describe('an edge and a state in one update', () => {
   })
 })
 
-describe('completing', () => {
-  it('frees all who came after it, but who has other blockers stays blocked (S4-018, S4-019, S4-045)', async () => {
+describe('the completion of a dependency', () => {
+  it('S4-018 S4-019 S4-045 unblocks all dependents, except those with other blockers', async () => {
     const engine = await openEngine()
     const { a, b, one, two, both } = await named(engine, 'a', 'b', 'one', 'two', 'both')
     await engine.block(one, a)
@@ -186,7 +189,7 @@ describe('completing', () => {
     ])
   })
 
-  it('in a chain frees only the next (S4-041)', async () => {
+  it('S4-041 in a chain unblocks only the next task', async () => {
     const engine = await openEngine()
     const { one, two, three } = await named(engine, 'one', 'two', 'three')
     await engine.block(two, one)
@@ -196,7 +199,7 @@ describe('completing', () => {
     expect((await engine.get(three))?.blockedBy).toEqual([two.id])
   })
 
-  it('in a diamond frees the last when both sides are done (S4-042)', async () => {
+  it('S4-042 in a diamond unblocks the last task when both sides are done', async () => {
     const engine = await openEngine()
     const { top, left, right, bottom } = await named(engine, 'top', 'left', 'right', 'bottom')
     for (const side of [left, right]) await engine.block(side, top)
@@ -208,7 +211,7 @@ describe('completing', () => {
     expect(await engine.get(bottom)).toMatchObject({ blockedBy: [], ready: true })
   })
 
-  it('runs a plan in its order: parse, transform, emit, test (S4-043, S4-046)', async () => {
+  it('S4-043 S4-046 runs a plan in order: parse, transform, emit, test', async () => {
     const order: string[] = []
     const engine = await openEngine({ executors: { work: (task: ExecutorTask) => void order.push(task.name) } })
     const plan = await engine.create({
@@ -224,7 +227,7 @@ describe('completing', () => {
     expect(order).toEqual(['parse', 'transform', 'emit', 'test'])
   })
 
-  it('leaves lists of what is ready by priority, then age (S4-044)', async () => {
+  it('S4-044 leaves lists of ready tasks by priority, then age', async () => {
     const engine = await openEngine()
     const [low, , high, owned, blocked] = (await engine.create([
       { name: 'low', priority: -1 },
@@ -241,8 +244,8 @@ describe('completing', () => {
   })
 })
 
-describe('a group', () => {
-  it('told to wait passes it on to what it holds and has not begun, at work or not', async () => {
+describe('the dependencies of a group', () => {
+  it('block its tasks that have not begun, whether the group works or not', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const gate = await engine.create({ name: 'gate' })
@@ -270,8 +273,8 @@ describe('a group', () => {
   })
 })
 
-describe('what could never end is refused with its path', () => {
-  it('a task after itself, after one that comes after it, and after a long chain of such (S4-024, S4-025)', async () => {
+describe('a dependency that could never be satisfied is refused with its path:', () => {
+  it('S4-024 S4-025 a task after itself, after one of its dependents, or at the end of a long chain of them', async () => {
     const engine = await openEngine()
     const { a, b } = await named(engine, 'a', 'b')
     expect((await refusalOf(engine.block(a, a), 'CYCLE')).details.path).toEqual([a.id, a.id])
@@ -285,7 +288,7 @@ describe('what could never end is refused with its path', () => {
     expect((await engine.get(a))?.blockedBy).toEqual([])
   })
 
-  it('a group after what it holds, after itself, or after who comes after what it holds', async () => {
+  it('a group after its own task, after itself, or after a dependent of its task', async () => {
     const engine = await openEngine()
     const group = await engine.create({ name: 'group', tasks: { a: {}, g: { tasks: { deep: {} } } } })
     const { a, g } = await childrenOf(engine, group)
@@ -300,7 +303,7 @@ describe('what could never end is refused with its path', () => {
     await refusalOf(engine.update(deep!, { blockedBy: [outside.id] }), 'CYCLE')
   })
 
-  it('a child of a group after it, also when that child has failed and may be tried again', async () => {
+  it('a child of a group after the group, also when the child has failed and may be retried', async () => {
     const engine = await openEngine()
     const group = await engine.create({ name: 'group', tasks: { a: {}, b: {} } })
     const { a } = await childrenOf(engine, group)
@@ -311,7 +314,7 @@ describe('what could never end is refused with its path', () => {
     await refusalOf(engine.block(a!, group), 'CYCLE')
   })
 
-  it('a child after a parent that its children complete, whichever is said last', async () => {
+  it('a child after a parent that its children complete, in either order of the calls', async () => {
     const engine = await openEngine()
     const { parent, between } = await named(engine, 'parent', 'between')
     await engine.update(parent, { autoComplete: true })
@@ -330,7 +333,7 @@ describe('what could never end is refused with its path', () => {
     await refusalOf(engine.block(cleaner, plain), 'CYCLE')
   })
 
-  it('a dependency on a task that waits for the dependent, itself or over a group', async () => {
+  it('a dependency on a task that waits for the dependent, directly or through a group', async () => {
     const engine = await openEngine({
       executors: { waits: (task: ExecutorTask<string>, run: Run) => run.wait(task.input) },
     })
@@ -345,7 +348,7 @@ describe('what could never end is refused with its path', () => {
     await refusalOf(engine.create({ name: 'late', parentId: group.id, blockedBy: [groupWaiter.id] }), 'CYCLE')
   })
 
-  it('a wait for one that comes after the waiter, or for a group that holds such a one', async () => {
+  it('a wait for a dependent of the waiting task, or for a group that holds one', async () => {
     const engine = await openEngine({
       executors: { waits: (task: ExecutorTask<string>, run: Run) => run.wait(task.input) },
     })
@@ -360,7 +363,7 @@ describe('what could never end is refused with its path', () => {
     })
   })
 
-  it('but not what only looks so: siblings, a task after a parent that does not wait, a diamond', async () => {
+  it('but not siblings, a task after a parent that does not wait, or a diamond', async () => {
     const engine = await openEngine()
     const { parent, a, b } = await named(engine, 'parent', 'a', 'b')
     const child = await engine.create({ name: 'child', parentId: parent.id, blockedBy: [parent.id] })

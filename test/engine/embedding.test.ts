@@ -1,5 +1,5 @@
-// The engine as a guest in somebody else's process: it shares it with other engines, takes nothing that is not its own (globals,
-// signals, the exit), and is gone when it is closed.
+// The engine as a guest in the process of its embedder: it shares it with other engines, takes nothing that is not its
+// own (globals, signals, the exit), and leaves nothing when it is closed.
 import { type ExecFileException, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ function runProgram(program: string): Promise<{ code: number | null; stdout: str
   })
 }
 
-/** Whatever a promise of this process was rejected with and nobody heard, until the end of the test. */
+/** Collects the unhandled rejections of this process until the end of the test. */
 function unheardRejections(): unknown[] {
   const unheard: unknown[] = []
   const note = (reason: unknown) => void unheard.push(reason)
@@ -29,14 +29,14 @@ function unheardRejections(): unknown[] {
   return unheard
 }
 
-describe('Several engines in one process', () => {
-  it('with ledgers of their own know nothing of each other (X-029)', async () => {
+describe('several engines in one process', () => {
+  it('X-029 with ledgers of their own do not affect each other', async () => {
     const ledgers = [':memory:', ':memory:', ledgerFile(), ledgerFile()]
     const engines = await Promise.all(
       ledgers.map((ledger, index) => openEngine({ ledger, executors: { which: () => index } })),
     )
-    const heard: string[][] = engines.map(() => [])
-    engines.forEach((engine, index) => void engine.subscribe('*', ({ taskId }) => void heard[index]?.push(taskId)))
+    const received: string[][] = engines.map(() => [])
+    engines.forEach((engine, index) => void engine.subscribe('*', ({ taskId }) => void received[index]?.push(taskId)))
     // The same executor's name and the same key in each of them.
     const tasks = await Promise.all(engines.map((engine) => engine.create({ executor: 'which', key: 'the same' })))
     expect(await Promise.all(engines.map((engine, index) => engine.result(tasks[index]!)))).toEqual([0, 1, 2, 3])
@@ -45,11 +45,11 @@ describe('Several engines in one process', () => {
     for (const [index, engine] of engines.entries()) {
       expect((await engine.list()).tasks.map(({ id }) => id)).toEqual([tasks[index]?.id])
       expect(await engine.get(tasks[(index + 1) % 4]!)).toBeNull()
-      expect(new Set(heard[index])).toEqual(new Set([tasks[index]?.id]))
+      expect(new Set(received[index])).toEqual(new Set([tasks[index]?.id]))
     }
   })
 
-  it('have slots of their own, and the end of one is not the end of another (X-029)', async () => {
+  it('X-029 have slots of their own, and can be closed separately', async () => {
     const ends = [puppet(), puppet()]
     const [first, second] = await Promise.all(
       ends.map(({ executor }) => openEngine({ executors: { work: executor }, maxConcurrent: 1 })),
@@ -66,8 +66,8 @@ describe('Several engines in one process', () => {
   })
 })
 
-describe('Two engines on one file in one process', () => {
-  it('run each task once, and both know of all (X-029)', async () => {
+describe('two engines on one file in one process', () => {
+  it('X-029 run each task once, and both see all tasks', async () => {
     const ledger = ledgerFile()
     const runs: string[] = []
     const executors = { work: (task: ExecutorTask, run: Run) => run.call('work', () => void runs.push(task.id)) }
@@ -79,7 +79,7 @@ describe('Two engines on one file in one process', () => {
     ).map(({ id }) => id)
     for (const engine of engines) for (const id of tasks) await engine.result(id)
     expect(runs.toSorted()).toEqual(tasks.toSorted())
-    // One key, asked of both at the same time: one task.
+    // One key, used in both at the same time: one task.
     const twins = await Promise.all(engines.map((engine) => engine.create({ executor: 'work', key: 'once' })))
     expect(twins[0]?.id).toBe(twins[1]?.id)
     await Promise.all(engines.map((engine) => engine.settled(twins[0]!)))
@@ -87,7 +87,7 @@ describe('Two engines on one file in one process', () => {
     expect(await history(engines[0])).toEqual(await history(engines[1]))
   })
 
-  it('obey what the other is told, and take over what a closed one let go (X-029, X-020)', async () => {
+  it('X-029 X-020 follow commands given to the other, and take over what a closed one released', async () => {
     const ledger = ledgerFile()
     const works = [puppet(), puppet()]
     const first = await openEngine({ ledger, executors: { work: works[0]!.executor } })
@@ -95,11 +95,11 @@ describe('Two engines on one file in one process', () => {
     const released = await first.create({ executor: 'work' })
     const runs = [await works[0]!.started(0), await works[0]!.started(1)]
     const second = await openEngine({ ledger, executors: { work: works[1]!.executor } })
-    await second.cancel(canceled, 'from next door')
+    await second.cancel(canceled, 'from the other engine')
     const run = runs.find(({ task }) => task.id === canceled.id)
     await run?.aborted
-    expect(await first.settled(canceled)).toEqual({ status: 'canceled', statusReason: 'from next door' })
-    // The living are not robbed: which process an engine is in does not tell whether it is alive.
+    expect(await first.settled(canceled)).toEqual({ status: 'canceled', statusReason: 'from the other engine' })
+    // Live engines keep their runs: the process of an engine does not show whether the engine is alive.
     expect(await second.runs(released)).toMatchObject([{ status: 'live', instanceId: first.instanceId }])
 
     await first.close()
@@ -113,7 +113,7 @@ describe('Two engines on one file in one process', () => {
     ])
   })
 
-  it('may be closed and opened again and again while the other works on (X-029)', async () => {
+  it('X-029 can be closed and reopened repeatedly while the other works on', async () => {
     const ledger = ledgerFile()
     const work = puppet()
     const lasting = await openEngine({ ledger, executors: { work: work.executor } })
@@ -131,9 +131,9 @@ describe('Two engines on one file in one process', () => {
   })
 })
 
-describe('The process around an engine', () => {
-  it('has no new globals, no listeners of ours and no other working directory (X-029, X-031)', async () => {
-    // Two globals are zod's own, and any copy of it brings them; an embedder has it already.
+describe('the process around an engine', () => {
+  it('X-029 X-031 has no new globals, no added listeners and no other working directory', async () => {
+    // Two globals are zod's own, and any copy of it adds them; an embedder has it already.
     const program = `
       const { z } = await import('zod')
       const stand = () => Object.entries({
@@ -157,7 +157,7 @@ describe('The process around an engine', () => {
   })
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'ends by %s as it would without one: the library listens to no signal (X-031)',
+    'X-031 ends by %s as without an engine: the library handles no signal',
     async (signal) => {
       const program = `
       import { createEngine } from 'errand'
@@ -177,7 +177,7 @@ describe('The process around an engine', () => {
     },
   )
 
-  it('hears of no rejection that nobody handles, whatever executors and listeners do (X-029)', async () => {
+  it('X-029 gets no unhandled rejection, whatever executors and listeners do', async () => {
     const unheard = unheardRejections()
     const reported: unknown[] = []
     const late = deferred<never>()
@@ -191,11 +191,11 @@ describe('The process around an engine', () => {
           throw new Error('on purpose')
         },
         forgets: (_task: ExecutorTask, run: Run) => {
-          // Nobody waits for these: their run ends before they can come to anything.
-          void run.call('forgotten', () => Promise.reject(new Error('nobody hears this')))
+          // These are not awaited: their run ends before they can settle.
+          void run.call('forgotten', () => Promise.reject(new Error('ignored')))
           void run.sleep(3_600_000)
           void run.ask('Anybody?')
-          throw new Error('gone')
+          throw new Error('closed')
         },
         obeys: untilAborted,
         rejectsLate: () => {
@@ -217,19 +217,19 @@ describe('The process around an engine', () => {
     await left.next()
     await stubborn.promise
     const waiting = engine.idle()
-    // Handled, but only after the engine is gone.
+    // Handled, but only after the engine is closed.
     const refused = refusalOf(waiting, 'ENGINE_CLOSED')
     await Promise.all([engine.close(), engine.close()])
     late.reject(new Error('too late'))
     await refused
-    // A rejection is told of after the microtasks of its turn; it has had several turns by then.
+    // A rejection is reported after the microtasks of its turn; it has had several turns by then.
     for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
     expect(unheard).toEqual([])
     expect(reported.map(String)).toContain('Error: a handler')
     expect(reported.map(String)).toContain('Error: a watcher')
   })
 
-  it('ends by itself once its engines are closed, however far their timers were (X-029)', async () => {
+  it('X-029 exits by itself once its engines are closed, however far their timers were', async () => {
     const program = `
       import { createEngine } from 'errand'
       import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Events: the durable feed, and handlers that hear it live, in order, one after the other, whoever throws.
+// Events: the durable feed, and handlers that are called live, in order, one after the other, even if one throws.
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
@@ -7,7 +7,7 @@ import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { collect, history, ledgerFile, openEngine, puppet, reached, refusalOf, turns, typesOf } from './world.ts'
 
 describe('an event', () => {
-  it('has a position, a type, a task, a time and data with name and status (S3-063, S3-067, X-044)', async () => {
+  it('S3-063 S3-067 X-044 has a position, a type, a task, a time and data with name and status', async () => {
     const engine = await openEngine()
     const task = await engine.create({ name: 'a' })
     await engine.start(task)
@@ -31,7 +31,7 @@ describe('an event', () => {
     expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3])
   })
 
-  it('tells of every state, and of what happens around it (S3-064, S3-065, S3-066, S3-075)', async () => {
+  it('S3-064 S3-065 S3-066 S3-075 is published for every change of status, and for what happens around it', async () => {
     const hands = puppet()
     const clock = new SimulatedClock(1_000)
     const engine = await openEngine({ executors: { work: hands.executor }, clock })
@@ -45,7 +45,7 @@ describe('an event', () => {
     await hands.started(1)
     await engine.pause(task)
     await engine.resume(task)
-    // The run has ended before the sleep is over: a run that still lives goes on in place.
+    // The run is suspended before the sleep ends: a run that is still open would continue in place.
     void (await hands.started(2)).run.sleep(1_000)
     await reached(engine, task, 'waiting')
     clock.advance(1_000)
@@ -85,7 +85,7 @@ describe('an event', () => {
     ) // prettier-ignore
   })
 
-  it('is told only when it is durable: another engine on the same ledger finds the state it tells of (S3-077, X-009)', async () => {
+  it('S3-077 X-009 is published only when it is durable: another engine on the same ledger finds the state', async () => {
     const ledger = ledgerFile()
     const engine = await openEngine({
       ledger,
@@ -105,21 +105,21 @@ describe('an event', () => {
     for (const [event, found] of seen) expect(found).toBeGreaterThanOrEqual(rank.indexOf(event.data.status as string))
   })
 
-  it('of a step that was refused is not there, and one whose write failed neither (S3-010, S3-077)', async () => {
+  it('S3-010 S3-077 is not published for a refused step, nor for one whose write failed', async () => {
     const engine = await openEngine()
-    const heard: string[] = []
-    engine.subscribe('*', (event) => void heard.push(event.type))
+    const received: string[] = []
+    engine.subscribe('*', (event) => void received.push(event.type))
     const task = await engine.create({ name: 'a' })
     await refusalOf(engine.complete(task), 'INVALID_TRANSITION')
-    await refusalOf(engine.create([{ name: 'b' }, { name: 'c', parentId: 'task-nobody' }]), 'NOT_FOUND')
+    await refusalOf(engine.create([{ name: 'b' }, { name: 'c', parentId: 'task-unknown' }]), 'NOT_FOUND')
     await engine.start(task)
     await turns()
-    expect(heard).toEqual(['task.created', 'task.started'])
+    expect(received).toEqual(['task.created', 'task.started'])
   })
 })
 
-describe('subscribe', () => {
-  it('hears one type, or all with the wildcard, from now on (S3-068, S3-071, S3-075)', async () => {
+describe('engine.subscribe', () => {
+  it('S3-068 S3-071 S3-075 delivers one type, or all with the wildcard, from now on', async () => {
     const engine = await openEngine()
     await engine.create({ name: 'before' })
     const started: string[] = []
@@ -134,7 +134,7 @@ describe('subscribe', () => {
     expect(all).toEqual(['task.created', 'task.started', 'task.completed'])
   })
 
-  it('awaits handlers in the order of their subscription (S3-069)', async () => {
+  it('S3-069 awaits handlers in the order of their subscription', async () => {
     const engine = await openEngine()
     const log: string[] = []
     const gate = Promise.withResolvers<void>()
@@ -143,63 +143,63 @@ describe('subscribe', () => {
       await gate.promise
       log.push(`first ends ${event.type}`)
     })
-    const heard = Promise.withResolvers<void>()
+    const received = Promise.withResolvers<void>()
     engine.subscribe('*', (event) => {
-      log.push(`second hears ${event.type}`)
-      if (event.type === 'task.started') heard.resolve()
+      log.push(`second gets ${event.type}`)
+      if (event.type === 'task.started') received.resolve()
     })
     await engine.start(await engine.create({ name: 'a' }))
     expect(log).toEqual(['first begins task.created'])
     gate.resolve()
-    await heard.promise
+    await received.promise
     expect(log).toEqual([
       'first begins task.created',
       'first ends task.created',
-      'second hears task.created',
+      'second gets task.created',
       'first begins task.started',
       'first ends task.started',
-      'second hears task.started',
+      'second gets task.started',
     ])
   })
 
-  it('goes on when a handler throws, tells of it, and the task does not mind (S3-072)', async () => {
+  it('S3-072 continues when a handler throws, reports it, and the task is not affected', async () => {
     const reported: unknown[] = []
     const engine = await openEngine({
       executors: { work: () => 'done' },
       onError: (error, context) => reported.push([(error as Error).message, context.event]),
     })
-    const heard: string[] = []
+    const received: string[] = []
     engine.subscribe('task.started', () => {
       throw new Error('thrown')
     })
     engine.subscribe('task.started', () => Promise.reject(new Error('rejected')))
-    engine.subscribe('task.started', (event) => void heard.push(event.type))
+    engine.subscribe('task.started', (event) => void received.push(event.type))
     expect(await engine.result(await engine.create({ executor: 'work' }))).toBe('done')
     await turns()
-    expect(heard).toEqual(['task.started'])
+    expect(received).toEqual(['task.started'])
     expect(reported).toEqual([
       ['thrown', 'task.started'],
       ['rejected', 'task.started'],
     ])
   })
 
-  it('hears as often as it was asked to, and each unsubscribe undoes one; a second time is no matter (S3-070, S3-076)', async () => {
+  it('S3-070 S3-076 calls a handler once per subscription; an unsubscribe undoes one, a second one nothing', async () => {
     const engine = await openEngine()
-    let heard = 0
-    const handler = () => void heard++
+    let received = 0
+    const handler = () => void received++
     const once = engine.subscribe('*', handler)
     engine.subscribe('*', handler)
     await engine.create({ name: 'a' })
     await turns()
-    expect(heard).toBe(2)
+    expect(received).toBe(2)
     once()
     once()
     await engine.create({ name: 'b' })
     await turns()
-    expect(heard).toBe(3)
+    expect(received).toBe(3)
   })
 
-  it('tells nobody who has left while an event was told, and nobody of what was before they came (S3-076)', async () => {
+  it('S3-076 calls no handler that was removed while an event was delivered, and none for earlier events', async () => {
     const engine = await openEngine()
     const log: string[] = []
     const gate = Promise.withResolvers<void>()
@@ -218,7 +218,7 @@ describe('subscribe', () => {
     expect(log).toEqual(['slow a', 'slow b', 'slow c', 'late c'])
   })
 
-  it('gives each handler a copy of its own (S3-019)', async () => {
+  it('S3-019 gives each handler a copy of its own', async () => {
     const engine = await openEngine()
     const names: unknown[] = []
     engine.subscribe('*', (event) => {
@@ -231,7 +231,7 @@ describe('subscribe', () => {
     expect((await history(engine))[0]?.data.name).toBe('a')
   })
 
-  it('loses nothing to a handler that is slow, past what is kept at hand', async () => {
+  it('loses no event for a slow handler, beyond the events kept in memory', async () => {
     const engine = await openEngine({ work: false })
     const seqs: number[] = []
     const gate = Promise.withResolvers<void>()
@@ -247,19 +247,19 @@ describe('subscribe', () => {
     expect(seqs).toEqual(Array.from({ length: 3_000 }, (_, index) => index + 1))
   })
 
-  it('is not needed for anything (S3-078)', async () => {
+  it('S3-078 is needed for no other function', async () => {
     const engine = await openEngine({ executors: { work: () => 'done' } })
     expect(await engine.result(await engine.create({ executor: 'work' }))).toBe('done')
   })
 
-  it('refuses a type that there is not', async () => {
+  it('refuses an unknown type of event', async () => {
     const engine = await openEngine()
     await refusalOf(async () => engine.subscribe('task.exploded' as never, () => {}), 'INVALID_INPUT')
   })
 })
 
-describe('events', () => {
-  it('replays from the start or from a position, then follows, without a gap (X-009)', async () => {
+describe('engine.events', () => {
+  it('X-009 replays from the start or from a position, then follows, without a gap', async () => {
     const engine = await openEngine()
     const [one] = await engine.create([{ name: 'one' }, { name: 'two' }])
     const seen: number[] = []
@@ -280,26 +280,26 @@ describe('events', () => {
   it.each([
     ['all tasks', false],
     ['one task', true],
-  ])('misses nothing of %s, however far its reader falls behind and how often (X-009)', async (_of, single) => {
+  ])('X-009 misses nothing of %s, however far and how often its reader falls behind', async (_of, single) => {
     const engine = await openEngine()
     const { id: taskId } = await engine.create({ name: 'busy' })
     const { seq: from } = await engine.bus.call('event:list', {})
     const until = new AbortController()
-    const heard: number[] = []
+    const received: number[] = []
     const reader = engine.events({ after: from, signal: until.signal, ...(single ? { taskId } : {}) })
-    // Fewer than are kept for a follower, more, and again while it catches up.
+    // Fewer than are kept for a reader, more, and again while it catches up.
     for (const [n, burst] of [1, 10, 1_500, 3, 2_600, 999, 1_001, 1].entries()) {
       await Promise.all(Array.from({ length: burst }, (_, each) => engine.update(taskId, { priority: each })))
       await engine.create({ name: 'other' })
       for (let more = n % 2 === 0 ? burst : Math.ceil(burst / 3); more > 0; more--) {
-        heard.push(((await reader.next()).value as TaskEvent).seq)
+        received.push(((await reader.next()).value as TaskEvent).seq)
       }
     }
     const all = (await collect(engine.events({ after: from, follow: false, ...(single ? { taskId } : {}) }))).map(
       ({ seq }) => seq,
     )
-    while (heard.length < all.length) heard.push(((await reader.next()).value as TaskEvent).seq)
-    expect(heard).toEqual(all)
+    while (received.length < all.length) received.push(((await reader.next()).value as TaskEvent).seq)
+    expect(received).toEqual(all)
     const next = reader.next()
     await engine.update(taskId, { name: 'calm' })
     expect((await next).value).toMatchObject({ type: 'task.updated', data: { name: 'calm' } })
@@ -307,7 +307,7 @@ describe('events', () => {
     expect((await reader.next()).done).toBe(true)
   })
 
-  it('leaves no listener behind on the signal of a reader that reads page after page while the feed is quiet', async () => {
+  it('leaves no listener on the signal of a reader that reads page after page while the feed is quiet', async () => {
     const engine = await openEngine({ work: false })
     for (let batch = 0; batch < 3; batch++) {
       await engine.create(Array.from({ length: 1_000 }, () => ({ name: 'a' })))
@@ -322,7 +322,7 @@ describe('events', () => {
     expect(getEventListeners(until.signal, 'abort')).toEqual([])
   })
 
-  it('gives each reader events of its own (S3-019)', async () => {
+  it('S3-019 gives each reader events of its own', async () => {
     const engine = await openEngine()
     const readers = [engine.events(), engine.events()]
     const live = readers.map((reader) => reader.next())
@@ -349,13 +349,13 @@ describe('events', () => {
     expect((await end).done).toBe(true)
   })
 
-  it('tells what another engine on the same ledger does', async () => {
+  it('yields the events of another engine on the same ledger', async () => {
     const ledger = ledgerFile()
     const engine = await openEngine({ ledger, work: false })
     const other = await openEngine({ ledger, work: false })
-    const heard = Promise.withResolvers<TaskEvent>()
-    engine.subscribe('task.created', (event) => heard.resolve(event))
+    const received = Promise.withResolvers<TaskEvent>()
+    engine.subscribe('task.created', (event) => received.resolve(event))
     const task = await other.create({ name: 'of the other' })
-    expect(await heard.promise).toMatchObject({ taskId: task.id, instanceId: other.instanceId })
+    expect(await received.promise).toMatchObject({ taskId: task.id, instanceId: other.instanceId })
   })
 })

@@ -1,5 +1,5 @@
-// Reads that fail, and what follows from the feed: everything that was missed is made up for once the ledger can be read again,
-// without any further commit that would wake somebody.
+// Failed reads, and what depends on the feed: everything missed is made up for once the ledger can be read again,
+// without any further commit as a wake-up.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Feed } from '../../src/actors/feed.ts'
 import { Subscriptions } from '../../src/actors/subscriptions.ts'
@@ -17,14 +17,14 @@ async function setup<E extends Executors>(options: EngineOptions<E> = {}) {
   const ledger = createFaultyLedger(await openLedger(file, clock))
   onTestFinished(() => ledger.close())
   const reported: unknown[] = []
-  let tell = deferred<unknown>()
+  let nextReport = deferred<unknown>()
   const engine = await openEngine({
     ...options,
     ledger,
     clock,
     onError: (error: unknown, context: Record<string, unknown>) => {
       reported.push(context.doing)
-      tell.resolve(error)
+      nextReport.resolve(error)
     },
   } as EngineOptions<E>)
   const other = await openEngine({ ledger: file, work: false })
@@ -35,15 +35,15 @@ async function setup<E extends Executors>(options: EngineOptions<E> = {}) {
     other,
     reported,
     nextReport: async () => {
-      const error = await tell.promise
-      tell = deferred()
+      const error = await nextReport.promise
+      nextReport = deferred()
       return error
     },
   }
 }
 
-describe('a read of the feed that fails', () => {
-  it('is tried again: a task of another process is begun although nothing else is written', async () => {
+describe('a failed read of the feed', () => {
+  it('is retried: a task of another process is started although nothing else is written', async () => {
     const { clock, ledger, engine, other, reported, nextReport } = await setup({ executors: { n: () => 7 } })
     const task = await other.create({ executor: 'n' })
     ledger.failReads(1)
@@ -55,13 +55,13 @@ describe('a read of the feed that fails', () => {
     expect(reported).toEqual(['follow the feed'])
   })
 
-  it('rests longer and longer between its attempts, is reported once, and catches up on all that was missed', async () => {
+  it('is retried with growing delays, reported once, and followed by all missed events', async () => {
     const { clock, ledger, engine, other, reported, nextReport } = await setup({ work: false })
-    const heard: string[] = []
+    const received: string[] = []
     const all = deferred()
     engine.subscribe('task.created', ({ data }) => {
-      heard.push(data.name as string)
-      if (heard.length === 3) all.resolve()
+      received.push(data.name as string)
+      if (received.length === 3) all.resolve()
     })
     let attempts = 0
     const read = ledger.read.bind(ledger)
@@ -79,21 +79,21 @@ describe('a read of the feed that fails', () => {
     }
     expect(attempts).toBeGreaterThan(8)
     expect(attempts).toBeLessThan(20)
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
     ledger.mend()
     clock.advance(5_000)
     await all.promise
-    expect(heard).toEqual(['a', 'b', 'c'])
+    expect(received).toEqual(['a', 'b', 'c'])
     expect(reported).toEqual(['follow the feed'])
   })
 
-  it('is tried at once when a commit of our own shows that the ledger works again', async () => {
+  it('is retried at once when an own commit shows that the ledger works again', async () => {
     const { clock, ledger, engine, other, nextReport } = await setup({ work: false })
-    const heard: string[] = []
+    const received: string[] = []
     const both = deferred()
     engine.subscribe('task.created', ({ data }) => {
-      heard.push(data.name as string)
-      if (heard.length === 2) both.resolve()
+      received.push(data.name as string)
+      if (received.length === 2) both.resolve()
     })
     ledger.failReads(1)
     await other.create({ name: 'theirs' })
@@ -101,10 +101,10 @@ describe('a read of the feed that fails', () => {
     await nextReport()
     await engine.create({ name: 'ours' })
     await both.promise
-    expect(heard).toEqual(['theirs', 'ours'])
+    expect(received).toEqual(['theirs', 'ours'])
   })
 
-  it('does not hold up an engine that closes, and is not tried after it', async () => {
+  it('does not delay the closing of an engine, and is not retried afterwards', async () => {
     const { clock, ledger, engine, other, nextReport } = await setup({ work: false })
     ledger.failReads()
     await other.create({ name: 'a' })
@@ -115,7 +115,7 @@ describe('a read of the feed that fails', () => {
   })
 })
 
-it('the status counts again after a count that failed', async () => {
+it('the status counts again after a failed count', async () => {
   const { clock, ledger, engine, nextReport } = await setup({ work: false })
   await engine.create({ name: 'a' })
   const counted = deferred<number>()
@@ -129,14 +129,14 @@ it('the status counts again after a count that failed', async () => {
   expect(await counted.promise).toBe(1)
 })
 
-it('a subscriber that has fallen behind hears everything in order, although a read of what it missed fails', async () => {
+it('a subscriber that has fallen behind gets everything in order, although a read of missed events fails', async () => {
   const { clock, ledger, engine, nextReport } = await setup({ work: false })
-  const heard: number[] = []
+  const received: number[] = []
   const first = deferred()
   const all = deferred()
   engine.subscribe('*', async ({ seq }) => {
-    if (heard.push(seq) === 1) await first.promise
-    if (heard.length === 2_001) all.resolve()
+    if (received.push(seq) === 1) await first.promise
+    if (received.length === 2_001) all.resolve()
   })
   await engine.create({ name: 'first' })
   for (let batch = 0; batch < 2; batch++) {
@@ -147,11 +147,11 @@ it('a subscriber that has fallen behind hears everything in order, although a re
   expect(await nextReport()).toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
   clock.advance(20)
   await all.promise
-  expect(heard).toEqual(heard.map((_, index) => (heard[0] as number) + index))
+  expect(received).toEqual(received.map((_, index) => (received[0] as number) + index))
 })
 
 it('an event that is published while the last delivery is ending is delivered too', async () => {
-  // Whatever the number of microtasks between the two: one of them meets the very moment.
+  // One of these numbers of microtasks hits the very moment.
   for (let microtasks = 0; microtasks < 12; microtasks++) {
     const ledger = await openLedger(':memory:')
     const feed = new Feed(
@@ -162,10 +162,10 @@ it('an event that is published while the last delivery is ending is delivered to
     )
     await feed.start()
     const subscriptions = new Subscriptions(feed, () => {})
-    const heard: number[] = []
+    const received: number[] = []
     const publish = (seq: number) => feed.committed([{ seq, ...eventRow({ taskId: 'a' }) } as TaskEvent])
     subscriptions.subscribe('*', async ({ seq }) => {
-      heard.push(seq)
+      received.push(seq)
       if (seq > 1) return
       // Not awaited: it runs beside the end of the delivery.
       void (async () => {
@@ -175,14 +175,14 @@ it('an event that is published while the last delivery is ending is delivered to
     })
     publish(1)
     await turns()
-    expect(heard, `after ${microtasks} microtasks`).toEqual([1, 2])
+    expect(received, `after ${microtasks} microtasks`).toEqual([1, 2])
     feed.stop()
     await ledger.close()
   }
 })
 
-describe('a read of the journal that fails', () => {
-  it('is tried again before the executor goes on, and costs the task no attempt', async () => {
+describe('a failed read of the journal', () => {
+  it('is retried before the executor continues, and costs the task no attempt', async () => {
     const { clock, ledger, engine, reported, nextReport } = await setup({
       executors: {
         work: async (_task, run: Run) => {
@@ -215,7 +215,7 @@ function refuse(): never {
 }
 
 describe('a run that another process has ended', () => {
-  it('is not reported as an error when it looks whether a wait is over before the feed has told of its end', async () => {
+  it('is not reported as an error when it checks a wait before the feed has published its end', async () => {
     const [began, held] = [deferred(), deferred<number>()]
     const hold = () => {
       began.resolve()

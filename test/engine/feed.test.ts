@@ -1,4 +1,5 @@
-// The feed after a cascade: one commit of thousands of events, which are told page by page, in order, without holding up the rest.
+// The feed after a cascade: one commit of thousands of events, published page by page, in order, without blocking other
+// work.
 import { describe, expect, it } from 'vitest'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import { openEngine } from './world.ts'
@@ -11,35 +12,35 @@ async function family() {
   for (let made = 0; made < size; made += 1_000) {
     await engine.create(Array.from({ length: 1_000 }, () => ({ name: 'child', parentId: root.id })))
   }
-  const heard: TaskEvent[] = []
+  const received: TaskEvent[] = []
   const all = Promise.withResolvers<void>()
   engine.subscribe('task.canceled', (event) => {
-    heard.push(event)
-    if (heard.length === size + 1) all.resolve()
+    received.push(event)
+    if (received.length === size + 1) all.resolve()
   })
-  return { engine, root, heard, all: all.promise }
+  return { engine, root, received, all: all.promise }
 }
 
 const inOrder = (events: readonly TaskEvent[]) =>
   events.every(({ seq }, index) => index === 0 || seq === (events[index - 1] as TaskEvent).seq + 1)
 
 describe('the events of a cascade', () => {
-  it('leave timers and other work their turn between pages, and come once each, in order', async () => {
-    const { engine, root, heard, all } = await family()
+  it('let timers and other work run between their pages, and are published once each, in order', async () => {
+    const { engine, root, received, all } = await family()
     await engine.cancel(root.id)
     let turnsBetween = 0
-    for (let before = -1; heard.length < size + 1 && before < heard.length; turnsBetween++) {
-      before = heard.length
+    for (let before = -1; received.length < size + 1 && before < received.length; turnsBetween++) {
+      before = received.length
       await new Promise(setImmediate)
     }
     await all
     expect(turnsBetween).toBeGreaterThan(3)
-    expect(heard[0]?.taskId).toBe(root.id)
-    expect([heard.length, inOrder(heard)]).toEqual([size + 1, true])
+    expect(received[0]?.taskId).toBe(root.id)
+    expect([received.length, inOrder(received)]).toEqual([size + 1, true])
   })
 
-  it('that other commits interrupt are still told in the order of the ledger', async () => {
-    const { engine, root, heard, all } = await family()
+  it('are published in the order of the ledger when other commits interrupt them', async () => {
+    const { engine, root, received, all } = await family()
     const everything: TaskEvent[] = []
     engine.subscribe('*', (event) => void everything.push(event))
     const canceled = engine.cancel(root.id)
@@ -51,14 +52,14 @@ describe('the events of a cascade', () => {
     }
     await all
     await engine.close()
-    expect([heard.length, everything.length]).toEqual([size + 1, size + 1 + others.length])
+    expect([received.length, everything.length]).toEqual([size + 1, size + 1 + others.length])
     expect(inOrder(everything)).toBe(true)
   })
 
-  it('are heard by subscribers to the last when the engine closes at once', async () => {
-    const { engine, root, heard } = await family()
+  it('are delivered to subscribers to the last when the engine closes at once', async () => {
+    const { engine, root, received } = await family()
     await engine.cancel(root.id)
     await engine.close()
-    expect([heard.length, inOrder(heard)]).toEqual([size + 1, true])
+    expect([received.length, inOrder(received)]).toEqual([size + 1, true])
   })
 })

@@ -1,11 +1,12 @@
-// The graph of the open tasks: an order in which they can be worked off, what holds up the most, and why one is blocked.
+// The graph of the open tasks: an order in which they can be done, the task that blocks the most, and why one is
+// blocked.
 import { describe, expect, it } from 'vitest'
 import { openEngine, refusalOf } from './world.ts'
 
 const names = (tasks: ReadonlyArray<{ name: string }>): string[] => tasks.map(({ name }) => name)
 
-describe('the graph', () => {
-  it('orders the open tasks, names what holds up the most, and each says why it is blocked (S4-049)', async () => {
+describe('engine.graph', () => {
+  it('S4-049 orders the open tasks, names the one that blocks the most, and gives each the reason why it is blocked', async () => {
     const engine = await openEngine()
     const top = await engine.create({ name: 'top' })
     const [left, right] = [
@@ -29,7 +30,7 @@ describe('the graph', () => {
     ])
   })
 
-  it('puts who comes after a group after all that it holds, at any depth, and does not list the group', async () => {
+  it('puts a task after a group after all that the group holds, at any depth, and does not list the group', async () => {
     const engine = await openEngine()
     const plan = await engine.create({
       name: 'plan',
@@ -44,7 +45,7 @@ describe('the graph', () => {
     expect(names((await engine.graph()).order)).toEqual(['a', 'b', 'c', 'after'])
   })
 
-  it('puts who comes after a parent that its children complete after these too', async () => {
+  it('puts a task after a parent that its children complete after these children', async () => {
     const engine = await openEngine()
     const parent = await engine.create({ name: 'parent', autoComplete: true })
     await engine.create({ name: 'child', parentId: parent.id })
@@ -54,14 +55,14 @@ describe('the graph', () => {
     expect(names((await engine.graph()).order)).toEqual(['plain', 'parent', 'child', 'after', 'its child'])
   })
 
-  it('is of one family, or of nothing, or refused for an unknown one', async () => {
+  it('returns one family, nothing for none, and refuses an unknown task', async () => {
     const engine = await openEngine()
     const root = await engine.create({ name: 'root' })
     await engine.create({ name: 'child', parentId: root.id })
-    await engine.create({ name: 'stranger' })
+    await engine.create({ name: 'outsider' })
     expect(names((await engine.graph({ parentId: root.id })).order)).toEqual(['child'])
     await engine.cancel(root)
     expect(await engine.graph({ parentId: root.id })).toEqual({ order: [], critical: [] })
-    await refusalOf(engine.graph({ parentId: 'task-nobody' }), 'NOT_FOUND')
+    await refusalOf(engine.graph({ parentId: 'task-unknown' }), 'NOT_FOUND')
   })
 })

@@ -1,4 +1,4 @@
-// Groups and dependencies: trees made in one creation, who starts after whom, how a group starts and ends, circles refused.
+// Groups and dependencies: trees created at once, the order of starts, how a group starts and ends, cycles refused.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -31,7 +31,7 @@ async function childrenOf(engine: Pick<Engine, 'children'>, task: Task): Promise
 }
 
 describe('a group', () => {
-  it('works from its first child’s start and completes with its last (S3-074)', async () => {
+  it("S3-074 works from its first child's start and completes with its last", async () => {
     const { engine } = await setup()
     const group = await engine.create({
       name: 'group',
@@ -54,7 +54,7 @@ describe('a group', () => {
     ])
   })
 
-  it('fails once all are settled and one has failed or was canceled', async () => {
+  it('fails once all tasks are settled and one has failed or was canceled', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const group = await engine.create({ name: 'group', tasks: { a: { executor: 'work' }, b: { executor: 'work' } } })
@@ -65,7 +65,7 @@ describe('a group', () => {
     expect(await engine.settled(group)).toMatchObject({ status: 'failed', error: { code: 'CHILD_FAILED' } })
   })
 
-  it('is open again when a failed child is tried again, and retries its failed children itself', async () => {
+  it('is reopened when a failed child is retried, and retries its failed children itself', async () => {
     const { engine, order } = await setup()
     const tasks = { fine: { executor: 'work' }, broken: { executor: 'breaks' } }
     const group = await engine.create({ name: 'group', tasks })
@@ -76,11 +76,11 @@ describe('a group', () => {
     expect((await engine.settled(other)).status).toBe('failed')
     await engine.retry(other)
     expect((await engine.settled(other)).status).toBe('completed')
-    // What had completed was left alone.
+    // Completed tasks were left alone.
     expect(order).toEqual(['fine', 'fine'])
   })
 
-  it('may hold groups, which start and end like it', async () => {
+  it('can contain groups, which start and end like it', async () => {
     const { engine, order } = await setup()
     const root = await engine.create({
       name: 'root',
@@ -94,7 +94,7 @@ describe('a group', () => {
     expect((await engine.subtree(root)).every(({ status }) => status === 'completed')).toBe(true)
   })
 
-  it('gets more children by parentId, which come after what it comes after, however deep', async () => {
+  it('gets more children by parentId, which inherit its dependencies, however deep', async () => {
     const { engine, order } = await setup()
     const gate = await engine.create({ name: 'gate' })
     const group = await engine.create({ name: 'group', blockedBy: [gate.id], tasks: { a: { executor: 'work' } } })
@@ -110,7 +110,7 @@ describe('a group', () => {
     expect(order).toEqual(['a', 'late', 'deep'])
   })
 
-  it('that failed is open again with a new child', async () => {
+  it('that failed is reopened by a new child', async () => {
     const { engine } = await setup()
     const group = await engine.create({ name: 'group', tasks: { a: { executor: 'breaks', input: 1 } } })
     await engine.settled(group)
@@ -120,7 +120,7 @@ describe('a group', () => {
     expect((await engine.settled(group)).status).toBe('completed')
   })
 
-  it('held back is let go by its start, with everything in it', async () => {
+  it('that is held is released by its start, with everything in it', async () => {
     const { engine, order } = await setup()
     const group = await engine.create({
       name: 'group',
@@ -134,7 +134,7 @@ describe('a group', () => {
     expect(order).toEqual(['a', 'b'])
   })
 
-  it('without tasks, or with a sibling that is none, is refused with the nearest name', async () => {
+  it('without tasks, or with an invalid sibling, is refused with the nearest name', async () => {
     const { engine } = await setup()
     await refusalOf(engine.create({ name: 'group', tasks: {} }), 'INVALID_INPUT')
     const refusal = await refusalOf(
@@ -149,8 +149,8 @@ describe('a group', () => {
   })
 })
 
-describe('a dependency', () => {
-  it('keeps a task back until all it comes after have completed, and gives their results in order (S3-060)', async () => {
+describe('a dependency of a task', () => {
+  it('S3-060 blocks the task until all its dependencies have completed, and passes on their results in order', async () => {
     const { engine } = await setup()
     const [one, two] = await engine.create([{ name: 'one' }, { name: 'two' }])
     const task = await engine.create({ executor: 'needs', blockedBy: [two!.id, one!.id, two!.id] })
@@ -169,7 +169,7 @@ describe('a dependency', () => {
     expect((await engine.dependencies(task)).map(({ name }) => name)).toEqual(['two', 'one'])
   })
 
-  it('on what failed or was canceled stays open (conformance C-52)', async () => {
+  it('C-52 on a failed or canceled task stays open', async () => {
     const { engine, order } = await setup()
     const failing = await engine.create({ executor: 'breaks' })
     const canceled = await engine.create({ name: 'canceled' })
@@ -184,7 +184,7 @@ describe('a dependency', () => {
     expect(await engine.result(after)).toBe('after')
   })
 
-  it('on what has completed already is no obstacle', async () => {
+  it('on a completed task is satisfied', async () => {
     const { engine } = await setup()
     const done = await engine.create({ executor: 'work' })
     await engine.result(done)
@@ -193,7 +193,7 @@ describe('a dependency', () => {
     expect(await engine.result(task)).toEqual([['work', 'work']])
   })
 
-  it('may be changed while the task waits', async () => {
+  it('can be changed while the task waits', async () => {
     const { engine, order } = await setup()
     const [one, two] = await engine.create([{ name: 'one' }, { name: 'two' }])
     const task = await engine.create({ executor: 'work', name: 'a', blockedBy: [one!.id] })
@@ -204,10 +204,10 @@ describe('a dependency', () => {
     expect(order).toEqual([])
     await engine.update(task, { blockedBy: [] })
     expect(await engine.result(task)).toBe('a')
-    await refusalOf(engine.update(two!, { blockedBy: ['task-nobody'] }), 'NOT_FOUND')
+    await refusalOf(engine.update(two!, { blockedBy: ['task-unknown'] }), 'NOT_FOUND')
   })
 
-  it('keeps a task that is worked on by hand back too', async () => {
+  it('blocks a task that is worked on by hand too', async () => {
     const { engine } = await setup()
     const one = await engine.create({ name: 'one' })
     const task = await engine.create({ name: 'by hand', blockedBy: [one.id] })
@@ -215,8 +215,8 @@ describe('a dependency', () => {
   })
 })
 
-describe('a circle of dependencies', () => {
-  it('among siblings is refused with its path, before anything is made', async () => {
+describe('a cycle of dependencies', () => {
+  it('among siblings is refused with its path, before anything is created', async () => {
     const { engine } = await setup()
     const tasks = { a: { after: 'c' }, b: { after: 'a' }, c: { after: 'b' } }
     const refusal = await refusalOf(engine.create({ name: 'group', tasks }), 'CYCLE')
@@ -236,7 +236,7 @@ describe('a circle of dependencies', () => {
     expect((await engine.get(a))?.blockedBy).toEqual([])
   })
 
-  it('over a group that waits for its child is refused, wherever in the tree', async () => {
+  it('through a group that waits for its child is refused, anywhere in the tree', async () => {
     const { engine } = await setup()
     const group = await engine.create({ name: 'group', tasks: { a: { executor: 'work', autoStart: false } } })
     const after = await engine.create({ name: 'after', blockedBy: [group.id] })
@@ -249,7 +249,7 @@ describe('a circle of dependencies', () => {
     expect(await engine.subtree(group)).toHaveLength(1)
   })
 
-  it('is none when the parent does not wait: a child may come after its own parent', async () => {
+  it('does not exist when the parent does not wait: a child may depend on its own parent', async () => {
     const { engine, order } = await setup()
     const parent = await engine.create({ name: 'parent' })
     const child = await engine.create({
@@ -266,7 +266,7 @@ describe('a circle of dependencies', () => {
 })
 
 describe('autoComplete', () => {
-  it('may be content with children that have settled, whatever they came to (C-43)', async () => {
+  it('C-43 can accept settled children, whatever their outcome', async () => {
     const engine = await openEngine({
       executors: {
         split: async (_task: ExecutorTask, run: Run) => {
@@ -287,7 +287,7 @@ describe('autoComplete', () => {
     expect(await engine.get(strict)).toMatchObject({ status: 'waiting', statusReason: 'children' })
   })
 
-  it('given to a parent whose children have all ended completes it at once', async () => {
+  it('set on a parent whose children have all settled completes it at once', async () => {
     const engine = await openEngine()
     const parent = await engine.start(await engine.create({ name: 'parent' }))
     const child = await engine.start(await engine.create({ name: 'child', parentId: parent.id }))
@@ -296,7 +296,7 @@ describe('autoComplete', () => {
     expect((await engine.update(parent, { autoComplete: true })).status).toBe('completed')
   })
 
-  it('completes a parent with its last child, up to the grandparent, each with its event (S3-074, S3-084, S3-085, S3-086)', async () => {
+  it('S3-074 S3-084 S3-085 S3-086 completes a parent with its last child, up to the grandparent, each with its event', async () => {
     const engine = await openEngine({ autoComplete: true })
     const grandparent = await engine.start(await engine.create({ name: 'grandparent' }))
     const parent = await engine.start(await engine.create({ name: 'parent', parentId: grandparent.id }))
@@ -313,7 +313,7 @@ describe('autoComplete', () => {
     expect(typesOf(await history(engine, grandparent.id)).at(-1)).toBe('task.completed')
   })
 
-  it('leaves a parent without the option, without children, or with a broken child as it is (S3-085, S3-088, S3-089, S3-091)', async () => {
+  it('S3-085 S3-088 S3-089 S3-091 does not complete a parent without the option, without children, or with a failed child', async () => {
     const { engine } = await setup()
     const plain = await engine.start(await engine.create({ name: 'plain' }))
     const lonely = await engine.start(await engine.create({ name: 'lonely', autoComplete: true }))
@@ -329,7 +329,7 @@ describe('autoComplete', () => {
     expect((await engine.settled(broken)).status).toBe('completed')
   })
 
-  it('keeps the parent’s own result and waits for children that are still open (S3-087, S3-090)', async () => {
+  it("S3-087 S3-090 keeps the parent's own result and waits for children that are still open", async () => {
     const hands = puppet()
     const engine = await openEngine({
       autoComplete: true,
@@ -355,7 +355,7 @@ describe('autoComplete', () => {
     ])
   })
 
-  it('comes into its own when a parent begins to work after its children have ended (S3-087)', async () => {
+  it('S3-087 completes a parent that begins to work after its children have settled', async () => {
     const { engine } = await setup()
     const parent = await engine.create({ name: 'parent', autoComplete: true })
     await engine.result(await engine.create({ executor: 'work', parentId: parent.id }))

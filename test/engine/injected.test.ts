@@ -1,5 +1,5 @@
-// Time, ids, chance and complaints come from outside. With a clock that stands still and ids that count, two runs of the same
-// agent leave the same ledger, to the last byte.
+// Time, ids, randomness and errors are injected. With a clock that stands still and ids that count, two runs of the
+// same agent leave the same ledger, to the last byte.
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'
@@ -13,7 +13,7 @@ import { openEngine } from './world.ts'
 
 const startedAt = Date.UTC(2031, 4, 1)
 
-/** Tells of the rests between the tries of a model: they are drawn with the injected chance. */
+/** Reports the delays between the tries of a model: they are drawn with the injected randomness. */
 class RestingClock extends SimulatedClock {
   readonly rest = Promise.withResolvers<number>()
 
@@ -24,8 +24,8 @@ class RestingClock extends SimulatedClock {
   }
 }
 
-/** Turned away once, then two tools at once, a question, a subtask that is waited for, and an answer. */
-function story(): ScriptFunction {
+/** One rate limit, then two tools at once, a question, a subtask that is waited for, and an answer. */
+function scenario(): ScriptFunction {
   let asked = 0
   return ({ goal, turn }) => {
     asked += 1
@@ -56,7 +56,7 @@ const add = defineAbility({
   handle: ({ a }) => ({ sum: a + 1 }),
 })
 
-function heard(engine: Engine, type: EventType): Promise<void> {
+function eventOf(engine: Engine, type: EventType): Promise<void> {
   return new Promise((resolve) => {
     const stop = engine.subscribe(type, () => {
       stop()
@@ -65,18 +65,18 @@ function heard(engine: Engine, type: EventType): Promise<void> {
   })
 }
 
-/** Plays the story and gives all that the ledger then holds. */
+/** Plays the scenario and returns all that the ledger then holds. */
 async function playStory(options: Pick<EngineOptions, 'ids'> = { ids: createSequentialIds(7) }) {
   const clock = new RestingClock(startedAt)
   const engine = (await openEngine({
     clock,
     ...options,
-    model: createScriptedModel(story()),
+    model: createScriptedModel(scenario()),
     abilities: [add],
-    // A rest that no other timer of the engine is mistaken for.
+    // A delay that differs from every other timer of the engine.
     modelRetry: { maxAttempts: 2, backoffMs: 4_000, jitter: 0.5 },
   })) as Engine
-  const asks = heard(engine, 'task.input_required')
+  const asks = eventOf(engine, 'task.input_required')
   const task = await engine.create({ goal: 'Say which' })
   const restMs = await clock.rest.promise
   clock.advance(restMs)
@@ -95,8 +95,8 @@ async function playStory(options: Pick<EngineOptions, 'ids'> = { ids: createSequ
   return { restMs, events, rows, end: clock.now() }
 }
 
-describe('What is injected', () => {
-  it('X-034 makes two runs of one agent the same ledger, event by event', async () => {
+describe('an engine with an injected clock, ids and onError', () => {
+  it('X-034 writes the same ledger in two runs of one agent, event by event', async () => {
     const [first, second] = [await playStory(), await playStory()]
     expect(JSON.stringify(second)).toBe(JSON.stringify(first))
     expect(first.events.map(({ type }) => type)).toEqual(expect.arrayContaining(['model.failed', 'task.completed']))
@@ -105,14 +105,14 @@ describe('What is injected', () => {
     expect(JSON.stringify(first)).toContain('"call-')
   })
 
-  it('X-034 is all that there is of time: no event is stamped by another clock', async () => {
+  it('X-034 takes all times from the injected clock', async () => {
     const { events, restMs, end } = await playStory()
     const stamps = new Set(events.map(({ at }) => at))
     expect(end).toBe(startedAt + restMs + 1_000)
     expect([...stamps]).toEqual([startedAt, startedAt + restMs, end])
   })
 
-  it('X-034 is all that there is of chance: other ids give another log, and another seed another rest', async () => {
+  it('X-034 takes all randomness from the injected ids: other ids give another log, another seed another delay', async () => {
     const plain = await playStory()
     const seeded = await playStory({ ids: createSequentialIds(8) })
     const random = await playStory({})
@@ -121,7 +121,7 @@ describe('What is injected', () => {
     expect(random.events.map(({ type }) => type)).toEqual(plain.events.map(({ type }) => type))
   })
 
-  it('X-034 hears the errors that have no caller, and nothing is printed', async () => {
+  it('X-034 passes errors without a caller to onError, and prints nothing', async () => {
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
     onTestFinished(() => printed.mockRestore())
     const reported: unknown[] = []
@@ -130,7 +130,7 @@ describe('What is injected', () => {
     engine.subscribe('*', () => {
       throw failure
     })
-    await engine.create({ name: 'heard of' })
+    await engine.create({ name: 'reported' })
     await engine.close()
     expect(reported).toEqual([failure])
     expect(printed).not.toHaveBeenCalled()

@@ -1,10 +1,11 @@
-// Lanes: how many of a parent's children run at once, in all executors and engines together, and that a full lane is in nobody's way.
+// Lanes: how many of a parent's children run at once, in all executors and engines together, and that a full lane
+// delays no task outside.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import { deferred, ledgerFile, openEngine, puppet, turns } from './world.ts'
 
-/** Executors `a` and `b` that count how many of one parent run at once, and the most that ever did. */
+/** Executors `a` and `b` that count the open runs of one parent, and their maximum. */
 function counted() {
   const open = new Map<string, number>()
   const most = new Map<string, number>()
@@ -28,7 +29,7 @@ function children(count: number, lane: string): Record<string, object> {
 const holding = (engine: Pick<Engine, 'list'>) => engine.list({ status: 'working', executor: 'work' })
 
 describe('a lane', () => {
-  it('holds for the children of its parent, over executors, and other parents have their own', async () => {
+  it('limits the children of its parent, over executors, and other parents have their own', async () => {
     const { most, executors } = counted()
     const engine = await openEngine({ executors, maxConcurrent: 8 })
     const groups = (await engine.create([
@@ -39,7 +40,7 @@ describe('a lane', () => {
     expect(Object.fromEntries(most)).toEqual({ one: 1, three: 3 })
   })
 
-  it('holds over two engines on one file', async () => {
+  it('limits over two engines on one file', async () => {
     const ledger = ledgerFile()
     const { most, executors } = counted()
     const one = await openEngine({ ledger, executors, maxConcurrent: 5 })
@@ -51,7 +52,7 @@ describe('a lane', () => {
     expect(runs).toHaveLength(16)
   })
 
-  it('counts a run until its executor has let go, whatever became of its task', async () => {
+  it('counts a run until its executor has returned, whatever the status of its task', async () => {
     const hands = puppet({ stubborn: true })
     const engine = await openEngine({ executors: { work: hands.executor } })
     const group = await engine.create({
@@ -69,7 +70,7 @@ describe('a lane', () => {
     expect(group.status).toBe('submitted')
   })
 
-  it('that is full starves nobody, however many wait in it and however urgent they are', async () => {
+  it('that is full delays no task outside, however many and urgent tasks wait in it', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor }, maxConcurrent: 3 })
     const many = Object.fromEntries(
@@ -85,7 +86,7 @@ describe('a lane', () => {
     expect((await hands.started(3)).task.priority).toBe(100)
   })
 
-  it('among very many lanes is taken by the urgency of its first task', async () => {
+  it('among very many lanes is chosen by the priority of its first task', async () => {
     const order: string[] = []
     const engine = await openEngine({
       executors: { work: (task: ExecutorTask) => void order.push(task.name) },
@@ -105,7 +106,7 @@ describe('a lane', () => {
     )
   })
 
-  it('is made, widened, narrowed and taken away by an update, from now on', async () => {
+  it('can be created, widened, narrowed and removed by an update, with immediate effect', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const tasks = Object.fromEntries(Array.from({ length: 8 }, (_, at) => [`t${at}`, { executor: 'work' }]))
@@ -121,14 +122,14 @@ describe('a lane', () => {
     hands.runs[0]!.end.resolve(null)
     await engine.settled(hands.runs[0]!.task.id)
     await turns(30)
-    // Nothing that runs is ended; the narrower lane is reached as runs end.
+    // Running tasks are not ended; the narrower lane is reached as runs end.
     expect(hands.runs).toHaveLength(3)
     expect((await holding(engine)).total).toBe(2)
     await engine.update(group, { concurrency: null })
     await hands.started(7)
   })
 
-  it('that comes later counts what runs already', async () => {
+  it('that is added later counts what runs already', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor }, maxConcurrent: 2 })
     const parent = await engine.create({ name: 'parent' })
@@ -155,7 +156,7 @@ describe('a lane', () => {
     await hands.started(2)
   })
 
-  it('is for direct children: what these hold has its own parent', async () => {
+  it('is for direct children: grandchildren have the lane of their own parent', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     await engine.create({
@@ -172,7 +173,7 @@ describe('a lane', () => {
     expect(hands.runs.map(({ task }) => task.name).toSorted()).toEqual(['a', 'b', 'c'])
   })
 
-  it('of a parent that runs and waits holds for what it spawns', async () => {
+  it('of a parent that runs and waits limits its spawned children', async () => {
     let open = 0
     let most = 0
     const gate = deferred()

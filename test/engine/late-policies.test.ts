@@ -1,5 +1,5 @@
-// What is told late: a policy that is changed after what it speaks of has happened, and a retry of a task whose dependencies
-// ended, or went, while it lay failed.
+// Late changes: a policy changed after the failure that it is about, and a retry of a task whose dependencies ended, or
+// were deleted, meanwhile.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
@@ -24,15 +24,15 @@ async function setup(policy: 'block' | 'cancel' | 'ignore') {
   return { clock, engine, parent, blocker, task, failBlocker }
 }
 
-describe('A failed task whose dependency failed meanwhile', () => {
-  it('goes on when it is tried again, if it ignores that', async () => {
+describe('a failed task whose dependency failed meanwhile', () => {
+  it('continues with a retry if it ignores the failure', async () => {
     const { engine, task, failBlocker } = await setup('ignore')
     await failBlocker()
     expect((await engine.retry(task)).blockedBy).toEqual([])
     expect(await engine.settled(task)).toEqual({ status: 'completed', result: 'done' })
   })
 
-  it('is canceled when it is tried again, if that is its policy', async () => {
+  it('is canceled at its retry if that is its policy', async () => {
     const { engine, task, blocker, failBlocker } = await setup('cancel')
     await failBlocker()
     expect(await engine.retry(task)).toMatchObject({
@@ -41,13 +41,13 @@ describe('A failed task whose dependency failed meanwhile', () => {
     })
   })
 
-  it('stays blocked when it is tried again, if it is told nothing', async () => {
+  it('stays blocked after its retry without a policy', async () => {
     const { engine, task, blocker, failBlocker } = await setup('block')
     await failBlocker()
     expect(await engine.retry(task)).toMatchObject({ status: 'submitted', ready: false, blockedBy: [blocker.id] })
   })
 
-  it('is tried again with its group after what it comes after, which is tried again too', async () => {
+  it('is retried with its group after its dependency, which is retried too', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ clock })
     const deadline = clock.now() + 1000
@@ -63,15 +63,15 @@ describe('A failed task whose dependency failed meanwhile', () => {
   })
 })
 
-describe('A failed task whose dependency is gone', () => {
-  it('is not blocked by what was deleted with its parent', async () => {
+describe('a failed task whose dependency was removed', () => {
+  it('is not blocked by a dependency deleted with its parent', async () => {
     const { engine, task, parent } = await setup('block')
     await engine.delete(parent, { children: 'cascade' })
     await engine.retry(task)
     expect(await engine.settled(task)).toEqual({ status: 'completed', result: 'done' })
   })
 
-  it('is not blocked by what was purged before it', async () => {
+  it('is not blocked by a dependency purged before', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ clock, executors: { work: () => 'done' } })
     const blocker = await engine.create({ name: 'blocker' })
@@ -85,11 +85,11 @@ describe('A failed task whose dependency is gone', () => {
   })
 })
 
-describe('A policy that is changed', () => {
+describe('a changed policy', () => {
   it.each([
     ['ignore', { status: 'completed', result: 'done' }],
     ['cancel', { status: 'canceled' }],
-  ] as const)('to %s counts for a dependency that has failed by then', async (onDependencyFailure, outcome) => {
+  ] as const)('to %s applies to a dependency that has failed by then', async (onDependencyFailure, outcome) => {
     const engine = await openEngine({ executors: { work: () => 'done' } })
     const blocker = await engine.create({ name: 'blocker' })
     const task = await engine.create({ executor: 'work', blockedBy: [blocker.id] })
@@ -98,7 +98,7 @@ describe('A policy that is changed', () => {
     expect(await engine.settled(task)).toMatchObject(outcome)
   })
 
-  it('is refused where it would do nothing, as at creation; taking it away is not', async () => {
+  it('is refused where it would have no effect, as at creation; its removal is not', async () => {
     const engine = await openEngine({ executors: { work: () => 'done' } })
     const byHand = await engine.create({ name: 'by hand' })
     const run = await engine.create({ executor: 'work', autoStart: false })
@@ -112,7 +112,7 @@ describe('A policy that is changed', () => {
     expect(await engine.update(byHand, { executor: 'work', timeoutMs: 5000 })).toMatchObject({ executor: 'work' })
   })
 
-  it('so that a parent no longer waits for its children completes it with the result that it kept', async () => {
+  it('completes a parent that no longer waits for its children with the result that it kept', async () => {
     const engine = await openEngine({
       executors: {
         parent: async (_task: ExecutorTask, run: Run) => {
@@ -132,7 +132,7 @@ describe('A policy that is changed', () => {
 })
 
 describe('a parent that only waits for its children', () => {
-  it('is told nothing more about its own work: that is done', async () => {
+  it('cannot be completed or failed again: its own work is done', async () => {
     const split = async (_task: ExecutorTask, run: Run) => {
       await run.spawn({ name: 'child' })
       return 'split'

@@ -1,6 +1,7 @@
-// Nothing is forgotten: programs that sleep, wait, ask and call run on two engines that start and stop, while disks are full and
-// reads fail, and nothing but the engines themselves ever wakes a task. Planted faults show that the laws bite. A failure prints its
-// seed and path; ERRAND_SEED and ERRAND_PATH run it again, ERRAND_RUNS sets how many scripts are played.
+// Nothing is lost: programs that sleep, wait, ask and call run on two engines that start and stop, while disks are full
+// and reads fail, and nothing but the engines themselves ever wakes a task. Planted faults show that the laws detect
+// them. A failure prints its seed and path; ERRAND_SEED and ERRAND_PATH run it again, ERRAND_RUNS sets how many scripts
+// are played.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { faults } from './level-triggered/faults.ts'
@@ -27,15 +28,15 @@ function property(options: () => WorldOptions) {
   })
 }
 
-describe('two engines that start and stop over a ledger that fails', () => {
-  it('forget nothing, publish only what is durable, and do nothing twice', async () => {
+describe('two engines that start and stop on a failing ledger', () => {
+  it('lose nothing, publish only what is durable, and do nothing twice', async () => {
     await fc.assert(
       property(() => ({})),
       { numRuns: scripts, ...replayed },
     )
   }, 400_000)
 
-  it('do so on a file too, each on a connection of its own', async () => {
+  it('keep these laws on a file too, each on a connection of its own', async () => {
     const file = ledgerFile()
     let opened = 0
     const laws = property(() => ({ file: `${file}-${opened++}` }))
@@ -43,7 +44,7 @@ describe('two engines that start and stop over a ledger that fails', () => {
   }, 120_000)
 
   it.each(Object.keys(faults))(
-    'and the search catches a planted fault: %s',
+    'the search detects a planted fault: %s',
     async (title) => {
       const { plant, complaint } = faults[title] as (typeof faults)[string]
       const found = await fc.check(

@@ -4,7 +4,7 @@ import type { Task } from '../../src/entities/task.ts'
 import { openEngine, refusalOf } from './world.ts'
 
 const names = (tasks: readonly Task[]) => tasks.map((task) => task.name)
-/** Nothing works here: what is created stays as it is. */
+/** Nothing runs here: created tasks stay as they are. */
 const setup = () => openEngine({ work: false })
 
 async function create(
@@ -14,14 +14,14 @@ async function create(
   for (const [name, priority] of specs) await engine.create({ name, priority })
 }
 
-describe('list', () => {
-  it('sorts by priority, the highest first, then by age (S3-029)', async () => {
+describe('engine.list', () => {
+  it('S3-029 sorts by priority, the highest first, then by age', async () => {
     const engine = await setup()
     await create(engine, ['b', 0], ['a', 5], ['c', 0], ['d', -1], ['e', 5])
     expect(names((await engine.list()).tasks)).toEqual(['a', 'e', 'b', 'c', 'd'])
   })
 
-  it('keeps the order of creation when the clock stands still or runs backwards (S3-029, X-041)', async () => {
+  it('S3-029 X-041 keeps the order of creation when the clock stands still or runs backwards', async () => {
     let now = 5_000
     const clock = { now: () => now--, setTimeout: () => 0, clearTimeout: () => {} }
     const engine = await openEngine({ work: false, clock })
@@ -32,7 +32,7 @@ describe('list', () => {
     expect(names((await engine.list()).tasks).slice(-2)).toEqual(['x', 'y'])
   })
 
-  it('filters by status, one or several (S3-030)', async () => {
+  it('S3-030 filters by status, one or several', async () => {
     const engine = await setup()
     const [, b, c] = await engine.create([{ name: 'a' }, { name: 'b' }, { name: 'c' }])
     await engine.start(b as Task)
@@ -55,7 +55,7 @@ describe('list', () => {
     expect(names((await engine.list({ metadata: { hot: 1 } })).tasks)).toEqual([])
   })
 
-  it('gives pages of at most `limit`, the whole count with each, and a way to the next', async () => {
+  it('returns pages of at most `limit`, with the total count and a cursor', async () => {
     const engine = await setup()
     await engine.create(Array.from({ length: 25 }, (_, index) => ({ name: `${index}`, priority: index % 3 })))
     const whole = await engine.list()
@@ -74,7 +74,7 @@ describe('list', () => {
     await refusalOf(engine.list({ limit: 5_000 }), 'INVALID_INPUT')
   })
 
-  it('holds 100 tasks by default', async () => {
+  it('returns 100 tasks by default', async () => {
     const engine = await setup()
     await engine.create(Array.from({ length: 101 }, (_, index) => ({ name: `${index}` })))
     const { tasks, total, next } = await engine.list()
@@ -82,26 +82,26 @@ describe('list', () => {
   })
 })
 
-describe('a family', () => {
-  it('has children, sorted, and descendants, flat and without the root (S3-031, S3-032)', async () => {
+describe('a family of tasks', () => {
+  it('S3-031 S3-032 has children, sorted, and descendants, flat and without the root', async () => {
     const engine = await setup()
     const root = await engine.create({ name: 'root' })
     const low = await engine.create({ name: 'low', parentId: root.id })
     await engine.create({ name: 'high', parentId: root.id, priority: 2 })
     await engine.create({ name: 'grandchild', parentId: low.id, priority: 1 })
-    await engine.create({ name: 'stranger' })
+    await engine.create({ name: 'outsider' })
     expect(names(await engine.children(root))).toEqual(['high', 'low'])
     expect(names(await engine.subtree(root))).toEqual(['high', 'grandchild', 'low'])
     expect(await engine.subtree(low)).toHaveLength(1)
   })
 
-  it('of an unknown task is NOT_FOUND (S3-031, S3-032)', async () => {
+  it('S3-031 S3-032 of an unknown task is NOT_FOUND', async () => {
     const engine = await setup()
     for (const read of ['children', 'subtree', 'calls', 'messages', 'runs', 'dependencies'] as const)
-      await refusalOf(engine[read]('task-nobody'), 'NOT_FOUND')
+      await refusalOf(engine[read]('task-unknown'), 'NOT_FOUND')
   })
 
-  it('can be a thousand levels deep: read, canceled and deleted as a whole (S3-033)', async () => {
+  it('S3-033 can be a thousand levels deep: read, canceled and deleted as a whole', async () => {
     const engine = await setup()
     let parentId = (await engine.create({ name: 'root' })).id
     const root = parentId
@@ -113,7 +113,7 @@ describe('a family', () => {
     expect((await engine.list({ limit: 0 })).total).toBe(0)
   })
 
-  it('can be ten thousand wide: made, read and canceled as a whole (S3-033)', async () => {
+  it('S3-033 can be ten thousand wide: created, read and canceled as a whole', async () => {
     const engine = await setup()
     const tasks = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`t${index}`, {}]))
     const root = await engine.create({ name: 'root', tasks })
@@ -122,7 +122,7 @@ describe('a family', () => {
     expect((await engine.list({ status: 'canceled', limit: 0 })).total).toBe(10_001)
   })
 
-  it('can be given whole, a hundred groups in each other (S3-033)', async () => {
+  it('S3-033 can be created at once with a hundred nested groups', async () => {
     const engine = await setup()
     let tasks: Record<string, object> = { leaf: {} }
     for (let level = 0; level < 100; level++) tasks = { [`level${level}`]: { tasks } }
@@ -130,7 +130,7 @@ describe('a family', () => {
     expect(await engine.subtree(root)).toHaveLength(101)
   })
 
-  it('has no circle: nothing can name a parent that is below it (S3-034)', async () => {
+  it('S3-034 has no cycle: a task cannot name a descendant as its parent', async () => {
     const engine = await setup()
     const root = await engine.create({ name: 'root' })
     const child = await engine.create({ name: 'child', parentId: root.id })

@@ -1,4 +1,4 @@
-// A lock file that is gone proves nothing: somebody tidied up. The owner goes on for as long as its lease holds.
+// A deleted lock file proves nothing: it may have been tidied up. The owner continues for as long as its lease holds.
 import { readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -15,7 +15,7 @@ it('a task whose engine has lost its lock file is not run twice', async () => {
   const locks = readdirSync(dirname(file)).filter((name) => name.startsWith(`${basename(file)}-instance-`))
   expect(locks.length).toBe(1)
   for (const name of locks) rmSync(join(dirname(file), name))
-  // Whoever begins looks at once for what the dead have left.
+  // An engine that starts checks at once for what dead engines have left.
   const other = await openEngine({ ledger: file, clock, executors: { work: hands.executor } })
   expect(await other.get(task.id)).toMatchObject({ status: 'working', run: 1 })
   held.end.resolve('once')

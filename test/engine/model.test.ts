@@ -1,7 +1,6 @@
-// Ten thousand random sequences of commands and executor's doings, interleaved at random, against three laws: no task ever
-// leaves the table, no limit is ever exceeded, no acknowledged command is ever lost. Planted faults show that each law bites.
-// A failure prints its seed and path; ERRAND_SEED and ERRAND_PATH run it again.
-
+// Ten thousand random sequences of commands and actions of executors, interleaved at random, against three laws: no
+// task ever leaves the transition table, no limit is ever exceeded, no acknowledged command is ever lost. Planted
+// faults show that each law detects them. A failure prints its seed and path; ERRAND_SEED and ERRAND_PATH run it again.
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -26,7 +25,7 @@ const tick = 10
 
 const verbs = ['start', 'pause', 'resume', 'cancel', 'retry', 'complete', 'fail', 'answer', 'delete'] as const
 type Verb = (typeof verbs)[number]
-const doings = ['return', 'throw', 'ask', 'sleep', 'spawn', 'let go'] as const
+const doings = ['return', 'throw', 'ask', 'sleep', 'spawn', 'release'] as const
 type Doing = (typeof doings)[number]
 
 type Command =
@@ -42,7 +41,7 @@ type Command =
   | { do: 'verb'; verb: Verb; task: number }
   | { do: 'executor'; doing: Doing; task: number }
   | { do: 'tick' }
-/** After a command: go on at once, wait for its answer, or wait until the engine has had a few turns. */
+/** After a command: continue at once, wait for its answer, or wait until the engine has had a few turns. */
 type Pace = 'at once' | 'answered' | 'turns'
 
 const task = fc.nat({ max: 4 })
@@ -128,7 +127,7 @@ async function openWorld(options: { maxConcurrent?: number; ledger?: Ledger } = 
   return { engine, clock, handles, broken, reported, cursor: 0 }
 }
 
-/** What a command was answered. */
+/** The answer to a command. */
 interface Answer {
   command: string
   task: string
@@ -139,7 +138,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await setImmediate()
 }
 
-/** Runs one sequence to its end and holds its history against the three laws. */
+/** Runs one sequence to its end and checks its history against the three laws. */
 async function play(world: World, sequence: ReadonlyArray<readonly [Command, Pace]>): Promise<void> {
   const { engine, clock, handles, broken, reported } = world
   const tasks: Task[] = []
@@ -248,28 +247,31 @@ function doIt(handle: Handle, doing: Doing, count: number): void {
     case 'spawn':
       void run.spawn({ name: 'child' }, { key: `spawn ${count}` })
       return
-    case 'let go':
+    case 'release':
       if (handle.aborted) handle.return()
   }
 }
 
-/** Everything of the sequence is brought to rest: what is open is canceled, what is stubborn lets go. */
+/** Brings the sequence to rest: open tasks are canceled, stubborn executors return. */
 async function finish({ engine, handles }: World, tasks: readonly Task[]): Promise<void> {
   for (const { id } of tasks) {
     const now = await engine.get(id)
     if (now !== null && !['completed', 'canceled', 'failed'].includes(now.status))
       await engine.cancel(id, 'the end').catch(() => {})
   }
-  // A run that was admitted a moment ago has yet to hear of its end.
+  // A run admitted a moment ago has not been notified of its end yet.
   for (let turn = 0; engine.status.get().context.slots.used > 0; turn++) {
-    // Whoever is not told to stop, against the third law, must not stop the test.
+    // A run that gets no signal, against the third law, must not block the test.
     for (const handle of handles.values()) if (handle.aborted || turn > 100) handle.return()
     await setImmediate()
   }
   handles.clear()
 }
 
-/** First law: each event of a task leads along an edge from where the one before it left off, and the row says the same. */
+/**
+ * First law: each event of a task leads along an edge from the status after the previous one, and the row has the same
+ * status.
+ */
 async function checkTable({ engine }: World, tasks: readonly Task[], events: readonly TaskEvent[]): Promise<void> {
   const at = new Map<string, TaskStatus>()
   for (const { taskId, type, data } of events) {
@@ -286,7 +288,7 @@ async function checkTable({ engine }: World, tasks: readonly Task[], events: rea
   }
 }
 
-/** Third law: every acknowledged command is in the ledger, and none that was refused. */
+/** Third law: every acknowledged command is in the ledger, and no refused one. */
 function checkAnswers(answers: readonly Answer[], events: readonly TaskEvent[]): void {
   const counted = (id: string, fits: (event: TaskEvent) => boolean): number =>
     events.filter((event) => event.taskId === id && fits(event)).length
@@ -334,7 +336,7 @@ function property(open: () => Promise<World>, worlds: { current?: World | undefi
     if (!world) return
     for (const handle of world.handles.values()) handle.return()
     const closed = world.engine.close()
-    // A clock that stands still would let nobody give up.
+    // A clock that stands still would give up no run.
     for (let turn = 0; turn < 50; turn++) {
       world.clock.increment(1_000)
       await setImmediate()
@@ -359,7 +361,7 @@ describe('random sequences of commands', () => {
     await worlds.current?.engine.close()
   })
 
-  it('never leave the table, never exceed a limit, never lose what was acknowledged (X-039, X-038, S3-039, S3-053)', async () => {
+  it('X-039 X-038 S3-039 S3-053 never leave the transition table, exceed a limit or lose an acknowledged command', async () => {
     await fc.assert(property(openWorld, worlds), { numRuns: sequences, verbose: 1, ...replayed })
   }, 240_000)
 
@@ -372,7 +374,7 @@ describe('random sequences of commands', () => {
     ['a command that is acknowledged and not written', () => withStep('fail', forgets), /acknowledged and lost/],
     ['a slot too many', () => openWorld({ maxConcurrent: limit + 1 }), /4 runs, the limit is 3/],
   ] as const)(
-    'catch a planted fault: %s (X-039)',
+    'X-039 detect a planted fault: %s',
     async (_title, open, complaint) => {
       const planted: { current?: World | undefined } = {}
       const details = await fc.check(property(open, planted), { numRuns: 2_000, endOnFailure: true, seed: 1 })
@@ -417,7 +419,7 @@ function pausesTheSubmitted(step: Step): Step {
   }
 }
 
-/** Says yes and does nothing. */
+/** Acknowledges the step and does nothing. */
 function forgets(step: Step): Step {
   return { ...step, *decide() {} }
 }

@@ -1,4 +1,5 @@
-// The doors: every option is checked, an unknown one is refused with the nearest name; a producer, and the end of an engine.
+// Validation of options: an unknown one is refused with the nearest name; engines with work: false, and the end of an
+// engine.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -8,8 +9,8 @@ import { requireRuntime } from '../../src/core/runtime.ts'
 import { createEngine } from '../../src/engine.ts'
 import { ledgerFile, openEngine, puppet, reached, refusalOf, untilAborted } from './world.ts'
 
-describe('an option', () => {
-  it('X-033 that there is not is refused with the nearest name and all there are', async () => {
+describe('an option of an engine', () => {
+  it('X-033 that is unknown is refused with the nearest name and all known ones', async () => {
     const refusal = await refusalOf(createEngine({ maxConcurent: 3 } as never), 'UNKNOWN_OPTION')
     expect(refusal.details).toMatchObject({ option: 'maxConcurent', nearest: 'maxConcurrent' })
     expect(refusal.details.known).toEqual(expect.arrayContaining(['ledger', 'executors', 'limits']))
@@ -30,7 +31,7 @@ describe('an option', () => {
     [{ abortGraceMs: -1 }, 'abortGraceMs'],
     [{ work: 'yes' }, 'work'],
     [{ ledger: {} }, 'ledger'],
-  ])('that is not valid says where: %j', async (options, path) => {
+  ])('that is invalid is refused with its path: %j', async (options, path) => {
     const refusal = await refusalOf(createEngine(options as never), 'INVALID_INPUT')
     expect((refusal.details.issues as Array<{ path: string }>)[0]?.path).toContain(path)
   })
@@ -44,7 +45,7 @@ describe('an option', () => {
     ['settled', { timeout: 1 }, 'timeoutMs'],
     ['answer', { questoin: 'q' }, 'question'],
     ['delete', { childern: 'promote' }, 'children'],
-  ] as const)('of %s that there is not is refused with the nearest: %j', async (method, options, nearest) => {
+  ] as const)('of %s that is unknown is refused with the nearest: %j', async (method, options, nearest) => {
     const engine = await openEngine()
     const task = await engine.create({ name: 'a' })
     const refusal = await refusalOf(async () => {
@@ -56,21 +57,21 @@ describe('an option', () => {
     expect(refusal.details.nearest).toBe(nearest)
   })
 
-  it('of an executor is checked where it is defined', () => {
+  it('of an executor is checked where the executor is defined', () => {
     expect(() => defineExecutor({ run: () => null, concurency: 2 } as never)).toThrow()
     expect(() => defineExecutor({ run: 'shell' } as never)).toThrow()
     expect(() => defineExecutor({ input: {} as never, run: () => null })).toThrow()
   })
 
-  it('cannot help a runtime that is too old', async () => {
+  it('cannot make a runtime that is too old work: it is refused', async () => {
     const refusal = await refusalOf(() => requireRuntime({ node: '18.0.0', napi: '9' }), 'UNSUPPORTED_RUNTIME')
     expect(refusal.details).toEqual({ node: '18.0.0', napi: '9', required: 10 })
     await refusalOf(() => requireRuntime({ node: '6.0.0' }), 'UNSUPPORTED_RUNTIME')
   })
 })
 
-describe('a producer', () => {
-  it('creates and commands, names executors it does not have, and runs nothing until it is told to work', async () => {
+describe('an engine with work: false', () => {
+  it('creates and commands, accepts executors it does not have, and runs nothing until it works', async () => {
     const hands = puppet()
     const engine = await openEngine({ work: false, executors: { work: hands.executor } })
     const task = await engine.create({ executor: 'work' })
@@ -87,7 +88,7 @@ describe('a producer', () => {
     expect((await engine.get(foreign!))?.status).toBe('submitted')
   })
 
-  it('hands its tasks to whoever works on the same ledger, and can cancel them there (X-002)', async () => {
+  it('X-002 leaves its tasks to engines that work on the same ledger, and can cancel them there', async () => {
     const ledger = ledgerFile()
     const hands = puppet()
     const producer = await openEngine({ ledger, work: false })
@@ -104,8 +105,8 @@ describe('a producer', () => {
   })
 })
 
-describe('close', () => {
-  it('refuses what comes after it, and may be called again', async () => {
+describe('engine.close', () => {
+  it('refuses later calls, and can be called again', async () => {
     const engine = await openEngine({ executors: { work: () => null } })
     const task = await engine.create({ name: 'a' })
     await Promise.all([engine.close(), engine.close()])
@@ -124,7 +125,7 @@ describe('close', () => {
       await refusalOf(async () => late(), 'ENGINE_CLOSED')
   })
 
-  it('lets running tasks go, ready for the next engine, which counts it as no crash', async () => {
+  it('releases running tasks, ready for the next engine, without counting a crash', async () => {
     const ledger = ledgerFile()
     const hands = puppet()
     const first = await openEngine({ ledger, executors: { work: hands.executor } })
@@ -141,7 +142,7 @@ describe('close', () => {
     expect(await second.result(task)).toBe('done')
   })
 
-  it('waits for a call in flight, and gives up on an executor that does not let go', async () => {
+  it('waits for a call in flight, and gives up an executor that does not return', async () => {
     const ledger = ledgerFile()
     const called = Promise.withResolvers<void>()
     const finish = Promise.withResolvers<string>()
@@ -175,7 +176,7 @@ describe('close', () => {
     }
   })
 
-  it('may be asked for by a subscriber, whom it does not wait for in vain', async () => {
+  it('can be called by a subscriber, without a deadlock', async () => {
     const engine = await openEngine({ executors: { work: () => null }, shutdownTimeoutMs: 50 })
     const closed = Promise.withResolvers<void>()
     engine.subscribe('task.completed', async () => {
@@ -186,7 +187,7 @@ describe('close', () => {
     await closed.promise
   })
 
-  it('leaves nothing that keeps the process alive, and does without `await using` as well', async () => {
+  it('leaves nothing that keeps the process alive, and works without `await using`', async () => {
     const root = join(import.meta.dirname, '../..')
     const program = `
       import { createEngine } from ${JSON.stringify(join(root, 'dist/index.js'))}

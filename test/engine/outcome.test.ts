@@ -7,8 +7,8 @@ import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/execu
 import { Failure, TaskCanceledError, TaskFailedError } from '../../src/core/errors.ts'
 import { openEngine, puppet, reached, refusalOf } from './world.ts'
 
-describe('settled', () => {
-  it('gives each outcome as plain JSON, at once when there is one, else when it comes', async () => {
+describe('engine.settled', () => {
+  it('returns each outcome as plain JSON, at once when there is one, else when the task settles', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const [done, failed, canceled] = await engine.create(Array.from({ length: 3 }, () => ({ executor: 'work' })))
@@ -27,7 +27,7 @@ describe('settled', () => {
     expect(JSON.parse(JSON.stringify(expected))).toEqual(expected)
   })
 
-  it('rejects with TIMEOUT while the task goes on', async () => {
+  it('rejects with TIMEOUT while the task continues', async () => {
     const clock = new SimulatedClock()
     const hands = puppet()
     const engine = await openEngine({ clock, executors: { work: hands.executor } })
@@ -40,10 +40,10 @@ describe('settled', () => {
     expect((await engine.get(task))?.status).toBe('working')
   })
 
-  it('of an unknown task is NOT_FOUND, and after the engine is closed ENGINE_CLOSED', async () => {
+  it('fails with NOT_FOUND for an unknown task, and with ENGINE_CLOSED after the engine is closed', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
-    await refusalOf(engine.settled('task-nobody'), 'NOT_FOUND')
+    await refusalOf(engine.settled('task-unknown'), 'NOT_FOUND')
     const task = await engine.create({ executor: 'work' })
     await hands.started(0)
     const open = refusalOf(engine.settled(task), 'ENGINE_CLOSED')
@@ -52,8 +52,8 @@ describe('settled', () => {
   })
 })
 
-describe('result', () => {
-  it('gives the result or throws what the ledger holds, with its own class', async () => {
+describe('engine.result', () => {
+  it('returns the result or throws the recorded error, with its own class', async () => {
     const engine = await openEngine({
       executors: {
         works: () => 7,
@@ -74,7 +74,7 @@ describe('result', () => {
     expect(refusal).toMatchObject({ taskId: canceled.id, statusReason: 'enough' })
   })
 
-  it('is what the executor declares: parsed, or INVALID_RESULT without another attempt', async () => {
+  it('returns what the executor declares: parsed, or INVALID_RESULT without another attempt', async () => {
     const result = z.object({ count: z.number(), note: z.string().default('none') })
     const engine = await openEngine({
       executors: {
@@ -93,7 +93,7 @@ describe('result', () => {
     })
   })
 
-  it('comes from an input parsed with its defaults, which the task does not store', async () => {
+  it('is computed from an input parsed with its defaults, which the task does not store', async () => {
     const input = z.object({ name: z.string(), loud: z.boolean().default(true) })
     const engine = await openEngine({ executors: { greet: defineExecutor({ input, run: (task) => task.input }) } })
     const task = await engine.create({ executor: 'greet', input: { name: 'Ada' } })
@@ -102,8 +102,8 @@ describe('result', () => {
   })
 })
 
-describe('why', () => {
-  it('tells of a slot, a dependency, a timer, an executor, a holder, a run and an end', async () => {
+describe('engine.why', () => {
+  it('explains a slot, a dependency, a timer, an executor, an owner, a run and an end', async () => {
     const hands = puppet()
     const engine = await openEngine({ maxConcurrent: 1, executors: { work: hands.executor } })
     const running = await engine.create({ executor: 'work', name: 'running' })
@@ -134,12 +134,12 @@ describe('why', () => {
     expect((await engine.why(running)).reason).toBe('held')
     await engine.cancel(running)
     expect(await engine.why(running)).toMatchObject({ reason: 'settled', status: 'canceled' })
-    await refusalOf(engine.why('task-nobody'), 'NOT_FOUND')
+    await refusalOf(engine.why('task-unknown'), 'NOT_FOUND')
   })
 })
 
-describe('runs, calls and messages', () => {
-  it('list what a task has been through', async () => {
+describe('engine.runs, calls and messages', () => {
+  it('list the history of a task', async () => {
     const engine = await openEngine({
       executors: {
         work: async (_task: ExecutorTask, run: Run) => {

@@ -1,4 +1,4 @@
-// Purge and retention: whole settled families leave the ledger with all that tells of them; whoever is open keeps what it needs.
+// Purge and retention: whole settled families leave the ledger with all their rows; an open task keeps what it needs.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -45,14 +45,14 @@ async function idsOf(engine: Pick<Engine, 'list'>): Promise<string[]> {
   return (await engine.list({ limit: 1_000 })).tasks.map(({ id }) => id)
 }
 
-describe('a purge', () => {
-  it('removes a settled task with its runs, calls, messages and events, and gives its key free', async () => {
+describe('engine.purge', () => {
+  it('removes a settled task with its runs, calls, messages and events, and frees its key', async () => {
     const { engine, ledger, purge } = await setup()
     const task = await engine.create({ executor: 'talks', key: 'once' })
     await engine.result(task)
     await engine.idle()
-    const told = (await history(engine)).length
-    expect(await purge()).toEqual({ families: 1, tasks: 1, events: told })
+    const count = (await history(engine)).length
+    expect(await purge()).toEqual({ families: 1, tasks: 1, events: count })
     expect(await engine.get(task)).toBeNull()
     for (const read of ['runs', 'calls', 'messages', 'children'] as const) {
       await refusalOf(engine[read](task.id), 'NOT_FOUND')
@@ -72,13 +72,13 @@ describe('a purge', () => {
     expect(await engine.result(again)).toBe('done')
   })
 
-  it('takes whole families only: one open member keeps them all, deep or deleted ones go along', async () => {
+  it('removes whole families only: one open member keeps them all, deep and deleted ones included', async () => {
     const { engine, purge } = await setup()
     const root = await engine.create({ name: 'root' })
     const child = await engine.create({ name: 'child', parentId: root.id })
     const deep = await engine.create({ name: 'deep', parentId: child.id })
-    const gone = await engine.create({ name: 'gone', parentId: root.id })
-    await engine.delete(gone)
+    const removed = await engine.create({ name: 'removed', parentId: root.id })
+    await engine.delete(removed)
     await done(engine, root)
     await done(engine, child)
     expect(await purge()).toMatchObject({ families: 0, tasks: 0 })
@@ -89,7 +89,7 @@ describe('a purge', () => {
     expect(await history(engine)).toEqual([])
   })
 
-  it('leaves families alone that settled later than asked for', async () => {
+  it('leaves families that settled later than requested', async () => {
     const { engine, clock } = await setup()
     const [old, young] = (await engine.create([{ name: 'old' }, { name: 'young' }])) as Task[]
     await engine.cancel(old!)
@@ -100,7 +100,7 @@ describe('a purge', () => {
     expect(await idsOf(engine)).toEqual([young!.id])
   })
 
-  it('keeps what an open task still comes after, also when that has completed: its result is still to be read', async () => {
+  it('keeps the dependencies of an open task, also completed ones: their results are still to be read', async () => {
     const { engine, purge } = await setup()
     const gate = await engine.create({ name: 'gate' })
     const [one, broken] = (await engine.create([{ name: 'one' }, { name: 'broken' }])) as Task[]
@@ -131,7 +131,7 @@ describe('a purge', () => {
     expect(await purge()).toMatchObject({ families: 3 })
   })
 
-  it('keeps a task whose executor has not let go yet', async () => {
+  it('keeps a task whose executor has not returned yet', async () => {
     const hands = puppet({ stubborn: true })
     const engine = await openEngine({ executors: { work: hands.executor } })
     const task = await engine.create({ executor: 'work' })
@@ -163,7 +163,7 @@ describe('a purge', () => {
     expect(rest.at(-1)).toEqual(whole.at(-1))
   })
 
-  it('makes positions in the feed too old that events after them have left; 0 and later ones are good', async () => {
+  it('makes cursors in the feed too old when later events were purged; 0 and later ones stay valid', async () => {
     const { engine, purge } = await setup()
     const live = await engine.create({ name: 'live' })
     const [first] = await history(engine)
@@ -180,7 +180,7 @@ describe('a purge', () => {
     expect((await follow(through)).map(({ type }) => type)).toEqual(['task.started'])
   })
 
-  it('lets a reader go on that began at 0 after it, however many pages lie behind the last event that left', async () => {
+  it('lets a reader continue that started at 0 afterwards, however many pages lie behind the last purged event', async () => {
     const { engine, purge } = await setup()
     await engine.create(Array.from({ length: 1_100 }, () => ({ name: 'live' })))
     await engine.cancel(await engine.create({ name: 'dead' }))
@@ -188,14 +188,14 @@ describe('a purge', () => {
     expect(await history(engine)).toHaveLength(1_100)
   })
 
-  it('does not disturb who follows the feed from the present', async () => {
+  it('does not disturb a reader that follows the feed from the present', async () => {
     const { engine, purge } = await setup()
     const abort = new AbortController()
-    const heard: string[] = []
+    const received: string[] = []
     const live = await engine.create({ name: 'live' })
     const following = (async () => {
       for await (const { type } of engine.events({ signal: abort.signal })) {
-        heard.push(type)
+        received.push(type)
         if (type === 'task.completed') abort.abort()
       }
     })()
@@ -204,10 +204,10 @@ describe('a purge', () => {
     await purge()
     await done(engine, live)
     await following
-    expect(heard).toEqual(['task.created', 'task.created', 'task.canceled', 'task.started', 'task.completed'])
+    expect(received).toEqual(['task.created', 'task.created', 'task.canceled', 'task.started', 'task.completed'])
   })
 
-  it('goes through more families than one step takes', async () => {
+  it('removes more families than fit into one step', async () => {
     const { engine, purge } = await setup()
     const made = (await engine.create(Array.from({ length: 450 }, () => ({ name: 'task' })))) as Task[]
     const [kept] = made
@@ -217,8 +217,8 @@ describe('a purge', () => {
   })
 })
 
-describe('a retention', () => {
-  it('purges by itself what has been settled for so long, again and again', async () => {
+describe('the retention of an engine', () => {
+  it('purges by itself what has been settled for that long, repeatedly', async () => {
     const { engine, clock } = await setup({ retentionMs: 3_600_000 })
     const pass = async (ms: number) => {
       for (let left = ms; left > 0; left -= 60_000) {
@@ -237,7 +237,7 @@ describe('a retention', () => {
     expect(await idsOf(engine)).toEqual([open!.id])
   })
 
-  it('that is not given keeps everything for ever', async () => {
+  it('keeps everything forever by default', async () => {
     const { engine, clock } = await setup()
     await engine.cancel(await engine.create({ name: 'task' }))
     for (let day = 0; day < 30; day++) {

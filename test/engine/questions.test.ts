@@ -1,4 +1,4 @@
-// Questions: a run that asks ends, a person answers, the next run goes on with the answer.
+// Questions: a run that asks is suspended, a person answers, the next run continues with the answer.
 
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
@@ -12,8 +12,8 @@ const setup = async (work: (task: ExecutorTask, run: Run) => unknown) => {
   return { engine, task }
 }
 
-describe('a question', () => {
-  it('puts the task to INPUT_REQUIRED and its answer back to work (S3-059, S3-061)', async () => {
+describe('a question of a run', () => {
+  it('S3-059 S3-061 sets the task to INPUT_REQUIRED, and its answer sets it back to work', async () => {
     const { engine, task } = await setup(async (_task, run) => `deploy: ${await run.ask<string>('Deploy?')}`)
     const asking = await reached(engine, task, 'input_required')
     expect(asking.questions).toEqual([
@@ -44,7 +44,7 @@ describe('a question', () => {
     ])
   })
 
-  it('is published when it can be answered, so that whoever hears of it may answer at once', async () => {
+  it('is published when it can be answered, so that a subscriber can answer at once', async () => {
     const { engine, task } = await setup((_task, run) => run.ask('Deploy?'))
     engine.subscribe('question.asked', (event) => engine.answer(event.taskId, 'yes'))
     expect(await engine.result(task)).toBe('yes')
@@ -58,7 +58,7 @@ describe('a question', () => {
     expect(await engine.result(task)).toBe('A')
   })
 
-  it('takes only an answer that fits, and stays open otherwise', async () => {
+  it('accepts only an answer that matches its schema, and stays open otherwise', async () => {
     const schema = z.object({ count: z.int().min(1) })
     const { engine, task } = await setup((_task, run) => run.ask('How many?', schema))
     await reached(engine, task, 'input_required')
@@ -70,21 +70,21 @@ describe('a question', () => {
     expect(await engine.result(task)).toEqual({ count: 2 })
   })
 
-  it('V-04 is not held up by a pattern in its schema, which a model may have written', async () => {
+  it('V-04 is not blocked by a pattern in its schema, which a model may have written', async () => {
     const schema = { type: 'string', pattern: '^(a+)+$' }
     const { engine, task } = await setup((_task, run) => run.ask('Which letters?', schema))
     await reached(engine, task, 'input_required')
     const endless = `${'a'.repeat(60)}!`
     const refusal = await refusalOf(engine.answer(task, endless), 'INVALID_ANSWER')
     expect(refusal.message).toMatch(/could not be judged within 1000 ms.*pattern in the schema/)
-    // As a message it is none of the answers.
+    // As a message, it is not one of the answers.
     await engine.send(task, endless)
     expect((await engine.get(task))?.questions).toHaveLength(1)
     await engine.answer(task, 'aaa')
     expect(await engine.result(task)).toBe('aaa')
   })
 
-  it('takes a JSON Schema too, and one that is none fails the run', async () => {
+  it('accepts a JSON Schema too, and an invalid one fails the run', async () => {
     const { engine, task } = await setup((_task, run) => run.ask('Which?', { enum: ['a', 'b'] }))
     await reached(engine, task, 'input_required')
     await refusalOf(engine.answer(task, 'c'), 'INVALID_ANSWER')
@@ -99,14 +99,14 @@ describe('a question', () => {
     expect(await other.engine.settled(other.task)).toMatchObject({ status: 'failed', error: { code: 'INVALID_INPUT' } })
   })
 
-  it('answered without a value takes its default', async () => {
+  it('takes its default when it is answered without a value', async () => {
     const { engine, task } = await setup((_task, run) => run.ask('Deploy?', { type: 'boolean' }, { default: false }))
     expect((await reached(engine, task, 'input_required')).questions[0]).toMatchObject({ default: false })
     await engine.answer(task)
     expect(await engine.result(task)).toBe(false)
   })
 
-  it('is answered by its default when nobody is there, and fails with TIMEOUT without one', async () => {
+  it('is answered by its default after the time-out, and fails with TIMEOUT without one', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({
       clock,
@@ -125,13 +125,13 @@ describe('a question', () => {
     await refusalOf(engine.answer(calm, 'yes'), 'INVALID_TRANSITION')
   })
 
-  it('may be one of several: each is named, the last answer goes on', async () => {
+  it('can be one of several: each is named, and the last answer continues the task', async () => {
     const { engine, task } = await setup((_task, run) => Promise.all([run.ask('One?'), run.ask('Two?')]))
     const { questions } = await reached(engine, task, 'input_required')
     expect(questions.map(({ question }) => question)).toEqual(['One?', 'Two?'])
     const refusal = await refusalOf(engine.answer(task, 'x'), 'NO_QUESTION')
     expect(refusal.details.questions).toEqual(questions.map(({ id }) => id))
-    await refusalOf(engine.answer(task, 'x', { question: 'call-nobody' }), 'NO_QUESTION')
+    await refusalOf(engine.answer(task, 'x', { question: 'call-unknown' }), 'NO_QUESTION')
     expect(await engine.answer(task, 2, { question: questions[1]!.id })).toMatchObject({
       status: 'input_required',
       ready: false,
@@ -140,7 +140,7 @@ describe('a question', () => {
     expect(await engine.result(task)).toEqual([1, 2])
   })
 
-  it('is asked once, however often the run is repeated, and the same words again are another question', async () => {
+  it('is asked once, however often the run is repeated, and an equal text again is another question', async () => {
     const { engine, task } = await setup(async (_task, run) => {
       const first = await run.ask('Go on?')
       const second = await run.ask('Go on?')
@@ -158,7 +158,7 @@ describe('a question', () => {
     expect(typesOf(await history(engine, task.id)).filter((type) => type === 'question.asked')).toHaveLength(2)
   })
 
-  it('waits for calls in flight: their results are kept', async () => {
+  it('waits for calls in flight, whose results are kept', async () => {
     const slow = Promise.withResolvers<string>()
     let calls = 0
     const { engine, task } = await setup((_task, run) =>
@@ -178,7 +178,7 @@ describe('a question', () => {
     expect(calls).toBe(1)
   })
 
-  it('goes with its task: canceled, there is nothing to answer', async () => {
+  it('ends with a canceled task, and can no longer be answered', async () => {
     const { engine, task } = await setup((_task, run) => run.ask('Go on?'))
     await reached(engine, task, 'input_required')
     await engine.cancel(task)

@@ -1,6 +1,5 @@
-// Taking up what a lost engine left, in three parts: a step that judges and ends its runs, the end of its commands, and a step that
-// closes the runs. Each part may be the last thing that the recovering engine does.
-
+// Recovery of a lost engine in three parts: a step that judges and ends its runs, the end of its commands, and a step
+// that closes the runs. Each part may be the last action of the recovering engine.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type RecoveryHost, recoverDead } from '../../src/actors/recovery.ts'
 import type { CallRecord } from '../../src/entities/call.ts'
@@ -12,7 +11,7 @@ import { callRow, runRow, taskRow } from '../../src/testing/factories.ts'
 const lost = 'instance-lost'
 const now = 1_000_000
 
-/** A ledger in which an engine was lost in the middle of a command, and what recovers it does. */
+/** A ledger in which an engine was lost in the middle of a command, and the actions that recover it. */
 async function setup({ isAlive = 'dead' as Awaited<ReturnType<Ledger['isAlive']>>, leaseUntil = now - 1 } = {}) {
   const inner = await openLedger(':memory:')
   onTestFinished(() => inner.close())
@@ -56,7 +55,7 @@ async function setup({ isAlive = 'dead' as Awaited<ReturnType<Ledger['isAlive']>
 }
 
 describe('recovery', () => {
-  it('ends the run, then its commands, behind closed calls too, and then closes it', async () => {
+  it('ends the run, then its commands, also those of closed calls, and then closes the run', async () => {
     const { host, state, reclaimed } = await setup()
     let between: Awaited<ReturnType<typeof state>> | undefined
     await recoverDead(
@@ -72,12 +71,12 @@ describe('recovery', () => {
     expect(await state()).toEqual({ task: 'waiting', ready: true, run: 'closed', call: 'failed' })
   })
 
-  it('kills no command of an engine that shows up before its runs are ended', async () => {
+  it('kills no command of an engine that reports before its runs are ended', async () => {
     const { inner, ledger, host, state, reclaimed } = await setup({ isAlive: 'alive' })
     const showsUp: Ledger = {
       ...ledger,
       async step(step) {
-        await inner.step({ name: 'sign of life', decide: (tx) => tx.instance.renew(lost, now + 60_000) })
+        await inner.step({ name: 'heartbeat', decide: (tx) => tx.instance.renew(lost, now + 60_000) })
         return inner.step(step)
       },
     }
@@ -86,16 +85,16 @@ describe('recovery', () => {
     expect(await state()).toMatchObject({ task: 'working', run: 'live', call: 'in_progress' })
   })
 
-  it('leaves it to an engine that shows up afterwards to close its runs', async () => {
+  it('lets an engine that reports afterwards close its runs itself', async () => {
     const { inner, host, state } = await setup({ isAlive: 'alive' })
     const reclaim = async (): Promise<void> => {
-      await inner.step({ name: 'sign of life', decide: (tx) => tx.instance.renew(lost, now + 60_000) })
+      await inner.step({ name: 'heartbeat', decide: (tx) => tx.instance.renew(lost, now + 60_000) })
     }
     await recoverDead(host({ reclaim }))
     expect(await state()).toEqual({ task: 'waiting', ready: false, run: 'ending', call: 'in_progress' })
   })
 
-  it('does not close a run whose command cannot be ended, reports it, and tries again', async () => {
+  it('does not close a run whose command cannot be ended, reports it, and retries', async () => {
     const { host, state, reported } = await setup()
     await recoverDead(host({ reclaim: () => Promise.reject(new Error('It hangs inside the kernel')) }))
     expect(await state()).toEqual({ task: 'waiting', ready: false, run: 'ending', call: 'in_progress' })
@@ -118,7 +117,7 @@ describe('recovery', () => {
     expect(await state()).toEqual({ task: 'waiting', ready: true, run: 'closed', call: 'failed' })
   })
 
-  it('goes by the lease where the lock of an engine cannot be judged', async () => {
+  it('goes by the lease when the lock of an engine cannot be checked', async () => {
     const { host, state } = await setup({ isAlive: 'unknown', leaseUntil: now + 60_000 })
     await recoverDead(host())
     expect(await state()).toMatchObject({ task: 'working', run: 'live' })

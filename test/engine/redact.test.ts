@@ -1,5 +1,5 @@
-// The option `redact`: what is stored is what everybody goes on with, from the first run on; and an engine whose hook fails stores
-// nothing.
+// The option `redact`: every part continues with the stored values, from the first run on; an engine whose hook fails
+// stores nothing.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -14,7 +14,7 @@ const redact = (value: unknown): unknown =>
   typeof value === 'string' ? value.replaceAll('canary', '[redacted]') : value
 
 describe('the option redact', () => {
-  it('V-10 gives an executor from its first run on what it gets after a restart', async () => {
+  it('V-10 gives an executor in its first run the values that it gets after a restart', async () => {
     const seen: unknown[][] = []
     const work = async (task: ExecutorTask, run: Run) => {
       const mine: unknown[] = [task.input]
@@ -35,7 +35,7 @@ describe('the option redact', () => {
     const [first, second] = seen as [unknown[], unknown[]]
     expect(second.slice(0, 4)).toEqual(first)
     expect(second[4]).toBe('yes, [redacted]')
-    // The function of a call is given what the executor gives it: what it came to is what is redacted.
+    // The function of a call gets the unredacted arguments of the executor; its result is redacted.
     expect(first[1]).toEqual([{ key: '[redacted]' }, '[redacted]'])
     expect(await engine.calls(task)).toHaveLength(2)
     expect((await engine.messages(task)).filter(({ role }) => role === 'user')).toMatchObject([
@@ -54,7 +54,7 @@ describe('the option redact', () => {
     expect(await engine.calls(task)).toMatchObject([{ params: { key: '[redacted]' } }])
   })
 
-  it('V-10 finds a task that is created again under its key, and makes names of what is left', async () => {
+  it('V-10 finds a task that is created again under its key, and derives names from the redacted text', async () => {
     const engine = (await openEngine({ executors: { work: () => 1 }, redact })) as unknown as Engine
     const spec = { key: 'k', executor: 'work', input: { key: 'canary' } }
     const task = await engine.create(spec)
@@ -63,7 +63,7 @@ describe('the option redact', () => {
     expect(long.name).toBe(`${'x'.repeat(74)}[redac`)
   })
 
-  it('V-10 hides what a model gives a tool under its key, and streams no token of it', async () => {
+  it('V-10 hides what a model passes to a tool under its key, and streams no token of it', async () => {
     const model = llm((_input, step) =>
       step === 1
         ? { content: 'can', toolCalls: [{ id: 'c', name: 'test_echo', arguments: { text: 'canary' } }] }
@@ -104,7 +104,7 @@ describe('the option redact', () => {
     expect((call?.details as { processGroup: { mark: string } } | null)?.processGroup.mark).toContain('ERRAND_CALL_ID=')
   })
 
-  it('V-10 saves a call of Agent OS again, whose parameters are compared with the stored ones', async () => {
+  it('V-10 finds a call of Agent OS again, whose parameters are compared with the stored ones', async () => {
     const { call: use } = await openManager({ redact })
     const taskId = 'task-mine'
     await use('ldg:task:save', { task: { id: taskId } })
@@ -116,7 +116,7 @@ describe('the option redact', () => {
     expect(listed).not.toContain('canary')
   })
 
-  it('V-10 stores nothing where it fails, and says so', async () => {
+  it('V-10 stores nothing when the hook fails, and reports REDACT_FAILED', async () => {
     const fails = (value: unknown): unknown => {
       if (value === 'canary') throw new Error('canary')
       return value
@@ -144,7 +144,7 @@ describe('the option redact', () => {
     ['the error in an event', 'event.error.message', { code: 'TASK_FAILED' }],
     ['the message to a parent', 'message.content', { code: 'REDACT_FAILED' }],
   ])('V-10 ends a run of which %s cannot be redacted', async (_what, place, error) => {
-    const told: unknown[] = []
+    const reported: unknown[] = []
     const engine = (await openEngine({
       executors: {
         work: () => {
@@ -155,7 +155,7 @@ describe('the option redact', () => {
           return (await run.wait(child, { settled: true }))[0]
         },
       },
-      onError: (thrown) => told.push(thrown),
+      onError: (thrown) => reported.push(thrown),
       redact: (value, path) => {
         if (path.join('.') === place && String(value).includes('canary')) throw new Error('broken')
         return value
@@ -167,7 +167,7 @@ describe('the option redact', () => {
     expect(run).toMatchObject({ status: 'closed', outcome: 'failed' })
   })
 
-  it('V-10 records that a call failed whose result is told where it cannot be redacted', async () => {
+  it('V-10 records a call as failed when an event with its result cannot be redacted', async () => {
     const work = (_task: ExecutorTask, run: Run) =>
       run.call('look', () => 'canary').catch((error: { code?: string }) => error.code)
     const engine = (await openEngine({
@@ -183,7 +183,7 @@ describe('the option redact', () => {
     expect(await engine.calls(task)).toMatchObject([{ status: 'failed', error: { code: 'REDACT_FAILED' } }])
   })
 
-  it('V-10 leaves alone by whom a question may be answered, and who did', async () => {
+  it('V-10 does not redact who may answer a question and who did', async () => {
     const work = (_task: ExecutorTask, run: Run) => run.ask('canary?', null, { for: 'anyone' })
     const engine = (await openEngine({ executors: { work }, redact: () => '[redacted]' })) as unknown as Engine
     const task = await engine.create({ executor: 'work' })

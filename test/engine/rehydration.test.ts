@@ -1,4 +1,4 @@
-// A ledger opened again: every state comes back as it was, with all that belongs to it, and a broken image is no catastrophe.
+// A ledger opened again: every state is restored with all that belongs to it, and a broken snapshot is not fatal.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -30,7 +30,7 @@ async function taskIn(
 
 describe('a task of a closed engine', () => {
   it.each(taskStatuses)(
-    'that was %s is found with state, family, dependencies, priority and all (X-010, X-011)',
+    'X-010 X-011 that was %s is found with its status, family, dependencies and priority',
     async (status) => {
       const ledger = ledgerFile()
       const hands = puppet()
@@ -64,7 +64,7 @@ describe('a task of a closed engine', () => {
       expect({ ...found, updatedAt: 0, statusReason: null }).toEqual({
         ...before,
         run,
-        // It was released, its run closed, and taken up again.
+        // It was released, its run was closed, and a new run was started.
         version: status === 'working' ? before.version + 3 : before.version,
         updatedAt: 0,
         statusReason: null,
@@ -77,7 +77,7 @@ describe('a task of a closed engine', () => {
     },
   )
 
-  it('goes on from there: answered, resumed, retried, woken (X-011)', async () => {
+  it('X-011 continues: answered, resumed, retried, woken', async () => {
     const ledger = ledgerFile()
     const executors = {
       asks: async (_task: ExecutorTask, run: Run) => `${await run.ask<string>('Go on?')} in run ${run.number}`,
@@ -101,12 +101,12 @@ describe('a task of a closed engine', () => {
   })
 })
 
-describe('a stored image of a machine', () => {
+describe('the stored snapshot of a machine', () => {
   it.each([
     ['no JSON', 'not json'],
     ['of a newer version', '{"version":99,"value":"submitted","context":{}}'],
     ['of another state', '{"version":1,"value":"paused","context":{"taskId":"x","name":"a","attempt":1,"run":0}}'],
-  ])('that is %s is made anew from the row, told of, and never fatal (X-012)', async (_title, snapshot) => {
+  ])('X-012 that is %s is rebuilt from the row, reported, and never fatal', async (_title, snapshot) => {
     const ledger = await openLedger(':memory:')
     const reported: string[] = []
     const engine = await openEngine({
@@ -131,10 +131,12 @@ describe('a stored image of a machine', () => {
       },
     })
     await engine.work()
-    // Whoever is told next looks, and finds it ready.
+    // The next wake-up makes the engine read, and it finds the task ready.
     await engine.create({ executor: 'work' })
     expect(await engine.result(task)).toBe('done')
-    expect(reported).toEqual([expect.stringContaining(`The snapshot of ${task.id} was made anew from its row`)])
+    expect(reported).toEqual([
+      expect.stringContaining(`The snapshot of ${task.id} did not match its row and was rebuilt`),
+    ])
     expect((await history(engine, task.id)).map(({ type }) => type)).toContain('task.repaired')
     await engine.close()
     await ledger.close()

@@ -1,4 +1,4 @@
-// What a retry policy weighs: chance, a longest rest, which codes count, and what a failure itself says.
+// A retry policy: jitter, maximum delay, codes, and what the failure itself requests.
 import { describe, expect, it } from 'vitest'
 import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
 import { Failure } from '../../src/core/errors.ts'
@@ -9,13 +9,13 @@ import { history, openEngine, reached, refusalOf } from './world.ts'
 
 const start = Date.UTC(2030, 0, 1)
 
-/** Chance is what the test says. */
+/** Random numbers chosen by the test. */
 function chance(value: number): Ids {
   const ids = createSequentialIds()
   return { next: (prefix) => ids.next(prefix), random: () => value }
 }
 
-/** An engine whose `work` fails each attempt with what the test names, until it is out of errors. */
+/** An engine whose `work` fails each attempt with the next error of the test, until none is left. */
 async function setup(errors: unknown[], random = 0) {
   const clock = new SimulatedClock(start)
   const engine = await openEngine({
@@ -31,7 +31,7 @@ async function setup(errors: unknown[], random = 0) {
   return { engine, clock }
 }
 
-/** The rests of a task before each of its next attempts, in milliseconds. */
+/** The delays of a task before each of its next attempts, in milliseconds. */
 async function restsOf(errors: unknown[], retry: Partial<RetryPolicy>, random = 0): Promise<number[]> {
   const { engine, clock } = await setup(errors, random)
   const task = await engine.create({ executor: 'work', retry })
@@ -48,8 +48,8 @@ async function restsOf(errors: unknown[], retry: Partial<RetryPolicy>, random = 
 
 const broke = new Error('broke')
 
-describe('the rest before the next attempt', () => {
-  it('is shortened by chance, by at most the part that is left to it', async () => {
+describe('the delay before the next attempt', () => {
+  it('is shortened at random, by at most its jitter', async () => {
     const retry = { maxAttempts: 3, backoffMs: 1_000, jitter: 0.5 }
     expect(await restsOf([broke, broke], retry, 0)).toEqual([1_000, 1_000])
     expect(await restsOf([broke, broke], retry, 0.5)).toEqual([750, 750])
@@ -57,21 +57,21 @@ describe('the rest before the next attempt', () => {
     expect(await restsOf([broke], { ...retry, jitter: 0 }, 0.9)).toEqual([1_000])
   })
 
-  it('grows to the longest and no further', async () => {
+  it('grows to maxBackoffMs and no further', async () => {
     const retry = { maxAttempts: 6, backoffMs: 100, backoff: 'exponential', maxBackoffMs: 350 } as const
     expect(await restsOf(Array(5).fill(broke), retry)).toEqual([100, 200, 350, 350, 350])
     expect(await restsOf([broke, broke, broke], { ...retry, jitter: 0.5 }, 1)).toEqual([50, 100, 175])
   })
 
-  it('is what the failure says, whatever the policy and chance say', async () => {
+  it('is the retryAfterMs of the failure, whatever the policy and the jitter', async () => {
     const busy = new Failure('busy', { retryAfterMs: 7_000 })
     expect(await restsOf([busy, broke], { maxAttempts: 3, backoffMs: 50, jitter: 0.5 }, 1)).toEqual([7_000, 25])
     expect(await restsOf([new Failure('now', { retryAfterMs: 0 })], { maxAttempts: 2, backoffMs: 50 })).toEqual([0])
   })
 })
 
-describe('a policy for certain codes', () => {
-  it('tries these again and takes any other for final', async () => {
+describe('a retry policy for certain codes', () => {
+  it('retries these and takes any other for final', async () => {
     const reset = new Failure('reset', { code: 'ECONNRESET' })
     const { engine } = await setup([reset, reset, broke])
     const task = await engine.create({ executor: 'work', retry: { maxAttempts: 9, on: ['ECONNRESET'] } })
@@ -81,7 +81,7 @@ describe('a policy for certain codes', () => {
     expect(failures.map(({ data }) => data.willRetry)).toEqual([true, true, false])
   })
 
-  it('knows the codes of system errors and of time-outs', async () => {
+  it('matches the codes of system errors and of time-outs', async () => {
     const system = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
     const { engine } = await setup([system])
     const task = await engine.create({ executor: 'work', retry: { maxAttempts: 2, on: ['ECONNREFUSED'] } })
@@ -103,7 +103,7 @@ describe('a policy for certain codes', () => {
     expect(await slow.result(timed)).toBe('in time')
   })
 
-  it('of the executor serves tasks that bring none, and one of the task stands alone', async () => {
+  it('of the executor applies to tasks without one, and is replaced by that of the task', async () => {
     const engine = await openEngine({
       executors: {
         work: defineExecutor({
@@ -121,8 +121,8 @@ describe('a policy for certain codes', () => {
   })
 })
 
-describe('a failure that says it is final', () => {
-  it('ends the task whatever the policy, and says so; by hand it may be tried again', async () => {
+describe('a final failure', () => {
+  it('ends the task whatever the policy, and says so; it can be retried by hand', async () => {
     const { engine } = await setup([new Failure('no such account', { code: 'NO_ACCOUNT', retry: false })])
     const task = await engine.create({ executor: 'work', retry: { maxAttempts: 9, on: ['NO_ACCOUNT'] } })
     expect(await engine.settled(task)).toEqual({
@@ -133,13 +133,13 @@ describe('a failure that says it is final', () => {
     expect(await engine.result(task)).toBe(2)
   })
 
-  it('is stronger than when it says when', async () => {
+  it('overrides its own retryAfterMs', async () => {
     const { engine } = await setup([new Failure('never', { retry: false, retryAfterMs: 10 })])
     const task = await engine.create({ executor: 'work', retry: { maxAttempts: 9 } })
     expect((await engine.settled(task)).status).toBe('failed')
   })
 
-  it('by the verb is final as well, with its code', async () => {
+  it('by engine.fail is final as well, with its code', async () => {
     const engine = await openEngine({ executors: { work: () => new Promise(() => {}) }, abortGraceMs: 0 })
     const task = await engine.create({ executor: 'work', retry: { maxAttempts: 9 } })
     await reached(engine, task, 'working')
@@ -151,7 +151,7 @@ describe('a failure that says it is final', () => {
   })
 })
 
-describe('a policy that makes no sense', () => {
+describe('an invalid retry policy', () => {
   it.each([
     { maxAttempts: 0 },
     { maxAttempts: 2, jitter: 2 },

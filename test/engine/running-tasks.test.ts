@@ -1,12 +1,12 @@
-// What runs, what does not count, and who listens: the registry of running tasks that a process-form task manager promises, as it
-// is on this engine.
+// Which tasks run, which do not count, and their listeners: the registry of running tasks that a process-form task
+// manager promises, on this engine.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run, StreamItem, Task } from '../../src/index.ts'
 import { createExoExecutor, TaskManager } from '../../src/vocabularies/exo.ts'
 import { openEngine, puppet, reached, turns } from './world.ts'
 
 describe('a running task', () => {
-  it('knows which task it is, so that what it spawns has it for a parent (S1-060)', async () => {
+  it('S1-060 is the parent of the tasks that it spawns', async () => {
     const engine = await openEngine({
       executors: {
         plan: async (task: ExecutorTask, run: Run) => {
@@ -19,7 +19,7 @@ describe('a running task', () => {
     expect(await engine.result(root)).toEqual({ me: root.id, parent: root.id })
   })
 
-  it('is one of at most ten, unless another limit was given, and the others wait their turn (S1-063)', async () => {
+  it('S1-063 is one of at most ten by default, and the others wait', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     await engine.create(Array.from({ length: 14 }, () => ({ executor: 'work' as const })))
@@ -36,7 +36,7 @@ describe('a running task', () => {
     await engine.idle()
   })
 
-  it('takes a slot; one that waits, asks, is paused or has not begun takes none (S1-064, S1-066)', async () => {
+  it('S1-064 S1-066 takes a slot; one that waits, asks, is paused or has not begun takes none', async () => {
     const hands = puppet()
     const engine = await openEngine({ maxConcurrent: 2, executors: { work: hands.executor } })
     const free = () => engine.status.get().context.slots.free
@@ -60,16 +60,16 @@ describe('a running task', () => {
     for (const run of hands.runs.slice(3)) run.end.resolve(null)
   })
 
-  it('has listeners of its own, each of whom hears it from the start (S1-065)', async () => {
+  it('S1-065 has listeners of its own, each of whom gets it from the start', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const [one, two] = await engine.create([{ executor: 'work' as const }, { executor: 'work' as const }])
-    const heard = async (task: Task): Promise<StreamItem[]> => {
+    const itemsOf = async (task: Task): Promise<StreamItem[]> => {
       const items: StreamItem[] = []
       for await (const item of engine.stream(task)) items.push(item)
       return items
     }
-    const listeners = [heard(one as Task), heard(one as Task), heard(two as Task)]
+    const listeners = [itemsOf(one as Task), itemsOf(one as Task), itemsOf(two as Task)]
     ;(await hands.started(0)).end.resolve(1)
     ;(await hands.started(1)).end.resolve(2)
     const [first, again, other] = await Promise.all(listeners)
@@ -81,7 +81,7 @@ describe('a running task', () => {
 })
 
 describe('one order of priority', () => {
-  it('holds for the list, for slots and for claims alike (X-024)', async () => {
+  it('X-024 applies to the list, to slots and to claims alike', async () => {
     const started: string[] = []
     const engine = await openEngine({
       maxConcurrent: 1,
@@ -110,7 +110,7 @@ describe('one order of priority', () => {
 })
 
 describe('one task under two names', () => {
-  it('is the same in the library and in the vocabulary of Exo, whichever of them changes it (X-018, X-020)', async () => {
+  it('X-018 X-020 is the same in the library and in the vocabulary of Exo, whichever of them changes it', async () => {
     const exo = createExoExecutor()
     const engine = await openEngine({ executors: { exo } })
     const manager = new TaskManager({ engine, executor: exo })
@@ -125,8 +125,8 @@ describe('one task under two names', () => {
   })
 })
 
-describe('a dependency between work from outside and a run', () => {
-  it('holds back the run until the owner is done, and what is to be claimed until the run is (X-021)', async () => {
+describe('a dependency between claimed work and a run', () => {
+  it('X-021 blocks the run until the owner is done, and the claim until the run is done', async () => {
     const started: string[] = []
     const engine = await openEngine({ executors: { work: (task: ExecutorTask) => void started.push(task.name) } })
     const draft = await engine.create({ name: 'draft' })

@@ -1,10 +1,10 @@
-// Slots: who runs next, how many at once, and that every way out of WORKING gives the slot back.
+// Slots: which task runs next, how many at once, and that every way out of WORKING frees the slot.
 import { describe, expect, it } from 'vitest'
 import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
 import { Failure } from '../../src/core/errors.ts'
 import { history, openEngine, puppet, reached, refusalOf, turns, untilAborted } from './world.ts'
 
-/** An executor that notes the order of its runs and how many there are at once. */
+/** An executor that records the order of its runs and how many are open at once. */
 function recorder() {
   const order: string[] = []
   let running = 0
@@ -25,7 +25,7 @@ function recorder() {
 }
 
 describe('the scheduler', () => {
-  it('runs a ready task by itself, from SUBMITTED over WORKING to COMPLETED with its result (S3-037, S3-044, S3-045)', async () => {
+  it('S3-037 S3-044 S3-045 runs a ready task by itself, from SUBMITTED through WORKING to COMPLETED with its result', async () => {
     let given: { name: string; signal: boolean } | undefined
     const engine = await openEngine({
       executors: {
@@ -46,7 +46,7 @@ describe('the scheduler', () => {
     expect(await engine.get(task)).toMatchObject({ result: { answer: 42 }, error: null })
   })
 
-  it('keeps why an executor failed, whatever it threw (S3-038, S3-057)', async () => {
+  it('S3-038 S3-057 records why an executor failed, whatever it threw', async () => {
     const engine = await openEngine({
       maxConcurrent: 1,
       executors: {
@@ -69,7 +69,7 @@ describe('the scheduler', () => {
     ])
   })
 
-  it('never runs more than maxConcurrent, and everything in the end (S3-039)', async () => {
+  it('S3-039 never runs more than maxConcurrent, and everything in the end', async () => {
     const { executor, seen } = recorder()
     const engine = await openEngine({ maxConcurrent: 3, executors: { work: executor } })
     const tasks = await engine.create(Array.from({ length: 40 }, () => ({ executor: 'work' })))
@@ -78,7 +78,7 @@ describe('the scheduler', () => {
     expect((await engine.list({ status: 'completed' })).total).toBe(tasks.length)
   })
 
-  it('with one slot runs one after the other, by priority, equals in the order of their creation (S3-036, S3-040, S3-062)', async () => {
+  it('S3-036 S3-040 S3-062 with one slot runs one task after the other, by priority, then in the order of creation', async () => {
     const { executor, order, seen } = recorder()
     const engine = await openEngine({ maxConcurrent: 1, executors: { work: executor }, autoStart: false })
     for (const [name, priority] of [
@@ -94,7 +94,7 @@ describe('the scheduler', () => {
     expect(seen.most).toBe(1)
   })
 
-  it('takes an urgent task before those that have waited longer, across executors (S3-036)', async () => {
+  it('S3-036 starts an urgent task before those that have waited longer, across executors', async () => {
     const { executor, order } = recorder()
     const first = puppet()
     const engine = await openEngine({
@@ -111,7 +111,7 @@ describe('the scheduler', () => {
     expect(order).toEqual(['urgent', 'early', 'late'])
   })
 
-  it('heeds the limit of each executor, and lets others pass one that is full (S3-049)', async () => {
+  it('S3-049 applies the limit of each executor, and lets others pass a full one', async () => {
     const narrow = puppet()
     const { executor, seen } = recorder()
     const engine = await openEngine({
@@ -129,7 +129,7 @@ describe('the scheduler', () => {
     await Promise.all(narrows.map((task) => engine.settled(task)))
   })
 
-  it('skips what is not to run: held, timed, canceled, deleted or settled (S3-042, S3-043, S3-056)', async () => {
+  it('S3-042 S3-043 S3-056 skips tasks that are held, before notBefore, canceled, deleted or settled', async () => {
     const { executor, order } = recorder()
     const blocker = puppet()
     const engine = await openEngine({ maxConcurrent: 1, executors: { work: executor, blocker: blocker.executor } })
@@ -153,7 +153,7 @@ describe('the scheduler', () => {
     expect(order).toEqual(['runs', 'held'])
   })
 
-  it('gives the slot back on every way out of WORKING (S3-057, S3-061)', async () => {
+  it('S3-057 S3-061 frees the slot on every way out of WORKING', async () => {
     const hands = puppet()
     const engine = await openEngine({ maxConcurrent: 1, executors: { work: hands.executor } })
     const outer = await engine.create({ name: 'by hand' })
@@ -178,7 +178,7 @@ describe('the scheduler', () => {
     expect(await engine.result(last)).toBe('ran')
   })
 
-  it('gives a slot back from an executor that ignores its signal, when its grace is over (S3-051, X-042)', async () => {
+  it('S3-051 X-042 frees the slot of an executor that ignores its signal, when its grace is over', async () => {
     const stubborn = puppet({ stubborn: true })
     const engine = await openEngine({ maxConcurrent: 1, abortGraceMs: 20, executors: { work: stubborn.executor } })
     const first = await engine.create({ executor: 'work', name: 'first' })
@@ -194,7 +194,7 @@ describe('the scheduler', () => {
     expect(await engine.get(first)).toMatchObject({ status: 'canceled', statusReason: 'enough', result: null })
   })
 
-  it('holds no slot for tasks without an executor and for groups', async () => {
+  it('takes no slot for tasks without an executor and for groups', async () => {
     const { executor } = recorder()
     const engine = await openEngine({ maxConcurrent: 1, executors: { work: executor } })
     await engine.start(await engine.create({ name: 'by hand' }))
@@ -203,7 +203,7 @@ describe('the scheduler', () => {
     expect(engine.status.get().context.slots.used).toBe(0)
   })
 
-  it('refuses a limit that is none (S3-046)', async () => {
+  it('S3-046 refuses an invalid limit', async () => {
     for (const maxConcurrent of [0, -1, 1.5, Number.NaN, '3' as never])
       await refusalOf(openEngine({ maxConcurrent }), 'INVALID_INPUT')
     await refusalOf(openEngine({ executors: { work: () => null }, limits: { work: 0 } }), 'INVALID_INPUT')
@@ -215,8 +215,8 @@ describe('the scheduler', () => {
   })
 })
 
-describe('schedule', () => {
-  it('starts what is held, and gives those tasks as they are when all is quiet (S3-041, S3-042)', async () => {
+describe('engine.schedule', () => {
+  it('S3-041 S3-042 starts held tasks, and returns them when all is idle', async () => {
     const { executor } = recorder()
     const engine = await openEngine({ executors: { work: executor }, autoStart: false })
     const [one, two] = await engine.create([{ executor: 'work' }, { executor: 'work' }])
@@ -231,7 +231,7 @@ describe('schedule', () => {
 })
 
 describe('a limit below the length of the queue', () => {
-  it('never leaves a slot empty that was freed while an admission was on its way', async () => {
+  it('leaves no slot empty that was freed during an admission', async () => {
     const open = { now: 0, most: 0 }
     const work = async () => {
       open.most = Math.max(open.most, ++open.now)
@@ -245,12 +245,12 @@ describe('a limit below the length of the queue', () => {
   })
 })
 
-describe('the status', () => {
-  it('tells what runs now, and of each change', async () => {
+describe('the status of slots', () => {
+  it('lists what runs now, and reports each change', async () => {
     const hands = puppet()
     const engine = await openEngine({ maxConcurrent: 2, executors: { work: hands.executor } })
-    const told: number[] = []
-    const watching = engine.status.select(({ slots }) => slots.used).subscribe((used) => told.push(used))
+    const received: number[] = []
+    const watching = engine.status.select(({ slots }) => slots.used).subscribe((used) => received.push(used))
     expect(engine.status.get().context).toMatchObject({
       slots: { used: 0, free: 2, maxConcurrent: 2 },
       running: [],
@@ -264,13 +264,13 @@ describe('the status', () => {
     hands.runs[0]?.end.resolve(null)
     await engine.idle()
     watching.unsubscribe()
-    expect(told).toEqual(expect.arrayContaining([1, 0]))
-    expect(told.at(-1)).toBe(0)
+    expect(received).toEqual(expect.arrayContaining([1, 0]))
+    expect(received.at(-1)).toBe(0)
   })
 })
 
-describe('idle', () => {
-  it('waits for what runs and what has a timer, and not for what is held, asked, canceled or foreign', async () => {
+describe('engine.idle', () => {
+  it('waits for running tasks and timers, and not for held, asking, canceled or foreign ones', async () => {
     const hands = puppet()
     const engine = await openEngine({
       executors: { work: hands.executor, sleeps: (_task: ExecutorTask, run: Run) => run.sleep(5) },

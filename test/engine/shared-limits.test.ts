@@ -1,5 +1,5 @@
-// Limits that change at run time: those of one engine, and those that all engines on one ledger share, whichever of them frees a
-// place and whichever takes it.
+// Limits that change at run time: those of one engine, and those that all engines on one ledger share, whichever of
+// them frees a slot and whichever takes it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Task } from '../../src/entities/task.ts'
 import { deferred, ledgerFile, openEngine, puppet, refusalOf, turns } from './world.ts'
 
-/** Counts what is open at once, over all engines that are given this executor. */
+/** Counts the open runs, over all engines with this executor. */
 function counted() {
   const count = { open: 0, most: 0, engines: new Set<string>() }
   const executorOf = (engine: string) => async () => {
@@ -22,8 +22,8 @@ function counted() {
 
 const many = (length: number, executor = 'work') => Array.from({ length }, () => ({ executor }) as never)
 
-describe('The limits of one engine', () => {
-  it('are lowered without ending anything, and raised with what waits starting at once (S3-047)', async () => {
+describe('the limits of one engine', () => {
+  it('S3-047 are lowered without ending a run, and raised with waiting tasks starting at once', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor }, maxConcurrent: 3 })
     await engine.create(many(8))
@@ -48,7 +48,7 @@ describe('The limits of one engine', () => {
     await hands.started(7)
   })
 
-  it('of single executors are set and taken away, beside the others (S3-047)', async () => {
+  it('S3-047 of single executors are set and removed, beside the others', async () => {
     const [busy, calm] = [puppet(), puppet()]
     const engine = await openEngine({ executors: { busy: busy.executor, calm: calm.executor }, limits: { busy: 1 } })
     await engine.create([...many(4, 'busy'), ...many(2, 'calm')])
@@ -68,8 +68,8 @@ describe('The limits of one engine', () => {
   })
 })
 
-describe('Limits that engines share', () => {
-  it('are none until they are set, are kept in the ledger, and are taken away with null', async () => {
+describe('limits shared by engines', () => {
+  it('are absent until they are set, are stored in the ledger, and are removed with null', async () => {
     const ledger = ledgerFile()
     const executors = { work: async () => null }
     const first = await openEngine({ ledger, executors })
@@ -82,7 +82,7 @@ describe('Limits that engines share', () => {
     await refusalOf(first.setSharedLimits({ maxConcurrent: 0 }), 'INVALID_INPUT')
   })
 
-  it.each([1, 2, 3])('are never exceeded and never leave a place empty for good, by %i engines', async (engines) => {
+  it.each([1, 2, 3])('are never exceeded and never leave a slot empty for good, by %i engines', async (engines) => {
     const ledger = ledgerFile()
     const { count, executorOf } = counted()
     const opened = await Promise.all(
@@ -98,7 +98,7 @@ describe('Limits that engines share', () => {
     expect(count.most).toBe(3)
   })
 
-  it('of single executors hold in all engines together, and hold back nothing else', async () => {
+  it('of single executors apply to all engines together, and delay nothing else', async () => {
     const ledger = ledgerFile()
     const narrow = counted()
     const wide = counted()
@@ -115,7 +115,7 @@ describe('Limits that engines share', () => {
     expect(wide.count.most).toBeGreaterThan(3)
   })
 
-  it('are lowered without ending anything; raised or removed they wake what waits in every engine (S3-047)', async () => {
+  it('S3-047 are lowered without ending a run; raised or removed they wake what waits in every engine', async () => {
     const ledger = ledgerFile()
     const [ours, theirs] = [puppet(), puppet()]
     const first = await openEngine({ ledger, executors: { ours: ours.executor } })
@@ -140,7 +140,7 @@ describe('Limits that engines share', () => {
     expect(mine.run.signal.aborted).toBe(false)
   })
 
-  it('let the other engine take a place that is freed, promptly', async () => {
+  it('let the other engine take a freed slot promptly', async () => {
     const ledger = ledgerFile()
     let taken = deferred<number>()
     const hands = puppet()
@@ -167,7 +167,7 @@ describe('Limits that engines share', () => {
     expect(most).toBeLessThan(3_000)
   })
 
-  it('hold for engines in processes of their own, also while they change', async () => {
+  it('apply to engines in processes of their own, also while they change', async () => {
     const ledger = ledgerFile()
     const effects = `${ledger}.effects`
     writeFileSync(effects, '')
@@ -195,7 +195,7 @@ describe('Limits that engines share', () => {
   }, 60_000)
 })
 
-/** The most that was open at once, by the order of the marks. */
+/** The maximum of concurrently open runs, by the order of the marks. */
 function maxOpen(effects: string): number {
   let [open, most] = [0, 0]
   for (const line of readFileSync(effects, 'utf8').split('\n').filter(Boolean)) {

@@ -1,6 +1,5 @@
-// What the engine reads is one state, although another process commits in the middle of the read: nothing falls between two
-// statements, neither from the counts of the status nor from the stream of a task.
-
+// The engine reads one consistent state, although another process commits in the middle of the read: nothing is lost
+// between two statements, neither in the counts of the status nor in the stream of a task.
 import { expect, it, onTestFinished } from 'vitest'
 import type { Op, Reads, Tx } from '../../src/ledger/ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
@@ -8,7 +7,7 @@ import { eventRow, messageRow, openLedger, SimulatedClock, someTime, taskRow } f
 import { openBeside } from '../ledger/sqlite/beside.ts'
 import { collect, deferred, ledgerFile, openEngine } from './world.ts'
 
-/** An engine that only looks, whose reads meet `altered` verbs, and a connection that commits beside it. */
+/** An engine with work: false whose reads use `altered` verbs, and a second connection that commits. */
 async function setup(altered: (tx: Reads, commit: (work: (tx: Tx) => Op<unknown>) => void) => Partial<Reads>) {
   const file = ledgerFile()
   const clock = new SimulatedClock()
@@ -53,7 +52,7 @@ it('the status counts a task that another process creates while the tasks are be
   expect((await engine.list({ status: 'submitted', limit: 0 })).total).toBe(1)
 })
 
-it('a stream tells the last message and the end of a task that is completed while the stream is being read', async () => {
+it('a stream yields the last message and the end of a task that completes while the stream is being read', async () => {
   let watched = ''
   const { clock, commit, engine } = await setup((tx, beside) => ({
     event: {

@@ -1,6 +1,5 @@
-// engine.status: a read model that costs nothing until somebody looks, and from then on says what a fresh count would say,
-// whoever wrote it.
-
+// engine.status: a read model that costs nothing until its first use, and from then on equals a fresh count, whichever
+// engine wrote the change.
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine.ts'
@@ -11,7 +10,7 @@ import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { openLedger, SimulatedClock, taskRow } from '../../src/testing/index.ts'
 import { deferred, ledgerFile, openEngine, puppet, refusalOf, turns } from './world.ts'
 
-/** Resolves with the status once it is so. */
+/** Resolves to the status once it meets the condition. */
 function until(store: StatusStore, is: (status: EngineStatus) => boolean): Promise<EngineStatus> {
   return new Promise((resolve) => {
     const done = (): boolean => {
@@ -28,14 +27,14 @@ function until(store: StatusStore, is: (status: EngineStatus) => boolean): Promi
 
 const counted = (store: StatusStore) => until(store, (status) => status.counted)
 
-/** What a fresh count of each state says. */
+/** A fresh count of each state. */
 async function freshCount(engine: { list(options: object): Promise<{ total: number }> }) {
   const counts: Record<string, number> = {}
   for (const status of taskStatuses) counts[status] = (await engine.list({ status, limit: 0 })).total
   return counts
 }
 
-/** A ledger that tells how often the tasks and the queue were counted, and may hold back an answer. */
+/** A ledger that counts the counts of tasks and queue, and may delay an answer. */
 function countingLedger(inner: Ledger) {
   const counts = { tasks: 0, queue: 0 }
   let held: Promise<void> | undefined
@@ -83,7 +82,7 @@ async function openCounting(options: object = {}) {
 }
 
 describe('engine.status', () => {
-  it('counts nothing and keeps nothing alive while nobody looks', async () => {
+  it('counts nothing and keeps nothing alive while it is unused', async () => {
     const { engine, counts, clock } = await openCounting()
     await engine.create(Array.from({ length: 10 }, () => ({ name: 'a' })))
     await turns()
@@ -91,7 +90,7 @@ describe('engine.status', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('counts all tasks once, at the first look, and follows the feed from there', async () => {
+  it('counts all tasks once, at the first read, and follows the feed from there', async () => {
     const { engine, counts, clock } = await openCounting()
     const [first] = await engine.create([{ name: 'a' }, { name: 'b' }])
     expect(engine.status.get().context).toMatchObject({ counted: false, lastEvent: null })
@@ -106,7 +105,7 @@ describe('engine.status', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('counts the queue at most every 50 ms, however much happens', async () => {
+  it('counts the queue at most every 50 ms, however many events there are', async () => {
     const { engine, counts, clock } = await openCounting()
     await counted(engine.status)
     for (let n = 0; n < 20; n++) await engine.create({ name: 'by hand' })
@@ -119,7 +118,7 @@ describe('engine.status', () => {
     await until(engine.status, (status) => status.queued === 1)
   })
 
-  it('takes into account what happens while it counts, on a database that answers later', async () => {
+  it('includes events published during a count, on a database that answers later', async () => {
     const { engine, hold, inner } = await openCounting()
     await engine.create({ name: 'before' })
     const gate = hold()
@@ -133,7 +132,7 @@ describe('engine.status', () => {
     expect(status.tasks).toMatchObject({ submitted: 2, canceled: 1 })
   })
 
-  it('equals a fresh count after whatever two engines on one file have done, in both of them', async () => {
+  it('equals a fresh count after any actions of two engines on one file, in both of them', async () => {
     const ledger = ledgerFile()
     const executors = {
       good: () => 'done',
@@ -212,7 +211,7 @@ describe('engine.status', () => {
     const { total: waiting } = await a.list({ ready: true, limit: 0 })
     for (const store of stores) await until(store, (status) => status.queued + status.claimable === waiting)
 
-    // What one of them purges it counts anew; the other, whom no event tells of it, at its own next purge.
+    // The engine that purges counts again; the other, which gets no event, does so at its own next purge.
     const { tasks: purged } = await a.purge({ before: Date.now() + 1 })
     expect(purged).toBeGreaterThan(0)
     const left = await freshCount(a)
@@ -238,22 +237,22 @@ describe('engine.status', () => {
     await until(engine.status, ({ claimable }) => claimable === 0)
   })
 
-  it('counts anew what the retention of its own engine removes', async () => {
+  it('counts again after a purge by the retention of its own engine', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ clock, retentionMs: 1_000, executors: { good: () => 1 } })
     await engine.result((await engine.create({ executor: 'good' })).id)
     const store = engine.status
     await until(store, ({ tasks }) => tasks.completed === 1)
-    const gone = until(store, ({ tasks }) => tasks.completed === 0)
+    const emptied = until(store, ({ tasks }) => tasks.completed === 0)
     await turns()
     for (let step = 0; step < 10; step++) {
       clock.advance(500)
       await turns()
     }
-    await gone
+    await emptied
   })
 
-  it('tells of the slots of this engine, what runs in them, and the latest event', async () => {
+  it('reports the slots of this engine, what runs in them, and the latest event', async () => {
     const { executor, started } = puppet()
     const clock = new SimulatedClock()
     const engine = await openEngine({ executors: { work: executor }, maxConcurrent: 2, clock })
@@ -286,7 +285,7 @@ describe('engine.status', () => {
     expect(store.get().context).toMatchObject({ working: false, slots: { used: 0, free: 0 }, running: [] })
   })
 
-  it('tells a producer of its slots too: it has none to give until it works', async () => {
+  it('reports no free slots to an engine with work: false until it works', async () => {
     const engine = await openEngine({ work: false, maxConcurrent: 4, executors: { work: () => 1 } })
     expect(engine.status.get().context).toMatchObject({
       working: false,
@@ -296,58 +295,58 @@ describe('engine.status', () => {
     expect(engine.status.get().context).toMatchObject({ working: true, slots: { used: 0, free: 4 } })
   })
 
-  it('tells a selector only of changes in what it picks, and nobody who has unsubscribed', async () => {
+  it('notifies a selector only of changes in what it selects, and none after unsubscribing', async () => {
     const engine = await openEngine({ work: false })
     await counted(engine.status)
-    const heard = { canceled: [] as number[], parity: [] as number[], all: 0 }
+    const received = { canceled: [] as number[], parity: [] as number[], all: 0 }
     const canceled = engine.status.select(({ tasks }) => tasks.canceled)
     const watches = [
-      canceled.subscribe((value) => heard.canceled.push(value)),
+      canceled.subscribe((value) => received.canceled.push(value)),
       engine.status
         .select(
           ({ tasks }) => tasks.submitted,
           (x, y) => x % 2 === y % 2,
         )
-        .subscribe((value) => heard.parity.push(value)),
-      engine.status.subscribe(() => heard.all++),
+        .subscribe((value) => received.parity.push(value)),
+      engine.status.subscribe(() => received.all++),
     ]
     const tasks = await engine.create([{ name: 'a' }, { name: 'b' }, { name: 'c' }])
     await engine.start((tasks[0] as { id: string }).id)
-    expect(heard.canceled).toEqual([])
-    expect(heard.all).toBeGreaterThan(3)
+    expect(received.canceled).toEqual([])
+    expect(received.all).toBeGreaterThan(3)
     await engine.cancel((tasks[1] as { id: string }).id)
-    expect([heard.canceled, canceled.get()]).toEqual([[1], 1])
-    expect(heard.parity).toEqual([1, 2, 3, 2, 1])
+    expect([received.canceled, canceled.get()]).toEqual([[1], 1])
+    expect(received.parity).toEqual([1, 2, 3, 2, 1])
     for (const watch of watches) watch.unsubscribe()
-    const before = structuredClone(heard)
+    const before = structuredClone(received)
     await engine.cancel((tasks[2] as { id: string }).id)
-    expect(heard).toEqual(before)
+    expect(received).toEqual(before)
     expect(canceled.get()).toBe(2)
   })
 
-  it('reports a watcher that throws, and tells the others', async () => {
+  it('reports a listener that throws, and notifies the others', async () => {
     const reported: unknown[] = []
     const engine = await openEngine({ work: false, onError: (error, context) => reported.push([error, context]) })
     await counted(engine.status)
-    let heard = 0
+    let received = 0
     engine.status.subscribe(() => {
       throw new Error('a watcher')
     })
-    engine.status.select(({ tasks }) => tasks.submitted).subscribe(() => heard++)
+    engine.status.select(({ tasks }) => tasks.submitted).subscribe(() => received++)
     await engine.create({ name: 'a' })
-    expect(heard).toBe(1)
-    expect(reported[0]).toEqual([new Error('a watcher'), { doing: 'tell a watcher' }])
+    expect(received).toBe(1)
+    expect(reported[0]).toEqual([new Error('a watcher'), { doing: 'notify a status listener' }])
     expect(() => engine.status.subscribe('no function' as never)).toThrow(/status/)
     expect(() => engine.status.select(({ working }) => working).subscribe(undefined as never)).toThrow(/status/)
   })
 
-  it('refuses what is no selector, and no listener', async () => {
+  it('refuses an invalid selector or listener', async () => {
     const engine = await openEngine()
     await refusalOf(() => engine.status.select(undefined as never), 'INVALID_INPUT')
     await refusalOf(() => engine.status.subscribe('all' as never), 'INVALID_INPUT')
   })
 
-  it('is quiet after close: no timer waits, nothing is counted, a late look sees the last of it', async () => {
+  it('is quiet after close: no timer, no count, and a late read gets the last state', async () => {
     const clock = new SimulatedClock()
     const reported: unknown[] = []
     const options = { clock, onError: (error: unknown) => reported.push(error), executors: { good: () => 1 } }
@@ -361,7 +360,7 @@ describe('engine.status', () => {
     expect(status.get().context.tasks.submitted).toBe(1)
     expect(engine.status.get().context.tasks.submitted).toBe(1)
 
-    // On a ledger of the caller's own, which lives on: what others do there is no business of a closed engine.
+    // On a ledger of the caller that stays open: a closed engine ignores what others do there.
     const ledger = await openLedger(':memory:')
     const closed = await createEngine({ ...options, ledger })
     await closed.close()
@@ -370,9 +369,9 @@ describe('engine.status', () => {
     await turns()
     expect(closed.status.get().context.counted).toBe(false)
     await ledger.close()
-    const gone = await createEngine(options)
-    await gone.close()
-    expect(gone.status.get().context.counted).toBe(false)
+    const unused = await createEngine(options)
+    await unused.close()
+    expect(unused.status.get().context.counted).toBe(false)
     await turns()
     expect(reported).toEqual([])
     expect(clock.pending).toBe(0)

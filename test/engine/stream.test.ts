@@ -20,8 +20,8 @@ const setup = async () => {
   return { engine, task, held: await hands.started(0), hands }
 }
 
-describe('a stream', () => {
-  it('tells a life from start to end, the same live and replayed', async () => {
+describe('the stream of a task', () => {
+  it('yields the life of a task from start to end, the same live and replayed', async () => {
     const { engine, task, held } = await setup()
     const live = collect(engine.stream(task))
     await held.run.progress(0.5, 'half')
@@ -57,7 +57,7 @@ describe('a stream', () => {
     expect(await collect(engine.stream(task))).toEqual(items)
   })
 
-  it('goes on from any position without a gap or a duplicate, and ends once, even after the end', async () => {
+  it('continues from any position without a gap or a duplicate, and ends once, even after the end', async () => {
     const { engine, task, held } = await setup()
     await held.run.progress(0.5)
     held.end.resolve(null)
@@ -70,7 +70,7 @@ describe('a stream', () => {
     }
   })
 
-  it('gives tokens as they come, then the message that replaces them; who comes late gets the message alone', async () => {
+  it('yields tokens as they come, then the message that replaces them; a late reader gets only the message', async () => {
     const { engine, task, held } = await setup()
     const live = engine.stream(task)
     await live.next()
@@ -102,7 +102,7 @@ describe('a stream', () => {
     ])
   })
 
-  it('gives output: what is stored to everybody, what is not to those who listen', async () => {
+  it('yields stored output to every reader, and other output to live readers', async () => {
     const { engine, task, held } = await setup()
     const live = collect(engine.stream(task))
     await reached(engine, task, 'working')
@@ -122,7 +122,7 @@ describe('a stream', () => {
     ])
   })
 
-  it('tells of a question and of its answer’s effect', async () => {
+  it('yields a question and the effect of its answer', async () => {
     const engine = await openEngine({
       executors: { work: (_task: ExecutorTask, run: Run) => run.ask('Go?', { type: 'boolean' }, { default: true }) },
     })
@@ -149,7 +149,7 @@ describe('a stream', () => {
   })
 
   it.each([['canceled'], ['failed'], ['deleted']] as const)(
-    'of a task that is %s has one end that says so',
+    'has one end with the status of a task that is %s',
     async (way) => {
       const { engine, task, held } = await setup()
       const live = collect(engine.stream(task))
@@ -165,7 +165,7 @@ describe('a stream', () => {
     },
   )
 
-  it('does not end with a failure that is tried again, by the policy or by hand', async () => {
+  it('does not end with a failure that is retried, by the policy or by hand', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const task = await engine.create({ executor: 'work', retry: { maxAttempts: 2 } })
@@ -181,7 +181,7 @@ describe('a stream', () => {
     expect(replayed.slice(-2)).toEqual(['state completed', 'end'])
   })
 
-  it('stops with its signal, and says so when the engine is closed under it', async () => {
+  it('stops with its signal, and fails with ENGINE_CLOSED when the engine is closed', async () => {
     const { engine, task } = await setup()
     const stop = new AbortController()
     const aborted = collect(engine.stream(task, { signal: stop.signal }))
@@ -195,10 +195,10 @@ describe('a stream', () => {
 
   it('of an unknown task is NOT_FOUND', async () => {
     const engine = await openEngine()
-    await refusalOf(collect(engine.stream('task-nobody')), 'NOT_FOUND')
+    await refusalOf(collect(engine.stream('task-unknown')), 'NOT_FOUND')
   })
 
-  it('takes many readers, each at its own pace', async () => {
+  it('serves many readers, each at its own pace', async () => {
     const { engine, task, held } = await setup()
     const slow = engine.stream(task)
     await slow.next()

@@ -1,6 +1,5 @@
-// Families at random, and whatever can be told to them: after every command it is judged anew, from the rows alone, which tasks
-// cannot move, and what that means for the groups around them.
-
+// Random families and commands: after every command, it is derived anew, from the rows alone, which tasks cannot move,
+// and what that means for the groups around them.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
@@ -64,7 +63,7 @@ class World {
   readonly #engine: Engine
   readonly #ledger: Ledger
   #ids: string[] = []
-  #told = new Map<string, TaskStatus>()
+  #published = new Map<string, TaskStatus>()
   #cursor = 0
 
   private constructor(engine: Engine, ledger: Ledger) {
@@ -84,7 +83,7 @@ class World {
   /** A family of its own, from its first command to its last. */
   async play(commands: readonly Command[]): Promise<void> {
     this.#ids = []
-    this.#told = new Map()
+    this.#published = new Map()
     for (const command of commands) {
       if (this.#ids.length === 0 && !('task' in command)) continue
       try {
@@ -117,7 +116,7 @@ class World {
     const known = this.#ids.length > 0
     const parentId = known && command.below !== null ? this.#id(command.below) : undefined
     const after = (task: typeof command.task) => (known ? task.after.map((index) => this.#id(index)) : [])
-    const told = ({ onDependencyFailure, awaits }: typeof command.task) => ({
+    const optionsOf = ({ onDependencyFailure, awaits }: typeof command.task) => ({
       onDependencyFailure,
       ...(awaits === undefined ? {} : { autoComplete: awaits }),
     })
@@ -128,11 +127,11 @@ class World {
             tasks: Object.fromEntries(
               command.inner.map((task, index) => [
                 `t${index}`,
-                { ...told(task), after: index > 0 && task.after.length > 0 ? ['t0'] : [] },
+                { ...optionsOf(task), after: index > 0 && task.after.length > 0 ? ['t0'] : [] },
               ]),
             ),
           }
-        : told(command.task)
+        : optionsOf(command.task)
     await this.#engine.create({
       name: command.do,
       onDependencyFailure,
@@ -142,9 +141,9 @@ class World {
     } as CreateOptions)
   }
 
-  /** As a run that has returned leaves it. */
+  /** As a run that has returned leaves the task. */
   async #endOwnWork(id: string): Promise<void> {
-    const ctx = { at: Date.now(), instanceId: 'nobody' }
+    const ctx = { at: Date.now(), instanceId: 'unknown' }
     await this.#ledger.step({
       name: 'own work is done',
       *decide(tx) {
@@ -166,15 +165,15 @@ class World {
       if (type === 'task.failed') failed.add(taskId)
       if (type === 'task.retried' && failed.has(taskId))
         complaints.push(`${taskId} failed, and was opened again at once`)
-      this.#told.set(taskId, data.status as TaskStatus)
+      this.#published.set(taskId, data.status as TaskStatus)
     }
     const family = yield* loadFamily(tx, this.#ids)
     const stuck = stuckIn(family)
     const canMove = ({ id }: TaskRecord): boolean => !stuck.has(id) || family.below(id).some(canMove)
     for (const row of family.rows.values()) {
       const complain = (law: boolean, complaint: string): unknown => law || complaints.push(`${row.id} ${complaint}`)
-      const told = this.#told.get(row.id)
-      complain(told === row.status, `is ${row.status}, and its events say ${told}`)
+      const published = this.#published.get(row.id)
+      complain(published === row.status, `is ${row.status}, and its events say ${published}`)
       if (row.deletedAt !== null) continue
       const facts = yield* tx.task.childFacts(row.id)
       if (row.group || row.policy.autoComplete) complain(parentVerdict(row, facts) === null, 'outlives its children')
@@ -188,7 +187,7 @@ class World {
       if (!row.group) complain((row.stuckBy !== null) === stuck.has(row.id), `is stuck behind ${row.stuckBy}`)
       for (const above of family.above(row)) complain(above.status !== 'canceled', `lives below ${above.id}`)
       for (const blocker of family.blockers(row.id)) {
-        complain(dependencyVerdict(row, blocker) === null, `was not told of the end of ${blocker.id}`)
+        complain(dependencyVerdict(row, blocker) === null, `was not notified of the end of ${blocker.id}`)
       }
     }
     return complaints
@@ -224,7 +223,7 @@ function* loadFamily(tx: Reads, ids: readonly string[]): Op<Family> {
 
 const isOpen = ({ status, deletedAt }: TaskRecord): boolean => !isSettled(status) && deletedAt === null
 
-/** Who waits for what is broken or stuck, or for children of which none can move; as few as that can be. */
+/** The tasks that wait for failed or stuck ones, or for children of which none can move: the smallest such set. */
 function stuckIn(family: Family): Set<string> {
   const stuck = new Set<string>()
   const canMove = ({ id }: TaskRecord): boolean => !stuck.has(id) || family.below(id).some(canMove)
@@ -244,7 +243,7 @@ function spoiled(inner: Ledger, spoil: (tx: Tx) => Tx): Ledger {
   return delegateLedger(inner, { step })
 }
 
-/** What was found, in families of one ledger. */
+/** The complaints about families of one ledger. */
 async function check(runs: number, spoil: (tx: Tx) => Tx = (tx) => tx) {
   const world = await World.open(spoil)
   const families = fc.array(commandArbitrary, { minLength: 8, maxLength: 24, size: 'max' })
@@ -254,12 +253,12 @@ async function check(runs: number, spoil: (tx: Tx) => Tx = (tx) => tx) {
   return found
 }
 
-it('tasks are stuck, and groups fail and are opened again, exactly as their families say', async () => {
+it('tasks are stuck, and groups fail and are reopened, exactly as their families determine', async () => {
   const found = await check(Number(process.env.ERRAND_RUNS ?? 500))
   expect(found.errorInstance).toBeFalsy()
 }, 60_000)
 
-it('a row that is not told that it is free again is noticed', async () => {
+it('the harness detects a row that is not updated when it is free again', async () => {
   const found = await check(200, (tx) => ({
     ...tx,
     // oxlint-disable-next-line require-yield

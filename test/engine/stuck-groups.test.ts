@@ -1,4 +1,4 @@
-// Groups in which nothing can move any more: they fail and say why, and are opened again by whatever frees a task in them.
+// Groups in which no task can move: they fail with the cause, and are reopened by whatever unblocks a task in them.
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Run } from '../../src/api/executor.ts'
@@ -43,8 +43,8 @@ const toldOf = async (engine: Pick<Engine, 'events'>, { id }: Task) =>
 
 const chain = { build: {}, publish: { after: 'build' }, announce: { after: 'publish' } }
 
-describe('a group in which nothing can move', () => {
-  it('fails with GROUP_STUCK and names the cause; what waits stays submitted (C-52, S4-047)', async () => {
+describe('a group in which no task can move', () => {
+  it('C-52 S4-047 fails with GROUP_STUCK and names the cause; waiting tasks stay submitted', async () => {
     const { engine, of, statuses, fail } = await plan(chain)
     await fail('build')
     expect(await statuses('group', 'build', 'publish', 'announce')).toEqual([
@@ -62,7 +62,7 @@ describe('a group in which nothing can move', () => {
     await refusalOf(engine.result(of('group')), 'TASK_FAILED')
   })
 
-  it('fails for what was canceled too, and for a cause outside of it', async () => {
+  it('fails for canceled tasks too, and for a cause outside of it', async () => {
     const engine = await openEngine()
     const outside = await engine.create({ name: 'outside' })
     const group = await engine.create({
@@ -77,7 +77,7 @@ describe('a group in which nothing can move', () => {
     })
   })
 
-  it('goes on while one of its tasks can move, whatever that waits for', async () => {
+  it('continues while one of its tasks can move, whatever that waits for', async () => {
     const { of, engine, statuses, fail } = await plan({ ...chain, claimed: {}, timed: { notBefore: Date.now() + 1e9 } })
     await fail('build')
     expect(await statuses('group')).toEqual(['working'])
@@ -87,7 +87,7 @@ describe('a group in which nothing can move', () => {
     expect(await statuses('group')).toEqual(['failed'])
   })
 
-  it('fails when the last that could move completes, and through any number of those that wait', async () => {
+  it('fails when the last task that could move completes, and through any number of waiting ones', async () => {
     const { statuses, fail, complete } = await plan({ ...chain, other: {} })
     await fail('build')
     expect(await statuses('group')).toEqual(['working'])
@@ -110,7 +110,7 @@ describe('a group in which nothing can move', () => {
     expect(await statuses('inner', 'group')).toEqual(['submitted', 'submitted'])
   })
 
-  it('goes on while a child of a stuck task can move, and no longer', async () => {
+  it('continues while a child of a stuck task can move, and no longer', async () => {
     const { engine, of, statuses, fail } = await plan(chain)
     const below = await engine.create({ name: 'below', parentId: of('publish').id })
     await fail('build')
@@ -129,7 +129,7 @@ describe('a group in which nothing can move', () => {
     expect(await statuses('group')).toEqual(['failed'])
   })
 
-  it('fails at its creation when its tasks come after what has failed', async () => {
+  it('fails at its creation when its tasks depend on failed ones', async () => {
     const engine = await openEngine()
     const broken = await engine.create({ name: 'broken' })
     await engine.start(broken)
@@ -140,7 +140,7 @@ describe('a group in which nothing can move', () => {
     expect(await engine.get(group)).toMatchObject({ status: 'submitted', error: null, attempt: 2 })
   })
 
-  it('is not kept alive by a parent that only awaits children of which none can move (S3-089)', async () => {
+  it('S3-089 is not kept alive by a parent that only awaits children of which none can move', async () => {
     const engine = await openEngine({
       executors: {
         spawns: async (_task: unknown, run: Run) => {
@@ -163,7 +163,7 @@ describe('a group in which nothing can move', () => {
   })
 })
 
-describe('a stuck group is opened again', () => {
+describe('a stuck group is reopened', () => {
   const ways: Record<string, (world: Awaited<ReturnType<typeof plan>>) => Promise<unknown>> = {
     'the retry of the blocker': ({ engine, of }) => engine.retry(of('build')),
     'its own retry': ({ engine, of }) => engine.retry(of('group')),
@@ -199,7 +199,7 @@ describe('a stuck group is opened again', () => {
     ])
   })
 
-  it('but not by the end of something that frees nothing in it', async () => {
+  it('but not by the end of something that unblocks nothing in it', async () => {
     const { engine, of, fail, statuses } = await plan({ ...chain, other: { after: 'build' } })
     await fail('build')
     await engine.cancel(of('other'))
@@ -209,8 +209,8 @@ describe('a stuck group is opened again', () => {
   })
 })
 
-describe('a group is judged when all that concerns it is known', () => {
-  it('by a deletion that takes away both its last movable task and what the next one waited for', async () => {
+describe('a group is judged when everything that concerns it is known', () => {
+  it('by a deletion that removes both its last movable task and the dependency of the next one', async () => {
     const { engine, of, statuses } = await plan({ parent: {}, next: {} })
     const below = await engine.create({ name: 'below', parentId: of('parent').id })
     await engine.block(of('next'), [below.id])
@@ -224,7 +224,7 @@ describe('a group is judged when all that concerns it is known', () => {
     expect(await engine.get(later)).toMatchObject({ status: 'submitted' })
   })
 
-  it('when it is tried again with a task that could not move when it failed', async () => {
+  it('when it is retried with a task that could not move when it failed', async () => {
     const start = Date.UTC(2030, 0, 1)
     const clock = new SimulatedClock(start)
     const engine = await openEngine({ clock, executors: { ends: async () => 1 } })
@@ -244,7 +244,7 @@ describe('a group is judged when all that concerns it is known', () => {
     expect((await toldOf(engine, group)).filter((type) => type === 'task.failed')).toHaveLength(1)
   })
 
-  it('so a new task, or one that is tried again, does not open it if that cannot move either', async () => {
+  it('so that a new or retried task does not reopen it if that task cannot move either', async () => {
     const { engine, of, fail, complete } = await plan({ ...chain, broken: {}, first: {} })
     await fail('broken')
     await engine.block(of('broken'), [of('build').id])
@@ -260,7 +260,7 @@ describe('a group is judged when all that concerns it is known', () => {
     expect(await engine.get(of('group'))).toMatchObject({ status: 'submitted', attempt: 2 })
   })
 
-  it('and is canceled when it is opened by a task, if it comes after what failed meanwhile', async () => {
+  it('and is canceled when a task reopens it, if its own dependency failed meanwhile', async () => {
     const engine = await openEngine()
     const group = await engine.create({ name: 'group', tasks: { a: {} }, onDependencyFailure: 'cancel' })
     const [a] = (await engine.children(group)) as [Task]
@@ -277,7 +277,7 @@ describe('a group is judged when all that concerns it is known', () => {
   })
 })
 
-it('a cancel of a stuck group cancels what is open below it and leaves it failed', async () => {
+it('canceling a stuck group cancels the open tasks below it and leaves it failed', async () => {
   const { engine, of, fail, statuses } = await plan(chain)
   await fail('build')
   expect(await engine.cancel(of('group'), 'enough')).toMatchObject({ status: 'failed', error: { code: 'GROUP_STUCK' } })
@@ -285,7 +285,7 @@ it('a cancel of a stuck group cancels what is open below it and leaves it failed
   await refusalOf(engine.cancel(of('group')), 'INVALID_TRANSITION')
 })
 
-it('a settlement costs in proportion to what comes after it, however wide or long', async () => {
+it('a settlement costs in proportion to its dependents, however wide or long', async () => {
   const statementsOf = async (n: number, after: (index: number) => string) => {
     const ledger = await openLedger(':memory:')
     const counted = { statements: 0 }
@@ -304,7 +304,7 @@ it('a settlement costs in proportion to what comes after it, however wide or lon
   }
 })
 
-it('what comes after many that cannot move is judged once for all of them', async () => {
+it('a task that depends on many stuck ones is judged once for all of them', async () => {
   const statementsOf = async (width: number) => {
     const ledger = await openLedger(':memory:')
     const counted = { statements: 0 }
@@ -321,7 +321,7 @@ it('what comes after many that cannot move is judged once for all of them', asyn
     return counted.statements
   }
   const [few, many] = [await statementsOf(50), await statementsOf(200)]
-  // For each that is free again: itself, whether it is stuck, what is written, and who comes after it.
+  // For each unblocked task: itself, whether it is stuck, what is written, and its dependents.
   expect((many - few) / 150).toBeLessThan(6)
 })
 
@@ -329,12 +329,12 @@ it('a ledger of an earlier version has its stuck groups failed when it is opened
   const file = ledgerFile()
   const before = await createEngine({ ledger: file, work: false })
   const group = await before.create({ name: 'group', tasks: chain })
-  const stranger = await before.create({ name: 'stranger', tasks: { build: {}, publish: { after: 'build' } } })
+  const outsider = await before.create({ name: 'outsider', tasks: { build: {}, publish: { after: 'build' } } })
   const build = (await before.children(group)).find(({ name }) => name === 'build') as Task
   await before.start(build)
   await before.fail(build, 'broke')
   await before.close()
-  // As the version before left it: nothing is known of what cannot move, and the group works on.
+  // As the previous version left it: no stuck tasks are recorded, and the group works.
   const db = new Database(file)
   db.exec(`update task set stuck_by = null;
     update task set status = 'working', error = null, completed_at = null where id = '${group.id}';
@@ -346,6 +346,6 @@ it('a ledger of an earlier version has its stuck groups failed when it is opened
     status: 'failed',
     error: { code: 'GROUP_STUCK', details: { cause: build.id } },
   })
-  expect(await engine.get(stranger)).toMatchObject({ status: 'submitted' })
+  expect(await engine.get(outsider)).toMatchObject({ status: 'submitted' })
   expect((await history(engine, group.id)).at(-1)).toMatchObject({ type: 'task.failed' })
 })

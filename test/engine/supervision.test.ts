@@ -1,6 +1,5 @@
-// Supervision that forgets nothing: whatever an engine missed, it reads again what is due and what is ready, and one commit carries
-// both the end of a wave of runs and the start of the next.
-
+// Supervision that loses nothing: whatever an engine missed, it reads again what is due and what is ready, and one
+// commit carries both the end of a wave of runs and the start of the next.
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
@@ -12,7 +11,7 @@ import { createFaultyLedger } from '../../src/testing/faulty-ledger.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { deferred, history, ledgerFile, openEngine, puppet, reached, turns, typesOf } from './world.ts'
 
-/** Lets both engines take up what moved, then passes time in pieces, as real time passes. */
+/** Lets both engines process what has changed, then passes time in pieces, as real time passes. */
 async function pass(clock: SimulatedClock, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 100) {
     await turns(3)
@@ -22,7 +21,7 @@ async function pass(clock: SimulatedClock, ms: number): Promise<void> {
 }
 
 describe('a task that sleeps', () => {
-  it('is woken by another engine when the one that put it to sleep has closed', async () => {
+  it('is woken by another engine when the one that ran it has closed', async () => {
     const ledger = await openLedger(':memory:')
     const clock = new SimulatedClock()
     const work = async (_task: ExecutorTask, run: Run) => {
@@ -32,7 +31,7 @@ describe('a task that sleeps', () => {
     const first = await openEngine({ ledger, clock, executors: { work } })
     const task = await first.create({ executor: 'work' })
     await reached(first, task, 'waiting')
-    // Only now, so that the first engine has done all that is done when a run is suspended.
+    // Only now, so that the first engine has finished suspending the run.
     const second = await openEngine({ ledger, clock, executors: { work } })
     await first.close()
     await pass(clock, 59_900)
@@ -41,7 +40,7 @@ describe('a task that sleeps', () => {
     expect(await second.result(task)).toBe('slept')
   })
 
-  it('is woken by an engine that was open all the time and heard of its sleep from another', async () => {
+  it('is woken by an engine that was open all the time and learned of its sleep from the feed', async () => {
     const ledger = await openLedger(':memory:')
     const clock = new SimulatedClock()
     const bystander = await openEngine({ ledger, clock, executors: { other: () => null } })
@@ -74,8 +73,8 @@ describe('a task that sleeps', () => {
   })
 })
 
-describe('a read that fails', () => {
-  it('delays what was due and ready, and loses neither', async () => {
+describe('a failed read of the supervisor', () => {
+  it('delays due and ready tasks, and loses neither', async () => {
     const ledger = await openLedger(':memory:')
     let broken = false
     const errors: unknown[] = []
@@ -114,7 +113,7 @@ describe('a wave of runs', () => {
     commits = 0
     await engine.schedule()
     stop()
-    // One that lets them start, one that admits the first wave, and one for each of the twenty.
+    // One to start them, one that admits the first wave, and one for each of the twenty.
     expect(commits).toBeLessThanOrEqual(24)
     expect((await engine.list({ status: 'completed', limit: 0 })).total).toBe(200)
   })
@@ -138,8 +137,8 @@ describe('a wave of runs', () => {
   })
 })
 
-describe('a time limit', () => {
-  it('of a run is kept beside hundreds that are overdue and belong to an engine that hangs', async () => {
+describe('the time-out of a run', () => {
+  it('is applied beside hundreds that are overdue and belong to an engine that hangs', async () => {
     const ledger = await openLedger(':memory:')
     const clock = new SimulatedClock()
     const hangs = createHangable(ledger)
@@ -167,7 +166,7 @@ describe('a time limit', () => {
 })
 
 describe('a clock that jumps a day forward and back', () => {
-  it('does not put off the taking over from an engine that hangs', async () => {
+  it('does not delay taking over from an engine that hangs', async () => {
     const ledger = await openLedger(':memory:')
     const clock = new SimulatedClock()
     const hangs = createHangable(ledger)
@@ -192,7 +191,7 @@ describe('a clock that jumps a day forward and back', () => {
   })
 })
 
-describe('close', () => {
+describe('engine.close', () => {
   it('leaves no timer behind and reports nothing afterwards, though its ledger refused every outcome', async () => {
     const inner = await openLedger(':memory:')
     const ledger = createFaultyLedger(inner)
@@ -212,7 +211,7 @@ describe('close', () => {
     ledger.fail('settle run', 'refused', { persistent: true })
     await engine.create({ executor: 'work' })
     await refused.promise
-    // By now it rests for ten seconds before it asks again.
+    // By now it pauses for ten seconds before each retry.
     await pass(clock, 30_000)
     let closed = false
     void engine.close().then(() => (closed = true))
@@ -224,7 +223,7 @@ describe('close', () => {
     await inner.close()
   })
 
-  it('is bounded while another process holds the write lock, and the next engine takes up what was left', async () => {
+  it('is bounded while another process holds the write lock, and the next engine takes over what was left', async () => {
     const path = ledgerFile()
     const hands = puppet({ stubborn: true })
     const options = { ledger: path, shutdownTimeoutMs: 50, abortGraceMs: 50, onError: () => {} }
@@ -233,7 +232,7 @@ describe('close', () => {
     await hands.started(0)
     const other = new Database(path)
     other.exec('begin immediate')
-    // Without the bound this takes twenty seconds: the ledger's patience with a lock, twice.
+    // Without the bound this takes twenty seconds: twice the time for which the ledger waits for a lock.
     await engine.close()
     other.exec('rollback')
     other.close()
@@ -264,7 +263,7 @@ describe('close', () => {
   })
 })
 
-/** A ledger whose engine hangs from some time on: nothing that it asks for happens, and it lives. */
+/** A ledger whose engine hangs from some time on: nothing that it requests happens, and it lives. */
 function createHangable(inner: Ledger) {
   let hanging = false
   const never = () => new Promise<never>(() => {})

@@ -1,4 +1,4 @@
-// Time: time-outs, rests between attempts, earliest starts and sleeps, on a clock that only the test moves.
+// Time: time-outs, delays between attempts, earliest starts and sleeps, on a clock that only the test moves.
 
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
@@ -17,7 +17,7 @@ async function setup<const E extends Executors>(executors: E, options: EngineOpt
 }
 
 describe('a time-out', () => {
-  it('fails a run that takes too long, with its reason; others go on (S3-048)', async () => {
+  it('S3-048 fails a run that takes too long, with its reason; others continue', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const slow = await engine.create({ executor: 'work', timeoutMs: 50 })
@@ -34,7 +34,7 @@ describe('a time-out', () => {
     expect(await engine.result(other)).toBe('done')
   })
 
-  it('is the executor’s when the task has none, and counts each run anew', async () => {
+  it("is the executor's when the task has none, and starts anew with each run", async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: defineExecutor({ timeoutMs: 50, run: hands.executor }) })
     const task = await engine.create({ executor: 'work' })
@@ -50,7 +50,7 @@ describe('a time-out', () => {
     expect((await engine.settled(task)).status).toBe('failed')
   })
 
-  it('of a call fails the call alone', async () => {
+  it('of a call fails only the call', async () => {
     const aborted = Promise.withResolvers<void>()
     const { engine, clock } = await setup({
       work: async (_task: ExecutorTask, run: Run) => {
@@ -75,7 +75,7 @@ describe('a time-out', () => {
     expect((await engine.calls(task))[0]).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } })
   })
 
-  it('spends an attempt like any failure', async () => {
+  it('uses up an attempt like any failure', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const task = await engine.create({ executor: 'work', timeoutMs: 50, retry: { maxAttempts: 2 } })
@@ -89,7 +89,7 @@ describe('a time-out', () => {
 })
 
 describe('a retry policy', () => {
-  it('walks WORKING → FAILED → SUBMITTED, rests, and ends with the last attempt (S3-058)', async () => {
+  it('S3-058 moves WORKING → FAILED → SUBMITTED, delays, and ends with the last attempt', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const retry = { maxAttempts: 3, backoffMs: 100, backoff: 'exponential' } as const
@@ -114,7 +114,7 @@ describe('a retry policy', () => {
     expect(events.filter(({ type }) => type === 'task.retried').map(({ data }) => data.attempt)).toEqual([2, 3])
   })
 
-  it('of the executor serves tasks that bring none, and a final failure ends it at once', async () => {
+  it('of the executor applies to tasks without one, and a final failure ends the task at once', async () => {
     let runs = 0
     const { engine } = await setup({
       tries: defineExecutor({
@@ -140,7 +140,7 @@ describe('a retry policy', () => {
     expect((await engine.get(final))?.attempt).toBe(1)
   })
 
-  it('rests as long as the failure asks', async () => {
+  it('delays as long as the failure requests', async () => {
     const { engine, clock } = await setup({
       work: (_task: ExecutorTask, run: Run) => {
         if (run.attempt === 1) throw new Failure('busy', { retryAfterMs: 7_000 })
@@ -153,7 +153,7 @@ describe('a retry policy', () => {
     expect(await engine.result(task)).toBe('done')
   })
 
-  it('does not count as settled in between (S3-066)', async () => {
+  it('S3-066 does not count as settled between attempts', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const task = await engine.create({ executor: 'work', retry: { maxAttempts: 2, backoffMs: 10 } })
@@ -168,7 +168,7 @@ describe('a retry policy', () => {
     expect(outcome).toEqual({ status: 'completed', result: 1 })
   })
 
-  it('of a call tries it again inside the run', async () => {
+  it('of a call retries it inside the run', async () => {
     let tries = 0
     const { engine } = await setup({
       work: (_task: ExecutorTask, run: Run) =>
@@ -189,7 +189,7 @@ describe('a retry policy', () => {
 })
 
 describe('notBefore', () => {
-  it('keeps a task back until then, whatever its priority', async () => {
+  it('holds a task until then, whatever its priority', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const late = await engine.create({ executor: 'work', name: 'late', notBefore: 1_000_050, priority: 9 })
@@ -200,7 +200,7 @@ describe('notBefore', () => {
     expect((await hands.started(1)).task.name).toBe('late')
   })
 
-  it('in the past is no timer, and a new one replaces it', async () => {
+  it('in the past sets no timer, and a new one replaces it', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     expect((await engine.create({ executor: 'work', notBefore: 5, autoStart: false })).notBefore).toBeNull()
@@ -224,8 +224,8 @@ describe('notBefore', () => {
   })
 })
 
-describe('sleep', () => {
-  it('ends the run and frees its slot; the next one goes on after it (S3-060, S3-061)', async () => {
+describe('run.sleep', () => {
+  it('S3-060 S3-061 ends the run and frees its slot; the next run continues after it', async () => {
     const log: string[] = []
     const { engine, clock } = await setup(
       {
@@ -247,7 +247,7 @@ describe('sleep', () => {
     expect(log).toEqual(['run 1', 'run 2'])
   })
 
-  it('in several pieces at once ends with the longest, and a second round is another sleep', async () => {
+  it('in parallel ends with the longest, and a second round sleeps again', async () => {
     const { engine, clock } = await setup({
       work: async (_task: ExecutorTask, run: Run) => {
         await Promise.all([run.sleep(10), run.sleep(30)])
@@ -269,7 +269,7 @@ describe('sleep', () => {
     expect(await engine.result(task)).toBe('woke')
   })
 
-  it('refuses a duration that is none', async () => {
+  it('refuses an invalid duration', async () => {
     const { engine } = await setup({ work: (_task: ExecutorTask, run: Run) => run.sleep(-1) })
     expect(await engine.settled(await engine.create({ executor: 'work' }))).toMatchObject({
       status: 'failed',
@@ -277,8 +277,8 @@ describe('sleep', () => {
     })
   })
 
-  it.each([['sleep'], ['question']])('that ends just as its run is put to rest wakes it: %s', async (kind) => {
-    // The timer fires in the very commit that suspends the run: whoever is not heard then sleeps for ever.
+  it.each([['sleep'], ['question']])('that ends just as its run is suspended wakes it: %s', async (kind) => {
+    // The timer fires in the very commit that suspends the run: a run that misses it would sleep forever.
     const ledger = await openLedger(':memory:')
     const clock = new SimulatedClock()
     const outer = delegateLedger(ledger, {

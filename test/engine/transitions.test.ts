@@ -1,5 +1,5 @@
-// The table as the engine keeps it, against the table as the designs have it: every pair of states asked for by name, every verb in
-// every state, and that a refusal leaves nothing behind.
+// The table of the engine against the table of the designs: every pair of states by update, every verb in every state,
+// and that a refusal changes nothing.
 import { describe, expect, it } from 'vitest'
 import { ErrandError, TaskFailedError } from '../../src/core/errors.ts'
 import { type Task, type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
@@ -29,8 +29,9 @@ type Event =
   | 'retry'
 
 /**
- * Where each event leads from each state; `-`: it is refused. Written down from conformance 1.2, and never read from the source: PAUSED is
- * left by `resume`, INPUT_REQUIRED by an answer, WAITING when what it waits for is there, FAILED by `retry` alone.
+ * Where each event leads from each state; `-`: it is refused. Written down from conformance 1.2, independent of the
+ * source: PAUSED is left by `resume`, INPUT_REQUIRED by an answer, WAITING when its wait is over, FAILED by `retry`
+ * only.
  */
 const table = `
   from           start   pause  ask            wait    complete  fail   cancel   resume  answer  unblock retry
@@ -54,18 +55,18 @@ function leadsTo(from: TaskStatus, event: Event): TaskStatus | null {
 }
 
 const edgeBetween = (from: TaskStatus, to: TaskStatus) => events.find((event) => leadsTo(from, event) === to)
-/** In no order: that of a refusal is the source's own. */
+/** Sorted: the order in a refusal is that of the source. */
 const accepted = (from: TaskStatus) => {
   const known = String(events.filter((event) => leadsTo(from, event) !== null).sort())
   return expect.toSatisfy((given: string[]) => String([...given].sort()) === known, known)
 }
 
 const pairs = taskStatuses.flatMap((from) => taskStatuses.map((to) => ({ from, to })))
-/** Those that are asked for by a method; the others are reached by an update. */
+/** Those with a method; the others are reached by an update. */
 const verbs = ['start', 'pause', 'resume', 'cancel', 'retry', 'complete', 'fail', 'answer'] as const satisfies Event[]
 
-describe('the table', () => {
-  it('has the eight states of the designs, and fifteen edges among their 64 pairs (S3-001, S3-009)', () => {
+describe('the transition table', () => {
+  it('S3-001 S3-009 has the eight states of the designs, and fifteen edges among their 64 pairs', () => {
     expect([...taskStatuses].sort()).toEqual(rows.map(([state]) => state).sort())
     expect(rows.map((row) => row.length)).toEqual(Array.from({ length: 8 }, () => 12))
     expect(pairs).toHaveLength(64)
@@ -75,14 +76,14 @@ describe('the table', () => {
 
 describe('an update of the status', () => {
   it.each(pairs)(
-    'from $from to $to is done or refused as the table says (S3-002…S3-011, S3-023)',
+    'S3-002…S3-011 S3-023 from $from to $to is applied or refused as the table says',
     async ({ from, to }) => {
       const engine = await openEngine()
       const task = await taskIn(engine, from)
       const before = await history(engine, task.id)
       const edge = edgeBetween(from, to)
       if (edge === 'answer') {
-        // An answer needs a value, which an update has not: the edge is there, this way over it is not.
+        // An answer needs a value, which an update does not have: the edge exists, but not by this way.
         expect((await engine.answer(task, 'yes')).status).toBe('working')
         return
       }
@@ -96,18 +97,18 @@ describe('an update of the status', () => {
       expect(refusal.details).toMatchObject({ taskId: task.id, from, to, allowed: accepted(from) })
       expect(refusal.message).toContain(from)
       expect(refusal.message).toContain(to)
-      // Nothing of it was kept, the name neither (S3-010, S3-026).
+      // Nothing of it was stored, including the name (S3-010, S3-026).
       expect(await engine.get(task)).toEqual(task)
       expect(await history(engine, task.id)).toEqual(before)
     },
   )
 })
 
-describe('a verb', () => {
+describe('a verb of a task', () => {
   const cells = taskStatuses.flatMap((from) => verbs.map((verb) => ({ from, verb })))
 
   it.each(cells)(
-    '$verb in $from is one edge, or INVALID_TRANSITION that changes nothing (S3-009, S3-010, X-006)',
+    'S3-009 S3-010 X-006 $verb in $from is one edge, or INVALID_TRANSITION that changes nothing',
     async ({ from, verb }) => {
       const engine = await openEngine()
       const task = await taskIn(engine, from)
@@ -130,14 +131,14 @@ describe('a verb', () => {
     },
   )
 
-  it.each(verbs)('%s of an unknown task is NOT_FOUND (S3-050, S3-055)', async (verb) => {
+  it.each(verbs)('S3-050 S3-055 %s of an unknown task is NOT_FOUND', async (verb) => {
     const engine = await openEngine()
     const work = (engine[verb] as (id: string, ...more: unknown[]) => Promise<Task>).bind(engine)
-    const refusal = await refusalOf(work('task-nobody', ...(verb === 'retry' ? [] : ['a word'])), 'NOT_FOUND')
-    expect(refusal.details).toEqual({ taskId: 'task-nobody' })
+    const refusal = await refusalOf(work('task-unknown', ...(verb === 'retry' ? [] : ['a word'])), 'NOT_FOUND')
+    expect(refusal.details).toEqual({ taskId: 'task-unknown' })
   })
 
-  it('takes the task itself as well as its id, and refuses what is neither', async () => {
+  it('accepts the task itself or its id, and refuses anything else', async () => {
     const engine = await openEngine()
     const task = await engine.create({ name: 'a' })
     expect((await engine.start(task.id)).status).toBe('working')
@@ -148,9 +149,9 @@ describe('a verb', () => {
 })
 
 describe('an error of the engine', () => {
-  it('is one class with a code, and is known across copies of the package (S3-014)', async () => {
+  it('S3-014 is one class with a code, and is recognized across copies of the package', async () => {
     const engine = await openEngine()
-    const notFound = await refusalOf(engine.start('task-nobody'), 'NOT_FOUND')
+    const notFound = await refusalOf(engine.start('task-unknown'), 'NOT_FOUND')
     const illegal = await refusalOf(engine.pause(await engine.create({ name: 'a' })), 'INVALID_TRANSITION')
     for (const error of [notFound, illegal]) {
       expect(error).toBeInstanceOf(ErrandError)
@@ -159,13 +160,13 @@ describe('an error of the engine', () => {
     }
     const foreign = Object.assign(new Error('of another copy'), { [Symbol.for('errand.error')]: true, code: 'TIMEOUT' })
     expect(ErrandError.isInstance(foreign)).toBe(true)
-    expect(ErrandError.isInstance(new Error('of nobody'))).toBe(false)
+    expect(ErrandError.isInstance(new Error('of another kind'))).toBe(false)
     expect(new TaskFailedError('task-a', { code: 'X', message: 'm' })).toBeInstanceOf(ErrandError)
   })
 })
 
-describe('a change', () => {
-  it('moves updatedAt, each one, and never createdAt (S3-018)', async () => {
+describe('a change of a task', () => {
+  it('S3-018 sets updatedAt, every time, and never createdAt', async () => {
     let now = 1_000
     const clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => {} }
     const engine = await openEngine({ clock, work: false })

@@ -1,6 +1,7 @@
-// Two engines over one ledger, played at random: commands, executors' doings, owners, time, hangs, crashes, restarts and limits
-// interleave, and the laws of the design are asked inside every step and whenever the engines come to rest. Planted faults show
-// that the laws bite. A failure prints its seed and path; ERRAND_SEED and ERRAND_PATH run it again, ERRAND_RUNS sets how many.
+// Two engines over one ledger, driven at random: commands, actions of executors, owners, time, hangs, crashes, restarts
+// and limits interleave, and the laws of the design are checked inside every step and whenever the engines come to
+// rest. Planted faults show that the laws detect them. A failure prints its seed and path; ERRAND_SEED and ERRAND_PATH
+// run it again, ERRAND_RUNS sets the number of runs.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { passTime, sequenceArbitrary } from './two-engines/commands.ts'
@@ -38,13 +39,13 @@ function property(options: () => WorldOptions) {
 }
 
 describe('two engines on one ledger', () => {
-  it('keep the laws, whatever is told to them and whatever becomes of them (X-039)', async () => {
+  it('X-039 keep the laws under any commands and faults', async () => {
     const { property: laws, discard } = property(() => ({}))
     await fc.assert(laws, { numRuns: sequences, verbose: 1, ...replayed })
     await discard()
   }, 900_000)
 
-  it('keep them in a file too, each on a connection of its own', async () => {
+  it('keep the laws on a file too, each on a connection of its own', async () => {
     const file = ledgerFile()
     let opened = 0
     const { property: laws, discard } = property(() => ({ file: `${file}-${opened++}` }))
@@ -52,9 +53,9 @@ describe('two engines on one ledger', () => {
     await discard()
   }, 120_000)
 
-  it('give a task that comes back to the engine that hung on it one slot, when its old executor is over', async () => {
+  it('give a task that returns to the engine that hung on it one slot, when its old executor has ended', async () => {
     const world = await World.open()
-    const [busy, hanging] = world.seats
+    const [busy, hanging] = world.hosts
     const runsOf = (task: { id: string }) =>
       world.puppets.filter((each) => each.taskId === task.id).map((each) => each.run.number)
     const { engine } = hanging
@@ -82,7 +83,7 @@ describe('two engines on one ledger', () => {
   })
 
   it.each(Object.keys(faults))(
-    'catch a planted fault: %s',
+    'detect a planted fault: %s',
     async (title) => {
       const { fault, complaint } = faults[title] as (typeof faults)[string]
       const { property: laws, discard } = property(() => ({ fault }))

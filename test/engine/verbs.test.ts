@@ -13,8 +13,8 @@ async function setup(options: { stubborn?: boolean; maxConcurrent?: number } = {
   return { engine, hands, task, held }
 }
 
-describe('pause', () => {
-  it('aborts the run and gives the task, PAUSED (S3-050, S3-051)', async () => {
+describe('engine.pause', () => {
+  it('S3-050 S3-051 aborts the run and returns the task, PAUSED', async () => {
     const { engine, task, held } = await setup()
     expect((await engine.pause(task)).status).toBe('paused')
     await held.aborted
@@ -25,7 +25,7 @@ describe('pause', () => {
     expect((await engine.runs(task)).at(-1)).toMatchObject({ number: 1, outcome: 'paused' })
   })
 
-  it.each([['returned'], ['threw']])('ignores what the paused run %s afterwards (S3-051)', async (way) => {
+  it.each([['returned'], ['threw']])('S3-051 ignores what the paused run %s afterwards', async (way) => {
     const { engine, task, held } = await setup({ stubborn: true })
     await engine.pause(task)
     if (way === 'returned') held.end.resolve('too late')
@@ -40,7 +40,7 @@ describe('pause', () => {
     ])
   })
 
-  it('stays paused until somebody resumes it, then runs and completes (S3-052, S3-065, S3-073)', async () => {
+  it('S3-052 S3-065 S3-073 keeps the task paused until it is resumed; then it runs and completes', async () => {
     const { engine, task, hands } = await setup()
     await engine.pause(task)
     await engine.idle()
@@ -56,7 +56,7 @@ describe('pause', () => {
     expect(life).toEqual(['task.created', 'task.started', 'task.paused', 'task.started', 'task.completed'])
   })
 
-  it('starts no second run before the first has let go (S3-053)', async () => {
+  it('S3-053 starts no second run before the first has ended', async () => {
     const { engine, task, hands, held } = await setup({ stubborn: true })
     await engine.pause(task)
     await engine.resume(task)
@@ -69,8 +69,8 @@ describe('pause', () => {
   })
 })
 
-describe('resume', () => {
-  it('goes on from what earlier runs recorded (S3-054)', async () => {
+describe('engine.resume', () => {
+  it('S3-054 continues from what earlier runs recorded', async () => {
     const done: string[] = []
     const paused = Promise.withResolvers<void>()
     const engine = await openEngine({
@@ -99,7 +99,7 @@ describe('resume', () => {
     ])
   })
 
-  it('queues for a slot when none is free (S3-052, conformance C-40)', async () => {
+  it('S3-052 C-40 queues for a slot when none is free', async () => {
     const { engine, task, hands } = await setup({ maxConcurrent: 1 })
     await engine.pause(task)
     const other = await engine.create({ executor: 'work', name: 'other' })
@@ -113,8 +113,8 @@ describe('resume', () => {
   })
 })
 
-describe('cancel', () => {
-  it('aborts what runs, keeps the reason, and nothing it does afterwards counts (S3-055, X-042)', async () => {
+describe('engine.cancel', () => {
+  it('S3-055 X-042 aborts the run, records the reason, and ignores everything that the run does afterwards', async () => {
     const { engine, task, held } = await setup({ stubborn: true })
     expect(await engine.cancel(task, 'not needed')).toMatchObject({ status: 'canceled', statusReason: 'not needed' })
     await held.aborted
@@ -136,7 +136,7 @@ describe('cancel', () => {
     expect(await engine.settled(task)).toEqual({ status: 'canceled', statusReason: 'not needed' })
   })
 
-  it('takes the whole family below, past what is settled, each with its own event (S3-074, S3-079…S3-083)', async () => {
+  it('S3-074 S3-079…S3-083 cancels all descendants, below settled ones too, each with its own event', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const root = await engine.create({ name: 'root' })
@@ -147,7 +147,7 @@ describe('cancel', () => {
     ])
     const below = await engine.create({ executor: 'work', name: 'below a completed one', parentId: completed!.id })
     const deep = await engine.create({ name: 'below a failed one', parentId: failed!.id })
-    const stranger = await engine.create({ name: 'stranger' })
+    const outsider = await engine.create({ name: 'outsider' })
     const held = await hands.started(0)
     await engine.start(completed!)
     await engine.complete(completed!)
@@ -158,7 +158,7 @@ describe('cancel', () => {
     await held.aborted
     expect((await engine.get(completed!))?.status).toBe('completed')
     expect((await engine.get(failed!))?.status).toBe('failed')
-    expect((await engine.get(stranger))?.status).toBe('submitted')
+    expect((await engine.get(outsider))?.status).toBe('submitted')
     const canceled = (await history(engine)).filter(({ seq, type }) => seq > before && type === 'task.canceled')
     expect(canceled.map(({ taskId, data }) => [taskId, data.reason, data.cascadedFrom ?? null])).toEqual([
       [root.id, 'enough', null],
@@ -166,7 +166,7 @@ describe('cancel', () => {
     ])
   })
 
-  it('of a child leaves its parent as it is (S3-093)', async () => {
+  it('S3-093 of a child leaves its parent as it is', async () => {
     const engine = await openEngine()
     const root = await engine.create({ name: 'root' })
     await engine.start(root)
@@ -175,8 +175,8 @@ describe('cancel', () => {
   })
 })
 
-describe('retry', () => {
-  it('submits a failed task anew: next attempt, no reason, no error, and it runs (S3-058)', async () => {
+describe('engine.retry', () => {
+  it('S3-058 submits a failed task again: next attempt, no reason, no error, and it runs', async () => {
     const { engine, task, hands, held } = await setup()
     held.end.reject(new Error('broke'))
     expect((await engine.settled(task)).status).toBe('failed')
@@ -187,7 +187,7 @@ describe('retry', () => {
     expect(await engine.result(task)).toBe('done')
   })
 
-  it('does anew what failed and keeps what completed', async () => {
+  it('repeats failed calls and keeps completed ones', async () => {
     const done: string[] = []
     const engine = await openEngine({
       executors: {
@@ -208,8 +208,8 @@ describe('retry', () => {
   })
 })
 
-describe('complete and fail', () => {
-  it('end a run from outside, with the result or the reason that was given', async () => {
+describe('engine.complete and engine.fail', () => {
+  it('end a run from outside, with the given result or reason', async () => {
     const { engine, task, held, hands } = await setup()
     expect(await engine.complete(task, { from: 'outside' })).toMatchObject({ status: 'completed' })
     await held.aborted
@@ -222,22 +222,22 @@ describe('complete and fail', () => {
       error: { code: 'STOPPED', message: 'no more' },
     })
     await second.aborted
-    // An explicit failure is final: no policy is asked.
+    // An explicit failure is final: no policy applies.
     expect(await engine.settled(other)).toEqual({ status: 'failed', error: { code: 'STOPPED', message: 'no more' } })
     expect((await engine.get(other))?.attempt).toBe(1)
   })
 
-  it('store the JSON image of a result, and refuse what has none', async () => {
+  it('store the JSON image of a result, and refuse one without an image', async () => {
     const engine = await openEngine()
     const task = await engine.start(await engine.create({ name: 'a' }))
     await refusalOf(engine.complete(task, 1n as never), 'INVALID_INPUT')
-    await engine.complete(task, { at: new Date(0), gone: undefined })
+    await engine.complete(task, { at: new Date(0), absent: undefined })
     expect(await engine.result(task)).toEqual({ at: '1970-01-01T00:00:00.000Z' })
   })
 })
 
-describe('update', () => {
-  it('changes name, goal, description, priority and metadata, which it replaces (S3-023, S3-024)', async () => {
+describe('engine.update', () => {
+  it('S3-023 S3-024 changes name, goal, description, priority and metadata, which it replaces', async () => {
     const engine = await openEngine()
     const task = await engine.create({ name: 'a', metadata: { old: 1 } })
     const patch = { name: 'b', goal: 'g', description: 'd', priority: 4, metadata: { new: 2 } }
@@ -249,15 +249,15 @@ describe('update', () => {
     })
   })
 
-  it('of an unknown task is NOT_FOUND, of an unknown field names the nearest (S3-025)', async () => {
+  it('S3-025 of an unknown task is NOT_FOUND, of an unknown field names the nearest', async () => {
     const engine = await openEngine()
-    await refusalOf(engine.update('task-nobody', { name: 'b' }), 'NOT_FOUND')
+    await refusalOf(engine.update('task-unknown', { name: 'b' }), 'NOT_FOUND')
     const task = await engine.create({ name: 'a' })
     const refusal = await refusalOf(engine.update(task, { prioritty: 1 } as never), 'UNKNOWN_OPTION')
     expect(refusal.details).toMatchObject({ option: 'prioritty', nearest: 'priority' })
   })
 
-  it('changes state and fields together or not at all (S3-026)', async () => {
+  it('S3-026 changes status and fields together or not at all', async () => {
     const engine = await openEngine()
     const task = await engine.create({ name: 'a' })
     await refusalOf(engine.update(task, { name: 'b', status: 'completed' }), 'INVALID_TRANSITION')
@@ -265,7 +265,7 @@ describe('update', () => {
     expect(await engine.update(task, { name: 'b', status: 'working' })).toMatchObject({ name: 'b', status: 'working' })
   })
 
-  it('gives a queued task its new priority and definition, and refuses to change one at work', async () => {
+  it('gives a queued task its new priority and definition, and refuses to change a working one', async () => {
     const { engine, task, hands } = await setup({ maxConcurrent: 1 })
     await refusalOf(engine.update(task, { input: 2 }), 'INVALID_TRANSITION')
     expect((await engine.update(task, { name: 'renamed' })).name).toBe('renamed')
@@ -277,7 +277,7 @@ describe('update', () => {
     expect(next.task).toMatchObject({ name: 'late', input: { changed: true } })
   })
 
-  it('judges a new input by the executor that the task has when the input is written', async () => {
+  it('checks a new input against the executor that the task has when the input is written', async () => {
     const takesText = defineExecutor({ input: z.string(), run: async () => null })
     const takesCount = defineExecutor({ input: z.number(), run: async () => null })
     const engine = await openEngine({ executors: { takesText, takesCount } as never })
@@ -287,7 +287,7 @@ describe('update', () => {
       [7, false],
     ]) {
       const { id } = await engine.create(given)
-      // The second step is judged after the first, whichever executor the task had when it was asked for.
+      // The second step is checked after the first, whichever executor the task had at the time of the call.
       const moved = engine.update(id, { executor: 'takesCount' })
       const changed = engine.update(id, { input }).catch((error: unknown) => error)
       const [, answer] = await Promise.all([moved, changed])
@@ -296,20 +296,20 @@ describe('update', () => {
     }
   })
 
-  it('does not put a task with an executor into a waiting state by hand', async () => {
+  it('does not set a task with an executor to a waiting state by hand', async () => {
     const { engine, task } = await setup()
     await refusalOf(engine.update(task, { status: 'waiting' }), 'HAS_EXECUTOR')
     expect((await reached(engine, task, 'working')).status).toBe('working')
   })
 })
 
-describe('delete', () => {
-  it('hides a task, and says whether there was one (S3-027, S3-028)', async () => {
+describe('engine.delete', () => {
+  it('S3-027 S3-028 hides a task, and returns whether it existed', async () => {
     const engine = await openEngine()
     const task = await engine.create({ name: 'a' })
     expect(await engine.delete(task)).toBe(true)
     expect(await engine.delete(task)).toBe(false)
-    expect(await engine.delete('task-nobody')).toBe(false)
+    expect(await engine.delete('task-unknown')).toBe(false)
     expect((await engine.list()).total).toBe(0)
     await refusalOf(engine.start(task), 'NOT_FOUND')
     await refusalOf(engine.update(task, { name: 'b' }), 'NOT_FOUND')
@@ -317,7 +317,7 @@ describe('delete', () => {
     await refusalOf(engine.create({ name: 'b', parentId: task.id }), 'NOT_FOUND')
   })
 
-  it('makes the children roots, lets dependents go and aborts the run (S3-028)', async () => {
+  it('S3-028 makes the children roots, satisfies dependencies and aborts the run', async () => {
     const { engine, task, held, hands } = await setup()
     const child = await engine.create({ name: 'child', parentId: task.id })
     const dependent = await engine.create({ executor: 'work', name: 'dependent', blockedBy: [task.id] })
@@ -331,7 +331,7 @@ describe('delete', () => {
     expect(events.at(-1)?.data).toMatchObject({ status: 'canceled' })
   })
 
-  it('refuses a parent, or takes the whole family, if told so (S3-028)', async () => {
+  it('S3-028 refuses a parent, or deletes the whole family, as configured', async () => {
     const engine = await openEngine()
     const root = await engine.create({ name: 'root', tasks: { done: {}, live: {}, inner: { tasks: { leaf: {} } } } })
     const [done] = await engine.children(root)
@@ -341,7 +341,7 @@ describe('delete', () => {
     expect(refusal.details.children).toHaveLength(3)
     expect(await engine.delete(root, { children: 'cascade' })).toBe(true)
     expect((await engine.list()).total).toBe(0)
-    // Going along is not ending: nothing was completed or failed on the way.
+    // Canceled tasks have not ended otherwise: nothing was completed or failed on the way.
     const ends = (await history(engine)).filter(({ type }) => ['task.completed', 'task.failed'].includes(type))
     expect(ends.map(({ taskId }) => taskId)).toEqual([done!.id])
   })

@@ -1,11 +1,12 @@
-// Waiting for other tasks: all, any, outcomes, time-outs; the waiter holds no slot, and what it spawned is spawned once.
+// Waiting for other tasks: all, any, outcomes, time-outs; a waiting task takes no slot, and its children are spawned
+// once.
 
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import type { ExecutorTask, Run, WaitOptions } from '../../src/api/executor.ts'
 import { openEngine, reached, refusalOf } from './world.ts'
 
-/** A waiter for two tasks that are worked on by hand. */
+/** A task that waits for two tasks worked on by hand. */
 async function setup(options: WaitOptions = {}) {
   const clock = new SimulatedClock()
   const engine = await openEngine({
@@ -25,8 +26,8 @@ async function setup(options: WaitOptions = {}) {
   return { engine, clock, one: one!, two: two!, waiter, end }
 }
 
-describe('a wait', () => {
-  it('for all gives the results in order when the last has completed (S3-060)', async () => {
+describe('run.wait', () => {
+  it('S3-060 for all returns the results in order when the last task has completed', async () => {
     const { engine, one, two, waiter, end } = await setup()
     await engine.idle()
     expect(await engine.why(waiter)).toMatchObject({ reason: 'children', tasks: [one.id, two.id] })
@@ -37,7 +38,7 @@ describe('a wait', () => {
     expect(await engine.result(waiter)).toEqual([1, 2])
   })
 
-  it('waits on for a task that failed and was tried again meanwhile', async () => {
+  it('continues for a task that failed and was retried meanwhile', async () => {
     const { engine, one, two, waiter, end } = await setup({ settled: true })
     await engine.start(one.id)
     await engine.fail(one.id, 'first try')
@@ -54,7 +55,7 @@ describe('a wait', () => {
     expect((await engine.runs(waiter)).length).toBeLessThan(5)
   })
 
-  it('for all fails with the first that does not complete', async () => {
+  it('for all fails with the first task that does not complete', async () => {
     const { engine, two, waiter } = await setup()
     await engine.cancel(two.id, 'not needed')
     expect(await engine.settled(waiter)).toMatchObject({
@@ -74,7 +75,7 @@ describe('a wait', () => {
     ])
   })
 
-  it('for any is over with the first result, past a failure', async () => {
+  it('for any ends with the first result, after a failure too', async () => {
     const { engine, one, two, waiter, end } = await setup({ mode: 'any' })
     await engine.cancel(two.id)
     expect((await engine.get(waiter))?.status).toBe('waiting')
@@ -88,7 +89,7 @@ describe('a wait', () => {
     expect(await engine.settled(waiter)).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } })
   })
 
-  it('on a deleted task ends as if that were canceled', async () => {
+  it('for a deleted task ends as for a canceled one', async () => {
     const { engine, one, two, waiter, end } = await setup({ settled: true })
     await engine.delete(one.id)
     await end(two, 2)
@@ -98,7 +99,7 @@ describe('a wait', () => {
     ])
   })
 
-  it('for what is settled already, or for nothing, does not end the run', async () => {
+  it('for settled tasks, or for none, does not end the run', async () => {
     const engine = await openEngine({
       executors: {
         work: async (task: ExecutorTask<string>, run: Run) => [
@@ -114,7 +115,7 @@ describe('a wait', () => {
     expect(await engine.result(await engine.create({ executor: 'work', input: done.id }))).toEqual([[7], [], [], 1])
   })
 
-  it('that could never end is refused with its path: for itself, a parent, or one that waits for it', async () => {
+  it('that could never end is refused with its path: for itself, a parent, or a task that waits for it', async () => {
     const engine = await openEngine({
       executors: { waits: (task: ExecutorTask<string | null>, run: Run) => run.wait(task.input ?? task.id) },
     })
@@ -132,14 +133,14 @@ describe('a wait', () => {
     expect(await engine.settled(blocker)).toMatchObject({
       error: { code: 'CYCLE', details: { path: [blocker.id, after.id, blocker.id] } },
     })
-    expect(await engine.settled(await engine.create({ executor: 'waits', input: 'task-nobody' }))).toMatchObject({
+    expect(await engine.settled(await engine.create({ executor: 'waits', input: 'task-unknown' }))).toMatchObject({
       error: { code: 'NOT_FOUND' },
     })
   })
 })
 
-describe('a parent that waits for what it spawned', () => {
-  it('does not deadlock with one slot, and spawns once however often it runs (S3-060, S3-061, X-025)', async () => {
+describe('a parent that waits for its spawned children', () => {
+  it('S3-060 S3-061 X-025 does not deadlock with one slot, and spawns once however often it runs', async () => {
     const runs: number[] = []
     const engine = await openEngine({
       maxConcurrent: 1,
@@ -163,11 +164,11 @@ describe('a parent that waits for what it spawned', () => {
     expect(children.map(({ parentId, status }) => [parentId, status])).toEqual(Array(3).fill([parent.id, 'completed']))
   })
 
-  it('may name dependencies between them, and is refused what create refuses', async () => {
+  it('may set dependencies between them, and is refused what create refuses', async () => {
     const engine = await openEngine({
       executors: {
         parent: async (_task: ExecutorTask, run: Run) => {
-          await refusalOf(run.spawn({ executor: 'nobody' }), 'UNKNOWN_EXECUTOR')
+          await refusalOf(run.spawn({ executor: 'unknown' }), 'UNKNOWN_EXECUTOR')
           await refusalOf(run.spawn({ nmae: 'x' } as never), 'UNKNOWN_OPTION')
           const first = await run.spawn({ executor: 'child' })
           const second = await run.spawn({ executor: 'child', blockedBy: [first.id] })

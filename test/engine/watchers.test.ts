@@ -1,4 +1,4 @@
-// Who watches the engine from the same process can be wrong without stopping it.
+// Listeners in the same process can fail without stopping the engine.
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createEngine } from '../../src/index.ts'
 
@@ -10,8 +10,8 @@ const setup = async (onError: (error: unknown) => void) => {
 
 afterEach(() => vi.restoreAllMocks())
 
-describe('a watcher', () => {
-  it('hears of each change, with what runs now', async () => {
+describe('a listener of the engine', () => {
+  it('of status is notified of each change, with what runs now', async () => {
     const { engine } = await setup(() => {})
     const slots = new Set<number>()
     const watching = engine.status.subscribe(({ context }) => slots.add(context.slots.used))
@@ -21,7 +21,7 @@ describe('a watcher', () => {
     await engine.close()
   })
 
-  it('that throws is reported, and every task runs all the same', async () => {
+  it('that throws is reported, and every task runs nevertheless', async () => {
     const reported: unknown[] = []
     const { engine, tasks } = await setup((error) => reported.push(error))
     engine.status.subscribe(() => {
@@ -32,8 +32,8 @@ describe('a watcher', () => {
     await engine.close()
   })
 
-  it('of errors that throws itself is told of on the console, and the engine goes on and closes', async () => {
-    const told = vi.spyOn(console, 'error').mockImplementation(() => {})
+  it('of errors that throws is reported on the console, and the engine continues and closes', async () => {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
     const { engine, tasks } = await setup(() => {
       throw new Error('bad reporter')
     })
@@ -42,6 +42,6 @@ describe('a watcher', () => {
     })
     for (const task of tasks) expect(await engine.result(task, { timeoutMs: 5_000 })).toBe('done')
     await engine.close()
-    expect(told).toHaveBeenCalled()
+    expect(printed).toHaveBeenCalled()
   })
 })

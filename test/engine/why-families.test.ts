@@ -1,10 +1,10 @@
-// `why` of owners, of families and of those who wait for a place: who works since when, which children hold a parent, which
-// policy counts, and whose place a ready task waits for.
+// `why` of owners, of families and of tasks that wait for a slot: who works since when, which children keep a parent
+// open, which policy applies, and which limit delays a ready task.
 import { expect, it } from 'vitest'
 import { SimulatedClock } from '../../src/testing/index.ts'
 import { ledgerFile, openEngine, puppet, reached } from './world.ts'
 
-it('says of a claimed task who works on it since when, and when the lease ends', async () => {
+it('engine.why names the owner of a claimed task, since when, and when the lease ends', async () => {
   const clock = new SimulatedClock(0)
   const engine = await openEngine({ clock })
   const task = await engine.create({ name: 'review' })
@@ -25,7 +25,7 @@ it('says of a claimed task who works on it since when, and when the lease ends',
   expect((await engine.why(task)).message).toBe('review is worked on by bob (claim 2) since 1970-01-01T00:00:06.000Z.')
 })
 
-it('says of a ready child whose siblings have taken all places of its parent which these are', async () => {
+it('engine.why names the siblings of a ready child that occupy all places of their parent', async () => {
   const hands = puppet()
   const engine = await openEngine({ executors: { work: hands.executor } })
   const group = await engine.create({
@@ -49,7 +49,7 @@ it('says of a ready child whose siblings have taken all places of its parent whi
   expect((await engine.why(second!)).reason).toBe('running')
 })
 
-it('says of a ready task that a limit of the ledger holds back which limit that is', async () => {
+it('engine.why names the limit of the ledger that delays a ready task', async () => {
   const hands = puppet()
   const engine = await openEngine({ executors: { work: hands.executor, other: hands.executor } })
   await engine.setSharedLimits({ limits: { work: 1 } })
@@ -70,7 +70,7 @@ it('says of a ready task that a limit of the ledger holds back which limit that 
   await reached(engine, other, 'working')
 })
 
-it('counts what other engines run against a limit of the ledger', async () => {
+it('engine.why counts what other engines run against a limit of the ledger', async () => {
   const ledger = ledgerFile()
   const hands = puppet()
   const busy = await openEngine({ ledger, executors: { work: hands.executor } })
@@ -83,7 +83,7 @@ it('counts what other engines run against a limit of the ledger', async () => {
   expect((await busy.why(next)).reason).toBe('limit')
 })
 
-it('is a slot and nothing else for a ready task while there is room under every limit', async () => {
+it('engine.why reports only the slot for a ready task while there is room under every limit', async () => {
   const engine = await openEngine({ work: false })
   await engine.setSharedLimits({ maxConcurrent: 2, limits: { work: 1 } })
   const group = await engine.create({ name: 'plan', concurrency: 1, tasks: { only: { executor: 'work' } } })
@@ -91,7 +91,7 @@ it('is a slot and nothing else for a ready task while there is room under every 
   expect((await engine.why(only!)).reason).toBe('slot')
 })
 
-it('says of a parent that its children complete which of them are open, and which keep it from completing', async () => {
+it('engine.why lists the open children of a parent that its children complete, and those that prevent it', async () => {
   const engine = await openEngine({ autoComplete: true })
   const parent = await engine.create({ name: 'all' })
   const claimed = await engine.claim(parent, { owner: 'ann' })
@@ -111,7 +111,7 @@ it('says of a parent that its children complete which of them are open, and whic
   )
 })
 
-it('says of a parent what its policy will make of a child that fails', async () => {
+it('engine.why reports the policy of a parent for a failed child', async () => {
   const engine = await openEngine()
   for (const [onChildFailure, words] of [
     ['fail', 'It fails with the first child that fails for good.'],
@@ -124,7 +124,7 @@ it('says of a parent what its policy will make of a child that fails', async () 
   }
 })
 
-it('says of a group in which a task has failed that it will fail', async () => {
+it('engine.why reports that a group with a failed task will fail', async () => {
   const engine = await openEngine()
   const group = await engine.create({ name: 'plan', tasks: { one: {}, two: {} } })
   const [one, two] = await engine.children(group)
@@ -135,7 +135,7 @@ it('says of a group in which a task has failed that it will fail', async () => {
   expect(why.message).toContain(`one (${one!.id}) failed, so it will fail once all have settled.`)
 })
 
-it('says nothing of children that a task never had, or of those that are done', async () => {
+it('engine.why reports nothing about children that a task never had, or that are done', async () => {
   const engine = await openEngine()
   const parent = await engine.create({ name: 'all' })
   await engine.start(parent)

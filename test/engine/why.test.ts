@@ -1,11 +1,12 @@
-// `why` in sentences for people: what a group's state means, who will never complete and what would help, and times as times.
+// `why` in sentences for people: what the state of a group means, which tasks will never complete and what would help,
+// and times.
 import { expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { isoTime } from '../../src/core/clock.ts'
 import { openEngine, puppet, reached, turns } from './world.ts'
 
-it('says of a group which of its tasks run, and how many are to come', async () => {
+it('engine.why lists the running tasks of a group, and how many are left', async () => {
   const hands = puppet()
   const engine = await openEngine({ executors: { work: hands.executor } })
   const group = await engine.create({
@@ -21,7 +22,7 @@ it('says of a group which of its tasks run, and how many are to come', async () 
   )
 })
 
-it('says of a group none of whose tasks runs what it waits for', async () => {
+it('engine.why reports what a group waits for when none of its tasks runs', async () => {
   const hands = puppet()
   const engine = await openEngine({ executors: { work: hands.executor } })
   const group = await engine.create({
@@ -38,7 +39,7 @@ it('says of a group none of whose tasks runs what it waits for', async () => {
   expect(why.message).not.toContain('by hand.')
 })
 
-it('names those that failed or were canceled among the tasks that it comes after, and what would help', async () => {
+it('engine.why names the failed or canceled dependencies of a task, and what would help', async () => {
   const engine = await openEngine()
   const [open, failed, canceled] = await engine.create([{ name: 'open' }, { name: 'failed' }, { name: 'canceled' }])
   await engine.start(failed!)
@@ -56,7 +57,7 @@ it('names those that failed or were canceled among the tasks that it comes after
   )
 })
 
-it('names a few of many, and counts the others', async () => {
+it('engine.why names a few of many, and counts the others', async () => {
   const engine = await openEngine()
   const many = await engine.create(Array.from({ length: 8 }, (_, n) => ({ name: `n${n}` })))
   const why = await engine.why(await engine.create({ name: 'last', blockedBy: many.map(({ id }) => id) }))
@@ -64,7 +65,7 @@ it('names a few of many, and counts the others', async () => {
   expect(why.message).toContain(`${many[4]!.id} and 3 more`)
 })
 
-it('tells times as times', async () => {
+it('engine.why formats times as times', async () => {
   const clock = new SimulatedClock()
   const engine = await openEngine({ clock, executors: { naps: (_task: ExecutorTask, run: Run) => run.sleep(5_000) } })
   const later = await engine.create({ executor: 'naps', notBefore: 60_000 })
@@ -77,7 +78,7 @@ it('tells times as times', async () => {
   expect(isoTime(8.65e15)).toBe('8650000000000000 (epoch ms)')
 })
 
-it('says of a task that is worked on by hand which verb goes on', async () => {
+it('engine.why names the verb that continues a task worked on by hand', async () => {
   const engine = await openEngine()
   const task = await engine.create({ name: 'mine' })
   expect((await engine.why(task)).message).toContain('`start`')

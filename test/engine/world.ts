@@ -1,4 +1,4 @@
-// What the tests of the engine share: an engine that is closed with its test and that nobody may hear complain, and signals in
+// Shared by the tests of the engine: an engine that is closed with its test and that may report nothing, and signals in
 // place of sleeping.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import type { Engine, EngineOptions, Executors } from '../../src/engine-api.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import type { Task, TaskStatus } from '../../src/entities/task.ts'
 
-/** An engine in memory. Without an `onError` of the test's own, whatever it reports fails the test. */
+/** An engine in memory. Without an `onError` of the test, any reported error fails the test. */
 export async function openEngine<const E extends Executors = Record<never, never>>(
   options: EngineOptions<E> = {},
 ): Promise<Engine<E>> {
@@ -27,7 +27,7 @@ export async function openEngine<const E extends Executors = Record<never, never
   return engine
 }
 
-/** By which updates a task that is worked on by hand gets into each state. */
+/** The updates by which a task that is worked on by hand gets into each state. */
 export const waysTo: Record<TaskStatus, TaskStatus[]> = {
   submitted: [],
   working: ['working'],
@@ -39,7 +39,7 @@ export const waysTo: Record<TaskStatus, TaskStatus[]> = {
   canceled: ['canceled'],
 }
 
-/** The path of a ledger that goes with its test. */
+/** The path of a ledger that is deleted with its test. */
 export function ledgerFile(): string {
   const folder = mkdtempSync(join(tmpdir(), 'errand-engine-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -63,19 +63,19 @@ export function deferred<T = void>(): Deferred<T> {
   return { promise, resolve, reject }
 }
 
-/** One run as the test holds it: it goes on only when the test says how. */
+/** One run controlled by the test. */
 export interface HeldRun {
   task: ExecutorTask
   run: Run
   /** Ends the executor. */
   end: Deferred<unknown>
-  /** Resolves when the executor has been told to stop. */
+  /** Resolves when the signal of the run aborts. */
   aborted: Promise<void>
 }
 
 /**
- * An executor whose runs are in the hands of the test; `runs` has them in order of their start. A stubborn one does not let go
- * when it is told to.
+ * An executor whose runs are controlled by the test; `runs` has them in order of their start. A stubborn one ignores
+ * its signal.
  */
 export function puppet({ stubborn = false }: { stubborn?: boolean } = {}) {
   const runs: HeldRun[] = []
@@ -106,7 +106,7 @@ export function puppet({ stubborn = false }: { stubborn?: boolean } = {}) {
   }
 }
 
-/** An executor that does what the task's input says: a function of the test, by name. */
+/** An executor that runs the function of the test named in the task's input. */
 export function untilAborted(_task: unknown, run: Run): Promise<never> {
   return new Promise((_resolve, reject) =>
     run.signal.addEventListener('abort', () => reject(run.signal.reason), { once: true }),
@@ -157,7 +157,7 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found
 }
 
-/** Lets everything that is under way come to its next stand: a few turns of the event loop, each with its commit. */
+/** Lets everything under way reach its next stable state: a few turns of the event loop, each with its commit. */
 export async function turns(count = 10): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
 }

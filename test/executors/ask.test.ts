@@ -1,4 +1,4 @@
-// The `ask` executor asks exactly what the task says and invents no default.
+// The `ask` executor asks exactly the question of the task and invents no default.
 import { describe, expect, it } from 'vitest'
 import type { AskOptions, Executor, Run } from '../../src/api/executor.ts'
 import { ask, createAsk } from '../../src/executors/ask.ts'
@@ -17,8 +17,8 @@ async function asked(executor: Executor, input: unknown): Promise<[string, unkno
   return questions[0]!
 }
 
-describe('ask', () => {
-  it('asks without a default and waits for ever', async () => {
+describe('the ask executor', () => {
+  it('asks without a default and waits forever', async () => {
     expect(await asked(ask, { question: 'Deploy?' })).toEqual(['Deploy?', null, {}])
     const [, , options] = await asked(ask, { question: 'Deploy?' })
     expect(options).not.toHaveProperty('default')
@@ -30,16 +30,16 @@ describe('ask', () => {
     expect(await asked(ask, input)).toEqual(['Deploy?', { type: 'boolean' }, { default: false, timeoutMs: 5000 }])
   })
 
-  it('passes on whom the question is for', async () => {
+  it('passes on the audience of the question', async () => {
     expect(await asked(ask, { question: 'Deploy?', for: 'anyone' })).toEqual(['Deploy?', null, { for: 'anyone' }])
-    expect(ask.input?.safeParse({ question: 'Deploy?', for: 'nobody' }).success).toBe(false)
+    expect(ask.input?.safeParse({ question: 'Deploy?', for: 'unknown' }).success).toBe(false)
   })
 
-  it('takes null for a default', async () => {
+  it('accepts null as a default', async () => {
     expect(await asked(ask, { question: 'Which?', default: null })).toEqual(['Which?', null, { default: null }])
   })
 
-  it('lets a default answer after `defaultAfterMs`, but only when there is one and the task names no time', async () => {
+  it('answers with the default after defaultAfterMs, if there is one and the task has no time-out', async () => {
     const impatient = createAsk({ defaultAfterMs: 100 })
     expect((await asked(impatient, { question: 'Deploy?', default: true }))[2]).toEqual({
       default: true,
@@ -52,7 +52,7 @@ describe('ask', () => {
     expect((await asked(impatient, { question: 'Deploy?' }))[2]).toEqual({})
   })
 
-  it('refuses a question without text and fields that it does not know', () => {
+  it('refuses a question without text and unknown fields of its input', () => {
     expect(ask.input?.safeParse({ question: '' }).success).toBe(false)
     expect(ask.input?.safeParse({ question: 'Deploy?', timeout: 5 }).success).toBe(false)
   })

@@ -1,4 +1,4 @@
-// A command finds its task and the results it comes after in its environment, and the kernel takes all of it.
+// A command finds its task and the results before it in its environment, and the kernel accepts all of it.
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { commandEnvironment, maxResultLength, maxResults } from '../../src/executors/command-environment.ts'
 
@@ -15,7 +15,7 @@ function resultsOf(...dependencies: Array<[name: string, result: unknown]>) {
 describe('the environment of a command', () => {
   afterEach(() => vi.unstubAllEnvs())
 
-  it("is the process's, then the task's, then the engine's", () => {
+  it('merges the variables of the process, of the task and of the engine, in this order', () => {
     vi.stubEnv('FROM_PROCESS', 'process')
     vi.stubEnv('FROM_BOTH', 'process')
     const own = { FROM_BOTH: 'task', FROM_TASK: 'task', ERRAND_TASK_ID: 'task-forged' }
@@ -40,9 +40,9 @@ describe('the environment of a command', () => {
     'LOCAL_MODEL_API_KEY',
   ]
 
-  it('V-10 never has the tokens of the engine, nor the keys of providers, whatever else it inherits', () => {
+  it('V-10 never contains the tokens of the engine or the keys of providers, whatever else a command inherits', () => {
     for (const name of secrets) vi.stubEnv(name, 'secret')
-    // A provider of any name is one whose address the engine is told.
+    // A provider is also known by the variable of its address.
     vi.stubEnv('LOCAL_MODEL_BASE_URL', 'http://127.0.0.1:1/v1')
     vi.stubEnv('SENTRY_API_KEY', 'of no model')
     const environment = commandEnvironment({ inheritEnv: true, identity })
@@ -50,7 +50,7 @@ describe('the environment of a command', () => {
     expect(environment).toMatchObject({ SENTRY_API_KEY: 'of no model', PATH: process.env['PATH'] })
   })
 
-  it('V-10 has the usual variables of the process alone, unless it inherits the others', () => {
+  it('V-10 contains only the default variables of the process, unless the command inherits all', () => {
     vi.stubEnv('LC_ALL', 'C')
     vi.stubEnv('TZ', 'UTC')
     vi.stubEnv('DATABASE_URL', 'postgres://errand:password@db/tasks')
@@ -63,12 +63,12 @@ describe('the environment of a command', () => {
     expect(commandEnvironment({ inheritEnv: true, identity })).toHaveProperty('DATABASE_URL')
   })
 
-  it('does not hand on the results of a command that this engine itself runs in', () => {
+  it('does not contain the results of a command in which this engine itself runs', () => {
     vi.stubEnv('ERRAND_RESULT_outer', 'stale')
     expect(resultsOf()).not.toHaveProperty('ERRAND_RESULT_outer')
   })
 
-  it('names the calls around it when this engine itself runs in a command', () => {
+  it('contains the ids of the enclosing calls when this engine itself runs in a command', () => {
     expect(resultsOf()).not.toHaveProperty('ERRAND_OUTER_CALL_IDS')
     vi.stubEnv('ERRAND_CALL_ID', 'call-around')
     expect(resultsOf()).toMatchObject({ ERRAND_CALL_ID: 'call-1', ERRAND_OUTER_CALL_IDS: 'call-around' })
@@ -76,18 +76,18 @@ describe('the environment of a command', () => {
     expect(resultsOf()).toHaveProperty('ERRAND_OUTER_CALL_IDS', 'call-outermost call-outer call-around')
   })
 
-  it('names results after their tasks', () => {
+  it('names the variables of results after their tasks', () => {
     expect(resultsOf(['line count (é)', '7'])).toHaveProperty('ERRAND_RESULT_line_count____', '7')
   })
 
-  it('keeps the result of the first of two tasks of one name, so that nobody replaces it later', () => {
+  it('keeps the result of the first of two tasks with one name, so that a later task cannot replace it', () => {
     expect(resultsOf(['build', 'the first'], ['build', 'the second'])).toHaveProperty(
       'ERRAND_RESULT_build',
       'the first',
     )
   })
 
-  it('gives output without its trailing newlines, text as it is, nothing as nothing, and JSON for the rest', () => {
+  it('contains output without its trailing newlines, text unchanged, nothing as empty, and JSON for other results', () => {
     expect(
       resultsOf(
         ['output', { exitCode: 0, stdout: '\na\n\nb \n\n' }],
@@ -107,7 +107,7 @@ describe('the environment of a command', () => {
     })
   })
 
-  it('cuts a long result, and results that together are too long', () => {
+  it('truncates a long result, and results that together are too long', () => {
     const environment = resultsOf(
       ...Array.from({ length: 7 }, (_, index): [string, string] => [`r${index}`, 'é'.repeat(maxResultLength)]),
     )

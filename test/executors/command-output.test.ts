@@ -1,4 +1,4 @@
-// Output arrives in chunks that know nothing of lines or characters, and there may be any amount of it.
+// Output arrives in chunks that do not align with lines or characters, in any amount.
 import { describe, expect, it } from 'vitest'
 import {
   createCommandOutput,
@@ -19,15 +19,15 @@ function split(chunks: Iterable<Uint8Array | string>): string[] {
   return [...lines, ...splitter.finish()]
 }
 
-describe('lines', () => {
-  it('are the same however the bytes are cut', () => {
+describe('LineSplitter', () => {
+  it('splits the same lines however the bytes are chunked', () => {
     const text = 'grün\n\n日本語 🦊\r\nno end'
     const bytes = Buffer.from(text)
     expect(split([bytes])).toEqual(text.split('\n'))
     expect(split([...bytes].map((byte) => Uint8Array.of(byte)))).toEqual(text.split('\n'))
   })
 
-  it('are cut into pieces between two characters when they are too long', () => {
+  it('splits an overlong line into pieces between two characters', () => {
     const long = `a${'ä'.repeat(maxLineLength)}`
     const lines = split([long, '\nb\n'])
     expect(lines.length).toBe(4)
@@ -36,26 +36,26 @@ describe('lines', () => {
     expect(lines.every((line) => Buffer.byteLength(line) <= maxLineLength)).toBe(true)
   })
 
-  it('may be exactly as long as is allowed', () => {
+  it('passes on a line of exactly the maximum length in one piece', () => {
     const line = 'x'.repeat(maxLineLength)
     expect(split([`${line}\n${line}\n`])).toEqual([line, line])
   })
 
-  it('survive bytes that are no text', () => {
+  it('passes on bytes that are no text', () => {
     const noise = Buffer.alloc(3 * maxLineLength, 0x80)
     expect(split([noise]).join('')).toBe('\uFFFD'.repeat(3 * maxLineLength))
     expect(split(['a\0b\n'])).toEqual(['a\uFFFDb'])
   })
 })
 
-describe('the tail', () => {
-  it('is the whole text while that is short', () => {
+describe('Tail', () => {
+  it('holds the whole text while it is short', () => {
     const tail = new Tail(10)
     tail.push(Buffer.from('0123456789'))
     expect([tail.text(), tail.truncated]).toEqual(['0123456789', false])
   })
 
-  it('is the end of a long text, whatever the chunks', () => {
+  it('holds the end of a long text, whatever the chunks', () => {
     for (const size of [1, 3, 10, 11, 25, 1000]) {
       const tail = new Tail(10)
       const text = Array.from({ length: 1000 }, (_, index) => index % 10).join('')
@@ -64,7 +64,7 @@ describe('the tail', () => {
     }
   })
 
-  it('begins with a whole character', () => {
+  it('begins the tail of a text with a whole character', () => {
     const tail = new Tail(10)
     tail.push(Buffer.from('ä'.repeat(6)))
     tail.push(Buffer.from('x'))
@@ -80,7 +80,7 @@ describe('the tail', () => {
   })
 })
 
-describe('what is stored', () => {
+describe('the stored output of a command', () => {
   function record() {
     const emitted: Array<{ text: string; store: boolean }> = []
     const output = createCommandOutput((text, { store }) => emitted.push({ text, store }))
@@ -91,7 +91,7 @@ describe('what is stored', () => {
     }
   }
 
-  it('is bounded in lines, over both streams, with one notice', () => {
+  it('bounds the stored lines of both streams together, with one notice', () => {
     const { output, texts } = record()
     output.stdout.push(Buffer.from('out\n'.repeat(maxStoredLines - 1)))
     output.stderr.push(Buffer.from('last\nlive 1\nlive 2\n'))
@@ -104,7 +104,7 @@ describe('what is stored', () => {
     expect(texts(false)).toEqual(['live 1\nlive 2\n', 'live 3\n', 'live 4\n'])
   })
 
-  it('is bounded in bytes', () => {
+  it('bounds the stored bytes of a command', () => {
     const { output, texts } = record()
     const line = `${'x'.repeat(1023)}\n`
     for (let lines = 0; lines < 1500; lines++) output.stdout.push(Buffer.from(line))
@@ -113,8 +113,8 @@ describe('what is stored', () => {
   })
 })
 
-describe('a text cut to a number of bytes', () => {
-  it('keeps whole characters', () => {
+describe('endOfText and startOfText', () => {
+  it('truncate a text to whole characters', () => {
     expect(startOfText('äöü', 5)).toBe('äö')
     expect(endOfText('äöü', 5)).toBe('öü')
     expect(startOfText('🦊🦊', 7)).toBe('🦊')

@@ -1,5 +1,5 @@
-// Groups of real processes: ended as a whole, found again when whoever started them has died, and never mistaken for
-// somebody else's. Every process started here is ended by the test that started it.
+// Groups of real processes: ended as a whole, found again when their starter has died, and never mistaken for foreign
+// ones. Every process started here is ended by its test.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
@@ -47,14 +47,14 @@ async function startGroup(script: string, environment: Record<string, string> = 
 
 const reclaim = async (trace: CommandTrace, options?: Partial<EndOptions>) => (await reclaimAll([trace], options))[0]
 
-/** More than a pid can be: whoever signals it reaches nobody. */
+/** Larger than any pid: a signal to it reaches no process. */
 const noPid = 2 ** 22 + 1
 const fakeGroup: ProcessGroup = { pgid: noPid, startedAt: 'then', mark: 'ERRAND_CALL_ID=call-fake' }
 const fakeEntry = (changes: Partial<ProcessEntry> = {}): ProcessEntry => {
   return { pid: noPid, ppid: 1, pgid: noPid, sessionId: noPid, startedAt: 'then', zombie: false, ...changes }
 }
 
-/** A table in which the processes of each look stand; the last one for ever. */
+/** A table with the processes of each reading; the last one is repeated. */
 function fakeTable(...looks: Array<ProcessEntry[] | Error>) {
   let looked = 0
   const processTable: ProcessTable = {
@@ -69,7 +69,7 @@ function fakeTable(...looks: Array<ProcessEntry[] | Error>) {
   return { processTable, looked: () => looked }
 }
 
-/** A clock whose timers fire at once, and the times that they were set for. */
+/** A clock whose timers fire at once, and the delays that they were set for. */
 function hastyClock() {
   const pauses: number[] = []
   const setTimeout = (fire: () => void, ms: number) => {
@@ -85,7 +85,7 @@ async function isRunning(pid: number): Promise<boolean> {
 }
 
 afterEach(async () => {
-  // What has left its session, should a test have failed to end it.
+  // Processes that have left their session, if a test has failed to end them.
   await reclaimAll(
     marked.splice(0).map((mark) => ({ mark })),
     { graceMs: 0 },
@@ -100,7 +100,7 @@ afterEach(async () => {
 })
 
 describe('terminate', () => {
-  it('ends every member, and resolves when all are gone', async () => {
+  it('ends every process of a group, and resolves when all have ended', async () => {
     const { group, line } = await startGroup('(sleep 1000 & echo $!; wait) & wait')
     expect(await isAlive(group)).toBe(true)
     await terminate(group, { graceMs: 5000 })
@@ -108,7 +108,7 @@ describe('terminate', () => {
     expect(await isRunning(Number(line))).toBe(false)
   })
 
-  it('kills what does not end when asked to', async () => {
+  it('kills a process that does not end after TERM', async () => {
     const { group, leader } = await startGroup('trap "" TERM; echo ready; while :; do sleep 1000; done')
     const exited = once(leader, 'exit')
     await terminate(group, { graceMs: 30 })
@@ -116,7 +116,7 @@ describe('terminate', () => {
     expect(await isAlive(group)).toBe(false)
   })
 
-  it('asks once, however often it looks', async () => {
+  it('sends TERM once, however often it searches', async () => {
     const { group, leader } = await startGroup('trap "echo asked" TERM; echo ready; until read -r go; do :; done')
     const lines: string[] = []
     createInterface(leader.stdout!).on('line', (line) => lines.push(line))
@@ -130,14 +130,17 @@ describe('terminate', () => {
     expect(lines).toEqual(['asked'])
   })
 
-  it.runIf(onLinux)('ends what was put into a group of its own by `timeout` or a shell with job control', async () => {
-    const { group, line } = await startGroup('timeout 1000 sh -c "echo \\$\\$; sleep 1000" & wait')
-    expect((await linuxProcessTable.get(Number(line)))?.pgid).not.toBe(group.pgid)
-    await terminate(group, { graceMs: 5000 })
-    expect(await isRunning(Number(line))).toBe(false)
-  })
+  it.runIf(onLinux)(
+    'ends processes that `timeout` or a shell with job control put into a group of their own',
+    async () => {
+      const { group, line } = await startGroup('timeout 1000 sh -c "echo \\$\\$; sleep 1000" & wait')
+      expect((await linuxProcessTable.get(Number(line)))?.pgid).not.toBe(group.pgid)
+      await terminate(group, { graceMs: 5000 })
+      expect(await isRunning(Number(line))).toBe(false)
+    },
+  )
 
-  it.runIf(onLinux)('ends what has left the session of the command, however its parents ended', async () => {
+  it.runIf(onLinux)('ends processes that left the session of the command, however their parents ended', async () => {
     const { group, line } = await startGroup('(setsid sh -c "echo \\$\\$; exec sleep 1000" &); read -r go')
     expect((await linuxProcessTable.get(Number(line)))?.sessionId).toBe(Number(line))
     await terminate(group, { graceMs: 5000 })
@@ -145,7 +148,7 @@ describe('terminate', () => {
     expect(await isAlive(group)).toBe(false)
   })
 
-  it.runIf(onLinux)('ends what has left the session when everything in it has ended', async () => {
+  it.runIf(onLinux)('ends processes that left the session when everything in it has ended', async () => {
     const { group, line, leader } = await startGroup('setsid sh -c "echo \\$\\$; exec sleep 1000" & read -r go')
     leader.stdin!.end()
     await once(leader, 'exit')
@@ -154,26 +157,29 @@ describe('terminate', () => {
     expect(await isRunning(Number(line))).toBe(false)
   })
 
-  it.runIf(onLinux)('ends a child that shows no mark, if its parent lives, and waits for its end', async () => {
+  it.runIf(onLinux)('ends a child without the mark while its parent lives, and waits for its end', async () => {
     const child = 'trap "" TERM; echo $$; while :; do sleep 1000; done'
     const { group, line } = await startGroup(`setsid env -i /bin/sh -c '${child}' & wait`)
     await terminate(group, { graceMs: 30 })
     expect(await isRunning(Number(line))).toBe(false)
   })
 
-  it.runIf(onLinux)('asks an engine inside the command, and leaves it to end its own commands', async () => {
+  it.runIf(onLinux)('sends TERM to an engine inside the command, and lets it end its own commands', async () => {
     const { group, nextLine } = await startGroup(engineInside('trap "kill -9 $inner; echo engine; exit" TERM'))
     await terminate(group, { graceMs: 5000 })
     expect(await nextLine()).toBe('engine')
     expect(await isAlive(group)).toBe(false)
   })
 
-  it.runIf(onLinux)('asks the commands of an engine inside the command when that has gone', async () => {
-    const { group, nextLine } = await startGroup(engineInside(':'))
-    await terminate(group, { graceMs: 5000 })
-    expect(await nextLine()).toBe('command')
-    expect(await isAlive(group)).toBe(false)
-  })
+  it.runIf(onLinux)(
+    'sends TERM to the commands of an engine inside the command when that engine has ended',
+    async () => {
+      const { group, nextLine } = await startGroup(engineInside(':'))
+      await terminate(group, { graceMs: 5000 })
+      expect(await nextLine()).toBe('command')
+      expect(await isAlive(group)).toBe(false)
+    },
+  )
 
   it.runIf(onLinux)('kills the commands of an engine inside the command that does not end', async () => {
     const { group } = await startGroup(engineInside('trap "" TERM'))
@@ -181,16 +187,16 @@ describe('terminate', () => {
     expect(await isAlive(group)).toBe(false)
   })
 
-  /** A command that starts another as an engine would: with a call id and a session of its own. */
+  /** A command that starts another like an engine: with a call id and a session of its own. */
   function engineInside(first: string): string {
     const fifo = join(tmpdir(), `errand-test-${process.pid}-${marks}`)
     const inner = `trap "echo command; exit" TERM; read -r go < ${fifo}; rm ${fifo}; echo ready; while :; do sleep 0.1; done`
     const variables = 'ERRAND_OUTER_CALL_IDS="$ERRAND_CALL_ID" ERRAND_CALL_ID=call-inner'
-    // The command says that it is ready when the engine is: both have set their traps then.
+    // The command reports that it is ready when the engine is: both have set their traps then.
     return `mkfifo ${fifo}; ${variables} setsid sh -c '${inner}' & inner=$!; ${first}; echo go > ${fifo}; while :; do sleep 0.1; done`
   }
 
-  it('waits for what even KILL does not end as long as it runs, looking rarely', async () => {
+  it('waits for a process that even KILL does not end, with infrequent searches', async () => {
     const { processTable, looked } = fakeTable(...Array.from({ length: 100 }, () => [fakeEntry()]), [])
     const { clock, pauses } = hastyClock()
     await terminate(fakeGroup, { graceMs: 200, clock, processTable })
@@ -198,7 +204,7 @@ describe('terminate', () => {
     expect(pauses.slice(-40)).toEqual(Array.from({ length: 40 }, () => 1_000))
   })
 
-  it('does not take a process table that cannot be read for the end of the command', async () => {
+  it('does not take an unreadable process table for the end of the command', async () => {
     const unreadable = new Error('EMFILE: too many open files')
     const { processTable, looked } = fakeTable(unreadable, [fakeEntry()], unreadable, [])
     const { clock, pauses } = hastyClock()
@@ -207,7 +213,7 @@ describe('terminate', () => {
     expect(pauses).toEqual([1_000, 100, 1_000])
   })
 
-  it('has nothing to do for a group that has gone', async () => {
+  it('resolves at once for a group that has ended', async () => {
     const { group, leader } = await startGroup('echo ready; read _')
     leader.stdin!.end()
     await once(leader, 'exit')
@@ -222,10 +228,10 @@ describe('reclaim', () => {
     expect(await reclaim(group, { graceMs: 30 })).toBe('ended')
     expect(await isAlive(group)).toBe(false)
     expect(await isRunning(Number(line))).toBe(false)
-    expect(await reclaim(group)).toBe('gone')
+    expect(await reclaim(group)).toBe('none')
   })
 
-  it.runIf(onLinux)('knows the members by their mark when the leader has gone', async () => {
+  it.runIf(onLinux)('finds the processes of a command by their mark when the leader has ended', async () => {
     const { group, line } = await leaderless()
     expect(await reclaim(group)).toBe('ended')
     expect(await isRunning(Number(line))).toBe(false)
@@ -234,76 +240,76 @@ describe('reclaim', () => {
   it('leaves a group alone whose leader started at another time', async () => {
     const { group } = await startGroup('echo ready; sleep 1000')
     const mark = 'ERRAND_CALL_ID=call-of-another'
-    expect(await reclaim({ ...group, mark, startedAt: 'another time' })).toBe('gone')
+    expect(await reclaim({ ...group, mark, startedAt: 'another time' })).toBe('none')
     expect(await isAlive(group)).toBe(true)
   })
 
-  it('leaves a group without a leader alone that shows another mark', async () => {
+  it('leaves a group without a leader alone that has another mark', async () => {
     const { group, line } = await leaderless()
     expect(await reclaim({ ...group, mark: 'ERRAND_CALL_ID=call-of-another' })).toBe('unproven')
     expect(await isRunning(Number(line))).toBe(true)
   })
 
-  it('takes a mark for what it is only as a whole', async () => {
+  it('matches a mark only as a whole', async () => {
     const { group } = await leaderless()
     expect(await reclaim({ ...group, mark: group.mark.slice(0, -1) })).toBe('unproven')
   })
 
-  it.runIf(onLinux)('knows a command by its mark alone', async () => {
+  it.runIf(onLinux)('finds the processes of a command by its mark alone', async () => {
     const { group, line } = await startGroup('(setsid sh -c "echo \\$\\$; exec sleep 1000" &); read -r go')
-    expect(await reclaim({ mark: `${group.mark}-not` })).toBe('gone')
+    expect(await reclaim({ mark: `${group.mark}-not` })).toBe('none')
     expect(await reclaim({ mark: group.mark })).toBe('ended')
     expect(await isAlive(group)).toBe(false)
     expect(await isRunning(Number(line))).toBe(false)
   })
 
-  it.runIf(onLinux)('ends what left a session whose number a stranger bears by now', async () => {
+  it.runIf(onLinux)('ends processes that left a session whose number a foreign process has by now', async () => {
     const { group, line } = await startGroup('setsid sh -c "echo \\$\\$; exec sleep 1000" & read -r go')
-    const stranger = await startGroup('echo ready; sleep 1000')
+    const outsider = await startGroup('echo ready; sleep 1000')
     const [bootId, ticks] = group.startedAt.split('/')
     const before = `${bootId}/${Number(ticks) - 1}`
-    expect(await reclaim({ ...group, pgid: stranger.group.pgid, startedAt: before })).toBe('ended')
+    expect(await reclaim({ ...group, pgid: outsider.group.pgid, startedAt: before })).toBe('ended')
     expect(await isRunning(Number(line))).toBe(false)
-    expect(await isAlive(stranger.group)).toBe(true)
+    expect(await isAlive(outsider.group)).toBe(true)
   })
 
-  it.runIf(onLinux)('leaves those alone who only share a group with a process of the command', async () => {
+  it.runIf(onLinux)('leaves processes alone that only share a group with a process of the command', async () => {
     const mark = 'ERRAND_CALL_ID=call-borrowed'
     const script = `sleep 1000 & echo $!; env ${mark} sh -c 'echo $$; sleep 1000' & wait`
-    const stranger = await startGroup(script)
-    const borrower = await stranger.nextLine()
+    const outsider = await startGroup(script)
+    const borrower = await outsider.nextLine()
     expect(await reclaim({ mark })).toBe('ended')
     expect(await isRunning(Number(borrower))).toBe(false)
-    expect(await isRunning(Number(stranger.line))).toBe(true)
-    expect(await isRunning(stranger.leader.pid!)).toBe(true)
+    expect(await isRunning(Number(outsider.line))).toBe(true)
+    expect(await isRunning(outsider.leader.pid!)).toBe(true)
   })
 
-  it.runIf(onLinux)('does for many what it does for one, and tells of each', async () => {
+  it.runIf(onLinux)('reclaims many commands like one, and returns the outcome of each', async () => {
     const [first, second] = [await startGroup('echo ready; sleep 1000'), await startGroup('echo ready; sleep 1000')]
-    const outcomes = await reclaimAll([first.group, { mark: 'ERRAND_CALL_ID=call-nobody' }, second.group])
-    expect(outcomes).toEqual(['ended', 'gone', 'ended'])
+    const outcomes = await reclaimAll([first.group, { mark: 'ERRAND_CALL_ID=call-unknown' }, second.group])
+    expect(outcomes).toEqual(['ended', 'none', 'ended'])
     expect([await isAlive(first.group), await isAlive(second.group)]).toEqual([false, false])
   })
 
-  it('reads the process table twice for all that has gone, not for each', async () => {
+  it('reads the process table twice for all ended commands, not for each', async () => {
     const { processTable, looked } = fakeTable([fakeEntry({ pid: noPid + 1, pgid: 1, sessionId: 1 })])
     const traces = Array.from({ length: 200 }, (_, index) => ({ mark: `ERRAND_CALL_ID=call-${index}` }))
-    expect(new Set(await reclaimAll(traces, { processTable }))).toEqual(new Set(['gone']))
+    expect(new Set(await reclaimAll(traces, { processTable }))).toEqual(new Set(['none']))
     expect(looked()).toBe(2)
   })
 
-  it('says which process it could not end, after it has ended all the others', async () => {
+  it('names the process that it could not end, after it has ended all the others', async () => {
     const { group } = await startGroup('echo ready; sleep 1000')
     const { clock } = hastyClock()
     const list = async () => [fakeEntry(), ...(await systemProcessTable.list())]
     const processTable = { ...systemProcessTable, list }
     await expect(reclaimAll([fakeGroup, group], { clock, processTable })).rejects.toThrow(
-      `Of the command with ${fakeGroup.mark}, these processes still run 2000 ms after SIGKILL: ${noPid}.`,
+      `These processes of the command with ${fakeGroup.mark} still run 2000 ms after SIGKILL: ${noPid}.`,
     )
     expect(await isAlive(group)).toBe(false)
   })
 
-  it('does not end the process that it runs in', async () => {
+  it('does not end a command that the current process is part of', async () => {
     const { processTable } = fakeTable([fakeEntry({ pid: process.pid, ppid: noPid }), fakeEntry()])
     await expect(reclaim(fakeGroup, { processTable })).rejects.toThrow('this process is part of it')
   })
@@ -317,26 +323,26 @@ describe('reclaim', () => {
   }
 })
 
-describe('a process group', () => {
+describe('the processes of a command', () => {
   it('does not count zombies as alive', async () => {
     const { processTable } = fakeTable([fakeEntry({ zombie: true })])
     expect(await isAlive(fakeGroup, processTable)).toBe(false)
-    expect(await reclaim(fakeGroup, { processTable })).toBe('gone')
+    expect(await reclaim(fakeGroup, { processTable })).toBe('none')
   })
 
-  it('is believed to have gone only when it is missed twice', async () => {
+  it('counts a process group as ended only when it was missed twice', async () => {
     const { processTable } = fakeTable([], [fakeEntry({ pid: noPid + 1 })])
     expect(await isAlive(fakeGroup, processTable)).toBe(true)
   })
 
-  it('is not believed to have gone while a process is between two programs and shows no environment', async () => {
+  it('does not count a process group as ended while a process is in execve and shows no environment', async () => {
     const { processTable } = fakeTable([fakeEntry({ pid: noPid + 1, pgid: noPid + 1, sessionId: noPid + 1 })])
     const environments = [undefined, undefined, [fakeGroup.mark]]
     const environment = () => environments.shift()
     expect(await isAlive(fakeGroup, { ...processTable, environment })).toBe(true)
   })
 
-  it('has no members that were started before it, so their environments are not read', async () => {
+  it('does not read the environments of processes started before the leader', async () => {
     const read: number[] = []
     const environment = (pid: number) => {
       read.push(pid)
@@ -354,7 +360,7 @@ describe('a process group', () => {
     expect(read).toEqual([])
   })
 
-  it('is killed at once, with what has left it, by a process that cannot wait', async () => {
+  it('kills a group and what has left it at once, for a process that cannot wait', async () => {
     const { group, leader } = await startGroup('trap "" TERM; setsid sleep 1000 & echo ready; wait')
     const exited = once(leader, 'exit')
     await killAtOnce([group])
@@ -362,7 +368,7 @@ describe('a process group', () => {
     await vi.waitFor(async () => expect(await isAlive(group)).toBe(false))
   })
 
-  it('is read back from the details of a call, and nothing else is taken for one', async () => {
+  it('reads a process group from the details of a call, and refuses everything else', async () => {
     const group = { pgid: 4242, startedAt: 'then', mark: 'A=b' }
     expect(processGroupOf(JSON.parse(JSON.stringify({ processGroup: group })))).toEqual(group)
     for (const pgid of [-1, 0, 1, 1.5, '4242', null])
@@ -371,7 +377,7 @@ describe('a process group', () => {
       expect(processGroupOf(details)).toBeUndefined()
   })
 
-  it('is not described for a process that leads none', async () => {
+  it('describes no group for a process that leads none', async () => {
     const child = spawn('sleep', ['1000'])
     expect(await describeProcessGroup(child.pid!, 'A=b')).toBeUndefined()
     child.kill('SIGKILL')
@@ -381,7 +387,7 @@ describe('a process group', () => {
 })
 
 describe('the process table', () => {
-  it.runIf(onLinux)('reads names with spaces and parentheses', async () => {
+  it.runIf(onLinux)('reads names of processes with spaces and parentheses', async () => {
     const { leader } = await startGroup('printf "a) b (1 2" > /proc/$$/comm; echo ready; read -r go')
     const entry = await linuxProcessTable.get(leader.pid!)
     expect(entry).toMatchObject({ pid: leader.pid, pgid: leader.pid, sessionId: leader.pid, zombie: false })
@@ -389,14 +395,14 @@ describe('the process table', () => {
   })
 
   const hasPs = spawnSync('ps', ['-A', '-o', 'lstart=']).status === 0
-  it.runIf(hasPs)('is read by `ps` where there is no /proc, and a group can be ended by it', async () => {
+  it.runIf(hasPs)('is read by `ps` where there is no /proc, and suffices to end a group', async () => {
     const { group: onProc, leader } = await startGroup('echo ready; sleep 1000')
     const group = (await describeProcessGroup(leader.pid!, onProc.mark, psProcessTable))!
     expect(group.startedAt).toMatch(/\d\d:\d\d:\d\d \d{4}$/)
     vi.stubEnv('TZ', 'Asia/Tokyo')
     expect(await describeProcessGroup(leader.pid!, onProc.mark, psProcessTable)).toEqual(group)
     vi.unstubAllEnvs()
-    expect(await reclaim({ ...group, startedAt: 'another time' }, { processTable: psProcessTable })).toBe('gone')
+    expect(await reclaim({ ...group, startedAt: 'another time' }, { processTable: psProcessTable })).toBe('none')
     expect(await reclaim(group, { processTable: psProcessTable })).toBe('ended')
     expect(await psProcessTable.get(leader.pid!)).toBeUndefined()
   })

@@ -1,4 +1,4 @@
-// The values of secrets in what a command prints: replaced wherever they stand and however the stream is cut into chunks.
+// The values of secrets in the output of a command are replaced anywhere, however the stream is chunked.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createCommandOutput, maxLineLength } from '../../src/executors/command-output.ts'
@@ -13,14 +13,14 @@ function masked(secrets: Secret[], chunks: readonly Buffer[]): string {
 const inOne = (secrets: Secret[], text: string): string => masked(secrets, [Buffer.from(text)])
 const key = { name: 'KEY', value: 'abab-cd' }
 
-describe('the mask of a command', () => {
-  it('replaces every value by its name and leaves the rest', () => {
+describe('the secret mask of a command', () => {
+  it('replaces every value of a secret by its name and leaves the rest', () => {
     expect(inOne([key], 'x abab-cdabab-cd y ababab-cd z')).toBe('x [secret KEY][secret KEY] y ab[secret KEY] z')
     expect(inOne([{ name: 'K', value: 'größe€' }], 'eine größe€!')).toBe('eine [secret K]!')
     expect(inOne([{ name: 'K', value: '$&.*' }], '$& $&.* .*')).toBe('$& [secret K] .*')
   })
 
-  it('prefers the longer of two that begin alike', () => {
+  it('replaces the longer of two secrets with the same beginning', () => {
     const secrets = [
       { name: 'SHORT', value: 'secret' },
       { name: 'LONG', value: 'secret-long' },
@@ -28,24 +28,24 @@ describe('the mask of a command', () => {
     expect(inOne(secrets, 'secret-long secret-lo secret')).toBe('[secret LONG] [secret SHORT]-lo [secret SHORT]')
   })
 
-  it('replaces the lines of a key of several lines, too', () => {
+  it('also replaces the single lines of a key of several lines', () => {
     const pem = { name: 'PEM', value: '-----BEGIN-----\nMIIabcdef\n}\n' }
     expect(inOne([pem], `"${pem.value}"`)).toBe('"[secret PEM]"')
     expect(inOne([pem], '  -----BEGIN-----\n  MIIabcdef\n}')).toBe('  [secret PEM]\n  [secret PEM]\n}')
   })
 
-  it('V-10 replaces a value that is too long for a pattern', () => {
+  it('V-10 replaces a secret that is too long for a pattern', () => {
     const long = { name: 'LONG', value: 'k'.repeat(100_000) }
     const lines = { name: 'LINES', value: Array.from({ length: 5_000 }, (_, n) => `line ${n}`).join('\n') }
     expect(inOne([long, lines], `a ${long.value} b ${lines.value} c`)).toBe('a [secret LONG] b [secret LINES] c')
   })
 
-  it('leaves what is too short to be a secret', () => {
+  it('does not replace a value that is too short to be a secret', () => {
     expect(createMasks([{ name: 'K', value: 'abc' }])).toBeUndefined()
     expect(createMasks([])).toBeUndefined()
   })
 
-  it('holds back only what may become a secret', () => {
+  it('holds back only the possible beginning of a secret', () => {
     const mask = createMasks([key])?.()
     expect(mask?.push(Buffer.from('line\nab')).toString()).toBe('line\n')
     expect(mask?.push(Buffer.from('ab!\n')).toString()).toBe('abab!\n')
@@ -53,7 +53,7 @@ describe('the mask of a command', () => {
     expect(mask?.finish().toString()).toBe('abab-')
   })
 
-  it('comes to the same however the stream is cut', () => {
+  it('masks the same however the stream is chunked', () => {
     const secrets = ['abab', 'ababc', 'bcab', 'aaaa', 'cabcabc'].map((value) => ({ name: value.toUpperCase(), value }))
     const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c', '-'), maxLength: 80 })
     fc.assert(
@@ -70,7 +70,7 @@ describe('the mask of a command', () => {
     )
   })
 
-  it('stands before the cutting of long lines and of the end that is kept', () => {
+  it('masks before long lines are split and the tail is cut', () => {
     const emitted: string[] = []
     const { stdout } = createCommandOutput((text) => emitted.push(text), [key])
     stdout.push(Buffer.from(`${'x'.repeat(maxLineLength - 3)}abab`))

@@ -1,5 +1,5 @@
-// The `shell` executor against a run that records what is asked of it: what comes back, what is passed on while it runs, and
-// above all that nothing runs before its group is noted and nothing is left when the call is over.
+// The `shell` executor against a run that records its requests: results, live output, and above all that nothing runs
+// before its group is noted and nothing is left when the call is over.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -90,13 +90,13 @@ async function isRunning(pid: number): Promise<boolean> {
   return entry !== undefined && !entry.zombie
 }
 
-/** Starts a session of its own in the manner of daemons, which writes its pid into a file and holds no output. */
+/** Starts a session of its own like a daemon, which writes its pid into a file and holds no output open. */
 function daemon(path: string): string {
   return `setsid sh -c 'echo $$ > ${path}; exec sleep 1000' >/dev/null 2>&1 </dev/null`
 }
 
-describe('a command', () => {
-  it('gives its output and its exit code', async () => {
+describe('a shell command', () => {
+  it('returns its output and its exit code', async () => {
     const { execute } = setup()
     expect(await execute('echo out; echo err >&2; printf "no end"')).toEqual({
       exitCode: 0,
@@ -107,7 +107,7 @@ describe('a command', () => {
     })
   })
 
-  it('is one call, found again by the command and its folder, without options', async () => {
+  it('is one call, identified in later runs by the command and its folder, without other options', async () => {
     const { execute, calls, folder } = setup()
     await execute({ run: 'true', cwd: folder, env: { TOKEN: 'secret' }, shell: '/bin/sh' })
     await execute('true')
@@ -118,7 +118,7 @@ describe('a command', () => {
     expect(shell.onInterrupt).toBe('rerun')
   })
 
-  it('fails with its exit code and the last it said', async () => {
+  it('fails with EXIT_CODE and its last lines on stderr', async () => {
     const failure = await failureOf(setup().execute('echo begun; echo first >&2; echo "no such thing" >&2; exit 3'))
     expect(failure).toMatchObject({ code: 'EXIT_CODE', retry: true })
     expect(failure.details).toEqual({ exitCode: 3, signal: null, stdout: 'begun\n', stderr: 'first\nno such thing\n' })
@@ -126,7 +126,7 @@ describe('a command', () => {
     expect(failure.message).toContain('`echo begun;')
   })
 
-  it('fails with what it said on stdout when it said nothing on stderr', async () => {
+  it('fails with its last lines on stdout when stderr is empty', async () => {
     expect((await failureOf(setup().execute('echo "1 test failed"; exit 1'))).message).toContain(
       'stdout: 1 test failed',
     )
@@ -141,14 +141,14 @@ describe('a command', () => {
     expect(failure.message).toContain('was ended by SIGKILL')
   })
 
-  it('that does not exist is an exit code of the shell', async () => {
+  it('fails with the exit code of the shell when the command does not exist', async () => {
     expect(await failureOf(setup().execute('no-such-program'))).toMatchObject({
       code: 'EXIT_CODE',
       details: { exitCode: 127 },
     })
   })
 
-  it('reads what it is given, and nothing when it is given nothing', async () => {
+  it('reads its stdin, which is empty without one', async () => {
     const { execute } = setup()
     const stdin = 'grün\n'.repeat(50_000)
     expect((await execute({ run: 'wc -c', stdin, shell: '/bin/sh' })).stdout.trim()).toBe(
@@ -158,7 +158,7 @@ describe('a command', () => {
     expect((await execute({ run: 'true', stdin, shell: '/bin/sh' })).exitCode).toBe(0)
   })
 
-  it('runs in the folder and the shell that it names', async () => {
+  it('runs in the given folder and shell', async () => {
     const { execute, folder } = setup()
     expect((await execute({ run: 'pwd -P', cwd: folder, shell: 'sh' })).stdout).toContain(folder.split('/').at(-1))
     vi.stubEnv('SHELL', '/bin/sh')
@@ -166,12 +166,12 @@ describe('a command', () => {
     expect((await execute({ run: 'echo $0' })).stdout).toBe('/bin/sh\n')
   })
 
-  it('may open its input and output by name', async () => {
+  it('may open /dev/stdin, /dev/stdout and /dev/stderr by name', async () => {
     const result = await setup().execute({ run: 'cat /dev/stdin | tee /dev/stderr', stdin: 'text', shell: '/bin/sh' })
     expect(result).toMatchObject({ stdout: 'text', stderr: 'text' })
   })
 
-  it.runIf(onLinux)('runs without a place for temporary files', async () => {
+  it.runIf(onLinux)('runs without a folder for temporary files', async () => {
     const { execute } = setup()
     vi.stubEnv('TMPDIR', '/nowhere')
     onTestFinished(() => void vi.unstubAllEnvs())
@@ -185,7 +185,7 @@ describe('a command', () => {
     )
   })
 
-  it('finds its task and the results it comes after in its environment', async () => {
+  it('finds its task and the results before it in its environment', async () => {
     const { execute, context } = setup({
       ledger: '/srv/errand.db',
       dependencies: [
@@ -199,7 +199,7 @@ describe('a command', () => {
     expect(stdout).toBe(`task-1 ${context.callId} /srv/errand.db 42 {"colour":"green"} mine\n`)
   })
 
-  it('V-10 has a secret that its env refers to, and its output does not show it', async () => {
+  it('V-10 gets a secret that its env refers to, and its output does not show it', async () => {
     vi.stubEnv('DEPLOY_KEY', 'ab$c[d].*-efgh')
     onTestFinished(() => void vi.unstubAllEnvs())
     const { execute, text } = setup()
@@ -223,7 +223,7 @@ describe('a command', () => {
     expect((await setup({ inheritEnv: true }).execute(look)).stdout).toBe(`of-the-user ${process.env['PATH']}\n`)
   })
 
-  it('V-10 does not start when a secret that it refers to is not there, and says which', async () => {
+  it('V-10 does not start without a secret that it refers to, and fails with NO_SECRET', async () => {
     const { execute, folder, notes } = setup()
     const input = { run: `echo > ${folder}/ran`, env: { KEY: { secret: 'NO_SUCH_SECRET' } }, shell: '/bin/sh' }
     const failure = await failureOf(execute(input))
@@ -233,7 +233,7 @@ describe('a command', () => {
     expect([notes, existsSync(join(folder, 'ran'))]).toEqual([[], false])
   })
 
-  it('may come after much', async () => {
+  it('may depend on many large results', async () => {
     const dependencies = Array.from({ length: 20 }, (_, index) => ({
       name: `r${index}`,
       result: 'x'.repeat(1_000_000),
@@ -243,7 +243,7 @@ describe('a command', () => {
 })
 
 describe('the output of a command', () => {
-  it('is passed on line by line, whole characters only, and stored', async () => {
+  it('is streamed line by line, in whole characters, and stored', async () => {
     const { execute, emitted } = setup()
     await execute('printf "gr\\303"; printf "\\274n\\n\\nlast"')
     expect(emitted).toEqual([
@@ -253,7 +253,7 @@ describe('the output of a command', () => {
     ])
   })
 
-  it('is passed on while the command runs', async () => {
+  it('is streamed while the command runs', async () => {
     const { execute, folder, text } = setup()
     const running = execute(`echo ready; mkfifo ${folder}/go; read -r line < ${folder}/go; echo "$line"`)
     await vi.waitFor(() => expect(text()).toBe('ready\n'))
@@ -281,11 +281,11 @@ describe('the output of a command', () => {
     expect(live.length).toBeLessThan(5000)
   })
 
-  it('has no NUL, which no ledger could store', async () => {
+  it('contains no NUL, which no ledger could store', async () => {
     expect((await setup().execute('printf "a\\000b"')).stdout).toBe('a\uFFFDb')
   })
 
-  it('stops a command whose output is refused', async () => {
+  it('ends the command when its output is refused', async () => {
     const refusal = new Error('the run has ended')
     const { execute, group } = setup({
       emit: () => {
@@ -298,7 +298,7 @@ describe('the output of a command', () => {
 })
 
 describe('a command that cannot be started', () => {
-  it('says that its folder is missing', async () => {
+  it('fails with SPAWN_FAILED when its folder is missing', async () => {
     const { execute, notes } = setup()
     const failure = await failureOf(execute({ run: 'true', cwd: '/nowhere/at/all', shell: '/bin/sh' }))
     expect(failure).toMatchObject({ code: 'SPAWN_FAILED', retry: false })
@@ -306,13 +306,13 @@ describe('a command that cannot be started', () => {
     expect(notes).toEqual([])
   })
 
-  it('says that its folder is none', async () => {
+  it('fails with SPAWN_FAILED when its folder is a file', async () => {
     expect((await failureOf(setup().execute({ run: 'true', cwd: '/dev/null' }))).message).toContain(
       'is not a directory',
     )
   })
 
-  it('says that its shell is missing', async () => {
+  it('fails with SPAWN_FAILED when its shell is missing', async () => {
     for (const name of ['/nowhere/shell', 'no-such-shell']) {
       const failure = await failureOf(setup().execute({ run: 'true', shell: name }))
       expect(failure).toMatchObject({ code: 'SPAWN_FAILED', retry: false })
@@ -320,15 +320,15 @@ describe('a command that cannot be started', () => {
     }
   })
 
-  it('says that it is too long', async () => {
+  it('fails with SPAWN_FAILED when the command is too long', async () => {
     const failure = await failureOf(setup().execute(`: ${'x'.repeat(3_000_000)}`))
     expect(failure).toMatchObject({ code: 'SPAWN_FAILED', retry: false })
-    expect(failure.message).toMatch(/^Cannot start `: x{198}…`: command or environment are longer/)
+    expect(failure.message).toMatch(/^Cannot start `: x{198}…`: the command or its environment exceeds/)
   })
 })
 
-describe('an abort', () => {
-  it('ends the command with all its descendants before the call rejects with its reason', async () => {
+describe('an aborted command', () => {
+  it('ends with all its descendants before the call rejects with the reason of the abort', async () => {
     const { execute, controller, text, group } = setup()
     const running = execute('(sleep 1000 & echo $!; wait) & wait')
     await vi.waitFor(() => expect(text()).toMatch(/^\d+\n$/))
@@ -339,7 +339,7 @@ describe('an abort', () => {
     expect(await isAlive(group())).toBe(false)
   })
 
-  it.runIf(onLinux)('ends what has a session of its own, too', async () => {
+  it.runIf(onLinux)('ends with descendants in a session of their own', async () => {
     const { execute, controller, text, folder } = setup()
     const running = execute(`mkfifo ${folder}/pid; ${daemon(`${folder}/pid`)} & cat ${folder}/pid; sleep 1000`)
     await vi.waitFor(() => expect(text()).toMatch(/^\d+\n$/))
@@ -348,7 +348,7 @@ describe('an abort', () => {
     expect(await isRunning(Number(text()))).toBe(false)
   })
 
-  it('kills a command that does not end when asked to', async () => {
+  it('is killed when it does not end after TERM', async () => {
     const { execute, controller, text, group } = setup({ killGraceMs: 30 })
     const running = execute('trap "" TERM; echo ready; while :; do sleep 1000; done')
     await vi.waitFor(() => expect(text()).toBe('ready\n'))
@@ -357,9 +357,9 @@ describe('an abort', () => {
     expect(await isAlive(group())).toBe(false)
   })
 
-  it('lets a command clean up, and rejects even if that ends well', async () => {
+  it('may clean up, and rejects even if it then exits with 0', async () => {
     const { execute, controller, text, folder } = setup()
-    // A shell that hears of its end before it has begun to sleep sleeps to the end of it: so it sleeps for a short while.
+    // A shell that gets TERM before it has begun to sleep sleeps to the end: so it sleeps for a short while.
     const running = execute(
       `trap "echo cleaned >> ${folder}/log; exit 0" TERM; echo ready; while :; do sleep 0.1; done`,
     )
@@ -370,28 +370,28 @@ describe('an abort', () => {
   })
 })
 
-describe('what a command leaves running', () => {
-  it('ends with it, also when it holds the output', async () => {
+describe('background processes of a command', () => {
+  it('end with the command, even if they hold its output open', async () => {
     const { execute, group } = setup()
     const { stdout } = await execute('sleep 1000 & echo $!')
     expect(await isRunning(Number(stdout))).toBe(false)
     expect(await isAlive(group())).toBe(false)
   })
 
-  it('may finish what it is about to print', async () => {
+  it('may print what is pending before they end', async () => {
     const { execute } = setup()
     const untilLeaderIsGone = 'while kill -0 $$ 2>/dev/null; do :; done'
     expect((await execute(`(${untilLeaderIsGone}; echo late) & echo early`)).stdout).toBe('early\nlate\n')
   })
 
-  it.runIf(onLinux)('ends with it in a session of its own, too', async () => {
+  it.runIf(onLinux)('end with the command in a session of their own', async () => {
     const { execute, folder, group } = setup()
     const { stdout } = await execute(`mkfifo ${folder}/pid; ${daemon(`${folder}/pid`)} & cat ${folder}/pid`)
     expect(await isRunning(Number(stdout))).toBe(false)
     expect(await isAlive(group())).toBe(false)
   })
 
-  it('is neither a zombie nor an open file of ours', async () => {
+  it('leave neither a zombie nor an open file in the engine', async () => {
     const { execute, controller } = setup()
     const files = () => readdirSync(onLinux ? '/proc/self/fd' : '/dev/fd').length
     await execute({ run: 'true', stdin: 'unread', shell: '/bin/sh' })
@@ -416,8 +416,8 @@ describe('what a command leaves running', () => {
   }
 })
 
-describe('the gate', () => {
-  it('is noted before anything runs', async () => {
+describe('the gate of a command', () => {
+  it('notes the process group before anything runs', async () => {
     const seen: boolean[] = []
     const { execute, folder, group, context } = setup({ note: async () => void seen.push(existsSync(`${folder}/ran`)) })
     await execute(`touch ${folder}/ran`)
@@ -430,7 +430,7 @@ describe('the gate', () => {
     })
   })
 
-  it('stays shut when the note is refused', async () => {
+  it('stays closed when the note is refused', async () => {
     const refusal = new Error('RUN_ENDED')
     const groups: ProcessGroup[] = []
     const { execute, folder } = setup({
@@ -444,7 +444,7 @@ describe('the gate', () => {
     expect(existsSync(`${folder}/ran`)).toBe(false)
   })
 
-  it('stays shut when the run ends meanwhile', async () => {
+  it('stays closed when the run ends meanwhile', async () => {
     const world = setup({ note: async () => world.controller.abort() })
     await expect(world.execute(`touch ${world.folder}/ran`)).rejects.toHaveProperty('name', 'AbortError')
     expect(existsSync(`${world.folder}/ran`)).toBe(false)
@@ -452,14 +452,14 @@ describe('the gate', () => {
   })
 })
 
-// An engine is killed with everything it knows. It is a process of its own here, which says what it has noted and waits.
-describe('when the engine dies', () => {
+// An engine is killed with all its state. It is a process of its own here, which prints what it has noted and waits.
+describe('a command whose engine dies', () => {
   const engines: ChildProcess[] = []
   afterEach(() => {
     for (const engine of engines.splice(0)) engine.kill('SIGKILL')
   })
 
-  /** @param opened whether the note is ever durable. */
+  /** @param opened whether the note ever becomes durable. */
   async function startEngine(command: string, opened: boolean): Promise<{ engine: ChildProcess; group: ProcessGroup }> {
     const script = `
       import { shell } from '${root}/src/executors/shell.ts'
@@ -484,7 +484,7 @@ describe('when the engine dies', () => {
     await exited
   }
 
-  it('before its note is durable, nothing runs', async () => {
+  it('does not run when the engine dies before its process group is stored', async () => {
     const { folder } = setup()
     const { engine, group } = await startEngine(`touch ${folder}/ran`, false)
     expect(await isAlive(group)).toBe(true)
@@ -493,7 +493,7 @@ describe('when the engine dies', () => {
     expect(existsSync(`${folder}/ran`)).toBe(false)
   })
 
-  it('while the command runs, the command is found by what was noted and ended before it runs again', async () => {
+  it('is found by the stored process group after the death of its engine, and ended before it runs again', async () => {
     const { folder } = setup()
     const { engine, group } = await startEngine(`sleep 1000 & echo $! > ${folder}/pid; touch ${folder}/ran; wait`, true)
     await vi.waitFor(() => expect(existsSync(`${folder}/ran`)).toBe(true), { timeout: 5000 })
@@ -504,7 +504,7 @@ describe('when the engine dies', () => {
   })
 
   it.runIf(onLinux)(
-    'what has a session of its own is ended by the id of the call, if nothing else is known',
+    'is found by the id of its call when it has a session of its own and nothing else is known',
     async () => {
       const { folder } = setup()
       const command = `mkfifo ${folder}/fifo; ${daemon(`${folder}/fifo`)} & cat ${folder}/fifo > ${folder}/pid; touch ${folder}/ran`
@@ -519,7 +519,7 @@ describe('when the engine dies', () => {
     },
   )
 
-  it.runIf(onLinux)('the next one ends what has a session of its own before it runs the command again', async () => {
+  it.runIf(onLinux)('is ended in a session of its own by the next engine before it runs again', async () => {
     const { folder } = setup()
     const again = 'if [ -e ran ]; then grep -qs "State:.[^Z]" /proc/$(cat pid)/status && exit 1; exit 0; fi'
     const run = `${again}; mkfifo fifo; ${daemon('fifo')} & cat fifo > pid; touch ran; sleep 1000`

@@ -1,5 +1,5 @@
 // The models on the bus: model:llm, model:list, model:register.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { modelList, modelLlm, modelRegister } from '../../src/abilities/model/index.ts'
 import { createBus } from '../../src/bus/bus.ts'
 import { Failure } from '../../src/core/errors.ts'
@@ -20,7 +20,7 @@ function setup(script: ScriptedTurn[] = [{ text: 'Hello you', tools: [{ name: 'a
 const messages = [{ role: 'user' as const, content: 'Hi' }]
 
 describe('model:llm', () => {
-  test('S0-062 S0-063 takes messages and tools as JSON and streams the pieces of the answer', async () => {
+  it('S0-062 S0-063 model:llm accepts messages and tools as JSON and streams the pieces of the answer', async () => {
     const { bus, registry, model } = setup()
     registry.register('script', model)
     const tools = [{ type: 'function', function: { name: 'a', parameters: { type: 'object' } } }]
@@ -41,7 +41,7 @@ describe('model:llm', () => {
     expect(model.prompts[0]).toMatchObject({ goal: 'Hi', tools: ['a'] })
   })
 
-  test('C-18 S0-064 invoked, it gives the whole answer at once, the tool calls of all chunks together', async () => {
+  it('C-18 S0-064 model:llm returns the whole answer when invoked, with the tool calls of all chunks', async () => {
     const { bus, registry, model } = setup()
     registry.register('script', model)
     const answer = JSON.parse(await bus.invoke('model:llm')(JSON.stringify({ messages }))) as Record<string, unknown>
@@ -50,7 +50,7 @@ describe('model:llm', () => {
     expect(answer['finish']).toMatchObject({ reason: 'tool-calls' })
   })
 
-  test('asks the model that the step names', async () => {
+  it('model:llm uses the model that the step names', async () => {
     const { bus, registry, llm, model } = setup()
     registry.register('first', model)
     registry.register('second', createScriptedModel([{ text: 'the second' }]))
@@ -61,12 +61,12 @@ describe('model:llm', () => {
     })
   })
 
-  test('X-035 without any model says so', async () => {
+  it('X-035 model:llm fails with NO_MODEL without any model', async () => {
     const { bus, llm } = setup()
     await expect(bus.call(llm, { messages })).rejects.toMatchObject({ code: 'NO_MODEL' })
   })
 
-  test('keeps what a failure says reachable', async () => {
+  it('model:llm keeps the details of a failure reachable', async () => {
     const { bus, registry, llm, model } = setup([{ error: { status: 429, message: 'Slow down', retryAfterMs: 30 } }])
     registry.register('script', model)
     const error = await bus.call(llm, { messages }).catch((thrown: unknown) => thrown)
@@ -76,7 +76,7 @@ describe('model:llm', () => {
     expect(cause).toMatchObject({ code: 'rate_limited', retryAfterMs: 30 })
   })
 
-  test('ends when the caller lets go', async () => {
+  it('model:llm ends when the caller cancels the stream', async () => {
     const { bus, registry, llm, model } = setup()
     registry.register('script', model)
     const controller = new AbortController()
@@ -86,7 +86,7 @@ describe('model:llm', () => {
     await expect(collect(chunks)).rejects.toThrow()
   })
 
-  test('is nothing that a model may call, and refuses what is no step', async () => {
+  it('model:llm is never offered to a model, and refuses an invalid input', async () => {
     const { bus, llm, register } = setup()
     expect([llm.models, register.models]).toEqual([false, false])
     await expect(bus.call('model:llm', { messages: [] })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
@@ -102,7 +102,7 @@ describe('model:llm', () => {
 })
 
 describe('model:register and model:list', () => {
-  test('X-035 a program gives models names, and everyone sees which there are', async () => {
+  it('X-035 a program registers models by name, and model:list shows them to every caller', async () => {
     const { bus, list, register, model } = setup()
     expect(await bus.call(register, { id: 'one', model })).toEqual({ id: 'one' })
     expect(await bus.call(register, { id: 'two', model, default: true })).toEqual({ id: 'two' })
@@ -118,7 +118,7 @@ describe('model:register and model:list', () => {
     expect((await bus.call(list, {})).models).toHaveLength(2)
   })
 
-  test('text is no model', async () => {
+  it('model:register refuses a string as a model', async () => {
     const { bus } = setup()
     await expect(bus.invoke('model:register')('{"id":"x","model":"openai:mini"}')).rejects.toMatchObject({
       code: 'INVALID_INPUT',

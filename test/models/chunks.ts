@@ -1,11 +1,11 @@
-// What the tests of the models do with streams of chunks.
+// Helpers of the tests of models for streams of chunks.
 import { Failure } from '../../src/core/errors.ts'
 import type { ModelFailureDetails } from '../../src/models/model-error.ts'
 import type { ModelStepInput } from '../../src/models/step-schema.ts'
 
 export const hello: ModelStepInput = { messages: [{ role: 'user', content: 'Hello' }] }
 
-/** A signal that nobody aborts. */
+/** A signal that never aborts. */
 export const never = (): AbortSignal => new AbortController().signal
 
 export async function collect<T>(chunks: AsyncIterable<T>): Promise<T[]> {

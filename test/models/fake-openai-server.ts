@@ -1,5 +1,5 @@
-// A server on a loopback port that speaks the chat completions protocol as it goes over the wire, misbehaviour included. Each
-// request plays the next turn; one that nobody planned is refused and counted.
+// A server on a loopback port that implements the chat completions protocol on the wire, misbehavior included. Each
+// request plays the next turn; an unplanned one is refused and counted.
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +8,7 @@ export interface FakeToolCall {
   /** Default `call_<n>`, n counting from 1 within the turn. */
   id?: string
   name: string
-  /** A text is sent as it is, so that it may be no JSON. */
+  /** A text is sent as it is, so that it may be invalid JSON. */
   arguments: string | Record<string, unknown>
 }
 
@@ -18,17 +18,17 @@ export interface FakeTurn {
   headers?: Record<string, string>
   error?: { message: string; type?: string; code?: string | null } | string
   reasoning?: string
-  /** One delta each. */
+  /** One delta for each text. */
   text?: string | string[]
-  /** All at once: their arguments come in pieces, taking turns. */
+  /** All at once: their arguments arrive in pieces, in turn. */
   toolCalls?: FakeToolCall[]
   /** Default: `tool_calls` with tool calls, `stop` without; null for a stream that ends without one. */
   finish?: string | null
-  /** Sent when the request asks for it. Null: not even then. Default: 10 in, 5 out. */
+  /** Sent when the request includes usage; null: never. Default: 10 in, 5 out. */
   usage?: { prompt_tokens: number; completion_tokens: number; total_tokens: number } | null
   /**
-   * What happens after the text. `destroy`: the socket is cut; `malformed`: an event that is no JSON; an object: an error
-   * event; `hang`: nothing more until `release`. Default: the stream ends well.
+   * What happens after the text. `destroy`: the socket is cut; `malformed`: an event that is no JSON; an object: an
+   * error event; `hang`: nothing more until `release`. Default: the stream ends normally.
    */
   ending?: 'end' | 'destroy' | 'malformed' | 'hang' | { error: { message: string; type?: string; code?: string } }
 }
@@ -40,7 +40,7 @@ export interface FakeRequest {
   body: any
   /** Resolves when the text of its turn has been sent. */
   said: Promise<void>
-  /** Resolves when the connection is gone; true if the client closed it before the answer was complete. */
+  /** Resolves when the connection is closed; true if the client closed it before the answer was complete. */
   closed: Promise<boolean>
 }
 
@@ -54,7 +54,7 @@ export interface FakeOpenAi extends AsyncDisposable {
   plan(...turns: FakeTurn[]): void
   /** The n-th request, counting from 1, when it arrives. */
   request(number: number): Promise<FakeRequest>
-  /** Lets all turns go on that hang. */
+  /** Continues all turns that hang. */
   release(): void
   close(): Promise<void>
 }

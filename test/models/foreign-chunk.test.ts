@@ -1,4 +1,4 @@
-// Chunks of somebody else's `model:llm`: several fields at once, null ones, calls without ids, arguments that are no text.
+// Chunks of a foreign `model:llm`: several fields at once, null fields, calls without ids, arguments that are no text.
 import { describe, expect, it } from 'vitest'
 import { createBus } from '../../src/bus/bus.ts'
 import { addChunk, type ModelAnswer, readChunk } from '../../src/models/step-schema.ts'
@@ -14,7 +14,7 @@ function answerOf(...chunks: unknown[]): ModelAnswer {
 const call = { id: 'a', type: 'function', function: { name: 'add', arguments: '{"n":1}' } }
 
 describe('a chunk of a foreign model', () => {
-  it('S0-064 may hold text and calls at once, and leave out or null what it has not', () => {
+  it('S0-064 a foreign chunk may hold text and calls at once, and omit fields or set them to null', () => {
     const answer = answerOf(
       { content: 'x', toolCalls: [call] },
       { content: null, toolCalls: [call] },
@@ -25,15 +25,18 @@ describe('a chunk of a foreign model', () => {
     expect(answer.toolCalls).toEqual([call, call])
   })
 
-  it('may give a call without an id and its arguments as an object', () => {
+  it('a foreign chunk may hold a call without an id and with its arguments as an object', () => {
     expect(answerOf({ toolCalls: [{ function: { name: 'add', arguments: { n: 1 } } }] }).toolCalls).toEqual([
       { id: '', type: 'function', function: { name: 'add', arguments: '{"n":1}' } },
     ])
   })
 
-  it.each([['text'], [{ content: 3 }], [{ toolCalls: [{ name: 'add' }] }]])('that is none is refused: %j', (chunk) => {
-    expect(() => readChunk(chunk)).toThrow()
-  })
+  it.each([['text'], [{ content: 3 }], [{ toolCalls: [{ name: 'add' }] }]])(
+    'refuses a value that is no foreign chunk: %j',
+    (chunk) => {
+      expect(() => readChunk(chunk)).toThrow()
+    },
+  )
 })
 
 /** A bus with a `model:llm` in JSON, as a program registers one itself. */
@@ -42,7 +45,7 @@ function foreignBus(chunks: (step: number) => unknown[]) {
   bus.register(
     {
       id: 'model:llm',
-      description: 'A model of somebody else.',
+      description: 'A foreign model.',
       isStream: true,
       inputSchema: { type: 'object' },
       outputSchema: {},
@@ -57,12 +60,12 @@ function foreignBus(chunks: (step: number) => unknown[]) {
 }
 
 describe('a foreign model that only streams', () => {
-  it('C-18 is asked by routing too: its pieces are one text', async () => {
+  it('C-18 routing joins the pieces of a foreign model that only streams', async () => {
     const bus = foreignBus(() => [{ content: 'task' }, { content: '-a' }])
     expect(await askModelOf(undefined, bus)([{ role: 'user', content: 'Which?' }])).toBe('task-a')
   })
 
-  it('works on a goal, and each of its calls goes back under an id of its own', async () => {
+  it('an agent works with a foreign model, and each of its calls gets an id of its own', async () => {
     const seen: string[] = []
     const bus = foreignBus((step) =>
       step === 0

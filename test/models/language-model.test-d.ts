@@ -1,4 +1,4 @@
-// Models of every origin fit `LanguageModelLike` as they are, and those of an older specification do not.
+// Models of every origin are assignable to `LanguageModelLike`, except those of an older specification.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider'
 import { createProviderRegistry, wrapLanguageModel } from 'ai'

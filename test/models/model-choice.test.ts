@@ -1,9 +1,9 @@
-// What `--model` may name, and what it says when that cannot be had.
+// What `--model` may name, and its errors.
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ErrandError } from '../../src/core/errors.ts'
 import { runModelStep } from '../../src/models/model-step.ts'
 import { chooseModel } from '../../src/surfaces/cli/model-choice.ts'
@@ -19,8 +19,8 @@ async function folder(files: Record<string, string>): Promise<{ path: string } &
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) }
 }
 
-describe('script:FILE', () => {
-  test('X-035 plays the script, and says that it is one', async () => {
+describe('script:FILE as a model name', () => {
+  it('X-035 plays the script of script:FILE and reports the provider errand-script', async () => {
     await using place = await folder({ 'demo.yaml': '- text: Hello from a file\n' })
     const notes: string[] = []
     const model = await chooseModel(
@@ -34,7 +34,7 @@ describe('script:FILE', () => {
     expect(notes).toEqual([expect.stringMatching(/script demo\.yaml.*no language model is asked/)])
   })
 
-  test('that is not there or not right is refused, and nothing is said of it', async () => {
+  it('refuses a missing or invalid script file without quoting its content', async () => {
     await using place = await folder({ 'bad.yaml': '- txt: Hello\n' })
     const notes: string[] = []
     const options = { note: (text: string) => notes.push(text) }
@@ -48,7 +48,7 @@ describe('script:FILE', () => {
     expect(notes).toEqual([])
   })
 
-  test('lies in the folder, or below it', async () => {
+  it('finds a script in the working folder or below', async () => {
     await using place = await folder({ 'demo.yaml': '- text: Hello\n' })
     await mkdir(join(place.path, 'scripts'))
     await symlink('../demo.yaml', join(place.path, 'scripts', 'link.yaml'))
@@ -56,7 +56,7 @@ describe('script:FILE', () => {
       expect(await chooseModel(`script:${file}`, {}, { folder: place.path })).toMatchObject({ modelId: file })
   })
 
-  test('lies anywhere when the user has named it on the command line', async () => {
+  it('accepts a script anywhere if the user named it on the command line', async () => {
     await using outside = await folder({ 'there.yaml': '- text: Hello\n' })
     await using place = await folder({})
     const model = `script:${join(outside.path, 'there.yaml')}`
@@ -66,7 +66,7 @@ describe('script:FILE', () => {
     await expect(chooseModel(model, {}, { folder: place.path })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   })
 
-  test('V-04 outside of the folder is refused, and nobody learns what there is', async () => {
+  it('V-04 refuses a script outside of the folder without revealing whether it exists', async () => {
     await using outside = await folder({ 'there.yaml': '- text: Hello\n' })
     await using place = await folder({ '.hidden.yaml': '- text: Hello\n' })
     const up = `../${basename(outside.path)}`
@@ -94,13 +94,13 @@ describe('script:FILE', () => {
     for (const file of [...files, ...links, '.hidden.yaml']) expect(await refusalOf(file)).toBe(same)
   })
 
-  test('V-04 is a regular file of bounded size, and nothing that is waited for', async () => {
+  it('V-04 refuses a script that is no regular file, such as a pipe, or that is too large', async () => {
     await using place = await folder({ 'large.yaml': '' })
     await mkdir(join(place.path, 'folder'))
     await truncate(join(place.path, 'large.yaml'), 5 * 1024 * 1024)
     const fifos = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `${name}.yaml`)
     execFileSync('mkfifo', fifos, { cwd: place.path })
-    // As many as there are threads for input and output: none of them is held.
+    // As many as there are threads for input and output: none of them may block.
     const refused = (file: string, why: string) =>
       expect(chooseModel(`script:${file}`, {}, { folder: place.path })).rejects.toMatchObject({
         code: 'INVALID_INPUT',
@@ -112,8 +112,8 @@ describe('script:FILE', () => {
   })
 })
 
-describe('provider:name', () => {
-  test('asks the server of that name with its key, and counts tokens', async () => {
+describe('provider:name as a model name', () => {
+  it('calls the server of the provider with its key, and counts tokens', async () => {
     await using server = await startFakeOpenAi([{ text: 'Hello from a server' }])
     const env = { MY_HOST_BASE_URL: server.baseURL, MY_HOST_API_KEY: ` ${key}\n` }
     const model = await choose('my-host:family/model:8b', env)
@@ -129,7 +129,7 @@ describe('provider:name', () => {
     })
   })
 
-  test('needs no key for a server on this machine', async () => {
+  it('needs no key for a server on this machine', async () => {
     await using server = await startFakeOpenAi([{ text: 'local' }])
     const model = await choose('local:any', { LOCAL_BASE_URL: server.baseURL })
     expect((await runModelStep(model, hello, never())).content).toBe('local')
@@ -146,8 +146,8 @@ describe('provider:name', () => {
     expect((await choose('lmstudio:qwen')).provider).toBe('lmstudio.chat')
   })
 
-  test.each(['openai', 'groq', 'mistral', 'together', 'deepseek', 'openrouter', 'xai'])(
-    'knows where %s is, and which variable holds its key',
+  it.each(['openai', 'groq', 'mistral', 'together', 'deepseek', 'openrouter', 'xai'])(
+    'has the address and the key variable of the provider %s',
     async (provider) => {
       const variable = `${provider.toUpperCase()}_API_KEY`
       await expect(choose(`${provider}:x`)).rejects.toMatchObject({
@@ -160,7 +160,7 @@ describe('provider:name', () => {
     },
   )
 
-  test('takes another address for a provider that it knows', async () => {
+  it('uses another address for a known provider if its variable is set', async () => {
     await using server = await startFakeOpenAi([{ text: 'through a proxy' }])
     const model = await choose('openai:x', { OPENAI_BASE_URL: server.baseURL })
     expect((await runModelStep(model, hello, never())).content).toBe('through a proxy')
@@ -169,7 +169,7 @@ describe('provider:name', () => {
     })
   })
 
-  test('says which variable is missing for a provider that it does not know', async () => {
+  it('names the missing variable for an unknown provider', async () => {
     await expect(choose('opnai:x')).rejects.toMatchObject({
       code: 'NO_MODEL',
       message: expect.stringMatching(/set OPNAI_BASE_URL.*did you mean "openai"/),
@@ -178,8 +178,8 @@ describe('provider:name', () => {
     await expect(choose('constructor:x')).rejects.toMatchObject({ code: 'NO_MODEL' })
   })
 
-  test.each([`https://user:${key}@host/v1`, `${key}`, `ftp://host/${key}`])(
-    'refuses an address that cannot be used without showing it',
+  it.each([`https://user:${key}@host/v1`, `${key}`, `ftp://host/${key}`])(
+    'refuses an unusable provider address without quoting it',
     async (address) => {
       const error = await choose('local:x', { LOCAL_BASE_URL: address }).catch((thrown: unknown) => thrown)
       expect(error).toMatchObject({ code: 'INVALID_INPUT', details: { variable: 'LOCAL_BASE_URL' } })
@@ -187,11 +187,14 @@ describe('provider:name', () => {
     },
   )
 
-  test.each(['gpt-5-mini', ':x', 'openai:', 'openai: ', '', 'o p:x', '../x:y'])('"%s" names no model', async (text) => {
-    await expect(choose(text, { OPENAI_API_KEY: key })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  })
+  it.each(['gpt-5-mini', ':x', 'openai:', 'openai: ', '', 'o p:x', '../x:y'])(
+    'refuses "%s" as the name of a model',
+    async (text) => {
+      await expect(choose(text, { OPENAI_API_KEY: key })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    },
+  )
 
-  test('says which package is missing and how to get it', async () => {
+  it('names the missing provider package and how to install it', async () => {
     const missing = Object.assign(
       new Error("Cannot find package '@ai-sdk/openai-compatible' imported from /app/x.js"),
       {

@@ -1,12 +1,12 @@
 // The models of an engine by name.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ModelRegistry } from '../../src/models/model-registry.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 
 const model = (modelId = 'script') => createScriptedModel([{ text: 'hello' }], { modelId })
 
-describe('the registry of models', () => {
-  test('takes the first model as the default, until another is made it', async () => {
+describe('the model registry', () => {
+  it('uses the first model as the default until another is set', async () => {
     const registry = new ModelRegistry()
     const [first, second, third] = [model('a'), model('b'), model('c')]
     expect(registry.hasDefault).toBe(false)
@@ -24,7 +24,7 @@ describe('the registry of models', () => {
     ])
   })
 
-  test('takes the same object twice, and no other under a name that is taken', () => {
+  it('accepts the same model object twice, and refuses another one under a registered name', () => {
     const registry = new ModelRegistry()
     const first = model()
     registry.register('fast', first)
@@ -35,7 +35,7 @@ describe('the registry of models', () => {
     )
   })
 
-  test('refuses what is no model, and a name that is none', () => {
+  it('refuses to register anything but a model, and an invalid name', () => {
     const registry = new ModelRegistry()
     expect(() => registry.register('old', { ...model(), specificationVersion: 'v2' } as never)).toThrow(
       /"old" is not valid.*specification v2/,
@@ -46,7 +46,7 @@ describe('the registry of models', () => {
     expect(registry.list()).toEqual([])
   })
 
-  test('says which models there are when it does not have one', async () => {
+  it('lists the registered models when a name is unknown', async () => {
     const registry = new ModelRegistry()
     await expect(registry.resolve()).rejects.toMatchObject({ code: 'NO_MODEL', details: { known: [] } })
     registry.register('fast', model())
@@ -60,8 +60,8 @@ describe('the registry of models', () => {
   })
 })
 
-describe('a name of the form provider:model', () => {
-  test('is resolved once, also for two that ask at the same time', async () => {
+describe('a model name of the form provider:model', () => {
+  it('resolves a provider:model name once, also for two concurrent steps', async () => {
     const asked: string[] = []
     const made = Promise.withResolvers<ReturnType<typeof model>>()
     const registry = new ModelRegistry({
@@ -79,7 +79,7 @@ describe('a name of the form provider:model', () => {
     expect(registry.list()).toEqual([])
   })
 
-  test('is asked for again after a failure', async () => {
+  it('resolves a provider:model name again after a failure', async () => {
     let attempts = 0
     const registry = new ModelRegistry({
       resolve: () => {
@@ -91,14 +91,14 @@ describe('a name of the form provider:model', () => {
     expect((await registry.resolve('openai:mini')).modelId).toBe('script')
   })
 
-  test('that nobody knows, or that resolves to no model, is refused', async () => {
+  it('refuses a provider:model name that resolves to no model', async () => {
     const registry = new ModelRegistry({ resolve: (id) => (id === 'a:b' ? undefined : ('text' as never)) })
     await expect(registry.resolve('a:b')).rejects.toMatchObject({ code: 'NO_MODEL' })
     await expect(registry.resolve('c:d')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     await expect(registry.resolve('plain')).rejects.toMatchObject({ code: 'NO_MODEL' })
   })
 
-  test('that is registered is the registered one', async () => {
+  it('prefers a registered model to resolving its name', async () => {
     const mine = model('mine')
     const registry = new ModelRegistry({ resolve: () => model('resolved') })
     expect((await registry.resolve('openai:mini')).modelId).toBe('resolved')

@@ -1,9 +1,9 @@
-// One step, whatever the model is made of: both versions of the specification, middleware, and models that misbehave.
+// One step of any model: both versions of the specification, middleware, and misbehaving models.
 
 import { defaultSettingsMiddleware, extractReasoningMiddleware, wrapLanguageModel } from 'ai'
 import { MockLanguageModelV3, MockLanguageModelV4, simulateReadableStream } from 'ai/test'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ErrandError, Failure } from '../../src/core/errors.ts'
 import { isLanguageModel, type LanguageModelLike, requireLanguageModel } from '../../src/models/language-model.ts'
 import { retryableModelCodes, toModelFailure } from '../../src/models/model-error.ts'
@@ -21,7 +21,7 @@ function modelOf(parts: unknown[], version: 'v3' | 'v4' = 'v4'): LanguageModelLi
   return modelThat(async () => ({ stream: streamOf(parts) }), version)
 }
 
-/** A part each time one is asked for: an error must not overtake the parts before it. */
+/** One part per pull: an error must not overtake the parts before it. */
 function streamOf(parts: unknown[]): ReadableStream<unknown> {
   const rest = [...parts]
   return new ReadableStream({
@@ -43,8 +43,8 @@ const finish = (fields: object = {}) => ({
   ...fields,
 })
 
-describe('a step reads', () => {
-  test('version 3 in its early form: the finish reason a word, the usage plain numbers', async () => {
+describe('the chunks of a model step', () => {
+  it('reads the early form of specification v3: the finish reason as a word, the usage as plain numbers', async () => {
     const early = {
       type: 'finish',
       finishReason: 'tool-calls',
@@ -58,7 +58,7 @@ describe('a step reads', () => {
     })
   })
 
-  test('the present form of both versions: the finish reason and the usage objects', async () => {
+  it('reads the present form of v3 and v4: finish reason and usage as objects', async () => {
     for (const version of ['v3', 'v4'] as const) {
       const { finish: end } = await runModelStep(modelOf([text('Hi'), finish()], version), hello, never())
       expect(end).toEqual({
@@ -69,21 +69,21 @@ describe('a step reads', () => {
     }
   })
 
-  test.each([
+  it.each([
     ['no usage', undefined],
     ['usage without numbers', { inputTokens: {}, outputTokens: {} }],
     ['usage that is not a number', { inputTokens: Number.NaN, outputTokens: 'many' }],
-  ])('%s as unknown', async (_name, usage) => {
+  ])('reads a usage of %s as unknown', async (_name, usage) => {
     const { finish: end } = await runModelStep(modelOf([finish({ usage })]), hello, never())
     expect(end?.usage).toEqual({ inputTokens: null, outputTokens: null, totalTokens: null })
   })
 
-  test('the model that answered, where the provider tells it', async () => {
+  it('reports the model that answered when the provider names it', async () => {
     const model = modelOf([{ type: 'response-metadata', modelId: 'made-2026-01-01', timestamp: new Date(0) }, finish()])
     expect((await runModelStep(model, hello, never())).finish?.modelId).toBe('made-2026-01-01')
   })
 
-  test('past everything else that a provider sends', async () => {
+  it('ignores all other parts of the stream of a provider', async () => {
     const others = [
       { type: 'source', sourceType: 'url', id: '1', url: 'https://example.com' },
       { type: 'file', mediaType: 'image/png', data: new Uint8Array(3) },
@@ -102,7 +102,7 @@ describe('a step reads', () => {
     expect(await collect(streamModelStep(modelOf([...others, finish()]), hello, never()))).toHaveLength(1)
   })
 
-  test('a mock of the AI SDK, of either version', async () => {
+  it('accepts a mock model of the AI SDK, of specification v3 or v4', async () => {
     const chunks = [text('from '), text('a mock'), finish()] as never[]
     const doStream = async () => ({ stream: simulateReadableStream({ chunks }) })
     for (const model of [new MockLanguageModelV4({ doStream }), new MockLanguageModelV3({ doStream })]) {
@@ -111,7 +111,7 @@ describe('a step reads', () => {
     }
   })
 
-  test('a model in middleware of the AI SDK', async () => {
+  it('accepts a model wrapped in middleware of the AI SDK', async () => {
     const inner = new MockLanguageModelV4({
       doStream: async () => ({
         stream: simulateReadableStream({
@@ -137,8 +137,8 @@ describe('a step reads', () => {
   })
 })
 
-describe('a step refuses', () => {
-  test.each([
+describe('the input of a model step', () => {
+  it.each([
     ['a model of version 2', { ...modelOf([]), specificationVersion: 'v2' }, /specification v2.*v3 or v4/],
     ['the name of a model', 'openai:gpt-5-mini', /got the string "openai:gpt-5-mini"/],
     ['nothing', undefined, /got undefined/],
@@ -146,12 +146,12 @@ describe('a step refuses', () => {
     ['a model that cannot stream', { ...modelOf([]), doStream: undefined }, /no `doStream`/],
     ['a model without a provider', { ...modelOf([]), provider: undefined }, /no `provider`/],
     ['a model without an id', { ...modelOf([]), modelId: '' }, /no `modelId`/],
-  ])('%s', (_name, model, said) => {
+  ])('requireLanguageModel refuses %s', (_name, model, said) => {
     expect(() => requireLanguageModel(model)).toThrow(said)
     expect(isLanguageModel(model)).toBe(false)
   })
 
-  test.each([
+  it.each([
     ['no messages', { messages: [] }],
     ['a result that names no call', { messages: [{ role: 'tool', content: 'x' }] }],
     [
@@ -161,13 +161,13 @@ describe('a step refuses', () => {
       },
     ],
     ['an unknown role', { messages: [{ role: 'robot', content: 'x' }] }],
-  ])('%s', async (_name, input) => {
+  ])('a model step refuses %s', async (_name, input) => {
     await expect(runModelStep(modelOf([finish()]), input as never, never())).rejects.toMatchObject({
       code: 'INVALID_INPUT',
     })
   })
 
-  test('an option that it does not have, with the nearest one', async () => {
+  it('a model step refuses an unknown option and names the nearest one', async () => {
     const input = { ...hello, setings: {} }
     await expect(runModelStep(modelOf([finish()]), input as never, never())).rejects.toMatchObject({
       code: 'UNKNOWN_OPTION',
@@ -176,8 +176,8 @@ describe('a step refuses', () => {
   })
 })
 
-describe('a model that misbehaves', () => {
-  test('and throws before it streams, fails the step for good', async () => {
+describe('a misbehaving model', () => {
+  it('fails the step finally when the model throws before it streams', async () => {
     const failure = await failureOf(
       runModelStep(
         modelThat(() => {
@@ -192,13 +192,13 @@ describe('a model that misbehaves', () => {
     expect(failure.message).toContain('options.prompt.map')
   })
 
-  test('and puts an Error into its stream, fails it for now', async () => {
+  it('fails the step with retry when the model puts an Error into its stream', async () => {
     const model = modelOf([text('Hi'), { type: 'error', error: new Error('overloaded') }])
     const failure = await failureOf(runModelStep(model, hello, never()))
     expect(failure).toMatchObject({ code: 'upstream', retry: true, details: { partial: { content: 'Hi' } } })
   })
 
-  test.each([
+  it.each([
     ['ends with the reason "error"', [finish({ finishReason: 'error' })], 'upstream', true],
     ['ends interrupted', [finish({ finishReason: { unified: 'interrupted' } })], 'protocol', true],
     ['just ends', [text('Hi')], 'protocol', true],
@@ -210,37 +210,37 @@ describe('a model that misbehaves', () => {
       'connection',
       true,
     ],
-  ])('and %s', async (_name, parts, code, retry) => {
+  ])('fails the step when the stream %s', async (_name, parts, code, retry) => {
     expect(await failureOf(runModelStep(modelOf(parts), hello, never()))).toMatchObject({ code, retry })
   })
 
-  test('and never stops talking, is stopped', async () => {
+  it('stops a model whose answer exceeds the maximum length', async () => {
     const endless = modelThat(async () => ({
       stream: new ReadableStream({ pull: (controller) => controller.enqueue(text('x'.repeat(1024 * 1024))) }),
     }))
     const failure = await failureOf(runModelStep(endless, hello, never()))
     expect(failure).toMatchObject({ code: 'protocol', retry: false })
-    expect(failure.message).toContain('longer than 4194304 characters')
+    expect(failure.message).toContain('exceeds 4194304 characters')
   })
 
-  test('and calls a tool before it fails, leaves the call in the details', async () => {
+  it('keeps a tool call in the details of a step that fails after it', async () => {
     const failure = await failureOf(runModelStep(modelOf([call(), new Error('ECONNRESET')]), hello, never()))
     expect(failure.details.partial.toolCalls).toEqual([
       { id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } },
     ])
   })
 
-  test('and does not listen to the signal, is left behind at once', async () => {
+  it('rejects at once on an abort, even if the model ignores the signal', async () => {
     const controller = new AbortController()
     const canceled = Promise.withResolvers<unknown>()
-    const deaf = modelThat(async () => ({ stream: new ReadableStream({ cancel: canceled.resolve }) }))
-    const step = failureOf(runModelStep(deaf, hello, controller.signal))
+    const unresponsive = modelThat(async () => ({ stream: new ReadableStream({ cancel: canceled.resolve }) }))
+    const step = failureOf(runModelStep(unresponsive, hello, controller.signal))
     controller.abort()
     expect((await step).code).toBe('aborted')
     await canceled.promise
   })
 
-  test('and begins to stream when the step is over, has its stream canceled', async () => {
+  it('cancels a stream that opens after the step has ended', async () => {
     const controller = new AbortController()
     const canceled = Promise.withResolvers<unknown>()
     const late = Promise.withResolvers<{ stream: ReadableStream<unknown> }>()
@@ -257,7 +257,7 @@ describe('a model that misbehaves', () => {
     await canceled.promise
   })
 
-  test('and throws in our own terms, is taken at its word', async () => {
+  it('passes on a Failure or an error of the engine that the model throws', async () => {
     const model = modelThat(async () => {
       throw new Failure('the local model is still loading', { code: 'upstream', retryAfterMs: 50 })
     })
@@ -270,7 +270,7 @@ describe('a model that misbehaves', () => {
   })
 })
 
-describe('the error map', () => {
+describe('toModelFailure', () => {
   const judge = (thrown: unknown, clock?: SimulatedClock) =>
     toModelFailure(thrown, {
       model: modelOf([]),
@@ -279,7 +279,7 @@ describe('the error map', () => {
       ...(clock ? { clock } : {}),
     })
 
-  test('has a word for anything that can be thrown, and never fails itself', () => {
+  it('returns a code for anything that can be thrown, and never throws itself', () => {
     const codes = ['aborted', 'auth', 'rate_limited', 'context_overflow', 'upstream', 'connection', 'protocol']
     fc.assert(
       fc.property(fc.anything(), (thrown) => {
@@ -290,13 +290,13 @@ describe('the error map', () => {
     )
   })
 
-  test('looks through a wrapper that has tried several times', () => {
+  it('unwraps the last error of a wrapper that retried', () => {
     const last = Object.assign(new Error('Slow down'), { statusCode: 429, responseHeaders: { 'Retry-After': '1' } })
     const wrapped = Object.assign(new Error('gave up'), { name: 'AI_RetryError', lastError: last })
     expect(judge(wrapped)).toMatchObject({ code: 'rate_limited', retryAfterMs: 1000 })
   })
 
-  test.each([
+  it.each([
     ['1500', 1500],
     ['0', 0],
     ['-5', 0],
@@ -309,14 +309,14 @@ describe('the error map', () => {
     expect(judge(error).retryAfterMs).toBe(expected)
   })
 
-  test('measures a date against the clock when the provider does not say its own', () => {
+  it('measures a retry-after date against the clock when the response has no date header', () => {
     const clock = new SimulatedClock(Date.parse('Fri, 02 Jan 2026 10:00:00 GMT'))
     const error = (date: string) => ({ statusCode: 503, message: '', responseHeaders: { 'retry-after': date } })
     expect(judge(error('Fri, 02 Jan 2026 10:01:00 GMT'), clock).retryAfterMs).toBe(60_000)
     expect(judge(error('Fri, 02 Jan 2026 09:00:00 GMT'), clock).retryAfterMs).toBe(0)
   })
 
-  test('hides what looks like a key', () => {
+  it('hides text that looks like a key from the message of a model failure', () => {
     const said = judge({
       statusCode: 400,
       message: 'no such key sk-abcdef123456 in ?api_key=hunter2 with Bearer abc.def',
@@ -325,17 +325,17 @@ describe('the error map', () => {
     expect(said.message).toContain('[hidden]')
   })
 
-  test('an abort that is not ours is the provider’s time limit', () => {
+  it('treats an abort of the provider itself as a time-out of the connection', () => {
     expect(judge(new DOMException('too slow', 'TimeoutError'))).toMatchObject({ code: 'connection', retry: true })
   })
 
-  test('a refusal of the engine stays final', () => {
+  it('keeps an error of the engine final', () => {
     expect(judge(new ErrandError('NO_MODEL', 'There is no model.'))).toMatchObject({ code: 'protocol', retry: false })
   })
 })
 
-describe('the prompt', () => {
-  test('results that follow each other become one message, with the names of their tools', () => {
+describe('the prompt of a model', () => {
+  it('joins consecutive tool results into one message, with the names of their tools', () => {
     const tool = (id: string, name: string) => ({ id, type: 'function' as const, function: { name, arguments: '{}' } })
     expect(
       toPrompt([

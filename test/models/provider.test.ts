@@ -1,11 +1,11 @@
-// One step through the real OpenAI-compatible provider, against a server that speaks the wire format.
+// One step through the real OpenAI-compatible provider, against a server that implements the wire format.
 
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toStoredError } from '../../src/core/stored-error.ts'
 import { runModelStep, streamModelStep } from '../../src/models/model-step.ts'
 import { collect, failureOf, hello, never } from './chunks.ts'
@@ -22,8 +22,8 @@ async function setup(...turns: FakeTurn[]): Promise<FakeOpenAi & { model: Return
   return Object.assign(server, { model: modelOf(server.baseURL) })
 }
 
-describe('a step through the real provider', () => {
-  test('S0-063 passes each piece of text on as it comes, and says at the end how it ended', async () => {
+describe('streamModelStep through the provider of the AI SDK', () => {
+  it('S0-063 yields each piece of text as it arrives, and the finish as the last chunk', async () => {
     await using server = await setup({ text: ['Good ', 'morning'], reasoning: 'polite' })
     expect(await collect(streamModelStep(server.model, hello, never()))).toEqual([
       { reasoning: 'polite' },
@@ -39,7 +39,7 @@ describe('a step through the real provider', () => {
     ])
   })
 
-  test('S0-063 a piece is there before the answer is complete', async () => {
+  it('S0-063 yields a first piece before the answer of the model is complete', async () => {
     await using server = await setup({ text: 'first', ending: 'hang' })
     const chunks = streamModelStep(server.model, hello, never())
     expect(await chunks.next()).toEqual({ done: false, value: { content: 'first' } })
@@ -47,7 +47,7 @@ describe('a step through the real provider', () => {
     expect((await collect(chunks)).map((chunk) => Object.keys(chunk)[0])).toEqual(['finish'])
   })
 
-  test('S0-064 calls of tools that arrive in pieces, in parallel, are put together', async () => {
+  it('S0-064 joins parallel tool calls whose arguments arrive in pieces', async () => {
     await using server = await setup({
       text: 'Both.',
       toolCalls: [
@@ -64,7 +64,7 @@ describe('a step through the real provider', () => {
     expect(answer.finish?.reason).toBe('tool-calls')
   })
 
-  test('arguments that are no JSON come as they are, and none at all are an empty object', async () => {
+  it('passes on tool arguments that are not JSON unchanged, and missing ones as an empty object', async () => {
     await using server = await setup({
       toolCalls: [
         { name: 'broken', arguments: '{"city": "Par' },
@@ -75,7 +75,7 @@ describe('a step through the real provider', () => {
     expect(toolCalls.map((call) => call.function.arguments)).toEqual(['{"city": "Par', '{}'])
   })
 
-  test('an answer without text and tools ends like any other', async () => {
+  it('ends an answer without text and tools with a finish chunk', async () => {
     await using server = await setup({ usage: null })
     expect(await runModelStep(server.model, hello, never())).toEqual({
       content: '',
@@ -88,7 +88,7 @@ describe('a step through the real provider', () => {
     })
   })
 
-  test('S0-062 the whole conversation goes over the wire, tools and results and all', async () => {
+  it('S0-062 sends the whole conversation over the wire, with tools and their results', async () => {
     await using server = await setup({ text: 'ok' })
     const parameters = { type: 'object', properties: { city: { type: 'string' } } }
     await runModelStep(
@@ -132,7 +132,7 @@ describe('a step through the real provider', () => {
         { role: 'system', content: 'Be brief.' },
         { role: 'system', content: 'Be kind.' },
         { role: 'user', content: 'Weather?' },
-        // Arguments that are no object are replayed as an empty one.
+        // Arguments that are not an object are replayed as an empty one.
         {
           role: 'assistant',
           content: null,
@@ -154,14 +154,14 @@ describe('a step through the real provider', () => {
     })
   })
 
-  test('a JSON answer can be asked for', async () => {
+  it('requests a JSON answer when a response format is given', async () => {
     await using server = await setup({ text: '{}' })
     await runModelStep(server.model, { ...hello, responseFormat: { type: 'json' } }, never())
     expect(server.requests[0]?.body.response_format).toEqual({ type: 'json_object' })
   })
 })
 
-describe('what goes wrong is a Failure with one word:', () => {
+describe('a failed model step', () => {
   const long = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
   const http: Array<[string, FakeTurn, { code: string; retry: boolean; status: number; retryAfterMs?: number }]> = [
     ['401', { status: 401, error: `Incorrect API key: ${key}` }, { code: 'auth', retry: false, status: 401 }],
@@ -228,7 +228,7 @@ describe('what goes wrong is a Failure with one word:', () => {
       { code: 'upstream', retry: true, status: 503, retryAfterMs: 3000 },
     ],
   ]
-  test.each(http)('%s', async (_name, turn, expected) => {
+  it.each(http)('fails with the code for the HTTP error: %s', async (_name, turn, expected) => {
     await using server = await setup(turn)
     const failure = await failureOf(runModelStep(server.model, hello, never()))
     expect({
@@ -271,14 +271,17 @@ describe('what goes wrong is a Failure with one word:', () => {
       { code: 'auth', retry: false },
     ],
   ]
-  test.each(midStream)('%s, and the partial answer is kept', async (_name, turn, expected) => {
-    await using server = await setup({ text: ['It is ', 'sun'], ...turn })
-    const failure = await failureOf(runModelStep(server.model, hello, never()))
-    expect({ code: failure.code, retry: failure.retry }).toEqual(expected)
-    expect(failure.details.partial).toEqual({ content: 'It is sun', toolCalls: [] })
-  })
+  it.each(midStream)(
+    'fails in the middle of the stream and keeps the partial answer: %s',
+    async (_name, turn, expected) => {
+      await using server = await setup({ text: ['It is ', 'sun'], ...turn })
+      const failure = await failureOf(runModelStep(server.model, hello, never()))
+      expect({ code: failure.code, retry: failure.retry }).toEqual(expected)
+      expect(failure.details.partial).toEqual({ content: 'It is sun', toolCalls: [] })
+    },
+  )
 
-  test('a server that is not there', async () => {
+  it('fails with the code connection when the server is not reachable', async () => {
     const place = createServer().listen(0, '127.0.0.1')
     await once(place, 'listening')
     const { port } = place.address() as AddressInfo
@@ -290,7 +293,7 @@ describe('what goes wrong is a Failure with one word:', () => {
     expect(failure.message).toContain('ECONNREFUSED')
   })
 
-  test('no key, no header and no body stands in what is stored', async () => {
+  it('stores neither the key nor headers nor bodies of a failed model step', async () => {
     await using server = await setup(
       { status: 401, error: { message: `Bad key ${key}` } },
       { status: 500, error: { message: `Authorization: Bearer ${key} was not understood` } },
@@ -310,8 +313,8 @@ describe('what goes wrong is a Failure with one word:', () => {
   })
 })
 
-describe('an abort', () => {
-  test('in the middle of the stream ends the step with what was said, and the server sees the client go', async () => {
+describe('an aborted model step', () => {
+  it('aborted in the middle of the stream keeps the partial answer and closes the connection to the server', async () => {
     await using server = await setup({ text: 'It is ', ending: 'hang' })
     const controller = new AbortController()
     const chunks = streamModelStep(server.model, hello, controller.signal)
@@ -325,7 +328,7 @@ describe('an abort', () => {
     expect(await server.requests[0]?.closed).toBe(true)
   })
 
-  test('before the answer begins is an abort too', async () => {
+  it('fails with the code aborted when it is aborted before the answer begins', async () => {
     await using server = await setup({ ending: 'hang' })
     const controller = new AbortController()
     const step = failureOf(runModelStep(server.model, hello, controller.signal))
@@ -335,13 +338,13 @@ describe('an abort', () => {
     expect(await request.closed).toBe(true)
   })
 
-  test('that came before the step keeps the request from being sent', async () => {
+  it('sends no request when the signal aborted before the step', async () => {
     await using server = await setup({ text: 'never' })
     expect((await failureOf(runModelStep(server.model, hello, AbortSignal.abort()))).code).toBe('aborted')
     expect(server.requests).toHaveLength(0)
   })
 
-  test('wins over whatever error it causes', async () => {
+  it('reports an abort instead of the error that it causes', async () => {
     await using server = await setup({ status: 500, error: { message: 'Oops' } })
     const controller = new AbortController()
     const model = {
@@ -359,15 +362,15 @@ describe('an abort', () => {
     expect((await failureOf(runModelStep(model, hello, controller.signal))).code).toBe('aborted')
   })
 
-  test('is what leaving the loop early comes to: the connection is closed', async () => {
+  it('closes the connection to the provider when the loop over a model step is left early', async () => {
     await using server = await setup({ text: 'It is ', ending: 'hang' })
     for await (const _chunk of streamModelStep(server.model, hello, never())) break
     expect(await server.requests[0]?.closed).toBe(true)
   })
 })
 
-describe('the fake server', () => {
-  test('refuses a request that nobody planned, loudly', async () => {
+describe('the fake OpenAI server', () => {
+  it('refuses a request without a planned turn', async () => {
     await using server = await setup({ text: 'planned' })
     await runModelStep(server.model, hello, never())
     const failure = await failureOf(runModelStep(server.model, hello, never()))
@@ -378,7 +381,7 @@ describe('the fake server', () => {
     expect((await runModelStep(server.model, hello, never())).content).toBe('planned later')
   })
 
-  test('plays the turn that a function chooses by the request', async () => {
+  it('plays the turn that a function chooses by the request', async () => {
     await using server = await startFakeOpenAi(({ body, number }) => ({
       text: `${number}: ${body.messages[0].content}`,
     }))

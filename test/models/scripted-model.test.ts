@@ -1,5 +1,5 @@
-// The model that plays a script: how turns are chosen, and what they do.
-import { describe, expect, test } from 'vitest'
+// The scripted model: how turns are chosen, and what they do.
+import { describe, expect, it } from 'vitest'
 import { runModelStep, streamModelStep } from '../../src/models/model-step.ts'
 import type { ModelMessage, ModelStepInput, ToolDefinition } from '../../src/models/step-schema.ts'
 import { createScriptedModel, parseScript, type ScriptedModel, type ScriptedTurn } from '../../src/testing/index.ts'
@@ -26,7 +26,7 @@ async function converse(model: ScriptedModel, messages: ModelMessage[], steps = 
 }
 
 describe('a scripted model', () => {
-  test('X-035 plays its turns in order, in small pieces, and says that it is a script', async () => {
+  it('X-035 plays its turns in order, in small pieces, under the provider errand-script', async () => {
     const model = createScriptedModel(
       [
         { reasoning: 'Let me see.', text: 'Zwölf Boxkämpfer 🥊🥊', tools: [{ name: 'look', input: { at: 'x' } }] },
@@ -50,14 +50,15 @@ describe('a scripted model', () => {
     })
   })
 
-  test('X-035 goes on where it was after a restart, and in a conversation that it never saw', async () => {
+  it('X-035 continues a script after a restart, and in a conversation that the model object has never seen', async () => {
     const script: ScriptedTurn[] = [
       { text: 'First.', tools: [{ name: 'one' }] },
       { text: 'Second.', tools: [{ name: 'two' }, { name: 'three' }] },
       { text: 'Third.' },
     ]
     const whole = await converse(createScriptedModel(script), [user('Go')])
-    // Whoever resumes hands in what is recorded: wherever it is the model's turn, another object says what the first one said.
+    // A resumed conversation holds what is recorded: wherever it is the model's turn, another object gives the same
+    // answer.
     for (const recorded of [1, 3, 6]) {
       const reborn = createScriptedModel(parseScript(JSON.stringify(script)))
       expect(await converse(reborn, whole.slice(0, recorded))).toEqual(whole)
@@ -73,7 +74,7 @@ describe('a scripted model', () => {
     ])
   })
 
-  test('gives each conversation the turns of its goal', async () => {
+  it('plays the turns for the goal of each conversation', async () => {
     const model = createScriptedModel([
       { when: { goal: 'trip' }, text: 'Trip 1', tools: [{ name: 'book' }] },
       { text: 'Other 1', tools: [{ name: 'book' }] },
@@ -90,7 +91,7 @@ describe('a scripted model', () => {
     expect(await texts('Write a poem')).toEqual(['Other 1', 'Other 2'])
   })
 
-  test('reacts to the last message before anything else', async () => {
+  it('prefers a turn for the last message to all others', async () => {
     const model = createScriptedModel([
       { when: { goal: 'Go' }, text: 'Going', tools: [{ name: 'walk' }] },
       { when: { last: 'Error: ', goal: 'Go' }, text: 'Sorry.' },
@@ -110,34 +111,34 @@ describe('a scripted model', () => {
     expect((await step(model, [user('stop')])).content).toBe('Stopped.')
   })
 
-  test('tells steps apart by the tools that they are offered', async () => {
+  it('chooses a turn by the offered tools', async () => {
     const model = createScriptedModel([{ when: { tools: ['look'] }, text: 'with' }, { text: 'without' }])
     expect((await step(model, [user('x')], { tools: [tool('walk'), tool('look')] })).content).toBe('with')
     expect((await step(model, [user('x')])).content).toBe('without')
     expect(model.prompts.map(({ tools }) => tools)).toEqual([['walk', 'look'], []])
   })
 
-  test('fails a step that nobody planned, for good, and says which', async () => {
+  it('fails a step without a turn finally, and quotes the goal and the last message', async () => {
     const model = createScriptedModel([{ text: 'once' }])
     const failure = await failureOf(
       step(model, [user('Open the socket'), { role: 'assistant', content: 'once' }, user('Again')]),
     )
     expect(failure).toMatchObject({ code: 'protocol', retry: false })
-    expect(failure.message).toMatch(/no turn for this step.*spoken 1 times.*"Open the socket".*"Again"/)
+    expect(failure.message).toMatch(/no turn for this step.*answered 1 times.*"Open the socket".*"Again"/)
   })
 
-  test('V-04 fails a step whose patterns take too long, instead of holding up the process', async () => {
+  it('V-04 fails a step whose patterns take too long, instead of blocking the process', async () => {
     const model = createScriptedModel(
       parseScript('- { when: { last: "/^(a+)+$/" }, text: Only letters. }\n- text: Hello.'),
     )
     const failure = await failureOf(step(model, [user(`${'a'.repeat(60)}!`)]))
     expect(failure).toMatchObject({ code: 'protocol', retry: false })
-    expect(failure.message).toMatch(/patterns of the script.*more than 1000 ms.*repetition inside of a repetition/)
+    expect(failure.message).toMatch(/patterns of the script took longer than 1000 ms.*nested repetition/i)
     expect((await step(model, [user('aaa')])).content).toBe('Only letters.')
     expect((await step(model, [user('b')])).content).toBe('Hello.')
   })
 
-  test('a function chooses by what it is told', async () => {
+  it('plays the turn that a function chooses by the prompt', async () => {
     const model = createScriptedModel(({ goal, last, turn, messages }) => ({
       text: `${turn}: ${goal} / ${last} / ${messages.length}`,
     }))
@@ -154,7 +155,7 @@ describe('a scripted model', () => {
     })
   })
 
-  test('sends arguments that are no JSON, its own ids, an end and a usage', async () => {
+  it('sends arguments that are not JSON, ids, a finish reason and a usage of the script', async () => {
     const model = createScriptedModel([
       {
         tools: [{ name: 'look', arguments: '{"at": ', id: 'mine' }],
@@ -171,7 +172,7 @@ describe('a scripted model', () => {
 })
 
 describe('a scripted failure', () => {
-  test('is an HTTP error', async () => {
+  it('throws an HTTP error of the script', async () => {
     const model = createScriptedModel([{ error: { status: 429, message: 'Slow down', retryAfterMs: 20 } }])
     expect(await failureOf(runModelStep(model, hello, never()))).toMatchObject({
       code: 'rate_limited',
@@ -180,7 +181,7 @@ describe('a scripted failure', () => {
     })
   })
 
-  test('is a connection that is lost after the text', async () => {
+  it('drops the connection after the text when the script says so', async () => {
     const model = createScriptedModel([{ text: 'It is a long', tools: [{ name: 'look' }], error: 'drop' }])
     expect(await failureOf(runModelStep(model, hello, never()))).toMatchObject({
       code: 'connection',
@@ -189,14 +190,14 @@ describe('a scripted failure', () => {
     })
   })
 
-  test('is an abort, between two pieces', async () => {
+  it('aborts a scripted stream between two pieces', async () => {
     const model = createScriptedModel([{ text: 'one two three' }], { chunkSize: 4 })
     const controller = new AbortController()
     const chunks = streamModelStep(model, hello, controller.signal)
     expect(await chunks.next()).toEqual({ done: false, value: { content: 'one ' } })
     controller.abort()
     expect((await failureOf(collect(chunks))).code).toBe('aborted')
-    // Also for one who reads the stream himself.
+    // The same for a reader that reads the stream itself.
     const { stream } = await model.doStream({ prompt: [], abortSignal: never() })
     const other = new AbortController()
     const reader = (await model.doStream({ prompt: [], abortSignal: other.signal })).stream.getReader()
@@ -210,7 +211,7 @@ describe('a scripted failure', () => {
 })
 
 describe('a script', () => {
-  test('in code is checked when the model is made', () => {
+  it('checks a script in code when the model is created', () => {
     const made = (script: unknown) => () => createScriptedModel(script as never)
     expect(made([])).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
     expect(made([{ txt: 'x' }])).toThrow(expect.objectContaining({ code: 'UNKNOWN_OPTION' }))
@@ -220,7 +221,7 @@ describe('a script', () => {
     expect(() => createScriptedModel([{ text: 'x' }], { chunksize: 1 } as never)).toThrow(/Did you mean "chunkSize"/)
   })
 
-  test('in a file is YAML or JSON, with or without a heading', async () => {
+  it('parses a script file in YAML or JSON, with or without the key turns', async () => {
     const yaml = `
 turns:
   - when: { goal: /^plan.*trip$/is, last: "a trip" }
@@ -244,7 +245,7 @@ turns:
     expect((await runModelStep(createScriptedModel(parseScript('- text: hi')), hello, never())).content).toBe('hi')
   })
 
-  test.each([
+  it.each([
     ['neither YAML nor JSON', '- text: "hi', { line: 1 }, /neither YAML nor JSON/],
     ['no list', 'text: hi', { line: 1, column: 1, path: '' }, /expected array/],
     ['an empty file', '', { line: 1 }, /not valid/],
@@ -270,7 +271,7 @@ turns:
       { line: 1 },
       /alias/i,
     ],
-  ])('in a file that is not right is refused with its place: %s', (_name, text, details, said) => {
+  ])('refuses an invalid script file with line and column: %s', (_name, text, details, said) => {
     expect(() => parseScript(text, 'demo.yaml')).toThrow(
       expect.objectContaining({
         code: 'INVALID_INPUT',

@@ -1,4 +1,4 @@
-// One question to whatever was chosen as a model: a function, a model object, an id on a bus, or nothing.
+// One question to any chosen model: a function, a model object, an id on a bus, or none.
 import { describe, expect, it } from 'vitest'
 import type { LanguageModelLike } from '../../src/models/language-model.ts'
 import { type AskBus, type AskMessage, askModelOf } from '../../src/routing/ask-model.ts'
@@ -51,8 +51,8 @@ function modelSaying(...pieces: string[]): LanguageModelLike & { prompts: unknow
   }
 }
 
-describe('a model', () => {
-  it('C-69 may be a function, which gets the messages and the signal', async () => {
+describe('askModelOf', () => {
+  it('C-69 calls a function as a model, with the messages and the signal', async () => {
     const { ask, prompts, signals } = scriptedModel('this one')
     const { signal } = new AbortController()
     expect(await askModelOf(ask)(question, { signal })).toBe('this one')
@@ -60,13 +60,13 @@ describe('a model', () => {
     expect(signals).toEqual([signal])
   })
 
-  it('C-69 may be a model object, whose pieces become one text', async () => {
+  it('C-69 joins the pieces of a model object into one text', async () => {
     const model = modelSaying('this', ' one')
     expect(await askModelOf(model)(question)).toBe('this one')
     expect(model.prompts).toMatchObject([[{ role: 'system' }, { role: 'user' }]])
   })
 
-  it('C-69 is the default one of the bus where none was chosen, and one by its id where that was', async () => {
+  it('C-69 uses the default model of the bus without a choice, and a model by its id on the bus', async () => {
     const { bus, asked } = busReplying('{"content":"this one","toolCalls":[]}')
     const { signal } = new AbortController()
     expect(await askModelOf(undefined, bus)(question, { signal })).toBe('this one')
@@ -84,11 +84,11 @@ describe('a model', () => {
     ['bare text', 'none of them', 'none of them'],
     ['a content without text', '{"content":null}', '{"content":null}'],
     ['a number', '7', '7'],
-  ])('C-18 may sit behind a bus that replies %s', async (_what, reply, text) => {
+  ])('C-18 reads the answer of a bus that replies %s', async (_what, reply, text) => {
     expect(await askModelOf(undefined, busReplying(reply).bus)(question)).toBe(text)
   })
 
-  it('is missed only when it is asked', async () => {
+  it('rejects with NO_MODEL only when the model is asked', async () => {
     const unnamed = await refusalOf(askModelOf(undefined)(question), 'NO_MODEL')
     expect(unnamed.message).toContain('No model was chosen')
     const named = await refusalOf(askModelOf('openai:small')(question), 'NO_MODEL')
@@ -97,13 +97,13 @@ describe('a model', () => {
   })
 
   it.each([[7], [{}], [null], [''], [{ ...modelSaying(), specificationVersion: 'v2' }]])(
-    'is refused at once where it is none: %j',
+    'refuses immediately what is no model: %j',
     async (choice) => {
       await refusalOf(() => askModelOf(choice as never), 'INVALID_INPUT')
     },
   )
 
-  it('that answers no text is refused, and one that throws at once rejects', async () => {
+  it('refuses a model that answers without text, and rejects for one that throws synchronously', async () => {
     await refusalOf(askModelOf((async () => ({ taskId: null })) as never)(question), 'INVALID_INPUT')
     const broken = () => {
       throw new Error('out of order')
@@ -111,10 +111,10 @@ describe('a model', () => {
     await expect(askModelOf(broken)(question)).rejects.toThrow('out of order')
   })
 
-  it('that does not listen to the signal is left with its reason', async () => {
+  it('rejects with the reason of the signal even if the model ignores it', async () => {
     const controller = new AbortController()
-    const deaf = askModelOf(() => new Promise<string>(() => {}))
-    const asking = deaf(question, { signal: controller.signal })
+    const unresponsive = askModelOf(() => new Promise<string>(() => {}))
+    const asking = unresponsive(question, { signal: controller.signal })
     controller.abort(new Error('changed my mind'))
     await expect(asking).rejects.toThrow('changed my mind')
     const { ask, prompts } = scriptedModel('too late')

@@ -1,4 +1,4 @@
-// An intent is carried out by the engine, and what became of it is reported; so is what the engine refuses.
+// The engine executes an intent and reports the effect or the refusal.
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { TaskStatus } from '../../src/entities/task.ts'
@@ -28,8 +28,8 @@ async function withTask(status: TaskStatus = 'submitted') {
   return { engine: handling(engine).engine, id }
 }
 
-describe('an intent', () => {
-  it('S3-106 to create creates a task of what was said of it', async () => {
+describe('dispatchIntent', () => {
+  it('S3-106 create_task creates a task with the details of the intent', async () => {
     const { engine } = await withTask()
     const details = { name: 'Q2 report', description: 'Sales only', priority: 5, due: 'tomorrow' }
     const { did, task } = await dispatchIntent(engine, intentTo('create_task', null, details))
@@ -43,7 +43,7 @@ describe('an intent', () => {
     })
   })
 
-  it('S3-106 to create takes the words of the user for the goal, and a parent where one is given', async () => {
+  it('S3-106 create_task takes the message of the user as the goal, and the given parent', async () => {
     const { engine, id } = await withTask()
     const details = { name: 'Q2 report', goal: 'A report', priority: 'high' }
     const { task } = await dispatchIntent(engine, intentTo('create_task', null, details), {
@@ -53,7 +53,7 @@ describe('an intent', () => {
     expect(task).toMatchObject({ goal: 'Report on Q2, urgently', name: 'Q2 report', priority: 0, parentId: id })
   })
 
-  it('S3-106 to pause, resume and cancel does so', async () => {
+  it('S3-106 pause_task, resume_task and cancel_task change the status of the task', async () => {
     const { engine, id } = await withTask('working')
     expect(await dispatchIntent(engine, intentTo('pause_task', id))).toMatchObject({
       did: 'paused',
@@ -70,14 +70,14 @@ describe('an intent', () => {
     expect((await engine.get(id))?.status).toBe('canceled')
   })
 
-  it('S3-106 to list lists the open tasks, or those in a state, or all', async () => {
+  it('S3-106 list_tasks lists the open tasks, those in one state, or all', async () => {
     const { engine, id } = await withTask('completed')
     const open = await engine.create({ goal: 'Q2 report' })
     const child = await engine.create({ goal: 'Sales', parentId: open.id })
     const listed = async (details: object, scope: object = {}) => {
-      const deed = await dispatchIntent(engine, intentTo('list_tasks', null, { ...details }), scope)
-      expect(deed).toMatchObject({ did: 'listed', task: null })
-      return deed.tasks?.map((task) => task.id)
+      const effect = await dispatchIntent(engine, intentTo('list_tasks', null, { ...details }), scope)
+      expect(effect).toMatchObject({ did: 'listed', task: null })
+      return effect.tasks?.map((task) => task.id)
     }
     expect(await listed({})).toEqual([open.id, child.id])
     expect(await listed({ status: 'running' })).toEqual([open.id, child.id])
@@ -87,7 +87,7 @@ describe('an intent', () => {
     expect(await listed({}, { parentId: open.id })).toEqual([child.id])
   })
 
-  it('S3-106 to tell a status tells it', async () => {
+  it('S3-106 get_task_status returns the task', async () => {
     const { engine, id } = await withTask('completed')
     expect(await dispatchIntent(engine, intentTo('get_task_status', id))).toMatchObject({
       did: 'status',
@@ -95,7 +95,7 @@ describe('an intent', () => {
     })
   })
 
-  it('S3-106 to update changes what may be changed, and passes over what is of no use', async () => {
+  it('S3-106 update_task applies valid changes and ignores invalid ones', async () => {
     const { engine, id } = await withTask()
     const details = { name: 'Q1 report, revised', priority: 7, description: 7, status: 'completed' }
     expect(await dispatchIntent(engine, intentTo('update_task', id, details))).toMatchObject({
@@ -104,16 +104,16 @@ describe('an intent', () => {
     })
   })
 
-  it('S3-106 that the engine refuses is reported with the task as it is, and nothing is changed', async () => {
+  it('S3-106 a refusal of the engine is reported with the unchanged task', async () => {
     const { engine, id } = await withTask('completed')
     for (const action of ['pause_task', 'resume_task', 'cancel_task'] as const) {
-      const deed = await dispatchIntent(engine, intentTo(action, id))
-      expect(deed).toMatchObject({
+      const effect = await dispatchIntent(engine, intentTo(action, id))
+      expect(effect).toMatchObject({
         did: 'nothing',
         task: { id, status: 'completed' },
         error: { code: 'INVALID_TRANSITION' },
       })
-      expect(deed.reason).toBe(deed.error?.message)
+      expect(effect.reason).toBe(effect.error?.message)
     }
     const child = intentTo('create_task', null, { goal: 'Sales' })
     expect(await dispatchIntent(engine, child, { parentId: id })).toMatchObject({
@@ -124,7 +124,7 @@ describe('an intent', () => {
   })
 
   it.each(['pause_task', 'resume_task', 'cancel_task', 'get_task_status', 'update_task'] as const)(
-    'S3-106 to %s does nothing without a task, or with one that there is not',
+    'S3-106 %s does nothing without a task or for an unknown one',
     async (action) => {
       const { engine } = await withTask()
       const unnamed = await dispatchIntent(engine, intentTo(action, null, { name: 'x' }))
@@ -138,12 +138,12 @@ describe('an intent', () => {
     },
   )
 
-  it('S3-106 that is unknown, or lacks its values, does nothing and says so', async () => {
+  it('S3-106 an unknown intent, or one without its values, does nothing and gives a reason', async () => {
     const { engine, id } = await withTask()
     for (const intent of [intentTo('unknown', id), intentTo('create_task'), intentTo('update_task', id)]) {
-      const deed = await dispatchIntent(engine, intent)
-      expect(deed.did).toBe('nothing')
-      expect(deed.reason).toBeTypeOf('string')
+      const effect = await dispatchIntent(engine, intent)
+      expect(effect.did).toBe('nothing')
+      expect(effect.reason).toBeTypeOf('string')
     }
     expect((await engine.list({})).tasks).toHaveLength(1)
     expect(canDispatch(intentTo('unknown', id))).toBe(false)
@@ -152,7 +152,7 @@ describe('an intent', () => {
     expect(canDispatch(intentTo('pause_task', null))).toBe(true)
   })
 
-  it('throws what is wrong with the engine itself', async () => {
+  it('dispatchIntent throws failures of the engine itself', async () => {
     const engine = await openEngine()
     const { id } = await engine.create({ name: 'Q1 report' })
     await engine.close()

@@ -1,5 +1,5 @@
-// What becomes of a message: it is sent to the task that it mentions, carried out as a wish, sent to the task that it belongs
-// to, or begins a new one. Real engines, whose models are the test's.
+// How a message is handled: sent to the task that it mentions, executed as an intent, sent to the task that it belongs
+// to, or used to create a task. Real engines, with models of the test.
 import { describe, expect, it } from 'vitest'
 import type { Run } from '../../src/api/executor.ts'
 import { createHandler } from '../../src/routing/handle.ts'
@@ -9,7 +9,7 @@ import { contentOf, handling, scriptedModel } from './world.ts'
 
 type Answers = Parameters<typeof scriptedModel>
 
-/** A handler over an engine of its own, with a model that answers so. */
+/** A handler over an engine of its own, with a model that gives these answers. */
 async function setup(...answers: Answers) {
   const tasks = await openEngine()
   const { engine, sent } = handling(tasks)
@@ -20,7 +20,7 @@ async function setup(...answers: Answers) {
 const talk = { action: 'unknown', confidence: 0.9 }
 
 describe('a message with a mention', () => {
-  it('C-70 S0-036 S0-041 is sent to that task, without a model call and without the mention', async () => {
+  it('C-70 S0-036 S0-041 sends a message to the mentioned task, without a model call and without the mention', async () => {
     const { tasks, sent, model, handle } = await setup()
     const { id } = await tasks.create({ goal: 'Q1 report' })
     await tasks.create({ goal: 'Q2 report' })
@@ -34,14 +34,14 @@ describe('a message with a mention', () => {
     expect(model.prompts).toEqual([])
   })
 
-  it('S0-039 and nothing else is a look at the task', async () => {
+  it('S0-039 returns the status of the task for a bare mention', async () => {
     const { tasks, sent, handle } = await setup()
     const { id } = await tasks.create({ goal: 'Q1 report' })
     expect(await handle(`@${id}`)).toMatchObject({ did: 'status', task: { id }, by: 'mention', confidence: 1 })
     expect(sent).toEqual([])
   })
 
-  it('S0-040 of a finished or unknown task does nothing, and goes nowhere else', async () => {
+  it('S0-040 does nothing for a mention of a settled or unknown task', async () => {
     const { tasks, sent, model, handle } = await setup()
     const done = await tasks.create({ goal: 'Q1 report' })
     await tasks.cancel(done.id)
@@ -56,13 +56,13 @@ describe('a message with a mention', () => {
   })
 })
 
-describe('a message that is a wish', () => {
-  it('C-70 S3-106 is carried out, with the open tasks told to the model', async () => {
+describe('a message with an intent', () => {
+  it('C-70 S3-106 executes an intent, with the open tasks in the prompt of the model', async () => {
     const { tasks, sent, model, handle } = await setup()
     const report = await tasks.create({ name: 'Q1 report' })
     await tasks.start(report.id)
-    const gone = await tasks.create({ name: 'Q0 report' })
-    await tasks.cancel(gone.id)
+    const canceled = await tasks.create({ name: 'Q0 report' })
+    await tasks.cancel(canceled.id)
     const wish = { action: 'pause_task', task_id: report.id, confidence: 0.8 }
     const recognizer = scriptedModel(wish)
     expect(await handle('Halt the report', { model: recognizer.ask })).toEqual({
@@ -73,14 +73,14 @@ describe('a message that is a wish', () => {
       intent: { action: 'pause_task', taskId: report.id, confidence: 0.8, details: {} },
     })
     expect((await tasks.get(report.id))?.status).toBe('paused')
-    const told = contentOf(recognizer.prompts[0], 'system')
-    expect(told).toContain(report.id)
-    expect(told).not.toContain(gone.id)
+    const prompt = contentOf(recognizer.prompts[0], 'system')
+    expect(prompt).toContain(report.id)
+    expect(prompt).not.toContain(canceled.id)
     expect(model.prompts).toEqual([])
     expect(sent).toEqual([])
   })
 
-  it('S3-106 to create creates a task whose goal is the message', async () => {
+  it('S3-106 creates a task whose goal is the message', async () => {
     const { tasks, handle } = await setup({
       action: 'create_task',
       confidence: 1,
@@ -94,7 +94,7 @@ describe('a message that is a wish', () => {
     })
   })
 
-  it('S3-106 that the engine refuses is reported, not thrown', async () => {
+  it('S3-106 reports a refusal of the engine instead of throwing it', async () => {
     const { tasks, handle } = await setup()
     const { id } = await tasks.create({ goal: 'Q1 report' })
     const { ask } = scriptedModel({ action: 'resume_task', task_id: id, confidence: 1 })
@@ -108,7 +108,7 @@ describe('a message that is a wish', () => {
     expect(handled.reason).toContain(id)
   })
 
-  it('S3-103 about a task that is not open does nothing', async () => {
+  it('S3-103 does nothing for an intent about a task that is not open', async () => {
     const { tasks, handle } = await setup({ action: 'cancel_task', task_id: 'task-zzz', confidence: 1 })
     const { id } = await tasks.create({ goal: 'Q1 report' })
     expect(await handle('Cancel it')).toMatchObject({ did: 'nothing', task: null, by: 'intent' })
@@ -118,7 +118,7 @@ describe('a message that is a wish', () => {
   it.each([
     ['with too little confidence', 0.69, {}],
     ['below a threshold of its own', 0.9, { threshold: 0.95 }],
-  ])('S3-104 %s is taken for a message', async (_how, confidence, options) => {
+  ])('S3-104 treats %s as a message to a task', async (_how, confidence, options) => {
     const { tasks, sent, handle } = await setup()
     const { id } = await tasks.create({ goal: 'Q1 report' })
     const { ask } = scriptedModel({ action: 'cancel_task', task_id: id, confidence })
@@ -127,14 +127,14 @@ describe('a message that is a wish', () => {
     expect(sent).toEqual([{ taskId: id, text: 'Cancel the part on sales' }])
   })
 
-  it('that changes nothing that could be changed is taken for a message', async () => {
+  it('treats an update without valid changes as a message to a task', async () => {
     const { tasks, sent, handle } = await setup({ action: 'update_task', confidence: 1, details: { quarter: 'Q2' } })
     const { id } = await tasks.create({ goal: 'Q1 report' })
     expect(await handle('Also check Q2')).toMatchObject({ did: 'sent', task: { id }, by: 'route' })
     expect(sent).toHaveLength(1)
   })
 
-  it('is not looked for where that is switched off', async () => {
+  it('asks for no intent when the option intent is false', async () => {
     const { tasks, model, handle } = await setup({ action: 'cancel_task', confidence: 1 })
     const { id } = await tasks.create({ goal: 'Q1 report' })
     const handled = await handle('Cancel the part on sales', { intent: false })
@@ -145,14 +145,14 @@ describe('a message that is a wish', () => {
 })
 
 describe('a message to a task', () => {
-  it('S0-029 begins a new one where none is open', async () => {
+  it('S0-029 creates a task when none is open', async () => {
     const { tasks, handle } = await setup(talk)
     const handled = await handle('Write a report')
     expect(handled).toMatchObject({ did: 'created', by: 'route', confidence: 1, intent: { action: 'unknown' } })
     expect(await tasks.get(handled.task?.id as string)).toMatchObject({ goal: 'Write a report', status: 'submitted' })
   })
 
-  it('S0-029 S0-034 is sent to the one that the model picks by its conversations', async () => {
+  it('S0-029 S0-034 sends a message to the task that the model picks by the conversations', async () => {
     const talking = async (task: { input: { lines: string[] } }, run: Run) => {
       for (const line of task.input.lines) await run.message('user', line)
       return run.ask('Which quarter?')
@@ -174,7 +174,7 @@ describe('a message to a task', () => {
     expect(shown.tasks[0]?.['lastMessage']).toEqual(recent.at(-1))
   })
 
-  it('S0-042 begins a new one when the model is of no use, and says so', async () => {
+  it('S0-042 creates a task when the answer of the model is unusable, and reports the reason', async () => {
     const { tasks, handle } = await setup(new Error('down'), new Error('still down'))
     await tasks.create({ goal: 'Q1 report' })
     await tasks.create({ goal: 'Q2 report' })
@@ -184,7 +184,7 @@ describe('a message to a task', () => {
     expect(handled.intent?.details['error']).toMatchObject({ message: 'down' })
   })
 
-  it('S3-108 finds its way without any model among fewer than two tasks', async () => {
+  it('S3-108 routes a message without any model among fewer than two tasks', async () => {
     const tasks = await openEngine()
     const { engine, sent } = handling(tasks)
     const handle = createHandler({ engine })
@@ -193,7 +193,7 @@ describe('a message to a task', () => {
     expect(sent).toEqual([{ taskId: task?.id, text: 'Also check Q2' }])
   })
 
-  it('that has settled meanwhile is reported as refused', async () => {
+  it('reports a refusal when the task has settled meanwhile', async () => {
     const tasks = await openEngine()
     const { engine, sent } = handling(tasks)
     const first = await tasks.create({ goal: 'Q1 report' })
@@ -212,7 +212,7 @@ describe('a message to a task', () => {
     expect(sent).toEqual([])
   })
 
-  it('stays among the children of a parent, or among the roots, where that is wanted', async () => {
+  it('routes only among the children of parentId, or among the roots with rootsOnly', async () => {
     const { tasks, sent, handle } = await setup()
     const parent = await tasks.create({ goal: 'Year report' })
     const child = await tasks.create({ goal: 'Q1 report', parentId: parent.id })
@@ -226,12 +226,12 @@ describe('a message to a task', () => {
     const begun = await handle('Now Q2', { intent: false, parentId: parent.id })
     expect(begun).toMatchObject({ did: 'created', task: { goal: 'Now Q2', parentId: parent.id } })
     const both = handle('x', { parentId: parent.id, rootsOnly: true })
-    expect((await refusalOf(both, 'INVALID_INPUT')).message).toContain('give one of the two')
+    expect((await refusalOf(both, 'INVALID_INPUT')).message).toContain('pass one of the two')
   })
 })
 
-describe('handling', () => {
-  it('refuses what is no message, options that it does not have, and models that are none', async () => {
+describe('the arguments of handle', () => {
+  it('handle refuses an invalid message, unknown options and invalid models', async () => {
     const { tasks, handle } = await setup()
     await refusalOf(handle(undefined as never), 'INVALID_INPUT')
     await refusalOf(handle(' \n'), 'INVALID_INPUT')
@@ -241,7 +241,7 @@ describe('handling', () => {
     expect((await tasks.list()).total).toBe(0)
   })
 
-  it('does nothing any more once its signal aborts', async () => {
+  it('handle has no effects after its signal has aborted', async () => {
     const tasks = await openEngine()
     const controller = new AbortController()
     const ask = async () => {
@@ -259,7 +259,7 @@ describe('handling', () => {
     expect((await tasks.list()).total).toBe(0)
   })
 
-  it('throws what is wrong with the engine itself', async () => {
+  it('handle throws failures of the engine itself', async () => {
     const { tasks, handle } = await setup()
     await tasks.close()
     await refusalOf(handle('Write a report'), 'ENGINE_CLOSED')
@@ -267,7 +267,7 @@ describe('handling', () => {
 })
 
 describe('engine.handle', () => {
-  it('C-70 sends, carries out and creates, and the messages are in the ledger', async () => {
+  it('C-70 engine.handle sends, executes and creates, and records the messages in the ledger', async () => {
     const engine = await openEngine()
     const { task } = await engine.handle('Write a report')
     const id = task?.id as string
@@ -284,8 +284,8 @@ describe('engine.handle', () => {
   })
 })
 
-describe('routing in an engine', () => {
-  it('S0-043 has every task for a candidate that is not settled, children and blocked ones included', async () => {
+describe('routeInEngine', () => {
+  it('S0-043 every unsettled task is a candidate of routing, children and blocked tasks included', async () => {
     const tasks = await openEngine()
     const { engine } = handling(tasks)
     const root = await tasks.create({ goal: 'Year report' })
@@ -299,7 +299,7 @@ describe('routing in an engine', () => {
     expect(await idsOf({ parentId: root.id })).toEqual([child.id])
   })
 
-  it('S0-036 S0-040 lists no tasks for a mention, but looks that one up', async () => {
+  it('S0-036 S0-040 routing a mention lists no tasks and reads only the mentioned one', async () => {
     const tasks = await openEngine()
     const { engine } = handling(tasks)
     const { id } = await tasks.create({ goal: 'Q1 report' })

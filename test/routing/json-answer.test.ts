@@ -1,9 +1,9 @@
-// The JSON object in what a model has said, however it was wrapped.
+// The JSON object in the answer of a model, however it was wrapped.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { confidenceOf, jsonObjectIn } from '../../src/routing/json-answer.ts'
 
-describe('the object in an answer', () => {
+describe('jsonObjectIn', () => {
   it.each([
     ['direct', '{"taskId":"task-a"}'],
     ['with space around it', '\n {"taskId": "task-a"} \n'],
@@ -13,7 +13,7 @@ describe('the object in an answer', () => {
     ['in the one fence that holds an object', '```ts\nroute()\n```\nso:\n```json\n{"taskId":"task-a"}\n```'],
     ['in a fence that was never closed', '```json\n{"taskId":"task-a"}'],
     ['in talk', 'The message continues the report, so {"taskId":"task-a"} it is.'],
-  ])('S0-044 S3-098 is found %s', (_where, answer) => {
+  ])('S0-044 S3-098 finds the JSON object of an answer %s', (_where, answer) => {
     expect(jsonObjectIn(answer)).toEqual({ taskId: 'task-a' })
   })
 
@@ -30,12 +30,12 @@ describe('the object in an answer', () => {
     ['such a way further down', '{"details":{"constructor":{"prototype":{}}}}'],
     ['what no ledger takes', '{"taskId":"task-\\u0000"}'],
     ['bottomless nesting', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
-  ])('is none for %s', (_what, answer) => {
+  ])('returns null for %s', (_what, answer) => {
     expect(jsonObjectIn(answer)).toBeNull()
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
   })
 
-  it('is found in any talk without braces, and nothing that is said makes the search fail', () => {
+  it('finds the JSON object in any prose without braces, and never throws', () => {
     const talk = fc.string().map((text) => text.replaceAll(/[{}`]/g, ''))
     const said = fc.dictionary(
       fc.stringMatching(/^[a-z]{1,5}$/),
@@ -55,7 +55,7 @@ describe('the object in an answer', () => {
   })
 })
 
-describe('a confidence', () => {
+describe('confidenceOf', () => {
   it.each([
     [0.4, 0.4],
     [7, 1],
@@ -69,7 +69,7 @@ describe('a confidence', () => {
     [{}, 0],
     [undefined, 0.5],
     [null, 0.5],
-  ])('S3-101 of %j is %d', (given, expected) => {
+  ])('S3-101 reads the confidence %j as %d', (given, expected) => {
     expect(confidenceOf(given, 0.5)).toBe(expected)
   })
 })

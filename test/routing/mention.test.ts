@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { createRandomIds } from '../../src/core/ids.ts'
 import { extractMention } from '../../src/routing/mention.ts'
 
-describe('a mention', () => {
-  it('S0-036 S0-041 names the task, and is no part of the text that is passed on', () => {
+describe('extractMention', () => {
+  it('S0-036 S0-041 returns the mentioned task and the text without the mention', () => {
     expect(extractMention('@task-abc123 Please also check Q2 data')).toEqual({
       taskId: 'task-abc123',
       text: 'Please also check Q2 data',
@@ -23,11 +23,11 @@ describe('a mention', () => {
     '@todo-abc text',
     'task-abc text',
     '',
-  ])('S0-037 counts at the very beginning and in its own letters only: %j', (message) => {
+  ])('S0-037 ignores a mention that is not at the very beginning or not in lower case: %j', (message) => {
     expect(extractMention(message)).toBeNull()
   })
 
-  it('S0-038 reaches every id that the engine makes', () => {
+  it('S0-038 accepts every id that the engine creates', () => {
     const ids = createRandomIds()
     for (let count = 0; count < 1_000; count++) {
       const taskId = ids.next('task')
@@ -35,19 +35,19 @@ describe('a mention', () => {
     }
   })
 
-  it('S0-039 may stand alone', () => {
+  it('S0-039 accepts a mention without text', () => {
     expect(extractMention('@task-abc123')).toEqual({ taskId: 'task-abc123', text: '' })
     expect(extractMention('@task-abc123 \n')).toEqual({ taskId: 'task-abc123', text: '' })
   })
 
-  it('is as long as an id may be, and no longer', () => {
+  it('accepts a mention as long as the maximum id, and no longer one', () => {
     const longest = `task-${'a'.repeat(95)}`
     expect(extractMention(`@${longest} text`)).toEqual({ taskId: longest, text: 'text' })
     expect(extractMention(`@${longest}a text`)).toBeNull()
     expect(extractMention(`@task-${'a'.repeat(1_000_000)}`)).toBeNull()
   })
 
-  it('gives back any text behind it', () => {
+  it('returns any text after a mention', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^task-[a-z0-9]{1,95}$/), fc.string(), (taskId, rest) => {
         expect(extractMention(`@${taskId} ${rest}`)).toEqual({ taskId, text: rest.trimStart() })

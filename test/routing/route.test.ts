@@ -1,4 +1,4 @@
-// Which task a message is for: the mention, the only candidate, or what a model says; never an error of the model's making.
+// Which task a message is for: the mention, the only candidate, or the choice of a model; a model causes no error.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
@@ -16,7 +16,7 @@ import { candidate, contentOf, scriptedModel } from './world.ts'
 
 const [a, b] = [candidate('task-a'), candidate('task-b')]
 
-/** Routes among candidates with a model that answers so; whose conversations are empty unless given. */
+/** Routes among candidates with a model that gives these answers; conversations are empty by default. */
 function routing(
   message: string,
   candidates: readonly Candidate[],
@@ -27,12 +27,12 @@ function routing(
   return route(message, { candidates, contextOf: (id) => contexts[id] ?? [], ask: model.ask, ...options })
 }
 
-/** What the model was shown. */
+/** The prompt of the model. */
 const shownBy = (model: ReturnType<typeof scriptedModel>) =>
   JSON.parse(contentOf(model.prompts[0], 'user')) as { message: string; tasks: Array<Record<string, unknown>> }
 
-describe('a message', () => {
-  it('S0-030 is a text: anything else is refused before a model is asked', async () => {
+describe('route', () => {
+  it('S0-030 refuses a message that is not a string before a model is asked', async () => {
     const model = scriptedModel({ taskId: null })
     for (const message of [undefined, 7, { message: 'x' }]) {
       await refusalOf(routing(message as never, [a, b], model), 'INVALID_INPUT')
@@ -43,13 +43,13 @@ describe('a message', () => {
     expect(routeInputSchema.safeParse({ message: 'Also check Q2' }).success).toBe(true)
   })
 
-  it('S0-031 S0-032 with no active task leads to null, surely', async () => {
+  it('S0-031 S0-032 routes to null with confidence 1 without an active task', async () => {
     const routed = await routing('Write a report', [])
     expect(routed).toEqual({ taskId: null, confidence: 1, text: 'Write a report', by: 'candidates' })
     expect(routeOutputSchema.parse(routed)).toEqual({ taskId: null, confidence: 1 })
   })
 
-  it('S0-033 with exactly one active task leads to that, without a model', async () => {
+  it('S0-033 routes to the only active task without a model', async () => {
     const model = scriptedModel()
     expect(await routing('Also check Q2', [a], model)).toEqual({
       taskId: 'task-a',
@@ -60,7 +60,7 @@ describe('a message', () => {
     expect(model.prompts).toEqual([])
   })
 
-  it('S0-034 S1-057 with several is decided by a model that sees the last three messages of each', async () => {
+  it('S0-034 S1-057 asks a model that sees the last three messages of each of several tasks', async () => {
     const model = scriptedModel({ taskId: 'task-b', confidence: 0.9 })
     const lines = ['one', 'two', 'three', 'four'].map((content) => ({ role: 'user', content }))
     const routed = await routing('Also check Q2', [a, b], model, { contexts: { 'task-b': lines } })
@@ -80,15 +80,15 @@ describe('a message', () => {
     })
   })
 
-  it('S0-035 S1-058 is put to a router that is told to answer with JSON, null for a new task', async () => {
+  it('S0-035 S1-058 asks the router for a JSON answer, with null for a new task', async () => {
     const model = scriptedModel({ taskId: null, confidence: 0.8 })
     expect(await routing('Something new', [a, b], model)).toMatchObject({ taskId: null, confidence: 0.8 })
-    const told = contentOf(model.prompts[0], 'system')
-    expect(told).toContain('"taskId"')
-    expect(told).toContain('{"taskId": null')
+    const prompt = contentOf(model.prompts[0], 'system')
+    expect(prompt).toContain('"taskId"')
+    expect(prompt).toContain('{"taskId": null')
   })
 
-  it('is shown without notices, with names where a task has no goal, and with no text of endless length', async () => {
+  it('shows the router no announcements, names for tasks without a goal, and truncated texts', async () => {
     const model = scriptedModel({ taskId: null })
     const nameless = candidate('task-a', { goal: null, name: 'the report' })
     const notice = { role: 'assistant', content: 'resumed after a restart', announcement: true }
@@ -101,7 +101,7 @@ describe('a message', () => {
     expect(JSON.stringify(tasks).length).toBeLessThan(5_000)
   })
 
-  it('C-25 shows the router first what waits for an answer, and then what changed last', async () => {
+  it('C-25 shows the router first the tasks that wait for an answer, then the last updated', async () => {
     const model = scriptedModel({ taskId: 'task-c' })
     const waiting = candidate('task-c', {
       status: 'input_required',
@@ -120,7 +120,7 @@ describe('a message', () => {
     expect(contentOf(model.prompts[0], 'system')).toContain('prefer one whose status is input_required')
   })
 
-  it('shows the router at most fifty tasks, and asks for the conversations of those alone', async () => {
+  it('shows the router at most fifty tasks, and reads the conversations of those only', async () => {
     const model = scriptedModel({ taskId: 'task-1' })
     const many = Array.from({ length: 60 }, (_, index) => candidate(`task-${index}`, { updatedAt: index }))
     const read: string[] = []
@@ -131,11 +131,11 @@ describe('a message', () => {
     const routed = await routing('Also check Q2', many, model, { contextOf })
     expect(shownBy(model).tasks).toHaveLength(50)
     expect(read).toHaveLength(50)
-    // The oldest were not shown, so the model cannot have meant one of them.
+    // The oldest tasks were not shown, so the model cannot have meant one of them.
     expect(routed).toMatchObject({ taskId: null, confidence: 0 })
   })
 
-  it('C-25 reaches roots only where that is wanted', async () => {
+  it('C-25 routes only among root tasks with rootsOnly', async () => {
     const child = candidate('task-b', { parentId: 'task-a' })
     expect(await routing('Also check Q2', [a, child], undefined, { rootsOnly: true })).toMatchObject({
       taskId: 'task-a',
@@ -146,8 +146,8 @@ describe('a message', () => {
   })
 })
 
-describe('a mention', () => {
-  it('S0-036 S0-041 wins without a model call, and is cut off', async () => {
+describe('a mention in a routed message', () => {
+  it('S0-036 S0-041 routes to the mentioned task without a model call, and removes the mention', async () => {
     const model = scriptedModel({ taskId: 'task-b' })
     expect(await routing('@task-a Also check Q2', [a, b], model)).toEqual({
       taskId: 'task-a',
@@ -158,32 +158,35 @@ describe('a mention', () => {
     expect(model.prompts).toEqual([])
   })
 
-  it('S0-039 without anything behind it leads to its task as well', async () => {
+  it('S0-039 routes a bare mention to its task', async () => {
     expect(await routing('@task-b', [a, b])).toMatchObject({ taskId: 'task-b', confidence: 1, text: '' })
   })
 
-  it('S0-037 in the middle of a message is none', async () => {
+  it('S0-037 ignores a mention in the middle of a message', async () => {
     const model = scriptedModel({ taskId: 'task-b' })
     const routed = await routing('Do as @task-a did', [a, b], model)
     expect(routed).toMatchObject({ taskId: 'task-b', text: 'Do as @task-a did', by: 'model' })
   })
 
-  it('S0-040 of an unknown task leads nowhere, not even to the only candidate', async () => {
+  it('S0-040 routes a mention of an unknown task to null, not to the only candidate', async () => {
     const routed = await routing('@task-zzz Also check Q2', [a])
     expect(routed).toMatchObject({ taskId: null, confidence: 1, text: 'Also check Q2', by: 'mention' })
     expect(routed.reason).toContain('There is no task task-zzz')
   })
 
-  it.each(['completed', 'failed', 'canceled'] as const)('S0-040 of a %s task leads nowhere', async (status) => {
-    const settled = candidate('task-z', { status })
-    const routed = await routing('@task-z Go on', [a, settled])
-    expect(routed).toMatchObject({ taskId: null, confidence: 1 })
-    expect(routed.reason).toContain(`Task task-z is ${status}`)
-    const found = await routing('@task-z Go on', [a], undefined, { find: async () => settled })
-    expect(found.reason).toBe(routed.reason)
-  })
+  it.each(['completed', 'failed', 'canceled'] as const)(
+    'S0-040 routes a mention of a %s task to null',
+    async (status) => {
+      const settled = candidate('task-z', { status })
+      const routed = await routing('@task-z Go on', [a, settled])
+      expect(routed).toMatchObject({ taskId: null, confidence: 1 })
+      expect(routed.reason).toContain(`Task task-z is ${status}`)
+      const found = await routing('@task-z Go on', [a], undefined, { find: async () => settled })
+      expect(found.reason).toBe(routed.reason)
+    },
+  )
 
-  it('is looked up when its task is none of the candidates', async () => {
+  it('looks up a mentioned task that is not among the candidates', async () => {
     const find = async (id: string) => (id === 'task-q' ? candidate('task-q', { status: 'paused' }) : null)
     expect(await routing('@task-q Go on', [a], undefined, { find })).toMatchObject({ taskId: 'task-q', confidence: 1 })
   })
@@ -199,19 +202,19 @@ describe('the answer of the router', () => {
     ['null as a text', '{"taskId":"null"}'],
     ['nothing', ''],
     ['an error', new Error('the provider is down')],
-  ])('S0-042 is null with confidence 0 for %s, and nothing is thrown', async (_what, answer) => {
+  ])('S0-042 routes to null with confidence 0 for %s, without throwing', async (_what, answer) => {
     const routed = await routing('Also check Q2', [a, b], scriptedModel(answer))
     expect(routed).toMatchObject({ taskId: null, confidence: 0, by: 'model' })
     expect(routed.reason).toBeTypeOf('string')
   })
 
-  it('S0-042 that never came says why', async () => {
+  it('S0-042 gives the reason when the router did not answer', async () => {
     const routed = await routing('Also check Q2', [a, b], scriptedModel(new Error('the provider is down')))
     expect(routed.reason).toBe('The model could not decide: the provider is down')
   })
 
   it.each(['completed', 'failed', 'canceled'] as const)(
-    'S0-043 is never a %s task: those are not shown',
+    'S0-043 never routes to a %s task, and does not show it to the router',
     async (status) => {
       const model = scriptedModel({ taskId: 'task-z', confidence: 1 })
       const routed = await routing('Also check Q2', [a, candidate('task-z', { status }), b], model)
@@ -221,14 +224,14 @@ describe('the answer of the router', () => {
   )
 
   it.each(taskStatuses.filter((status) => !['completed', 'failed', 'canceled'].includes(status)))(
-    'S0-043 may be a task that is %s',
+    'S0-043 may route to a task that is %s',
     async (status) => {
       expect(await routing('Go on', [candidate('task-z', { status })])).toMatchObject({ taskId: 'task-z' })
     },
   )
 
   it.each(['My answer:\n```json\n{"taskId": "task-b"}\n```', 'It continues the second one: {"taskId":"task-b"}.'])(
-    'S0-044 is understood in a fence and in talk: %j',
+    'S0-044 reads the answer of the router in a fence and in prose: %j',
     async (answer) => {
       expect(await routing('Also check Q2', [a, b], scriptedModel(answer))).toMatchObject({ taskId: 'task-b' })
     },
@@ -239,12 +242,12 @@ describe('the answer of the router', () => {
     [3, 1],
     [-3, 0],
     ['sure', 0],
-  ])('C-24 has its confidence %j taken for %d', async (confidence, expected) => {
+  ])('C-24 reads the confidence %j of the router as %d', async (confidence, expected) => {
     const model = scriptedModel({ taskId: 'task-a', confidence })
     expect((await routing('Also check Q2', [a, b], model)).confidence).toBe(expected)
   })
 
-  it('whatever it is, leads to a candidate or to null', async () => {
+  it('routes to a candidate or to null, whatever the router answers', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string(), fc.json()), async (answer) => {
         const { taskId, confidence } = await routing('Also check Q2', [a, b], scriptedModel(answer))
@@ -257,8 +260,8 @@ describe('the answer of the router', () => {
   })
 })
 
-describe('routing', () => {
-  it('stops with the reason of its signal', async () => {
+describe('the arguments of route', () => {
+  it('route rejects with the reason of its signal', async () => {
     const controller = new AbortController()
     const model = { ask: () => new Promise<string>(() => {}), prompts: [], signals: [] }
     const routed = routing('Also check Q2', [a, b], model, { signal: controller.signal })
@@ -266,14 +269,14 @@ describe('routing', () => {
     await expect(routed).rejects.toThrow('changed my mind')
   })
 
-  it('passes on what reading a conversation fails with: a new task would be the wrong conclusion', async () => {
+  it('route rejects when reading a conversation fails, instead of creating a task', async () => {
     const contextOf = async () => {
       throw new ErrandError('ENGINE_CLOSED', 'The engine is closed.', {})
     }
     await refusalOf(routing('Also check Q2', [a, b], scriptedModel({ taskId: null }), { contextOf }), 'ENGINE_CLOSED')
   })
 
-  it('refuses options that it does not have, and candidates that are none', async () => {
+  it('route refuses unknown options and invalid candidates', async () => {
     const misspelled = await refusalOf(routing('x', [a], undefined, { rootOnly: true } as never), 'UNKNOWN_OPTION')
     expect(misspelled.details).toMatchObject({ nearest: 'rootsOnly' })
     await refusalOf(routing('x', [{ ...a, status: 'running' } as never]), 'INVALID_INPUT')

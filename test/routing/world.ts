@@ -1,4 +1,4 @@
-// What the tests of routing share: a model that says what the test tells it and keeps what it was asked, and candidates.
+// Shared by the tests of routing: a model with the answers of the test that records its prompts, and candidates.
 import type { Engine } from '../../src/engine-api.ts'
 import type { AskMessage } from '../../src/routing/ask-model.ts'
 import type { HandlerEngine } from '../../src/routing/handler-engine.ts'
@@ -6,7 +6,10 @@ import type { Candidate } from '../../src/routing/route.ts'
 
 type Answer = string | object | Error
 
-/** Answers in turn, objects as their JSON and errors thrown; one question too many is an error as well. Prompts are kept. */
+/**
+ * Answers in turn, objects as their JSON and errors thrown; one question too many is an error too. Prompts are
+ * recorded.
+ */
 export function scriptedModel(...answers: Answer[]) {
   const prompts: AskMessage[][] = []
   const signals: Array<AbortSignal | undefined> = []
@@ -33,7 +36,7 @@ export function candidate(id: string, rest: Partial<Candidate> = {}): Candidate 
   return { id, name: `name of ${id}`, goal: `goal of ${id}`, status: 'working', ...rest }
 }
 
-/** An engine as the handler sees it; what was sent successfully is kept. */
+/** An engine as the handler sees it; successful sends are recorded. */
 export function handling(engine: Engine): { engine: HandlerEngine; sent: Array<{ taskId: string; text: string }> } {
   const sent: Array<{ taskId: string; text: string }> = []
   const send: HandlerEngine['send'] = async (taskId, text) => {

@@ -1,10 +1,10 @@
-// What an executor hands to `run.*`: checked before anything of it is recorded, and refused with what was wrong.
+// The arguments of `run.*`: validated before anything of them is recorded, and refused with the reason.
 import { describe, expect, it } from 'vitest'
 import type { Run } from '../../src/api/executor.ts'
 import { ErrandError } from '../../src/core/errors.ts'
 import { createWorld } from './world.ts'
 
-/** What a run is told when it does this; the run goes on, and nothing of it may be in the journal. */
+/** The refusal of an invalid request; the run continues, and nothing of it may be in the journal. */
 async function refusalIn(work: (run: Run) => unknown): Promise<ErrandError> {
   let refusal: unknown
   const world = await createWorld(async (_task, run) => {
@@ -25,7 +25,7 @@ async function refusalIn(work: (run: Run) => unknown): Promise<ErrandError> {
 
 const noop = () => 1
 
-describe('an option of a run that there is not', () => {
+describe('an unknown option of a run', () => {
   const attempts: Array<[string, (run: Run) => unknown, string | undefined]> = [
     ['ask', (run) => run.ask('Well?', null, { timeout: 3 } as never), 'timeoutMs'],
     ['call', (run) => run.call('x', noop, { retries: 3 } as never), undefined],
@@ -44,14 +44,14 @@ describe('an option of a run that there is not', () => {
   })
 })
 
-describe('what a run is asked for and cannot be', () => {
+describe('an invalid argument of a run', () => {
   const attempts: Array<[string, (run: Run) => unknown, string]> = [
     ['attempts in words', (run) => run.call('x', noop, { retry: { maxAttempts: 'a' } as never }), 'retry.maxAttempts'],
     ['a negative time-out of a call', (run) => run.call('x', noop, { timeoutMs: -5 }), 'timeoutMs'],
     ['a policy that is none', (run) => run.call('x', noop, { onInterrupt: 'maybe' as never }), 'onInterrupt'],
     ['a key that is no text', (run) => run.call('x', noop, { key: 5 as never }), 'key'],
-    ['a call without a function', (run) => run.call('x', {}, undefined as never), 'no function to call'],
-    ['a call with nothing at all', (run) => (run.call as (name: string) => unknown)('x'), 'no function to call'],
+    ['a call without a function', (run) => run.call('x', {}, undefined as never), 'expects a function to call'],
+    ['a call with nothing at all', (run) => (run.call as (name: string) => unknown)('x'), 'expects a function to call'],
     ['a call without a name', (run) => run.call(5 as never, noop), 'the name of a call'],
     ['a question that is none', (run) => run.ask(5 as never), 'the question'],
     ['a negative time-out of a question', (run) => run.ask('Well?', null, { timeoutMs: -5 }), 'timeoutMs'],
@@ -60,21 +60,21 @@ describe('what a run is asked for and cannot be', () => {
     ['a wait for null', (run) => run.wait(null as never), 'got null'],
     ['a wait for numbers', (run) => run.wait([5] as never), 'got number'],
     ['a role that is none', (run) => run.message('robot' as never, 'hello'), 'The roles are: system, user'],
-    ['a message of a number', (run) => run.message('user', 5 as never), 'not number'],
-    ['a message of null', (run) => run.message('user', null as never), 'not null'],
-    ['a sleep in words', (run) => run.sleep('5' as never), 'Cannot sleep'],
-    ['progress in words', (run) => run.progress('0.5' as never), 'between 0 and 1, not string'],
+    ['a message of a number', (run) => run.message('user', 5 as never), 'got number'],
+    ['a message of null', (run) => run.message('user', null as never), 'got null'],
+    ['a sleep in words', (run) => run.sleep('5' as never), 'run.sleep expects'],
+    ['progress in words', (run) => run.progress('0.5' as never), 'between 0 and 1, got string'],
     ['a note that is no text', (run) => run.progress(0.5, 5 as never), 'the note'],
     ['a task that is null', (run) => run.spawn(null as never), 'run.spawn'],
   ]
-  it.each(attempts)('is refused at once and leaves nothing: %s', async (_what, work, words) => {
+  it.each(attempts)('is refused at once and records nothing: %s', async (_what, work, words) => {
     const refusal = await refusalIn(work)
     expect(refusal.code).toBe('INVALID_INPUT')
     expect(refusal.message).toContain(words)
   })
 })
 
-it('an option that is undefined is as good as none, but for a default, which is then nothing', async () => {
+it('an option set to undefined counts as absent, except for a default, which is then null', async () => {
   const world = await createWorld(async (_task, run) => [
     await run.call('x', { n: 1 }, ({ n }) => n, { key: undefined, timeoutMs: undefined, retry: undefined } as never),
     await run.message('user', 'hello', undefined),

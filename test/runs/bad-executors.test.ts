@@ -1,5 +1,5 @@
-// I18: a bad executor harms only its task. Whatever it throws, rejects, returns or forgets, the process stays up, the slot comes
-// back, other tasks go on. A rejection that nobody handles would fail these tests by itself: vitest reports it.
+// I18: a bad executor affects only its task. Whatever it throws, rejects, returns or forgets, the process stays up, the
+// slot is freed, other tasks continue. An unhandled rejection would fail these tests by itself: vitest reports it.
 import { describe, expect, it } from 'vitest'
 import type { Run } from '../../src/api/executor.ts'
 import { aborted, createWorld, gate } from './world.ts'
@@ -15,7 +15,7 @@ class Unspeakable extends Error {
   }
 }
 
-describe('An executor that', () => {
+describe('a misbehaving executor that', () => {
   it.each([
     ['throws undefined', () => Promise.reject(undefined), 'undefined'],
     ['throws a string', () => Promise.reject('just words'), 'just words'],
@@ -42,7 +42,7 @@ describe('An executor that', () => {
       undefined,
     ],
   ] as Array<[string, () => unknown, string | undefined]>)(
-    '%s fails its task in words, and no other, S3-057',
+    'S3-057 %s fails its own task with a readable error, and no other task',
     async (_what, bad, message) => {
       const world = await createWorld((task) => (task.input === 'bad' ? bad() : 'fine'), { maxConcurrent: 1 })
       const [one, two] = await world.engine.create([
@@ -57,7 +57,7 @@ describe('An executor that', () => {
     },
   )
 
-  it('settles twice has settled once', async () => {
+  it('settles twice settles its task once', async () => {
     const world = await createWorld(
       () =>
         new Promise((resolve, reject) => {
@@ -70,7 +70,7 @@ describe('An executor that', () => {
     expect(await world.engine.result(task)).toBe('first')
   })
 
-  it('returns a thenable that calls back twice has settled once', async () => {
+  it('returns a thenable that calls back twice settles its task once', async () => {
     const thenable = Object.fromEntries([
       [
         // oxlint-disable-next-line unicorn/no-thenable -- the point of the test
@@ -86,7 +86,7 @@ describe('An executor that', () => {
     expect(await world.engine.result(task)).toBe('first')
   })
 
-  it('rejects after its slot was taken is not heard any more', async () => {
+  it('rejects after its slot was taken is ignored', async () => {
     const running = gate()
     const fail = gate()
     const world = await createWorld(
@@ -100,7 +100,7 @@ describe('An executor that', () => {
     const task = await world.engine.create({ executor: 'work' })
     await running.promise
     await world.engine.cancel(task)
-    await world.told(task.id, 'run.closed')
+    await world.eventOf(task.id, 'run.closed')
     fail.resolve()
     await fail.promise
     expect(await world.engine.get(task)).toMatchObject({ status: 'canceled', error: null })
@@ -108,12 +108,12 @@ describe('An executor that', () => {
     expect(world.errors).toEqual([])
   })
 
-  it('lets go of everything it asked for takes nothing down', async () => {
+  it('ignores all promises of its run causes no unhandled rejection', async () => {
     const asked = gate()
     const world = await createWorld(async (_task, run) => {
       void run.call('fails', () => Promise.reject(new Error('floating')))
       void run.call('pends', (_params, { signal }) => aborted(signal))
-      void run.ask('Nobody hears?')
+      void run.ask('Ignored?')
       void run.sleep(60_000)
       void run.message('assistant', 'floating')
       void run.progress(2)
@@ -129,7 +129,7 @@ describe('An executor that', () => {
     expect(world.errors).toEqual([])
   })
 
-  it('keeps its run beyond its end can start nothing with it', async () => {
+  it('keeps its run beyond the end can start nothing with it', async () => {
     const kept = gate<Run>()
     const world = await createWorld(async (_task, run) => {
       kept.resolve(run)

@@ -1,5 +1,4 @@
-// A ledger that another process holds for long says nothing about the work: what runs waits on, what is asked from outside is told.
-
+// A ledger that another process locks for long says nothing about the work: runs wait, outside callers get an error.
 import { describe, expect, it } from 'vitest'
 import { ErrandError, type ExecutorTask, type Run } from '../../src/index.ts'
 import type { Ledger, Step } from '../../src/ledger/ledger.ts'
@@ -19,8 +18,8 @@ function busyLedger(inner: Ledger, refusals: Record<string, number>): Ledger {
   })
 }
 
-describe('a ledger that is busy for long', () => {
-  it('does not fail what runs: each of its steps is asked again, and each time is reported', async () => {
+describe('a ledger that is busy for a long time', () => {
+  it('fails no run: each step of a run is retried, and each failure is reported', async () => {
     const reported: string[] = []
     const inner = await openLedger(':memory:')
     const work = async (_task: ExecutorTask, run: Run) => {
@@ -40,7 +39,7 @@ describe('a ledger that is busy for long', () => {
     await inner.close()
   })
 
-  it('is told of to whoever asked from outside: nothing was kept, and it may be tried again', async () => {
+  it('is reported to outside callers as LEDGER_BUSY: nothing was stored, and they may retry', async () => {
     const inner = await openLedger(':memory:')
     const engine = await openEngine({ ledger: busyLedger(inner, { create: 1 }) })
     await refusalOf(engine.create({ name: 'a' }), 'LEDGER_BUSY')

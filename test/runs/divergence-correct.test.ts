@@ -11,7 +11,7 @@ import { createWorld } from './world.ts'
 
 type Correct = (run: Run, io: (ms: number) => Promise<void>) => Promise<unknown>
 
-/** Kills it at that point and takes it to its end; false when it has no such point. */
+/** Kills it at that point and runs it to its end; false when it has no such point. */
 async function killedAt(at: number, program: Correct): Promise<boolean> {
   const inner = await openLedger(':memory:')
   const clock = new HoldingClock()
@@ -57,7 +57,7 @@ async function killedEverywhere(program: Correct): Promise<number> {
 }
 
 const documents = Array.from({ length: 20 }, (_, index) => index)
-/** Shorter than a run may ask for nothing, and another for each document and call. */
+/** Shorter than a run may request nothing, and different for each document and call. */
 const ioMs = (document: number, step: number, run: number) =>
   (((document * 7 + step * 13 + run * 5) % 19) / 20) * divergenceWaitMs
 
@@ -70,7 +70,7 @@ const document =
     return run.call('sum', { text }, () => `sum ${n}`)
   }
 
-describe('Killed at every point, a correct program is never refused:', () => {
+describe('the divergence guard refuses no correct program that is killed at any point:', () => {
   it('twenty documents in flight, in another order in each run, with I/O before each call', async () => {
     const program: Correct = async (run, io) => {
       const order = documents.map((n) => (n * 7 + run.number * 3) % documents.length)
@@ -79,7 +79,7 @@ describe('Killed at every point, a correct program is never refused:', () => {
     expect(await killedEverywhere(program)).toBe(80)
   }, 300_000)
 
-  it('twenty documents, five at once', async () => {
+  it('twenty documents, five at a time', async () => {
     const program: Correct = async (run, io) => {
       const left = [...documents]
       const worker = async () => {
@@ -90,7 +90,7 @@ describe('Killed at every point, a correct program is never refused:', () => {
     expect(await killedEverywhere(program)).toBe(80)
   }, 300_000)
 
-  it('a way around a failed call, which the next attempt does not need', async () => {
+  it('a fallback for a failed call that the next attempt does not need', async () => {
     const program: Correct = async (run, io) => {
       await run.call('look', () => 1)
       try {
@@ -109,7 +109,7 @@ describe('Killed at every point, a correct program is never refused:', () => {
     expect(await killedEverywhere(program)).toBeGreaterThanOrEqual(8)
   }, 60_000)
 
-  it('calls inside calls, beside each other and equal to those around them', async () => {
+  it('nested calls, beside each other and equal to those around them', async () => {
     const program: Correct = async (run, io) => {
       const at = await run.now()
       const inner = (name: string) => async () => {

@@ -2,7 +2,7 @@
 //
 // Method: programs of three shapes run up to each point of their journal (each step that begins or ends a call). There the task is
 // paused, its process dies, or it fails by hand; then it goes on with an edited program: in the same attempt, or in a new one. What
-// the ledger held as completed at that point must not be executed again, unless an event told of it. Last, a fault is planted.
+// the ledger held as completed at that point must not be executed again, unless an event reports it. Last, a fault is planted.
 import { afterEach, expect, it, vi } from 'vitest'
 import { DivergenceGuard } from '../../src/actors/divergence.ts'
 import { defineExecutor, type Run } from '../../src/api/executor.ts'
@@ -14,7 +14,7 @@ import { createWorld } from './world.ts'
 
 interface Shape {
   program: Program
-  /** Effects whose calls are edited: every place that differs from the others. */
+  /** Effects whose calls are edited: every kind of position in the program. */
   edited: string[]
 }
 
@@ -36,20 +36,20 @@ const edits = Object.entries(shapes).flatMap(([shape, { program, edited }]) =>
 
 type Tried = (typeof edits)[number]
 
-/** How the first program ends at a point of its journal. `die`: with its process. `fail`: what follows is a new attempt. */
+/** How the first program ends at a point of its journal. `die`: with its process. `fail`: a new attempt follows. */
 const ends = ['pause', 'die', 'fail'] as const
 type End = (typeof ends)[number]
 
 interface Story {
   /** Effects that the ledger held as completed when the first program ended, and that were executed after it. */
   repeated: string[]
-  /** How many calls were made with an event, because others had not been asked for. */
-  told: number
+  /** How many calls were made with an event, because others had not been requested again. */
+  reported: number
   refused: boolean
 }
 
 /** Undefined when the program has no such point. */
-async function tell(
+async function play(
   { original, program: edited }: Tried,
   at: number,
   end: End,
@@ -81,7 +81,7 @@ async function tell(
       () => {},
     )
     if (!(await ended.promise)) return undefined
-    if (end !== 'die') await first.told(id, 'run.closed')
+    if (end !== 'die') await first.eventOf(id, 'run.closed')
     const calls = await inner.read((tx) => tx.call.list(id, ['call']))
     const completed = calls.filter(({ status }) => status === 'completed').map(({ result }) => result as string)
     effects.length = 0
@@ -91,15 +91,15 @@ async function tell(
     let outcome = await clock.until(world.engine.settled(id))
     const isRefused = () => outcome.status === 'failed' && outcome.error.code === 'CALL_DIVERGED'
     if (outcome.status === 'failed' && !isRefused()) {
-      // A call was interrupted: the next attempt makes it again, and is the edited program's too.
+      // A call was interrupted: the next attempt makes it again, also with the edited program.
       await world.engine.retry(id)
       outcome = await clock.until(world.engine.settled(id))
     }
-    let told = 0
+    let reported = 0
     for await (const { type, data } of world.engine.events({ taskId: id, follow: false })) {
-      if (type === 'task.diverged' && 'call' in data) told++
+      if (type === 'task.diverged' && 'call' in data) reported++
     }
-    return { repeated: effects.filter((effect) => completed.includes(effect)), told, refused: isRefused() }
+    return { repeated: effects.filter((effect) => completed.includes(effect)), reported, refused: isRefused() }
   } finally {
     if (end !== 'die' || world !== first) await world.engine.close()
     await inner.close()
@@ -109,22 +109,22 @@ async function tell(
 interface Findings {
   points: number
   refused: number
-  told: number
-  /** Stories in which a completed effect was repeated and no event told of it. */
+  reported: number
+  /** Cases in which a completed effect was repeated without an event. */
   silent: string[]
 }
 
 async function findingsOf(chosen: readonly Tried[], end: End, divergence?: 'allow'): Promise<Findings> {
-  const found: Findings = { points: 0, refused: 0, told: 0, silent: [] }
+  const found: Findings = { points: 0, refused: 0, reported: 0, silent: [] }
   for (const edit of chosen) {
     for (let at = 1; ; at++) {
-      const story = await tell(edit, at, end, divergence)
-      if (story === undefined) break
+      const played = await play(edit, at, end, divergence)
+      if (played === undefined) break
       found.points++
-      if (story.refused) found.refused++
-      if (story.told > 0) found.told++
-      if (story.repeated.length > story.told)
-        found.silent.push(`${edit.title}, ${end} at ${at}: ${story.repeated.join()}`)
+      if (played.refused) found.refused++
+      if (played.reported > 0) found.reported++
+      if (played.repeated.length > played.reported)
+        found.silent.push(`${edit.title}, ${end} at ${at}: ${played.repeated.join()}`)
     }
   }
   return found
@@ -135,7 +135,7 @@ afterEach(() => {
 })
 
 it.each(Object.keys(shapes).flatMap((shape) => ends.map((end) => [shape, end] as const)))(
-  'No completed effect of a %s program is repeated in silence, wherever it is edited (%s)',
+  'repeats no completed effect of a %s program without an error, wherever it is edited (%s)',
   async (shape, end) => {
     const found = await findingsOf(
       edits.filter((edit) => edit.shape === shape),
@@ -148,7 +148,7 @@ it.each(Object.keys(shapes).flatMap((shape) => ends.map((end) => [shape, end] as
 )
 
 it.each(ends)(
-  "With divergence: 'allow' nothing is refused, and what is repeated is told (%s)",
+  "refuses nothing with divergence: 'allow', and reports what is repeated (%s)",
   async (end) => {
     const found = await findingsOf(
       edits.filter((edit) => edit.shape === 'sequential'),
@@ -157,16 +157,16 @@ it.each(ends)(
     )
     expect(found.silent).toEqual([])
     expect(found.refused).toBe(0)
-    expect(found.told).toBeGreaterThan(found.points / 10)
+    expect(found.reported).toBeGreaterThan(found.points / 10)
   },
   60_000,
 )
 
-it('Forty-five edits are tried', () => {
+it('the edits cover forty-five programs', () => {
   expect(edits.map(({ title }) => title)).toHaveLength(45)
 })
 
-it('A guard that lets everything pass would be caught', async () => {
+it('the harness detects a guard that allows everything', async () => {
   vi.spyOn(DivergenceGuard.prototype, 'pass').mockResolvedValue([])
   const renamed = edits.filter(({ title }) => title === 'sequential: b renamed')
   expect((await findingsOf(renamed, 'pause')).silent).not.toEqual([])

@@ -1,5 +1,5 @@
-// The divergence guard: a call that the journal does not know is held back while completed calls have not been asked for again. It
-// is released when they are, refused when they never are, and never in the way of what ends a run.
+// The divergence guard: a call that is not in the journal is held while completed calls have not been requested again.
+// It is released when they are, refused when they never are, and never blocks what ends a run.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineExecutor, type ExecutorDefinition, type Run } from '../../src/api/executor.ts'
@@ -14,10 +14,13 @@ import { callRow, messageRow } from '../../src/testing/index.ts'
 import { divergenceWaitMs, HoldingClock } from './holding-clock.ts'
 import { aborted, codeOf, createWorld, gate, type WorkFunction } from './world.ts'
 
-/** The first run rests for so long: time passes only when the test lets it. */
+/** Delay of the first run: time passes only when the test lets it. */
 const restMs = 50
 
-/** An engine on a clock of its own, whose task has had its first run; `diverged` are the events of calls that were made all the same; `made` has the names of the calls whose functions were executed. */
+/**
+ * An engine on a clock of its own, whose task has had its first run; `diverged` are the events of calls that were made
+ * nevertheless; `made` has the names of the calls whose functions were executed.
+ */
 async function setup(
   work: (run: Run, call: (name: string, params?: unknown, options?: object) => Promise<unknown>) => Promise<unknown>,
   more: Partial<ExecutorDefinition> & { engine?: Partial<EngineOptions<Executors>>; rests?: EventType } = {},
@@ -31,7 +34,7 @@ async function setup(
   const executors = { work: executor, other: async () => 'other', ...engineOptions?.executors }
   const world = await createWorld(executor, { clock, ...engineOptions, executors: executors as never })
   const task = await world.engine.create({ executor: 'work', retry: { maxAttempts: 3 } })
-  await world.told(task.id, rests)
+  await world.eventOf(task.id, rests)
   const diverged = async () => {
     const events = []
     for await (const event of world.engine.events({ taskId: task.id, follow: false })) events.push(event)
@@ -40,24 +43,24 @@ async function setup(
   return { ...world, clock, made, task, diverged }
 }
 
-/** The error that the task fails with, when the run asks for nothing more. */
+/** The error that the task fails with when the run requests nothing more. */
 async function refusal({ engine, clock, task }: Awaited<ReturnType<typeof setup>>) {
   const outcome = await clock.until(engine.settled(task))
   if (outcome.status !== 'failed') throw new Error(`The task is ${outcome.status}`)
   return outcome.error
 }
 
-describe('A call that the journal does not know', () => {
-  it('is refused when its params hold the time of the run: the card is charged once', async () => {
+describe('a call that is not in the journal', () => {
+  it('is refused when its params contain the time of the run: the card is charged once', async () => {
     const clock = new HoldingClock()
     const charged: number[] = []
     const work = async (_task: unknown, run: Run) => {
       await run.call('charge', { at: clock.now() }, ({ at }) => charged.push(at))
       await run.sleep(restMs)
     }
-    const { engine, told } = await createWorld(defineExecutor({ divergenceWaitMs, run: work as never }), { clock })
+    const { engine, eventOf } = await createWorld(defineExecutor({ divergenceWaitMs, run: work as never }), { clock })
     const task = await engine.create({ executor: 'work', retry: { maxAttempts: 3 } })
-    await told(task.id, 'task.waiting')
+    await eventOf(task.id, 'task.waiting')
     const outcome = await clock.until(engine.settled(task))
     expect(charged).toHaveLength(1)
     const [call] = await engine.calls(task)
@@ -90,7 +93,7 @@ describe('A call that the journal does not know', () => {
     expect(world.made).toEqual(['charge'])
   })
 
-  it('is made as soon as the completed calls have been asked for, and no event tells of it', async () => {
+  it('is made as soon as the completed calls have been requested again, and no event reports it', async () => {
     const io = gate()
     const world = await setup(async (run, call) => {
       const slow = async () => {
@@ -109,7 +112,7 @@ describe('A call that the journal does not know', () => {
     expect(world.clock.isHolding).toBe(false)
   })
 
-  it('is held back whether it is a call, an ability or a child, and held back by calls and children', async () => {
+  it('is held, whether call, ability or child, until the completed calls and children are requested again', async () => {
     const ability = defineAbility({
       id: 'test:note',
       description: 'Notes.',
@@ -139,7 +142,7 @@ describe('A call that the journal does not know', () => {
     }
   })
 
-  it('is not held back by questions, waits, sleeps, messages and values that have not been asked for', async () => {
+  it('is not held by questions, waits, sleeps, messages and values that were not requested again', async () => {
     const world = await setup(async (run, call) => {
       if (run.number > 1) return call('new')
       await Promise.all([run.now(), run.uuid(), run.random(), run.message('assistant', 'hello'), run.sleep(restMs)])
@@ -149,7 +152,7 @@ describe('A call that the journal does not know', () => {
     expect(world.made).toEqual(['new'])
   })
 
-  it('is not held back by a call marked rerun, and is not when it is marked so itself', async () => {
+  it('is not held by a call with onInterrupt rerun, nor when it has it itself', async () => {
     const world = await setup(async (run, call) => {
       await call(`look ${run.number}`, null, { onInterrupt: 'rerun' })
       await call('pay')
@@ -160,7 +163,7 @@ describe('A call that the journal does not know', () => {
     expect(await world.diverged()).toEqual([])
   })
 
-  it('is not held back by what other programs save in the ledger', async () => {
+  it('is not held by entries that other programs store in the ledger', async () => {
     const world = await setup(
       async (run, call) => {
         if (run.number === 1) await run.ask('Go on?')
@@ -184,8 +187,8 @@ describe('A call that the journal does not know', () => {
   })
 })
 
-describe('The time that a run may ask for nothing', () => {
-  /** A completed call, and then one that the journal does not know. */
+describe('the time without requests after which a held call is refused', () => {
+  /** A completed call, and then one that is not in the journal. */
   const changed = (between: (run: Run, held: Promise<unknown>) => Promise<unknown> = (_run, held) => held) =>
     setup(async (run, call) => {
       if (run.number > 1) return between(run, call('new'))
@@ -193,7 +196,7 @@ describe('The time that a run may ask for nothing', () => {
       return run.sleep(restMs)
     })
 
-  it('begins anew with whatever the run asks for', async () => {
+  it('starts again with every request of the run', async () => {
     const asking = gate()
     const asked = gate()
     const world = await changed(async (run, held) => {
@@ -211,7 +214,7 @@ describe('The time that a run may ask for nothing', () => {
     expect((await refusal(world)).code).toBe('CALL_DIVERGED')
   })
 
-  it('stands still while a call of the run executes', async () => {
+  it('stops while a call of the run executes', async () => {
     const executing = gate()
     const done = gate()
     const long = () => {
@@ -229,7 +232,7 @@ describe('The time that a run may ask for nothing', () => {
     expect((await refusal(world)).code).toBe('CALL_DIVERGED')
   })
 
-  it('counts a blocked event loop as one tick, and no jump of the wall clock at all', async () => {
+  it('counts a blocked event loop as one tick, and ignores jumps of the wall clock', async () => {
     const world = await changed()
     await world.clock.until(world.clock.holding())
     for (let n = 0; n < 10; n++) {
@@ -240,7 +243,7 @@ describe('The time that a run may ask for nothing', () => {
     expect((await refusal(world)).code).toBe('CALL_DIVERGED')
   })
 
-  it('is ten seconds where the executor says nothing', async () => {
+  it('is ten seconds by default', async () => {
     const clock = new HoldingClock()
     const refused = gate<number>()
     const work = async (_task: unknown, run: Run) => {
@@ -254,14 +257,14 @@ describe('The time that a run may ask for nothing', () => {
     }
     const world = await createWorld(work, { clock })
     const task = await world.engine.create({ executor: 'work' })
-    await world.told(task.id, 'task.waiting')
+    await world.eventOf(task.id, 'task.waiting')
     const waited = await clock.until(refused.promise)
     expect(waited).toBeGreaterThanOrEqual(10_000)
     expect(waited).toBeLessThan(10_500)
   })
 })
 
-describe('A call that is held back is not in flight', () => {
+describe('a held call is not in flight', () => {
   const heldBeside = async (beside: (run: Run) => Promise<unknown>) => {
     const codes: unknown[] = []
     const world = await setup(async (run, call) => {
@@ -279,9 +282,9 @@ describe('A call that is held back is not in flight', () => {
     return { ...world, codes }
   }
 
-  it('so the run is suspended under it', async () => {
-    const { engine, task, told, clock, codes, made } = await heldBeside((run) => run.ask('Go on?'))
-    await told(task.id, 'task.input_required')
+  it('so its run can be suspended', async () => {
+    const { engine, task, eventOf, clock, codes, made } = await heldBeside((run) => run.ask('Go on?'))
+    await eventOf(task.id, 'task.input_required')
     expect(clock.isHolding).toBe(false)
     expect(codes).toEqual(['RUN_ENDED'])
     await engine.answer(task, true)
@@ -289,10 +292,10 @@ describe('A call that is held back is not in flight', () => {
     expect(made).toEqual(['old'])
   })
 
-  it('so the run is paused under it', async () => {
-    const { engine, task, told, clock, codes, made } = await heldBeside(async () => {})
+  it('so its run can be paused', async () => {
+    const { engine, task, eventOf, clock, codes, made } = await heldBeside(async () => {})
     await engine.pause(task)
-    await told(task.id, 'run.closed')
+    await eventOf(task.id, 'run.closed')
     expect(clock.isHolding).toBe(false)
     expect(codes).toEqual(['RUN_ENDED'])
     await engine.resume(task)
@@ -307,7 +310,7 @@ describe('A call that is held back is not in flight', () => {
     expect(codes).toEqual(['RUN_ENDED'])
   })
 
-  it('so an executor that does not wait for it ends', async () => {
+  it('so an executor that does not await it ends', async () => {
     const world = await setup(async (run, call) => {
       if (run.number === 1) {
         await call('old')
@@ -329,18 +332,18 @@ describe("divergence: 'allow'", () => {
       await call(`charge ${run.number}`, { amount: 5 }, options)
       await run.sleep(restMs)
     }
-  const told = { run: 2, call: 'charge 2', entries: ['call charge 1'], unasked: 1 }
+  const reported = { run: 2, call: 'charge 2', entries: ['call charge 1'], unasked: 1 }
 
-  it('on a call makes it, and an event in the same commit tells of it', async () => {
+  it('on a call makes the call, with an event in the same commit', async () => {
     const world = await setup(renamed({ divergence: 'allow' }))
     await world.clock.until(world.engine.result(world.task))
     expect(world.made).toEqual(['charge 1', 'charge 2'])
     const [event] = await world.diverged()
-    expect(event).toMatchObject(told)
+    expect(event).toMatchObject(reported)
     expect(event?.['callId']).toBe((await world.engine.calls(world.task))[1]?.id)
   })
 
-  it('on a child and on an ability does the same', async () => {
+  it('on a child or an ability makes it, with an event in the same commit', async () => {
     const ability = defineAbility({
       id: 'test:note',
       description: 'Notes.',
@@ -365,14 +368,14 @@ describe("divergence: 'allow'", () => {
     ])
   })
 
-  it('on an executor holds for all of its calls', async () => {
+  it('on an executor applies to all of its calls', async () => {
     const world = await setup(renamed(), { divergence: 'allow' })
     await world.clock.until(world.engine.result(world.task))
     expect(world.made).toEqual(['charge 1', 'charge 2'])
-    expect(await world.diverged()).toMatchObject([told])
+    expect(await world.diverged()).toMatchObject([reported])
   })
 
-  it('given to retry holds until the task is retried the next time', async () => {
+  it('passed to retry applies until the next retry of the task', async () => {
     let version = 1
     const world = await setup(
       async (run, call) => {
@@ -389,9 +392,9 @@ describe("divergence: 'allow'", () => {
     expect(world.made).toEqual(['charge 1'])
 
     await world.engine.bus.call('task:retry', { taskId: world.task.id, divergence: 'allow' })
-    const retried = await world.told(world.task.id, 'task.retried', (event) => event.data['attempt'] === 3)
+    const retried = await world.eventOf(world.task.id, 'task.retried', (event) => event.data['attempt'] === 3)
     expect(retried.data['divergence']).toBe('allow')
-    const asked = world.told(world.task.id, 'task.input_required', (event) => event.data['run'] === 4)
+    const asked = world.eventOf(world.task.id, 'task.input_required', (event) => event.data['run'] === 4)
     await world.clock.until(asked)
     expect(world.made).toEqual(['charge 1', 'charge 2'])
     expect(await world.diverged()).toMatchObject([{ call: 'charge 2', entries: ['call charge 1'] }])
@@ -404,8 +407,8 @@ describe("divergence: 'allow'", () => {
   })
 })
 
-describe('A call inside a call', () => {
-  it('holds nothing back when the call around it is not made again', async () => {
+describe('a call inside a call', () => {
+  it('holds nothing when the enclosing call is not made again', async () => {
     const world = await setup(async (run, call) => {
       await run.call('outer', () => call('inner'))
       if (run.number === 1) await run.sleep(restMs)
@@ -416,7 +419,7 @@ describe('A call inside a call', () => {
     expect(await world.diverged()).toEqual([])
   })
 
-  it('holds others back while the call around it is made again, and is refused although that one executes', async () => {
+  it('holds others while the enclosing call is made again, and is refused although that one executes', async () => {
     const paused = gate()
     const world = await setup(
       async (run, call) => {
@@ -436,7 +439,7 @@ describe('A call inside a call', () => {
     )
     await paused.promise
     await world.engine.pause(world.task)
-    await world.told(world.task.id, 'run.closed')
+    await world.eventOf(world.task.id, 'run.closed')
     await world.engine.resume(world.task)
     const error = await refusal(world)
     expect(error).toMatchObject({ code: 'CALL_DIVERGED', details: { call: 'inner 2', unasked: [{ name: 'inner 1' }] } })
@@ -448,7 +451,7 @@ describe('A call inside a call', () => {
     ])
   })
 
-  it('is not taken for an equal one of the executor, in whichever order a later run meets them', async () => {
+  it('is not confused with an equal call of the executor, in whichever order a later run makes them', async () => {
     const seen: unknown[] = []
     let count = 0
     const world = await setup(async (run) => {
@@ -464,7 +467,7 @@ describe('A call inside a call', () => {
     expect(count).toBe(4)
   })
 
-  it('that moves out of a completed call is made again with an event, as nothing tells it from a new one', async () => {
+  it('is made again with an event when it moves out of a completed call, because it looks like a new one', async () => {
     const world = await setup(async (run, call) => {
       await run.call('outer', async () => {
         if (run.number === 1) await call('inner')
@@ -477,7 +480,7 @@ describe('A call inside a call', () => {
     expect(await world.diverged()).toMatchObject([{ call: 'inner', entries: ['call inner'] }])
   })
 
-  it('is found when the call around it has another name now', async () => {
+  it('is found when the enclosing call has another name now', async () => {
     const paused = gate()
     const world = await setup(
       async (run, call) => {
@@ -494,15 +497,15 @@ describe('A call inside a call', () => {
     )
     await paused.promise
     await world.engine.pause(world.task)
-    await world.told(world.task.id, 'run.closed')
+    await world.eventOf(world.task.id, 'run.closed')
     await world.engine.resume(world.task)
     await world.clock.until(world.engine.result(world.task))
     expect(world.made).toEqual(['inner'])
   })
 })
 
-describe('What an earlier attempt completed', () => {
-  it('holds calls back like what this one did', async () => {
+describe('a call that an earlier attempt completed', () => {
+  it('holds new calls like one of the present attempt', async () => {
     const world = await setup(
       async (run, call) => {
         await call(`charge ${run.attempt}`)
@@ -514,7 +517,7 @@ describe('What an earlier attempt completed', () => {
     expect(world.made).toEqual(['charge 1'])
   })
 
-  it('does not when it followed a failure that is made again: the way around it is not taken twice', async () => {
+  it('does not hold new calls when it followed a failed call that is made again: a fallback is not repeated', async () => {
     const world = await setup(
       async (run, call) => {
         await call('before')
@@ -536,7 +539,7 @@ describe('What an earlier attempt completed', () => {
     expect(await world.diverged()).toMatchObject([{ call: 'receipt', entries: ['call invoice'] }])
   })
 
-  it('does when it came before that failure', async () => {
+  it('holds new calls when it came before that failed call', async () => {
     const world = await setup(
       async (run, call) => {
         await call(`before ${run.attempt}`)
@@ -547,7 +550,7 @@ describe('What an earlier attempt completed', () => {
     expect(await refusal(world)).toMatchObject({ code: 'CALL_DIVERGED', details: { unasked: [{ name: 'before 1' }] } })
   })
 
-  it('does not when it followed children of which one failed and was tried again', async () => {
+  it('does not hold new calls when it followed children of which one failed and was retried', async () => {
     const child = async (_task: unknown, run: Run) => {
       if (run.attempt === 1) throw new Error('once')
     }
@@ -570,7 +573,7 @@ describe('What an earlier attempt completed', () => {
   })
 })
 
-it('What the model of an agent asked for holds nothing back: the agent goes on from its conversation', () => {
+it('the tool calls of an agent hold nothing: the agent continues from its conversation', () => {
   const step = { calls: [{}, {}] } as unknown as MessageRecord['step']
   const message = { ...messageRow({ id: 'msg-1', taskId: 'task-1', role: 'assistant' }), n: 1, step }
   const call = (id: string, key: string) =>

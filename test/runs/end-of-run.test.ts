@@ -1,5 +1,5 @@
-// How a run ends: quiet when it waits, at once when it is paused, canceled or timed out; what is pending then, what a call in
-// flight may still do, and that there are never two live runs of one task.
+// How a run ends: suspended when it only waits, at once when it is paused, canceled or timed out; what happens to
+// pending requests and calls in flight, and that there are never two live runs of one task.
 import { describe, expect, it } from 'vitest'
 import { defineExecutor, type Run } from '../../src/api/executor.ts'
 import { Failure } from '../../src/core/errors.ts'
@@ -9,11 +9,11 @@ import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { turns } from '../engine/world.ts'
 import { aborted, codeOf, createWorld, gate } from './world.ts'
 
-describe('A run that waits', () => {
-  it('ends when it is quiet, with several questions open at once', async () => {
+describe('a run that only waits', () => {
+  it('is suspended when it is quiet, with several open questions', async () => {
     const world = await createWorld((_task, run) => Promise.all([run.ask('One?'), run.ask('Two?'), run.ask('One?')]))
     const task = await world.engine.create({ executor: 'work' })
-    const event = await world.told(task.id, 'task.input_required')
+    const event = await world.eventOf(task.id, 'task.input_required')
     expect(event.data.waits).toHaveLength(3)
     const questions = (await world.engine.get(task))?.questions ?? []
     expect(questions.map((each) => each.question)).toEqual(['One?', 'Two?', 'One?'])
@@ -22,7 +22,7 @@ describe('A run that waits', () => {
     expect(await world.engine.runs(task)).toHaveLength(2)
   })
 
-  it('lets its calls in flight finish first, and records them', async () => {
+  it('finishes and records its calls in flight before it is suspended', async () => {
     const slow = gate<string>()
     const asked = gate()
     const world = await createWorld(async (_task, run) => {
@@ -33,10 +33,10 @@ describe('A run that waits', () => {
     })
     const task = await world.engine.create({ executor: 'work' })
     await asked.promise
-    await world.told(task.id, 'call.started')
+    await world.eventOf(task.id, 'call.started')
     expect((await world.engine.get(task))?.status).toBe('working')
     slow.resolve('done')
-    await world.told(task.id, 'task.input_required')
+    await world.eventOf(task.id, 'task.input_required')
     expect((await world.engine.calls(task)).map((each) => each.status)).toEqual(['completed'])
     await world.engine.answer(task, 'yes')
     expect(await world.engine.result(task)).toEqual(['done', 'yes'])
@@ -63,7 +63,7 @@ describe('A run that waits', () => {
       async (run: Run) => run.wait(await run.spawn({ executor: 'other' })).then(([result]) => result),
       'other',
     ],
-  ])('goes on in place after %s while a call is in flight', async (_what, wait, expected) => {
+  ])('continues in place after %s while a call is in flight', async (_what, wait, expected) => {
     const first = gate<unknown>()
     const world = await createWorld(async (_task, run) => {
       const never = run.call('slow', (_params, { signal }) => aborted(signal))
@@ -81,7 +81,7 @@ describe('A run that waits', () => {
   it.each([
     ['question', 'sleep'],
     ['sleep', 'question'],
-  ])('goes on when one of a race is over, asked as %s, %s', async (first) => {
+  ])('continues when one wait of a race is over, requested as %s, %s', async (first) => {
     const world = await createWorld(async (_task, run) => {
       const ask = () => run.ask('Well?').then(() => 'answered')
       const sleep = () => run.sleep(5).then(() => 'slept')
@@ -91,7 +91,7 @@ describe('A run that waits', () => {
     for (const task of tasks) expect(await world.engine.result(task, { timeoutMs: 5_000 })).toBe('slept')
   })
 
-  it('is not suspended over a sleep that ended in the very group of steps in which it would be', async () => {
+  it('is not suspended when its sleep ends in the same group of steps', async () => {
     const inner = await openLedger(':memory:')
     const ledger = createFaultyLedger(inner)
     const world = await createWorld(
@@ -104,8 +104,8 @@ describe('A run that waits', () => {
     const held = ledger.hold('suspend')
     const task = await world.engine.create({ executor: 'work' })
     await held.reached
-    // The sleep ends while the suspension is on its way.
-    await world.told(task.id, 'timer.fired')
+    // The sleep ends during the suspension.
+    await world.eventOf(task.id, 'timer.fired')
     held.open()
     expect(await world.engine.result(task, { timeoutMs: 5_000 })).toBe('slept')
   })
@@ -118,7 +118,7 @@ const verbs = {
   fail: (engine: { fail(id: string, why: string): unknown }, id: string) => engine.fail(id, 'enough'),
 }
 
-describe('An engine that closes', () => {
+describe('an engine that closes', () => {
   it('lets a call finish whose beginning is being recorded', async () => {
     const asked = gate()
     let made = 0
@@ -140,9 +140,9 @@ describe('An engine that closes', () => {
   })
 })
 
-describe('A run that is ended at once', () => {
+describe('a run that is ended at once', () => {
   it.each(Object.keys(verbs) as Array<keyof typeof verbs>)(
-    'by %s aborts, and everything pending rejects with RUN_ENDED, S3-050 S3-055',
+    'S3-050 S3-055 by %s aborts, and rejects all pending requests with RUN_ENDED',
     async (verb) => {
       const codes = gate<unknown[]>()
       const waiting = gate()
@@ -162,7 +162,7 @@ describe('A run that is ended at once', () => {
         await run.progress(0.5)
         waiting.resolve()
         codes.resolve(await Promise.all(pending.map(codeOf)))
-        // Swallowing it does no harm, and nothing more can be started.
+        // Swallowing the rejection is harmless, and nothing more can be started.
         codes.promise.then(() => run.call('after', () => 'never')).catch(() => {})
         expect(await codeOf(run.call('after', () => 'never'))).toBe('RUN_ENDED')
         expect(await codeOf(run.spawn({ executor: 'other' }))).toBe('RUN_ENDED')
@@ -172,7 +172,7 @@ describe('A run that is ended at once', () => {
       await waiting.promise
       await verbs[verb](world.engine, task.id)
       expect(await codes.promise).toEqual(Array(5).fill('RUN_ENDED'))
-      await world.told(task.id, 'run.closed')
+      await world.eventOf(task.id, 'run.closed')
       const now = await world.engine.get(task)
       expect(now?.result).toBe(null)
       expect((await world.engine.calls(task)).map(({ name, status }) => [name, status])).toEqual([
@@ -194,7 +194,7 @@ describe('A run that is ended at once', () => {
       return 'first'
     })
     const task = await world.engine.create({ executor: 'work', timeoutMs: 20, retry: { maxAttempts: 2 } })
-    const failed = await world.told(task.id, 'task.failed')
+    const failed = await world.eventOf(task.id, 'task.failed')
     expect(failed.data).toMatchObject({ error: { code: 'TIMEOUT' }, willRetry: true })
     expect(await world.engine.get(task)).toMatchObject({ status: 'submitted', ready: true, attempt: 2 })
     expect(started).toEqual([1])
@@ -202,7 +202,7 @@ describe('A run that is ended at once', () => {
     expect(await world.engine.result(task)).toBe('second')
   })
 
-  it('ignores what its executor returns or throws afterwards, S3-051', async () => {
+  it('S3-051 ignores what its executor returns or throws afterwards', async () => {
     const running = gate()
     const world = await createWorld(async (_task, run) => {
       if (run.number === 3) return 'third'
@@ -214,12 +214,12 @@ describe('A run that is ended at once', () => {
     const task = await world.engine.create({ executor: 'work' })
     await running.promise
     await world.engine.pause(task)
-    await world.told(task.id, 'run.closed')
+    await world.eventOf(task.id, 'run.closed')
     expect(await world.engine.get(task)).toMatchObject({ status: 'paused', result: null })
     await world.engine.resume(task)
-    await world.told(task.id, 'task.started', (event) => event.data.run === 2)
+    await world.eventOf(task.id, 'task.started', (event) => event.data.run === 2)
     await world.engine.pause(task)
-    await world.told(task.id, 'run.closed', (event) => event.data.run === 2)
+    await world.eventOf(task.id, 'run.closed', (event) => event.data.run === 2)
     expect(await world.engine.get(task)).toMatchObject({ status: 'paused', error: null })
     await world.engine.resume(task)
     expect(await world.engine.result(task)).toBe('third')
@@ -246,7 +246,7 @@ describe('A run that is ended at once', () => {
     expect(executed).toBe(1)
   })
 
-  it('closes a call that breaks off with it as interrupted', async () => {
+  it('closes a call aborted with it as interrupted', async () => {
     const inside = gate()
     const world = await createWorld((_task, run) =>
       run.call('slow', async (_params, { signal }) => {
@@ -258,11 +258,11 @@ describe('A run that is ended at once', () => {
     const task = await world.engine.create({ executor: 'work' })
     await inside.promise
     await world.engine.pause(task)
-    await world.told(task.id, 'run.closed')
+    await world.eventOf(task.id, 'run.closed')
     expect((await world.engine.calls(task))[0]).toMatchObject({ status: 'failed', error: { code: 'CALL_INTERRUPTED' } })
   })
 
-  it('never gets to its executor when it was ended in the commit that started it', async () => {
+  it('never reaches its executor when it ended in the commit that started it', async () => {
     let runs = 0
     const world = await createWorld(async (_task, run) => {
       runs++
@@ -279,8 +279,8 @@ describe('A run that is ended at once', () => {
   })
 })
 
-describe('An executor that ignores its signal', () => {
-  it('loses its slot after the grace, and its late result and late calls are refused, X-042', async () => {
+describe('an executor that ignores its signal', () => {
+  it('X-042 loses its slot after the grace, and its late result and late calls are refused', async () => {
     const running = gate()
     const finish = gate()
     const late = gate<unknown>()
@@ -301,7 +301,7 @@ describe('An executor that ignores its signal', () => {
     await running.promise
     await world.engine.pause(task)
     await world.engine.resume(task)
-    await world.told(task.id, 'run.closed')
+    await world.eventOf(task.id, 'run.closed')
     expect(await world.engine.result(task)).toBe('second')
     finish.resolve()
     expect(await late.promise).toEqual(['RUN_ENDED', 'RUN_ENDED'])
@@ -309,7 +309,7 @@ describe('An executor that ignores its signal', () => {
     expect(runs).toEqual([1, 2])
   })
 
-  it('never runs beside its successor, S3-053', async () => {
+  it('S3-053 never runs beside its successor', async () => {
     let live = 0
     let most = 0
     const world = await createWorld(
@@ -317,7 +317,7 @@ describe('An executor that ignores its signal', () => {
         live++
         most = Math.max(most, live)
         await aborted(run.signal)
-        // It heeds the signal, slowly.
+        // It reacts to the signal, slowly.
         await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
         live--
       },
@@ -325,11 +325,11 @@ describe('An executor that ignores its signal', () => {
     )
     const task = await world.engine.create({ executor: 'work' })
     for (let run = 1; run <= 20; run++) {
-      await world.told(task.id, 'task.started', (event) => event.data.run === run)
+      await world.eventOf(task.id, 'task.started', (event) => event.data.run === run)
       await world.engine.pause(task)
       await world.engine.resume(task)
     }
-    await world.told(task.id, 'task.started', (event) => event.data.run === 21)
+    await world.eventOf(task.id, 'task.started', (event) => event.data.run === 21)
     await world.engine.cancel(task)
     await world.engine.idle()
     expect(most).toBe(1)
@@ -337,7 +337,7 @@ describe('An executor that ignores its signal', () => {
   })
 })
 
-describe('A run that has ended is not closed', () => {
+describe('a run that has ended is not closed', () => {
   it('before its call in flight has settled, though it was paused just before its executor returned', async () => {
     const charging = gate()
     const charged = gate<string>()
@@ -361,7 +361,7 @@ describe('A run that has ended is not closed', () => {
     )
     const task = await world.engine.create({ executor: 'work' })
     await charging.promise
-    // The executor returns in the very turn in which the pause is committed: the engine has not heard of it yet.
+    // The executor returns in the very turn in which the pause is committed: the engine has not processed it yet.
     const settling = ledger.hold('settle run')
     leave.resolve()
     await settling.reached
@@ -377,9 +377,9 @@ describe('A run that has ended is not closed', () => {
     expect((await world.engine.calls(task)).map(({ status }) => status)).toEqual(['completed'])
   })
 
-  it('while a process that one of its calls has noted is alive, however long that takes after the grace', async () => {
+  it('while a process noted by one of its calls is alive, however long that takes after the grace', async () => {
     const noted = gate()
-    const gone = gate()
+    const ended = gate()
     const clock = new SimulatedClock()
     const commands: string[] = []
     const world = await createWorld(
@@ -392,8 +392,8 @@ describe('A run that has ended is not closed', () => {
             await note({ processGroup: { pgid: 999_999, startedAt: 'then', mark: 'ERRAND_CALL_ID=none' } })
             noted.resolve()
             await aborted(signal)
-            // It heeds the signal for longer than the grace: `killGraceMs` is its own business.
-            await gone.promise
+            // It takes longer than the grace to react to the signal: `killGraceMs` is its own setting.
+            await ended.promise
             commands.push('ends')
             throw signal.reason
           },
@@ -411,13 +411,13 @@ describe('A run that has ended is not closed', () => {
     }
     expect((await world.engine.calls(task)).map(({ status }) => status)).toEqual(['in_progress'])
     expect((await world.engine.runs(task)).map(({ status }) => status)).toEqual(['ending'])
-    gone.resolve()
+    ended.resolve()
     expect(await world.engine.result(task)).toBe('done')
     expect(commands).toEqual(['begins in run 1', 'ends', 'begins in run 2'])
   })
 })
 
-describe('An executor that settles while its calls are in flight', () => {
+describe('an executor that settles while its calls are in flight', () => {
   it('has its outcome at once; the calls are aborted, and closed when they have settled', async () => {
     const stopping = gate()
     const settle = gate<string>()
@@ -436,12 +436,12 @@ describe('An executor that settles while its calls are in flight', () => {
     expect((await world.engine.calls(task))[0]?.status).toBe('in_progress')
     expect(world.engine.status.get().context.slots.used).toBe(1)
     settle.resolve('recorded')
-    await world.told(task.id, 'run.closed')
+    await world.eventOf(task.id, 'run.closed')
     expect((await world.engine.calls(task))[0]).toMatchObject({ status: 'completed', result: 'recorded' })
     expect((await world.engine.get(task))?.status).toBe('completed')
   })
 
-  it('is not tried again beside them', async () => {
+  it('is not retried before its calls have settled', async () => {
     let live = 0
     const beside: number[] = []
     const world = await createWorld(async (_task, run) => {
@@ -468,7 +468,7 @@ describe('An executor that settles while its calls are in flight', () => {
     )
   })
 
-  it('and then crash leave nothing undone: the outcome stays, the call is failed', async () => {
+  it('has a lasting outcome after a crash, and its calls in flight are failed', async () => {
     const stopping = gate()
     const world = await createWorld(async (_task, run) => {
       void run.call('floating', async (_params, { signal }) => {
@@ -493,8 +493,8 @@ describe('An executor that settles while its calls are in flight', () => {
   })
 })
 
-describe('A call', () => {
-  it('is tried again inside the run as its policy says, under one call id and one row', async () => {
+describe('a call of a run', () => {
+  it('is retried inside the run by its policy, under one call id and in one row', async () => {
     const ids: string[] = []
     const world = await createWorld((_task, run) =>
       run.call(
@@ -513,7 +513,7 @@ describe('A call', () => {
     expect(await world.engine.calls(task)).toHaveLength(1)
   })
 
-  it('that takes longer than its timeoutMs aborts and fails with TIMEOUT', async () => {
+  it('aborts and fails with TIMEOUT when it takes longer than its timeoutMs', async () => {
     const stopped = gate()
     const world = await createWorld((_task, run) =>
       run.call('slow', (_params, { signal }) => aborted(signal).then(stopped.resolve), { timeoutMs: 10 }),
@@ -523,9 +523,9 @@ describe('A call', () => {
     await stopped.promise
   })
 
-  it('that has noted a process is neither recorded nor tried again before it has ended, whatever its timeoutMs', async () => {
+  it('that has noted a process is neither recorded nor retried before that has ended, whatever its timeoutMs', async () => {
     const noted = gate()
-    const gone = gate()
+    const ended = gate()
     const clock = new SimulatedClock()
     const commands: string[] = []
     const world = await createWorld(
@@ -538,7 +538,7 @@ describe('A call', () => {
             await note({ processGroup: { pgid: 999_999, startedAt: 'then', mark: 'ERRAND_CALL_ID=none' } })
             noted.resolve()
             await aborted(signal)
-            await gone.promise
+            await ended.promise
             commands.push('ends')
             throw signal.reason
           },
@@ -552,12 +552,12 @@ describe('A call', () => {
     await turns()
     expect((await world.engine.calls(task)).map(({ status }) => status)).toEqual(['in_progress'])
     expect(commands).toEqual(['begins'])
-    gone.resolve()
+    ended.resolve()
     expect(await world.engine.result(task)).toBe('done')
     expect(commands).toEqual(['begins', 'ends', 'begins'])
   })
 
-  it('that throws synchronously under a timeoutMs leaves no timer behind that rejects into nowhere', async () => {
+  it('that throws synchronously with a timeoutMs leaves no timer that rejects unhandled', async () => {
     const world = await createWorld(async (_task, run) => {
       const code = await codeOf(
         run.call(
@@ -572,13 +572,13 @@ describe('A call', () => {
       return code
     })
     const task = await world.engine.create({ executor: 'work' })
-    // The first run sees the error itself, a later one what was recorded of it.
+    // The first run gets the error itself, a later one the recorded error.
     expect(['SYNC', 'CALL_FAILED']).toContain(await world.engine.result(task))
   })
 })
 
-describe('A failure', () => {
-  it('that is final is not tried again, whatever the policy', async () => {
+describe('a failure', () => {
+  it('that is final is not retried, whatever the policy', async () => {
     let runs = 0
     const world = await createWorld(async () => {
       runs++
@@ -589,7 +589,7 @@ describe('A failure', () => {
     expect(runs).toBe(1)
   })
 
-  it('with retryAfterMs rests as long as it says, fractions included', async () => {
+  it('with retryAfterMs is retried after that delay, fractions included', async () => {
     const at: number[] = []
     const world = await createWorld(async (_task, run) => {
       at.push(Date.now())
@@ -602,8 +602,8 @@ describe('A failure', () => {
   })
 })
 
-describe('Fractions of a millisecond', () => {
-  it('are no reason for the tables to refuse a step', async () => {
+describe('a clock with fractions of a millisecond', () => {
+  it('causes no step to be refused by the tables', async () => {
     const world = await createWorld(async (_task, run) => {
       await run.sleep(0.5)
       return run.ask('Well?', null, { timeoutMs: 1.5, default: 'so' })
@@ -614,7 +614,7 @@ describe('Fractions of a millisecond', () => {
   })
 })
 
-it('A run that times out is told by the engine that knows its retry policy, not by whichever looks first', async () => {
+it('a time-out of a run is judged by an engine that has its retry policy, not by the first to notice it', async () => {
   const ledger = await openLedger(':memory:')
   const [hisTime, myTime] = [new SimulatedClock(), new SimulatedClock()]
   const running = gate()
@@ -638,9 +638,9 @@ it('A run that times out is told by the engine that knows its retry policy, not 
   expect(await owner.engine.result(task)).toBe('second')
 })
 
-describe('The one slot', () => {
+describe('the only slot of an engine', () => {
   it.each(['pause', 'ask', 'wait', 'sleep'])(
-    'is free for others while a task is stopped by %s, S3-061',
+    'S3-061 is free for other tasks while a task is stopped by %s',
     async (how) => {
       const running = gate()
       const world = await createWorld(

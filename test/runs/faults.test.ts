@@ -1,5 +1,5 @@
-// A ledger that fails under a run: an error means unknown, not no. Whatever step fails, and whether it was kept or not, the
-// task comes to its end, and nothing is executed twice without a failed call that says so.
+// A ledger that fails under a run: an error means unknown, not refused. Whatever step fails, and whether it was stored
+// or not, the task reaches its end, and nothing is executed twice without a failed call that says so.
 import { describe, expect, it } from 'vitest'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createFaultyLedger, type FaultKind } from '../../src/testing/faulty-ledger.ts'
@@ -8,8 +8,8 @@ import { createWorld, gate, type WorkFunction, type World } from './world.ts'
 
 const kinds: FaultKind[] = ['refused', 'lost', 'kept']
 
-/** Two calls, a message, a child, a sleep: every step that a run can take. What was executed is told by call id. */
-function story() {
+/** Two calls, a message, a child, a sleep: every step that a run can take. Executions are recorded by call id. */
+function scenario() {
   const executed: string[] = []
   const work: WorkFunction = async (_task, run) => {
     await run.call('one', (_params, { callId }) => executed.push(callId))
@@ -26,7 +26,7 @@ function story() {
 const retry = { maxAttempts: 6 }
 
 async function faultyWorld() {
-  const { executed, work } = story()
+  const { executed, work } = scenario()
   const ledger = createFaultyLedger(await openLedger(':memory:'))
   const world = await createWorld(work, { shutdownTimeoutMs: 1_000 }, ledger)
   return { executed, ledger, world }
@@ -41,8 +41,8 @@ async function stepsOfTheStory(): Promise<number> {
   return ledger.steps.length - before
 }
 
-describe.each(kinds)('When one step is %s', (how) => {
-  it('the task still comes to its end, whichever step it is', async () => {
+describe.each(kinds)('when one step of a run is %s', (how) => {
+  it('the task still reaches its end, whichever step it is', async () => {
     const steps = await stepsOfTheStory()
     expect(steps).toBeGreaterThan(10)
     for (let nth = 2; nth <= steps; nth++) {
@@ -68,7 +68,7 @@ describe.each(kinds)('When one step is %s', (how) => {
 })
 
 it.each(kinds)(
-  'A call whose outcome is %s is not made again: its outcome is recorded when the ledger writes again',
+  'a call whose outcome is %s is not made again: its outcome is recorded when the ledger writes again',
   async (how) => {
     const ledger = createFaultyLedger(await openLedger(':memory:'))
     const clock = new SimulatedClock()
@@ -87,7 +87,7 @@ it.each(kinds)(
   },
 )
 
-it('A step that is refused again and again is asked for again, and the task waits without being lost', async () => {
+it('a step that is refused repeatedly is retried, and its task is not lost meanwhile', async () => {
   const ledger = createFaultyLedger(await openLedger(':memory:'))
   const world = await createWorld(async () => 'done', {}, ledger)
   const held = gate()
@@ -102,7 +102,7 @@ it('A step that is refused again and again is asked for again, and the task wait
   expect(await world.engine.result(task)).toBe('done')
 })
 
-it('An engine that closes while its ledger refuses leaves its tasks to the next one', async () => {
+it('an engine that closes while its ledger refuses leaves its tasks to the next one', async () => {
   const ledger = createFaultyLedger(await openLedger(':memory:'))
   const refused = gate()
   const world = await createWorld(async () => 'done', {}, ledger)
@@ -116,7 +116,7 @@ it('An engine that closes while its ledger refuses leaves its tasks to the next 
   expect(await second.engine.result(task)).toBe('done')
 })
 
-/** The outcome is durable before its slot is free: a step of unknown outcome is asked for once more. */
+/** The outcome is durable before its slot is free: a step of unknown outcome is retried once. */
 function slotsFree({ engine }: World): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {

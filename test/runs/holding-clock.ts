@@ -1,13 +1,16 @@
-// Time for tests of the divergence guard: it stands still until it is moved, and tells when a call is held back.
+// Time for tests of the divergence guard: it stands still until it is moved, and reports when a call is held.
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 
-/** So long may a run ask for nothing in these tests; the guard counts it in twenty ticks, and nothing else waits as long as one. */
+/**
+ * How long a run may request nothing in these tests; the guard counts it in twenty ticks, and nothing else waits as
+ * long as one.
+ */
 export const divergenceWaitMs = 2_060
 const tickMs = divergenceWaitMs / 20
 
 export class HoldingClock extends SimulatedClock {
   readonly #ticks = new Set<unknown>()
-  #heard: Array<() => void> = []
+  #waiting: Array<() => void> = []
 
   override setTimeout(fn: (...args: unknown[]) => void, timeoutMs: number): unknown {
     if (timeoutMs !== tickMs) return super.setTimeout(fn, timeoutMs)
@@ -16,7 +19,7 @@ export class HoldingClock extends SimulatedClock {
       fn()
     }, timeoutMs)
     this.#ticks.add(timer)
-    for (const hear of this.#heard.splice(0)) hear()
+    for (const wake of this.#waiting.splice(0)) wake()
     return timer
   }
 
@@ -29,12 +32,12 @@ export class HoldingClock extends SimulatedClock {
     return this.#ticks.size > 0
   }
 
-  /** Resolves when a call is held back. */
+  /** Resolves when a call is held. */
   async holding(): Promise<void> {
-    if (!this.isHolding) await new Promise<void>((resolve) => this.#heard.push(resolve))
+    if (!this.isHolding) await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
-  /** Lets time pass tick by tick, and whatever follows from each take its turn, until the promise has settled. */
+  /** Lets time pass tick by tick, with turns of the event loop in between, until the promise has settled. */
   async until<R>(promise: Promise<R>): Promise<R> {
     let isOver = false
     const over = promise.finally(() => {

@@ -1,5 +1,5 @@
-// Whatever an executor, a call, an ability or a handler throws, it harms its own task only: the failure is stored, the slot comes
-// back, the engine closes. A rejection that nobody handles would fail these tests by itself: vitest reports it.
+// Whatever an executor, a call, an ability or a handler throws affects only its own task: the failure is stored, the
+// slot is freed, the engine closes. An unhandled rejection would fail these tests by itself: vitest reports it.
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { defineExecutor } from '../../src/api/executor.ts'
@@ -38,14 +38,14 @@ async function failing(work: WorkFunction, make: () => unknown) {
   return { task, runs, calls }
 }
 
-describe.each(hostile)('%s', (_what, make) => {
-  it('that an executor throws fails its task, and no other', async () => {
+describe.each(hostile)('the hostile error %s', (_what, make) => {
+  it('thrown by an executor fails its own task only', async () => {
     const { task, runs } = await failing(() => Promise.reject(make()), make)
     expect(task?.error).toMatchObject({ code: expect.any(String), message: expect.any(String) })
     expect(runs[0]?.error).toEqual(task?.error)
   })
 
-  it('that the function of a call throws fails the call, after as many tries as its policy says', async () => {
+  it('thrown by the function of a call fails the call, after as many tries as its policy allows', async () => {
     let tries = 0
     const { task, calls } = await failing(
       (_task, run) =>
@@ -64,12 +64,12 @@ describe.each(hostile)('%s', (_what, make) => {
     expect(task?.error?.message).toBe(calls[0]?.error?.message)
   })
 
-  it('that an ability throws fails the call of it', async () => {
+  it('thrown by an ability fails its call', async () => {
     const { calls } = await failing((_task, run) => run.invoke('test:broken', {}), make)
     expect(calls).toMatchObject([{ name: 'test:broken', status: 'failed', error: { message: expect.any(String) } }])
   })
 
-  it('that an ability throws leaves the bus as an error that names the ability', async () => {
+  it('thrown by an ability leaves the bus as an error that names the ability', async () => {
     const world = await createWorld(() => 'unused', { abilities: [broken(make)] })
     const error = await world.engine.bus.call('test:broken', {}).catch((thrown: unknown) => thrown)
     expect(ErrandError.isInstance(error)).toBe(true)
@@ -80,23 +80,23 @@ describe.each(hostile)('%s', (_what, make) => {
     expect(ErrandError.isInstance(spoken)).toBe(true)
   })
 
-  it('that a subscriber throws reaches the reporter as an error that can be read', async () => {
-    const heard = gate()
+  it('thrown by a subscriber is passed to onError as a readable error', async () => {
+    const reported = gate()
     const world = await createWorld(() => 'done')
-    world.onError(() => heard.resolve())
+    world.onError(() => reported.resolve())
     world.engine.subscribe('task.completed', () => {
       throw make()
     })
     await world.engine.result(await world.engine.create({ executor: 'work' }))
-    await heard.promise
+    await reported.promise
     const [error] = world.errors
     expect(() => (error instanceof Error ? `${error.stack} ${error.message}` : String(error))).not.toThrow()
     await world.engine.close()
   })
 })
 
-describe('A hostile error', () => {
-  it('of an executor is retried by the code that could be read of it', async () => {
+describe('a hostile error', () => {
+  it('of an executor is retried by the code that could be read from it', async () => {
     let runs = 0
     const world = await createWorld(() => {
       if (++runs === 2) return 'done'
@@ -106,7 +106,7 @@ describe('A hostile error', () => {
     expect(await world.engine.result(task)).toBe('done')
   })
 
-  it('of an executor whose run has timed out changes nothing about that', async () => {
+  it('of an executor whose run has timed out changes nothing', async () => {
     const world = await createWorld(
       async (_task, run) => {
         await aborted(run.signal)
@@ -116,12 +116,12 @@ describe('A hostile error', () => {
     )
     const task = await world.engine.create({ executor: 'work', timeoutMs: 10 })
     expect(await world.engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } })
-    await world.told(task.id, 'run.closed')
+    await world.eventOf(task.id, 'run.closed')
     expect(world.engine.status.get().context.slots.used).toBe(0)
     expect(world.errors).toEqual([])
   })
 
-  it('of a call that has timed out, and of one that nobody awaits, harms nobody', async () => {
+  it('of a call that has timed out, or is not awaited, causes no unhandled rejection', async () => {
     const world = await createWorld(async (_task, run) => {
       void run.call('floats', () => Promise.reject(revokedProxy()))
       await run.call(
@@ -139,7 +139,7 @@ describe('A hostile error', () => {
     expect(world.errors).toEqual([])
   })
 
-  it('of a signal with which an invocation is aborted leaves the bus in words', async () => {
+  it('as the abort reason of an invocation leaves the bus as a readable error', async () => {
     const world = await createWorld(() => 'unused')
     const signal = AbortSignal.abort(revokedProxy())
     await expect(world.engine.bus.call('task:list', {}, { signal })).rejects.toMatchObject({
@@ -147,7 +147,7 @@ describe('A hostile error', () => {
     })
   })
 
-  it('that a reporter throws about another one is printed, and both are', async () => {
+  it('thrown by onError is printed together with the error that it was called for', async () => {
     const print = vi.spyOn(console, 'error').mockImplementation(() => {})
     const printed = gate()
     print.mockImplementation((text: unknown) => text === 'errand:' && printed.resolve())
@@ -180,7 +180,7 @@ describe('A hostile error', () => {
   })
 })
 
-describe('The stack of an error', () => {
+describe('the stack of an error', () => {
   const cause = () => new RangeError('below')
   const work: WorkFunction = async (task, run) => {
     if (task.input !== 'parent') {
@@ -193,7 +193,7 @@ describe('The stack of an error', () => {
     return outcome
   }
 
-  it('is in the rows of the task, its run and its call, with the class and the cause', async () => {
+  it('is stored in the rows of the task, its run and its call, with the class and the cause', async () => {
     const world = await createWorld(work)
     const { id } = await world.engine.create({ executor: 'work' })
     await world.engine.settled(id)
@@ -210,7 +210,7 @@ describe('The stack of an error', () => {
     expect((await world.engine.calls(id)).map(({ error }) => error)).toEqual([record])
   })
 
-  it('reaches no event, no outcome, no waiting task and no ability that a model may call', async () => {
+  it('is in no event, no outcome, no waiting task and no ability that a model may call', async () => {
     const world = await createWorld(work)
     const { engine } = world
     const parent = await engine.create({ executor: 'work', input: 'parent' })
@@ -221,21 +221,21 @@ describe('The stack of an error', () => {
     expect(await engine.settled(id)).toEqual(outcome)
     const events: unknown[] = []
     for await (const item of engine.stream(id)) events.push(item)
-    const told: unknown[] = [
+    const outputs: unknown[] = [
       events,
       await engine.messages(id),
       (await engine.calls(parent)).map(({ result }) => result),
     ]
     for (const ability of ['task:get', 'task:calls', 'task:runs', 'task:context']) {
-      told.push(await engine.bus.call(ability, { taskId: id }))
+      outputs.push(await engine.bus.call(ability, { taskId: id }))
     }
-    told.push(await engine.bus.call('task:list', { ids: [id] }), await engine.bus.call('task:list', {}))
-    told.push((await world.told(id, 'task.failed')).data)
-    expect(JSON.stringify(told)).toContain('out of paper')
-    expect(JSON.stringify(told)).not.toMatch(/hostile-errors\.test\.ts|"stack"|below/)
+    outputs.push(await engine.bus.call('task:list', { ids: [id] }), await engine.bus.call('task:list', {}))
+    outputs.push((await world.eventOf(id, 'task.failed')).data)
+    expect(JSON.stringify(outputs)).toContain('out of paper')
+    expect(JSON.stringify(outputs)).not.toMatch(/hostile-errors\.test\.ts|"stack"|below/)
   })
 
-  it('is restored where a repeated run meets the failure again, with the class and the cause', async () => {
+  it('is restored when a repeated run gets the failure again, with the class and the cause', async () => {
     const met: unknown[] = []
     const world = await createWorld(async (_task, run) => {
       const error = await run

@@ -30,7 +30,7 @@ describe('a call of an earlier run', () => {
       return results
     })
     const task = await world.engine.create({ executor: 'work' })
-    await world.told(task.id, 'task.input_required')
+    await world.eventOf(task.id, 'task.input_required')
     await world.engine.answer(task, true)
     expect(await world.engine.result(task)).toEqual({
       c: 'text of c',
@@ -41,7 +41,7 @@ describe('a call of an earlier run', () => {
     expect(made).toEqual(['a', 'b', 'c', 'extra'])
   })
 
-  it('is told from one with equal params by its name, and from one with an equal name by its params', async () => {
+  it('is distinguished from one with equal params by its name, and from one with an equal name by its params', async () => {
     const { made, mark } = marks()
     const world = await createWorld(async (_task, run) => {
       const results = []
@@ -60,7 +60,7 @@ describe('a call of an earlier run', () => {
     expect(made).toEqual(['x1', 'y1', 'x2'])
   })
 
-  it('is found although the keys of its params stand in another order', async () => {
+  it('is found although the keys of its params have another order', async () => {
     const { made, mark } = marks()
     const world = await createWorld(async (_task, run) => {
       const params = run.number === 1 ? { a: 1, b: { c: 2, d: 3 } } : { b: { d: 3, c: 2 }, a: 1 }
@@ -81,12 +81,12 @@ describe('a call of an earlier run', () => {
       return results
     })
     const task = await world.engine.create({ executor: 'work' })
-    await world.told(task.id, 'task.input_required')
+    await world.eventOf(task.id, 'task.input_required')
     await world.engine.answer(task, true)
     expect(await world.engine.result(task)).toEqual([1, 2, 3, 4])
   })
 
-  it('is found by its key when its params are volatile, and by nothing else', async () => {
+  it('is found only by its key when its params are volatile', async () => {
     const { made, mark } = marks()
     const world = await createWorld(async (_task, run) => {
       await run.call('post', { at: run.number }, () => mark('keyed'), { key: 'first' })
@@ -97,10 +97,10 @@ describe('a call of an earlier run', () => {
     const task = await world.engine.create({ executor: 'work' })
     await world.engine.result(task)
     expect(made).toEqual(['keyed', 'by params', 'other key', 'other key'])
-    expect((await world.told(task.id, 'task.diverged')).data).toMatchObject({ call: 'post', entries: ['call post'] })
+    expect((await world.eventOf(task.id, 'task.diverged')).data).toMatchObject({ call: 'post', entries: ['call post'] })
   })
 
-  it('is found when several were in flight at once and ended in another order than they were asked in', async () => {
+  it('is found when several were in flight and ended in another order than they were made', async () => {
     const gates = new Map(['a', 'b', 'c', 'd', 'e'].map((name) => [name, gate<string>()]))
     const { made, mark } = marks()
     const all = gate()
@@ -122,7 +122,7 @@ describe('a call of an earlier run', () => {
     const task = await world.engine.create({ executor: 'work' })
     await all.promise
     for (const name of ['d', 'a', 'e', 'c', 'b']) gates.get(name)?.resolve(`text of ${name}`)
-    await world.told(task.id, 'task.input_required')
+    await world.eventOf(task.id, 'task.input_required')
     await world.engine.answer(task, true)
     expect(await world.engine.result(task)).toEqual(
       Object.fromEntries([...gates.keys()].map((name) => [name, `text of ${name}`])),
@@ -131,7 +131,7 @@ describe('a call of an earlier run', () => {
   })
 })
 
-it('Two documents that swap their order between two runs keep each its own results', async () => {
+it('two documents that swap their order between two runs keep their own results', async () => {
   const executed: string[] = []
   const world = await createWorld(async (_task, run) => {
     const documents = run.number === 1 ? ['one', 'two'] : ['two', 'one']
@@ -145,13 +145,13 @@ it('Two documents that swap their order between two runs keep each its own resul
     return results
   })
   const task = await world.engine.create({ executor: 'work' })
-  await world.told(task.id, 'task.input_required')
+  await world.eventOf(task.id, 'task.input_required')
   await world.engine.answer(task, true)
   expect(await world.engine.result(task)).toEqual({ one: 'sum of text of one', two: 'sum of text of two' })
   expect(executed).toHaveLength(4)
 })
 
-it('Entries that a run does not ask for again are reported as diverged, and nothing fails', async () => {
+it('entries that a run does not request again are reported as diverged, and nothing fails', async () => {
   const world = await createWorld(async (_task, run) => {
     await run.call('same', () => 1)
     if (run.number === 1) {
@@ -162,11 +162,11 @@ it('Entries that a run does not ask for again are reported as diverged, and noth
   })
   const task = await world.engine.create({ executor: 'work' })
   expect(await world.engine.result(task)).toBe('done')
-  const event = await world.told(task.id, 'task.diverged')
+  const event = await world.eventOf(task.id, 'task.diverged')
   expect(event.data.entries).toEqual(['call once', 'sleep sleep'])
 })
 
-it('A run that asks for all again has not diverged', async () => {
+it('a run that requests all entries again has not diverged', async () => {
   const world = await createWorld(async (_task, run) => {
     await run.call('same', () => 1)
     await run.sleep(30)
@@ -179,7 +179,7 @@ it('A run that asks for all again has not diverged', async () => {
   expect(events).not.toContain('task.diverged')
 })
 
-it('Questions, waits, sleeps, children and messages are found by the same rule', async () => {
+it('questions, waits, sleeps, children and messages are found by the same rule as calls', async () => {
   const world = await createWorld(async (_task, run) => {
     const turn = run.number % 2 === 1
     const child = async (name: string) => run.spawn({ name, executor: 'other' })
@@ -192,7 +192,7 @@ it('Questions, waits, sleeps, children and messages are found by the same rule',
     return { ids: children.map((each) => each.id), answers: turn ? answers : answers.reverse() }
   })
   const task = await world.engine.create({ executor: 'work' })
-  const asked = await world.told(task.id, 'task.input_required')
+  const asked = await world.eventOf(task.id, 'task.input_required')
   expect(asked.data.run).toBeGreaterThan(1)
   const questions = (await world.engine.get(task))?.questions ?? []
   expect(questions.map((each) => each.question).sort()).toEqual(['p', 'q'])
@@ -203,7 +203,7 @@ it('Questions, waits, sleeps, children and messages are found by the same rule',
   expect((await world.engine.messages(task)).map((each) => each.content)).toEqual(['x', 'y', 'x'])
 })
 
-it('X-013 a child without a key has the identity that journals of earlier versions gave it, whatever fields tasks got since', async () => {
+it('X-013 a child without a key has the identity that journals of earlier versions recorded, whatever fields were added since', async () => {
   const ledger = ledgerFile()
   const executors = { parent: async (_task: ExecutorTask, run: Run) => (await run.spawn({ name: 'child' })).id }
   const engine = await openEngine({ ledger, executors })
@@ -237,7 +237,7 @@ it('X-013 a child without a key has the identity that journals of earlier versio
   expect(call?.params).toEqual([[asStored]])
 })
 
-it('A journal that matched by position would be caught: the planted fault hands one document the text of another', async () => {
+it('the harness detects a journal that matches by position and gives one document the text of another', async () => {
   const records = ['one', 'two'].map(
     (name, ordinal) =>
       ({

@@ -1,4 +1,4 @@
-// Abilities inside a run: invoked as its task, journaled like any call.
+// Abilities inside a run: called as its task, journaled like any call.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type AbilityContext, defineAbility } from '../../src/bus/ability.ts'
@@ -15,8 +15,8 @@ const ability = (handle: (input: { n: number }, context: AbilityContext) => numb
     ...more,
   })
 
-describe('An ability that a run invokes', () => {
-  it('is a call under its id, made once however often the run is repeated, and knows its caller and its run', async () => {
+describe('an ability that a run invokes', () => {
+  it('is a call under its id, made once however often the run is repeated, and gets its caller and its run', async () => {
     const seen: AbilityContext[] = []
     const double = ability(({ n }, context) => {
       seen.push(context)
@@ -31,7 +31,7 @@ describe('An ability that a run invokes', () => {
       { abilities: [double] },
     )
     const task = await world.engine.create({ executor: 'work' })
-    await world.told(task.id, 'task.input_required')
+    await world.eventOf(task.id, 'task.input_required')
     await world.engine.answer(task, 'yes')
     expect(await world.engine.result(task)).toEqual([6, 8])
     const ids = (await world.engine.calls(task)).map(({ id }) => id)
@@ -47,7 +47,7 @@ describe('An ability that a run invokes', () => {
     ])
   })
 
-  it('follows the retries that it was defined with, and tells a Failure of the ability as it was thrown', async () => {
+  it('follows its own retry policy, and passes on a Failure as it was thrown', async () => {
     let tries = 0
     const flaky = ability(
       () => {
@@ -65,7 +65,7 @@ describe('An ability that a run invokes', () => {
     expect(tries).toBe(3)
   })
 
-  it('is refused and recorded as a failed call for an unknown id, for input that does not fit and for what a list leaves out', async () => {
+  it('is refused and recorded as a failed call for an unknown id, an invalid input and an id outside of the lists', async () => {
     const double = ability(({ n }) => 2 * n)
     const codes: unknown[] = []
     const world = await createWorld(
@@ -99,7 +99,7 @@ describe('An ability that a run invokes', () => {
     )
     await world.engine.result(await world.engine.create({ executor: 'work', name: 'parent', abilities: ['other:*'] }))
     await world.engine.result(await world.engine.create({ executor: 'work', name: 'free', abilities: ['math:*'] }))
-    // A repeated run meets the recorded refusal again.
+    // A repeated run gets the recorded refusal again.
     expect(outcomes).toEqual([
       ['parent', 'FORBIDDEN'],
       ['child', 'FORBIDDEN'],

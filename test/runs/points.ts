@@ -1,12 +1,15 @@
-// The points of a journal: a test learns of each call that begins or ends as soon as it is durable, before its run hears of it.
-
+// The points of a journal: a test is notified of each call that begins or ends as soon as it is durable, before its run
+// is.
 import type { Ledger, Step } from '../../src/ledger/ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
 /** Steps that are points of a journal. */
 const isPoint = ({ name }: { name: string }): boolean => name === 'begin call' || name === 'finish call'
 
-/** Calls back when the n-th point has become durable, before its run hears of it: what is awaited there holds the run up. */
+/**
+ * Calls back when the n-th point has become durable, before its run is notified: awaiting something there delays the
+ * run.
+ */
 export function watchPoints(inner: Ledger, at: number, reached: () => Promise<unknown>): Ledger {
   let points = 0
   return delegateLedger(inner, {

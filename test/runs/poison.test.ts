@@ -1,4 +1,5 @@
-// A task that takes its process down is found out, and its neighbours are not taken for it. Deaths are had in process (world.die).
+// A task that takes its process down is detected, and its neighbors are not blamed. Deaths happen within the process
+// (world.die).
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
@@ -8,7 +9,10 @@ const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
 }
 
-/** Opens one engine after the other until all tasks have settled; the n-th dies when its executor of `poison` says so. */
+/**
+ * Opens one engine after the other until all tasks have settled; the n-th dies when its executor of `poison` requests
+ * it.
+ */
 async function outlive(
   names: readonly string[],
   work: (task: ExecutorTask, run: Run, die: () => void) => unknown,
@@ -37,8 +41,8 @@ async function outlive(
   throw new Error('It took too many deaths')
 }
 
-describe('A task that kills its process', () => {
-  it('is POISONED alone: of those that ran beside it twice, one at a time is tried again', async () => {
+describe('a task that kills its process', () => {
+  it('fails alone as POISONED: of those that ran beside it twice, one at a time is retried', async () => {
     const names = ['honest-1', 'honest-2', 'poison', 'honest-3', 'honest-4']
     const { outcomes, deaths, beside } = await outlive(names, async (task, _run, die) => {
       await turns(3)
@@ -50,11 +54,11 @@ describe('A task that kills its process', () => {
     expect(outcomes[2]).toMatchObject({ error: { code: 'POISONED', details: { crashes: 3 } } })
     expect(deaths).toBe(3)
     expect(beside.slice(0, 2).map((running) => running.length)).toEqual([5, 5])
-    // Those before it were tried by themselves and completed; then it was, and killed once more.
+    // Those before it ran alone and completed; then it ran alone, and killed the process once more.
     expect(beside[2]).toEqual(['honest-1', 'honest-2', 'poison'])
   })
 
-  it('leaves those alone that ran beside it without a call in flight', async () => {
+  it('does not affect those that ran beside it without a call in flight', async () => {
     const { outcomes, deaths, beside } = await outlive(['poison', 'honest'], async (task, run, die) => {
       if (task.name === 'poison') {
         await run.call(
@@ -72,13 +76,13 @@ describe('A task that kills its process', () => {
     })
     expect(outcomes[0]).toMatchObject({ status: 'failed', error: { code: 'POISONED' } })
     expect(outcomes[1]).toMatchObject({ status: 'completed' })
-    // Three times beside the honest one, which is no suspect, and once alone: only that is certain.
+    // Three times beside the honest task, which is no suspect, and once alone: only then it is certain.
     expect(deaths).toBe(4)
     expect(beside).toEqual([['poison', 'honest'], ['poison', 'honest'], ['poison', 'honest'], ['poison'], ['honest']])
   })
 
   for (const maxCrashes of [1, 2, 3]) {
-    it(`outside of a call takes nobody along whose calls were in flight, with ${maxCrashes} crashes allowed`, async () => {
+    it(`outside of a call affects none whose calls were in flight, with ${maxCrashes} crashes allowed`, async () => {
       const names = ['honest-1', 'honest-2', 'poison', 'honest-3']
       const work = async (task: ExecutorTask, run: Run, die: () => void) => {
         await turns(3)
@@ -92,7 +96,7 @@ describe('A task that kills its process', () => {
     })
   }
 
-  it('runs alone once it has seen so many crashes beside others, until it has recorded something', async () => {
+  it('runs alone after so many crashes beside others, until it has recorded something', async () => {
     const ledger = await openLedger(':memory:')
     const producer = await createWorld(() => null, { work: false }, ledger)
     const [slow, other] = await Promise.all(
@@ -127,7 +131,7 @@ describe('A task that kills its process', () => {
     expect(running).toEqual(['slow', 'other'])
   })
 
-  it('is no suspect any more once its run has recorded an outcome', async () => {
+  it('is no longer a suspect once its run has recorded an outcome', async () => {
     let calls = 0
     const { outcomes, deaths } = await outlive(['slow'], async (_task, run, die) => {
       for (let step = 0; step < 6; step++) {
@@ -142,7 +146,7 @@ describe('A task that kills its process', () => {
     expect([outcomes[0]?.status, deaths, calls]).toEqual(['completed', 6, 6])
   })
 
-  it('is no suspect any more once its run has recorded an outcome, though the crash is charged to another', async () => {
+  it('is no longer a suspect once its run has recorded an outcome, though the crash is charged to another task', async () => {
     const progressed = gate()
     const never = new Promise<never>(() => {})
     const { outcomes, deaths } = await outlive(['slow', 'bomb'], async ({ name }, run, die) => {

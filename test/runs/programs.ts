@@ -1,5 +1,5 @@
-// Executors as data, so that they can be edited: steps that follow each other, branches in parallel, calls inside calls. What a
-// call does to the world has a name of its own (`effect`), which stays when the call is renamed or its params change.
+// Executors as data, so that they can be edited: consecutive steps, parallel branches, calls inside calls. The effect
+// of a call has a name of its own (`effect`), which stays when the call is renamed or its params change.
 import type { Run } from '../../src/api/executor.ts'
 
 export type Node = CallNode | { all: Node[][] }
@@ -20,7 +20,7 @@ export const call = (effect: string, inside?: Node[]): CallNode => ({
   ...(inside ? { inside } : {}),
 })
 
-/** Executes a program in a run; `happen` is told of each effect when its call's function begins. */
+/** Executes a program in a run; `happen` is called for each effect when its call's function begins. */
 export async function perform(program: Program, run: Run, happen: (effect: string) => void): Promise<void> {
   for (const node of program) {
     if ('all' in node) await Promise.all(node.all.map((branch) => perform(branch, run, happen)))
@@ -41,7 +41,7 @@ export interface Edit {
   program: Program
 }
 
-/** The lists of nodes in a program, with where they are. */
+/** The lists of nodes in a program, with their paths. */
 function listsIn(program: Program, path: string): Array<{ path: string; list: Node[] }> {
   const found = [{ path, list: program }]
   for (const node of program) {
@@ -53,7 +53,10 @@ function listsIn(program: Program, path: string): Array<{ path: string; list: No
   return found
 }
 
-/** Every edit of one of these calls: another param, another name, gone, another call before it, moved to the front or to the end. */
+/**
+ * Every edit of one of these calls: another param, another name, removed, another call before it, moved to the front or
+ * to the end.
+ */
 export function editsOf(shape: string, original: Program, edited: readonly string[]): Edit[] {
   const edits: Edit[] = []
   for (const [listIndex, { path, list }] of listsIn(original, shape).entries()) {

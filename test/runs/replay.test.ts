@@ -1,16 +1,17 @@
-// What a repeated run finds: every outcome of its own attempt, what completed of earlier ones, and the policy's word on what a
-// crash interrupted. The crashes are deaths in process (world.ts); real ones are in test/crash.
+// What a repeated run finds: every outcome of its own attempt, completed entries of earlier ones, and what the policy
+// says about a call that a crash interrupted. The crashes are deaths within the process (world.ts); real ones are in
+// test/crash.
 import { describe, expect, it } from 'vitest'
 import { defineExecutor, type Run } from '../../src/api/executor.ts'
 import { ErrandError, Failure } from '../../src/core/errors.ts'
 import type { OnInterrupt } from '../../src/entities/task-fields.ts'
 import { createWorld, gate, type World } from './world.ts'
 
-describe('Within one attempt', () => {
-  it('a completed call gives its recorded result as its JSON image, on the first run too', async () => {
+describe('within one attempt', () => {
+  it('a completed call returns its recorded JSON image, in the first run too', async () => {
     const seen: unknown[] = []
     const world = await createWorld(async (_task, run) => {
-      seen.push(await run.call('date', () => ({ at: new Date(0), gone: undefined, list: [undefined, Number.NaN] })))
+      seen.push(await run.call('date', () => ({ at: new Date(0), absent: undefined, list: [undefined, Number.NaN] })))
       seen.push(await run.call('nothing', () => undefined))
       if (run.number === 1) await run.sleep(30)
     })
@@ -22,7 +23,7 @@ describe('Within one attempt', () => {
   })
 
   it('the result of the executor is its JSON image', async () => {
-    const world = await createWorld(async () => ({ at: new Date(0), gone: undefined }))
+    const world = await createWorld(async () => ({ at: new Date(0), absent: undefined }))
     const task = await world.engine.create({ executor: 'work' })
     expect(await world.engine.result(task)).toEqual({ at: '1970-01-01T00:00:00.000Z' })
   })
@@ -66,7 +67,7 @@ describe('Within one attempt', () => {
     expect(seen[3]).toMatchObject({ retry: false, message: 'never' })
   })
 
-  it('children are not spawned again, and a message is not appended again', async () => {
+  it('children are not spawned again, and messages are not appended again', async () => {
     const world = await createWorld(async (_task, run) => {
       const [a, b] = await run.spawn([
         { executor: 'other', name: 'a' },
@@ -85,7 +86,7 @@ describe('Within one attempt', () => {
     expect((await world.engine.runs(task)).length).toBeGreaterThan(1)
   })
 
-  it('a token stream is stored once, whole; a keyed one that is found is not even read again', async () => {
+  it('a token stream is stored once, whole; one found by its key is not read again', async () => {
     let streams = 0
     async function* tokens() {
       streams++
@@ -102,7 +103,7 @@ describe('Within one attempt', () => {
     expect(streams).toBe(3)
   })
 
-  it('nothing of a token stream is stored when the run dies in between', async () => {
+  it('nothing of a token stream is stored when the run dies before its end', async () => {
     const begun = gate()
     const world = await createWorld(async (_task, run) => {
       async function* tokens() {
@@ -123,7 +124,7 @@ describe('Within one attempt', () => {
     expect((await second.engine.messages(task)).map((each) => each.content)).toEqual(['half of it'])
   })
 
-  it('an answer, a slept sleep and a wait are found', async () => {
+  it('an answer, an ended sleep and a wait are found in the journal', async () => {
     const asked: number[] = []
     const world = await createWorld(async (_task, run) => {
       asked.push(run.number)
@@ -133,7 +134,7 @@ describe('Within one attempt', () => {
       return [answer, await run.wait(child)]
     })
     const task = await world.engine.create({ executor: 'work' })
-    await world.told(task.id, 'task.input_required')
+    await world.eventOf(task.id, 'task.input_required')
     await world.engine.answer(task, 'b')
     expect(await world.engine.result(task)).toEqual(['b', ['other']])
     const events = []
@@ -142,8 +143,8 @@ describe('Within one attempt', () => {
   })
 })
 
-describe('A new attempt', () => {
-  it('replays what completed and does anew what failed', async () => {
+describe('a new attempt', () => {
+  it('replays completed calls and repeats failed ones', async () => {
     const executed: string[] = []
     const world = await createWorld(async (_task, run) => {
       const good = await run.call('good', () => executed.push('good') && 'kept')
@@ -162,11 +163,11 @@ describe('A new attempt', () => {
       ['bad', 'failed', 1],
       ['bad', 'completed', 2],
     ])
-    const failed = await world.told(task.id, 'task.failed')
+    const failed = await world.eventOf(task.id, 'task.failed')
     expect(failed.data.willRetry).toBe(true)
   })
 
-  it('by hand does the same, S3-058', async () => {
+  it('S3-058 started by hand replays completed calls and repeats failed ones', async () => {
     const executed: string[] = []
     const world = await createWorld(async (_task, run) => {
       await run.call('good', () => executed.push('good'))
@@ -177,7 +178,7 @@ describe('A new attempt', () => {
       })
     })
     const task = await world.engine.create({ executor: 'work' })
-    await world.told(task.id, 'task.input_required')
+    await world.eventOf(task.id, 'task.input_required')
     await world.engine.answer(task, true)
     expect((await world.engine.settled(task)).status).toBe('failed')
     await world.engine.retry(task)
@@ -185,13 +186,13 @@ describe('A new attempt', () => {
     expect(executed).toEqual(['good', 'bad', 'bad'])
   })
 
-  it('keeps the children that completed, gives a new attempt to those that failed and makes the canceled ones anew', async () => {
+  it('keeps completed children, retries failed ones and creates canceled ones anew', async () => {
     const attempts: string[] = []
     const held = gate<{ taskId: string }>()
     const child = async (task: { id: string; name: string }, run: Run) => {
       attempts.push(`${task.name}${run.attempt}`)
       if (task.name === 'bad' && run.attempt === 1) throw new Error('once')
-      if (task.name === 'gone' && attempts.filter((each) => each.startsWith('gone')).length === 1) {
+      if (task.name === 'removed' && attempts.filter((each) => each.startsWith('removed')).length === 1) {
         held.resolve({ taskId: task.id })
         await new Promise((resolve) => run.signal.addEventListener('abort', resolve))
       }
@@ -200,7 +201,7 @@ describe('A new attempt', () => {
       const children = await run.spawn([
         { executor: 'child', name: 'good' },
         { executor: 'child', name: 'bad' },
-        { executor: 'child', name: 'gone' },
+        { executor: 'child', name: 'removed' },
       ])
       await run.wait(children, { settled: true })
       const outcomes = await run.wait(children)
@@ -211,14 +212,14 @@ describe('A new attempt', () => {
     const { taskId } = await held.promise
     await family.engine.cancel(taskId)
     const result = (await family.engine.result(task)) as { ids: string[] }
-    expect(attempts.sort()).toEqual(['bad1', 'bad2', 'gone1', 'gone1', 'good1'])
+    expect(attempts.sort()).toEqual(['bad1', 'bad2', 'good1', 'removed1', 'removed1'])
     const before = (await family.engine.children(task)).map((each) => each.id)
     expect(before).toHaveLength(4)
     expect(result.ids[2]).not.toBe(taskId)
     expect(family.errors).toEqual([])
   })
 
-  it('asks again what was not answered and keeps the answers, and sleeps not twice', async () => {
+  it('repeats unanswered questions, keeps the answers, and sleeps no second time', async () => {
     const world = await createWorld(async (_task, run) => {
       const first = await run.ask('First?')
       await run.sleep(50)
@@ -226,13 +227,13 @@ describe('A new attempt', () => {
       return [first, await run.ask('Second?', null, { timeoutMs: 1, default: 'none' })]
     })
     const task = await world.engine.create({ executor: 'work', retry: { maxAttempts: 2 } })
-    await world.told(task.id, 'task.input_required')
+    await world.eventOf(task.id, 'task.input_required')
     await world.engine.answer(task, 'yes')
     expect(await world.engine.result(task)).toEqual(['yes', 'none'])
   })
 })
 
-/** Dies in the middle of the call `pay`, comes back, and tells what the second engine made of it. */
+/** Dies in the middle of the call `pay`, restarts, and returns what the second engine did. */
 async function interrupted(
   policies: { call?: OnInterrupt; task?: OnInterrupt; executor?: OnInterrupt; engine?: OnInterrupt },
   options: { maxAttempts?: number } = {},
@@ -266,8 +267,8 @@ async function interrupted(
   return { second: await world.another(), taskId: task.id, executed }
 }
 
-describe('A call that a crash interrupted', () => {
-  it('fails the attempt with CALL_INTERRUPTED by default, is a failed call for ever, and is not executed again', async () => {
+describe('a call that a crash interrupted', () => {
+  it('fails the attempt with CALL_INTERRUPTED by default, stays failed and is not executed again', async () => {
     const { second, taskId, executed } = await interrupted({})
     const outcome = await second.engine.settled(taskId)
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'CALL_INTERRUPTED' } })
@@ -283,7 +284,7 @@ describe('A call that a crash interrupted', () => {
     ])
   })
 
-  it('is done anew by the next attempt when the retry policy covers it', async () => {
+  it('is repeated by the next attempt when the retry policy covers it', async () => {
     const { second, taskId, executed } = await interrupted({}, { maxAttempts: 2 })
     expect(await second.engine.result(taskId)).toBe('paid')
     expect(new Set(executed).size).toBe(3)
@@ -314,7 +315,7 @@ describe('A call that a crash interrupted', () => {
     ['task', { task: 'rerun', executor: 'fail', engine: 'fail' }],
     ['executor', { executor: 'rerun', engine: 'fail' }],
     ['engine', { engine: 'rerun' }],
-  ] as const)('is executed again as a new call row when the %s says rerun', async (_level, policies) => {
+  ] as const)('is executed again as a new call row when the %s has onInterrupt rerun', async (_level, policies) => {
     const { second, taskId, executed } = await interrupted(policies)
     expect(await second.engine.result(taskId)).toBe('paid')
     expect(new Set(executed).size).toBe(3)
@@ -328,19 +329,22 @@ describe('A call that a crash interrupted', () => {
   it.each([
     ['rerun', 'completed'],
     ['fail', 'failed'],
-  ] as const)('is asked about when the policy is ask, and the answer %s makes the task %s', async (answer, status) => {
-    const { second, taskId, executed } = await interrupted({ task: 'ask' })
-    await second.told(taskId, 'task.input_required')
-    const [question] = (await second.engine.get(taskId))?.questions ?? []
-    expect(question?.question).toContain('"pay" was interrupted')
-    expect(executed).toHaveLength(2)
-    await second.engine.answer(taskId, answer)
-    expect((await second.engine.settled(taskId)).status).toBe(status)
-    expect(executed).toHaveLength(answer === 'rerun' ? 3 : 2)
-  })
+  ] as const)(
+    'is decided by a person with onInterrupt ask, and the answer %s makes the task %s',
+    async (answer, status) => {
+      const { second, taskId, executed } = await interrupted({ task: 'ask' })
+      await second.eventOf(taskId, 'task.input_required')
+      const [question] = (await second.engine.get(taskId))?.questions ?? []
+      expect(question?.question).toContain('"pay" was interrupted')
+      expect(executed).toHaveLength(2)
+      await second.engine.answer(taskId, answer)
+      expect((await second.engine.settled(taskId)).status).toBe(status)
+      expect(executed).toHaveLength(answer === 'rerun' ? 3 : 2)
+    },
+  )
 })
 
-it('A task whose runs die three times with nothing recorded in between fails as POISONED', async () => {
+it('a task whose runs die three times without recording anything fails as POISONED', async () => {
   let started = gate()
   const work = async () => {
     started.resolve()
@@ -362,7 +366,7 @@ it('A task whose runs die three times with nothing recorded in between fails as 
   ])
 })
 
-it('An engine that closes lets go: that counts for no crash, and the next one goes on', async () => {
+it('a run released by a closing engine counts as no crash, and the next engine continues', async () => {
   let started = gate()
   let runs = 0
   const work = async (_task: unknown, run: Run) => {
@@ -382,11 +386,11 @@ it('An engine that closes lets go: that counts for no crash, and the next one go
   expect((await world.engine.runs(task)).map((run) => run.outcome)).toEqual([...Array(5).fill('released'), 'completed'])
 })
 
-it('A run that ended by itself between two deaths shows that its task is not what kills: it is not POISONED', async () => {
+it('a run that ended by itself between two deaths exonerates its task, which is not POISONED', async () => {
   let started = gate<number>()
   const work = async (_task: unknown, run: Run) => {
     started.resolve(run.number)
-    // Every other run gets as far as its question; the others die before they have recorded anything.
+    // Every other run reaches its question; the others die before they have recorded anything.
     if (run.number % 2 === 1) await new Promise(() => {})
     for (let n = 1; n <= run.number / 2; n++) await run.ask(`Question ${n}?`)
     return 'done'
@@ -398,7 +402,7 @@ it('A run that ended by itself between two deaths shows that its task is not wha
     started = gate()
     world.die()
     world = await world.another()
-    await world.told(task.id, 'task.input_required', (event) => event.data['run'] === turn * 2)
+    await world.eventOf(task.id, 'task.input_required', (event) => event.data['run'] === turn * 2)
     started = gate()
     await world.engine.answer(task, turn)
   }

@@ -1,4 +1,4 @@
-// A slot by itself: what it leaves behind when its run is closed.
+// A slot by itself: it leaves nothing behind when its run is closed.
 import { getEventListeners } from 'node:events'
 import { expect, it } from 'vitest'
 import { RunSlot, type SlotHost } from '../../src/actors/run-slot.ts'
@@ -8,7 +8,7 @@ import { resolveRetry } from '../../src/machines/family.ts'
 import { taskRow } from '../../src/testing/factories.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 
-it('A run that was closed leaves no listener at the signal of its engine', async () => {
+it('a closed run leaves no listener on the signal of its engine', async () => {
   const stopped = new AbortController()
   const host: Partial<SlotHost> = {
     clock: new SimulatedClock(),

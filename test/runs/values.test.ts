@@ -1,4 +1,5 @@
-// `run.now()`, `run.uuid()`, `run.random()`: recorded before they are given, so that every later run gets the same ones.
+// `run.now()`, `run.uuid()`, `run.random()`: recorded before they are returned, so that every later run gets the same
+// values.
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Run } from '../../src/api/executor.ts'
@@ -7,7 +8,7 @@ import { createSequentialIds } from '../../src/testing/sequential-ids.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { codeOf, createWorld, gate } from './world.ts'
 
-it('A later run and a new attempt get the values of the first, in the order of asking or by their keys', async () => {
+it('a later run and a new attempt get the drawn values of the first, by order or by key', async () => {
   const drawn: unknown[] = []
   const world = await createWorld(async (_task, run) => {
     const values = [await run.now(), await run.random(), await run.uuid(), await run.uuid()]
@@ -19,7 +20,7 @@ it('A later run and a new attempt get the values of the first, in the order of a
     if (run.attempt === 1) throw new Error('on purpose')
   })
   const task = await world.engine.create({ executor: 'work', retry: { maxAttempts: 2 } })
-  await world.told(task.id, 'task.input_required')
+  await world.eventOf(task.id, 'task.input_required')
   await world.engine.answer(task, true)
   await world.engine.result(task)
   expect(drawn).toHaveLength(3)
@@ -32,7 +33,7 @@ it('A later run and a new attempt get the values of the first, in the order of a
   expect(values[3]).not.toBe(values[2])
 })
 
-it('A call whose params hold such a value is found again', async () => {
+it('a call whose params contain a drawn value is found again', async () => {
   const charged: unknown[] = []
   const world = await createWorld(async (_task, run) => {
     await run.call('charge', { at: await run.now(), id: await run.uuid() }, (params) => charged.push(params))
@@ -43,7 +44,7 @@ it('A call whose params hold such a value is found again', async () => {
   expect(charged).toHaveLength(1)
 })
 
-it('The time is that of the clock of the engine, and chance is that of its ids', async () => {
+it("run.now is the time of the engine's clock, and run.random and run.uuid come from its ids", async () => {
   const draw = async () => {
     const clock = new SimulatedClock(1_000)
     const work = async (_task: unknown, run: Run) => [await run.now(), await run.uuid(), await run.random()]
@@ -55,7 +56,7 @@ it('The time is that of the clock of the engine, and chance is that of its ids',
   expect((values as unknown[])[0]).toBe(1_000)
 })
 
-it('A value is durable before it is given, is listed as no call, and makes no event', async () => {
+it('a drawn value is durable before it is returned, is not listed as a call, and makes no event', async () => {
   const given = gate<number>()
   const world = await createWorld(async (_task, run) => {
     given.resolve(await run.now())
@@ -71,7 +72,7 @@ it('A value is durable before it is given, is listed as no call, and makes no ev
   expect(types).toEqual(['task.created', 'task.started'])
 })
 
-it('A call and the handler of an ability may ask for values, and each is found where it was drawn', async () => {
+it('a call and the handler of an ability may draw values, each found where it was drawn', async () => {
   const drawn: unknown[] = []
   const ability = defineAbility({
     id: 'test:draw',
@@ -87,14 +88,14 @@ it('A call and the handler of an ability may ask for values, and each is found w
   }
   const world = await createWorld(work, { abilities: [ability] })
   const task = await world.engine.create({ executor: 'work' })
-  await world.told(task.id, 'task.input_required')
+  await world.eventOf(task.id, 'task.input_required')
   await world.engine.answer(task, true)
   await world.engine.result(task)
   expect(drawn[1]).toEqual(drawn[0])
   expect(new Set((drawn[0] as unknown[]).flat()).size).toBe(4)
 })
 
-it('Options are checked, and after its end a run gives no values', async () => {
+it('the options of drawn values are checked, and an ended run returns no values', async () => {
   const ended = gate<Run>()
   const world = await createWorld(async (_task, run) => {
     ended.resolve(run)

@@ -1,6 +1,5 @@
-// What the tests of runs need: an engine with one executor, a way to wait for what the ledger tells, and a death that can be
-// had in process: a dead engine hears nothing any more, writes nothing, and its lock is gone.
-
+// Shared by the tests of runs: an engine with one executor, a way to wait for events of the ledger, and a death within
+// the process: a dead engine gets no events, writes nothing, and its lock is released.
 import { onTestFinished } from 'vitest'
 import type { AnyExecutor, Executor, ExecutorTask, Run } from '../../src/api/executor.ts'
 import { createEngine } from '../../src/engine.ts'
@@ -16,17 +15,17 @@ export type WorkEngine = Engine<{ work: AnyExecutor; other: AnyExecutor }>
 export interface World {
   engine: WorkEngine
   ledger: Ledger
-  /** What had no caller to be thrown at. */
+  /** Errors without a caller to throw to. */
   errors: unknown[]
-  /** Hears of each of them. */
+  /** Calls the listener for each of them. */
   onError(listener: () => void): void
-  /** Resolves with the first event of that type of a task, also one that has been. */
-  told(taskId: string, type: EventType, matches?: (event: TaskEvent) => boolean): Promise<TaskEvent>
+  /** Resolves to the first event of that type of a task, past ones included. */
+  eventOf(taskId: string, type: EventType, matches?: (event: TaskEvent) => boolean): Promise<TaskEvent>
   /** A second engine on the same ledger. */
   another(options?: Partial<EngineOptions<Executors>>): Promise<World>
-  /** The engine is dead from now on: it acts on nothing and nothing it asks for is written. */
+  /** The engine is dead from now on: it acts on nothing, and nothing of it is written. */
   die(): void
-  /** Its lock is gone, so that others take it for dead, but it lives: what a hung machine looks like when it wakes up. */
+  /** Its lock is released, so that others take it for dead, but it lives: like a hung machine that wakes up. */
   loseLock(): void
 }
 
@@ -39,13 +38,13 @@ export async function createWorld(
   const inner = shared ?? (await openLedger(':memory:'))
   const mortal = createMortal(inner)
   const errors: unknown[] = []
-  let heard: () => void = () => {}
+  let onReported: () => void = () => {}
   const engine = (await createEngine({
     executors: { work, other: async () => 'other' },
     shutdownTimeoutMs: 100,
     onError: (error: unknown) => {
       errors.push(error)
-      heard()
+      onReported()
     },
     ...options,
     ledger: mortal.ledger,
@@ -59,16 +58,16 @@ export async function createWorld(
     ledger: inner,
     errors,
     onError: (listener) => {
-      heard = listener
+      onReported = listener
     },
-    told: (taskId, type, matches = () => true) => told(engine, taskId, type, matches),
+    eventOf: (taskId, type, matches = () => true) => eventOf(engine, taskId, type, matches),
     another: (more = {}) => createWorld(work, { ...options, ...more }, inner),
     die: mortal.die,
     loseLock: mortal.loseLock,
   }
 }
 
-async function told(
+async function eventOf(
   engine: WorkEngine,
   taskId: string,
   type: EventType,
@@ -112,12 +111,12 @@ function createMortal(inner: Ledger) {
   }
 }
 
-/** A promise and its ends, told apart by name in the tests. */
+/** A promise with its resolvers under names of the tests. */
 export function gate<T = void>() {
   return Promise.withResolvers<T>()
 }
 
-/** The code of what a promise rejects with. */
+/** The error code of a rejected promise. */
 export async function codeOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => 'resolved',

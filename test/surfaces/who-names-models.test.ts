@@ -156,7 +156,9 @@ describe('A name that was offered', () => {
     const { engine, asked } = await resolving({ ledger })
     for (const task of [id, unsaid, said]) {
       await engine.start(task)
-      const message = expect.stringMatching(/"openai:gpt-5" is not offered by this engine.*Offered are: none/) as string
+      const message = expect.stringMatching(
+        /"openai:gpt-5" is not offered by this engine.*offered models: none/,
+      ) as string
       expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'FORBIDDEN', message } })
     }
     expect(asked).toEqual([])

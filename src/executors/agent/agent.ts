@@ -1,5 +1,5 @@
-// An agent: a model with tools, as an executor. Its conversation is in messages and calls, so repeating its run means reading
-// them and going on.
+// An agent: a model with tools, as an executor. Its conversation is stored as messages and calls, so a repeated run
+// reads them and continues.
 import type { z } from 'zod'
 import { agentRunOf } from '../../agent-run.ts'
 import { type Executor, makeExecutor } from '../../api/executor.ts'
@@ -11,45 +11,53 @@ import type { LanguageModelLike } from '../../models/language-model.ts'
 import type { ModelSettings } from '../../models/step-schema.ts'
 import { converse } from './converse.ts'
 
-/** What `agent` takes. */
+/** Options of `agent`. */
 export interface AgentOptions<R extends z.ZodType = z.ZodType> {
-  /** A language model object of the AI SDK (spec v3 or v4), or the name of one. Default: the task's, else the engine's. */
+  /**
+   * A language model object of the AI SDK (spec v3 or v4), or the name of one. Default: the task's, else the engine's.
+   */
   model?: string | LanguageModelLike
-  /** Its system message, unless the task brings its own. Default: `You are a helpful AI assistant.` */
+  /** System message, unless the task has its own. Default: `You are a helpful AI assistant.` */
   instructions?: string
-  /** What its model may call: ids, `module:*`, `*`. It narrows what the task may call. Default: all that the task may. */
+  /**
+   * What the model may call: ids, `module:*`, `*`; restricts what the task may call. Default: all that the task may
+   * call.
+   */
   abilities?: readonly string[]
   /**
-   * How many tasks its model may create below the task that it works on: `maxTasks` in all, `maxChildren` of one task, on `maxDepth`
-   * levels. Agents below that task keep within the same numbers, whatever their own are. Default: `modelBounds`.
+   * How many tasks the model may create below the task that it works on: `maxTasks` in all, `maxChildren` per task, on
+   * `maxDepth` levels. They also bound agents below that task, whatever their own bounds are. Default: `modelBounds`.
    */
   bounds?: Partial<CreationBounds>
   /** Model steps in one attempt; beyond them the task fails with `MAX_ITERATIONS`. Default: the engine's, 10. */
   maxIterations?: number
-  /** Whether the tools of one turn run at once or one after the other. Default: the engine's, at once. */
+  /** Whether the tools of one turn run in parallel or one after the other. Default: the engine's, `parallel`. */
   toolExecution?: 'parallel' | 'sequential'
-  /** How often a step of its model is tried, and how long it rests in between. Default: the engine's. */
+  /** Retry policy of a step of the model. Default: the engine's. */
   modelRetry?: Partial<RetryPolicy>
   /** Temperature and the like, passed on to the model. */
   settings?: ModelSettings
   /**
-   * What the result must fit. The model is asked for JSON; an answer that does not fit goes back to it. Default: the result is the
-   * text of the last answer.
+   * Schema of the result. The model is asked for JSON; an answer that does not match is returned to the model. Default:
+   * the result is the text of the last answer.
    */
   result?: R
-  /** Attempts of the task. Default: one. */
+  /** Retry policy of the task. Default: one attempt. */
   retry?: Partial<RetryPolicy>
-  /** Longest run in milliseconds. Default: none. */
+  /** Maximum duration of a run, in milliseconds. Default: none. */
   timeoutMs?: number
-  /** How many of its runs may be open in one engine at once. Default: as many as the engine allows. */
+  /** How many of its runs may be open in one engine. Default: as many as the engine allows. */
   concurrency?: number
-  /** What a crash in the middle of a call means, for abilities that do not say. Default `fail`: the model is told and decides. */
+  /**
+   * What becomes of a call that a crash interrupted, for abilities without `onInterrupt`. Default `fail`: the model
+   * receives the error and decides.
+   */
   onInterrupt?: 'fail' | 'rerun' | 'ask'
 }
 
 /**
- * Makes an executor that lets a model work on a task: it reads the conversation, takes one step of the model at a time, lets it
- * call abilities of the bus as tools, and ends with the model's answer when nothing is left to answer.
+ * Creates an executor that lets a model work on a task: it reads the conversation, takes one step of the model at a
+ * time, lets the model call abilities of the bus as tools, and ends with the model's answer when no message is unread.
  *
  * @example
  * const engine = await createEngine({ model, executors: { reviewer: agent({ instructions: 'You review code.' }) } })

@@ -1,4 +1,4 @@
-// The agents and models of an engine: what `createEngine` was given, by the names under which tasks use them.
+// The agents and models of an engine, by the names under which tasks use them.
 
 import { type AnyExecutor, type Executor, isExecutor, type RunnableTasks } from '../../api/executor.ts'
 import type { ParsedEngineOptions } from '../../api/options.ts'
@@ -14,20 +14,20 @@ export interface Agents {
   executors: Map<string, AnyExecutor>
   models: ModelRegistry
   canRun(executor: string): RunnableTasks
-  /** To be called when a model has come: whoever brings one may come later than the engine. */
-  equip(): void
+  /** To be called when a model was registered, which may be later than the engine. */
+  addDefaultAgent(): void
   /** The names under which models are offered here: registered ones, the default, and those of agents. */
   offeredModels(): string[]
-  /** Whether a model is offered under this name. Who answers `model:llm` in the engine's place judges names itself. */
+  /** Whether a model is offered under this name. A foreign `model:llm` ability judges names itself. */
   offersModel(name: string): boolean
   /**
-   * The name of the model that works on a task: its own, else that of its executor; undefined for the default one.
+   * The name of the model that works on a task: its own, else that of its executor; undefined for the default model.
    * @throws Failure FORBIDDEN, final, for one that its creator may not choose.
    */
   modelFor(task: Pick<TaskRecord, 'executor' | 'policy'>): string | undefined
 }
 
-/** `hasForeignModel`: somebody else answers `model:llm` on the bus, with models of its own. */
+/** `hasForeignModel`: another ability is registered as `model:llm`, with models of its own. */
 export function createAgents(options: ParsedEngineOptions, hasForeignModel: () => boolean): Agents {
   const executors = new Map(Object.entries(options.executors)) as Map<string, AnyExecutor>
   const models = new ModelRegistry({ resolve: options.resolveModel as ResolveModel | undefined })
@@ -36,36 +36,37 @@ export function createAgents(options: ParsedEngineOptions, hasForeignModel: () =
   if (typeof model === 'string') models.setDefault(model)
   else if (model !== undefined)
     models.register(nameOf(model as LanguageModelLike), model as LanguageModelLike, { default: true })
-  const brought = bringModels(executors, models)
-  // What is given goes on the bus a moment later; tasks of an earlier engine may wait for this agent already.
+  const agentModels = registerAgentModels(executors, models)
+  // Abilities passed to the engine are registered a moment later; tasks of an earlier engine may already wait for this
+  // agent.
   const isGiven = (options.abilities as ReadonlyArray<{ id?: unknown }>).some(({ id }) => id === 'model:llm')
   const hasModel = (): boolean => models.hasDefault || isGiven || hasForeignModel()
-  // An engine that only commands, and has no model, leaves it to those that run the tasks what their agent is.
-  const equip = (): void => {
+  // An engine without a model, which only commands, leaves the default agent to the engines that run tasks.
+  const addDefaultAgent = (): void => {
     if (!executors.has(agentName) && (options.work || hasModel() || !models.isEmpty)) executors.set(agentName, agent())
   }
-  equip()
+  addDefaultAgent()
   const offeredModels = (): string[] => {
-    const named = [...models.list().map(({ id }) => id), models.defaultName, ...brought.values()]
+    const named = [...models.list().map(({ id }) => id), models.defaultName, ...agentModels.values()]
     return [...new Set(named.filter((name) => name !== undefined))]
   }
   const offersModel = (name: string): boolean => hasForeignModel() || offeredModels().includes(name)
   return {
     executors,
     models,
-    equip,
+    addDefaultAgent,
     offeredModels,
     offersModel,
     canRun: (name) => {
       const executor = executors.get(name)
       const isAgent = executor === undefined ? name === agentName : isExecutor(executor) && executor.agent !== undefined
       if (!isAgent) return executor === undefined ? 'unknown' : 'all'
-      if (brought.has(name) || hasModel()) return 'all'
+      if (agentModels.has(name) || hasModel()) return 'all'
       return models.isEmpty ? 'none' : 'named'
     },
     modelFor: ({ executor, policy: { model, offeredModel } }) => {
       if (model !== undefined && offeredModel && !offersModel(model)) throw notOffered(model, offeredModels())
-      return model ?? brought.get(executor as string)
+      return model ?? agentModels.get(executor as string)
     },
   }
 }
@@ -73,22 +74,22 @@ export function createAgents(options: ParsedEngineOptions, hasForeignModel: () =
 /** Another engine may have offered it when the task was created. */
 function notOffered(model: string, offered: readonly string[]): Failure {
   return new Failure(
-    `The model "${model}" is not offered by this engine, and who created the task may choose no other. Offered are: ${offered.join(', ') || 'none'}. Register it under that name, or create the task again with another model.`,
+    `The model "${model}" is not offered by this engine, and the creator of the task may only choose offered models: ${offered.join(', ') || 'none'}. Register it under that name, or create the task again with another model.`,
     { code: 'FORBIDDEN', retry: false },
   )
 }
 
-/** Models that agents were made with stand in the registry too, so that every step goes through `model:llm`. */
-function bringModels(executors: ReadonlyMap<string, AnyExecutor>, models: ModelRegistry): Map<string, string> {
-  const brought = new Map<string, string>()
+/** Registers the models of agents, so that every step goes through `model:llm`. */
+function registerAgentModels(executors: ReadonlyMap<string, AnyExecutor>, models: ModelRegistry): Map<string, string> {
+  const agentModels = new Map<string, string>()
   for (const [name, executor] of executors) {
     const own = isExecutor(executor) ? (executor as Executor).agent?.model : undefined
     if (own === undefined) continue
     const id = typeof own === 'string' ? own : `${name}/${nameOf(own as LanguageModelLike)}`
     if (typeof own !== 'string') models.register(id, own as LanguageModelLike, { default: false })
-    brought.set(name, id)
+    agentModels.set(name, id)
   }
-  return brought
+  return agentModels
 }
 
 function nameOf({ provider, modelId }: LanguageModelLike): string {

@@ -1,11 +1,14 @@
-// The arguments of a call as its model wrote them: text that should be a JSON object, and may be anything.
+// The arguments of a call as the model wrote them: text that should be a JSON object, and may be anything.
 import { ErrandError } from '../../core/errors.ts'
 import { fromJson, jsonObject, toJson } from '../../core/json.ts'
 import { storableText } from '../../core/storable-text.ts'
 
 export type CallArguments = { given: Record<string, unknown> } | { refusal: ErrandError }
 
-/** What is no JSON object, or none that a ledger keeps, refuses the call. A model that gives no arguments gives none of them. */
+/**
+ * Parses the arguments; the call is refused if they are not a JSON object that a ledger can store. Empty text means no
+ * arguments.
+ */
 export function readArguments(text: string): CallArguments {
   if (text.trim() === '') return { given: {} }
   const value = jsonObject(text)
@@ -19,7 +22,9 @@ export function readArguments(text: string): CallArguments {
   }
 }
 
-/** What the call is recorded with: what was given, or the beginning of a text that could not be read. The step has all of it. */
+/**
+ * The params recorded with the call: the arguments, or the beginning of unreadable text. The step holds the whole text.
+ */
 export function paramsOf(text: string): unknown {
   const read = readArguments(text)
   return 'given' in read ? read.given : storableText(text.slice(0, maxUnreadLength))

@@ -1,5 +1,6 @@
-// Before the first step: what the conversation opens with, what the tasks before this one came to, what its team knows, and what memory
-// recalls. What others have said is told in user messages: system messages are what whoever made the task and the agent says.
+// Messages before the first step: instructions, goal and input, results of the tasks before this one, a briefing on the
+// team, and what memory recalls. Everything stated by others goes into user messages; system messages hold only what
+// the creator of the task and the agent say.
 import { z } from 'zod'
 import type { AgentRun, WorkPlace } from '../../agent-run.ts'
 import type { ExecutorTask, Run } from '../../api/executor.ts'
@@ -14,43 +15,43 @@ import { recalledSchema, recallHeading, recallText } from './recall.ts'
 const resultsHeading = 'Results of the tasks that this one comes after:'
 const teamHeading = 'You work on this with others'
 
-/** Adds what is missing; a run that finds a step has nothing to add. */
+/** Appends the missing messages; none when the conversation already has a step. */
 export async function openConversation(
   task: ExecutorTask,
   run: Run,
-  talk: AgentRun,
+  agentRun: AgentRun,
   instructions: string | undefined,
 ): Promise<void> {
-  const { system, steps, unread } = await talk.conversation()
-  // One that goes on has its place; but it may have been waiting for it.
-  const place = steps.length === 0 || talk.policy.team !== undefined ? await talk.place() : undefined
+  const { system, steps, unread } = await agentRun.conversation()
+  // A task that continues has its stint already, but may have been waiting for one.
+  const place = steps.length === 0 || agentRun.policy.team !== undefined ? await agentRun.place() : undefined
   if (steps.length > 0) return
-  const say = (role: 'system' | 'user', content: string): Promise<void> =>
-    talk.append({ id: talk.nextId('msg'), role, content })
-  // Earlier versions told all of it in system messages.
-  const said = (heading: string): boolean => [...system, ...unread].some(({ content }) => content.startsWith(heading))
-  // A task that was created where this agent was not known has no first lines yet; it may have been sent something by then.
-  if (system.length === 0) await say('system', talk.policy.systemPrompt ?? instructions ?? defaultSystemPrompt)
+  const add = (role: 'system' | 'user', content: string): Promise<void> =>
+    agentRun.append({ id: agentRun.nextId('msg'), role, content })
+  // Earlier versions put all of this into system messages.
+  const has = (heading: string): boolean => [...system, ...unread].some(({ content }) => content.startsWith(heading))
+  // A task created where this agent was unknown has no opening messages yet; messages may have been sent to it since.
+  if (system.length === 0) await add('system', agentRun.policy.systemPrompt ?? instructions ?? defaultSystemPrompt)
   if (unread.length === 0 || system[0]?.run !== null) {
     const assignment = assignmentOf(task)
     if (assignment === '' && unread.length === 0) throw nothingToDo(task)
-    if (assignment !== '' && !unread.some(({ content }) => content === assignment)) await say('user', assignment)
+    if (assignment !== '' && !unread.some(({ content }) => content === assignment)) await add('user', assignment)
   }
-  if (!said(resultsHeading)) {
+  if (!has(resultsHeading)) {
     const results = resultsOf(await run.dependencies())
-    if (results !== '') await say('user', `${resultsHeading}\n\n${results}`)
+    if (results !== '') await add('user', `${resultsHeading}\n\n${results}`)
   }
-  if (place !== undefined && !said(teamHeading)) {
-    const briefing = await teamBriefing(talk, place, run.signal)
-    if (briefing !== '') await say('user', briefing)
+  if (place !== undefined && !has(teamHeading)) {
+    const briefing = await teamBriefing(agentRun, place, run.signal)
+    if (briefing !== '') await add('user', briefing)
   }
-  if (!said(recallHeading)) {
-    const recalled = await recall(talk, task.goal ?? task.name, run.signal)
-    if (recalled !== '') await say('user', recalled)
+  if (!has(recallHeading)) {
+    const recalled = await recall(agentRun, task.goal ?? task.name, run.signal)
+    if (recalled !== '') await add('user', recalled)
   }
 }
 
-/** The goal and what was given with it; empty when there is neither. */
+/** The goal and the input; empty when there is neither. */
 function assignmentOf(task: ExecutorTask): string {
   const given =
     task.input === null ? undefined : typeof task.input === 'string' ? task.input : JSON.stringify(task.input, null, 2)
@@ -58,10 +59,13 @@ function assignmentOf(task: ExecutorTask): string {
 }
 
 function nothingToDo({ id }: ExecutorTask): Failure {
-  return new Failure(`${id} has neither a goal nor an input: its agent would not know what to do.`, {
-    code: 'INVALID_INPUT',
-    retry: false,
-  })
+  return new Failure(
+    `${id} has neither a goal nor an input for its agent to work on. Create the task again with one of them.`,
+    {
+      code: 'INVALID_INPUT',
+      retry: false,
+    },
+  )
 }
 
 function resultsOf(tasks: readonly Task[]): string {
@@ -73,14 +77,14 @@ function resultsOf(tasks: readonly Task[]): string {
 
 const maxResultLength = 100_000
 
-/** A model reads no book; who needs all of it looks the task up. */
+/** Long results would fill the context of the model, which can read them in full with a tool. */
 function shortened(text: string): string {
   return text.length <= maxResultLength
     ? text
     : `${text.slice(0, maxResultLength).toWellFormed()}… (${text.length} characters in all)`
 }
 
-// ── what its team and memory know ──
+// ── team and memory ──
 
 const some = z.array(z.unknown())
 const contextSchema = z.object({
@@ -92,15 +96,15 @@ const contextSchema = z.object({
 const briefingSchema = z.object({ text: z.string() })
 
 /**
- * Whom an agent of a team works with, on what, and what is known by now (conformance S2-046). Empty where there is nothing to tell: one
- * who works alone on a task is told no more than its goal. Never rejects but for the end of the run.
+ * The other agents of the team, its objectives and its facts so far (conformance S2-046). Empty for an agent alone on a
+ * task. Rejects only at the end of the run.
  */
-async function teamBriefing(talk: AgentRun, place: WorkPlace, signal: AbortSignal): Promise<string> {
+async function teamBriefing(agentRun: AgentRun, place: WorkPlace, signal: AbortSignal): Promise<string> {
   const { taskId, agentId } = place
-  const context = await askMemory(talk, 'task:context', { taskId }, contextSchema, signal)
+  const context = await askMemory(agentRun, 'task:context', { taskId }, contextSchema, signal)
   if (context === undefined || isAlone(context, agentId)) return ''
-  const told = await askMemory(talk, 'task:context', { taskId, format: 'text' }, briefingSchema, signal)
-  return told === undefined ? '' : storableText(`${teamHeading}, as ${agentId}.\n\n${told.text}`)
+  const briefing = await askMemory(agentRun, 'task:context', { taskId, format: 'text' }, briefingSchema, signal)
+  return briefing === undefined ? '' : storableText(`${teamHeading}, as ${agentId}.\n\n${briefing.text}`)
 }
 
 function isAlone(
@@ -114,36 +118,36 @@ function isAlone(
 const maxRecalled = 5
 const maxRecallMs = 10_000
 
-/** What memory knows that bears on a goal, quoted; empty when there is nothing. Never rejects but for the end of the run. */
-async function recall(talk: AgentRun, query: string, signal: AbortSignal): Promise<string> {
-  const answer = await askMemory(talk, 'mem:retrieve', { query, limit: maxRecalled }, recalledSchema, signal)
+/** What memory recalls for a goal, quoted; empty when there is nothing. Rejects only at the end of the run. */
+async function recall(agentRun: AgentRun, query: string, signal: AbortSignal): Promise<string> {
+  const answer = await askMemory(agentRun, 'mem:retrieve', { query, limit: maxRecalled }, recalledSchema, signal)
   return answer === undefined ? '' : recallText(answer)
 }
 
 /**
- * Asked as the task itself. Memory is optional: where nobody answers, in time and as expected, it is undefined, and the task goes on
- * (conformance S1-070, S1-073). @throws the reason of the signal.
+ * Calls a memory ability as the task itself. Memory is optional: undefined when the ability is missing, late, fails or
+ * answers in another shape, and the task continues (conformance S1-070, S1-073). @throws the reason of the signal.
  */
 async function askMemory<T>(
-  talk: AgentRun,
+  agentRun: AgentRun,
   abilityId: string,
   input: unknown,
   schema: z.ZodType<T>,
   signal: AbortSignal,
 ): Promise<T | undefined> {
-  if (!talk.bus.has(abilityId)) return undefined
-  const { taskId, run } = talk.caller
+  if (!agentRun.bus.has(abilityId)) return undefined
+  const { taskId, run } = agentRun.caller
   const caller = { surface: 'agent', ...defined({ taskId, run }) }
   const late = new AbortController()
-  const timer = talk.clock.setTimeout(() => late.abort(new Error('memory took too long')), maxRecallMs)
+  const timer = agentRun.clock.setTimeout(() => late.abort(new Error('memory took too long')), maxRecallMs)
   try {
     const until = AbortSignal.any([signal, late.signal])
-    return schema.parse(await untilAborted(talk.bus.call(abilityId, input, { caller, signal: until }), until))
+    return schema.parse(await untilAborted(agentRun.bus.call(abilityId, input, { caller, signal: until }), until))
   } catch (error) {
     signal.throwIfAborted()
-    talk.report(error, abilityId === 'mem:retrieve' ? 'recall from memory' : 'hear of the team')
+    agentRun.report(error, abilityId === 'mem:retrieve' ? 'recall from memory' : 'read the team context')
     return undefined
   } finally {
-    talk.clock.clearTimeout(timer)
+    agentRun.clock.clearTimeout(timer)
   }
 }

@@ -1,5 +1,5 @@
-// One step of the model: asked with the whole conversation, streamed to whoever listens, stored once, whole. A step that breaks
-// off leaves nothing but an event that says so, and is tried again as the policy allows.
+// One step of the model: called with the whole conversation, streamed live, stored once, as a whole. A step that breaks
+// off leaves only the event `model.failed`, and is retried as the policy allows.
 import { z } from 'zod'
 import type { AgentRun } from '../../agent-run.ts'
 import type { ExecutorTask, Run } from '../../api/executor.ts'
@@ -7,7 +7,7 @@ import type { ParsedAgentOptions } from '../../api/options.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { defined } from '../../core/defined.ts'
 import { ErrandError, Failure } from '../../core/errors.ts'
-import { rest as restOut } from '../../core/signals.ts'
+import { rest as waitFor } from '../../core/signals.ts'
 import { storableText } from '../../core/storable-text.ts'
 import { toStoredError } from '../../core/stored-error.ts'
 import { identOf } from '../../entities/call.ts'
@@ -30,14 +30,14 @@ import type { Offer, Toolbox } from './toolbox.ts'
 export interface StepRequest {
   task: ExecutorTask
   run: Run
-  talk: AgentRun
+  agentRun: AgentRun
   options: ParsedAgentOptions
   tools: Toolbox
   conversation: Conversation
   inputs: readonly MessageRecord[]
 }
 
-/** What the engine and the agent leave open. */
+/** Defaults for what the engine and the agent leave open. */
 const defaultRetry: Partial<RetryPolicy> = {
   maxAttempts: 3,
   backoffMs: 500,
@@ -47,7 +47,7 @@ const defaultRetry: Partial<RetryPolicy> = {
   on: [...retryableModelCodes],
 }
 
-/** A shorter rest is waited out in the run; for a longer one it gives its slot back. */
+/** A shorter delay is waited out within the run; for a longer one the run gives its slot back. */
 const maxHeldRestMs = 2_000
 
 export async function takeStep(request: StepRequest): Promise<void> {
@@ -58,46 +58,46 @@ export async function takeStep(request: StepRequest): Promise<void> {
 }
 
 interface Answered {
-  /** Of the message that the answer becomes: what was streamed of it carries this id. A try that failed had another. */
+  /** Id of the message with the answer, also used for its streamed pieces. A failed try had another. */
   messageId: string
   answer: ModelAnswer
 }
 
 /** The model's answer, after as many tries as the policy allows. */
 async function ask(request: StepRequest, input: ModelStepInput): Promise<Answered> {
-  const { run, talk, options, conversation } = request
-  const given = { ...defaultRetry, ...talk.defaults.modelRetry, ...options.modelRetry } as Partial<RetryPolicy>
+  const { run, agentRun, options, conversation } = request
+  const given = { ...defaultRetry, ...agentRun.defaults.modelRetry, ...options.modelRetry } as Partial<RetryPolicy>
   const policy = resolveRetry(given)
   const rest = `model:${run.attempt}:${conversation.steps.length + 1}`
   for (let tried = 1 + triesBefore(conversation, rest); ; tried++) {
-    const messageId = talk.nextId('msg')
+    const messageId = agentRun.nextId('msg')
     try {
       return { messageId, answer: await streamStep(request, input, messageId) }
     } catch (error) {
-      // Paused, canceled, timed out: not the model's doing.
+      // Paused, canceled or timed out: no failure of the model.
       run.signal.throwIfAborted()
       const failure = withoutPartial(failureOf(error))
       const { code, retryAfterMs } = failure
-      const delay = retryDelay(policy, { attempt: tried, code, final: !failure.retry, retryAfterMs }, talk.chance())
-      await talk.modelFailed({ try: tried, error: toStoredError(failure), againInMs: delay ?? null })
+      const delay = retryDelay(policy, { attempt: tried, code, final: !failure.retry, retryAfterMs }, agentRun.chance())
+      await agentRun.modelFailed({ try: tried, error: toStoredError(failure), againInMs: delay ?? null })
       if (delay === undefined) throw failure
       if (delay > maxHeldRestMs) await run.sleep(delay, { key: `${rest}:${tried}` })
       else {
-        await restOut(talk.clock, delay, run.signal)
+        await waitFor(agentRun.clock, delay, run.signal)
         run.signal.throwIfAborted()
       }
     }
   }
 }
 
-/** The try that the last rest of this step came after, in an earlier run; 0 when there was none. */
+/** Number of tries before the last delay of this step in an earlier run; 0 without one. */
 function triesBefore({ rests }: Conversation, key: string): number {
   const start = `${identOf(key, null)}:`
   const tries = rests.filter((ident) => ident.startsWith(start)).map((ident) => Number(ident.slice(start.length)))
   return Math.max(0, ...tries)
 }
 
-function inputOf({ talk, options, conversation, inputs }: StepRequest, offer: Offer): ModelStepInput {
+function inputOf({ agentRun, options, conversation, inputs }: StepRequest, offer: Offer): ModelStepInput {
   const format = options.result === undefined ? undefined : z.toJSONSchema(options.result, { io: 'input' })
   const notes =
     format === undefined
@@ -107,7 +107,7 @@ function inputOf({ talk, options, conversation, inputs }: StepRequest, offer: Of
     messages: contextOf(conversation, inputs, notes),
     tools: offer.definitions,
     ...defined({
-      modelId: talk.modelId,
+      modelId: agentRun.modelId,
       responseFormat: format && { type: 'json' as const, schema: format as Record<string, unknown> },
       settings: options.settings,
     }),
@@ -115,9 +115,9 @@ function inputOf({ talk, options, conversation, inputs }: StepRequest, offer: Of
 }
 
 /**
- * The conversation as a model reads it: its instructions, then step by step what it saw, what it said and what its calls came to.
- * Results stand in the order of the calls, whichever finished first (conformance S1-048). `inputs` are what the model has not seen yet
- * and is to see now.
+ * The conversation as the model reads it: instructions, then for each step its inputs, its text and the results of its
+ * calls. Results are in the order of the calls, whichever finished first (conformance S1-048). `inputs` are the
+ * messages that the model has not seen yet.
  */
 function contextOf(
   conversation: Conversation,
@@ -132,60 +132,64 @@ function contextOf(
   ]
 }
 
-/** Tokens go out as they come; what is kept is whole. */
-async function streamStep({ talk, run }: StepRequest, input: ModelStepInput, messageId: string): Promise<ModelAnswer> {
-  const { abilities: _lists, ...known } = talk.caller
-  // The agent itself asks its model: no list of what the model may call stands in the way.
+/** Tokens are streamed as they arrive; only the whole answer is returned. */
+async function streamStep(
+  { agentRun, run }: StepRequest,
+  input: ModelStepInput,
+  messageId: string,
+): Promise<ModelAnswer> {
+  const { abilities: _lists, ...known } = agentRun.caller
+  // The agent itself calls the model: the lists of what the model may call do not apply.
   const caller: Caller = { ...known, surface: 'agent' }
   const answer: ModelAnswer = { content: '', toolCalls: [], finish: null }
-  for await (const given of talk.bus.stream('model:llm', input, { caller, signal: run.signal })) {
+  for await (const given of agentRun.bus.stream('model:llm', input, { caller, signal: run.signal })) {
     const chunk = readChunk(given)
     addChunk(answer, chunk)
-    if (chunk.content) talk.live(chunk.content, messageId)
+    if (chunk.content) agentRun.live(chunk.content, messageId)
   }
   run.signal.throwIfAborted()
   return answer
 }
 
 async function store(request: StepRequest, offer: Offer, id: string, answer: ModelAnswer): Promise<void> {
-  const { run, talk, tools, conversation, inputs } = request
+  const { run, agentRun, tools, conversation, inputs } = request
   const calls = answer.toolCalls.map(
     (call, index): ToolCall => ({
-      // A result goes back under its call's id, so each needs one.
+      // A result is returned under the id of its call, so each call needs one.
       id: storableText(call.id) || `call_${conversation.steps.length + 1}_${index + 1}`,
       tool: storableText(call.function.name),
       ability: offer.abilityOf(storableText(call.function.name)),
       arguments: storableText(call.function.arguments),
     }),
   )
-  await talk.append({
+  await agentRun.append({
     id,
     role: 'assistant',
     content: storableText(answer.content),
     step: {
-      modelId: answer.finish?.modelId ?? talk.modelId ?? '',
+      modelId: answer.finish?.modelId ?? agentRun.modelId ?? '',
       finishReason: answer.finish?.reason ?? 'unknown',
       usage: answer.finish?.usage ?? { inputTokens: null, outputTokens: null, totalTokens: null },
       calls,
       inputs: inputs.map((message) => message.id),
       attempt: run.attempt,
-      pending: calls.map((call) => pendingOf(call, tools, talk)),
+      pending: calls.map((call) => pendingOf(call, tools, agentRun)),
     },
   })
 }
 
-function pendingOf(call: ToolCall, tools: Toolbox, talk: AgentRun) {
+function pendingOf(call: ToolCall, tools: Toolbox, agentRun: AgentRun) {
   const tool = tools.tool(call.ability)
   const ability = tool.kind === 'ability' ? tool.ability : undefined
-  // What only waits has nothing that might have happened twice.
-  const onInterrupt = tool.kind === 'ability' ? (ability?.onInterrupt ?? talk.onInterrupt) : 'rerun'
+  // A call that only waits has no effects, so it can be repeated.
+  const onInterrupt = tool.kind === 'ability' ? (ability?.onInterrupt ?? agentRun.onInterrupt) : 'rerun'
   return { name: call.ability, params: paramsOf(call.arguments), onInterrupt }
 }
 
-/** A chain of causes may lead back into itself. */
+/** A chain of causes may be circular. */
 const maxCauses = 20
 
-/** The model's own failure, out of what the bus wrapped it in. */
+/** The model's own failure, unwrapped from the errors of the bus. */
 function failureOf(error: unknown): Failure {
   for (let inner = error, above = 0; inner instanceof Error && above < maxCauses; inner = inner.cause, above++) {
     if (inner instanceof Failure) return inner
@@ -196,7 +200,7 @@ function failureOf(error: unknown): Failure {
   return new Failure(message, { code: own ?? code, retry: !isOurs, cause: error })
 }
 
-/** What the model had said by then belongs into no ledger. */
+/** The partial answer of the model must not be stored. */
 function withoutPartial(failure: Failure): Failure {
   const { message, code, retry, retryAfterMs, details } = failure
   const { partial: _partial, ...kept } = (details ?? {}) as Record<string, unknown>

@@ -1,5 +1,6 @@
-// The calls of a step: those that do something run first, at once or one after the other; those that wait (for a person, for
-// other tasks) come last and stay pending meanwhile. Whatever goes wrong with a call is its result, and the model reads it.
+// The calls of a step: those that do something run first, in parallel or one after the other; those that wait (for a
+// person, for other tasks) come last and stay pending meanwhile. Every failure is the result of its call, which the
+// model reads.
 import { z } from 'zod'
 import type { AgentRun } from '../../agent-run.ts'
 import type { CallContext, CallOptions, Run } from '../../api/executor.ts'
@@ -14,62 +15,65 @@ import type { OnInterrupt } from '../../entities/task-fields.ts'
 import { paramsOf, readArguments } from './call-arguments.ts'
 import { askUserSchema, type Tool, type Toolbox, waitForTasksSchema } from './toolbox.ts'
 
-type Asked = TakenStep['calls'][number]
+type StepCall = TakenStep['calls'][number]
 type AbilityTool = Extract<Tool, { kind: 'ability' }>
 
-/** Codes by which a call that never began was closed with its task. */
-const neverBegun = 'RUN_ENDED'
+/** The error code of a call that was closed with its task before it began. */
+const notBegunCode = 'RUN_ENDED'
 
-/** What a person answers who is to approve a call. */
+/** The answer of the person who approves a call. */
 const confirmAnswerSchema = z.strictObject({
   approved: z.boolean(),
   reason: z.string().optional(),
-  /** Given to the ability in place of what the model gave. */
+  /** Passed to the ability instead of the arguments of the model. */
   input: z.unknown().optional(),
 })
 
 export class ToolCalls {
   readonly #run: Run
-  readonly #talk: AgentRun
+  readonly #agentRun: AgentRun
   readonly #tools: Toolbox
   readonly #execution: 'parallel' | 'sequential'
-  /** Entries that have been dealt with: an interrupted one that a person does not want repeated is what the model is told. */
-  readonly #letBe = new Set<string>()
+  /**
+   * Entries that are finished: of an interrupted call that a person does not repeat, the model receives the
+   * interruption.
+   */
+  readonly #finished = new Set<string>()
 
-  constructor(run: Run, talk: AgentRun, tools: Toolbox, execution: 'parallel' | 'sequential') {
+  constructor(run: Run, agentRun: AgentRun, tools: Toolbox, execution: 'parallel' | 'sequential') {
     this.#run = run
-    this.#talk = talk
+    this.#agentRun = agentRun
     this.#tools = tools
     this.#execution = execution
   }
 
-  /** Brings the open calls of a step to their end; false when none is open. */
+  /** Finishes the open calls of a step; false when none is open. */
   async finish(step: TakenStep): Promise<boolean> {
     const open = step.calls.filter((call) => this.#isOpen(call))
     if (open.length === 0) return false
-    const doing = open.filter((call) => !this.#waits(call))
-    if (this.#execution === 'parallel') await Promise.all(doing.map((call) => this.#one(call)))
-    else for (const call of doing) await this.#one(call)
-    await Promise.all(open.filter((call) => this.#waits(call)).map((call) => this.#one(call)))
-    // Made again, it has a new entry; else the old one is what the model is told.
-    for (const { entry } of open) if (entry !== undefined) this.#letBe.add(entry.id)
+    const doing = open.filter((call) => !this.#isWait(call))
+    if (this.#execution === 'parallel') await Promise.all(doing.map((call) => this.#perform(call)))
+    else for (const call of doing) await this.#perform(call)
+    await Promise.all(open.filter((call) => this.#isWait(call)).map((call) => this.#perform(call)))
+    // A repeated call has a new entry; otherwise the model receives the old one.
+    for (const { entry } of open) if (entry !== undefined) this.#finished.add(entry.id)
     return true
   }
 
-  /** Not begun, or interrupted and to be made again. */
-  #isOpen({ entry }: Asked): boolean {
+  /** Not begun, or interrupted and to be repeated. */
+  #isOpen({ entry }: StepCall): boolean {
     if (entry === undefined || entry.status === 'pending' || entry.status === 'in_progress') return true
-    if (entry.status === 'completed' || this.#letBe.has(entry.id)) return false
-    if (entry.error?.code === neverBegun) return true
+    if (entry.status === 'completed' || this.#finished.has(entry.id)) return false
+    if (entry.error?.code === notBegunCode) return true
     return entry.error?.code === interruptedError('').code && entry.onInterrupt !== 'fail'
   }
 
-  #waits({ asked }: Asked): boolean {
+  #isWait({ asked }: StepCall): boolean {
     const tool = this.#tools.tool(asked.ability)
-    return tool.kind !== 'ability' || this.#isPutToAPerson(tool)
+    return tool.kind !== 'ability' || this.#needsApproval(tool)
   }
 
-  #one(call: Asked): Promise<void> {
+  #perform(call: StepCall): Promise<void> {
     const { asked } = call
     const tool = this.#tools.tool(asked.ability)
     const read = readArguments(asked.arguments)
@@ -77,32 +81,32 @@ export class ToolCalls {
     const { given } = read
     if (tool.kind === 'ask_user') return this.#askUser(call, given)
     if (tool.kind === 'wait_for_tasks') return this.#waitForTasks(call, given)
-    if (this.#isPutToAPerson(tool)) return this.#confirmed(call, tool, given)
+    if (this.#needsApproval(tool)) return this.#confirmed(call, tool, given)
     return this.#invoke(call, tool, given)
   }
 
-  /** Nobody is asked about a call that the bus refuses whatever the answer. */
-  #isPutToAPerson({ ability }: AbilityTool): boolean {
+  /** No approval is requested for a call that the bus refuses anyway. */
+  #needsApproval({ ability }: AbilityTool): boolean {
     return ability !== undefined && ability.confirm !== false && mayCall(ability, this.#tools.caller) === true
   }
 
   #invoke(
-    { asked, key, entry }: Asked,
+    { asked, key, entry }: StepCall,
     tool: AbilityTool,
     given: unknown,
     changed?: { input: unknown },
   ): Promise<void> {
-    const { bus } = this.#talk
+    const { bus } = this.#agentRun
     const { caller } = this.#tools
     const call = async (input: unknown, { signal, callId, identity, note }: CallContext): Promise<unknown> => {
       try {
-        return await bus.call(tool.id, input, { caller, signal, run: this.#talk.toolRun, callId, identity, note })
+        return await bus.call(tool.id, input, { caller, signal, run: this.#agentRun.toolRun, callId, identity, note })
       } catch (error) {
         throw failureWithin(error)
       }
     }
-    return this.#talk.perform(asked.ability, given, call, {
-      ...this.#way(key, entry?.onInterrupt ?? tool.ability?.onInterrupt ?? this.#talk.onInterrupt),
+    return this.#agentRun.perform(asked.ability, given, call, {
+      ...this.#way(key, entry?.onInterrupt ?? tool.ability?.onInterrupt ?? this.#agentRun.onInterrupt),
       ...defined({ retry: tool.ability?.retry, timeoutMs: tool.ability?.timeoutMs }),
       ...(changed === undefined ? {} : { given: changed.input }),
     })
@@ -112,19 +116,19 @@ export class ToolCalls {
     return { key, onInterrupt, announced: true }
   }
 
-  /** The call is over before it begins. */
-  #refuse(call: Asked, error: Error): Promise<void> {
+  /** Records the call as failed without making it. */
+  #refuse(call: StepCall, error: Error): Promise<void> {
     return this.#record(call, () => {
       throw error
     })
   }
 
-  /** What came of waiting, as the call's outcome. It may be recorded again: nothing happens by it. */
-  #record({ asked, key }: Asked, outcome: () => unknown): Promise<void> {
-    return this.#talk.perform(asked.ability, paramsOf(asked.arguments), outcome, this.#way(key, 'rerun'))
+  /** Records the outcome of a wait as that of the call. It may be recorded again, because it has no effects. */
+  #record({ asked, key }: StepCall, outcome: () => unknown): Promise<void> {
+    return this.#agentRun.perform(asked.ability, paramsOf(asked.arguments), outcome, this.#way(key, 'rerun'))
   }
 
-  async #askUser(call: Asked, given: unknown): Promise<void> {
+  async #askUser(call: StepCall, given: unknown): Promise<void> {
     return this.#awaited(call, askUserSchema, given, ({ question, options }) =>
       this.#run.ask(question, options === undefined ? { type: 'string' } : { enum: options }, {
         key: `ask:${call.key}`,
@@ -132,9 +136,9 @@ export class ToolCalls {
     )
   }
 
-  async #waitForTasks(call: Asked, given: unknown): Promise<void> {
+  async #waitForTasks(call: StepCall, given: unknown): Promise<void> {
     return this.#awaited(call, waitForTasksSchema, given, ({ taskIds, mode, timeoutMs }) =>
-      this.#talk.waitFor(taskIds ?? null, {
+      this.#agentRun.waitFor(taskIds ?? null, {
         key: `wait:${call.key}`,
         mode,
         ...(timeoutMs === undefined ? {} : { timeoutMs }),
@@ -143,7 +147,7 @@ export class ToolCalls {
   }
 
   async #awaited<T>(
-    call: Asked,
+    call: StepCall,
     schema: z.ZodType<T>,
     given: unknown,
     wait: (input: T) => Promise<unknown>,
@@ -156,7 +160,7 @@ export class ToolCalls {
       outcome = () => answer
     } catch (error) {
       this.#run.signal.throwIfAborted()
-      // Nobody knows whether it was asked: that is no outcome to tell a model.
+      // Whether the question was recorded is unknown, so there is no outcome for the model.
       if (isOfTheLedger(error)) throw error
       outcome = () => {
         throw error
@@ -165,8 +169,8 @@ export class ToolCalls {
     return this.#record(call, outcome)
   }
 
-  /** A person decides first, and may change what is given (the answer's `input`). */
-  async #confirmed(call: Asked, tool: AbilityTool, given: Record<string, unknown>): Promise<void> {
+  /** Asks a person for approval, who may change the input (`input` of the answer). */
+  async #confirmed(call: StepCall, tool: AbilityTool, given: Record<string, unknown>): Promise<void> {
     const decision = confirmAnswerSchema.parse(
       await this.#run.ask(confirmQuestion(tool, given), confirmAnswerSchema, {
         key: `confirm:${call.key}`,
@@ -186,12 +190,12 @@ export class ToolCalls {
 
 const maxShown = 2_000
 
-/** The ability's own question, or one made of its description; what would be given stands below it. */
+/** The ability's own question, or one made from its description, followed by the input. */
 function confirmQuestion({ id, ability }: AbilityTool, given: Record<string, unknown>): string {
   const own =
     typeof ability?.confirm === 'string'
       ? ability.confirm
-      : `May ${id} be called? It says of itself: ${ability?.description}`
+      : `May ${id} be called? Its description: ${ability?.description}`
   const text = JSON.stringify(given, null, 2)
   return `${own}\n\n${text.length > maxShown ? `${text.slice(0, maxShown)}…` : text}`
 }

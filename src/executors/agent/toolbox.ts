@@ -1,4 +1,5 @@
-// What a model is offered: the abilities that its task may call, under names that models allow, and two tools of the agent's own.
+// What a model is offered: the abilities that its task may call, under names that models allow, and two tools of the
+// agent itself.
 import { z } from 'zod'
 import type { AgentRun } from '../../agent-run.ts'
 import type { ParsedAgentOptions } from '../../api/options.ts'
@@ -8,7 +9,7 @@ import { type ToolDefinition, toolTable } from '../../bus/tool-names.ts'
 
 export const askUser = 'ask_user'
 export const waitForTasks = 'wait_for_tasks'
-/** On the bus for everybody else; a model that calls it waits like with its own tool. */
+/** An ability for other callers; a model that calls it waits as with its own tool. */
 const waitAbility = 'task:wait'
 
 export const askUserSchema = z.strictObject({
@@ -22,7 +23,7 @@ export const waitForTasksSchema = z.strictObject({
   timeoutMs: z.number().positive().optional().describe('Give up after so many milliseconds.'),
 })
 
-/** What a call by a model comes to. */
+/** What a tool name of a model resolves to. */
 export type Tool =
   | { kind: 'ask_user' }
   | { kind: 'wait_for_tasks' }
@@ -31,27 +32,27 @@ export type Tool =
 /** What one step of a model is offered. */
 export interface Offer {
   readonly definitions: ToolDefinition[]
-  /** The id under which a tool is recorded; the name itself when nobody answers to it. */
+  /** The id under which a tool is recorded; the name itself when it is unknown. */
   abilityOf(toolName: string): string
 }
 
 export interface Toolbox {
-  /** Who calls when the model does. */
+  /** The caller of the model's calls. */
   readonly caller: Caller
-  /** As abilities are registered now. Names may be others for the next step: each step has an offer of its own. */
+  /** From the abilities registered now. Names may differ in the next step: each step has an offer of its own. */
   offer(): Offer
   tool(abilityId: string): Tool
 }
 
-/** `list` and `bounds` are the agent's own. */
+/** `abilities` and `bounds` are the agent's own. */
 export function toolbox(
-  talk: AgentRun,
+  agentRun: AgentRun,
   { abilities: list, bounds }: Pick<ParsedAgentOptions, 'abilities' | 'bounds'>,
 ): Toolbox {
-  const { bus } = talk
-  const lists = [...(talk.caller.abilities ?? []), ...(list === undefined ? [] : [list])]
+  const { bus } = agentRun
+  const lists = [...(agentRun.caller.abilities ?? []), ...(list === undefined ? [] : [list])]
   const caller: Caller = {
-    ...talk.caller,
+    ...agentRun.caller,
     surface: 'model',
     ...(lists.length === 0 ? {} : { abilities: lists }),
     ...(bounds === undefined ? {} : { bounds }),
@@ -61,7 +62,8 @@ export function toolbox(
     caller,
     offer() {
       const own = bus.toolsFor(caller, reserved)
-      // What a model may not call has a name too: it is told that it may not, not that there is no such thing.
+      // Abilities that the model may not call are named too, so that the model receives a refusal instead of "unknown
+      // tool".
       const all = (name: string) => toolTable(bus.abilities(), reserved).abilityOf(name)
       return {
         definitions: [

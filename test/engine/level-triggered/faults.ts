@@ -1,5 +1,5 @@
-// Faults planted between an engine and its ledger, each of which would forget something, publish what is not durable, or do
-// something twice: the laws must find them.
+// Faults planted between an engine and its ledger, each of which would lose something, publish what is not durable, or
+// do something twice: the laws must find them.
 
 import { ErrandError } from '../../../src/core/errors.ts'
 import type { TaskEvent } from '../../../src/entities/event.ts'
@@ -10,7 +10,7 @@ import type { Plant } from './world.ts'
 
 type Tables<T> = { [K in keyof T]?: Partial<T[K]> }
 
-/** The same tables with some verbs changed. */
+/** The same tables with some verbs replaced. */
 function spoiled<T extends Reads>(tx: T, tables: Tables<T>): T {
   const changes = Object.entries(tables).map(([table, verbs]) => [
     table,
@@ -19,7 +19,7 @@ function spoiled<T extends Reads>(tx: T, tables: Tables<T>): T {
   return { ...tx, ...Object.fromEntries(changes) }
 }
 
-/** Every read outside of a step goes through this. */
+/** Applies to every read outside of a step. */
 function readingThrough(ledger: Ledger, tables: (tx: Reads) => Tables<Reads>): Ledger {
   return altered(ledger, { read: (query) => ledger.read((tx) => query(spoiled(tx, tables(tx)))) })
 }
@@ -37,8 +37,8 @@ function writingThrough(step: Step, tables: (tx: Tx) => Tables<Tx>): Step {
 }
 
 /** One engine does not read when a sleep or a question is due. */
-const losesDueTimes: Plant = (ledger, seat) =>
-  seat.number === 1
+const losesDueTimes: Plant = (ledger, host) =>
+  host.number === 1
     ? ledger
     : readingThrough(ledger, () => ({
         call: {
@@ -56,9 +56,9 @@ const armsNoSleep: Plant = (ledger) =>
       : writingThrough(step, (tx) => ({ call: { insert: (call) => tx.call.insert({ ...call, dueAt: null }) } })),
   )
 
-/** One engine does not see what is ready when it looks. */
-const overlooksReady: Plant = (ledger, seat) =>
-  seat.number === 1
+/** One engine does not see what is ready when it reads. */
+const overlooksReady: Plant = (ledger, host) =>
+  host.number === 1
     ? ledger
     : readingThrough(ledger, () => ({
         task: {
@@ -68,7 +68,7 @@ const overlooksReady: Plant = (ledger, seat) =>
         },
       }))
 
-/** Observers also hear the events of steps that were refused after they had written. */
+/** Observers also get the events of steps that were refused after they had written. */
 const publishesRefusals: Plant = (ledger) => {
   const observers = new Set<LedgerObserver>()
   return altered(ledger, {
@@ -105,7 +105,7 @@ const publishesRefusals: Plant = (ledger) => {
 }
 
 /** A run is closed in the step that ends it, though the functions of its calls still run. */
-const closesAtOnce: Plant = (ledger, seat) =>
+const closesAtOnce: Plant = (ledger, host) =>
   stepping(ledger, (step) =>
     step.name !== 'pause' && step.name !== 'settle run'
       ? step
@@ -113,7 +113,7 @@ const closesAtOnce: Plant = (ledger, seat) =>
           name: step.name,
           *decide(tx) {
             const result: unknown = yield* step.decide(tx)
-            const id = seat.opening?.engine.instanceId ?? ''
+            const id = host.opening?.engine.instanceId ?? ''
             for (const { taskId, number, status } of yield* tx.run.openOf(id)) {
               const task = yield* tx.task.get(taskId)
               if (status !== 'ending' || task?.run !== number) continue
@@ -144,7 +144,7 @@ const forgetsCallsInFlight: Plant = (ledger) =>
         },
   )
 
-/** A read of the feed that fails is taken for one that found nothing, and is not tried again. */
+/** A failed read of the feed is taken for one that found nothing, and is not retried. */
 const doesNotReadAgain: Plant = (ledger) =>
   altered(ledger, {
     async read(query) {
@@ -181,7 +181,7 @@ export const faults: Readonly<Record<string, { plant: Plant; complaint: RegExp }
   },
   'events of a refused step are published': {
     plant: publishesRefusals,
-    complaint: /were told|told its subscribers up to|was not told|is stuck/,
+    complaint: /received |notified its subscribers up to|was not aborted|is stuck/,
   },
   'a run is closed while the function of a call still runs': {
     plant: closesAtOnce,
@@ -193,6 +193,6 @@ export const faults: Readonly<Record<string, { plant: Plant; complaint: RegExp }
   },
   'a read of the feed that failed is not tried again': {
     plant: doesNotReadAgain,
-    complaint: /told its subscribers up to|were told|was not told|is ready, and engine|is stuck/,
+    complaint: /notified its subscribers up to|received |was not aborted|is ready, and engine|is stuck/,
   },
 }

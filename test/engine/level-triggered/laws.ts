@@ -1,22 +1,25 @@
-// The laws of the search. Complaints are collected and raised by whoever plays, so that a law changes nothing of what it watches.
-// They read the ledger itself, below every fault, and write nothing: no law can wake a sleeper.
+// The laws of the search. Complaints are collected and raised by the search, so that a law changes nothing of what it
+// observes. They read the ledger itself, below every fault, and write nothing: no law can wake a sleeping task.
 import type { TaskEvent } from '../../../src/entities/event.ts'
 import type { TaskRecord } from '../../../src/entities/task.ts'
 import { isSettled } from '../../../src/entities/task.ts'
 import type { Op, Reads } from '../../../src/ledger/ledger.ts'
 import type { Body, Execution } from './program.ts'
-import { abortGraceMs, maxConcurrent, type Opening, type Seat, shutdownTimeoutMs } from './seat.ts'
+import { abortGraceMs, type Host, maxConcurrent, type Opening, shutdownTimeoutMs } from './seat.ts'
 import type { World } from './world.ts'
 
-/** So late may a timer fire or a ready task start, on an engine in whose way is nothing: twice its own look, which is every 200 ms. */
+/**
+ * Maximum delay of a timer or of the start of a ready task on an unobstructed engine: twice its own check interval of
+ * 200 ms.
+ */
 export const latestMs = 400
-/** The longest pause after which an engine tries again what a fault refused: a read of the feed, and the outcome of a run. */
+/** Maximum delay after which an engine retries what a fault refused: a read of the feed, and the outcome of a run. */
 const feedPauseMs = 5_000
 export const outcomePauseMs = 10_000
 
 export class Laws {
   readonly broken: string[] = []
-  /** What is durable, in order, as the ledger told it at each commit. */
+  /** The durable events, in order, as the ledger published them at each commit. */
   readonly events: TaskEvent[] = []
   readonly bodies: Body[] = []
   readonly executions: Execution[] = []
@@ -25,7 +28,7 @@ export class Laws {
   readonly #completed = new Set<string>()
   /** By task: since when it has been ready beside a free slot. */
   readonly #readySince = new Map<string, number>()
-  /** By task and run: since when an executor has been working for a run that is over. */
+  /** By task and run: since when an executor has been working for an ended run. */
   readonly #staleSince = new Map<Body, number>()
 
   constructor(world: World) {
@@ -36,7 +39,7 @@ export class Laws {
     this.broken.push(complaint)
   }
 
-  // ── told as it happens ──
+  // ── checked at each commit ──
 
   /** A commit, right after it has become durable. */
   committed(events: readonly TaskEvent[]): void {
@@ -88,47 +91,47 @@ export class Laws {
     return closingAt !== undefined && this.#world.clock.now() - closingAt >= shutdownTimeoutMs
   }
 
-  // ── asked after each piece of time ──
+  // ── checked after each step of time ──
 
   async inspect(): Promise<void> {
-    const { seats, clock } = this.#world
+    const { hosts, clock } = this.#world
     const now = clock.now()
     const view = await this.#world.read((tx) => this.#view(tx, now))
-    const fair = seats.filter((seat) => seat.fairMs >= latestMs)
+    const fair = hosts.filter((host) => host.fairMs >= latestMs)
     if (fair.length > 0) for (const late of view.late) this.complain(`${late} was due more than ${latestMs} ms ago`)
     this.#checkReady(view.tasks, view.open, now)
     this.#checkEnded(view.tasks, now)
     const durable = this.events.findLast((event) => event.at <= now - latestMs)?.seq ?? 0
-    for (const seat of seats) {
-      const { heard, from } = seat.opening ?? {}
-      if (heard === undefined || from === undefined || !seat.isSettled(latestMs, feedPauseMs)) continue
-      const told = heard.at(-1)?.seq ?? from
-      if (told < durable) this.complain(`engine ${seat.number} told its subscribers up to ${told} of ${durable}`)
+    for (const host of hosts) {
+      const { received, from } = host.opening ?? {}
+      if (received === undefined || from === undefined || !host.isSettled(latestMs, feedPauseMs)) continue
+      const seen = received.at(-1)?.seq ?? from
+      if (seen < durable) this.complain(`engine ${host.number} notified its subscribers up to ${seen} of ${durable}`)
     }
   }
 
-  *#view(tx: Reads, now: number): Op<{ late: string[]; tasks: TaskRecord[]; open: Map<Seat, number> }> {
+  *#view(tx: Reads, now: number): Op<{ late: string[]; tasks: TaskRecord[]; open: Map<Host, number> }> {
     const before = now - latestMs
     const late: string[] = []
     for (const call of yield* tx.call.due(before, 5)) late.push(`the ${call.kind} ${call.id} of ${call.taskId}`)
     for (const task of yield* tx.task.due(before, 5)) late.push(`the start of ${task.id}`)
     const own = { instanceId: '', executors: ['work'] }
     for (const run of yield* tx.run.due(before, 5, own)) late.push(`the time-out of run ${run.number} of ${run.taskId}`)
-    const open = new Map<Seat, number>()
-    for (const seat of this.#world.seats) {
-      const id = seat.opening?.engine.instanceId
-      if (id !== undefined) open.set(seat, (yield* tx.run.openOf(id)).length)
+    const open = new Map<Host, number>()
+    for (const host of this.#world.hosts) {
+      const id = host.opening?.engine.instanceId
+      if (id !== undefined) open.set(host, (yield* tx.run.openOf(id)).length)
     }
     return { late, tasks: yield* allTasks(tx), open }
   }
 
   /** A ready task starts soon where a slot is free. */
-  #checkReady(tasks: readonly TaskRecord[], open: ReadonlyMap<Seat, number>, now: number): void {
-    const isFree = (seat: Seat): boolean =>
-      seat.isSettled(latestMs, feedPauseMs) && (open.get(seat) ?? maxConcurrent) < maxConcurrent
-    const free = this.#world.seats.find(isFree)
+  #checkReady(tasks: readonly TaskRecord[], open: ReadonlyMap<Host, number>, now: number): void {
+    const isFree = (host: Host): boolean =>
+      host.isSettled(latestMs, feedPauseMs) && (open.get(host) ?? maxConcurrent) < maxConcurrent
+    const free = this.#world.hosts.find(isFree)
     for (const task of tasks) {
-      // One that is suspected of crashes waits until no other such task runs.
+      // A task suspected of crashes waits until no other such task runs.
       if (!task.ready || free === undefined || task.crashes > 1) this.#readySince.delete(task.id)
       else if (!this.#readySince.has(task.id)) this.#readySince.set(task.id, now)
       else if (now - (this.#readySince.get(task.id) as number) > latestMs)
@@ -136,23 +139,23 @@ export class Laws {
     }
   }
 
-  /** A run that is over is told so soon. */
+  /** The executor of an ended run is aborted soon. */
   #checkEnded(tasks: readonly TaskRecord[], now: number): void {
     for (const body of this.bodies) {
       if (body.over || body.signal.aborted) continue
       const task = tasks.find((each) => each.id === body.taskId)
-      const seat = this.#world.seats.find((each) => each.opening === body.opening)
+      const host = this.#world.hosts.find((each) => each.opening === body.opening)
       const isLive = task?.status === 'working' && task.run === body.run
-      if (isLive || !seat?.isSettled(latestMs, feedPauseMs)) this.#staleSince.delete(body)
+      if (isLive || !host?.isSettled(latestMs, feedPauseMs)) this.#staleSince.delete(body)
       else if (!this.#staleSince.has(body)) this.#staleSince.set(body, now)
       else if (now - (this.#staleSince.get(body) as number) > latestMs)
-        this.complain(`run ${body.run} of ${body.taskId} is over, and its executor was not told`)
+        this.complain(`run ${body.run} of ${body.taskId} is over, and its executor was not aborted`)
     }
   }
 
-  // ── asked at the end ──
+  // ── checked at the end ──
 
-  /** Whether all has come to its end, and if not, what has not. */
+  /** Lists what has not ended; empty when everything has. */
   async unrest(): Promise<string[]> {
     const left = await this.#world.read(function* (tx) {
       const found: string[] = []
@@ -172,32 +175,32 @@ export class Laws {
     return left
   }
 
-  /** What subscribers and readers of the feed were told is what is in the ledger, once each and in order. */
+  /** Subscribers and readers of the feed got exactly what is in the ledger, once each and in order. */
   async checkTold(): Promise<void> {
     const events = await this.#world.read((tx) => tx.event.after(0, 1_000_000))
     for (const opening of this.openings) {
-      const isOpen = this.#world.seats.some((seat) => seat.opening === opening)
-      for (const [what, told] of [
-        ['subscribers', opening.heard],
+      const isOpen = this.#world.hosts.some((host) => host.opening === opening)
+      for (const [what, seen] of [
+        ['subscribers', opening.received],
         ['readers of the feed', opening.pulled],
       ] as const) {
-        const first = what === 'subscribers' ? (told[0]?.seq ?? events.length + 1) : opening.from + 1
-        const expected = events.slice(first - 1, isOpen ? undefined : first - 1 + told.length)
-        const wrong = expected.findIndex((event, index) => JSON.stringify(event) !== JSON.stringify(told[index]))
-        if (wrong >= 0 || told.length > expected.length)
+        const first = what === 'subscribers' ? (seen[0]?.seq ?? events.length + 1) : opening.from + 1
+        const expected = events.slice(first - 1, isOpen ? undefined : first - 1 + seen.length)
+        const wrong = expected.findIndex((event, index) => JSON.stringify(event) !== JSON.stringify(seen[index]))
+        if (wrong >= 0 || seen.length > expected.length)
           this.complain(
-            `${what} of ${opening.engine.instanceId} were told ${brief(told.at(wrong))}, the ledger has ${brief(expected[wrong])}`,
+            `${what} of ${opening.engine.instanceId} received ${brief(seen.at(wrong))}, the ledger has ${brief(expected[wrong])}`,
           )
       }
     }
   }
 
-  /** The read model counts what there is. */
+  /** The read model equals a fresh count. */
   async checkStatus(): Promise<void> {
     const counted = await this.#world.read(function* (tx) {
       return { tasks: yield* tx.task.countByStatus(), queue: yield* tx.task.countQueued() }
     })
-    for (const { opening, number } of this.#world.seats) {
+    for (const { opening, number } of this.#world.hosts) {
       const status = opening?.engine.status.get().context
       if (status === undefined) continue
       if (JSON.stringify(status.tasks) !== JSON.stringify(counted.tasks) || status.queued !== counted.queue.ready)

@@ -1,15 +1,15 @@
-// One search: commands drawn at random are played against two engines, then all faults are mended, held functions settle, time passes,
-// and only then is done what tasks wait for people to do.
+// One search: random commands are played against two engines, then all faults are removed, held functions settle, time
+// passes, and only then is done what tasks require of people.
 import fc from 'fast-check'
 import { ErrandError } from '../../../src/core/errors.ts'
 import type { CreateOptions } from '../../../src/engine-api.ts'
 import { isSettled, type TaskRecord } from '../../../src/entities/task.ts'
 import { outcomePauseMs } from './laws.ts'
 import { type Program, programArbitrary } from './program.ts'
-import { type FaultOfSeat, faultCodes, faultKinds, type Seat } from './seat.ts'
+import { type FaultOfHost, faultCodes, faultKinds, type Host } from './seat.ts'
 import { turns, type World } from './world.ts'
 
-const seat = fc.nat({ max: 1 })
+const host = fc.nat({ max: 1 })
 const task = fc.nat({ max: 6 })
 const verbs = ['pause', 'resume', 'cancel', 'retry', 'answer', 'work by hand', 'update', 'delete'] as const
 const rarely = fc.nat({ max: 3 }).map((drawn) => drawn === 3)
@@ -17,20 +17,20 @@ const rarely = fc.nat({ max: 3 }).map((drawn) => drawn === 3)
 const commands = {
   create: fc.record({
     do: fc.constant('create' as const),
-    seat,
+    host,
     program: programArbitrary,
     retry: rarely,
     timeout: rarely,
     later: rarely,
   }),
-  verb: fc.record({ do: fc.constant('verb' as const), seat, task, verb: fc.constantFrom(...verbs) }),
-  released: fc.record({ do: fc.constant('let go' as const), call: task }),
+  verb: fc.record({ do: fc.constant('verb' as const), host, task, verb: fc.constantFrom(...verbs) }),
+  released: fc.record({ do: fc.constant('release' as const), call: task }),
   time: fc.record({ do: fc.constant('time' as const), ms: fc.constantFrom(50, 150, 450, 1_300) }),
   leap: fc.record({ do: fc.constant('leap' as const), ms: fc.constantFrom(900, 7_000, 60_000) }),
-  stop: fc.record({ do: fc.constant('stop' as const), seat }),
-  start: fc.record({ do: fc.constant('start' as const), seat }),
-  spoil: fc.record({ do: fc.constant('spoil' as const), seat, fault: fc.constantFrom<FaultOfSeat[]>(...faultKinds) }),
-  mend: fc.record({ do: fc.constant('mend' as const), seat }),
+  stop: fc.record({ do: fc.constant('stop' as const), host }),
+  start: fc.record({ do: fc.constant('start' as const), host }),
+  spoil: fc.record({ do: fc.constant('spoil' as const), host, fault: fc.constantFrom<FaultOfHost[]>(...faultKinds) }),
+  mend: fc.record({ do: fc.constant('mend' as const), host }),
 }
 type Commands = { [K in keyof typeof commands]: (typeof commands)[K] extends fc.Arbitrary<infer C> ? C : never }
 export type Command = Commands[keyof Commands]
@@ -50,7 +50,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 export interface Script {
   /** The commits of one engine only wake the other, as between two processes. */
   apart: boolean
-  /** After each: go on at once, or when the engines have had a few turns. */
+  /** After each: continue at once, or when the engines have had a few turns. */
   commands: ReadonlyArray<readonly [Command, 'at once' | 'turns']>
 }
 
@@ -64,7 +64,7 @@ export const scriptArbitrary: fc.Arbitrary<Script> = fc.record({
 })
 
 export async function play(world: World, script: Script): Promise<void> {
-  for (const each of world.seats) each.open()
+  for (const each of world.hosts) each.open()
   await world.settled()
   const answered: Array<Promise<unknown>> = []
   for (const [each, pace] of script.commands) {
@@ -85,16 +85,16 @@ function requireSound({ laws }: World): void {
   if (laws.broken.length > 0) throw new Error([...new Set(laws.broken)].join('\n'))
 }
 
-/** Until all has come to its end. */
+/** Until everything has ended. */
 async function rest(world: World): Promise<void> {
   const { laws } = world
-  for (const each of world.seats) each.mend()
+  for (const each of world.hosts) each.mend()
   world.over = true
-  for (const execution of laws.executions) execution.letGo()
+  for (const execution of laws.executions) execution.release()
   await world.settled()
-  if (!world.seats.some((each) => each.isOpen)) world.seats[0].open()
+  if (!world.hosts.some((each) => each.isOpen)) world.hosts[0].open()
   await world.settled()
-  // An engine asks again in ever longer pauses where the ledger has refused it.
+  // An engine retries with growing delays after the ledger has refused.
   await world.pass(600)
   await world.leap(outcomePauseMs)
   await world.pass(600)
@@ -115,7 +115,7 @@ async function rest(world: World): Promise<void> {
   requireSound(world)
 }
 
-/** Lets all timers have their time, one after the other; nothing else happens meanwhile. */
+/** Fires all timers, one after the other; nothing else happens meanwhile. */
 async function passDueTimes(world: World): Promise<void> {
   for (let turn = 0; turn < 60; turn++) {
     const due = await world.read(function* (tx) {
@@ -132,16 +132,16 @@ async function passDueTimes(world: World): Promise<void> {
   }
 }
 
-/** What tasks wait for people to do. False when there is nothing. */
+/** Does what tasks require of people. False when there is nothing to do. */
 async function workByHand(world: World): Promise<boolean> {
   const rows = await tasksOf(world)
-  const open = world.seats.find((each) => each.isOpen) as Seat
+  const open = world.hosts.find((each) => each.isOpen) as Host
   let done = false
   for (const row of rows) {
     if (isSettled(row.status) || row.deletedAt !== null) continue
-    if (row.status === 'paused' && row.held) done = await tell(world, open, row.id, 'resume').then(() => true)
-    else if (row.status === 'input_required') done = await tell(world, open, row.id, 'answer').then(() => true)
-    else if (row.executor === null) done = await tell(world, open, row.id, 'work by hand').then(() => true)
+    if (row.status === 'paused' && row.held) done = await commandTask(world, open, row.id, 'resume').then(() => true)
+    else if (row.status === 'input_required') done = await commandTask(world, open, row.id, 'answer').then(() => true)
+    else if (row.executor === null) done = await commandTask(world, open, row.id, 'work by hand').then(() => true)
   }
   return done
 }
@@ -160,20 +160,20 @@ async function issue(world: World, each: Command): Promise<void> {
     case 'verb': {
       const ids = [...new Set(world.laws.events.map((event) => event.taskId))]
       const id = ids[each.task % Math.max(1, ids.length)]
-      return id === undefined ? undefined : tell(world, world.seats[each.seat as 0 | 1], id, each.verb)
+      return id === undefined ? undefined : commandTask(world, world.hosts[each.host as 0 | 1], id, each.verb)
     }
-    case 'let go': {
+    case 'release': {
       const held = world.laws.executions.filter((execution) => !execution.settled)
-      return held[each.call % Math.max(1, held.length)]?.letGo()
+      return held[each.call % Math.max(1, held.length)]?.release()
     }
     case 'stop':
-      return world.seats[each.seat as 0 | 1].close()
+      return world.hosts[each.host as 0 | 1].close()
     case 'start':
-      return world.seats[each.seat as 0 | 1].open()
+      return world.hosts[each.host as 0 | 1].open()
     case 'spoil':
-      return world.seats[each.seat as 0 | 1].spoil(each.fault)
+      return world.hosts[each.host as 0 | 1].spoil(each.fault)
     case 'mend':
-      return world.seats[each.seat as 0 | 1].mend()
+      return world.hosts[each.host as 0 | 1].mend()
     case 'time':
     case 'leap':
   }
@@ -181,9 +181,9 @@ async function issue(world: World, each: Command): Promise<void> {
 
 async function create(
   world: World,
-  { seat: number, program, retry, timeout, later }: Commands['create'],
+  { host: number, program, retry, timeout, later }: Commands['create'],
 ): Promise<void> {
-  const { opening } = world.seats[number as 0 | 1]
+  const { opening } = world.hosts[number as 0 | 1]
   const options = {
     executor: 'work',
     input: { program: program as Program },
@@ -194,12 +194,12 @@ async function create(
   await refusable(world, () => opening?.engine.create(options as unknown as CreateOptions & { executor?: undefined }))
 }
 
-async function tell(world: World, { opening }: Seat, id: string, verb: (typeof verbs)[number]): Promise<void> {
+async function commandTask(world: World, { opening }: Host, id: string, verb: (typeof verbs)[number]): Promise<void> {
   if (opening === undefined) return
   const { engine } = opening
   switch (verb) {
     case 'answer': {
-      // What an interrupted call asks, and what a program asks, take the same answer.
+      // The question about an interrupted call and that of a program accept the same answer.
       const asked = await world.read((tx) => tx.call.open(id))
       const question = asked.find((entry) => entry.kind === 'ask')?.id
       return refusable(world, () => engine.answer(id, 'rerun', question === undefined ? {} : { question }))
@@ -210,7 +210,7 @@ async function tell(world: World, { opening }: Seat, id: string, verb: (typeof v
     case 'update':
       return refusable(world, () => engine.update(id, { priority: world.laws.events.length % 3 }))
     case 'cancel':
-      return refusable(world, () => engine.cancel(id, 'told to'))
+      return refusable(world, () => engine.cancel(id, 'on request'))
     default:
       return refusable(world, () => engine[verb](id))
   }

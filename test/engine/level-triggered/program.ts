@@ -1,5 +1,5 @@
-// What the executors of the search do: small programs drawn at random, every step of them under a key. The search decides when a
-// held function of a call settles, and records when each function began, was told to stop, and settled.
+// What the executors of the search do: small random programs, every step of them under a key. The search decides when a
+// held function of a call settles, and records when each function began, was aborted, and settled.
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
@@ -8,7 +8,7 @@ import type { Opening } from './seat.ts'
 import type { World } from './world.ts'
 
 type Simple =
-  | { do: 'call'; held: boolean; deaf: boolean; fails: boolean; awaited: boolean; onInterrupt: OnInterrupt }
+  | { do: 'call'; held: boolean; ignoresSignal: boolean; fails: boolean; awaited: boolean; onInterrupt: OnInterrupt }
   | { do: 'sleep'; ms: number }
   | { do: 'ask'; timeoutMs: number | null; hasDefault: boolean }
   | { do: 'child'; kind: 'quick' | 'sleeps' | 'by hand'; timeoutMs: number | null }
@@ -26,11 +26,11 @@ export interface Execution {
   readonly attempt: number
   readonly onInterrupt: OnInterrupt
   readonly opening: Opening
-  /** When its run told it to stop. */
+  /** When its run aborted it. */
   abortedAt: number | undefined
   settled: boolean
   /** Lets a held function return. */
-  letGo(): void
+  release(): void
 }
 
 /** One execution of an executor. */
@@ -50,7 +50,7 @@ const simple: fc.Arbitrary<Simple> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('call' as const),
       held: fc.boolean(),
-      deaf: fc.boolean(),
+      ignoresSignal: fc.boolean(),
       fails: fc.nat({ max: 5 }).map((drawn) => drawn === 5),
       awaited: fc.nat({ max: 4 }).map((drawn) => drawn < 4),
       onInterrupt: fc.constantFrom<OnInterrupt[]>('fail', 'fail', 'rerun', 'ask'),
@@ -90,7 +90,7 @@ const doing: fc.Arbitrary<Doing> = fc
   .map(([each, catches]) => ({ ...each, catches }))
 export const programArbitrary: fc.Arbitrary<Program> = fc.array(doing, { minLength: 1, maxLength: 4, size: 'max' })
 
-/** Errors that a program may not treat as its own: the run has ended, or the ledger failed. */
+/** Errors that a program must not treat as its own: the run has ended, or the ledger failed. */
 const foreign = new Set(['RUN_ENDED', 'LEDGER_WRITE_FAILED', 'LEDGER_UNAVAILABLE', 'OUTCOME_UNKNOWN'])
 
 /** Runs the program of a task. */
@@ -159,20 +159,20 @@ function childOf(kind: 'quick' | 'sleeps' | 'by hand'): { name: string; executor
 
 async function execute(
   { world, opening, task, run }: Way,
-  { held, deaf, fails, onInterrupt }: Simple & { do: 'call' },
+  { held, ignoresSignal, fails, onInterrupt }: Simple & { do: 'call' },
   key: string,
   callId: string,
 ): Promise<string> {
   const released = Promise.withResolvers<void>()
   const { attempt } = run
   const identity = { callId, taskId: task.id, key, attempt, onInterrupt, opening }
-  const execution: Execution = { ...identity, abortedAt: undefined, settled: false, letGo: released.resolve }
-  const told = (): void => {
+  const execution: Execution = { ...identity, abortedAt: undefined, settled: false, release: released.resolve }
+  const aborted = (): void => {
     execution.abortedAt ??= world.clock.now()
-    if (!deaf) released.resolve()
+    if (!ignoresSignal) released.resolve()
   }
-  if (run.signal.aborted) told()
-  else run.signal.addEventListener('abort', told, { once: true })
+  if (run.signal.aborted) aborted()
+  else run.signal.addEventListener('abort', aborted, { once: true })
   world.laws.executes(execution)
   if (held && !world.over) await released.promise
   else await setImmediate()

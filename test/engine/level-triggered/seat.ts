@@ -1,5 +1,5 @@
-// Where an engine sits: it is opened, closed and opened again over one ledger, whose steps and reads fail for as long as the search
-// says. Whatever its subscribers and its feed tell is kept for comparison with the ledger.
+// One of the two engines: opened, closed and reopened over one ledger, whose steps and reads fail for as long as the
+// search says. The events of its subscribers and its feed are recorded for comparison with the ledger.
 
 import { ErrandError } from '../../../src/core/errors.ts'
 import { createEngine } from '../../../src/engine.ts'
@@ -15,7 +15,7 @@ export const abortGraceMs = 300
 export const shutdownTimeoutMs = 500
 
 export const faultKinds = ['full disk', 'unknown outcomes', 'all reads', 'reads of the feed'] as const
-export type FaultOfSeat = (typeof faultKinds)[number]
+export type FaultOfHost = (typeof faultKinds)[number]
 
 /** A ledger that differs from another in a few methods. */
 export function altered(inner: Ledger, changes: Partial<Ledger>): Ledger {
@@ -36,25 +36,25 @@ export function altered(inner: Ledger, changes: Partial<Ledger>): Ledger {
 export interface Opening {
   readonly engine: Engine
   readonly faulty: FaultyLedger
-  /** What its subscriber was told, and what its feed gave from `pulledAfter` on. */
-  readonly heard: TaskEvent[]
+  /** The events of its subscriber; those of its feed from `pulledAfter` on are in `pulled`. */
+  readonly received: TaskEvent[]
   readonly pulled: TaskEvent[]
-  /** Where the ledger ended when it was opened. */
+  /** The end of the ledger when it was opened. */
   readonly from: number
-  /** A fault was on at some time: it explains what `onError` is told. */
+  /** A fault was on at some time, which explains errors passed to `onError`. */
   spoiled: boolean
   closingAt: number | undefined
 }
 
-export class Seat {
+export class Host {
   readonly number: number
   readonly inner: Ledger
   readonly #world: World
   opening: Opening | undefined
   /** Opening or closing. */
   changing: Promise<void> | undefined
-  fault: FaultOfSeat | undefined
-  /** Since when nothing has been in its way, on the clock; undefined while something is. */
+  fault: FaultOfHost | undefined
+  /** Since when nothing has prevented it from working, by the clock; undefined while something does. */
   fairSince: number | undefined
   mendedAt = Number.NEGATIVE_INFINITY
 
@@ -69,12 +69,12 @@ export class Seat {
     return this.opening !== undefined && this.changing === undefined
   }
 
-  /** How long nothing has been in its way. */
+  /** How long nothing has prevented it from working. */
   get fairMs(): number {
     return this.isOpen && this.fairSince !== undefined ? this.#world.clock.now() - this.fairSince : 0
   }
 
-  /** As `fairMs`, with the pauses over after which an engine tries again what a fault refused. */
+  /** Like `fairMs`, beyond the delays after which an engine retries what a fault refused. */
   isSettled(ms: number, pauseMs: number): boolean {
     return this.fairMs >= ms && this.#world.clock.now() - this.mendedAt >= ms + pauseMs
   }
@@ -111,7 +111,7 @@ export class Seat {
     )
   }
 
-  /** Time has leapt: nothing of what was due meanwhile counts as late yet. */
+  /** Time has leapt: nothing that was due meanwhile counts as late yet. */
   leapt(): void {
     this.#beginFair()
   }
@@ -120,7 +120,7 @@ export class Seat {
     this.fairSince = this.fault === undefined ? this.#world.clock.now() : undefined
   }
 
-  spoil(kind: FaultOfSeat): void {
+  spoil(kind: FaultOfHost): void {
     const { opening } = this
     if (opening === undefined) return
     this.mend()
@@ -167,7 +167,7 @@ export class Seat {
     const opening: Opening = {
       engine,
       faulty,
-      heard: [],
+      received: [],
       pulled: [],
       from: await this.inner.read((tx) => tx.event.last()),
       spoiled: false,
@@ -175,14 +175,14 @@ export class Seat {
     }
     known.opening = opening
     world.laws.openings.push(opening)
-    engine.subscribe('*', (event) => void opening.heard.push(event))
+    engine.subscribe('*', (event) => void opening.received.push(event))
     engine.status.get()
     void this.#pull(opening)
     await engine.work()
     this.opening = opening
   }
 
-  /** Follows the feed as a reader outside would: who gets an error goes on from the last event. */
+  /** Follows the feed like an outside reader: after an error it continues from the last event. */
   async #pull({ engine, pulled, from }: Opening): Promise<void> {
     for (;;) {
       try {
@@ -198,7 +198,7 @@ export class Seat {
     }
   }
 
-  /** As two processes see one ledger: the commits of the other only wake, and their events are read. */
+  /** Like two processes on one ledger: the commits of the other only wake, and their events are read. */
   #apart(): Ledger {
     const { inner } = this
     if (!this.#world.apart) return inner
@@ -220,7 +220,7 @@ export class Seat {
   }
 }
 
-/** What the planted faults of a seat are reported as. */
+/** The error codes of the planted faults. */
 export const faultCodes = new Set(['LEDGER_WRITE_FAILED', 'OUTCOME_UNKNOWN', 'LEDGER_UNAVAILABLE'])
 
 function withoutFeed(tx: Reads): Reads {

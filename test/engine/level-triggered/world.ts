@@ -1,24 +1,24 @@
-// The world of the search: one ledger, a clock that only the search moves, two seats for engines. Nothing here writes to the ledger
-// or wakes an engine by itself.
+// The world of the search: one ledger, a clock that only the search moves, two engines. Nothing here writes to the
+// ledger or wakes an engine by itself.
 import { setImmediate } from 'node:timers/promises'
 import type { Ledger, Op, Reads } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
 import { createSequentialIds, SimulatedClock } from '../../../src/testing/index.ts'
 import { Laws } from './laws.ts'
-import { Seat } from './seat.ts'
+import { Host } from './seat.ts'
 
 /** Puts a fault between an engine and its ledger. */
-export type Plant = (ledger: Ledger, seat: Seat) => Ledger
+export type Plant = (ledger: Ledger, host: Host) => Ledger
 
 export interface WorldOptions {
-  /** Where each engine has a connection of its own; without it both share one ledger in memory. */
+  /** A connection for each engine; without it both share one ledger in memory. */
   file?: string | undefined
   /** In memory: the commits of one engine only wake the other, as between two processes. */
   apart?: boolean
   plant?: Plant | undefined
 }
 
-/** The longest piece of time that counts as time passing, and not as a leap. */
+/** Maximum step of the clock that counts as passing time; a longer one is a leap. */
 const pieceMs = 50
 
 export class World {
@@ -29,8 +29,8 @@ export class World {
   readonly plant: Plant | undefined
   readonly #ledgers: readonly Ledger[]
   readonly #stops: Array<() => void>
-  readonly seats: readonly [Seat, Seat]
-  /** The script has been played: functions are held no longer. */
+  readonly hosts: readonly [Host, Host]
+  /** The script has been played: functions are no longer held. */
   over = false
   #drawn = 1
 
@@ -40,7 +40,7 @@ export class World {
     this.apart = apart
     this.plant = plant
     this.#ledgers = [...new Set(ledgers)]
-    this.seats = [new Seat(this, 0, ledgers[0]), new Seat(this, 1, ledgers[1])]
+    this.hosts = [new Host(this, 0, ledgers[0]), new Host(this, 1, ledgers[1])]
     this.#stops = this.#ledgers.map((ledger) =>
       ledger.observe(
         { committed: (events) => this.laws.committed(events), stirred: () => {}, failed: () => {} },
@@ -56,7 +56,7 @@ export class World {
     return new World(clock, [first, second], options)
   }
 
-  /** As the ledger is, below all faults. */
+  /** The ledger below all faults. */
   read<R>(query: (tx: Reads) => Op<R>): Promise<R> {
     return (this.#ledgers[0] as Ledger).read(query)
   }
@@ -67,7 +67,7 @@ export class World {
     return this.#drawn / 2_147_483_647
   }
 
-  /** Lets time pass as it does, and asks the laws on the way. */
+  /** Lets time pass in steps, and checks the laws in between. */
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= pieceMs) {
       this.clock.advance(Math.min(left, pieceMs))
@@ -76,27 +76,27 @@ export class World {
     }
   }
 
-  /** As a machine that slept: all that fell due meanwhile is due now. */
+  /** Like a machine that slept: everything that fell due meanwhile is due now. */
   async leap(ms: number): Promise<void> {
     this.clock.advance(ms)
-    for (const seat of this.seats) seat.leapt()
+    for (const host of this.hosts) host.leapt()
     await turns(3)
   }
 
   /** Resolves when no engine is opening or closing. */
   async settled(): Promise<void> {
-    for (let turn = 0; this.seats.some((seat) => seat.changing !== undefined); turn++) {
+    for (let turn = 0; this.hosts.some((host) => host.changing !== undefined); turn++) {
       if (turn > 400) throw new Error('An engine does not open or close')
       await this.pass(pieceMs)
     }
   }
 
   async close(): Promise<void> {
-    for (const seat of this.seats) seat.mend()
-    for (const execution of this.laws.executions) execution.letGo()
+    for (const host of this.hosts) host.mend()
+    for (const execution of this.laws.executions) execution.release()
     for (let turn = 0; turn < 400; turn++) {
-      if (this.seats.every((seat) => seat.opening === undefined && seat.changing === undefined)) break
-      for (const seat of this.seats) seat.close()
+      if (this.hosts.every((host) => host.opening === undefined && host.changing === undefined)) break
+      for (const host of this.hosts) host.close()
       this.clock.advance(200)
       await turns(2)
     }

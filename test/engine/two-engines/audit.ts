@@ -1,5 +1,5 @@
-// The laws, asked inside the transaction of every step: what a step leaves is judged before anybody else can mend it. Complaints
-// are collected and not thrown, so that a law does not itself take back what broke it.
+// The laws, checked inside the transaction of every step, before another step can repair what it leaves. Complaints are
+// collected and not thrown, so that a law does not itself roll back what broke it.
 import type { TaskEvent } from '../../../src/entities/event.ts'
 import type { SharedLimits } from '../../../src/entities/limits.ts'
 import { isSettled, isTerminal, type TaskRecord, type TaskStatus } from '../../../src/entities/task.ts'
@@ -13,14 +13,14 @@ export interface EngineLimits {
   narrow: number
 }
 
-/** Who a write says that it is from. */
+/** The sender of a write. */
 export interface Quoted {
   taskId: string
   owner: string
   fence: number
 }
 
-/** What was true for whoever issued a step, when it did. */
+/** What was true for the sender of a step when it was issued. */
 export interface Issued {
   limits: EngineLimits
   quote: Quoted | undefined
@@ -32,21 +32,21 @@ export class Audit {
   ids: string[] = []
   readonly rows = new Map<string, TaskRecord>()
   /** The status that the events of a task have led to. */
-  readonly #told = new Map<string, TaskStatus>()
+  readonly #published = new Map<string, TaskStatus>()
   cursor = 0
 
-  /** Forgets the tasks of the sequence before. */
+  /** Forgets the tasks of the previous sequence. */
   begin(): void {
     this.ids = []
     this.rows.clear()
-    this.#told.clear()
+    this.#published.clear()
     this.broken.length = 0
   }
 
-  /** The step, with the laws asked at its end. */
+  /** The step, with the laws checked at its end. */
   watch(step: Step, issued: Issued): Step {
-    // The most frequent of all, and no task's business.
-    if (step.name === 'sign of life') return step
+    // The most frequent step, which concerns no task.
+    if (step.name === 'heartbeat') return step
     const ask = (tx: Tx): Op<void> => this.#afterStep(tx, step.name, issued)
     return {
       name: step.name,
@@ -67,7 +67,7 @@ export class Audit {
     this.cursor = events.at(-1)?.seq ?? this.cursor
     for (const event of events) this.#replay(event, name)
     if (quote !== undefined) this.#checkQuote(quote, name)
-    const touched = new Set(events.map((event) => event.taskId).filter((id) => this.#told.has(id)))
+    const touched = new Set(events.map((event) => event.taskId).filter((id) => this.#published.has(id)))
     if (quote !== undefined) touched.add(quote.taskId)
     const claimed = new Set(events.filter(({ type }) => type === 'task.claimed').map(({ taskId }) => taskId))
     for (const id of touched) yield* this.#checkTask(tx, id, name, claimed.has(id))
@@ -90,7 +90,7 @@ export class Audit {
 
   /** Every change of status is an edge of the table. */
   #replay({ taskId, type, data }: TaskEvent, where: string): void {
-    const before = this.#told.get(taskId)
+    const before = this.#published.get(taskId)
     const status = data.status as TaskStatus
     if (before === undefined) {
       if (type !== 'task.created') return
@@ -99,10 +99,10 @@ export class Audit {
     } else if (before !== status && eventBetween(before, status) === undefined) {
       this.#complain(`${taskId} went from ${before} to ${status} by ${type}`, where)
     }
-    this.#told.set(taskId, status)
+    this.#published.set(taskId, status)
   }
 
-  /** A write that was let in came from whoever owned the task then. */
+  /** An accepted write came from the owner of the task at that time. */
   #checkQuote({ taskId, owner, fence }: Quoted, where: string): void {
     const before = this.rows.get(taskId)
     if (before !== undefined && (before.owner !== owner || before.fence !== fence))
@@ -114,13 +114,13 @@ export class Audit {
 
   *#checkTask(tx: Reads, id: string, where: string, claimed: boolean): Op<void> {
     const row = yield* tx.task.get(id)
-    if (row === undefined) return this.#complain(`${id} is gone`, where)
+    if (row === undefined) return this.#complain(`${id} has no row`, where)
     const before = this.rows.get(id)
     this.rows.set(id, row)
     const complain = (law: boolean, complaint: string): void => {
       if (!law) this.#complain(`${id} ${complaint}`, where)
     }
-    complain(this.#told.get(id) === row.status, `is ${row.status}, and its events say ${this.#told.get(id)}`)
+    complain(this.#published.get(id) === row.status, `is ${row.status}, and its events say ${this.#published.get(id)}`)
     complain(row.ready === isReady(row), `is${row.ready ? '' : ' not'} marked ready`)
     complain(row.claimable === isClaimable(row), `is${row.claimable ? '' : ' not'} marked claimable`)
     const blockers = yield* tx.dependency.openBlockers(id)
@@ -139,14 +139,14 @@ export class Audit {
 
   /** Nothing lives below a canceled task in the commit that canceled it. */
   *#checkBelow(tx: Reads, id: string, where: string): Op<void> {
-    if (this.#told.get(id) !== 'canceled') return
+    if (this.#published.get(id) !== 'canceled') return
     for (const each of yield* tx.task.subtree(id)) {
       if (!isSettled(each.status) && each.deletedAt === null)
         this.#complain(`${each.id} lives on (${each.status}) below ${id}, which was canceled`, where)
     }
   }
 
-  /** A run that starts finds room in every limit, as it was told then. */
+  /** A run that starts finds room in every limit, as it was set then. */
   *#checkAdmission(tx: Reads, event: TaskEvent, limits: EngineLimits, where: string): Op<void> {
     const row = (yield* tx.task.get(event.taskId)) as TaskRecord
     const shared = (yield* tx.setting.get('limits')) as SharedLimits | undefined
@@ -180,7 +180,7 @@ export class Audit {
     if (stuck !== (row.stuckBy !== null)) this.#complain(`${id} is stuck behind ${row.stuckBy}, and ${stuck}`, where)
   }
 
-  /** Whoever must be settled by its children is, and who comes after somebody has been told of its end. */
+  /** A task that its children settle has settled, and dependents have been notified of the end. */
   *#checkRelatives(tx: Reads, id: string, where: string): Op<void> {
     const row = (yield* tx.task.get(id)) as TaskRecord
     if (row.group || row.policy.autoComplete) {

@@ -1,8 +1,8 @@
-// What may happen to two engines, as data that fast-check draws and shrinks, and how each of it is made to happen.
+// What may happen to two engines, as data that fast-check draws and shrinks, and how each command is executed.
 import fc from 'fast-check'
 import type { Run } from '../../../src/api/executor.ts'
 import type { CreateOptions, Engine } from '../../../src/engine-api.ts'
-import { type MirrorLease, refusal, turns, type World } from './world.ts'
+import { type Host, refusal, turns, type World } from './world.ts'
 
 export const tick = 10
 
@@ -26,17 +26,17 @@ const verbs = [
   'unblock',
 ] as const
 const claims = ['claim', 'claim any', 'heartbeat', 'complete', 'fail', 'release'] as const
-const doings = ['return', 'throw', 'ask', 'sleep', 'spawn', 'wait', 'wait for any', 'let go'] as const
+const doings = ['return', 'throw', 'ask', 'sleep', 'spawn', 'wait', 'wait for any', 'release'] as const
 const limits = ['shared', 'shared narrow', 'engine', 'engine narrow'] as const
 
-const seat = fc.nat({ max: 1 })
+const host = fc.nat({ max: 1 })
 const task = fc.nat({ max: 7 })
 const rarely = fc.integer({ min: 0, max: 4 }).map((drawn) => drawn === 4)
 
 const commands = {
   create: fc.record({
     do: fc.constant('create' as const),
-    seat,
+    host,
     kind: fc.constantFrom(...kinds),
     /** Of the children of a group, too. */
     policy: fc.record({
@@ -54,10 +54,10 @@ const commands = {
     parent: fc.option(task, { freq: 1 }),
     after: fc.option(task, { freq: 1 }),
   }),
-  verb: fc.record({ do: fc.constant('verb' as const), seat, verb: fc.constantFrom(...verbs), task, other: task }),
+  verb: fc.record({ do: fc.constant('verb' as const), host, verb: fc.constantFrom(...verbs), task, other: task }),
   claim: fc.record({
     do: fc.constant('claim' as const),
-    seat,
+    host,
     what: fc.constantFrom(...claims),
     task,
     /** Which of the claims so far, the latest first. */
@@ -66,13 +66,13 @@ const commands = {
   }),
   executor: fc.record({ do: fc.constant('executor' as const), doing: fc.constantFrom(...doings), run: task }),
   time: fc.record({ do: fc.constant('time' as const), ms: fc.constantFrom(tick, tick, 5 * tick, 300, 1_200) }),
-  hang: fc.record({ do: fc.constant('hang' as const), seat }),
-  wake: fc.record({ do: fc.constant('wake' as const), seat }),
-  crash: fc.record({ do: fc.constant('crash' as const), seat }),
-  restart: fc.record({ do: fc.constant('restart' as const), seat }),
+  hang: fc.record({ do: fc.constant('hang' as const), host }),
+  wake: fc.record({ do: fc.constant('wake' as const), host }),
+  crash: fc.record({ do: fc.constant('crash' as const), host }),
+  restart: fc.record({ do: fc.constant('restart' as const), host }),
   limit: fc.record({
     do: fc.constant('limit' as const),
-    seat,
+    host,
     which: fc.constantFrom(...limits),
     limit: fc.constantFrom(null, 1, 2, 3),
   }),
@@ -80,7 +80,7 @@ const commands = {
 type Commands = { [K in keyof typeof commands]: (typeof commands)[K] extends fc.Arbitrary<infer C> ? C : never }
 export type Command = Commands[keyof Commands]
 
-/** After a command: go on at once, wait for its answer, or wait until the engines have had a few turns. */
+/** After a command: continue at once, wait for its answer, or wait until the engines have had a few turns. */
 export type Pace = 'at once' | 'answered' | 'turns'
 
 const commandArbitrary: fc.Arbitrary<Command> = fc.oneof(
@@ -101,7 +101,7 @@ export const sequenceArbitrary = fc.array(
   { minLength: 3, maxLength: 24, size: 'max' },
 )
 
-/** What is refused by rule. Anything else is a failure of the property. */
+/** Refusals by rule. Anything else is a failure of the property. */
 const refusals = new Set([
   'INVALID_TRANSITION',
   'INVALID_ANSWER',
@@ -132,10 +132,10 @@ export class Player {
     this.#world = world
   }
 
-  /** Resolves when the command has been answered, or cannot be any more. */
+  /** Resolves when the command has been answered, or can no longer be. */
   async play(command: Command): Promise<void> {
     this.#count++
-    const deaths = this.#world.seats.map((seat) => seat.died)
+    const deaths = this.#world.hosts.map((host) => host.died)
     try {
       await Promise.race([this.#issue(command), ...deaths])
     } catch (error) {
@@ -160,22 +160,22 @@ export class Player {
       case 'time':
         return passTime(world, command.ms)
       case 'hang':
-        this.#seat(command.seat).hang()
+        this.#host(command.host).hang()
         return
       case 'wake':
-        this.#seat(command.seat).wake()
+        this.#host(command.host).wake()
         return
       case 'crash':
-        this.#seat(command.seat).crash()
+        this.#host(command.host).crash()
         return
       case 'restart':
-        this.#seat(command.seat).restart()
+        this.#host(command.host).restart()
         return
     }
   }
 
-  #seat(number: number): MirrorLease {
-    return this.#world.seats[number as 0 | 1]
+  #host(number: number): Host {
+    return this.#world.hosts[number as 0 | 1]
   }
 
   #task(number: number): string | undefined {
@@ -184,7 +184,7 @@ export class Player {
   }
 
   #create(command: Commands['create']): Promise<unknown> | undefined {
-    const engine = this.#world.engine(command.seat)
+    const engine = this.#world.engine(command.host)
     if (engine === undefined) return
     const { kind, policy } = command
     const runs = kind === 'run' || kind === 'narrow'
@@ -215,8 +215,8 @@ export class Player {
     return engine.create(options as CreateOptions & { executor?: undefined })
   }
 
-  #verb({ seat, verb, task, other }: Commands['verb']): Promise<unknown> | undefined {
-    const engine = this.#world.engine(seat)
+  #verb({ host, verb, task, other }: Commands['verb']): Promise<unknown> | undefined {
+    const engine = this.#world.engine(host)
     const id = this.#task(task)
     const second = this.#task(other)
     if (engine === undefined || id === undefined || second === undefined) return
@@ -240,8 +240,8 @@ export class Player {
     }
   }
 
-  async #claim({ seat, what, task, claim, lease }: Commands['claim']): Promise<void> {
-    const engine = this.#world.engine(seat)
+  async #claim({ host, what, task, claim, lease }: Commands['claim']): Promise<void> {
+    const engine = this.#world.engine(host)
     if (engine === undefined) return
     if (what === 'claim' || what === 'claim any') {
       const free = [...this.#world.audit.rows.values()].filter((row) => row.claimable)
@@ -265,7 +265,7 @@ export class Player {
     if (puppet === undefined) return
     const key = `${doing} ${this.#count}`
     const repeatedly = (ask: (run: Run) => Promise<unknown>): void => {
-      // An executor that is told of an end takes it from its signal.
+      // An executor notices an end by its signal.
       const asked = (run: Run): void => void ask(run).catch(() => {})
       world.asked.set(puppet.taskId, [...(world.asked.get(puppet.taskId) ?? []), asked])
       asked(puppet.run)
@@ -276,7 +276,7 @@ export class Player {
         return puppet.return() as undefined
       case 'throw':
         return puppet.throw('BROKE') as undefined
-      case 'let go':
+      case 'release':
         if (puppet.aborted) puppet.return()
         return
       case 'ask':
@@ -297,11 +297,11 @@ export class Player {
     }
   }
 
-  #limit({ seat, which, limit }: Commands['limit']): Promise<unknown> | undefined {
-    const engine = this.#world.engine(seat)
+  #limit({ host, which, limit }: Commands['limit']): Promise<unknown> | undefined {
+    const engine = this.#world.engine(host)
     if (which === 'shared') return engine?.setSharedLimits({ maxConcurrent: limit })
     if (which === 'shared narrow') return engine?.setSharedLimits({ limits: { narrow: limit } })
-    const own = this.#seat(seat)
+    const own = this.#host(host)
     if (own.awake === undefined || limit === null) return
     own.limits = { ...own.limits, [which === 'engine' ? 'maxConcurrent' : 'narrow']: limit }
     return own.awake.setLimits(which === 'engine' ? { maxConcurrent: limit } : { limits: { narrow: limit } as never })
@@ -323,7 +323,7 @@ function write(engine: Engine, what: 'heartbeat' | 'complete' | 'fail' | 'releas
 
 const longestPiece = 300
 
-/** Lets time pass in pieces, with turns in between, so that whoever gives signs of life can. */
+/** Lets time pass in pieces, with turns in between, so that heartbeats can be sent. */
 export async function passTime(world: World, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= longestPiece) {
     world.clock.advance(Math.min(left, longestPiece))

@@ -1,10 +1,11 @@
-// Engines and ledgers with one fault each, planted through the port on a step's way to the ledger: the laws must find them.
+// Engines and ledgers with one fault each, planted through the port on a step's way to the ledger: the laws must find
+// them.
 import type { TaskRecord } from '../../../src/entities/task.ts'
 import { isSettled } from '../../../src/entities/task.ts'
 import type { Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
 import { moved, touched } from '../../../src/machines/task-transition.ts'
 import { eventOf } from '../../../src/steps/step-context.ts'
-import type { Fault, MirrorLease } from './world.ts'
+import type { Fault, Host } from './world.ts'
 
 type Tables<T> = (tx: T) => Partial<{ [K in keyof T]: Partial<T[K]> }>
 
@@ -17,14 +18,14 @@ function decidingThrough(step: Step, tables: Tables<Tx>): Step {
   return { name: step.name, decide: (tx) => step.decide(spoiled(tx, tables)) }
 }
 
-/** A run that somebody else has closed looks live to the engine that began it. */
-const noFenceOfRuns: Fault = (step, seat) => {
+/** A run that another engine has closed looks open to the engine that began it. */
+const noFenceOfRuns: Fault = (step, host) => {
   if (step.name !== 'settle run') return step
   return decidingThrough(step, (tx) => ({
     task: {
       *get(id) {
         const task = yield* tx.task.get(id)
-        const number = latestRunOf(seat, id)
+        const number = latestRunOf(host, id)
         if (task === undefined || number === undefined || (task.run === number && task.runOpen)) return task
         return { ...task, run: number, runOpen: true, status: 'working' }
       },
@@ -32,11 +33,11 @@ const noFenceOfRuns: Fault = (step, seat) => {
   }))
 }
 
-function latestRunOf({ world, number }: MirrorLease, taskId: string): number | undefined {
+function latestRunOf({ world, number }: Host, taskId: string): number | undefined {
   return world.begun.get(`${number} ${taskId}`)
 }
 
-/** Whoever quotes a claim is taken for the owner. */
+/** Every caller that passes a claim token is taken for the owner. */
 const noFenceOfOwners: Fault = (step, { world: { quote } }) => {
   if (quote === undefined) return step
   const { owner, fence } = quote
@@ -54,7 +55,7 @@ const noFenceOfOwners: Fault = (step, { world: { quote } }) => {
   }))
 }
 
-/** Cancels row by row, and not what waits. */
+/** Cancels row by row, and not the waiting tasks. */
 const forgetsTheWaiting: Fault = (step) =>
   decidingThrough(step, (tx) => ({
     cascade: {
@@ -77,10 +78,10 @@ const forgetsTheWaiting: Fault = (step) =>
     },
   }))
 
-/** What is open is counted before the transaction begins. */
-const countsOutside: Fault = async (step, seat) => {
+/** Open runs are counted before the transaction begins. */
+const countsOutside: Fault = async (step, host) => {
   if (step.name !== 'admit') return step
-  const before = await seat.view.read((tx) => tx.run.countOpen())
+  const before = await host.view.read((tx) => tx.run.countOpen())
   return decidingThrough(step, () => ({
     run: {
       *countOpen() {
@@ -90,7 +91,7 @@ const countsOutside: Fault = async (step, seat) => {
   }))
 }
 
-/** A claim whose lease is over leaves its owner in the row. */
+/** A claim whose lease has expired leaves its owner in the row. */
 const keepsTheOwner: Fault = (step) =>
   decidingThrough(step, (tx) => ({
     task: {
@@ -102,7 +103,7 @@ const keepsTheOwner: Fault = (step) =>
     },
   }))
 
-/** A dependency that is taken away is still counted. */
+/** A removed dependency is still counted. */
 const doesNotRecount: Fault = (step) => {
   if (step.name !== 'unblock') return step
   return decidingThrough(step, (tx) => ({
@@ -116,7 +117,7 @@ const doesNotRecount: Fault = (step) => {
   }))
 }
 
-/** What a lost engine left stays as it is. */
+/** The runs of a lost engine stay as they are. */
 const recoversNothing: Fault = (step) =>
   step.name === 'end runs of a lost engine'
     ? {
@@ -127,7 +128,7 @@ const recoversNothing: Fault = (step) =>
       }
     : step
 
-/** The last child's end is nobody's business. */
+/** The end of the last child has no effect on the parent. */
 const forgetsTheParent: Fault = (step) =>
   decidingThrough(step, (tx) => ({
     task: {

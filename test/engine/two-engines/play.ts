@@ -1,5 +1,5 @@
-// One sequence from its first command to rest, with the laws asked on the way: of every step, after every command that was
-// waited for, when the engines have nothing left that they could do, and when everything has been brought to its end.
+// One sequence from its first command to rest. The laws are checked at every step, after every awaited command, when
+// the engines have nothing left to do, and when everything has been brought to its end.
 
 import { ErrandError } from '../../../src/core/errors.ts'
 import type { Engine } from '../../../src/engine-api.ts'
@@ -9,7 +9,7 @@ import { suspectFrom } from '../../../src/machines/crashes.ts'
 import { type Command, type Pace, Player, passTime } from './commands.ts'
 import { initialLimits, leaseMs, turns, type World } from './world.ts'
 
-/** Longer than any timer that a task may be waiting for; shorter than a lease. */
+/** Longer than any timer that a task may wait for; shorter than a lease. */
 const piece = 300
 
 export type Sequence = ReadonlyArray<readonly [Command, Pace]>
@@ -26,7 +26,7 @@ export async function play(world: World, sequence: Sequence): Promise<void> {
     else answered.catch(() => {})
     requireSound(world)
   }
-  await rouse(world)
+  await reopenBoth(world)
   await Promise.all(pending)
   await quiet(world, leaseMs + piece)
   await world.inspect('quiet')
@@ -46,10 +46,10 @@ function requireSound({ audit }: World): void {
 }
 
 /** Both engines are up again. */
-async function rouse(world: World): Promise<void> {
-  for (let turn = 0; world.seats.some((seat) => seat.awake === undefined); turn++) {
+async function reopenBoth(world: World): Promise<void> {
+  for (let turn = 0; world.hosts.some((host) => host.awake === undefined); turn++) {
     if (turn > 200) throw new Error('An engine does not come back')
-    for (const seat of world.seats) seat.wake()
+    for (const host of world.hosts) host.wake()
     released(world)
     await passTime(world, piece)
   }
@@ -90,8 +90,8 @@ async function requireNothingLeftReady(world: World): Promise<void> {
         const parent = yield* tx.task.get(row.lane)
         if ((yield* tx.task.openInLane(row.lane)) >= (parent?.policy.concurrency as number)) continue
       }
-      for (const seat of world.seats) {
-        const mine = yield* tx.run.openOf(seat.engine?.instanceId as string)
+      for (const host of world.hosts) {
+        const mine = yield* tx.run.openOf(host.engine?.instanceId as string)
         let narrow = 0
         let crashes = 0
         for (const run of mine) {
@@ -99,18 +99,18 @@ async function requireNothingLeftReady(world: World): Promise<void> {
           if (task?.executor === 'narrow') narrow++
           crashes = Math.max(crashes, task?.crashes ?? 0)
         }
-        if (mine.length >= seat.limits.maxConcurrent) continue
+        if (mine.length >= host.limits.maxConcurrent) continue
         // One suspect of crashes at a time, and alone once it has seen as many as are allowed.
         if (crashes >= maxCrashes || (row.crashes >= maxCrashes && mine.length > 0)) continue
         if (row.crashes >= suspectFrom(maxCrashes) && crashes >= suspectFrom(maxCrashes)) continue
-        if (executor === 'narrow' && narrow >= seat.limits.narrow) continue
-        world.audit.broken.push(`${id} is ready, and engine ${seat.number} has a slot for it and is idle`)
+        if (executor === 'narrow' && narrow >= host.limits.narrow) continue
+        world.audit.broken.push(`${id} is ready, and engine ${host.number} has a slot for it and is idle`)
       }
     }
   })
 }
 
-/** Every run is let go on to its end, and every question answered, until none is left. */
+/** Ends every run, and answers every question, until none is left. */
 async function finishRuns(world: World): Promise<void> {
   for (let turn = 0; ; turn++) {
     if (turn > 100) throw new Error('The runs do not come to an end')
@@ -131,13 +131,13 @@ async function answerAll(engine: Engine | undefined, id: string): Promise<void> 
     try {
       await engine?.answer(id, 'go on', { question: question.id })
     } catch (error) {
-      // One answer, or a wait that ended beside it, may set it to work: it puts what is still open again.
+      // An answer, or a wait that ended beside it, may set it to work: it asks again what is still open.
       if (!ErrandError.isInstance(error) || error.code !== 'INVALID_TRANSITION') throw error
     }
   }
 }
 
-/** What is left is settled, or waits for somebody, and `why` says for whom. */
+/** What is left is settled, or waits, and `why` explains for what. */
 async function requireExplained(world: World): Promise<void> {
   const complain = (row: TaskRecord, what: string): void => {
     world.audit.broken.push(`${row.id} is stuck: ${row.status}, ${what}`)
@@ -171,7 +171,7 @@ async function requireExplained(world: World): Promise<void> {
   }
 }
 
-/** Everything is canceled, and the limits are as they were. */
+/** Cancels everything and resets the limits. */
 async function end(world: World): Promise<void> {
   const engine = world.engine(0)
   if (engine === undefined) throw new Error('No engine is awake')
@@ -179,9 +179,9 @@ async function end(world: World): Promise<void> {
     if (!isSettled(row.status) && row.deletedAt === null) await engine.cancel(row.id, 'the end').catch(() => {})
   await quiet(world, piece)
   await engine.setSharedLimits({ maxConcurrent: null, limits: { narrow: null } })
-  for (const seat of world.seats) {
-    seat.limits = { ...initialLimits }
-    await seat.awake?.setLimits({
+  for (const host of world.hosts) {
+    host.limits = { ...initialLimits }
+    await host.awake?.setLimits({
       maxConcurrent: initialLimits.maxConcurrent,
       limits: { narrow: initialLimits.narrow } as never,
     })
@@ -197,7 +197,7 @@ async function requireRest(world: World): Promise<void> {
   await turns(2)
   for (const puppet of world.puppets)
     if (!puppet.over && !puppet.aborted)
-      world.audit.broken.push(`nobody told the run ${puppet.run.number} of ${puppet.taskId} to stop`)
+      world.audit.broken.push(`run ${puppet.run.number} of ${puppet.taskId} was not aborted`)
   world.puppets = []
   world.asked.clear()
 }

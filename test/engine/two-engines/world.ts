@@ -1,5 +1,6 @@
-// Two engines at one ledger, each in a seat that can hang (nothing of it reaches ledger or clock until it wakes), crash (nothing
-// of it ever does again) and be closed and opened anew. Time, ids and the ends of executors are in the hands of the test.
+// Two engines on one ledger, each of which can hang (nothing of it reaches ledger or clock until it wakes), crash
+// (nothing of it ever does again) and be closed and reopened. Time, ids and the ends of executors are controlled by the
+// test.
 import { setImmediate } from 'node:timers/promises'
 import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
 import type { Clock } from '../../../src/core/clock.ts'
@@ -15,9 +16,9 @@ import { Audit, type EngineLimits, type Quoted } from './audit.ts'
 export const leaseMs = 900
 export const initialLimits: EngineLimits = { maxConcurrent: 2, narrow: 1 }
 
-/** A run in the hands of the test. */
+/** A run controlled by the test. */
 export interface Puppet {
-  readonly seat: MirrorLease
+  readonly host: Host
   readonly taskId: string
   readonly run: Run
   readonly stubborn: boolean
@@ -28,21 +29,21 @@ export interface Puppet {
 }
 
 /** Replaces a step on its way to the ledger. */
-export type Fault = (step: Step, seat: MirrorLease) => Step | Promise<Step>
+export type Fault = (step: Step, host: Host) => Step | Promise<Step>
 
 export interface WorldOptions {
-  /** Where each engine has a connection of its own; without it both share one ledger in memory. */
+  /** A connection for each engine; without it both share one ledger in memory. */
   file?: string
   fault?: Fault
 }
 
-/** Where an engine sits: what it sees of ledger and clock. */
-export class MirrorLease {
+/** One engine's view of ledger and clock. */
+export class Host {
   readonly world: World
   readonly number: number
   engine: Engine | undefined
   limits: EngineLimits = { ...initialLimits }
-  #place: Place | undefined
+  #place: EngineView | undefined
   #inner: Ledger | undefined
   /** Closing or opening. */
   changing: Promise<void> | undefined
@@ -56,12 +57,12 @@ export class MirrorLease {
     return this.#place?.state === 'hung'
   }
 
-  /** Resolves when the engine that sits here dies. */
+  /** Resolves when this engine dies. */
   get died(): Promise<void> | undefined {
     return this.#place?.died
   }
 
-  /** It can be told something. */
+  /** The engine, if it can be given a command. */
   get awake(): Engine | undefined {
     return this.#place?.state === 'up' ? this.engine : undefined
   }
@@ -70,7 +71,7 @@ export class MirrorLease {
     const { world } = this
     this.limits = { ...initialLimits }
     this.#inner = world.shared ?? (await openLedger(world.file as string, world.clock))
-    const place = new Place(this, this.#inner)
+    const place = new EngineView(this, this.#inner)
     this.#place = place
     this.engine = (await createEngine({
       ledger: place.ledger,
@@ -99,7 +100,7 @@ export class MirrorLease {
     this.#place?.wake()
   }
 
-  /** Dies without a word, and comes back as another. */
+  /** Dies without closing, and restarts as another instance. */
   crash(): void {
     const place = this.#place
     if (this.engine === undefined || place === undefined || this.changing) return
@@ -112,7 +113,7 @@ export class MirrorLease {
     })
   }
 
-  /** Closes, and opens anew. */
+  /** Closes, and reopens. */
   restart(): void {
     const { engine } = this
     if (engine === undefined || this.changing || this.hangs) return
@@ -132,7 +133,7 @@ export class MirrorLease {
       })
   }
 
-  /** The ledger as it is, for whoever looks from outside. */
+  /** The ledger as it is, for outside readers. */
   get view(): Ledger {
     return this.#inner as Ledger
   }
@@ -146,21 +147,21 @@ export class MirrorLease {
 }
 
 /** One engine's view of the world, from its opening to its end. */
-export class Place {
-  readonly seat: MirrorLease
+export class EngineView {
+  readonly host: Host
   state: 'up' | 'hung' | 'dead' = 'up'
   readonly ledger: Ledger
   readonly clock: Clock
-  /** Resolves when it dies: what was asked of it is never answered. */
+  /** Resolves when it dies: requests to it are never answered. */
   readonly died: Promise<void>
   #diedNow: () => void = () => {}
   #heldBack: Array<() => void> = []
   readonly #observers = new Map<LedgerObserver, () => void>()
 
-  constructor(seat: MirrorLease, inner: Ledger) {
-    this.seat = seat
+  constructor(host: Host, inner: Ledger) {
+    this.host = host
     this.died = new Promise((resolve) => (this.#diedNow = resolve))
-    this.clock = this.#clockOver(seat.world.clock)
+    this.clock = this.#clockOver(host.world.clock)
     this.ledger = this.#ledgerOver(inner)
   }
 
@@ -172,7 +173,7 @@ export class Place {
     if (this.state !== 'hung') return
     this.state = 'up'
     for (const work of this.#heldBack.splice(0)) work()
-    // What it was not told of while it hung it reads for itself.
+    // It reads by itself what was published while it hung.
     for (const observer of this.#observers.keys()) observer.stirred()
   }
 
@@ -210,14 +211,14 @@ export class Place {
   }
 
   #ledgerOver(inner: Ledger): Ledger {
-    const { seat } = this
-    const { world } = seat
+    const { host } = this
+    const { world } = host
     return {
       name: inner.name,
       step: (step) => {
-        const issued = { limits: { ...seat.limits }, quote: world.quote }
+        const issued = { limits: { ...host.limits }, quote: world.quote }
         return this.#through(async () => {
-          const sent = world.fault === undefined ? step : await world.fault(step, seat)
+          const sent = world.fault === undefined ? step : await world.fault(step, host)
           return inner.step(world.audit.watch(sent, issued)) as Promise<never>
         })
       },
@@ -250,38 +251,38 @@ export class World {
   readonly clock = new SimulatedClock()
   readonly ids = createSequentialIds()
   readonly audit = new Audit()
-  readonly seats: readonly [MirrorLease, MirrorLease]
+  readonly hosts: readonly [Host, Host]
   readonly dead = new Set<string>()
   readonly fault: Fault | undefined
   readonly file: string | undefined
   shared: Ledger | undefined
-  /** By whom the step that is being issued says that it is. */
+  /** The sender of the step that is being issued. */
   quote: Quoted | undefined
   puppets: Puppet[] = []
-  /** The latest run that a seat has begun of a task. */
+  /** The latest run of a task that an engine has begun. */
   readonly begun = new Map<string, number>()
-  /** What the runs of a task have asked for so far: each later one asks for it again. */
+  /** What the runs of a task have requested so far: each later one requests it again. */
   readonly asked = new Map<string, Array<(run: Run) => void>>()
 
   private constructor({ file, fault }: WorldOptions) {
     this.file = file
     this.fault = fault
-    this.seats = [new MirrorLease(this, 0), new MirrorLease(this, 1)]
+    this.hosts = [new Host(this, 0), new Host(this, 1)]
   }
 
   static async open(options: WorldOptions = {}): Promise<World> {
     const world = new World(options)
     if (world.file === undefined) world.shared = await openLedger(':memory:', world.clock)
-    for (const seat of world.seats) await seat.open()
+    for (const host of world.hosts) await host.open()
     return world
   }
 
-  /** The executor of both engines: it ends as the test says, or when it is told to stop, unless it is stubborn. */
-  play(place: Place, task: ExecutorTask<unknown>, run: Run): Promise<string> {
+  /** The executor of both engines: it ends as the test says, or at its signal, unless it is stubborn. */
+  play(place: EngineView, task: ExecutorTask<unknown>, run: Run): Promise<string> {
     const stubborn = (task.input as { stubborn?: boolean } | null)?.stubborn === true
     return new Promise<string>((resolve, reject) => {
       const puppet: Puppet = {
-        seat: place.seat,
+        host: place.host,
         taskId: task.id,
         run,
         stubborn,
@@ -296,9 +297,9 @@ export class World {
           reject(Object.assign(new Error('broke'), { code }))
         },
       }
-      // Whoever is dead acts no more.
+      // A dead engine does nothing more.
       if (place.state === 'dead') return
-      this.begun.set(`${place.seat.number} ${task.id}`, run.number)
+      this.begun.set(`${place.host.number} ${task.id}`, run.number)
       this.puppets = this.puppets.filter((each) => !each.over)
       this.puppets.push(puppet)
       run.signal.addEventListener('abort', () => {
@@ -309,9 +310,9 @@ export class World {
     })
   }
 
-  /** The runs that can still be told something. */
+  /** The runs that can still be given a command. */
   get awake(): Puppet[] {
-    return this.puppets.filter((puppet) => !puppet.over && puppet.seat.awake !== undefined && this.isCurrent(puppet))
+    return this.puppets.filter((puppet) => !puppet.over && puppet.host.awake !== undefined && this.isCurrent(puppet))
   }
 
   isCurrent(puppet: Puppet): boolean {
@@ -319,16 +320,16 @@ export class World {
   }
 
   engine(preferred: number): Engine | undefined {
-    return (this.seats[preferred as 0 | 1].awake ?? this.seats[(1 - preferred) as 0 | 1].awake) as Engine | undefined
+    return (this.hosts[preferred as 0 | 1].awake ?? this.hosts[(1 - preferred) as 0 | 1].awake) as Engine | undefined
   }
 
-  async create(seat: MirrorLease, input: { stubborn: boolean }): Promise<Task> {
-    const task = await (seat.engine as Engine).create({ executor: 'work' as never, input })
+  async create(host: Host, input: { stubborn: boolean }): Promise<Task> {
+    const task = await (host.engine as Engine).create({ executor: 'work' as never, input })
     await turns(3)
     return task
   }
 
-  /** Issues a write that says whom it is from, so that the audit knows too. */
+  /** Issues a write with its sender, so that the audit can check it. */
   quoting<R>(quote: Quoted, work: () => R): R {
     this.quote = quote
     try {
@@ -338,23 +339,23 @@ export class World {
     }
   }
 
-  /** Asks all laws of all tasks. */
+  /** Checks all laws of all tasks. */
   async inspect(where: string): Promise<void> {
     const ledger = this.view
     await ledger.read((tx) => this.audit.all(tx, where))
   }
 
   get view(): Ledger {
-    const place = this.seats.find((seat) => seat.awake)
+    const place = this.hosts.find((host) => host.awake)
     if (place === undefined) throw new Error('No engine is awake')
     return place.view
   }
 
   async close(): Promise<void> {
     let over = false
-    const closed = Promise.all(this.seats.map((seat) => seat.close())).finally(() => (over = true))
+    const closed = Promise.all(this.hosts.map((host) => host.close())).finally(() => (over = true))
     for (const puppet of this.puppets) if (!puppet.over) puppet.throw('OVER')
-    // A clock that stands still would let nobody give up.
+    // A clock that stands still would give up no run.
     while (!over) {
       this.clock.advance(400)
       await setImmediate()

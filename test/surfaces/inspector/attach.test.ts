@@ -97,7 +97,7 @@ describe('while nobody watches', () => {
     const actors = new LiveActors(() => {})
     const { system } = actors.supervisor
     const inspect = vi.spyOn(system, 'inspect')
-    actors.awaken(record)
+    actors.startTask(record)
     expect(inspect).not.toHaveBeenCalled()
     const events: unknown[] = []
     const detach = actors.inspect((event) => events.push(event), false)
