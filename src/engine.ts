@@ -25,7 +25,6 @@ import { processGroupOf, reclaimAll } from './executors/process-group.ts'
 import { markOf } from './executors/process-mark.ts'
 import type { Ledger, Op, Reads } from './ledger/ledger.ts'
 import { openLedger } from './ledger/open-ledger.ts'
-import { redactingLedger } from './ledger/redacting-ledger.ts'
 import type { MemoryHost } from './memory/memory-host.ts'
 import { memorySettings } from './memory/memory-settings.ts'
 import { requireEmbeddingModel } from './models/embedding-model.ts'
@@ -151,7 +150,9 @@ export async function openEngine<const E extends Executors = Executors>(
   }
   try {
     const plain = ownsLedger ? await openLedger(parsed.ledger as string) : (parsed.ledger as Ledger)
-    const ledger = redaction.isOn ? redactingLedger(plain, redaction) : plain
+    const ledger = redaction.isOn
+      ? (await import('./ledger/redacting-ledger.ts')).redactingLedger(plain, redaction)
+      : plain
     life = new Lifecycle({
       ledger,
       ownsLedger,

@@ -1,6 +1,7 @@
 // The rules of the house. Each is a pure function from source files to complaints, so that the test can hold it
 // against src and also show, on a planted fault, that it is able to complain.
 
+import { libraryEntries } from '../../scripts/entries.ts'
 import { nestedRepetition } from './repetition.ts'
 import { packageOf, type SourceFile, targetOf } from './source.ts'
 
@@ -195,27 +196,16 @@ export const publicTypesAreOurOwn: Rule = (files) => {
     ...file.imports,
     ...Array.from(file.text.matchAll(/\/\/\/\s*<reference types="([^"]+)"/g), (match) => match[1] ?? ''),
   ]
-  return reachableFrom(files, [
-    'dist/index.d.ts',
-    'dist/testing/index.d.ts',
-    'dist/vocabularies/exo.d.ts',
-    'dist/vocabularies/agent-os.d.ts',
-    'dist/vocabularies/s07.d.ts',
-    'dist/vocabularies/day1.d.ts',
-    'dist/ai/durable.d.ts',
-    'dist/surfaces/mcp/index.d.ts',
-    'dist/surfaces/http/index.d.ts',
-    'dist/surfaces/repl/index.d.ts',
-    'dist/surfaces/ui-messages/index.d.ts',
-    'dist/surfaces/inspector/index.d.ts',
-  ]).flatMap((file) =>
+  const entries = Object.keys(libraryEntries).map((name) => `dist/${name}.d.ts`)
+  return reachableFrom(files, entries).flatMap((file) =>
     named(file)
       .filter((specifier) => hidden.includes(packageOf(specifier)))
       .map((specifier) => `${file.path} is reachable from the public types and imports ${specifier}`),
   )
 }
 
-function reachableFrom(files: SourceFile[], entries: string[]): SourceFile[] {
+/** The files that are imported from the entries, however far. */
+export function reachableFrom(files: SourceFile[], entries: string[]): SourceFile[] {
   const byPath = new Map(files.map((file) => [file.path, file]))
   const reached = new Set<SourceFile>()
   const visit = (path: string): void => {
