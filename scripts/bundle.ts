@@ -21,7 +21,8 @@ const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
   ['command', /\/src\/(?:terminal\/(?:arguments|exit-code|io|terminal-text)|surfaces\/cli\/verb)\.ts$/],
   // For the worker too, which needs nothing else.
   ['sqlite', /\/src\/ledger\/dialects\/sqlite\/(?:connection|quick-check)\.ts$/],
-  ['engine', /\/src\/index\.ts$/],
+  ['library', /\/src\/index\.ts$/],
+  ['engine', /\/src\/engine\.ts$/],
   // With kysely: loaded when the first ledger is opened.
   ['ledger', /\/src\/ledger\/(?!dialects\/postgres|dialects\/sqlite\/quick-check|(?:find-ledger|trust|home)\.)/],
   // With what several verbs of the command line need.

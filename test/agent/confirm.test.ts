@@ -1,6 +1,6 @@
 // Tools that a person has to approve: nothing happens before the answer, and no model gives it.
 import { describe, expect, it } from 'vitest'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { TaskEngine } from '../../src/task-engine.ts'
 import { ledgerFile, openEngine, reached, refusalOf } from '../engine/world.ts'

@@ -1,7 +1,7 @@
 // An engine in a process of its own that consolidates a ledger from the bottom up, and dies before or after one of its steps. If it
 // lives to the end it tells how many it took.
 
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createMortalLedger, type Death } from '../crash/mortal-ledger.ts'

@@ -1,5 +1,5 @@
 // A process that tells the story and dies by SIGKILL in the middle of the end of an agent, or of the task.
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { failingLedger } from './failing-ledger.ts'
 import { completeAda, completeAll, tellStory } from './story.ts'

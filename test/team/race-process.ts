@@ -2,7 +2,7 @@
 // of each call.
 import { once } from 'node:events'
 import { ErrandError } from '../../src/core/errors.ts'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 
 const [file, ...taskIds] = process.argv.slice(2) as [string, ...string[]]
 const engine = await createEngine({ ledger: file, work: false })

@@ -15,12 +15,7 @@ import { emptyReport, type MirrorReport } from './mirror-report.ts'
 import { fileText, nameOf, readTaskFile } from './task-file.ts'
 import { createStaging, type Staging, writeFile } from './write-file.ts'
 
-/**
- * Writes every task of the board into a folder, which is made where there is none. Files that say the same stay untouched; one that
- * cannot be read, or is another ledger's, is reported and left alone.
- *
- * @throws ErrandError INVALID_INPUT for options, a path that is no folder, an engine that is none; NOT_FOUND for an unknown board.
- */
+/** `exportBoard` of the package (board-folders.ts). */
 export async function exportBoard(engine: object, options: FolderOptions): Promise<MirrorReport> {
   const host = mirrorHostOf(engine, 'exportBoard')
   const { dir: path, board } = parse(folderOptionsSchema, options, 'exportBoard')

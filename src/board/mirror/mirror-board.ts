@@ -54,17 +54,7 @@ const optionsSchema = z.strictObject({
 })
 type Settings = z.output<typeof optionsSchema>
 
-/**
- * Mirrors a board as files `task_N.json`. The ledger is the truth: every change of the board is written to the files, and what is
- * changed in the files goes to the board through the same steps as any command, or is refused, reported, and kept beside them.
- * Of several mirrors of one folder one writes, in whichever process; the others stand by.
- *
- * @example
- * await using mirror = await mirrorBoard(engine, { dir: '.tasks', onReport: (report) => console.log(report.refused) })
- *
- * @throws ErrandError INVALID_INPUT for options, a path that is no folder, an engine that is none; NOT_FOUND for an unknown board;
- *   KEY_CONFLICT for a folder that belongs to another ledger or board.
- */
+/** `mirrorBoard` of the package (board-folders.ts). */
 export async function mirrorBoard(engine: object, options: MirrorOptions): Promise<BoardMirror> {
   return openMirror(mirrorHostOf(engine, 'mirrorBoard'), options)
 }
