@@ -22,13 +22,16 @@ const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
   // For the worker too, which needs nothing else.
   ['sqlite', /\/src\/ledger\/dialects\/sqlite\/(?:connection|quick-check)\.ts$/],
   ['library', /\/src\/index\.ts$/],
+  // What an agent runs, and what a folder of task files needs: loaded when they are used.
+  ['agent', /\/src\/executors\/agent\/converse\.ts$/],
   ['engine', /\/src\/engine\.ts$/],
+  ['mirror', /\/src\/board\/mirror\/(?!known-folders)/],
   // With kysely: loaded when the first ledger is opened.
   ['ledger', /\/src\/ledger\/(?!dialects\/postgres|dialects\/sqlite\/quick-check|(?:find-ledger|trust|home)\.)/],
   // With what several verbs of the command line need.
   [
     'terminal',
-    /\/src\/(?:terminal\/|surfaces\/cli\/(?:open-ledger|board-target|owner-flags|each-ref|read-input|stream-position|task-context)\.ts$)/,
+    /\/src\/(?:terminal\/|surfaces\/cli\/(?:open-ledger|board-target|owner-flags|each-ref|read-input|stream-position|task-context|hook-call|end-commands)\.ts$)/,
   ],
   // With yaml, and what the verbs need that work on tasks.
   ['plans', /\/src\/(?:plans\/|models\/script|surfaces\/cli\/(?:working-options|model-|run-summary))/],
@@ -36,8 +39,11 @@ const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
 ]
 
 const options: InputOptions = {
-  external: (id: string) => !/^[./]/.test(id),
+  // What the compiler brings along for newer syntax is a part of the build.
+  external: (id: string) => !/^(?:[./]|@oxc-project\/runtime\/)/.test(id),
   platform: 'node',
+  // Node 22 knows no `await using`.
+  transform: { target: 'es2024' },
   cwd: root,
 }
 
@@ -47,7 +53,7 @@ const inputOf = (entries: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(entries).map(([name, source]) => [name, join(root, source)]))
 
 /** Smaller maps are a part of their module. */
-const maxInlineMapBytes = 16 * 1024
+const maxInlineMapBytes = 20 * 1024
 
 /** Ends each module with its map or with the name of that. One of a verb is as small as the verb, and not worth a file of its own. */
 const linkMaps: Plugin = {
