@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { libraryEntries, specifierOf } from './scripts/entries.ts'
 
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 
@@ -32,20 +33,10 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   resolve: {
-    alias: [
-      { find: /^errand$/, replacement: pathOf('src/index.ts') },
-      { find: /^errand\/testing$/, replacement: pathOf('src/testing/index.ts') },
-      { find: /^errand\/agent-os$/, replacement: pathOf('src/vocabularies/agent-os.ts') },
-      { find: /^errand\/ai$/, replacement: pathOf('src/ai/durable.ts') },
-      { find: /^errand\/mcp$/, replacement: pathOf('src/surfaces/mcp/index.ts') },
-      { find: /^errand\/http$/, replacement: pathOf('src/surfaces/http/index.ts') },
-      { find: /^errand\/ui-messages$/, replacement: pathOf('src/surfaces/ui-messages/index.ts') },
-      { find: /^errand\/repl$/, replacement: pathOf('src/surfaces/repl/index.ts') },
-      { find: /^errand\/inspect$/, replacement: pathOf('src/surfaces/inspector/index.ts') },
-      { find: /^errand\/s07$/, replacement: pathOf('src/vocabularies/s07.ts') },
-      { find: /^errand\/day1$/, replacement: pathOf('src/vocabularies/day1.ts') },
-      { find: /^errand\/exo$/, replacement: pathOf('src/vocabularies/exo.ts') },
-    ],
+    alias: Object.entries(libraryEntries).map(([name, source]) => ({
+      find: new RegExp(`^${specifierOf(name)}$`),
+      replacement: pathOf(source),
+    })),
   },
   test: {
     include: ['test/**/*.test.ts'],

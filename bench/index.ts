@@ -5,6 +5,7 @@ import { board } from './board/board.ts'
 import { cancel } from './cancel.ts'
 import { claims } from './claims.ts'
 import { heap } from './heap.ts'
+import { imports } from './imports.ts'
 import { inspect } from './inspect.ts'
 import { memory } from './memory.ts'
 import { page } from './page/page.ts'
@@ -15,6 +16,7 @@ import { throughput } from './throughput.ts'
 await throughput()
 await supervision()
 await heap()
+imports()
 await startup()
 await cancel()
 await claims()

@@ -24,7 +24,7 @@ async function loadBuilds(): Promise<Build[]> {
   const builds: Build[] = [{ name: 'this', ...(await current[0]), ...(await current[1]) }]
   const base = process.env.BENCH_BASE
   if (base === undefined) return builds
-  const [index, ledger] = ['index.js', 'ledger/open-ledger.js'].map((file) => import(join(base, 'dist', file)))
+  const [index, ledger] = ['index.js', 'testing.js'].map((file) => import(join(base, 'dist', file)))
   return [{ name: 'base', ...(await index), ...(await ledger) } as Build, ...builds]
 }
 

@@ -25,7 +25,6 @@ import { processGroupOf, reclaimAll } from './executors/process-group.ts'
 import { markOf } from './executors/process-mark.ts'
 import type { Ledger, Op, Reads } from './ledger/ledger.ts'
 import { openLedger } from './ledger/open-ledger.ts'
-import { redactingLedger } from './ledger/redacting-ledger.ts'
 import type { MemoryHost } from './memory/memory-host.ts'
 import { memorySettings } from './memory/memory-settings.ts'
 import { requireEmbeddingModel } from './models/embedding-model.ts'
@@ -34,24 +33,6 @@ import { requireWithin } from './steps/conditions.ts'
 import { viewOf } from './steps/views.ts'
 import { TaskEngine } from './task-engine.ts'
 import { closeCompleted, completeWorker } from './team/settled-worker.ts'
-
-/**
- * Opens a ledger and an engine on it; with `work` (the default) it recovers what dead engines left and begins. Its abilities
- * stand on the bus as soon as this function has been called, and answer once the engine is open.
- *
- * @example
- * await using engine = await createEngine({ ledger: 'errand.db', executors: { greet: (task) => `Hello ${task.input.name}` } })
- * const task = await engine.create({ executor: 'greet', input: { name: 'Ada' } })
- * console.log(await engine.result(task))
- *
- * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT for bad options; ALREADY_REGISTERED for an ability that is on the bus;
- *   UNSUPPORTED_RUNTIME; LEDGER_* and NOT_OFFERED for a ledger that cannot be opened.
- */
-export function createEngine<const E extends Executors = Executors>(
-  options: EngineOptions<E> = {},
-): Promise<Engine<E>> {
-  return openEngine(options)
-}
 
 /** A bus of a vocabulary, on which the runs of an engine call abilities, in place of the engine's own. */
 export interface RunBus {
@@ -63,7 +44,8 @@ export interface RunBus {
 }
 
 /**
- * `createEngine`, for vocabularies too. With a `runBus` the engine's own bus (`engine.bus`) has the engine's abilities and those of
+ * `createEngine`, for vocabularies too. The abilities stand on the bus as soon as this function has been called, and answer once the engine is
+ * open. With a `runBus` the engine's own bus (`engine.bus`) has the engine's abilities and those of
  * the run bus; the run bus has the models and what the vocabulary offers. On both callers are judged alike.
  */
 export async function openEngine<const E extends Executors = Executors>(
@@ -154,7 +136,9 @@ export async function openEngine<const E extends Executors = Executors>(
   }
   try {
     const plain = ownsLedger ? await openLedger(parsed.ledger as string) : (parsed.ledger as Ledger)
-    const ledger = redaction.isOn ? redactingLedger(plain, redaction) : plain
+    const ledger = redaction.isOn
+      ? (await import('./ledger/redacting-ledger.ts')).redactingLedger(plain, redaction)
+      : plain
     life = new Lifecycle({
       ledger,
       ownsLedger,

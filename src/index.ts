@@ -29,9 +29,9 @@ export type {
 export type { PlanOptions, PlanOutcome, PlanRun } from './api/plan-run.ts'
 export { type BoardSession, type BoardSessionOptions, createBoardSession } from './board/board-session.ts'
 export { type BoardToolName, type BoardTools, type BoardToolsOptions, boardTools } from './board/board-tools.ts'
-export { exportBoard } from './board/mirror/export-board.ts'
-export { type FolderOptions, importBoard } from './board/mirror/import-board.ts'
-export { type BoardMirror, type MirrorOptions, mirrorBoard } from './board/mirror/mirror-board.ts'
+export { exportBoard, importBoard, mirrorBoard } from './board/mirror/board-folders.ts'
+export type { FolderOptions } from './board/mirror/import-board.ts'
+export type { BoardMirror, MirrorOptions } from './board/mirror/mirror-board.ts'
 export type { MirrorReport, RefusedFile, UnheldValue } from './board/mirror/mirror-report.ts'
 export { type AwaitWorkOptions, awaitWork } from './board/team/await-work.ts'
 export type { Mail } from './board/team/mail.ts'
@@ -64,7 +64,7 @@ export {
 } from './core/errors.ts'
 export type { Ids } from './core/ids.ts'
 export type { RedactFunction } from './core/redact.ts'
-export { createEngine } from './engine.ts'
+export { createEngine } from './create-engine.ts'
 export type {
   ChildOptions,
   ClaimToken,

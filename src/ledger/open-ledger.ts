@@ -1,7 +1,6 @@
 // Opens a ledger by its name: the one place that knows which dialects there are.
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
-import { openSqliteLedger } from './dialects/sqlite/sqlite-ledger.ts'
 import type { Ledger } from './ledger.ts'
 
 /**
@@ -30,5 +29,7 @@ export async function openLedger(name: string, clock?: Clock): Promise<Ledger> {
       {},
     )
   }
+  // The statements and their builder are most of what the engine loads, so they are loaded with the first ledger.
+  const { openSqliteLedger } = await import('./dialects/sqlite/sqlite-ledger.ts')
   return openSqliteLedger(name, clock)
 }

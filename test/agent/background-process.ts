@@ -1,7 +1,7 @@
 // An agent with a command in the background, in a process of its own that is to be killed. Its model never gets beyond
 // its second step, so that the end of the command is notified and not yet read. Prints what has happened, line by line.
 import { commandAbilities } from '../../src/abilities/shell/command-abilities.ts'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import { llm } from './world.ts'
 

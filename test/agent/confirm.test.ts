@@ -1,6 +1,6 @@
 // Tools that require the approval of a person: nothing happens before the answer, and no model can give it.
 import { describe, expect, it } from 'vitest'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { TaskEngine } from '../../src/task-engine.ts'
 import { ledgerFile, openEngine, reached, refusalOf } from '../engine/world.ts'

@@ -2,7 +2,7 @@
 // message is written twice, and a retry brings the task to its end.
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { recallText } from '../../src/executors/agent/recall.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'

@@ -1,7 +1,7 @@
 // An engine with agents in a process of its own, to be killed at a step of its ledger. Its orders are one argument, and
 // it prints how many steps it took, if it lives to the end.
 
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createMortalLedger, type Death } from '../crash/mortal-ledger.ts'

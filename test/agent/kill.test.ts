@@ -4,7 +4,7 @@
 // why it is enough; the second deaths of those that are killed twice are drawn from all points).
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
 import type { Ledger, Op, Step } from '../../src/ledger/ledger.ts'

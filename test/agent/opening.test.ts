@@ -2,7 +2,7 @@
 // ends when the answer must match a schema.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'

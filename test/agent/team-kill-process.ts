@@ -1,6 +1,6 @@
 // An engine with a team in a process of its own, to be killed at a step of its ledger. Its orders are one argument, and
 // it prints which steps it took, if it lives to the end.
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createMortalLedger, type Death } from '../crash/mortal-ledger.ts'
 import { observingLate } from './team-faults.ts'

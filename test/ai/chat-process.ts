@@ -6,7 +6,7 @@ import { generateText, isStepCount, streamText, tool } from 'ai'
 import { z } from 'zod'
 import { durable } from '../../src/ai/durable.ts'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 
 export interface ChatOrders {
   ledger: string

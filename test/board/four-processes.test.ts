@@ -1,7 +1,7 @@
 // Four processes on one board of dependent tasks.
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import { createPlace } from '../crash/child.ts'
 import { violations } from '../crash/invariants.ts'
 import type { WorkReport } from './board-worker.ts'

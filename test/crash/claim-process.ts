@@ -1,7 +1,7 @@
 // One of many processes that work off a board: it claims the best task and completes it, until there is none, and tells what it
 // got and how long each claim and each completion took. It begins when it is told to, so that all begin together.
 import { once } from 'node:events'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 
 export interface ClaimReport {
   owner: string

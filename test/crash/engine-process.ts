@@ -1,7 +1,7 @@
 // An engine in a process of its own, to be killed. It is told what to do by one argument, tells what happens by lines of JSON,
 // and dies by its own hand before or after the n-th step when it is told to: the fault is in the port, the engine knows nothing.
 import { createInterface } from 'node:readline'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { crashExecutors } from './executors.ts'
 import { createMortalLedger } from './mortal-ledger.ts'

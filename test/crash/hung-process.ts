@@ -3,7 +3,7 @@
 import { createInterface } from 'node:readline'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { ErrandError } from '../../src/core/errors.ts'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 
 const [ledger, leaseMs] = process.argv.slice(2) as [string, string]
 const tell = (line: Record<string, unknown>) => void process.stdout.write(`${JSON.stringify(line)}\n`)

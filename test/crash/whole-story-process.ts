@@ -1,6 +1,6 @@
 // The whole story in a process of its own, which dies by SIGKILL where it is told to. If it lives to the end it tells which steps it took.
 
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import type { Ledger, Op, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'

@@ -4,7 +4,7 @@
 // every write besides; by default at a few that a seed draws.
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { everyPoint, type Point, playAlone } from '../agent/kill-points.ts'

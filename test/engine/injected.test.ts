@@ -3,7 +3,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import type { Engine, EngineOptions } from '../../src/engine-api.ts'
 import type { EventType } from '../../src/entities/event.ts'
 import { createScriptedModel, type ScriptFunction } from '../../src/models/scripted-model.ts'

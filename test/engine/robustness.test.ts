@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import { createFaultyLedger, openLedger } from '../../src/testing/index.ts'
 import { collect, history, ledgerFile, openEngine, refusalOf, turns } from './world.ts'
 

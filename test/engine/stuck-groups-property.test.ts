@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import type { CreateOptions, Engine } from '../../src/engine-api.ts'
 import { isSettled, type TaskRecord, type TaskStatus } from '../../src/entities/task.ts'
 import type { Ledger, Op, Reads, Tx } from '../../src/ledger/ledger.ts'

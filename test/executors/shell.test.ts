@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { Failure } from '../../src/core/errors.ts'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { maxStoredLines, maxTailBytes } from '../../src/executors/command-output.ts'
 import { isAlive, type ProcessGroup, processGroupOf, reclaimAll } from '../../src/executors/process-group.ts'
@@ -524,7 +524,7 @@ describe('a command whose engine dies', () => {
     const again = 'if [ -e ran ]; then grep -qs "State:.[^Z]" /proc/$(cat pid)/status && exit 1; exit 0; fi'
     const run = `${again}; mkfifo fifo; ${daemon('fifo')} & cat fifo > pid; touch ran; sleep 1000`
     const script = `
-      import { createEngine } from '${root}/src/engine.ts'
+      import { createEngine } from '${root}/src/create-engine.ts'
       import { shell } from '${root}/src/executors/shell.ts'
       const engine = await createEngine({ ledger: '${folder}/ledger.db', executors: { shell } })
       const input = { run: ${JSON.stringify(run)}, shell: '/bin/sh', cwd: '${folder}' }

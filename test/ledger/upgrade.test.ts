@@ -2,7 +2,7 @@
 // hold what they would if they had always been there, and an engine works on it.
 import { PGlite } from '@electric-sql/pglite'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import { postgresDialect } from '../../src/ledger/dialects/postgres/dialect.ts'
 import { connect } from '../../src/ledger/dialects/sqlite/connection.ts'
 import { sqliteDialect } from '../../src/ledger/dialects/sqlite/dialect.ts'

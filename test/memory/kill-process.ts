@@ -1,7 +1,7 @@
 // An engine in its own process that consolidates a ledger level by level and dies before or after one of its steps. If it survives, it
 // reports the number of steps.
 
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createMortalLedger, type Death } from '../crash/mortal-ledger.ts'

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { libraryEntries, specifierOf } from '../../scripts/entries.ts'
 
 const root = join(import.meta.dirname, '../..')
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -90,15 +91,24 @@ describe('Importing the package', () => {
 
   it('X-027 gives ES modules with declarations, and `src/index.ts` is the entry', async () => {
     expect(manifest).toMatchObject({ type: 'module', sideEffects: false })
-    expect(manifest.exports['.']).toEqual({ types: './dist/index.d.ts', default: './dist/index.js' })
-    for (const [, target] of entries) {
-      const { types, default: code } = target as { types: string; default: string }
-      expect(types).toBe(code.replace(/\.js$/, '.d.ts'))
-      expect(readFileSync(join(root, types), 'utf8')).toMatch(/^export /m)
-    }
-    const built = Object.keys((await import(join(root, 'dist/index.js'))) as object)
-    expect(built).toEqual(Object.keys(await import('../../src/index.ts')))
-    expect(built).toContain('createEngine')
+    const built = (name: string) => ({ types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` })
+    expect(Object.fromEntries(entries)).toEqual(
+      Object.fromEntries(
+        Object.keys(libraryEntries).map((name) => [name === 'index' ? '.' : `./${name}`, built(name)]),
+      ),
+    )
+    expect(libraryEntries.index).toBe('src/index.ts')
+    const names = Object.keys((await import(join(root, 'dist/index.js'))) as object)
+    expect(names.sort()).toEqual(Object.keys(await import('../../src/index.ts')).sort())
+    expect(names).toContain('createEngine')
+  })
+
+  it('resolves its own name in the sources as it does in dist', () => {
+    const text = readFileSync(join(root, 'tsconfig.json'), 'utf8').replaceAll(/^\s*\/\/.*$/gm, '')
+    const { paths } = (JSON.parse(text) as { compilerOptions: { paths: Record<string, string[]> } }).compilerOptions
+    expect(paths).toEqual(
+      Object.fromEntries(Object.entries(libraryEntries).map(([name, file]) => [specifierOf(name), [`./${file}`]])),
+    )
   })
 
   it.each([

@@ -44,7 +44,7 @@ function run(args: string[]): Promise<{ code: unknown; out: string; err: string 
 }
 
 it('works as a library and over HTTP where `__proto__` throws, and refuses keys that would reach a prototype', async () => {
-  const entries = ['index.js', 'surfaces/http/index.js'].map((file) => pathToFileURL(join(dist, file)).href)
+  const entries = ['index.js', 'http.js'].map((file) => pathToFileURL(join(dist, file)).href)
   const { code, out, err } = await run(['--input-type=module', '-e', program, ...entries])
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(JSON.parse(out)).toEqual({
@@ -57,6 +57,6 @@ it('works as a library and over HTTP where `__proto__` throws, and refuses keys 
 })
 
 it('runs a plan from the command line where `__proto__` throws', async () => {
-  const { code, err } = await run([join(dist, 'surfaces/cli/bin.js'), 'run', 'plan.yaml', '--ledger', 'ledger.db'])
+  const { code, err } = await run([join(dist, 'bin.js'), 'run', 'plan.yaml', '--ledger', 'ledger.db'])
   expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' })
 })

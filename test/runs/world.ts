@@ -2,7 +2,7 @@
 // the process: a dead engine gets no events, writes nothing, and its lock is released.
 import { onTestFinished } from 'vitest'
 import type { AnyExecutor, Executor, ExecutorTask, Run } from '../../src/api/executor.ts'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import type { Engine, EngineOptions, Executors } from '../../src/engine-api.ts'
 import type { EventType, TaskEvent } from '../../src/entities/event.ts'
 import type { Ledger, LedgerObserver, Step } from '../../src/ledger/ledger.ts'

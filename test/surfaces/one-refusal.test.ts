@@ -1,6 +1,6 @@
 // One refusal, asked for on every surface: what each of them tells is the same code, whatever its protocol makes of it.
 import { describe, expect, it } from 'vitest'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import { runScript } from '../../src/surfaces/repl/index.ts'
 import { refusalOf } from '../engine/world.ts'
 import { Workplace } from './cli/workplace.ts'

@@ -1,5 +1,5 @@
 // A process that plays the story and is killed by SIGKILL while it completes an agent or the task.
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { failingLedger } from './failing-ledger.ts'
 import { completeAda, completeAll, tellStory } from './story.ts'

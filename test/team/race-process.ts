@@ -1,7 +1,7 @@
 // One of several processes that complete the same agents and tasks at once. It begins when notified and reports the outcome of each call.
 import { once } from 'node:events'
 import { ErrandError } from '../../src/core/errors.ts'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 
 const [file, ...taskIds] = process.argv.slice(2) as [string, ...string[]]
 const engine = await createEngine({ ledger: file, work: false })

@@ -64,6 +64,30 @@ describe('text for a terminal', () => {
     expect(displayWidth('e\u0301')).toBe(1)
   })
 
+  test.each([
+    ['a flag', '🇩🇪', 2],
+    ['a family, which is five code points', '👨‍👩‍👦', 2],
+    ['a skin tone', '👍🏽', 2],
+    ['a heart in colour, and as text', '❤️❤', 3],
+    ['a keycap', '1️⃣', 2],
+    ['an emoji outside of the older blocks', '🪿🛜', 4],
+    ['the sign of a running task', '▶', 1],
+    ['halfwidth katakana with its mark', 'ｶﾞ', 2],
+    ['Hangul, composed and in parts', '한\u1112\u1161\u11ab', 4],
+    ['fullwidth letters', 'ＡＢ', 4],
+    ['Thai with vowels above and below', 'ที่สู้', 2],
+    ['a joiner that joins nothing', 'a\u200d', 1],
+  ])('counts the columns of %s', (_what, text, columns) => {
+    expect(displayWidth(text)).toBe(columns)
+  })
+
+  test('is cut between characters as a reader sees them, never within one', () => {
+    expect(fitWidth('👨‍👩‍👦👨‍👩‍👦', 3)).toBe('👨‍👩‍👦…')
+    expect(fitWidth('👨‍👩‍👦👨‍👩‍👦', 2)).toBe('…')
+    expect(fitWidth('🇩🇪🇫🇷🇮🇹', 5)).toBe('🇩🇪🇫🇷…')
+    expect(fitWidth('e\u0301e\u0301e\u0301', 2)).toBe('e\u0301…')
+  })
+
   test('is cut to a width with an ellipsis, and never wider', () => {
     expect(fitWidth('abcdef', 4)).toBe('abc…')
     expect(fitWidth('日本語', 4)).toBe('日…')

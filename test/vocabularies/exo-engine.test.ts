@@ -1,6 +1,6 @@
 // Exo's vocabulary as a whole: scheduled families, a given engine, and a restart.
 import { describe, expect, it } from 'vitest'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import { createExoExecutor, type Task, TaskError, TaskManager, TaskScheduler } from '../../src/vocabularies/exo.ts'
 import { ledgerFile, openEngine, turns } from '../engine/world.ts'
 import { createIn, hands, namesOf, openExo, recorder } from './exo-world.ts'

@@ -1,7 +1,7 @@
 // Exo's TaskManager over the real engine: states, tasks, families and errors, by hand and without a scheduler.
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
-import { createEngine } from '../../src/engine.ts'
+import { createEngine } from '../../src/create-engine.ts'
 import * as exo from '../../src/vocabularies/exo.ts'
 import {
   InvalidTransitionError,

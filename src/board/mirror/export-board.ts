@@ -15,12 +15,7 @@ import { emptyReport, type MirrorReport } from './mirror-report.ts'
 import { fileText, nameOf, readTaskFile } from './task-file.ts'
 import { createStaging, type Staging, writeFile } from './write-file.ts'
 
-/**
- * Writes every task of the board into a folder, which is created if missing. Files with the same content stay untouched; a file that
- * cannot be read, or that belongs to another ledger, is reported and left unchanged.
- *
- * @throws ErrandError INVALID_INPUT for invalid options, a path that is not a folder, a value that is not an engine; NOT_FOUND for an unknown board.
- */
+/** `exportBoard` of the package (board-folders.ts). */
 export async function exportBoard(engine: object, options: FolderOptions): Promise<MirrorReport> {
   const host = mirrorHostOf(engine, 'exportBoard')
   const { dir: path, board } = parse(folderOptionsSchema, options, 'exportBoard')

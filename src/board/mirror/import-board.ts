@@ -25,13 +25,7 @@ export const folderOptionsSchema = z.strictObject({
   board: z.string().trim().min(1).max(100).default(mainBoard),
 })
 
-/**
- * Creates the tasks of a folder on the board, each under its own number, in one transaction; the files stay as they are. A file that
- * cannot be read, or whose number is taken, is reported and left out. A value that the board cannot store is reported and restored
- * by `exportBoard`.
- *
- * @throws ErrandError INVALID_INPUT for invalid options, a path that is not a folder, a value that is not an engine; NOT_FOUND for an unknown board.
- */
+/** `importBoard` of the package (board-folders.ts). */
 export async function importBoard(engine: object, options: FolderOptions): Promise<MirrorReport> {
   const host = mirrorHostOf(engine, 'importBoard')
   const { dir: path, board } = parse(folderOptionsSchema, options, 'importBoard')

@@ -54,17 +54,7 @@ const optionsSchema = z.strictObject({
 })
 type Settings = z.output<typeof optionsSchema>
 
-/**
- * Mirrors a board as files `task_N.json`. The ledger is the source of truth: changes of the board are written to the files, and
- * changes of the files go through the same steps as any command, or are refused, reported, and kept as copies. Of several mirrors of
- * one folder, in any process, one writes; the others stand by.
- *
- * @example
- * await using mirror = await mirrorBoard(engine, { dir: '.tasks', onReport: (report) => console.log(report.refused) })
- *
- * @throws ErrandError INVALID_INPUT for invalid options, a path that is not a folder, a value that is not an engine; NOT_FOUND for an unknown board;
- *   KEY_CONFLICT for a folder that belongs to another ledger or board.
- */
+/** `mirrorBoard` of the package (board-folders.ts). */
 export async function mirrorBoard(engine: object, options: MirrorOptions): Promise<BoardMirror> {
   return openMirror(mirrorHostOf(engine, 'mirrorBoard'), options)
 }

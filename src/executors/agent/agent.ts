@@ -9,7 +9,6 @@ import type { CreationBounds } from '../../entities/creation-bounds.ts'
 import type { RetryPolicy } from '../../entities/task-fields.ts'
 import type { LanguageModelLike } from '../../models/language-model.ts'
 import type { ModelSettings } from '../../models/step-schema.ts'
-import { converse } from './converse.ts'
 
 /** Options of `agent`. */
 export interface AgentOptions<R extends z.ZodType = z.ZodType> {
@@ -80,6 +79,7 @@ export function agent<R extends z.ZodType = z.ZodString>(
     runsCommands: false,
     asksPeople: false,
     agent: { instructions: checked.instructions, abilities: checked.abilities, model: checked.model },
-    run: (task, run) => converse(task, run, agentRunOf(run), checked),
+    // The loop is loaded by the first agent that runs: a program that only declares agents need not wait for it.
+    run: async (task, run) => (await import('./converse.ts')).converse(task, run, agentRunOf(run), checked),
   })
 }

@@ -3,8 +3,8 @@
 // old the SQLite binding would not fail but crash the process without a word. Hence plain syntax here, and a dynamic
 // import.
 import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
 const requiredNapi = 10
 
@@ -24,6 +24,6 @@ if (Number(process.versions['napi']) >= requiredNapi) {
 
 /** The Node that npm installs for the package's own development, if it is there. */
 function newerNode(): string | undefined {
-  const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..')
+  const root = dirname(createRequire(import.meta.url).resolve('errand/package.json'))
   return [join(root, 'node_modules', '.bin', 'node'), join(root, '..', '.bin', 'node')].find((path) => existsSync(path))
 }

@@ -3,7 +3,7 @@
 
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { ErrandError, nearestName } from '../../core/errors.ts'
-import { packageVersion } from '../../core/package-version.ts'
+import { packageVersion } from '../../core/package-folder.ts'
 import { parseArguments } from '../../terminal/arguments.ts'
 import { exitCodeOf, exitCodes } from '../../terminal/exit-code.ts'
 import { type CommandIo, note, noteRefusal, print } from '../../terminal/io.ts'

@@ -3,7 +3,7 @@
 import type { Ability } from '../../bus/ability.ts'
 import { accessClasses } from '../../bus/caller.ts'
 import { hasField, type JsonSchema, propertiesOf } from '../../bus/json-schema.ts'
-import { packageVersion } from '../../core/package-version.ts'
+import { packageVersion } from '../../core/package-folder.ts'
 import {
   addComponent,
   fieldOf,

@@ -1,11 +1,11 @@
 // The engine of a task manager: a given one, or its own on a ledger beside the folder, which mirrors the board.
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { mirrorBoard } from '../../board/mirror/mirror-board.ts'
+import { mirrorBoard } from '../../board/mirror/board-folders.ts'
 import { isEmptyReport, type MirrorReport } from '../../board/mirror/mirror-report.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { describeError } from '../../core/stored-error.ts'
-import { createEngine } from '../../engine.ts'
+import { createEngine } from '../../create-engine.ts'
 import type { Engine, EngineOptions } from '../../engine-api.ts'
 import { findLedger } from '../../ledger/find-ledger.ts'
 import { judgeLedger, untrusted } from '../../ledger/trust.ts'

@@ -2,7 +2,7 @@
 // search says. The events of its subscribers and its feed are recorded for comparison with the ledger.
 
 import { ErrandError } from '../../../src/core/errors.ts'
-import { createEngine } from '../../../src/engine.ts'
+import { createEngine } from '../../../src/create-engine.ts'
 import type { Engine } from '../../../src/engine-api.ts'
 import type { TaskEvent } from '../../../src/entities/event.ts'
 import type { Ledger, Op, Reads } from '../../../src/ledger/ledger.ts'

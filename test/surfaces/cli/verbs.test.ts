@@ -1,7 +1,7 @@
 // The other verbs, from a second process while the first one runs: they only command, and the first one obeys.
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createEngine } from '../../../src/engine.ts'
+import { createEngine } from '../../../src/create-engine.ts'
 import { history } from '../../engine/world.ts'
 import { type ErrandProcess, Workplace } from './workplace.ts'
 

@@ -9,7 +9,7 @@ import type { Task } from '../../../src/entities/task.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import { fakeIo } from './fake-io.ts'
 
-export const binFile = fileURLToPath(new URL('../../../dist/surfaces/cli/bin.js', import.meta.url))
+export const binFile = fileURLToPath(new URL('../../../dist/bin.js', import.meta.url))
 
 export interface Ended {
   code: number | null

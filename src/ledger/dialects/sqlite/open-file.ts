@@ -5,9 +5,10 @@ import { dirname } from 'node:path'
 import type { Clock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
 import { applicationId, ledgerVersion, migrationTexts, requireKnownVersion } from '../../migrations/migrations.ts'
-import { type Connection, connect, damaged, isBusy, translate, unavailable } from './connection.ts'
+import { type Connection, connect, isBusy, unavailable } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { requireOwnSchema } from './own-schema.ts'
+import { quickCheck } from './quick-check.ts'
 
 /** Waiting for a lock blocks the event loop, so it is short; whoever needs longer tries again asynchronously. */
 export const busyTimeoutMs = 50
@@ -166,20 +167,6 @@ function configure(connection: Connection, path: string): void {
   connection.pragma('trusted_schema = off')
   connection.pragma('cell_size_check = on')
   connection.pragma(`journal_size_limit = ${64 * 1024 * 1024}`)
-}
-
-/**
- * Looks for damaged pages: on a damaged file an insert may succeed while reads fail.
- * @throws ErrandError LEDGER_CORRUPT
- */
-export function quickCheck(connection: Connection): void {
-  let found: unknown
-  try {
-    found = connection.pragma('quick_check(1)')
-  } catch (error) {
-    throw translate(error, connection.path)
-  }
-  if (found !== 'ok') throw damaged(connection.path, String(found), { path: connection.path, found })
 }
 
 /** All of it in one transaction under the write lock: whoever comes second finds it done. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join, relative, sep } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { packageFolder } from '../../../core/package-folder.ts'
 
 export interface PageFile {
   bytes: Uint8Array<ArrayBuffer>
@@ -26,19 +26,19 @@ const types: Record<string, string> = {
   '.txt': 'text/plain; charset=utf-8',
 }
 
-/** Where the build of the page lies, seen from the built package and from the source. */
-const places = ['../../../page/', '../../../../dist/page/'].map((place) =>
-  fileURLToPath(new URL(place, import.meta.url)),
-)
-
 /** The files of the page; undefined when it has not been built. */
-export async function readPage(folders: readonly string[] = places): Promise<PageFiles | undefined> {
+export async function readPage(folders: readonly string[] = builtPage()): Promise<PageFiles | undefined> {
   const folder = folders.find((place) => existsSync(join(place, 'index.html')))
   if (folder === undefined) return undefined
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
   const files = paths.map(async (path): Promise<[string, PageFile]> => [pathOf(folder, path), await read(path)])
   return new Map(await Promise.all(files))
+}
+
+function builtPage(): string[] {
+  const folder = packageFolder()
+  return folder === undefined ? [] : [join(folder, 'dist/page')]
 }
 
 function pathOf(folder: string, path: string): string {

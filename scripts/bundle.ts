@@ -1,0 +1,130 @@
+// Bundles src into dist. All entries are one build, so every module is in one chunk only: what one entry makes, another recognizes.
+// Dependencies stay imports, for the same reason (a schema made with the zod of the application is one for us), and because the driver
+// is native. Names and line breaks stay as they are written: a stack trace is readable, and with --enable-source-maps it names the
+// source, which the maps contain.
+
+import { basename, join } from 'node:path'
+import { type InputOptions, type OutputChunk, type Plugin, type RolldownOutput, rolldown } from 'rolldown'
+import { dts } from 'rolldown-plugin-dts'
+import { libraryEntries, startedEntries } from './entries.ts'
+
+const root = join(import.meta.dirname, '..')
+
+/**
+ * Chunks by what loads together, the lowest first: each takes the modules it names and all that they import, as far as no chunk above
+ * it in this list has taken them, so no two chunks need each other. What is not named becomes a chunk of its own where it is imported
+ * with `import()`, or belongs to its entry: a verb of the command line, a surface.
+ */
+const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
+  // Without any dependency: what `errand --help` needs.
+  ['core', /\/src\/core\/(?!parse\.)/],
+  ['command', /\/src\/(?:terminal\/(?:arguments|exit-code|io|terminal-text)|surfaces\/cli\/verb)\.ts$/],
+  // For the worker too, which needs nothing else.
+  ['sqlite', /\/src\/ledger\/dialects\/sqlite\/(?:connection|quick-check)\.ts$/],
+  ['library', /\/src\/index\.ts$/],
+  // What an agent runs, and what a folder of task files needs: loaded when they are used.
+  ['agent', /\/src\/executors\/agent\/converse\.ts$/],
+  ['engine', /\/src\/engine\.ts$/],
+  ['mirror', /\/src\/board\/mirror\/(?!known-folders)/],
+  // With kysely: loaded when the first ledger is opened.
+  ['ledger', /\/src\/ledger\/(?!dialects\/postgres|dialects\/sqlite\/quick-check|(?:find-ledger|trust|home)\.)/],
+  // With what several verbs of the command line need.
+  [
+    'terminal',
+    /\/src\/(?:terminal\/|surfaces\/cli\/(?:open-ledger|board-target|owner-flags|each-ref|read-input|stream-position|task-context|hook-call|end-commands)\.ts$)/,
+  ],
+  // With yaml, and what the verbs need that work on tasks.
+  ['plans', /\/src\/(?:plans\/|models\/script|surfaces\/cli\/(?:working-options|model-|run-summary))/],
+  ['web', /\/src\/web\//],
+]
+
+const options: InputOptions = {
+  // What the compiler brings along for newer syntax is a part of the build.
+  external: (id: string) => !/^(?:[./]|@oxc-project\/runtime\/)/.test(id),
+  platform: 'node',
+  // Node 22 knows no `await using`.
+  transform: { target: 'es2024' },
+  cwd: root,
+}
+
+const files = { entryFileNames: '[name].js', chunkFileNames: 'chunks/[name].js' } as const
+
+const inputOf = (entries: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(entries).map(([name, source]) => [name, join(root, source)]))
+
+/** Smaller maps are a part of their module. */
+const maxInlineMapBytes = 20 * 1024
+
+/** Ends each module with its map or with the name of that. One of a verb is as small as the verb, and not worth a file of its own. */
+const linkMaps: Plugin = {
+  name: 'link-maps',
+  generateBundle(_options, bundle) {
+    for (const chunk of Object.values(bundle)) {
+      if (chunk.type !== 'chunk' || chunk.sourcemapFileName === null) continue
+      const map = bundle[chunk.sourcemapFileName]
+      if (map?.type !== 'asset') continue
+      const isSmall = map.source.length <= maxInlineMapBytes
+      const url = isSmall
+        ? `data:application/json;base64,${Buffer.from(map.source).toString('base64')}`
+        : basename(map.fileName)
+      chunk.code += `\n//# sourceMappingURL=${url}\n`
+      if (isSmall) delete bundle[map.fileName]
+    }
+  },
+}
+
+/** Writes the modules, and a map for each that has code of its own. */
+export async function bundleCode(folder: string): Promise<OutputChunk[]> {
+  const build = await rolldown({ ...options, input: inputOf({ ...libraryEntries, ...startedEntries }) })
+  const groups = chunks.map(([name, test], index) => ({ name, test, priority: chunks.length - index }))
+  const output = await build.write({
+    ...files,
+    dir: folder,
+    sourcemap: 'hidden',
+    plugins: [linkMaps],
+    comments: { legal: true, annotation: true, jsdoc: false },
+    codeSplitting: { groups },
+  })
+  await build.close()
+  return chunksOf(output)
+}
+
+/** What the main entry declares, and what the entries for ledgers and servers add to it. */
+const typeGroups = [
+  { name: 'engine.d', test: /\/src\/index\.d\.ts$/, priority: 2 },
+  { name: 'more.d', test: /\/src\/(?:ledger|web|models|memory)\/.*\.d\.ts$/, priority: 1 },
+]
+
+/** Where the interface stands to which abilities add their types. No module of a bundle has this name; programs add under the other. */
+const mergedModule = 'declare module "../bus/ability-types.ts"'
+const renameMergedModule: Plugin = {
+  name: 'rename-merged-module',
+  renderChunk: (code) =>
+    code.replaceAll(/declare module ["']\.\.\/bus\/ability-types\.ts["']/g, "declare module 'errand'"),
+}
+
+/** Without a remark on every build that the compiler is a new one. */
+const quiet = { info: () => {}, warn: () => {}, error: console.error }
+
+/** Writes the declarations. They are not type-checked here: `npm run types` does that. */
+export async function bundleTypes(folder: string): Promise<OutputChunk[]> {
+  const build = await rolldown({
+    ...options,
+    input: inputOf(libraryEntries),
+    checks: { pluginTimings: false },
+    plugins: [
+      dts({ cwd: root, tsconfig: 'tsconfig.build.json', generator: 'tsgo', emitDtsOnly: true, logger: quiet }),
+      renameMergedModule,
+    ],
+    onLog(level, log, report) {
+      if (!log.message.includes(mergedModule)) report(level, log)
+    },
+  })
+  const output = await build.write({ ...files, dir: folder, codeSplitting: { groups: typeGroups } })
+  await build.close()
+  return chunksOf(output)
+}
+
+function chunksOf({ output }: RolldownOutput): OutputChunk[] {
+  return output.filter((file) => file.type === 'chunk')
+}

@@ -1,0 +1,29 @@
+// The entry points of the package, by the name of their file in dist, and the source of each. The bundle is made of them; the tests
+// resolve `errand/…` to the same sources, and compare package.json and tsconfig.json with this list.
+
+/** What `exports` of package.json names: `index` is `errand`, any other `errand/<name>`. */
+export const libraryEntries = {
+  index: 'src/index.ts',
+  testing: 'src/testing/index.ts',
+  exo: 'src/vocabularies/exo.ts',
+  'agent-os': 'src/vocabularies/agent-os.ts',
+  s07: 'src/vocabularies/s07.ts',
+  day1: 'src/vocabularies/day1.ts',
+  ai: 'src/ai/durable.ts',
+  mcp: 'src/surfaces/mcp/index.ts',
+  http: 'src/surfaces/http/index.ts',
+  repl: 'src/surfaces/repl/index.ts',
+  inspect: 'src/surfaces/inspector/index.ts',
+  'ui-messages': 'src/surfaces/ui-messages/index.ts',
+} as const
+
+/** Files that are started by their path: the program, and a worker that lies beside the chunk of its starter. */
+export const startedEntries = {
+  bin: 'src/surfaces/cli/bin.ts',
+  'chunks/quick-check-worker': 'src/ledger/dialects/sqlite/quick-check-worker.ts',
+} as const
+
+/** How a program imports an entry. */
+export function specifierOf(entry: string): string {
+  return entry === 'index' ? 'errand' : `errand/${entry}`
+}
