@@ -11,13 +11,13 @@ export interface BoardChange {
   /** As it is now; undefined when it is gone. */
   task: BoardTask | undefined
   /** `#2 claimed by ann (claim 1)` */
-  words: string
+  text: string
 }
 
 /** Undefined for what changes nothing that the board shows. `label` names the task, for when it is gone. */
 export function changesOf(event: TaskEvent, task: BoardTask | undefined, label: string): BoardChange | undefined {
-  const words = wordsOf(event, task)
-  return words === undefined ? undefined : { event, task, words: cleanLine(`${label} ${words}`) }
+  const text = textFor(event, task)
+  return text === undefined ? undefined : { event, task, text: cleanLine(`${label} ${text}`) }
 }
 
 /** `#2 Write code` */
@@ -25,7 +25,7 @@ export function labelOf({ id, subject }: Pick<BoardTask, 'id' | 'subject'>): str
   return `#${id} ${cleanLine(subject)}`
 }
 
-function wordsOf(event: TaskEvent, task: BoardTask | undefined): string | undefined {
+function textFor(event: TaskEvent, task: BoardTask | undefined): string | undefined {
   switch (event.type) {
     case 'task.created':
       return 'added'

@@ -9,7 +9,7 @@ import { type Columns, formatTable } from './table.ts'
 import { leaseLabel } from './task-labels.ts'
 import { cleanLine, fitWidth } from './terminal-text.ts'
 
-/** Lines of news at most. */
+/** Lines of changes at most. */
 export const changesShown = 6
 
 export interface FrameOptions {
@@ -26,16 +26,16 @@ export interface BoardPicture {
   /** Tasks that were not even read. */
   unread: number
   /** The latest last. */
-  news: ReadonlyArray<{ at: number; words: string }>
+  changes: ReadonlyArray<{ at: number; text: string }>
 }
 
 /** What is worked on, what may be claimed, what waits, what went wrong, then what is done, the latest first. */
 export function drawBoard(
-  { board, tasks, unread, news }: BoardPicture,
+  { board, tasks, unread, changes }: BoardPicture,
   { now, columns, height, paint }: FrameOptions,
 ): string[] {
-  const told = news.slice(-Math.max(0, Math.min(changesShown, Math.floor(height / 4))))
-  const room = Math.max(1, height - 2 - (told.length === 0 ? 0 : told.length + 1))
+  const latest = changes.slice(-Math.max(0, Math.min(changesShown, Math.floor(height / 4))))
+  const room = Math.max(1, height - 2 - (latest.length === 0 ? 0 : latest.length + 1))
   const sorted = [...tasks].sort((a, b) => rankOf(a) - rankOf(b) || within(a, b))
   const shown = sorted.slice(0, room)
   const table: Columns<BoardTask> = {
@@ -51,8 +51,8 @@ export function drawBoard(
     paint.quiet(fitWidth(`${countOf(board, tasks)}${hidden > 0 ? `, ${hidden} not shown` : ''}`, columns)),
     paint.quiet(header),
     ...lines.map((line, index) => colorOf(shown[index] as BoardTask, paint, (text) => text)(line)),
-    ...(told.length === 0 ? [] : ['']),
-    ...told.map(({ at, words }) => fitWidth(`${clockTime(at)} ${cleanLine(words)}`, columns)),
+    ...(latest.length === 0 ? [] : ['']),
+    ...latest.map(({ at, text }) => fitWidth(`${clockTime(at)} ${cleanLine(text)}`, columns)),
   ]
 }
 
