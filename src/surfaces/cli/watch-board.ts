@@ -3,7 +3,7 @@
 import { lineOf } from '../../board/list-text.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { Notifier } from '../../core/notifier.ts'
-import { type BoardPicture, changesShown, drawBoard } from '../../terminal/board-frame.ts'
+import { type BoardPicture, drawBoard, maxChanges } from '../../terminal/board-frame.ts'
 import { exitCodes } from '../../terminal/exit-code.ts'
 import { type CommandIo, hasColor, isLiveTerminal, print, printJson } from '../../terminal/io.ts'
 import { createPaint } from '../../terminal/paint.ts'
@@ -53,8 +53,8 @@ async function watchOnScreen(
     bell,
     signal,
     async read() {
-      for await (const { event, text } of feed.take(changesShown)) changes.push({ at: event.at, text })
-      changes.splice(0, changes.length - changesShown)
+      for await (const { event, text } of feed.take(maxChanges)) changes.push({ at: event.at, text })
+      changes.splice(0, changes.length - maxChanges)
       const { tasks, total } = await chosenTasks(access, choice)
       feed.remember(tasks)
       return { board: access.board, tasks, unread: total - tasks.length, changes }

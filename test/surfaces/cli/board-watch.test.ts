@@ -92,7 +92,7 @@ describe('on a terminal', () => {
       taskOf({ id: 8, status: 'in_progress', canonicalStatus: 'input_required' }),
       taskOf({ id: 9, status: 'deleted' }),
     ]
-    const picture: BoardPicture = { board: 'main', tasks, unread: 0, news: [{ at: 0, words: 'something' }] }
+    const picture: BoardPicture = { board: 'main', tasks, unread: 0, changes: [{ at: 0, text: 'something' }] }
     const options = { now: 60_000, columns: 70, height: 40, paint: createPaint(false) }
     const [count, , ...rows] = drawBoard(picture, options)
     expect(count).toBe('main: 2 in progress, 2 ready, 1 pending, 1 failed, 2 completed, 1 del…')
@@ -114,12 +114,12 @@ describe('on a terminal', () => {
       [20, 5],
       [79, 23],
     ] as const) {
-      const news = Array.from({ length: 20 }, (_, n) => ({ at: n, words: 'w'.repeat(100) }))
-      const lines = drawBoard({ board: 'main', tasks: many, unread: 5, news }, { ...options, columns, height })
+      const changes = Array.from({ length: 20 }, (_, n) => ({ at: n, text: 'w'.repeat(100) }))
+      const lines = drawBoard({ board: 'main', tasks: many, unread: 5, changes }, { ...options, columns, height })
       expect(lines.length).toBeLessThanOrEqual(height)
       for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(columns)
     }
-    const hidden = drawBoard({ board: 'main', tasks: many, unread: 5, news: [] }, { ...options, height: 12 })
+    const hidden = drawBoard({ board: 'main', tasks: many, unread: 5, changes: [] }, { ...options, height: 12 })
     expect(hidden[0]).toBe('main: 50 ready, 45 not shown')
   })
 })

@@ -86,7 +86,10 @@ export const done = defineVerb({
       const { task, unblocked } = await withFlagHints(ref, writer, () =>
         engine.bus.call('board:update', input, cliCaller),
       )
-      printChanged(io, values, task, unblocked, { ...task, unblocked: unblocked.map(({ id: freed }) => freed) })
+      printChanged(io, values, task, unblocked, {
+        ...task,
+        unblocked: unblocked.map(({ id: unblockedId }) => unblockedId),
+      })
     })
   },
 })

@@ -1,7 +1,7 @@
 // The tasks of a board: `errand board add`, `show`, `why`, `graph` and `rm`.
 
 import { lists, oneOf, texts, wholeNumber } from '../../../../terminal/arguments.ts'
-import { printBoard, printChanged, printFreed } from '../../../../terminal/board-text.ts'
+import { printBoard, printChanged, printUnblocked } from '../../../../terminal/board-text.ts'
 import { cliCaller } from '../../../../terminal/caller.ts'
 import { print, printJson, printValue } from '../../../../terminal/io.ts'
 import { boardOptions, boardRef, boardRefs, withBoard } from '../../board-target.ts'
@@ -104,7 +104,7 @@ export const rm = defineVerb({
         const id = await boardRef(engine, ref)
         const deleted = await engine.bus.call('board:delete', { id, children, board }, cliCaller)
         printValue(io, values, deleted, `#${deleted.id} deleted`)
-        if (!values.json) printFreed(io, deleted.unblocked)
+        if (!values.json) printUnblocked(io, deleted.unblocked)
       }),
     )
   },

@@ -14,7 +14,7 @@ import {
 import { lists, misuse, oneOf, texts, wholeNumber } from '../../../../terminal/arguments.ts'
 import { cliCaller, statementCaller } from '../../../../terminal/caller.ts'
 import { note, printValue } from '../../../../terminal/io.ts'
-import { historyColumns, whatItDid } from '../../../../terminal/memory-text.ts'
+import { historyColumns, runSummary } from '../../../../terminal/memory-text.ts'
 import { printTable } from '../../../../terminal/table.ts'
 import { indented } from '../../../../terminal/terminal-text.ts'
 import { withLedger } from '../../open-ledger.ts'
@@ -83,7 +83,7 @@ export const consolidate = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const named = await tasksOf(engine, level, tasks)
       const done = await engine.bus.call('mem:consolidate', { ...request, ...named }, cliCaller)
-      const outcome = whatItDid({ ...done, type: runOf[level], durable: done.durable?.length })
+      const outcome = runSummary({ ...done, type: runOf[level], durable: done.durable?.length })
       printValue(io, values, done, [outcome, ...(done.summary === undefined ? [] : [indented(done.summary)])])
     })
   },
