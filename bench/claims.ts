@@ -1,5 +1,5 @@
-// Claim and complete of tasks that are worked on from outside, one after the other, each claim and each completion a commit of
-// its own: by one process alone, and by eight that race for the same tasks in one file.
+// Claims and completes tasks without an executor, one after the other, with one commit per claim and per completion: with one
+// process, and with eight that compete for the same tasks in one file.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ interface Report {
   latencies: number[]
 }
 
-/** Resolves when the process has its engine's code loaded; then `go` sets it to work. */
+/** Resolves when the process has loaded the engine; then `go` starts its work. */
 async function startWorker(path: string, owner: string): Promise<{ go(): Promise<Report> }> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'claims-worker.ts'), path, owner], {
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -1,6 +1,6 @@
-// What being watched costs: the same trivial tasks with nobody attached, with an observer that does nothing, with the relay and one
-// receiver of its own process, and with nobody again after all have left. Rounds alternate, so that a slow spell of a shared machine
-// hits all of them.
+// The cost of inspection: the same trivial tasks without an inspector, with an observer that does nothing, with the relay and one
+// receiver in its own process, and without an inspector after all have disconnected. Rounds alternate, so that a slow phase of a
+// shared machine affects all of them.
 import { performance } from 'node:perf_hooks'
 import { WebSocket } from 'ws'
 import { createEngine } from '../src/index.ts'
@@ -15,7 +15,7 @@ function openEngine() {
   return createEngine({ maxConcurrent: concurrency, executors: { trivial: () => null } })
 }
 
-/** Attaches somebody; resolves to how they leave. */
+/** Attaches an inspector; resolves to a function that detaches it. */
 type Watch = (engine: BenchEngine) => Promise<() => unknown>
 
 const ways: Record<string, Watch> = {
@@ -63,7 +63,7 @@ export async function inspect(rounds = 7): Promise<void> {
     const ms = median(each)
     const more = (((ms - alone) / tasks) * 1_000).toFixed(0)
     console.log(
-      `  ${name.padEnd(30)} ${((tasks / ms) * 1_000).toFixed(0)} tasks/s, ${more} µs a task more than with nobody`,
+      `  ${name.padEnd(30)} ${((tasks / ms) * 1_000).toFixed(0)} tasks/s, ${more} µs more per task than without an inspector`,
     )
   }
 }

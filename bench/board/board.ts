@@ -19,9 +19,9 @@ async function fill(ledger: string): Promise<void> {
 
 interface Arrival {
   taskId: string
-  /** When its step began, and when it was heard of here, in epoch milliseconds. */
+  /** When its step began, and when its event arrived here, in epoch milliseconds. */
   begunAt: number
-  heardAt: number
+  arrivedAt: number
 }
 
 /** Completions of other processes as they arrive here. */
@@ -30,7 +30,7 @@ async function followTail(ledger: string, signal: AbortSignal): Promise<Arrival[
   const arrivals: Arrival[] = []
   const { seq } = (await engine.list({ limit: 1 })).tasks[0] ?? { seq: 0 }
   for await (const { type, taskId, at } of engine.events({ after: seq, signal })) {
-    if (type === 'task.completed') arrivals.push({ taskId, begunAt: at, heardAt: Date.now() })
+    if (type === 'task.completed') arrivals.push({ taskId, begunAt: at, arrivedAt: Date.now() })
   }
   await engine.close()
   return arrivals
@@ -52,10 +52,10 @@ export async function board(): Promise<void> {
     stop.abort()
     const arrivals = await tail
     const durable: Record<string, number> = Object.assign({}, ...reports.map(({ durableAt }) => durableAt))
-    const late = arrivals.map(({ taskId, heardAt }) => Math.max(0, heardAt - (durable[taskId] ?? heardAt)))
+    const late = arrivals.map(({ taskId, arrivedAt }) => Math.max(0, arrivedAt - (durable[taskId] ?? arrivedAt)))
     console.log(
-      `board: live tail of ${arrivals.length} completions across processes: heard ${shares(late)} after their writer knew them durable, ` +
-        `${shares(arrivals.map(({ begunAt, heardAt }) => heardAt - begunAt))} after their step began (waiting for the lock included)`,
+      `board: live tail of ${arrivals.length} completions across processes: received ${shares(late)} after the commit, ` +
+        `${shares(arrivals.map(({ begunAt, arrivedAt }) => arrivedAt - begunAt))} after their step began (waiting for the lock included)`,
     )
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -1,5 +1,5 @@
-// The page with ten thousand tasks and two hundred events a second: when it first paints, when all rows are there, how long its frames
-// take; and what it costs the engine that somebody watches: rounds with and without a page alternate in one run.
+// The page with ten thousand tasks and two hundred events per second: the time of the first paint and of all rows, the duration of
+// frames, and the cost of an open page for the engine. Rounds with and without a page alternate in one run.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ interface Frames {
   over50: number
 }
 
-/** Times between frames, in milliseconds, for as long as a load lasts. */
+/** Times between frames, in milliseconds, during a load. */
 async function framesDuring(page: Page, load: Promise<unknown>): Promise<Frames> {
   await page.evaluate(`
     const times = (globalThis.frameTimes = [])
@@ -107,7 +107,7 @@ export async function page(): Promise<void> {
       sums.unwatched += await order('flood', flooded)
       there += flooded
       await watching.goto(url)
-      // Watching is measured, not opening: it has read everything there is, and has had a moment for what it draws.
+      // The page has read and drawn all rows, because watching is measured and not opening.
       await watching.waitForFunction(`Number(document.querySelector('[role=treegrid]')?.ariaRowCount) > ${there}`)
       await watching.waitForTimeout(1_000)
       sums.watched += await order('flood', flooded)

@@ -1,10 +1,10 @@
-// Three agents repair a login, one after the other, each on a branch of memory of its own. What they observe becomes facts when they have
-// ended; what two of them saw is certain, and what is durable reaches `main`, where the agent of another task finds it. The models play
-// scripts: no network, no key.
+// Three agents repair a login, one after the other, each on its own branch of memory. Their observations become facts when they end;
+// a fact that two of them saw gets a higher confidence, and durable facts are merged into `main`, where the agent of another task
+// recalls them. The models play scripts, without network and keys.
 import { agent, createEngine } from 'errand'
 import { createScriptedModel, type ScriptedPrompt, type ScriptedTurn } from 'errand/testing'
 
-/** A model that says the n-th thing in its n-th step. It knows of its team what it was told at the beginning, after its goal. */
+/** A model that plays the n-th answer in its n-th step. Its context of the team is in the first messages, after its goal. */
 const plays = (turns: (team: { taskId: string; told: string }) => ScriptedTurn[]) =>
   createScriptedModel(({ turn, messages }: ScriptedPrompt) => {
     const [, ...opening] = messages.filter(({ role }) => role === 'user')

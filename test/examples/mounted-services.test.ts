@@ -62,7 +62,7 @@ function ledgerFile(): string {
 const wanted = { executor: 'release', name: '1.2.3', tags: ['1.2.3'], input: { version: '1.2.3' } }
 
 describe.each(['hono-service', 'fastify-service'])('%s', (example) => {
-  it('serves its own routes, and below /errand the engine to whoever has a key that is good for it (X-029)', async () => {
+  it('X-029 %s serves its own routes, and below /errand the engine to clients with a valid key', async () => {
     const { url, stop, exited, complaints } = await start(example, ledgerFile())
     expect(await ask(`${url}/health`)).toMatchObject({ status: 200, body: { running: 0 } })
     expect((await ask(`${url}/releases/1.2.3`)).status).toBe(404)
@@ -107,7 +107,7 @@ describe.each(['hono-service', 'fastify-service'])('%s', (example) => {
     expect([await exited, complaints()]).toEqual([0, ''])
   })
 
-  it('ends its streams when it is told to stop, and goes on at the next start (X-031)', async () => {
+  it('X-031 %s ends its streams when it is stopped, and continues at the next start', async () => {
     const ledger = ledgerFile()
     const first = await start(example, ledger)
     const { taskId } = (await ask(`${first.url}/errand/tasks`, 'operator', wanted)).body

@@ -117,8 +117,8 @@ async function witnessOf(ledger: string) {
 
 const counted = (lines: readonly string[]) => lines.filter((line) => line.startsWith('counting '))
 
-describe('A service with an engine inside', () => {
-  it('takes a report, says where it is, and has its result in the end (X-029)', async () => {
+describe('the example of a service with an engine', () => {
+  it('X-029 the example service accepts a report, returns its address, and has its result in the end', async () => {
     const { url } = await startService(ledgerFile())
     const created = await post(url, {
       title: ' Two ',
@@ -147,7 +147,7 @@ describe('A service with an engine inside', () => {
     expect(await ask(`${url}/health`)).toMatchObject({ status: 200, body: { status: 'ok', maxConcurrent: 10 } })
   })
 
-  it('makes one task of one Idempotency-Key, and refuses another request with it', async () => {
+  it('the example service creates one task per Idempotency-Key, and refuses another request with the same key', async () => {
     const ledger = ledgerFile()
     const { url } = await startService(ledger)
     const key = { 'idempotency-key': 'monday' }
@@ -163,7 +163,7 @@ describe('A service with an engine inside', () => {
     expect(tasks.map((task) => task.key)).toEqual(['monday', null])
   })
 
-  it('refuses what is no report, and nothing is created by it (X-032)', async () => {
+  it('X-032 the example service refuses an invalid report, and creates nothing', async () => {
     const ledger = ledgerFile()
     const { url } = await startService(ledger)
     const document = { name: 'a', text: 'b' }
@@ -197,7 +197,7 @@ describe('A service with an engine inside', () => {
     expect((await ask(`${url}/health`)).status).toBe(200)
   })
 
-  it('knows no id but those of its reports, and says which methods there are (X-032)', async () => {
+  it('X-032 the example service accepts only ids of its reports, and lists the allowed methods', async () => {
     const ledger = ledgerFile()
     const { url } = await startService(ledger)
     const foreign = await (await witnessOf(ledger)).create({ name: 'somebody else’s' })
@@ -219,7 +219,7 @@ describe('A service with an engine inside', () => {
     expect(refused.headers.get('allow')).toBe('POST')
   })
 
-  it('cancels a report that is being counted: the counting stops, and it stays canceled', async () => {
+  it('the example service cancels a report that is being counted, and it stays canceled', async () => {
     const ledger = ledgerFile()
     const { url, heard } = await startService(ledger, slowly)
     const { id } = (await post(url, halfway)).body
@@ -241,7 +241,7 @@ describe('A service with an engine inside', () => {
     expect((run?.closedAt ?? Number.NaN) - (run?.endedAt ?? Number.NaN)).toBeLessThan(4_000)
   })
 
-  it('streams a report from its first step to exactly one end, and from any position on', async () => {
+  it('the example service streams a report from its first step to exactly one end, and from any position', async () => {
     const { url } = await startService(ledgerFile())
     const documents = ['a', 'b', 'c'].map((name) => ({ name, text: short }))
     const { id } = (await post(url, { title: 'Streamed', documents })).body
@@ -266,7 +266,7 @@ describe('A service with an engine inside', () => {
   })
 })
 
-describe('A service that is told to stop', () => {
+describe('stopping the example service', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'by %s drains within its limit, ends with code 0, and goes on at the next start (X-031)',
     async (signal) => {
@@ -299,7 +299,7 @@ describe('A service that is told to stop', () => {
     },
   )
 
-  it('lets a document that is nearly counted be counted, and does not count it again (X-031)', async () => {
+  it('X-031 the example service lets a nearly counted document finish when it is stopped, and does not count it again', async () => {
     const ledger = ledgerFile()
     // Ten words: a tenth of a second.
     const documents = ['first', 'second', 'third'].map((name) => ({ name, text: 'word '.repeat(10) }))
@@ -314,7 +314,7 @@ describe('A service that is told to stop', () => {
     expect(lines).toEqual(documents.map(({ name }) => `counting ${name}`))
   })
 
-  it('still answers the request that is under way, and keeps what it created (X-031)', async () => {
+  it('X-031 the example service answers a request in progress when it is stopped, and keeps what it created', async () => {
     const ledger = ledgerFile()
     const service = await startService(ledger)
     const body = JSON.stringify({ title: 'Late', documents: [{ name: 'a', text: short }] })
@@ -335,7 +335,7 @@ describe('A service that is told to stop', () => {
     expect(await (await witnessOf(ledger)).get(id)).toMatchObject({ name: 'Late' })
   })
 
-  it('with nothing to do, and an idle connection to it, ends at once (X-031)', async () => {
+  it('X-031 the example service ends at once when it is idle, with an idle connection', async () => {
     const service = await startService(ledgerFile())
     expect((await ask(`${service.url}/health`)).status).toBe(200)
     const since = performance.now()
@@ -344,7 +344,7 @@ describe('A service that is told to stop', () => {
     expect(performance.now() - since).toBeLessThan(3_000)
   })
 
-  it('whose executor ignores its signal ends within its limit all the same, and loses nothing (X-031)', async () => {
+  it('X-031 the example service ends within its limit when an executor ignores its signal, and loses nothing', async () => {
     const ledger = ledgerFile()
     const options = `{ report, ledger: ${JSON.stringify(ledger)}, port: 0, shutdownTimeoutMs: 300 }`
     const stubborn = start([
@@ -377,7 +377,7 @@ describe('A service that is told to stop', () => {
   it.each([
     { how: 'and hangs, ends when its limit is over', limitMs: 100, signals: ['SIGTERM'], code: 1 },
     { how: 'twice, ends at the second signal', limitMs: 3_600_000, signals: ['SIGTERM', 'SIGINT'], code: 130 },
-  ] as const)('$how (X-031)', async ({ limitMs, signals, code }) => {
+  ] as const)('X-031 the example service stops: $how', async ({ limitMs, signals, code }) => {
     const hanging = start([
       '--input-type=module',
       '-e',
@@ -396,7 +396,7 @@ describe('A service that is told to stop', () => {
   })
 })
 
-it('A service killed in the middle of a document goes on there at the next start, and repeats nothing in silence (X-029, X-026)', async () => {
+it('X-026 X-029 the example service continues a document after kill -9, and repeats no completed step', async () => {
   const ledger = ledgerFile()
   const first = await startService(ledger, slowly)
   const key = { 'idempotency-key': 'killed' }

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { type FakeTurn, type PlayTurn, startFakeOpenAi } from '../models/fake-openai-server.ts'
 
 const folder = join(import.meta.dirname, '../../examples/research-agent')
@@ -37,7 +37,7 @@ const researcher: PlayTurn = ({ body }) => {
   return turns[taken]
 }
 
-test('the research agent runs with a model on a server: three subtasks read the notes, and their answers reach it', async () => {
+it('the research agent runs with a model on a server: three subtasks read the notes, and it receives their answers', async () => {
   await using server = await startFakeOpenAi(researcher)
   const args = [join(folder, 'index.ts'), '--model', 'small', '--base-url', server.baseURL]
   const env = { ...process.env, API_KEY: 'sk-of-this-test' }

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fileAbilities } from '../../src/abilities/fs/file-abilities.ts'
 import { createEngine } from '../../src/engine.ts'
 import { parseScript } from '../../src/models/script.ts'
@@ -16,7 +16,7 @@ const script = join(folder, 'script.yaml')
 const goal = 'Should the library move? Read the notes, each by a subtask of its own, and answer with reasons.'
 
 describe('the research agent', () => {
-  test('shares the notes out among three subtasks, which read them, and answers when they are done', async () => {
+  it('the research agent distributes the notes to three subtasks, and answers when they are done', async () => {
     const model = createScriptedModel(parseScript(readFileSync(script, 'utf8'), script))
     await using engine = await createEngine({ model, abilities: fileAbilities(join(folder, 'notes')) })
     const task = await engine.create({ goal })
@@ -37,13 +37,13 @@ describe('the research agent', () => {
     for (const { result } of children) expect(last).toContain(result)
   })
 
-  test('runs as a program, with no network and no key', async () => {
+  it('the research agent runs as a program, without network and key', async () => {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [join(folder, 'index.ts')], { cwd: folder })
     expect(stdout).toMatch(/^Yes, the library should move to the former post office\.\n/)
     expect(stderr.match(/· task:create/g)).toHaveLength(3)
   })
 
-  test('runs on the command line', async () => {
+  it('the research agent runs on the command line', async () => {
     await using place = new Workplace()
     const model = `script:${script}`
     const args = ['ask', goal, '--model', model, '--files', join(folder, 'notes'), '--key', 'library']

@@ -2,12 +2,12 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 
 const program = join(import.meta.dirname, '../../examples/team/index.ts')
 const lax = 'The session cookie is SameSite=Lax, for the redirect after the login comes from another site.'
 
-test('the team ends with what two of its agents decided on main, and another task recalls it (X-026)', async () => {
+it('X-026 the example team ends with the decision of two agents on main, and another task recalls it', async () => {
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [program])
   expect(stderr).toBe('')
   const [progress, context, kept, later] = stdout.split(/\n\n(?=#|What main|Another)(?!##)/)

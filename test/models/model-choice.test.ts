@@ -31,7 +31,7 @@ describe('script:FILE', () => {
     )
     expect(model).toMatchObject({ provider: 'errand-script', modelId: 'demo.yaml' })
     expect((await runModelStep(model, hello, never())).content).toBe('Hello from a file')
-    expect(notes).toEqual([expect.stringMatching(/script demo\.yaml.*no language model is asked/)])
+    expect(notes).toEqual([expect.stringMatching(/script demo\.yaml.*no language model is called/)])
   })
 
   test('that is not there or not right is refused, and nothing is said of it', async () => {
@@ -81,7 +81,7 @@ describe('script:FILE', () => {
       return `${code}: ${message}`.replace(file, 'FILE')
     }
     const same = await refusalOf('/')
-    expect(same).toMatch(/^INVALID_INPUT: .*it lies in another folder, or is hidden/)
+    expect(same).toMatch(/^INVALID_INPUT: .*it is in another folder, or hidden/)
     const files = [
       '/etc/passwd',
       '/none',
@@ -106,8 +106,8 @@ describe('script:FILE', () => {
         code: 'INVALID_INPUT',
         message: expect.stringContaining(`${why}. A script is a text file of at most 4 MiB`) as string,
       })
-    await Promise.all(fifos.map((file) => refused(file, 'it is no text file')))
-    await refused('folder', 'it is no text file')
+    await Promise.all(fifos.map((file) => refused(file, 'it is not a text file')))
+    await refused('folder', 'it is not a text file')
     await refused('large.yaml', 'it is too large')
   })
 })
@@ -187,7 +187,7 @@ describe('provider:name', () => {
     },
   )
 
-  test.each(['gpt-5-mini', ':x', 'openai:', 'openai: ', '', 'o p:x', '../x:y'])('"%s" names no model', async (text) => {
+  test.each(['gpt-5-mini', ':x', 'openai:', 'openai: ', '', 'o p:x', '../x:y'])('"%s" is not a model', async (text) => {
     await expect(choose(text, { OPENAI_API_KEY: key })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   })
 

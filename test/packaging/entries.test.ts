@@ -81,14 +81,14 @@ function importAlone(file: string, withinMs = 15_000): Promise<Seen> {
 
 const innocent = { changed: [], printed: '', files: [], code: 0 }
 
-describe('Importing the package', () => {
-  it.each(entries)('X-027 `%s` opens no handle, registers nothing, prints nothing', async (_name, target) => {
+describe('importing the package', () => {
+  it.each(entries)('X-027 importing `%s` opens no handle, registers nothing, prints nothing', async (_name, target) => {
     const { names, ...seen } = await importAlone(join(root, (target as { default: string }).default))
     expect(seen).toEqual(innocent)
     expect(names.length).toBeGreaterThan(0)
   })
 
-  it('X-027 gives ES modules with declarations, and `src/index.ts` is the entry', async () => {
+  it('X-027 the package contains ES modules with declarations, and `src/index.ts` is its entry', async () => {
     expect(manifest).toMatchObject({ type: 'module', sideEffects: false })
     expect(manifest.exports['.']).toEqual({ types: './dist/index.d.ts', default: './dist/index.js' })
     for (const [, target] of entries) {
@@ -114,7 +114,7 @@ describe('Importing the package', () => {
     ['a warning', 'console.error("hello")', { printed: 'hello\n' }],
     ['a file', 'import { writeFileSync } from "node:fs"; writeFileSync("errand.db", "")', { files: ['errand.db'] }],
     ['an exit code', 'process.exitCode = 3', { changed: ['exitCode'], code: 3 }],
-  ])('X-027 is watched closely enough to see %s', async (_fault, source, told) => {
+  ])('X-027 the check of imports detects %s', async (_fault, source, told) => {
     const file = join(emptyFolder(), 'guilty.mjs')
     writeFileSync(file, `${source}\nexport const guilty = true`)
     // Long enough for a module without imports; only the first is ended by it.

@@ -43,7 +43,7 @@ function run(args: string[]): Promise<{ code: unknown; out: string; err: string 
   })
 }
 
-it('works as a library and over HTTP where `__proto__` throws, and refuses keys that would reach a prototype', async () => {
+it('the library and HTTP work where `__proto__` throws, and refuse keys that would reach a prototype', async () => {
   const entries = ['index.js', 'surfaces/http/index.js'].map((file) => pathToFileURL(join(dist, file)).href)
   const { code, out, err } = await run(['--input-type=module', '-e', program, ...entries])
   expect({ code, err }).toEqual({ code: 0, err: '' })
@@ -56,7 +56,7 @@ it('works as a library and over HTTP where `__proto__` throws, and refuses keys 
   })
 })
 
-it('runs a plan from the command line where `__proto__` throws', async () => {
+it('errand run works where `__proto__` throws', async () => {
   const { code, err } = await run([join(dist, 'surfaces/cli/bin.js'), 'run', 'plan.yaml', '--ledger', 'ledger.db'])
   expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' })
 })

@@ -169,7 +169,7 @@ function graphLines({ order, critical }: TaskGraph): string[] {
   const after = ({ blockedBy }: Task) => (blockedBy.length === 0 ? '' : `, after ${blockedBy.map(nameOf).join(', ')}`)
   return [
     ...order.map((task, index) => `${index + 1}. ${changedLine(task)}${after(task)}`),
-    ...critical.map(({ taskId, holdsUp }) => `${nameOf(taskId)} blocks ${holdsUp}`),
+    ...critical.map(({ taskId, holdsUp }) => `${nameOf(taskId)} holds up ${holdsUp}`),
   ]
 }
 

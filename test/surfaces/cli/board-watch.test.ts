@@ -1,5 +1,5 @@
 // `errand board --watch`: a picture on a terminal that follows the ledger, one line a change elsewhere; Ctrl-C gives the screen back.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../../src/engine-api.ts'
 import type { BoardTask } from '../../../src/entities/board.ts'
 import { createEngine } from '../../../src/index.ts'
@@ -44,8 +44,8 @@ function taskOf(fields: Partial<BoardTask>): BoardTask {
   }
 }
 
-describe('on a terminal', () => {
-  test('the board is redrawn with what happened, and given back with 130', async () => {
+describe('errand board --watch on a terminal', () => {
+  it('errand board --watch redraws the board after changes, and exits with 130', async () => {
     await using engine = await commander()
     const { io, wrote } = listening({ tty: true })
     const { task: first } = await engine.bus.call('board:create', { subject: 'Parse' })
@@ -56,7 +56,7 @@ describe('on a terminal', () => {
     await engine.bus.call('board:claim', { id: 1, as: 'ann', leaseMs: 60_000 })
     await wrote(/in progress +ann \(\d+\.\ds left\)[\s\S]*\d\d:\d\d:\d\d #1 Parse claimed by ann \(claim 1\)\n/)
     await engine.bus.call('board:complete', { id: 1, as: 'ann', fence: 1 })
-    await wrote(/1 ready, 1 completed[\s\S]*#1 Parse completed by ann\n[\s\S]*#2 Emit came free\n/)
+    await wrote(/1 ready, 1 completed[\s\S]*#1 Parse completed by ann\n[\s\S]*#2 Emit unblocked\n/)
     io.interrupt()
     expect(await watching).toBe(130)
     expect(io.out().endsWith('\u001b[?25h')).toBe(true)
@@ -65,7 +65,7 @@ describe('on a terminal', () => {
     expect(io.out()).toHaveLength(length)
   })
 
-  test('ages and leases go on while nothing happens, without a look at the board', async () => {
+  it('errand board --watch updates ages and leases without reading the board', async () => {
     const clock = new SimulatedClock()
     await using engine = await commander({ clock })
     const { io, wrote } = listening({ tty: true })
@@ -80,7 +80,7 @@ describe('on a terminal', () => {
     expect(await watching).toBe(130)
   })
 
-  test('a picture shows what matters most first, no wider and no higher than the terminal', () => {
+  it('a frame of the board shows the most relevant tasks first and fits the terminal', () => {
     const tasks = [
       taskOf({ id: 1, status: 'completed', completedAt: 10, subject: 'old' }),
       taskOf({ id: 2, status: 'completed', completedAt: 20, subject: 'new' }),
@@ -124,8 +124,8 @@ describe('on a terminal', () => {
   })
 })
 
-describe('elsewhere', () => {
-  test('each change is a line, from the first look on', async () => {
+describe('errand board --watch without a terminal', () => {
+  it('errand board --watch prints one line per change, after the current tasks', async () => {
     await using engine = await commander()
     const { io, wrote } = listening({ tty: false })
     await engine.bus.call('board:create', { subject: 'Parse' })
@@ -135,11 +135,11 @@ describe('elsewhere', () => {
     await engine.bus.call('board:claim', { id: 1, as: 'ann' })
     await wrote(/claimed/)
     await engine.bus.call('board:release', { id: 1, as: 'ann', reason: 'lunch' })
-    await wrote(/let go/)
+    await wrote(/released/)
     await engine.bus.call('board:update', { id: 1, status: 'completed' })
-    await wrote(/came free/)
+    await wrote(/unblocked/)
     await engine.bus.call('board:delete', { id: 2 })
-    await wrote(/taken off/)
+    await wrote(/deleted from/)
     io.interrupt()
     expect(await watching).toBe(130)
     expect(io.out()).toBe(
@@ -147,17 +147,17 @@ describe('elsewhere', () => {
         '[ ] #1: Parse',
         '[ ] #2: Emit (blocked by: [1])',
         '#1 Parse claimed by ann (claim 1)',
-        '#1 Parse let go by ann: lunch',
-        '#1 Parse begun',
+        '#1 Parse released by ann: lunch',
+        '#1 Parse started',
         '#1 Parse completed',
-        '#2 Emit came free',
-        '#2 Emit taken off the board',
+        '#2 Emit unblocked',
+        '#2 Emit deleted from the board',
         '',
       ].join('\n'),
     )
   })
 
-  test('what is not among the chosen is not told, and what was is told once more', async () => {
+  it('errand board --watch prints a task that leaves the choice once more, and no other task', async () => {
     await using engine = await commander()
     const { io, wrote } = listening({ tty: false })
     await engine.bus.call('board:create', { subject: 'Parse' })
@@ -169,13 +169,13 @@ describe('elsewhere', () => {
     await wrote(/claimed by ann/)
     await engine.bus.call('board:claim', { id: 2, as: 'bob' })
     await engine.bus.call('board:release', { id: 1, as: 'ann' })
-    await wrote(/let go/)
+    await wrote(/released/)
     io.interrupt()
     expect(await watching).toBe(130)
     expect(io.out()).not.toMatch(/Emit/)
   })
 
-  test('--json gives the event and the task as it has become, on a terminal too', async () => {
+  it('errand board --watch --json prints the event and the changed task, on a terminal too', async () => {
     await using engine = await commander()
     const { io, wrote } = listening({ tty: true })
     await engine.bus.call('board:create', { subject: 'Parse' })
@@ -199,7 +199,7 @@ describe('elsewhere', () => {
     ])
   })
 
-  test('what another process does is seen, and Ctrl-C ends it with 130', async () => {
+  it('errand board --watch shows changes by another process, and exits with 130 on Ctrl-C', async () => {
     await using place = new Workplace()
     await place.errand('board', 'add', 'Parse')
     const watching = place.start('board', '--watch')

@@ -1,5 +1,5 @@
 // What a run tells, line by line or as events; what `logs` makes of a stream; what `graph` and `tree` draw.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { StreamItem } from '../../../src/engine-api.ts'
 import type { EventType, TaskEvent } from '../../../src/entities/event.ts'
 import type { KnownRound } from '../../../src/plans/round.ts'
@@ -33,8 +33,8 @@ function setup() {
   return { io, view, tell }
 }
 
-describe('off a terminal', () => {
-  test('who claims a task and who lets it go is a line', () => {
+describe('errand run without a terminal', () => {
+  it('claims and releases are printed as lines', () => {
     const { io, tell } = setup()
     tell('task.claimed', 'lines', 0, { status: 'working', owner: 'ann' })
     tell('task.released', 'lines', 0, { status: 'waiting', owner: 'ann', reason: 'the lease is over', lapsed: true })
@@ -48,7 +48,7 @@ describe('off a terminal', () => {
     ])
   })
 
-  test('each start, line of output and end is a line of its own, groups and foreign tasks left out', () => {
+  it('each start, line of output and end is one line, without groups and foreign tasks', () => {
     const { io, tell } = setup()
     tell('task.created', 'lines', 0, { status: 'submitted', ready: true })
     tell('task.started', 'g', 0, { status: 'working', from: 'submitted' })
@@ -79,7 +79,7 @@ describe('off a terminal', () => {
     ])
   })
 
-  test('the view knows when nothing seems to be at work, and what each task said last', () => {
+  it('RoundView reports when no task is active, and the last output of each task', () => {
     const { view, tell } = setup()
     expect(view.looksIdle).toBe(true)
     tell('task.started', 'g', 0, { status: 'working', from: 'submitted' })
@@ -92,7 +92,7 @@ describe('off a terminal', () => {
   })
 })
 
-test('--json is the feed, one event a line', () => {
+it('errand run --json prints the feed, one event per line', () => {
   const io = fakeIo()
   const event: TaskEvent = {
     seq: 1,
@@ -107,7 +107,7 @@ test('--json is the feed, one event a line', () => {
   expect(io.out()).not.toContain('\u001b')
 })
 
-test('logs pass on whole lines, so that no escape sequence can hide between two pieces', () => {
+it('LogLines passes on whole lines, so that an escape sequence cannot be split between two pieces', () => {
   const lines: string[] = []
   const log = new LogLines((line) => lines.push(line))
   const take = (item: Record<string, unknown>) => log.take({ taskId: 't', seq: 1, ...item } as unknown as StreamItem)
@@ -122,7 +122,7 @@ test('logs pass on whole lines, so that no escape sequence can hide between two 
   expect(lines).toEqual(['one', 'two', '\u001b[3', 'assistant: token by token', 'failed: broken', 'end'])
 })
 
-test('a flowchart frames groups, points from first to next, and reads labels as text', () => {
+it('toFlowchart frames groups, draws arrows to waiting tasks, and escapes labels', () => {
   const chart = toFlowchart([
     { id: 'a', label: 'say "hi" <b>', group: false, parent: null, after: [], status: 'completed' },
     { id: 'g', label: 'group', group: true, parent: null, after: ['a'] },
@@ -139,7 +139,7 @@ test('a flowchart frames groups, points from first to next, and reads labels as 
   ])
 })
 
-test('a tree is drawn in the order of creation, reasons included', () => {
+it('treeLines draws tasks in the order of creation, with reasons', () => {
   const root = taskOf({ id: 'task-root00', seq: 1, name: 'root', status: 'working' })
   const below = [
     taskOf({
@@ -161,7 +161,7 @@ test('a tree is drawn in the order of creation, reasons included', () => {
   ])
 })
 
-test('commands to be copied are quoted for the shell', () => {
+it('shellCommand quotes suggested commands for the shell', () => {
   expect(shellCommand('errand', 'answer', 'abc', 'a b', "it's", '#4', '')).toBe(
     "errand answer abc 'a b' 'it'\\''s' '#4' ''",
   )

@@ -84,7 +84,7 @@ export const graph = defineVerb({
       else if (graph.order.length === 0) print(io, 'No open tasks.')
       else {
         printBoard(io, graph.order)
-        for (const { id, holdsUp } of graph.critical) print(io, `    #${id} blocks ${holdsUp}`)
+        for (const { id, holdsUp } of graph.critical) print(io, `    #${id} holds up ${holdsUp}`)
       }
     }),
 })
