@@ -61,14 +61,14 @@ export async function claims(): Promise<void> {
     await fill(shared)
     const started = Date.now()
     const latencies = await workOff(alone, 'worker')
-    tell('1 process', { started, ended: Date.now(), latencies })
-    tell(`${processes} processes`, await race(shared))
+    report('1 process', { started, ended: Date.now(), latencies })
+    report(`${processes} processes`, await race(shared))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-function tell(who: string, { started, ended, latencies }: Report): void {
+function report(who: string, { started, ended, latencies }: Report): void {
   if (latencies.length !== tasks) throw new Error(`${latencies.length} claims for ${tasks} tasks`)
   const sorted = [...latencies].sort((a, b) => a - b)
   const at = (part: number): string => (sorted[Math.floor((sorted.length - 1) * part)] as number).toFixed(2)

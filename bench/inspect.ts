@@ -19,7 +19,7 @@ function openEngine() {
 type Watch = (engine: BenchEngine) => Promise<() => unknown>
 
 const ways: Record<string, Watch> = {
-  'nobody attached': async () => () => {},
+  'no inspector': async () => () => {},
   'an observer that does nothing': async (engine) => engine.inspect(() => {}),
   'the relay with one receiver': async (engine) => {
     const server = await serveInspector(engine)
@@ -27,7 +27,7 @@ const ways: Record<string, Watch> = {
     await new Promise((resolve) => receiver.once('message', resolve))
     return () => server.close()
   },
-  'nobody any more': async (engine) => {
+  'no inspector any more': async (engine) => {
     engine.inspect(() => {})()
     return () => {}
   },
@@ -57,7 +57,7 @@ export async function inspect(rounds = 7): Promise<void> {
       if (round > 0) times.get(name)?.push(elapsed)
     }
   }
-  const alone = median(times.get('nobody attached') as number[])
+  const alone = median(times.get('no inspector') as number[])
   console.log(`inspect: ${tasks} tasks in memory, concurrency ${concurrency}, median of ${rounds}`)
   for (const [name, each] of times) {
     const ms = median(each)

@@ -9,7 +9,7 @@ import { commitsMs, countCommits } from './disk.ts'
 import { type Walk, walkByEngine, walkPlainly } from './loops.ts'
 
 const rounds = Number(process.env.BENCH_AGENT_ROUNDS ?? 5)
-const usual: Course = { steps: 50, calls: 2 }
+const defaultCourse: Course = { steps: 50, calls: 2 }
 const long: Course = { steps: 204, calls: 2 }
 const oneCall: Course = { steps: 50, calls: 1 }
 const manyCalls: Course = { steps: 50, calls: 6 }
@@ -44,22 +44,22 @@ async function report(folder: string): Promise<void> {
   const [commits, rested]: [number[], number[]] = [[], []]
 
   // The first iterations are slower: code is compiled, pages are read.
-  const commitsOfTask = await countCommits(() => walkByEngine(file(), usual))
-  await walkPlainly(usual)
+  const commitsOfTask = await countCommits(() => walkByEngine(file(), defaultCourse))
+  await walkPlainly(defaultCourse)
   for (let round = 1; round <= rounds; round++) {
     commits.push(...commitsMs(join(folder, 'commits.db'), 100, 0))
     rested.push(...commitsMs(join(folder, 'commits.db'), 100, betweenCommitsMs))
-    await walk(steps, usual, file())
+    await walk(steps, defaultCourse, file())
     await walk(longer, long, file())
     await walk(single, oneCall, file())
     await walk(many, manyCalls, file())
-    offered.file.push(await walkByEngine(file(), usual, idleTools))
-    await walk(steps, usual, file())
+    offered.file.push(await walkByEngine(file(), defaultCourse, idleTools))
+    await walk(steps, defaultCourse, file())
   }
 
-  const perStep = commitsOfTask / (usual.steps + 1)
+  const perStep = commitsOfTask / (defaultCourse.steps + 1)
   console.log(
-    `agent step: ${rounds} rounds of tasks of ${usual.steps} steps with ${usual.calls} calls each, synchronous=FULL; ${perStep.toFixed(1)} commits a step`,
+    `agent step: ${rounds} rounds of tasks of ${defaultCourse.steps} steps with ${defaultCourse.calls} calls each, synchronous=FULL; ${perStep.toFixed(1)} commits a step`,
   )
   console.log(
     `  a commit of one row: one after the other ${summary(commits)}, with ${betweenCommitsMs} ms of work in between ${summary(rested)}`,

@@ -42,13 +42,13 @@ export async function board(): Promise<void> {
     const [alone, shared] = [join(folder, 'alone.db'), join(folder, 'shared.db')]
     await fill(alone)
     await fill(shared)
-    tell('1 process', [await workOff(alone, 'agent', tasks)])
+    report('1 process', [await workOff(alone, 'agent', tasks)])
     const workers = Array.from({ length: processes }, (_, n) => startWorker(shared, `agent-${n}`, tasks))
     await Promise.all(workers.map((worker) => worker.ready))
     const stop = new AbortController()
     const tail = followTail(shared, stop.signal)
     const reports = await Promise.all(workers.map((worker) => worker.go()))
-    tell(`${processes} processes`, reports)
+    report(`${processes} processes`, reports)
     stop.abort()
     const arrivals = await tail
     const durable: Record<string, number> = Object.assign({}, ...reports.map(({ durableAt }) => durableAt))
@@ -62,7 +62,7 @@ export async function board(): Promise<void> {
   }
 }
 
-function tell(who: string, reports: readonly WorkReport[]): void {
+function report(who: string, reports: readonly WorkReport[]): void {
   const done = reports.flatMap((report) => report.done)
   if (done.length !== tasks || new Set(done).size !== tasks)
     throw new Error(`${done.length} of ${tasks} tasks, or doubles`)

@@ -46,7 +46,7 @@ async function framesDuring(page: Page, load: Promise<unknown>): Promise<Frames>
 }
 
 const ms = (time: number) => `${Math.round(time)} ms`
-const told = ({ frames, p50, p99, longest, over50 }: Frames) =>
+const summary = ({ frames, p50, p99, longest, over50 }: Frames) =>
   `${frames} frames, p50 ${ms(p50)}, p99 ${ms(p99)}, longest ${ms(longest)}, ${over50} over 50 ms`
 
 export async function page(): Promise<void> {
@@ -78,14 +78,14 @@ export async function page(): Promise<void> {
     )
     console.log(`  first paint after ${ms(paint)}, all ${tasks} rows there after ${ms(loaded)}`)
     console.log(
-      `  at rest:               ${told(await framesDuring(watching, new Promise((go) => setTimeout(go, 2000))))}`,
+      `  at rest:               ${summary(await framesDuring(watching, new Promise((go) => setTimeout(go, 2000))))}`,
     )
     let events = 0
     const dripping = await framesDuring(
       watching,
       order('drip', perSecond, seconds).then((sum) => (events = sum)),
     )
-    console.log(`  ${Math.round(events / seconds)} events a second:   ${told(dripping)}`)
+    console.log(`  ${Math.round(events / seconds)} events a second:   ${summary(dripping)}`)
     const scrolling = order('drip', perSecond, seconds)
     const scrolled = await framesDuring(
       watching,
@@ -98,7 +98,7 @@ export async function page(): Promise<void> {
       })(),
     )
     await scrolling
-    console.log(`  and scrolling:         ${told(scrolled)}`)
+    console.log(`  and scrolling:         ${summary(scrolled)}`)
 
     const sums = { watched: 0, unwatched: 0 }
     let there = tasks

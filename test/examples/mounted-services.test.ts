@@ -88,18 +88,18 @@ describe.each(['hono-service', 'fastify-service'])('%s', (example) => {
       headers: { authorization: `Bearer ${keys.reader.key}` },
     })
     expect(stream.headers.get('content-type')).toContain('text/event-stream')
-    let told = ''
+    let received = ''
     for await (const chunk of stream.body ?? []) {
       const text = Buffer.from(chunk).toString()
-      const answered = told.includes('event: question')
-      told += text
-      if (answered || !told.includes('event: question')) continue
+      const answered = received.includes('event: question')
+      received += text
+      if (answered || !received.includes('event: question')) continue
       expect(await ask(`${url}/releases/1.2.3`)).toMatchObject({ body: { version: '1.2.3', status: 'input_required' } })
       const answer = `${url}/errand/tasks/${taskId}/answer`
       expect((await ask(answer, 'maker', { value: true })).status).toBe(403)
       expect(await ask(answer, 'operator', { value: true })).toMatchObject({ status: 200, body: { taskId } })
     }
-    expect(told).toContain('event: end')
+    expect(received).toContain('event: end')
     const shown = await ask(`${url}/errand/tasks/${taskId}`, 'reader')
     expect(shown.body.task).toMatchObject({ status: 'completed', result: { version: '1.2.3', published: true } })
 

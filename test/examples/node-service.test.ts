@@ -36,7 +36,7 @@ function ledgerFile(): string {
   return join(folder, 'reports.db')
 }
 
-/** A program of ours in a process of its own, heard line by line and never left behind. */
+/** A program in its own process, whose output is read line by line, and which is always ended. */
 function start(args: readonly string[]) {
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   const lines: string[] = []
@@ -62,7 +62,7 @@ function start(args: readonly string[]) {
     complaints: () => complaints,
     signal: (name: NodeJS.Signals) => child.kill(name),
     /** The first line that begins so; rejects when the process ends before. */
-    heard: (beginning: string): Promise<string> =>
+    printed: (beginning: string): Promise<string> =>
       new Promise((resolve, reject) => {
         const look = () => {
           const line = lines.find((each) => each.startsWith(beginning))
@@ -81,8 +81,8 @@ function start(args: readonly string[]) {
 
 type Process = ReturnType<typeof start>
 
-async function urlOf({ heard }: Process): Promise<string> {
-  return (await heard('Listening on ')).slice('Listening on '.length)
+async function urlOf({ printed }: Process): Promise<string> {
+  return (await printed('Listening on ')).slice('Listening on '.length)
 }
 
 async function startService(ledger: string, args: readonly string[] = []) {
@@ -108,7 +108,7 @@ async function readStream(response: Response): Promise<Array<{ id: number; item:
   })
 }
 
-/** The ledger as somebody sees it who commands only. */
+/** An engine on the ledger that runs no tasks. */
 async function witnessOf(ledger: string) {
   const engine = await createEngine({ ledger, work: false })
   onTestFinished(() => engine.close())
@@ -200,7 +200,7 @@ describe('the example of a service with an engine', () => {
   it('X-032 the example service accepts only ids of its reports, and lists the allowed methods', async () => {
     const ledger = ledgerFile()
     const { url } = await startService(ledger)
-    const foreign = await (await witnessOf(ledger)).create({ name: 'somebody else’s' })
+    const foreign = await (await witnessOf(ledger)).create({ name: 'of another client' })
     for (const id of ['task-unknown', foreign.id, '%00', '..%2f']) {
       for (const [method, rest] of [
         ['GET', ''],
@@ -221,9 +221,9 @@ describe('the example of a service with an engine', () => {
 
   it('the example service cancels a report that is being counted, and it stays canceled', async () => {
     const ledger = ledgerFile()
-    const { url, heard } = await startService(ledger, slowly)
+    const { url, printed } = await startService(ledger, slowly)
     const { id } = (await post(url, halfway)).body
-    await heard('counting second')
+    await printed('counting second')
     const following = fetch(`${url}/reports/${id}/stream`).then(readStream)
     expect(await ask(`${url}/reports/${id}`, { method: 'DELETE' })).toMatchObject({
       status: 200,
@@ -237,7 +237,7 @@ describe('the example of a service with an engine', () => {
     const witness = await witnessOf(ledger)
     for await (const event of witness.events({ taskId: id })) if (event.type === 'run.closed') break
     const [run] = await witness.runs(id)
-    // One that had not heard its signal would have kept its slot for the grace of five seconds.
+    // An executor that ignored its signal would have kept its slot for the grace period of five seconds.
     expect((run?.closedAt ?? Number.NaN) - (run?.endedAt ?? Number.NaN)).toBeLessThan(4_000)
   })
 
@@ -268,16 +268,16 @@ describe('the example of a service with an engine', () => {
 
 describe('stopping the example service', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'by %s drains within its limit, ends with code 0, and goes on at the next start (X-031)',
+    'X-031 the example service drains on %s within its limit, ends with code 0, and continues at the next start',
     async (signal) => {
       const ledger = ledgerFile()
       const first = await startService(ledger, [...slowly, '--shutdown-timeout-ms', '400'])
       const { id } = (await post(first.url, halfway)).body
       const stream = await fetch(`${first.url}/reports/${id}/stream`)
-      await first.heard('counting second')
+      await first.printed('counting second')
       const since = performance.now()
       first.signal(signal)
-      await first.heard(`${signal}: draining`)
+      await first.printed(`${signal}: draining`)
       await expect(fetch(`${first.url}/health`)).rejects.toThrow('fetch failed')
       // Its client comes back: the report has not ended.
       expect((await readStream(stream)).map(({ item }) => item.type)).not.toContain('end')
@@ -305,7 +305,7 @@ describe('stopping the example service', () => {
     const documents = ['first', 'second', 'third'].map((name) => ({ name, text: 'word '.repeat(10) }))
     const first = await startService(ledger, slowly)
     const { id } = (await post(first.url, { title: 'Nearly', documents })).body
-    await first.heard('counting second')
+    await first.printed('counting second')
     first.signal('SIGTERM')
     expect(await first.exited).toEqual({ code: 0, signal: null })
     const second = await startService(ledger)
@@ -325,7 +325,7 @@ describe('stopping the example service', () => {
     await once(sending, 'continue')
     sending.write(body.slice(0, 10))
     service.signal('SIGTERM')
-    await service.heard('SIGTERM: draining')
+    await service.printed('SIGTERM: draining')
     sending.end(body.slice(10))
     const [response] = await answered
     expect(response.statusCode).toBe(202)
@@ -363,7 +363,7 @@ describe('stopping the example service', () => {
     ])
     const url = await urlOf(stubborn)
     const { id } = (await post(url, { title: 'Stubborn', documents: [{ name: 'a', text: short }] })).body
-    await stubborn.heard('counting for ever')
+    await stubborn.printed('counting for ever')
     const since = performance.now()
     stubborn.signal('SIGTERM')
     expect(await stubborn.exited).toEqual({ code: 0, signal: null })
@@ -386,10 +386,10 @@ describe('stopping the example service', () => {
        setInterval(() => {}, 3_600_000)
        console.log('ready')`,
     ])
-    await hanging.heard('ready')
+    await hanging.printed('ready')
     for (const signal of signals) {
       hanging.signal(signal)
-      if (signal === 'SIGTERM') await hanging.heard('SIGTERM: draining')
+      if (signal === 'SIGTERM') await hanging.printed('SIGTERM: draining')
     }
     expect(await hanging.exited).toEqual({ code, signal: null })
     expect(hanging.complaints()).toBe(code === 1 ? `Not drained after ${limitMs} ms.\n` : '')
@@ -401,12 +401,12 @@ it('X-026 X-029 the example service continues a document after kill -9, and repe
   const first = await startService(ledger, slowly)
   const key = { 'idempotency-key': 'killed' }
   const { id } = (await post(first.url, halfway, key)).body
-  await first.heard('counting second')
+  await first.printed('counting second')
   first.signal('SIGKILL')
   expect(await first.exited).toEqual({ code: null, signal: 'SIGKILL' })
 
   const second = await startService(ledger)
-  // The client did not hear the end of it and asks again.
+  // The client did not receive the end, and repeats the request.
   expect((await post(second.url, halfway, key)).body.id).toBe(id)
   const items = await readStream(await fetch(`${second.url}/reports/${id}/stream`))
   expect(items.filter(({ item }) => item.type === 'end')).toEqual([

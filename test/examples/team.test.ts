@@ -23,7 +23,7 @@ it('X-026 the example team ends with the decision of two agents on main, and ano
   ])
     expect(context).toContain(line)
   expect(kept).toBe(`What main keeps of it:\n- [decision 0.8] ${lax}`)
-  expect(later).toMatch(/^Another task, later\.\nI was told: Here is relevant context from past tasks:\n/)
+  expect(later).toMatch(/^Another task, later\.\nMy context: Here is relevant context from past tasks:\n/)
   expect(later).toContain(`\n\n{"statement":"${lax}","statedBy":[{"kind":"model","taskId":"task-`)
   expect(later).toContain('"agentId":"reviewer"}],"confidence":0.8,"branch":"main"}')
 })

@@ -1,5 +1,5 @@
-// What it means to import the package: each entry is an ES module that gives its exports and does nothing else. Each is imported
-// by a process of its own, out of dist, and that process tells what changed.
+// Importing the package: each entry is an ES module that has its exports and no side effects. Each is imported by its own process,
+// from dist, which prints what changed.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -55,7 +55,7 @@ interface Seen {
   printed: string
   /** Files in the working directory, which was empty. */
   files: string[]
-  /** 0 when the process ended by itself, without anybody telling it to. */
+  /** 0 when the process ended by itself. */
   code: number | string | null
 }
 
@@ -103,7 +103,7 @@ describe('importing the package', () => {
 
   it.each([
     ['a timer', 'setInterval(() => {}, 100_000)', { changed: ['handles'], code: 'killed' }],
-    ['a timer that holds nobody', 'setInterval(() => {}, 100_000).unref()', { changed: ['handles'] }],
+    ['an unreferenced timer', 'setInterval(() => {}, 100_000).unref()', { changed: ['handles'] }],
     ['a server', 'import { createServer } from "node:net"; createServer().listen(0).unref()', { changed: ['handles'] }],
     ['a variable of the environment', 'process.env.ERRAND = "1"', { changed: ['env'] }],
     ['a listener', 'process.on("SIGTERM", () => {})', { changed: ['handles', 'listeners'] }],
@@ -114,10 +114,10 @@ describe('importing the package', () => {
     ['a warning', 'console.error("hello")', { printed: 'hello\n' }],
     ['a file', 'import { writeFileSync } from "node:fs"; writeFileSync("errand.db", "")', { files: ['errand.db'] }],
     ['an exit code', 'process.exitCode = 3', { changed: ['exitCode'], code: 3 }],
-  ])('X-027 the check of imports detects %s', async (_fault, source, told) => {
+  ])('X-027 the check of imports detects %s', async (_fault, source, expected) => {
     const file = join(emptyFolder(), 'guilty.mjs')
     writeFileSync(file, `${source}\nexport const guilty = true`)
     // Long enough for a module without imports; only the first is ended by it.
-    expect(await importAlone(file, 4_000)).toEqual({ ...innocent, names: ['guilty'], ...told })
+    expect(await importAlone(file, 4_000)).toEqual({ ...innocent, names: ['guilty'], ...expected })
   })
 })

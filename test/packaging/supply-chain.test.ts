@@ -1,4 +1,4 @@
-// What the package is made of, what it runs on the machine of whoever installs it, and what is known against it.
+// The contents of the package, the scripts that it runs on installation, and its known vulnerabilities.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -120,7 +120,7 @@ describe('the package', () => {
   })
 })
 
-/** A registry that answers as it is told. */
+/** A registry with configured answers. */
 async function registry(answer: RequestListener): Promise<string> {
   const server = createServer(answer).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -145,7 +145,7 @@ function project(): string {
   return folder
 }
 
-/** Answers as the registry of npm does. What npm has heard under the number of an advisory it does not ask again. */
+/** Answers like the registry of npm. npm caches advisories by number and does not request them again. */
 function knowing(severity: string | undefined): RequestListener {
   return (request, response) => {
     response.setHeader('content-type', 'application/json')

@@ -37,9 +37,9 @@ function setup(asked: OpenQuestion = question) {
   const prompt = new AnswerPrompt(keyboard, engine, () => interrupts++)
   const row = { path: 'a', status: 'input_required', ready: false, question: asked } as Row
   const type = (text: string) => {
-    const heard = new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+    const processed = new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     keyboard.write(text)
-    return heard
+    return processed
   }
   const draw = (columns = 60) => prompt.draw([row], columns, 5_000)
   const refuse = (error: ErrandError | undefined) => {

@@ -1,4 +1,4 @@
-// What is told of an agent: its text once and whole, however it arrived; clean, even where a piece ends inside a sequence.
+// The text of an agent from its stream: each message once and whole, however it arrived; clean, even where a piece ends inside a sequence.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { StreamItem } from '../../src/engine-api.ts'
@@ -16,7 +16,7 @@ const message = (messageId: string, content: string, role = 'assistant', announc
   announcement,
 })
 
-function told(...items: StreamItem[]) {
+function read(...items: StreamItem[]) {
   let text = ''
   const notes: string[] = []
   const answer = new AnswerStream({ text: (each) => (text += each), note: (line) => notes.push(line) })
@@ -27,25 +27,25 @@ function told(...items: StreamItem[]) {
 
 describe('AnswerStream', () => {
   it('AnswerStream passes each message on once, from pieces, the rest of the message, or the whole', () => {
-    expect(told(piece('m', 'Hel'), piece('m', 'lo'), message('m', 'Hello')).text).toBe('Hello\n')
-    expect(told(piece('m', 'Hel'), message('m', 'Hello')).text).toBe('Hello\n')
-    expect(told(message('m', 'Hello')).text).toBe('Hello\n')
-    expect(told(piece('m', 'Hello'), message('m', 'Hello'), piece('n', 'you'), message('n', 'you')).text).toBe(
+    expect(read(piece('m', 'Hel'), piece('m', 'lo'), message('m', 'Hello')).text).toBe('Hello\n')
+    expect(read(piece('m', 'Hel'), message('m', 'Hello')).text).toBe('Hello\n')
+    expect(read(message('m', 'Hello')).text).toBe('Hello\n')
+    expect(read(piece('m', 'Hello'), message('m', 'Hello'), piece('n', 'you'), message('n', 'you')).text).toBe(
       'Hello\nyou\n',
     )
   })
 
   it('AnswerStream passes on the whole message when pieces were lost', () => {
-    expect(told(piece('m', 'Hel'), piece('m', '!'), message('m', 'Hello, you!')).text).toBe('Hel!\nHello, you!\n')
+    expect(read(piece('m', 'Hel'), piece('m', '!'), message('m', 'Hello, you!')).text).toBe('Hel!\nHello, you!\n')
   })
 
   it('AnswerStream shows an interrupted message and its repetition as two', () => {
-    const { text, notes } = told(piece('m', 'Hel'), piece('n', 'Hello'), message('n', 'Hello'))
+    const { text, notes } = read(piece('m', 'Hel'), piece('n', 'Hello'), message('n', 'Hello'))
     expect({ text, notes }).toEqual({ text: 'Hel\nHello\n', notes: ['(interrupted; starting again)'] })
   })
 
   it('AnswerStream leaves out announcements, instructions and messages of others', () => {
-    const { text, notes } = told(
+    const { text, notes } = read(
       message('s', 'You are.', 'system'),
       message('u', 'The goal', 'user'),
       message('a', '🔧 Calling x...', 'assistant', true),

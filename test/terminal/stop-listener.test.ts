@@ -1,4 +1,4 @@
-// Stopping a run: once to let go, twice to end at once, and one press of Ctrl-C is one even when it arrives twice.
+// Stopping a run: the first interrupt releases its tasks, the second ends the process, and an echo of the first is ignored.
 import { expect, it, vi } from 'vitest'
 import type { Clock } from '../../src/core/clock.ts'
 import { StopListener } from '../../src/terminal/stop-listener.ts'

@@ -102,7 +102,7 @@ describe('errand ask', () => {
     const command = /errand answer (\w+) 'red\|blue'/.exec(first.err)
     expect((await place.errand('answer', command?.[1] as string, 'blue')).code).toBe(0)
     expect(await place.errand(...args)).toMatchObject({ code: 0, out: 'So be it.\n' })
-    // Once more: the answer is told again, and nothing is done.
+    // Called again, it prints the answer again and runs nothing.
     expect(await place.errand(...args)).toMatchObject({ code: 0, out: 'So be it.\n' })
     expect(await place.tasks()).toHaveLength(1)
     expect(await place.errand('ask', 'Another goal', ...args.slice(2))).toMatchObject({ code: 2 })

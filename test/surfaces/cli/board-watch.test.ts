@@ -187,12 +187,12 @@ describe('errand board --watch without a terminal', () => {
     await wrote(/task\.deleted/)
     io.interrupt()
     expect(await watching).toBe(130)
-    const told = io
+    const lines = io
       .out()
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
-    expect(told).toMatchObject([
+    expect(lines).toMatchObject([
       { task: { id: 1, status: 'pending' } },
       { event: 'task.claimed', at: expect.any(Number), task: { owner: 'ann', fence: 1 } },
       { event: 'task.deleted', task: { id: 1 } },

@@ -1,5 +1,5 @@
-// Work from outside on the command line: who claims, keeps alive, completes, fails and lets go; who is refused, and in which
-// words. Nothing here runs: these verbs only command.
+// Claims on the command line: claiming, renewing, completing, failing and releasing a task, and the messages of refusals. These
+// verbs run no tasks.
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
@@ -297,8 +297,8 @@ describe('a client that is not the owner', () => {
     ['a fence that is no number', ['complete', '#1', '--as', 'ann', '--fence', 'x'], /--fence takes a whole number/],
     ['a result that is no JSON', ['complete', '#1', '--result', '{'], /--result takes JSON, like '\{"ok": true\}'/],
     ['two results', ['complete', '#1', '--result', '1', 'two'], /The result is given twice: by --result and as "two"/],
-    ['a heartbeat of nobody', ['heartbeat', '#1'], /Your name is missing/],
-    ['a release of nobody', ['release', '#1'], /Your name is missing/],
+    ['a heartbeat without a name', ['heartbeat', '#1'], /Your name is missing/],
+    ['a release without a name', ['release', '#1'], /Your name is missing/],
     ['no task', ['complete'], /An argument is missing. Usage: errand complete/],
   ])('errand complete, heartbeat and release refuse %s', async (_what, args, words) => {
     await using place = new Workplace()

@@ -1,4 +1,4 @@
-// Conversations as `show` and `logs` tell them: each message and each call once, what failed, and what it took.
+// Conversations in `show` and `logs`: each message and each call once, failures, and tokens.
 import { describe, expect, it } from 'vitest'
 import { startFakeOpenAi } from '../../models/fake-openai-server.ts'
 import { call } from './agent-place.ts'
@@ -41,7 +41,7 @@ describe('views of a conversation', () => {
         'calls fs:read {"path":"note.txt"}',
         'calls fs:read {"path":"other"}',
         expect.stringMatching(/^fs:read failed: There is no file or folder other/),
-        expect.stringMatching(/^fs:read gave \{"text":"the note"/),
+        expect.stringMatching(/^fs:read returned \{"text":"the note"/),
       ])
       expect(lines.slice(8)).toEqual(['assistant: It says', 'the note.'])
     }

@@ -1,5 +1,5 @@
-// The hooks of coding agents: what a session is told at its beginning and leaves at its end, and that nothing which goes wrong ever
-// reaches the agent.
+// The hooks of coding agents: the context at the start of a session, the records at its end, and that no error of a hook reaches
+// the agent.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -242,7 +242,7 @@ describe('errand hook session-end', () => {
     expect(await hook(place, 'session-end', { input })).toEqual(nothing)
     expect(await texts(branch as string)).toEqual(['The cookie has to be strict.'])
     expect(await texts('main')).toEqual(['We deploy on Mondays.'])
-    // Again changes nothing, and a session that has seen nothing is no news either.
+    // A second end changes nothing, and neither does a session without observations.
     expect(await hook(place, 'session-end', { input, env: { ERRAND_TASK_ID: taskId } })).toEqual(nothing)
     expect(await hook(place, 'session-end', { input: { session_id: 'unheard of' } })).toEqual(nothing)
     expect(await texts('main')).toEqual(['We deploy on Mondays.'])

@@ -93,7 +93,7 @@ it('realLedger returns the same path before and after the ledger is created', ()
   expect(realLedger(join(folder, 'link', 'new', 'l.db'), folder)).toBe(real)
 })
 
-/** A terminal at which somebody types this. */
+/** A terminal at which the user types this. */
 const answering = (env: Record<string, string | undefined>, text: string) => {
   const io = fakeIo({ tty: true, cwd: folder, env: env as Record<string, string> })
   io.stderr.isTTY = true

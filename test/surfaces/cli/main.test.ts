@@ -116,6 +116,6 @@ it('exit codes distinguish wrong requests from other errors', () => {
   expect(exitCodeOf(new ErrandError('NOT_OFFERED', 'x'))).toBe(2)
   expect(exitCodeOf(new ErrandError('LEDGER_CORRUPT', 'x'))).toBe(1)
   expect(exitCodeOf(new Error('x'))).toBe(1)
-  // Of another copy of the package, which knows more codes.
+  // From another copy of the package, which has more codes.
   expect(exitCodeOf(new ErrandError('NEWER_THAN_THIS' as ErrorCode, 'x'))).toBe(1)
 })

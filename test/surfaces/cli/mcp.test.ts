@@ -183,7 +183,7 @@ describe('the name of a client', () => {
     ],
     ['as it fits into a header', `${initialize('„Ünï" /\u001b[31m')}\n`, 'n-31m'],
     ['when it says none', `${initialize(7)}\n`, 'agent'],
-    ['when it speaks no JSON', 'hello\n', 'agent'],
+    ['for a message that is not JSON', 'hello\n', 'agent'],
     ['when it says nothing', '', 'agent'],
   ])('the name of an MCP client is a single word %s', async (_which, line, name) => {
     expect(await clientName(Readable.from(line === '' ? [] : [Buffer.from(line)]), signal)).toBe(name)

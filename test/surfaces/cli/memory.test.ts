@@ -35,7 +35,7 @@ async function see(place: Workplace, agent: string, session: string, type: strin
 }
 
 /** ann saw twice what bob contradicts and then saw too; the task is done. */
-async function story(): Promise<Workplace> {
+async function consolidatedMemory(): Promise<Workplace> {
   const place = await empty()
   await place.errand('task', 'join', '#1', '--as', 'ann')
   await see(place, 'ann', 's1', 'decision', tokens(30))
@@ -116,7 +116,7 @@ describe('errand memory', () => {
   })
 
   it('S2-043 errand memory lists the facts of a branch with confidence, category, agent and disputes', async () => {
-    await using place = await story()
+    await using place = await consolidatedMemory()
     expect(cells(await place.errand('memory'), 1)).toEqual([
       ['sure', 'category', 'who', 'fact'],
       ['0.90', 'decision', 'ann', tokens(30)],
@@ -147,7 +147,7 @@ describe('errand memory', () => {
   })
 
   it('S2-016 errand memory --inherited includes the facts of the branches above, and no others', async () => {
-    await using place = await story()
+    await using place = await consolidatedMemory()
     await place.errand('memory', 'remember', 'Known to all')
     const on = async (...args: string[]) =>
       jsonLines(await place.errand('memory', '--json', '--branch', 'task/fix-auth/bob', ...args))
@@ -196,7 +196,7 @@ describe('errand memory', () => {
 
 describe('errand memory branches', () => {
   it('S2-009 S2-037 errand memory branches shows the tree with states, numbers of facts and owners', async () => {
-    await using place = await story()
+    await using place = await consolidatedMemory()
     const { id } = await place.task('Fix auth')
     const task = `task ${id.slice('task-'.length, 'task-'.length + 6)}`
     expect(cells(await place.errand('memory', 'branches'))).toEqual([
@@ -216,7 +216,7 @@ describe('errand memory branches', () => {
   })
 
   it('S2-038 S2-108 errand memory archive closes a branch, which accepts no new facts and can be read', async () => {
-    await using place = await story()
+    await using place = await consolidatedMemory()
     const archived = await place.errand('memory', 'archive', 'task/fix-auth')
     expect(archived).toEqual({ code: 0, out: 'task/fix-auth is archived.\n', err: '' })
     expect(json(await place.errand('memory', 'archive', 'task/fix-auth', '--json'))).toEqual({
@@ -234,7 +234,7 @@ describe('errand memory branches', () => {
 
 describe('errand memory history', () => {
   it('S2-095 S2-096 S2-100 errand memory history prints one line per run', async () => {
-    await using place = await story()
+    await using place = await consolidatedMemory()
     expect(cells(await place.errand('memory', 'history'), 1)).toEqual([
       ['run', 'did', 'branch'],
       ['merge', '1 merged', 'task/fix-auth → main'],
@@ -267,7 +267,7 @@ describe('errand memory history', () => {
 
 describe('errand memory why', () => {
   const timed = /^\d{4}-\d\d-\d\dT[\d:.]+Z {2}/
-  /** The lines of the story without times, and ids as `<1>`, `<2>` in order of appearance. */
+  /** The lines of the history without times, and ids as `<1>`, `<2>` in order of appearance. */
   function decisionLines(out: string): string[] {
     const names = new Map<string, string>()
     const name = (id: string) => {
@@ -288,7 +288,7 @@ describe('errand memory why', () => {
   }
 
   it('S2-066 errand memory why shows observers, changes of confidence, merges and contradictions', async () => {
-    await using place = await story()
+    await using place = await consolidatedMemory()
     const [fact] = jsonLines(await place.errand('memory', '--json'))
     const why = await place.errand('memory', 'why', fact.id)
     expect(why.err).toBe('')
@@ -314,7 +314,7 @@ describe('errand memory why', () => {
   })
 
   it('S2-104 errand memory why names the contradicting fact, whichever of the two came later', async () => {
-    await using place = await story()
+    await using place = await consolidatedMemory()
     const facts = jsonLines(
       await place.errand('memory', '--json', '--branch', 'task/fix-auth', '--category', 'decision'),
     )
@@ -360,7 +360,7 @@ describe('errand memory why', () => {
   })
 
   it('errand memory why shows where a fact was merged, and which facts it confirmed there', async () => {
-    await using place = await story()
+    await using place = await consolidatedMemory()
     const [, fact] = jsonLines(
       await place.errand('memory', '--json', '--branch', 'task/fix-auth', '--category', 'decision'),
     )
@@ -376,7 +376,7 @@ describe('errand memory why', () => {
   })
 
   it('errand memory why accepts any unique beginning of an id, on any branch', async () => {
-    await using place = await story()
+    await using place = await consolidatedMemory()
     const [fact] = jsonLines(await place.errand('memory', '--json', '--branch', 'task/fix-auth/bob'))
     const id: string = fact.id
     for (const ref of [id, id.slice(0, 12), id.slice('fact-'.length), id.slice('fact-'.length, 11)]) {
@@ -509,7 +509,7 @@ describe('changes of memory', () => {
   })
 
   it('is found by words, the best first', async () => {
-    await using place = await story()
+    await using place = await consolidatedMemory()
     const { out } = await place.errand('memory', 'search', 'minutes', 'tokens')
     expect(cells({ out }, 2)).toEqual([
       ['sure', 'category', 'branch', 'fact'],
@@ -520,7 +520,7 @@ describe('changes of memory', () => {
     expect(await place.errand('memory', 'search', 'zeppelin')).toEqual({ code: 0, out: 'No fact matches.\n', err: '' })
   })
 
-  it('never writes to the terminal of whoever reads it', async () => {
+  it('errand memory removes escape sequences from facts', async () => {
     await using place = await empty()
     const harmful = ['\u001b', '\u0007', '\u202e']
     const evil = 'evil \u001b]0;title\u0007\u001b[31mname\u202e\nsecond line'

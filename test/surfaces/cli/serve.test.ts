@@ -1,4 +1,4 @@
-// `errand serve`, the built program: it works on its ledger while it serves it, tells its token once, and lets go when it is told to.
+// `errand serve`, the built program: it works on its ledger while it serves it, prints its token once, and releases tasks when it stops.
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
@@ -31,7 +31,7 @@ async function settled(url: string, taskId: string): Promise<any> {
   return (await ask(url, `/tasks/${taskId}`)).task
 }
 
-/** Reads a stream until it has told this. */
+/** Reads a stream until it contains this. */
 async function said(stream: Response, pattern: RegExp): Promise<void> {
   let all = ''
   for await (const chunk of stream.body ?? []) {
@@ -95,7 +95,7 @@ describe('errand serve', () => {
 
   it('errand serve prints a new token once, and never prints a given one', async () => {
     await using place = new Workplace()
-    for (const [flags, told] of [
+    for (const [flags, expected] of [
       [[], /^http:\/\/127\.0\.0\.1:\d+\ntoken: [a-z2-7]{52}\n$/],
       [['--json'], /^\{"url":"http:\/\/127\.0\.0\.1:\d+","token":"[a-z2-7]{52}"\}\n$/],
     ] as const) {
@@ -103,7 +103,7 @@ describe('errand serve', () => {
       await process.printed(/token.*[a-z2-7]{52}/)
       process.kill('SIGINT')
       const { out, err } = await process.ended
-      expect(out).toMatch(told)
+      expect(out).toMatch(expected)
       expect(err).toMatch(/^Stopping/)
     }
     const given = await serving(place, '--no-work')
@@ -133,7 +133,7 @@ describe('errand serve', () => {
     ['a token that is too short', ['--token-file', 'short'], /The token in short must have at least 32/],
     ['a token that is not there', ['--token-file', 'none'], /Cannot read the token/],
     ['a model without a key', ['--model', 'openai:gpt-5-mini'], /OPENAI_API_KEY/],
-    ['what it does not know', ['--prot', '1'], /--port/],
+    ['an unknown option', ['--prot', '1'], /--port/],
   ])('errand serve refuses %s, before it starts anything', async (_what, args, words) => {
     await using place = new Workplace()
     place.write('short', 'short')

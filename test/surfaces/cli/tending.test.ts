@@ -1,5 +1,4 @@
-// The verbs that tend a ledger: limits that all processes share, dependencies at run time, what leaves the ledger, and what a
-// task is told when it is added.
+// The verbs that maintain a ledger: shared limits, dependencies at run time, purging, and the fields of `errand add`.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
 import { openLedger, SimulatedClock } from '../../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-// What a run tells, line by line or as events; what `logs` makes of a stream; what `graph` and `tree` draw.
+// The output of a run, as lines or as events, and the output of `logs`, `graph` and `tree`.
 import { describe, expect, it } from 'vitest'
 import type { StreamItem } from '../../../src/engine-api.ts'
 import type { EventType, TaskEvent } from '../../../src/entities/event.ts'
@@ -25,21 +25,21 @@ function setup() {
   const io = fakeIo()
   const reporter = createPlainLines(io, view)
   let seq = 0
-  const tell = (type: EventType, path: string, at: number, data: Record<string, unknown>) => {
+  const emit = (type: EventType, path: string, at: number, data: Record<string, unknown>) => {
     const event: TaskEvent = { seq: ++seq, type, taskId: `task-${path}`, at, instanceId: 'i', data }
     const row = view.apply(event)
     if (row !== undefined) reporter.event(event, row)
   }
-  return { io, view, tell }
+  return { io, view, emit }
 }
 
 describe('errand run without a terminal', () => {
   it('claims and releases are printed as lines', () => {
-    const { io, tell } = setup()
-    tell('task.claimed', 'lines', 0, { status: 'working', owner: 'ann' })
-    tell('task.released', 'lines', 0, { status: 'waiting', owner: 'ann', reason: 'the lease is over', lapsed: true })
-    tell('task.waiting', 'lines', 0, { status: 'waiting', run: 0, reason: 'interrupted' })
-    tell('task.waiting', 'g/in', 0, { status: 'waiting', run: 1, reason: 'interrupted' })
+    const { io, emit } = setup()
+    emit('task.claimed', 'lines', 0, { status: 'working', owner: 'ann' })
+    emit('task.released', 'lines', 0, { status: 'waiting', owner: 'ann', reason: 'the lease is over', lapsed: true })
+    emit('task.waiting', 'lines', 0, { status: 'waiting', run: 0, reason: 'interrupted' })
+    emit('task.waiting', 'g/in', 0, { status: 'waiting', run: 1, reason: 'interrupted' })
     expect(io.out().split('\n')).toEqual([
       'lines claimed by ann',
       'lines let go by ann: the lease is over',
@@ -49,23 +49,23 @@ describe('errand run without a terminal', () => {
   })
 
   it('each start, line of output and end is one line, without groups and foreign tasks', () => {
-    const { io, tell } = setup()
-    tell('task.created', 'lines', 0, { status: 'submitted', ready: true })
-    tell('task.started', 'g', 0, { status: 'working', from: 'submitted' })
-    tell('task.started', 'lines', 100, { status: 'working', from: 'submitted', attempt: 1 })
-    tell('output.written', 'lines', 150, { status: 'working', text: 'one\n\u001b[31mtwo\u001b[0m\n' })
-    tell('task.failed', 'lines', 300, {
+    const { io, emit } = setup()
+    emit('task.created', 'lines', 0, { status: 'submitted', ready: true })
+    emit('task.started', 'g', 0, { status: 'working', from: 'submitted' })
+    emit('task.started', 'lines', 100, { status: 'working', from: 'submitted', attempt: 1 })
+    emit('output.written', 'lines', 150, { status: 'working', text: 'one\n\u001b[31mtwo\u001b[0m\n' })
+    emit('task.failed', 'lines', 300, {
       status: 'failed',
       error: { code: 'EXIT_CODE', message: 'exited with 1\nmore' },
       willRetry: true,
     })
-    tell('task.retried', 'lines', 300, { status: 'submitted', attempt: 2 })
-    tell('task.started', 'lines', 400, { status: 'working', from: 'submitted', attempt: 2 })
-    tell('task.completed', 'lines', 650, { status: 'completed' })
-    tell('task.started', 'elsewhere', 0, { status: 'working' })
-    tell('task.input_required', 'g/in', 0, { status: 'input_required', from: 'working' })
-    tell('question.asked', 'g/in', 0, { status: 'input_required', questionId: 'q', question: 'Which?' })
-    tell('task.canceled', 'g/in', 0, { status: 'canceled', reason: 'enough' })
+    emit('task.retried', 'lines', 300, { status: 'submitted', attempt: 2 })
+    emit('task.started', 'lines', 400, { status: 'working', from: 'submitted', attempt: 2 })
+    emit('task.completed', 'lines', 650, { status: 'completed' })
+    emit('task.started', 'elsewhere', 0, { status: 'working' })
+    emit('task.input_required', 'g/in', 0, { status: 'input_required', from: 'working' })
+    emit('question.asked', 'g/in', 0, { status: 'input_required', questionId: 'q', question: 'Which?' })
+    emit('task.canceled', 'g/in', 0, { status: 'canceled', reason: 'enough' })
     expect(io.out().split('\n')).toEqual([
       'lines started',
       'lines | one',
@@ -80,13 +80,13 @@ describe('errand run without a terminal', () => {
   })
 
   it('RoundView reports when no task is active, and the last output of each task', () => {
-    const { view, tell } = setup()
+    const { view, emit } = setup()
     expect(view.looksIdle).toBe(true)
-    tell('task.started', 'g', 0, { status: 'working', from: 'submitted' })
+    emit('task.started', 'g', 0, { status: 'working', from: 'submitted' })
     expect(view.looksIdle).toBe(true)
-    tell('task.started', 'lines', 0, { status: 'working', from: 'submitted' })
-    tell('output.written', 'lines', 1, { status: 'working', text: 'one\ntwo\n' })
-    tell('output.written', 'lines', 1, { status: 'working', text: '\n' })
+    emit('task.started', 'lines', 0, { status: 'working', from: 'submitted' })
+    emit('output.written', 'lines', 1, { status: 'working', text: 'one\ntwo\n' })
+    emit('output.written', 'lines', 1, { status: 'working', text: '\n' })
     expect(view.looksIdle).toBe(false)
     expect(view.row('task-lines')).toMatchObject({ lastLine: 'two', startedAt: 0 })
   })

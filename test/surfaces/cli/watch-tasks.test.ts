@@ -122,12 +122,12 @@ describe('errand ps --watch without a terminal', () => {
     await wrote(/deleted/)
     io.interrupt()
     expect(await watching).toBe(130)
-    const told = io
+    const lines = io
       .out()
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
-    expect(told).toMatchObject([
+    expect(lines).toMatchObject([
       { id: task.id, status: 'submitted' },
       { id: task.id, status: 'canceled' },
       { name: 'other' },

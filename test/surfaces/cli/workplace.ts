@@ -64,7 +64,7 @@ export class ErrandProcess {
   }
 }
 
-/** A folder with a ledger, in which `errand` can be started; gone with everything in it at the end of the block. */
+/** A folder with a ledger, in which `errand` can be started; deleted at the end of the block. */
 export class Workplace implements AsyncDisposable {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'errand-cli-')))
   readonly #env: NodeJS.ProcessEnv

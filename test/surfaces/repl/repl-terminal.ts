@@ -1,4 +1,4 @@
-// `errand repl` in a terminal of its own: a pseudo-terminal, a process, and the screen that somebody who sits there would see.
+// Runs `errand repl` in a pseudo-terminal with its own process, and emulates the screen.
 import { fileURLToPath } from 'node:url'
 import { type IPty, spawn } from '@lydell/node-pty'
 import { TerminalScreen } from './terminal-screen.ts'
@@ -65,7 +65,7 @@ export class ReplTerminal implements AsyncDisposable {
   /** Types a line, ends it, and waits until the next one can be typed. */
   async enter(line: string): Promise<string> {
     const before = this.screen.lines.length
-    // What is told meanwhile stands above the line, and moves it down: what it gives begins below where it stands then.
+    // Notices above the line move it down, so its output begins below its current row.
     const echo = `${prompt}${line}`.trimEnd()
     const begins = ({ lines }: TerminalScreen): number => {
       if (echo.length >= this.#columns) return before

@@ -1,4 +1,4 @@
-// Lines that nobody types: `errand repl` with -e, --file or a pipe, and `runScript` in a program.
+// Scripts for the REPL: `errand repl` with -e, --file or a pipe, and `runScript` in a program.
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
 import { runScript } from '../../../src/surfaces/repl/index.ts'
@@ -141,12 +141,12 @@ describe('errand repl without a terminal', () => {
     await place.errand('add', 'first')
     const tail = place.start('repl', '-e', '/events', '-e', '/tail')
     await tail.printed(/first \(\w+\) task\.created/)
-    // What is added before the tail stands may be in neither: so one is added until one is told.
-    let told = false
+    // A task that is added before the tail has started is not printed, so tasks are added until one is.
+    let printed = false
     const telling = tail.printed(/later\d+ \(\w+\) task\.created/).then(() => {
-      told = true
+      printed = true
     })
-    for (let count = 0; !told; count++) await place.errand('add', `later${count}`)
+    for (let count = 0; !printed; count++) await place.errand('add', `later${count}`)
     await telling
     tail.kill('SIGINT')
     expect((await tail.ended).code).toBe(130)

@@ -86,15 +86,15 @@ describe('readLine', () => {
 
 type Write = (reader: Interface, output: PassThrough & { isTTY: boolean; columns: number }) => void
 
-const writePlainly: Write = (_reader, output) => output.write('\r· news\n')
+const writePlainly: Write = (_reader, output) => output.write('\r· notice\n')
 const writeThroughPrinter: Write = (reader, output) => {
   const printer = new Printer(output)
   const typed = Object.assign(reader, { displayPrompt: (preserve?: boolean) => reader.prompt(preserve) })
   printer.typed = typed as unknown as TypedLine
-  printer.notice('news')
+  printer.notice('notice')
 }
 
-/** A screen on which somebody has typed half a line when something is written. */
+/** A screen with a half-typed line when a notice is written. */
 async function typing(write: Write): Promise<TerminalScreen> {
   const input = new PassThrough()
   const output = Object.assign(new PassThrough(), { isTTY: true, columns: 22 })
@@ -119,12 +119,12 @@ describe('the screen of the tests', () => {
     })
     shown.write('\u001b[0J')
     expect(shown.lines).toEqual(['abcde', 'Q'])
-    expect(() => shown.write('\u001b[2J')).toThrow(/does not know/)
+    expect(() => shown.write('\u001b[2J')).toThrow(/does not support/)
   })
 
   it('X-028 the printer does not damage the line being typed, which the test screen would show', async () => {
     const [torn, kept] = await Promise.all([typing(writePlainly), typing(writeThroughPrinter)])
-    expect(kept.lines).toEqual(['· news', '> a line longer than t', 'he terminal'])
+    expect(kept.lines).toEqual(['· notice', '> a line longer than t', 'he terminal'])
     expect(kept.cursor).toEqual({ row: 2, column: 11 })
     expect(torn.lines).toEqual(['> a line longer than t', '· newsminal', ''])
   })

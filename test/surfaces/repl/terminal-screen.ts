@@ -68,7 +68,7 @@ export class TerminalScreen {
       case '\u0007':
         return
     }
-    if (character < ' ') throw new Error(`The screen does not know ${JSON.stringify(character)}`)
+    if (character < ' ') throw new Error(`The screen does not support ${JSON.stringify(character)}`)
     if (this.#full) {
       this.#down()
       this.#column = 0
@@ -107,12 +107,12 @@ export class TerminalScreen {
         this.#column = count - 1
         return
       case 'J':
-        if (parameters !== '' && parameters !== '0') throw new Error(`The screen does not know CSI ${parameters}J`)
+        if (parameters !== '' && parameters !== '0') throw new Error(`The screen does not support CSI ${parameters}J`)
         row.length = Math.min(row.length, this.#column)
         this.#rows.length = this.#row + 1
         return
       case 'K':
-        if (parameters !== '' && parameters !== '0') throw new Error(`The screen does not know CSI ${parameters}K`)
+        if (parameters !== '' && parameters !== '0') throw new Error(`The screen does not support CSI ${parameters}K`)
         row.length = Math.min(row.length, this.#column)
         return
       case 'm':
@@ -120,7 +120,7 @@ export class TerminalScreen {
       case '?l':
         return
       default:
-        throw new Error(`The screen does not know CSI ${mark}${parameters}${kind}`)
+        throw new Error(`The screen does not support CSI ${mark}${parameters}${kind}`)
     }
   }
 }

@@ -1,4 +1,4 @@
-// `errand repl` as somebody has it who sits there: a pseudo-terminal with a process behind it, keys that are typed, and the screen.
+// `errand repl` at a terminal: a pseudo-terminal with a process, typed keys, and the screen.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,7 +51,7 @@ describe('the REPL at a terminal', () => {
       /^state +paused\naccepts +resume, cancel\nwhy +.+\nrun +1 of attempt 1/m,
     )
     expect(await repl.enter('/resume #1')).toMatch(/^#1 busy (queued|working)$/)
-    expect(await repl.enter('/send 1 are you there?')).toMatch(/^#1 busy \w+, told$/)
+    expect(await repl.enter('/send 1 are you there?')).toMatch(/^#1 busy \w+, message sent$/)
     expect(await repl.enter('/messages 1')).toContain('user: are you there?')
     expect(await repl.enter('/cancel 1 that is enough')).toBe('#1 busy canceled')
     expect(await repl.enter('/show 1')).toMatch(/^#1 busy: canceled(?:\n.*)*that is enough/)
@@ -152,7 +152,7 @@ describe('the REPL at a terminal', () => {
     await using repl = new ReplTerminal({ folder: place.folder, columns: 200 })
     await repl.ready()
     await repl.enter('const handle = process.stdout._handle, write = handle.writeUtf8String; 0')
-    // Whatever writes to the stream of the terminal while the line is carried out is caught before the stream knows of its end.
+    // Interrupts a write to the stream of the terminal before the stream has recorded its end.
     await repl.enter('const caught = (...written) => { write.apply(handle, written); for (;;); }')
     const line = "handle.writeUtf8String = caught; console.log('now'); handle.writeUtf8String = write; for (;;);"
     repl.type(`${line}${keys.enter}`)
