@@ -1,5 +1,5 @@
-// The services in examples/hono-service and examples/fastify-service, as their clients and operators meet them: processes with a URL,
-// whose own routes stand beside the engine's, and whose keys are good for what they are good for.
+// The services in examples/hono-service and examples/fastify-service as processes: their own routes, the routes of the engine, and
+// the scopes of their keys.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -117,7 +117,7 @@ describe.each(['hono-service', 'fastify-service'])('%s', (example) => {
     expect(await stream.text()).not.toContain('event: end')
     expect([await first.exited, first.complaints()]).toEqual([0, ''])
     const second = await start(example, ledger)
-    // Whether the question had been asked before or comes only now: it is one question.
+    // The question appears once, whether it was asked before or after the restart.
     for (;;) {
       const answered = await ask(`${second.url}/errand/tasks/${taskId}/answer`, 'operator', { value: false })
       if (answered.status === 200) break

@@ -1,5 +1,5 @@
-// The service in examples/node-service, as its operators and clients meet it: a process with a URL, asked over HTTP, told to stop,
-// and killed. A text is long or short for it by its words, so a slow reader stands still in the middle of a document.
+// The service in examples/node-service as a process: requests over HTTP, stopping, and kill -9. The duration of counting depends on
+// the number of words, so a low rate stops in the middle of a document.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,7 +16,7 @@ const root = join(import.meta.dirname, '../..')
 const main = join(root, 'examples/node-service/main.ts')
 const library = join(root, 'examples/node-service/service.ts')
 
-/** So it takes twenty-five minutes for `long`, and nothing worth mentioning for `short`. */
+/** At this rate `long` takes twenty-five minutes, and `short` almost no time. */
 const slowly = ['--words-per-second', '100']
 const short = 'a few\nwords'
 const long = 'word '.repeat(150_000)
@@ -61,7 +61,7 @@ function start(args: readonly string[]) {
     exited,
     complaints: () => complaints,
     signal: (name: NodeJS.Signals) => child.kill(name),
-    /** The first line that begins so; rejects when the process ends before. */
+    /** Resolves to the first line with this beginning; rejects when the process ends before. */
     printed: (beginning: string): Promise<string> =>
       new Promise((resolve, reject) => {
         const look = () => {
@@ -98,7 +98,7 @@ async function ask(url: string, init: RequestInit = {}) {
 const post = (url: string, body: unknown, headers: Record<string, string> = {}) =>
   ask(`${url}/reports`, { method: 'POST', headers, body: typeof body === 'string' ? body : JSON.stringify(body) })
 
-/** All that a stream says, until it ends. */
+/** All items of a stream until its end. */
 async function readStream(response: Response): Promise<Array<{ id: number; item: StreamItem }>> {
   expect(response.headers.get('content-type')).toBe('text/event-stream')
   const frames = (await response.text()).split('\n\n').filter((frame) => frame !== '' && !frame.startsWith(':'))
@@ -279,7 +279,7 @@ describe('stopping the example service', () => {
       first.signal(signal)
       await first.printed(`${signal}: draining`)
       await expect(fetch(`${first.url}/health`)).rejects.toThrow('fetch failed')
-      // Its client comes back: the report has not ended.
+      // The client reconnects, because the report has not ended.
       expect((await readStream(stream)).map(({ item }) => item.type)).not.toContain('end')
       expect(await first.exited).toEqual({ code: 0, signal: null })
       expect(performance.now() - since).toBeLessThan(400 + 3_000)
@@ -321,7 +321,7 @@ describe('stopping the example service', () => {
     const sending = request(`${service.url}/reports`, { method: 'POST', headers: { expect: '100-continue' } })
     const answered = once(sending, 'response') as Promise<[IncomingMessage]>
     sending.flushHeaders()
-    // It is being read.
+    // The body is being read.
     await once(sending, 'continue')
     sending.write(body.slice(0, 10))
     service.signal('SIGTERM')

@@ -1,4 +1,4 @@
-// The README's first program, run as a reader would: killed in the middle and started again.
+// The first program of the README, killed in the middle and started again.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,4 @@
-// The example in examples/research-agent against a server: the same program, with a model that answers over the wire in place of
-// the script.
+// The example in examples/research-agent with a model on a server instead of the script.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -15,7 +14,7 @@ interface WireMessage {
 
 const noteOf = (goal: string) => /Read (\w+\.md)/.exec(goal)?.[1]
 
-/** What a model would say that shares the notes out, by its conversation alone. */
+/** The answers of a model that distributes the notes, derived from its conversation. */
 const researcher: PlayTurn = ({ body }) => {
   const { messages } = body as { messages: WireMessage[] }
   const goal = messages.find(({ role }) => role === 'user')?.content ?? ''

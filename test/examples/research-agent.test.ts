@@ -1,5 +1,4 @@
-// The example in examples/research-agent: an agent that gives each note to a subtask, waits and answers. As a program, in this
-// process, and on the command line, with its script in place of a model.
+// The example in examples/research-agent, as a program, in this process, and on the command line, with its scripted model.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +31,7 @@ describe('the research agent', () => {
       const file = readFileSync(join(folder, 'notes', `${child.name}.md`), 'utf8')
       expect(call).toMatchObject({ name: 'fs:read', status: 'completed', result: { text: file.trimEnd() } })
     }
-    // What they found reached the agent before it answered.
+    // The agent received the results of the subtasks before it answered.
     const last = model.prompts.findLast((prompt) => prompt.goal === goal)?.last
     for (const { result } of children) expect(last).toContain(result)
   })

@@ -1,4 +1,4 @@
-// The example in examples/team: three agents on one task, and what another task finds of it. As a program, as a reader would run it.
+// The example in examples/team as a program: three agents on one task, and the facts that another task recalls.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'

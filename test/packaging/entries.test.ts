@@ -47,11 +47,11 @@ process.stdout.write('\\nseen ' + JSON.stringify({ names, changed }))
 `
 
 interface Seen {
-  /** What the module exports. */
+  /** The exports of the module. */
   names: string[]
-  /** Parts of the process that are not as they were. */
+  /** Parts of the process that have changed. */
   changed: string[]
-  /** All that stood on stdout and stderr. */
+  /** All output on stdout and stderr. */
   printed: string
   /** Files in the working directory, which was empty. */
   files: string[]
@@ -117,7 +117,7 @@ describe('importing the package', () => {
   ])('X-027 the check of imports detects %s', async (_fault, source, expected) => {
     const file = join(emptyFolder(), 'guilty.mjs')
     writeFileSync(file, `${source}\nexport const guilty = true`)
-    // Long enough for a module without imports; only the first is ended by it.
+    // Long enough for a module without imports; the timeout ends only the first one.
     expect(await importAlone(file, 4_000)).toEqual({ ...innocent, names: ['guilty'], ...expected })
   })
 })

@@ -131,7 +131,7 @@ async function registry(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-/** A project that needs one package. */
+/** A project with one dependency. */
 function project(): string {
   const folder = mkdtempSync(join(tmpdir(), 'errand-audit-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

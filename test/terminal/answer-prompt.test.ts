@@ -1,4 +1,4 @@
-// The line in which a question is answered at the terminal: what keys do, and that the keyboard is given back.
+// The line in which a question is answered at the terminal: its keys, and the release of the keyboard.
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'

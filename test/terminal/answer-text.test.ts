@@ -1,4 +1,4 @@
-// What a person types as an answer, and what the task then gets.
+// Parsing of typed answers, and the values that the task gets.
 import { describe, expect, it } from 'vitest'
 import { parseAnswer } from '../../src/terminal/answer-text.ts'
 import { Workplace } from '../surfaces/cli/workplace.ts'

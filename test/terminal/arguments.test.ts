@@ -1,4 +1,4 @@
-// What is written behind a verb, and how a slip is answered.
+// Parsing of the arguments of a verb, and the messages for wrong ones.
 import { describe, expect, it } from 'vitest'
 import { oneOf, parseArguments, wholeNumber } from '../../src/terminal/arguments.ts'
 

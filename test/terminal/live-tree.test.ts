@@ -1,4 +1,4 @@
-// The live tree: what one picture shows, how the terminal is rewritten, and that it is given back.
+// The live tree: the content of a frame, the rewriting of the terminal, and its restoration.
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/core/clock.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'

@@ -1,4 +1,4 @@
-// Nothing that a task contains can command the terminal that shows it.
+// No text of a task can send commands to the terminal that shows it.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatTable } from '../../src/terminal/table.ts'

@@ -1,4 +1,4 @@
-// `errand ask` as its users meet it: a goal, a model, an answer on stdout and everything else on stderr.
+// `errand ask` end to end: a goal, a model, the answer on stdout and everything else on stderr.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type FakeTurn, startFakeOpenAi } from '../../models/fake-openai-server.ts'
 import { call, keyboard } from './agent-place.ts'

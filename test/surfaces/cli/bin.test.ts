@@ -1,4 +1,4 @@
-// The program itself: what a Node that is too old gets to read, and that the exit code is that of `main`.
+// The program: its message on a Node that is too old, and its exit code.
 import { execFile } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { binFile, Workplace } from './workplace.ts'
 
-/** Runs the program in a process that takes itself for another Node. */
+/** Runs the program in a process that reports another version of Node. */
 function runAs(versions: Record<string, string>): Promise<{ code: unknown; out: string; err: string }> {
   const disguise = `Object.defineProperty(process, 'versions', { value: { ...process.versions, ...${JSON.stringify(versions)} } })`
   return new Promise((resolve) => {

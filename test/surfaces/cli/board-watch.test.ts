@@ -1,4 +1,4 @@
-// `errand board --watch`: a picture on a terminal that follows the ledger, one line a change elsewhere; Ctrl-C gives the screen back.
+// `errand board --watch`: a frame on a terminal that follows the ledger, else one line per change; Ctrl-C restores the screen.
 import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../../src/engine-api.ts'
 import type { BoardTask } from '../../../src/entities/board.ts'
@@ -164,7 +164,7 @@ describe('errand board --watch without a terminal', () => {
     await engine.bus.call('board:create', { subject: 'Emit' })
     const choice = { ...all, owner: 'ann' }
     const watching = watchBoard(io, { engine, board: 'main' }, { choice, json: false })
-    // The listing is over when the watch has read the board; an event of its own is then seen for certain.
+    // The first listing ends when the watch has read the board; later events are then always shown.
     await engine.bus.call('board:claim', { id: 1, as: 'ann' })
     await wrote(/claimed by ann/)
     await engine.bus.call('board:claim', { id: 2, as: 'bob' })

@@ -1,4 +1,4 @@
-// The board on the command line: what people type, what they read, and what scripts get.
+// The board on the command line: its verbs, their output, and their JSON.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// `errand chat`: lines through a pipe, one after the other; and typed at a terminal, while answers come.
+// `errand chat`: lines from a pipe, one after the other, and lines typed at a terminal while answers arrive.
 import { describe, expect, it } from 'vitest'
 import { WholeLines } from '../../../src/terminal/chat-lines.ts'
 import { startFakeOpenAi } from '../../models/fake-openai-server.ts'

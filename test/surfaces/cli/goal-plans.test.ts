@@ -1,4 +1,4 @@
-// Plans with goals: which model works on which, what becomes of them without one, and what another definition means for an agent.
+// Plans with goals: the model of each, running without a model, and changes of the definition of an agent.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -16,7 +16,7 @@ interface Call {
   args?: string[]
 }
 
-/** A hook as an agent calls it: JSON on standard input, the session's variables in the environment. */
+/** Calls a hook like an agent: JSON on stdin, the variables of the session in the environment. */
 async function hook(place: Workplace, name: string, { env = {}, input = {}, args = ['--timeout', '1m'] }: Call = {}) {
   const io = fakeIo({ cwd: place.folder, env: { ERRAND_LEDGER: join(place.folder, 'ledger.db'), ...env } })
   io.input = () => Readable.from([typeof input === 'string' ? input : JSON.stringify(input)])
@@ -202,7 +202,7 @@ describe('session-start for a task with a team', () => {
     await using engine = await createEngine({ ledger: join(place.folder, 'ledger.db'), work: false })
     const { keyFacts } = await engine.task.context({ taskId })
     expect(keyFacts.map(({ text, agentId }) => [text, agentId])).toContainEqual(['Cookies expire too early.', 'zoe'])
-    // Without an id there is no end that would take it up.
+    // Without a session id, no session-end would consolidate the observations.
     expect(contextOf(await hook(place, 'session-start', { env: { BM_TASK_ID: part } }))).not.toContain('memory observe')
   })
 
@@ -325,7 +325,7 @@ describe.each(['session-start', 'session-end'])('errand hook %s exits with 0', (
     vi.stubEnv('ERRAND_TASK_ID', '1')
     await using place = new Workplace()
     vi.unstubAllEnvs()
-    // Not on the board yet: to give it its number is a write.
+    // The task has no number on the board yet, and assigning one is a write.
     await place.errand('add', 'Parse')
     const holder = new Database(join(place.folder, 'ledger.db'))
     holder.exec('BEGIN IMMEDIATE')

@@ -1,4 +1,4 @@
-// Folders that show a board follow what is done at a terminal, and what is edited in them is seen there.
+// Commands synchronize a board with the folders that mirror it.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Which ledger a command means, from the most explicit word to the last resort.
+// The ledger of a command, in order of precedence, and the trust in a found one.
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -20,7 +20,7 @@ import { main } from '../../../src/surfaces/cli/main.ts'
 import { fakeIo } from './fake-io.ts'
 
 let folder: string
-/** Without what git hands down to a hook, and without the repositories above the temporary folder. */
+/** Without the variables that git sets for hooks, and without the repositories above the temporary folder. */
 const env = () => ({ PATH: process.env['PATH'], GIT_CEILING_DIRECTORIES: tmpdir() })
 
 beforeEach(() => {

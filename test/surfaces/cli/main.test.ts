@@ -1,4 +1,4 @@
-// The command line as a function: help, version, slips and the exit codes of what needs no ledger.
+// The command line as a function: help, version, misspelled verbs, and the exit codes of verbs that need no ledger.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

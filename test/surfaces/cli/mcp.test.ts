@@ -1,5 +1,4 @@
-// `errand mcp`, the built program, with the real client of the protocol at the other end: over its standard input and output, and
-// over HTTP.
+// `errand mcp`, the built program, with the real client of the protocol, over stdio and over HTTP.
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'

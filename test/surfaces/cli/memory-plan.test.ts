@@ -1,4 +1,4 @@
-// What a plan and `errand add` may say of teams: how it is read, what is refused, and what comes of it in the ledger.
+// Team fields in plans and in `errand add`: parsing, refusals, and the tasks in the ledger.
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../../src/core/errors.ts'
 import { planOf } from './plan-text.ts'

@@ -1,5 +1,4 @@
-// Teams on the command line: a task is joined, worked on and left, its objectives move, and it is completed; what people read, and
-// what scripts get.
+// Teams on the command line: joining, working on and leaving a task, its objectives, and its completion.
 import { describe, expect, it } from 'vitest'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import { fakeIo } from './fake-io.ts'
@@ -80,7 +79,7 @@ describe('a task of a team', () => {
     expect(joined).toMatchObject({ code: 0, err: '' })
     const [first, observe, leave, , ...context] = joined.out.split('\n')
     expect(first).toBe('bob works on #1 Fix auth, on the branch task/fix-auth/bob')
-    // What to type next is what can be typed.
+    // The suggested commands work.
     expect(observe).toMatch(/^ {4}errand memory observe --task \w+ --agent bob --session NAME --type insight TEXT$/)
     const [, ...asTyped] = (observe as string).trim().split(' ')
     expect(await place.errand(...asTyped)).toMatchObject({ code: 0, err: '' })

@@ -1,4 +1,4 @@
-// Memory on the command line: what agents saw and found out, how people read it, and what scripts get.
+// Memory on the command line: observations, facts, branches, consolidation and merges.
 
 import { describe, expect, it } from 'vitest'
 import { main } from '../../../src/surfaces/cli/main.ts'
@@ -13,7 +13,7 @@ const jsonLines = ({ out }: { out: string }) =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
 const errorOf = ({ err }: { err: string }) => JSON.parse(err).error
-/** The cells of a table, without those of the first column where they differ from run to run. */
+/** The cells of a table, without the first column if it differs between runs. */
 const cells = ({ out }: { out: string }, first = 0) =>
   out
     .split('\n')
@@ -22,7 +22,7 @@ const cells = ({ out }: { out: string }, first = 0) =>
 
 const tokens = (minutes: number) => `Tokens last ${minutes} minutes`
 
-/** A ledger that is there. */
+/** An existing ledger without facts. */
 async function empty(): Promise<Workplace> {
   const place = new Workplace()
   await place.errand('add', 'Fix auth', '--team')
@@ -34,7 +34,7 @@ async function see(place: Workplace, agent: string, session: string, type: strin
   expect(await place.errand('memory', 'observe', ...where, text)).toMatchObject({ code: 0, err: '' })
 }
 
-/** ann saw twice what bob contradicts and then saw too; the task is done. */
+/** A completed task: ann observed a fact twice, and bob observed one that contradicts it, and then the same. */
 async function consolidatedMemory(): Promise<Workplace> {
   const place = await empty()
   await place.errand('task', 'join', '#1', '--as', 'ann')
@@ -555,7 +555,7 @@ describe('changes of memory', () => {
         harm: false,
       })
     }
-    // A fact of two lines takes one, so that none of it can pass for a line of its own.
+    // A fact of two lines is printed on one, so that no part of it looks like another row.
     expect((await place.errand('memory')).out.split('\n').filter((line) => line.startsWith('second'))).toEqual([])
   })
 })

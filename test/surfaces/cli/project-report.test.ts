@@ -1,4 +1,4 @@
-// The main job of the README: the plan in examples/project-report, run in a repository of its own with a single commit.
+// The plan in examples/project-report, as the README runs it, in a repository with a single commit.
 import { execFileSync } from 'node:child_process'
 import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// `errand run` as its users meet it: a process, a plan, a ledger.
+// `errand run` end to end: a process, a plan, a ledger.
 import { describe, expect, it, vi } from 'vitest'
 import { systemProcessTable } from '../../../src/executors/process-table.ts'
 import { Workplace } from './workplace.ts'
@@ -7,7 +7,7 @@ async function isAlive(pid: number): Promise<boolean> {
   return (await systemProcessTable.get(pid))?.zombie === false
 }
 
-/** A command that says when it runs and then waits until a file appears. */
+/** A command that reports its start and then waits until a file appears. */
 const untilFile = (file: string) => `echo waiting; while [ ! -e ${file} ]; do sleep 0.02; done`
 
 describe('errand run', () => {
@@ -309,7 +309,7 @@ tasks:
 
   it('errand run ends running commands on a second interrupt, and the next run starts them again', async () => {
     await using place = new Workplace()
-    // \`timeout\` puts its command into a process group of its own.
+    // \`timeout\` puts its command into a new process group.
     place.write(
       'plan.yaml',
       `tasks: { a: { run: "echo $$ >> pids; [ -e go ] && exit; timeout 60 sh -c 'echo $$ >> pids; echo waiting; sleep 60'" } }`,
@@ -318,7 +318,7 @@ tasks:
     await first.printed(/a +\| waiting/)
     first.kill('SIGINT')
     await first.printed(/Stopping/)
-    // What follows the first within an echo's time is no second one, so it is pressed until it counts.
+    // An interrupt shortly after the first is taken for its echo, so it is repeated until it counts.
     let over = false
     void first.ended.then(() => (over = true))
     await vi.waitFor(

@@ -1,4 +1,4 @@
-// `errand send`: a message for a task, from a process that only commands.
+// `errand send`: a message for a task, from a process that runs no tasks.
 import { describe, expect, it } from 'vitest'
 import { startFakeOpenAi } from '../../models/fake-openai-server.ts'
 import { call } from './agent-place.ts'

@@ -25,7 +25,7 @@ async function ask(url: string, path: string, body?: object): Promise<any> {
   return await response.json()
 }
 
-/** Waits, by the routes, until it is settled. */
+/** Waits over HTTP until the task is settled. */
 async function settled(url: string, taskId: string): Promise<any> {
   await ask(url, '/abilities/task:wait', { taskIds: [taskId] })
   return (await ask(url, `/tasks/${taskId}`)).task

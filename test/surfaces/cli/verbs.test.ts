@@ -1,4 +1,4 @@
-// The other verbs, from a second process while the first one runs: they only command, and the first one obeys.
+// The other verbs, from a second process while the first one runs the tasks.
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../../src/engine.ts'

@@ -1,4 +1,4 @@
-// `errand ps --watch`: a table on a terminal that follows the ledger, one line a change elsewhere; Ctrl-C gives the screen back.
+// `errand ps --watch`: a table on a terminal that follows the ledger, else one line per change; Ctrl-C restores the screen.
 import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../../src/engine-api.ts'
 import { createEngine } from '../../../src/index.ts'

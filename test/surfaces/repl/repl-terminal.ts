@@ -57,7 +57,7 @@ export class ReplTerminal implements AsyncDisposable {
     })
   }
 
-  /** Types; nothing is waited for. */
+  /** Types without waiting. */
   type(text: string): void {
     this.#process.write(text)
   }
@@ -77,7 +77,7 @@ export class ReplTerminal implements AsyncDisposable {
     return this.screen.lines.slice(begins(this.screen), -1).join('\n')
   }
 
-  /** Resolves when the screen is so. */
+  /** Resolves when the screen matches. */
   async until(isSo: (screen: TerminalScreen) => boolean): Promise<void> {
     while (!isSo(this.screen)) {
       if (this.#over !== undefined) throw new Error(`It ended with ${this.#over}:\n${this.screen.lines.join('\n')}`)
@@ -87,7 +87,7 @@ export class ReplTerminal implements AsyncDisposable {
     }
   }
 
-  /** Resolves when some line of the screen is so. */
+  /** Resolves when a line of the screen matches. */
   async shows(pattern: RegExp): Promise<void> {
     await this.until((screen) => screen.lines.some((line) => pattern.test(line)))
   }

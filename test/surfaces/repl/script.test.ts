@@ -5,7 +5,7 @@ import { runScript } from '../../../src/surfaces/repl/index.ts'
 import { call } from '../cli/agent-place.ts'
 import { Workplace } from '../cli/workplace.ts'
 
-/** Runs lines with an engine of their own. */
+/** Runs lines with a new engine. */
 async function ran(lines: string | string[], context: Record<string, unknown> = {}) {
   await using engine = await createEngine({ work: false })
   const [out, err]: [string[], string[]] = [[], []]

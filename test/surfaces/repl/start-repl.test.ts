@@ -1,4 +1,4 @@
-// `startRepl` in a program of one's own: its options, its end, and what a line is.
+// `startRepl` in a program: its options, its end, and the parsing of lines.
 import { createInterface, type Interface } from 'node:readline'
 import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
@@ -126,6 +126,6 @@ describe('the screen of the tests', () => {
     const [torn, kept] = await Promise.all([typing(writePlainly), typing(writeThroughPrinter)])
     expect(kept.lines).toEqual(['· notice', '> a line longer than t', 'he terminal'])
     expect(kept.cursor).toEqual({ row: 2, column: 11 })
-    expect(torn.lines).toEqual(['> a line longer than t', '· newsminal', ''])
+    expect(torn.lines).toEqual(['> a line longer than t', '· noticenal', ''])
   })
 })

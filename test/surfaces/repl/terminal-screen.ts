@@ -1,5 +1,5 @@
-// A terminal as far as a REPL uses one: rows of characters, a cursor, and the sequences that node's readline writes. What it does not
-// know makes it throw, so that no test rests on a screen that nobody has.
+// Emulates the parts of a terminal that a REPL uses: rows of characters, a cursor, and the sequences that node's readline writes. It
+// throws for other sequences, so that no test relies on a wrong screen.
 
 const escapeCharacter = String.fromCodePoint(27)
 const controlSequence = new RegExp(`^${escapeCharacter}\\[([?>]?)([\\d;]*)([A-Za-z])`)
@@ -28,7 +28,7 @@ export class TerminalScreen {
     return this.#rows.map((row) => row.join('').trimEnd())
   }
 
-  /** The row with the cursor, whole. */
+  /** The whole row of the cursor. */
   get line(): string {
     return this.lines[this.#row] ?? ''
   }

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
 import { keys, ReplTerminal } from './repl-terminal.ts'
 
-/** A folder with a ledger, and an engine in this process that only commands: the other one that such a ledger may have. */
+/** A folder with a ledger, and a second engine on it in this process that runs no tasks. */
 async function setup() {
   const folder = mkdtempSync(join(tmpdir(), 'errand-repl-'))
   mkdirSync(folder, { recursive: true })
@@ -58,7 +58,7 @@ describe('the REPL at a terminal', () => {
     expect(await repl.enter('/runs 1')).toMatch(/^run +attempt +outcome.*\n1 +1 +paused/)
     expect(await repl.enter('/why 2')).toContain('#1 busy canceled that is enough')
     expect(await repl.enter('/events 2 1')).toMatch(/after it \(\w+\) task\.\w+/)
-    expect(await repl.enter('/events 2 few')).toContain('/events takes 1 to 5000')
+    expect(await repl.enter('/events 2 few')).toContain('N of /events is a number from 1 to 5000')
     expect(await repl.enter('/status')).toMatch(/^tasks +1 submitted, 1 canceled$/m)
     expect(await repl.enter('/limits')).toMatch(/^here +10 at once\nThere are no shared limits: /)
     repl.type(`${keys.ctrlD}`)
@@ -245,7 +245,7 @@ describe('the REPL at a terminal', () => {
     const completes = async (typed: string, whole: string) => {
       repl.type(`${typed}${keys.tab}`)
       await repl.until(({ line }) => line === `errand> ${whole}`.trimEnd())
-      // What is typed next is read when the completion is over, also where that changes nothing.
+      // The next keys are read after the completion, even if it changes nothing.
       repl.type('x')
       await repl.until(({ line }) => line === `errand> ${whole}x` || line === `errand> ${whole} x`)
       repl.type(`\u0015`)

@@ -67,7 +67,7 @@ export const consolidate = defineVerb({
   help: [
     'Consolidates memory at one level. Repeating it changes nothing. Texts are compared by their words here, even if your engine uses another comparison.',
     '  session  --session S [--branch B]: observations of the session become facts',
-    '  agent    --agent A [--task ID]: equal facts on its branch are combined, and its summary is renewed',
+    '  agent    --agent A [--task ID]: facts on its branch that say the same are combined, and its summary is renewed',
     '  task     --task ID: chooses the durable facts on its branch',
     '  project  [--task ID]… [--branch B]: raises the confidence of facts that several tasks found, and merges durable ones into the branch above',
   ].join('\n'),
