@@ -3,7 +3,7 @@
 
 const escapeCharacter = String.fromCodePoint(27)
 const controlSequence = new RegExp(`^${escapeCharacter}\\[([?>]?)([\\d;]*)([A-Za-z])`)
-/** Of a sequence whose end has not been written yet. */
+/** Matches an incomplete sequence. */
 const beginning = new RegExp(`^${escapeCharacter}(\\[[?>]?[\\d;]*)?$`)
 
 export class TerminalScreen {
