@@ -1,6 +1,5 @@
-// How long one request keeps everything else from its turn, with 100,000 tasks in the ledger: each ability that reads more than a row
-// is asked for the most that it gives, on the bus, over HTTP and over MCP, and the longest time between two turns of the event loop
-// meanwhile is told.
+// How long one request blocks the event loop, with 100,000 tasks in the ledger: each ability that reads more than one row is called
+// with its maximum limit, on the bus, over HTTP and over MCP, and the longest time between two turns of the event loop is printed.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,14 +13,14 @@ import { type McpFetchHandler, mcpFetchHandler } from '../src/surfaces/mcp/index
 import { callRow, edgeRow, eventRow, runRow, taskRow } from '../src/testing/index.ts'
 
 const tasks = Number(process.env.BENCH_BLOCKING ?? 100_000)
-/** Goals of which one alone is a long text. */
+/** Each goal is a long text. */
 const longGoals = 10
 const writtenAtOnce = 1_000
 
 /** Of the first task. */
 const runsAndCalls = 5_000
 
-/** One group below the first task holds half of them; a thousand come after it; a tenth is open. */
+/** Half of the tasks are in one group below the first task; a thousand wait for it; a tenth is open. */
 async function fill(path: string): Promise<void> {
   const ledger = await openLedger(path)
   for (let from = 0; from < tasks; from += writtenAtOnce) {
@@ -40,7 +39,7 @@ async function fill(path: string): Promise<void> {
                 n < longGoals
                   ? 'a'.repeat(1024 * 1024)
                   : `Summarise chapter ${n} of the book and say what is new in it.`,
-              description: 'Written for whoever reads the list of all tasks.',
+              description: 'A description for the readers of the list of all tasks.',
               input: { chapter: n, path: `/books/chapter-${n}.md` },
               metadata: { source: 'bench', n },
               tags: ['book', `part-${n % 7}`],
@@ -82,13 +81,13 @@ async function blockOf(work: () => Promise<unknown>): Promise<{ block: number; t
   const took = performance.now() - since
   for (let turn = 0; turn < 2; turn++) await new Promise<void>((resume) => setImmediate(resume))
   delay.disable()
-  // Nothing was measured of what was over before the first turn.
+  // Work that ends before the first turn is not measured.
   return { block: delay.count === 0 ? took : delay.max / 1e6, took, outcome }
 }
 
 const model = { caller: { surface: 'model', taskId: 'task-0', run: 1 } as const }
 const firstLook = 'board:list, first look'
-/** What a request comes to that is not refused. */
+/** The outcome of a request that is not refused. */
 const answered = 'answered'
 const long = `${'a'.repeat(489)}b`
 
@@ -105,7 +104,7 @@ const asked: Asked[] = [
   { title: 'task:list, 5,000', abilityId: 'task:list', input: { limit: 5_000 } },
   { title: 'task:list, a state', abilityId: 'task:list', input: { status: 'submitted' } },
   { title: 'task:list, a tag', abilityId: 'task:list', input: { tag: 'part-3', limit: 5_000 } },
-  { title: 'task:list, an executor that there is not', abilityId: 'task:list', input: { executor: 'nobody' } },
+  { title: 'task:list, an unknown executor', abilityId: 'task:list', input: { executor: 'nobody' } },
   { title: 'task:list, children', abilityId: 'task:list', input: { parentId: 'task-0', limit: 5_000 } },
   { title: 'task:list, of the past', abilityId: 'task:list', input: { at: 50, limit: 5_000 } },
   { title: 'task:list, words', abilityId: 'task:list', input: { text: 'chapter 777' } },
@@ -143,7 +142,7 @@ const asked: Asked[] = [
 
 type Work = [title: string, work: () => Promise<unknown>]
 
-/** What the program asks, which has more than abilities. */
+/** Requests of the program, which has more methods than abilities. */
 function calls(engine: Engine): Work[] {
   const ofAbilities = asked.map(
     ({ title, abilityId, input, options }): Work => [
@@ -167,7 +166,7 @@ function calls(engine: Engine): Work[] {
 
 const token = 'a-token-that-is-long-enough-for-the-bench'
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-/** What a client asks for itself, and not as the model of a task, of a board that has its numbers already. */
+/** Requests of a client for itself, not as the model of a task, on a board whose numbers are assigned. */
 const askedByClients = asked.filter(({ title, options }) => title !== firstLook && options === undefined)
 
 function overHttp(http: HttpHandler): Work[] {
@@ -187,7 +186,7 @@ interface McpAnswer {
   result?: { isError?: boolean }
 }
 
-/** A client of the protocol's later revision, which sends each call by itself. */
+/** A client of the later protocol revision, which sends each call without a session. */
 async function overMcp(handler: McpFetchHandler): Promise<Work[]> {
   const revision = '2026-07-28'
   const _meta = {

@@ -1,5 +1,5 @@
-// Cancel of a family of 100,000 tasks, ten levels deep, as the engine does it (ended rows, an event each, one commit) beside the
-// bare statement that sets the same columns of the same rows, under the same indexes, in a copy of the same file.
+// Cancels a family of 100,000 tasks, ten levels deep, with the engine (one event per row, one commit), and with the bare statement
+// that sets the same columns of the same rows, under the same indexes, in a copy of the file.
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -42,7 +42,7 @@ const columns = [
   'updated_at',
 ] as const // prettier-ignore
 
-/** A root, and below it the levels: of each three tasks one is ready for a slot, one may be claimed, one is held. */
+/** A root with levels below it: one third of the tasks is ready for a slot, one third claimable, one third held. */
 async function fill(path: string): Promise<void> {
   await (await openLedger(path)).close()
   const db = new Database(path)
@@ -97,7 +97,7 @@ async function fill(path: string): Promise<void> {
 /** Scattered over the index, as real ids are. */
 const idOf = (n: number): string => `task-${(((n + 1) * 2_654_435_761) % 2 ** 32).toString(36)}`
 
-/** Milliseconds of `engine.cancel`, and in how many commits it was. */
+/** Milliseconds of `engine.cancel`; checks that it makes one commit. */
 async function cancelByEngine(path: string): Promise<number> {
   const engine = await createEngine({ ledger: path, work: false })
   const commits = countCommits()
@@ -111,7 +111,7 @@ async function cancelByEngine(path: string): Promise<number> {
   return elapsed
 }
 
-/** How often any connection of this process commits from now on. */
+/** Counts the commits of all connections of this process from now on. */
 function countCommits(): { stop(): number } {
   const probe = new Database(':memory:')
   const prototype = Object.getPrototypeOf(probe.prepare('select 1')) as {
@@ -133,7 +133,7 @@ function countCommits(): { stop(): number } {
   }
 }
 
-/** The one statement, with nothing around it: no event, no walk down the tree. */
+/** The bare statement, without events and without traversing the tree. */
 function cancelBare(path: string): number {
   const db = new Database(path)
   db.pragma('journal_mode = wal')

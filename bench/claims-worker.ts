@@ -1,4 +1,4 @@
-// One of the processes of bench/claims.ts: claims and completes until nothing is left, and tells how long each claim took.
+// A process of bench/claims.ts: claims and completes tasks until none is left, and prints how long each claim took.
 import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import { createEngine } from '../src/index.ts'

@@ -1,5 +1,5 @@
-// Claim and complete of tasks that are worked on from outside, one after the other, each claim and each completion a commit of
-// its own: by one process alone, and by eight that race for the same tasks in one file.
+// Claims and completes tasks without an executor, one after the other, with one commit per claim and per completion: with one
+// process, and with eight that compete for the same tasks in one file.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ interface Report {
   latencies: number[]
 }
 
-/** Resolves when the process has its engine's code loaded; then `go` sets it to work. */
+/** Resolves when the process has loaded the engine; then `go` starts its work. */
 async function startWorker(path: string, owner: string): Promise<{ go(): Promise<Report> }> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'claims-worker.ts'), path, owner], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -61,14 +61,14 @@ export async function claims(): Promise<void> {
     await fill(shared)
     const started = Date.now()
     const latencies = await workOff(alone, 'worker')
-    tell('1 process', { started, ended: Date.now(), latencies })
-    tell(`${processes} processes`, await race(shared))
+    report('1 process', { started, ended: Date.now(), latencies })
+    report(`${processes} processes`, await race(shared))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-function tell(who: string, { started, ended, latencies }: Report): void {
+function report(who: string, { started, ended, latencies }: Report): void {
   if (latencies.length !== tasks) throw new Error(`${latencies.length} claims for ${tasks} tasks`)
   const sorted = [...latencies].sort((a, b) => a - b)
   const at = (part: number): string => (sorted[Math.floor((sorted.length - 1) * part)] as number).toFixed(2)

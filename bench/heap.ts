@@ -1,4 +1,4 @@
-// What a submitted task costs in memory: nothing but its row, so the heap must not grow with them.
+// The memory of a submitted task: it exists only as a row, so the heap must not grow with the number of tasks.
 import { createEngine } from '../src/index.ts'
 
 const count = 100_000

@@ -1,4 +1,4 @@
-// All benchmarks in one run: `npm run bench`. Ratios hold between machines, absolute figures do not.
+// Runs all benchmarks: `npm run bench`. Ratios are comparable between machines, absolute figures are not.
 import { agentStep } from './agent-step/agent-step.ts'
 import { blocking } from './blocking.ts'
 import { board } from './board/board.ts'

@@ -1,6 +1,6 @@
-// What being watched costs: the same trivial tasks with nobody attached, with an observer that does nothing, with the relay and one
-// receiver of its own process, and with nobody again after all have left. Rounds alternate, so that a slow spell of a shared machine
-// hits all of them.
+// The cost of inspection: the same trivial tasks without an inspector, with an observer that does nothing, with the relay and one
+// receiver in its own process, and without an inspector after all have disconnected. Rounds alternate, so that a slow phase of a
+// shared machine affects all of them.
 import { performance } from 'node:perf_hooks'
 import { WebSocket } from 'ws'
 import { createEngine } from '../src/index.ts'
@@ -15,11 +15,11 @@ function openEngine() {
   return createEngine({ maxConcurrent: concurrency, executors: { trivial: () => null } })
 }
 
-/** Attaches somebody; resolves to how they leave. */
+/** Attaches an inspector; resolves to a function that detaches it. */
 type Watch = (engine: BenchEngine) => Promise<() => unknown>
 
 const ways: Record<string, Watch> = {
-  'nobody attached': async () => () => {},
+  'no inspector': async () => () => {},
   'an observer that does nothing': async (engine) => engine.inspect(() => {}),
   'the relay with one receiver': async (engine) => {
     const server = await serveInspector(engine)
@@ -27,7 +27,7 @@ const ways: Record<string, Watch> = {
     await new Promise((resolve) => receiver.once('message', resolve))
     return () => server.close()
   },
-  'nobody any more': async (engine) => {
+  'no inspector any more': async (engine) => {
     engine.inspect(() => {})()
     return () => {}
   },
@@ -57,13 +57,13 @@ export async function inspect(rounds = 7): Promise<void> {
       if (round > 0) times.get(name)?.push(elapsed)
     }
   }
-  const alone = median(times.get('nobody attached') as number[])
+  const alone = median(times.get('no inspector') as number[])
   console.log(`inspect: ${tasks} tasks in memory, concurrency ${concurrency}, median of ${rounds}`)
   for (const [name, each] of times) {
     const ms = median(each)
     const more = (((ms - alone) / tasks) * 1_000).toFixed(0)
     console.log(
-      `  ${name.padEnd(30)} ${((tasks / ms) * 1_000).toFixed(0)} tasks/s, ${more} µs a task more than with nobody`,
+      `  ${name.padEnd(30)} ${((tasks / ms) * 1_000).toFixed(0)} tasks/s, ${more} µs more per task than without an inspector`,
     )
   }
 }

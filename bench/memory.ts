@@ -1,5 +1,5 @@
-// Memory as it grows: the consolidation of one session of 100 observations, and the retrieval of 5 facts, on a branch of 1,000 to
-// 100,000 facts. What counts is the growth between the two: both are meant to stay nearly constant.
+// The scaling of memory: consolidating a session of 100 observations, and retrieving 5 facts, on a branch of 1,000 to 100,000
+// facts. Both times should stay nearly constant.
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,10 +11,10 @@ const sizes = (process.env.BENCH_FACTS ?? '1000,10000,100000').split(',').map(Nu
 const sessions = 20
 const observationsEach = 100
 const queries = 500
-/** One of so many observations says what is known already. */
+/** One in this many observations repeats a known fact. */
 const knownEvery = 5
 
-/** The same sequence in every run. */
+/** A generator with the same sequence in every run. */
 function createChance(seed: number): () => number {
   let state = seed
   return () => {
@@ -23,7 +23,7 @@ function createChance(seed: number): () => number {
   }
 }
 
-/** Words as a language has them: the n-th most frequent one is used about one n-th as often as the first. */
+/** Words with the distribution of a language: the n-th most frequent word is used about one n-th as often as the first. */
 function createSpeaker(chance: () => number): { sentence(): string; word(): string } {
   const vocabulary = 20_000
   const harmonic = Math.log(vocabulary) + 0.577
@@ -54,7 +54,7 @@ function createSpeaker(chance: () => number): { sentence(): string; word(): stri
   return { word, sentence: () => Array.from({ length: 8 + Math.floor(chance() * 13) }, word).join(' ') }
 }
 
-/** A branch as it is after years, written without going through years. */
+/** Writes the rows of a large branch directly. */
 async function fill(path: string, texts: readonly string[]): Promise<void> {
   const ledger = await openLedger(path)
   for (let from = 0; from < texts.length; from += 1_000) {

@@ -1,5 +1,5 @@
-// From createEngine to the first running task, with a million settled and ten thousand submitted tasks in the file, beside an
-// empty ledger with one task. The rows are written with bare statements: making them is not what is measured.
+// The time from createEngine to the first running task, with a million settled and ten thousand submitted tasks in the file, and
+// with an empty ledger and one task. Rows are written with bare statements, because writing them is not measured.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'

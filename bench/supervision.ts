@@ -1,6 +1,6 @@
-// What supervision costs and how soon it acts: commits for each wave of ten trivial tasks, tasks a second at two concurrencies, and
-// how late a sleeping task is woken whose engine has closed. BENCH_BASE names another checkout that has been built: its figures
-// stand beside these, from rounds that alternate, so that a slow spell of a shared machine hits both.
+// The cost and latency of supervision: commits per wave of ten trivial tasks, tasks per second at two concurrencies, and the delay
+// of waking a sleeping task whose engine has closed. BENCH_BASE names another built checkout to compare with; rounds alternate, so
+// that a slow phase of a shared machine affects both.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ function withFile<R>(use: (path: string) => Promise<R>): Promise<R> {
   return use(join(folder, 'errand.db')).finally(() => rmSync(folder, { recursive: true, force: true }))
 }
 
-/** Commits of ours with events, from the first start to the last end, for each wave. */
+/** Commits with events, from the first start to the last end, per wave. */
 function commitsPerWave({ createEngine, openLedger }: Build): Promise<number> {
   return withFile(async (path) => {
     const ledger = await openLedger(path)
@@ -48,12 +48,12 @@ function commitsPerWave({ createEngine, openLedger }: Build): Promise<number> {
     stop()
     await engine.close()
     await ledger.close()
-    // Two that are no wave's: the tasks are let go, and the first wave is admitted.
+    // Two commits belong to no wave: releasing the tasks, and admitting the first wave.
     return (commits - 2) / waves
   })
 }
 
-/** Creates and runs all tasks, so many at once; tasks a second. */
+/** Creates and runs all tasks with a concurrency; returns tasks per second. */
 function tasksPerSecond({ createEngine }: Build, concurrency: number): Promise<number> {
   return withFile(async (path) => {
     const engine = await createEngine({ ledger: path, maxConcurrent: concurrency, executors: { trivial: () => null } })
@@ -69,7 +69,7 @@ function tasksPerSecond({ createEngine }: Build, concurrency: number): Promise<n
   })
 }
 
-/** Milliseconds between the end of a sleep and the end of its task; its engine has closed, another was open all the time. */
+/** Milliseconds between the end of a sleep and the end of its task. Its engine has closed; another one was open all the time. */
 function wakeUpLatency({ createEngine }: Build): Promise<number> {
   return withFile(async (path) => {
     const released = Promise.withResolvers<void>()
@@ -77,7 +77,7 @@ function wakeUpLatency({ createEngine }: Build): Promise<number> {
       nap: (_task: unknown, run: { sleep(ms: number): Promise<void> }) => run.sleep(sleepMs),
       hold: () => released.promise,
     }
-    // Its only slot is taken, so the nap is the other's.
+    // The only slot of this engine is in use, so the other engine runs the sleeping task.
     const bystander = await createEngine({ ledger: path, maxConcurrent: 1, executors })
     const held = await bystander.create({ executor: 'hold' })
     for await (const { type } of bystander.events({ taskId: held.id })) if (type === 'task.started') break

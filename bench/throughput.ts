@@ -1,6 +1,5 @@
-// Create → start → complete of trivial tasks against the machine's own raw limit: the very statements that the engine ran,
-// in the very transactions, replayed with bare better-sqlite3 in the same process. Rounds alternate, so that a slow spell of a
-// shared machine hits both.
+// Create → start → complete of trivial tasks, compared with the limit of the machine: the same statements in the same transactions,
+// replayed with bare better-sqlite3 in the same process. Rounds alternate, so that a slow phase of a shared machine affects both.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -16,7 +15,7 @@ const concurrency = 100
 
 type Trace = Array<[sql: string, values: unknown[]]>
 
-/** Creates, runs and completes all tasks; milliseconds. */
+/** Creates, runs and completes all tasks; returns milliseconds. */
 async function runEngine(path: string): Promise<number> {
   const engine = await createEngine({ ledger: path, maxConcurrent: concurrency, executors: { trivial: () => null } })
   const started = performance.now()
@@ -33,7 +32,7 @@ async function createLane(engine: Awaited<ReturnType<typeof createEngine>>, lane
   for (let n = lane; n < tasks; n += concurrency) await engine.create({ executor: 'trivial' } as never)
 }
 
-/** What the engine writes, in order, with its transactions. */
+/** The statements of the engine, in order, with their transactions. */
 async function traceEngine(path: string): Promise<Trace> {
   const trace: Trace = []
   const probe = new Database(':memory:')

@@ -1,6 +1,6 @@
-// Asks the registry which packages of the lock file have known vulnerabilities. Fails for one that is high or critical, in a tool of
-// development too: such tools run on the machines of whoever builds this. A registry that gives no answer is no finding, and no clean
-// bill either: then this says that nothing was audited, and does not fail.
+// Requests the known vulnerabilities of the packages in the lock file from the registry. Fails for a high or critical one, in
+// development tools too, because they run on the machines of developers. If the registry does not answer, the script reports that
+// nothing was audited, and does not fail.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -9,30 +9,30 @@ const root = join(import.meta.dirname, '..')
 
 const severities = ['info', 'low', 'moderate', 'high', 'critical'] as const
 
-/** What `npm audit --json` prints when the registry has answered; anything else is no answer. */
+/** The output of `npm audit --json` when the registry has answered; any other output means that it has not. */
 const answerSchema = z.object({
   vulnerabilities: z.record(z.string(), z.object({ severity: z.enum(severities), range: z.string() })),
   metadata: z.object({ vulnerabilities: z.object(Object.fromEntries(severities.map((each) => [each, z.int()]))) }),
 })
 
-/** What it prints when there was none, as far as it says why. */
+/** The output without an answer, with the reason if there is one. */
 const failureSchema = z.object({ message: z.string().optional(), error: z.object({ summary: z.string() }).optional() })
 
 export interface Audit {
-  /** Null: nobody knows. */
+  /** Null: unknown, because the registry did not answer. */
   vulnerable: boolean | null
-  /** In a sentence or a line for each finding. */
-  says: string
+  /** A sentence, or one line per finding. */
+  message: string
 }
 
-/** What a report of `npm audit --json` says. */
+/** Evaluates the output of `npm audit --json`. */
 export function judgeAudit(report: string): Audit {
   const json = parsed(report)
   const answer = answerSchema.safeParse(json)
   if (!answer.success) {
     return {
       vulnerable: null,
-      says: `Not audited: the registry gave no answer (${whyNot(json)}). Whether there are known vulnerabilities is not known.`,
+      message: `Not audited: the registry gave no answer (${whyNot(json)}). Whether there are known vulnerabilities is not known.`,
     }
   }
   const { vulnerabilities, metadata } = answer.data
@@ -40,11 +40,14 @@ export function judgeAudit(report: string): Audit {
   if (grave.length > 0) {
     return {
       vulnerable: true,
-      says: grave.map(([name, { severity, range }]) => `${name} ${range}: ${severity}`).join('\n'),
+      message: grave.map(([name, { severity, range }]) => `${name} ${range}: ${severity}`).join('\n'),
     }
   }
   const lesser = severities.slice(0, 3).map((each) => `${metadata.vulnerabilities[each]} ${each}`)
-  return { vulnerable: false, says: `Audited: no known vulnerability that is high or critical (${lesser.join(', ')}).` }
+  return {
+    vulnerable: false,
+    message: `Audited: no known vulnerability that is high or critical (${lesser.join(', ')}).`,
+  }
 }
 
 function parsed(text: string): unknown {
@@ -55,7 +58,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Without the address that was asked. */
+/** The reason without the address of the registry. */
 function whyNot(json: unknown): string {
   const failure = failureSchema.safeParse(json)
   if (!failure.success) return 'npm made no report'
@@ -65,15 +68,15 @@ function whyNot(json: unknown): string {
 }
 
 interface AuditOptions {
-  /** Whose lock file is read. Default: that of the project. */
+  /** The folder of the lock file. Default: the project. */
   folder?: string
-  /** Default: the one that npm is configured for. */
+  /** Default: the registry that npm is configured for. */
   registry?: string
   /** Default 60,000. */
   withinMs?: number
 }
 
-/** Never rejects: what fails on the way is no answer. */
+/** Never rejects: a failure counts as no answer. */
 export function audit({ folder = root, registry, withinMs = 60_000 }: AuditOptions = {}): Promise<Audit> {
   const args = ['audit', '--json', '--package-lock-only', '--fetch-retries=1']
   if (registry !== undefined) args.push(`--registry=${registry}`)
@@ -84,7 +87,7 @@ export function audit({ folder = root, registry, withinMs = 60_000 }: AuditOptio
 }
 
 if (import.meta.main) {
-  const { vulnerable, says } = await audit()
-  console.log(says)
+  const { vulnerable, message } = await audit()
+  console.log(message)
   if (vulnerable) process.exitCode = 1
 }

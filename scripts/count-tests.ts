@@ -1,5 +1,5 @@
-// Reads vitest's JSON report and says in one plain line how the tests went. A test file that could not even be loaded
-// has no tests to count and counts as one failure, as does a run that left no report.
+// Prints the numbers of passed and failed tests of vitest's JSON report on one line. A test file that could not be loaded counts as
+// one failure, and so does a missing report.
 
 import { readFileSync } from 'node:fs'
 

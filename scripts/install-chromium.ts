@@ -1,9 +1,9 @@
-// Finds a Chromium for the tests that look at the page, and on Debian and its kin installs one when there is none. Playwright's own
-// browsers are downloaded from elsewhere; the system's comes with its packages.
+// Finds a Chromium for the browser tests of the page. On Debian-based systems it installs a missing one with apt-get, because
+// Playwright would download its browsers from another server.
 import { type ExecFileSyncOptions, execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
-const defaultPlaces = [
+const defaultPaths = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
@@ -11,7 +11,7 @@ const defaultPlaces = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ]
 
-/** The path of a Chromium: that in CHROMIUM, else where systems put it, else a new one out of Debian's packages. */
+/** Returns the path of a Chromium: CHROMIUM, else a default path, else a newly installed one. */
 export function installChromium(): string {
   const given = process.env['CHROMIUM']
   if (given !== undefined && given !== '') return given
@@ -19,7 +19,7 @@ export function installChromium(): string {
 }
 
 function found(): string | undefined {
-  return defaultPlaces.find((place) => existsSync(place))
+  return defaultPaths.find((path) => existsSync(path))
 }
 
 function install(): string {
@@ -35,12 +35,12 @@ function install(): string {
     run('apt-get', 'install', '-y', '-q', '--no-install-recommends', 'chromium')
   } catch (error) {
     throw new Error(
-      'The tests of the page need Chromium, and apt-get could not install it. Install it, or say where it is: CHROMIUM=/path/to/chrome',
+      'The tests of the page need Chromium, and apt-get could not install it. Install it, or set its path: CHROMIUM=/path/to/chrome',
       { cause: error },
     )
   }
   const installed = found()
-  if (installed === undefined) throw new Error('apt-get installed the package chromium, and there is no chromium')
+  if (installed === undefined) throw new Error('apt-get installed the package chromium, but no Chromium was found.')
   return installed
 }
 

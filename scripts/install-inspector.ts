@@ -1,5 +1,5 @@
-// Installs the MCP inspector for the tests that drive it. It is too large (112 MB) to be a dependency of the package, so it has a
-// manifest and a lock file of its own and lies in node_modules/.cache, where nobody's `import` finds it.
+// Installs the MCP inspector for the tests that use it. It is too large (112 MB) for a dependency of the package, so it has its own
+// manifest and lock file, and is in node_modules/.cache, where imports do not find it.
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ const pinned = join(root, 'test/surfaces/mcp/inspector')
 const home = join(root, 'node_modules/.cache/errand-inspector')
 const files = ['package.json', 'package-lock.json']
 
-/** The path of the inspector's command line; installs it first when it is missing, or is another than the lock file says. */
+/** Returns the path of the inspector's command line. Installs it if it is missing or differs from the lock file. */
 export function installInspector(): string {
   if (!isUpToDate()) install()
   return join(home, 'node_modules/@modelcontextprotocol/inspector/clients/cli/build/index.js')
@@ -25,7 +25,7 @@ function isUpToDate(): boolean {
   )
 }
 
-/** Beside its place and then moved there: what was broken off half-way is never taken for whole. */
+/** Installs into a temporary folder and renames it, so that an interrupted installation is not used. */
 function install(): void {
   const building = `${home}.${process.pid}`
   mkdirSync(building, { recursive: true })

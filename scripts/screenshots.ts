@@ -1,4 +1,4 @@
-// Takes the pictures of the page that stand in the documents: `node scripts/screenshots.ts`. The tasks in them are made for it.
+// Takes the screenshots of the page for the documentation, with example tasks: `node scripts/screenshots.ts`.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { launchChromium, openPage, ServedLedger, temporaryFolder } from '../test/page/browser/world.ts'

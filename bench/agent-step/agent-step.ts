@@ -1,6 +1,6 @@
-// What durability costs an agent: the time of one step of its model with two calls of tools, in a ledger on disk, against a
-// plain loop in memory that asks the same model and calls the same functions. The model has no latency, so the difference is
-// all the engine's. The sides alternate within a round, so that a slow spell of a shared machine hits them all.
+// The cost of durability for an agent: the time of one model step with two tool calls in a ledger on disk, compared with a plain
+// loop in memory that calls the same model and functions. The model has no latency, so the difference is the cost of the engine.
+// The variants alternate within a round, so that a slow phase of a shared machine affects all of them.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,16 +9,16 @@ import { commitsMs, countCommits } from './disk.ts'
 import { type Walk, walkByEngine, walkPlainly } from './loops.ts'
 
 const rounds = Number(process.env.BENCH_AGENT_ROUNDS ?? 5)
-const usual: Course = { steps: 50, calls: 2 }
+const defaultCourse: Course = { steps: 50, calls: 2 }
 const long: Course = { steps: 204, calls: 2 }
 const oneCall: Course = { steps: 50, calls: 1 }
 const manyCalls: Course = { steps: 50, calls: 6 }
-/** Steps around these are taken together: a single one says little. */
+/** Steps around these are averaged, because single steps vary. */
 const places = [5, 50, 200]
 const around = 4
 const idleTools = 38
 const aimMs = 2
-/** What the loop does between two of its commits, about. */
+/** Approximate work of the loop between two commits. */
 const betweenCommitsMs = 0.5
 
 export async function agentStep(): Promise<void> {
@@ -43,30 +43,30 @@ async function report(folder: string): Promise<void> {
   const [steps, longer, single, many, offered] = [sidesOf(), sidesOf(), sidesOf(), sidesOf(), sidesOf()]
   const [commits, rested]: [number[], number[]] = [[], []]
 
-  // The first walks are slower: code is compiled, pages are fetched.
-  const commitsOfTask = await countCommits(() => walkByEngine(file(), usual))
-  await walkPlainly(usual)
+  // The first iterations are slower: code is compiled, pages are read.
+  const commitsOfTask = await countCommits(() => walkByEngine(file(), defaultCourse))
+  await walkPlainly(defaultCourse)
   for (let round = 1; round <= rounds; round++) {
     commits.push(...commitsMs(join(folder, 'commits.db'), 100, 0))
     rested.push(...commitsMs(join(folder, 'commits.db'), 100, betweenCommitsMs))
-    await walk(steps, usual, file())
+    await walk(steps, defaultCourse, file())
     await walk(longer, long, file())
     await walk(single, oneCall, file())
     await walk(many, manyCalls, file())
-    offered.file.push(await walkByEngine(file(), usual, idleTools))
-    await walk(steps, usual, file())
+    offered.file.push(await walkByEngine(file(), defaultCourse, idleTools))
+    await walk(steps, defaultCourse, file())
   }
 
-  const perStep = commitsOfTask / (usual.steps + 1)
+  const perStep = commitsOfTask / (defaultCourse.steps + 1)
   console.log(
-    `agent step: ${rounds} rounds of tasks of ${usual.steps} steps with ${usual.calls} calls each, synchronous=FULL; ${perStep.toFixed(1)} commits a step`,
+    `agent step: ${rounds} rounds of tasks of ${defaultCourse.steps} steps with ${defaultCourse.calls} calls each, synchronous=FULL; ${perStep.toFixed(1)} commits a step`,
   )
   console.log(
-    `  a commit of one row: one after the other ${told(commits)}, with ${betweenCommitsMs} ms of work in between ${told(rested)}`,
+    `  a commit of one row: one after the other ${summary(commits)}, with ${betweenCommitsMs} ms of work in between ${summary(rested)}`,
   )
-  console.log(`  plain loop ${told(stepsOf(steps.plain))}`)
-  console.log(`  engine, ledger in memory ${told(stepsOf(steps.memory))}`)
-  console.log(`  engine, ledger on disk ${told(stepsOf(steps.file))}`)
+  console.log(`  plain loop ${summary(stepsOf(steps.plain))}`)
+  console.log(`  engine, ledger in memory ${summary(stepsOf(steps.memory))}`)
+  console.log(`  engine, ledger on disk ${summary(stepsOf(steps.file))}`)
   const overhead = medianOf(steps.file) - medianOf(steps.plain)
   console.log(
     `  overhead of a step: ${ms(overhead)} at the median (aim: under ${aimMs} ms), as much as ${(overhead / part(rested, 0.5)).toFixed(1)} commits with work in between; without the disk ${ms(medianOf(steps.memory) - medianOf(steps.plain))}`,
@@ -77,13 +77,13 @@ async function report(folder: string): Promise<void> {
     `  each further call in a step: plain loop ${ms(perCall('plain'))}, engine in memory ${ms(perCall('memory'))}, on disk ${ms(perCall('file'))}`,
   )
   for (const place of places) {
-    const at = (side: keyof Sides): string => told(stepsOf(longer[side], place))
+    const at = (side: keyof Sides): string => summary(stepsOf(longer[side], place))
     console.log(`  around step ${place}: plain loop ${at('plain')}, in memory ${at('memory')}, on disk ${at('file')}`)
   }
-  console.log(`  with ${idleTools + 2} tools offered, on disk ${told(stepsOf(offered.file))}`)
+  console.log(`  with ${idleTools + 2} tools offered, on disk ${summary(stepsOf(offered.file))}`)
 }
 
-/** Once on each side, and each must have done the same. */
+/** Runs each variant once, and checks that all have done the same. */
 async function walk(sides: Sides, course: Course, file: string): Promise<void> {
   const plain = await walkPlainly(course)
   const memory = await walkByEngine(':memory:', course)
@@ -116,4 +116,5 @@ function part(values: readonly number[], share: number): number {
 }
 
 const ms = (value: number): string => `${value.toFixed(2)} ms`
-const told = (values: readonly number[]): string => `${ms(part(values, 0.5))} (median), ${ms(part(values, 0.95))} (p95)`
+const summary = (values: readonly number[]): string =>
+  `${ms(part(values, 0.5))} (median), ${ms(part(values, 0.95))} (p95)`

@@ -1,12 +1,12 @@
-// A model without latency: every step says a word and asks for so many calls, until it has taken all its steps. It notes when it
-// is asked, so that the time between two of its steps is all that the loop around it takes.
+// A model without latency: every step returns a short text and a number of tool calls, until all steps are done. It records when it
+// is called, so that the time between two steps is the time of the loop.
 import { performance } from 'node:perf_hooks'
 import type { ModelCallOptions } from '../../src/models/model-prompt.ts'
 
 export interface Course {
-  /** Steps that ask for calls; one more ends the task. */
+  /** Steps with calls; one more ends the task. */
   steps: number
-  /** Calls that each of them asks for. */
+  /** Calls in each step. */
   calls: number
 }
 
@@ -22,12 +22,12 @@ export class BusyModel {
     this.#course = course
   }
 
-  /** Milliseconds of each step with its calls, from one asking to the next. */
+  /** Milliseconds of each step with its calls, from one model call to the next. */
   get stepsMs(): number[] {
     return this.#askedAt.slice(1).map((at, index) => at - (this.#askedAt[index] as number))
   }
 
-  /** Characters of the conversation at the last step: the same for whoever asks, or they have not done the same. */
+  /** Characters of the conversation at the last step, to check that all variants have done the same. */
   get conversation(): number {
     return this.#conversation
   }

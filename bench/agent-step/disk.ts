@@ -1,12 +1,12 @@
-// What the disk takes for one durable commit, and how many commits the engine makes.
+// The time of one durable commit on this disk, and the number of commits of the engine.
 import { createRequire } from 'node:module'
 import { performance } from 'node:perf_hooks'
 
 const Database = createRequire(import.meta.url)('better-sqlite3') as typeof import('better-sqlite3')
 
 /**
- * Milliseconds of each of `count` commits of one small row, as durable as the engine's. `restMs` is worked through before each:
- * disks answer commits that follow each other at once sooner than those that come now and then, as a loop's do.
+ * Milliseconds of each of `count` commits of one small row, with the durability of the engine. Works for `restMs` before each commit,
+ * because disks are faster for commits in direct succession than for occasional ones.
  */
 export function commitsMs(path: string, count: number, restMs: number): number[] {
   const db = new Database(path)
@@ -33,7 +33,7 @@ function busyFor(ms: number): void {
   while (performance.now() < until);
 }
 
-/** How often any connection of this process commits while the work lasts. */
+/** The number of commits of all connections of this process during the work. */
 export async function countCommits(work: () => Promise<unknown>): Promise<number> {
   const probe = new Database(':memory:')
   const prototype = Object.getPrototypeOf(probe.prepare('select 1')) as {

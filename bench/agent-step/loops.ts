@@ -1,5 +1,5 @@
-// The same conversation twice: by the engine, every step and every call in its ledger, and by a plain loop that keeps the
-// messages in an array and forgets them.
+// The same conversation in two ways: by the engine, with every step and call in its ledger, and by a plain loop that keeps the
+// messages in an array.
 import { z } from 'zod'
 import { toolTable } from '../../src/bus/tool-names.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
@@ -47,14 +47,14 @@ function idleTools(count: number) {
   )
 }
 
-/** A conversation that is over. */
+/** A finished conversation. */
 export interface Walk {
   stepsMs: number[]
   /** Its length in characters. */
   conversation: number
 }
 
-/** One task of an engine of its own on this ledger. `idle`: tools offered besides the two that are called. */
+/** Runs one task in a new engine on this ledger. `idle`: additional tools that are never called. */
 export async function walkByEngine(ledger: string, course: Course, idle = 0): Promise<Walk> {
   const model = new BusyModel(course)
   const busy = agent({ model, instructions, abilities: ['bench:*'], maxIterations: course.steps + 1 })
@@ -65,7 +65,7 @@ export async function walkByEngine(ledger: string, course: Course, idle = 0): Pr
     const made = await engine.calls(task)
     const completed = made.filter(({ status }) => status === 'completed').length
     if (completed !== course.steps * course.calls) {
-      throw new Error(`${completed} of ${course.steps * course.calls} calls stand completed in the ledger`)
+      throw new Error(`${completed} of ${course.steps * course.calls} calls are completed in the ledger`)
     }
     return { stepsMs: model.stepsMs, conversation: model.conversation }
   } finally {

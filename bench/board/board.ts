@@ -19,9 +19,9 @@ async function fill(ledger: string): Promise<void> {
 
 interface Arrival {
   taskId: string
-  /** When its step began, and when it was heard of here, in epoch milliseconds. */
+  /** When its step began, and when its event arrived here, in epoch milliseconds. */
   begunAt: number
-  heardAt: number
+  arrivedAt: number
 }
 
 /** Completions of other processes as they arrive here. */
@@ -30,7 +30,7 @@ async function followTail(ledger: string, signal: AbortSignal): Promise<Arrival[
   const arrivals: Arrival[] = []
   const { seq } = (await engine.list({ limit: 1 })).tasks[0] ?? { seq: 0 }
   for await (const { type, taskId, at } of engine.events({ after: seq, signal })) {
-    if (type === 'task.completed') arrivals.push({ taskId, begunAt: at, heardAt: Date.now() })
+    if (type === 'task.completed') arrivals.push({ taskId, begunAt: at, arrivedAt: Date.now() })
   }
   await engine.close()
   return arrivals
@@ -42,27 +42,27 @@ export async function board(): Promise<void> {
     const [alone, shared] = [join(folder, 'alone.db'), join(folder, 'shared.db')]
     await fill(alone)
     await fill(shared)
-    tell('1 process', [await workOff(alone, 'agent', tasks)])
+    report('1 process', [await workOff(alone, 'agent', tasks)])
     const workers = Array.from({ length: processes }, (_, n) => startWorker(shared, `agent-${n}`, tasks))
     await Promise.all(workers.map((worker) => worker.ready))
     const stop = new AbortController()
     const tail = followTail(shared, stop.signal)
     const reports = await Promise.all(workers.map((worker) => worker.go()))
-    tell(`${processes} processes`, reports)
+    report(`${processes} processes`, reports)
     stop.abort()
     const arrivals = await tail
     const durable: Record<string, number> = Object.assign({}, ...reports.map(({ durableAt }) => durableAt))
-    const late = arrivals.map(({ taskId, heardAt }) => Math.max(0, heardAt - (durable[taskId] ?? heardAt)))
+    const late = arrivals.map(({ taskId, arrivedAt }) => Math.max(0, arrivedAt - (durable[taskId] ?? arrivedAt)))
     console.log(
-      `board: live tail of ${arrivals.length} completions across processes: heard ${shares(late)} after their writer knew them durable, ` +
-        `${shares(arrivals.map(({ begunAt, heardAt }) => heardAt - begunAt))} after their step began (waiting for the lock included)`,
+      `board: live tail of ${arrivals.length} completions across processes: received ${shares(late)} after the commit, ` +
+        `${shares(arrivals.map(({ begunAt, arrivedAt }) => arrivedAt - begunAt))} after their step began (waiting for the lock included)`,
     )
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-function tell(who: string, reports: readonly WorkReport[]): void {
+function report(who: string, reports: readonly WorkReport[]): void {
   const done = reports.flatMap((report) => report.done)
   if (done.length !== tasks || new Set(done).size !== tasks)
     throw new Error(`${done.length} of ${tasks} tasks, or doubles`)

@@ -1,5 +1,5 @@
-// The page with ten thousand tasks and two hundred events a second: when it first paints, when all rows are there, how long its frames
-// take; and what it costs the engine that somebody watches: rounds with and without a page alternate in one run.
+// The page with ten thousand tasks and two hundred events per second: the time of the first paint and of all rows, the duration of
+// frames, and the cost of an open page for the engine. Rounds with and without a page alternate in one run.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ interface Frames {
   over50: number
 }
 
-/** Times between frames, in milliseconds, for as long as a load lasts. */
+/** Times between frames, in milliseconds, during a load. */
 async function framesDuring(page: Page, load: Promise<unknown>): Promise<Frames> {
   await page.evaluate(`
     const times = (globalThis.frameTimes = [])
@@ -46,7 +46,7 @@ async function framesDuring(page: Page, load: Promise<unknown>): Promise<Frames>
 }
 
 const ms = (time: number) => `${Math.round(time)} ms`
-const told = ({ frames, p50, p99, longest, over50 }: Frames) =>
+const summary = ({ frames, p50, p99, longest, over50 }: Frames) =>
   `${frames} frames, p50 ${ms(p50)}, p99 ${ms(p99)}, longest ${ms(longest)}, ${over50} over 50 ms`
 
 export async function page(): Promise<void> {
@@ -78,14 +78,14 @@ export async function page(): Promise<void> {
     )
     console.log(`  first paint after ${ms(paint)}, all ${tasks} rows there after ${ms(loaded)}`)
     console.log(
-      `  at rest:               ${told(await framesDuring(watching, new Promise((go) => setTimeout(go, 2000))))}`,
+      `  at rest:               ${summary(await framesDuring(watching, new Promise((go) => setTimeout(go, 2000))))}`,
     )
     let events = 0
     const dripping = await framesDuring(
       watching,
       order('drip', perSecond, seconds).then((sum) => (events = sum)),
     )
-    console.log(`  ${Math.round(events / seconds)} events a second:   ${told(dripping)}`)
+    console.log(`  ${Math.round(events / seconds)} events a second:   ${summary(dripping)}`)
     const scrolling = order('drip', perSecond, seconds)
     const scrolled = await framesDuring(
       watching,
@@ -98,7 +98,7 @@ export async function page(): Promise<void> {
       })(),
     )
     await scrolling
-    console.log(`  and scrolling:         ${told(scrolled)}`)
+    console.log(`  and scrolling:         ${summary(scrolled)}`)
 
     const sums = { watched: 0, unwatched: 0 }
     let there = tasks
@@ -107,7 +107,7 @@ export async function page(): Promise<void> {
       sums.unwatched += await order('flood', flooded)
       there += flooded
       await watching.goto(url)
-      // Watching is measured, not opening: it has read everything there is, and has had a moment for what it draws.
+      // The page has read and drawn all rows, because watching is measured and not opening.
       await watching.waitForFunction(`Number(document.querySelector('[role=treegrid]')?.ariaRowCount) > ${there}`)
       await watching.waitForTimeout(1_000)
       sums.watched += await order('flood', flooded)

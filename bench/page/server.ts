@@ -1,4 +1,4 @@
-// The process that the page's benchmark watches: an engine with ten thousand tasks, its server, and two kinds of load on demand.
+// The server of the benchmark of the page: an engine with ten thousand tasks, its HTTP server, and two kinds of load on demand.
 import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEngine } from '../../src/index.ts'
@@ -26,7 +26,7 @@ for (let made = 0; made < tasks; ) {
 }
 const server = await serve(engine, { token, rateLimit: false })
 
-/** Creates and completes trivial tasks as fast as it can; tasks a second. */
+/** Creates and completes trivial tasks as fast as possible; returns tasks per second. */
 async function flood(count: number): Promise<number> {
   const started = performance.now()
   await Promise.all(
@@ -38,7 +38,7 @@ async function flood(count: number): Promise<number> {
   return (count * 1000) / (performance.now() - started)
 }
 
-/** So many events a second, for so long, on tasks that are there; events in all. */
+/** Writes events for existing tasks at a rate, for a time; returns the number of events. */
 async function drip(perSecond: number, seconds: number): Promise<number> {
   const { tasks: some } = await engine.list({ limit: 1000 })
   const before = (await engine.bus.call('event:list', { limit: 1 })).seq

@@ -1,4 +1,4 @@
-// The process: the arguments, the keys, the start, and the signals. The service itself is in service.ts.
+// The process: arguments, keys, start and signals. The service is in service.ts.
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { apiKeysSchema } from './api-keys.ts'
@@ -11,7 +11,7 @@ const { values } = parseArgs({
   },
 })
 const port = z.coerce.number().int().min(0).max(65_535).parse(values.port)
-// Never from the command line: every user of the machine can read that.
+// Not from the command line, which every user of the machine can read.
 const keys = apiKeysSchema.parse(JSON.parse(process.env['API_KEYS'] ?? '[]'))
 
 const service = await startService({ ledger: values.ledger, port, keys })
@@ -20,7 +20,7 @@ console.log(`Listening on ${service.url}`)
 let isStopping = false
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {
-    // A second one ends the process at once; for the ledger that is `kill -9`, and nothing is lost by it.
+    // A second signal ends the process at once. For the ledger this is like `kill -9`: nothing is lost.
     if (isStopping) process.exit(1)
     isStopping = true
     console.log(`${signal}: stopping`)

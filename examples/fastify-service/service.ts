@@ -1,5 +1,4 @@
-// A Fastify application with an engine inside: routes of its own in its own words, and below /errand all that the engine can, for
-// whoever has a key that is good for it.
+// A Fastify application with an engine: its own routes, and all routes of the engine below /errand for clients with a valid key.
 import { createEngine, defineExecutor, type Engine } from 'errand'
 import { createHttp, type HttpHandler, toNodeListener } from 'errand/http'
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
@@ -7,22 +6,22 @@ import { z } from 'zod'
 import { type ApiKey, principals } from './api-keys.ts'
 
 export interface ServiceOptions {
-  /** Path of the ledger. Whatever is open in it goes on when the service starts. */
+  /** Path of the ledger. Open tasks in it continue when the service starts. */
   ledger: string
-  /** 0 takes any that is free. */
+  /** 0: any free port. */
   port: number
   keys: readonly ApiKey[]
 }
 
 export interface Service {
   url: string
-  /** Takes no more requests, ends the streams, drains the engine. What was running goes on at the next start. */
+  /** Stops accepting requests, ends the streams, and drains the engine. Running tasks continue at the next start. */
   stop(): Promise<void>
 }
 
 const releaseInput = z.strictObject({ version: z.string().regex(/^\d+\.\d+\.\d+$/) })
 
-/** Built, approved by a person, published: each step once, however often the process is restarted in between. */
+/** Builds, waits for the approval of a person, and publishes: each step once, even if the process is restarted in between. */
 const release = defineExecutor({
   input: releaseInput,
   result: z.object({ version: z.string(), published: z.boolean() }),
@@ -55,7 +54,7 @@ export async function startService({ ledger, port, keys }: ServiceOptions): Prom
 async function createApp(engine: Engine<{ release: typeof release }>, http: HttpHandler): Promise<FastifyInstance> {
   const app = Fastify()
   app.get('/health', () => ({ running: engine.status.get().context.slots.used }))
-  // What the public may see of a release is for the service to say: no key, and nothing but its state.
+  // A public route without a key, which shows only the state of a release.
   app.get<{ Params: { version: string } }>('/releases/:version', async (request, reply) => {
     const { tasks } = await engine.list({ tags: [request.params.version], limit: 1 })
     const [task] = tasks
@@ -65,7 +64,7 @@ async function createApp(engine: Engine<{ release: typeof release }>, http: Http
   return app
 }
 
-/** A scope of their own, in which Fastify reads no bodies: the engine's door has to judge a request before anything of it is read. */
+/** A scope in which Fastify reads no bodies, because the engine authenticates a request before it reads the body. */
 function engineRoutes(http: HttpHandler): FastifyPluginAsync {
   const listener = toNodeListener(http.fetch, console.error)
   return async (scope) => {
@@ -78,7 +77,7 @@ function engineRoutes(http: HttpHandler): FastifyPluginAsync {
   }
 }
 
-/** First what never ends by itself, then what is under way, and the engine last: until then answers can come of it. */
+/** Ends the streams first, then the requests in progress, and the engine last, because they still need it. */
 async function stop(
   app: FastifyInstance,
   http: HttpHandler,

@@ -1,5 +1,4 @@
-// API keys: who has which, and what it is good for. A real service looks them up in its own store; what matters is that the answer is
-// a principal, or null.
+// API keys with their owners and scopes. A real service reads them from its own store and returns a principal, or null.
 import { createHash } from 'node:crypto'
 import type { Authenticate } from 'errand/http'
 import { z } from 'zod'
@@ -8,14 +7,14 @@ export const apiKeysSchema = z.array(
   z.strictObject({
     key: z.string().min(20),
     owner: z.string().min(1),
-    /** read: look; create: make tasks; control: change what is there; admin: everything. */
+    /** read: read tasks; create: create tasks; control: change tasks; admin: everything. */
     scopes: z.array(z.enum(['read', 'create', 'control', 'admin'])),
   }),
 )
 export type ApiKey = z.output<typeof apiKeysSchema>[number]
 
 export function principals(keys: readonly ApiKey[]): Authenticate {
-  // Looked up by their hashes: how long it takes tells nothing of how much of a key was right.
+  // Looked up by hash, so that the time reveals nothing about how much of a key is correct.
   const known = new Map(keys.map(({ key, owner, scopes }) => [hashOf(key), { owner, scopes }]))
   return (request) => {
     const [, key] = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? []

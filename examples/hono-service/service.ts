@@ -1,5 +1,4 @@
-// A Hono application with an engine inside: routes of its own in its own words, and below /errand all that the engine can, for
-// whoever has a key that is good for it.
+// A Hono application with an engine: its own routes, and all routes of the engine below /errand for clients with a valid key.
 import { createAdaptorServer, type ServerType } from '@hono/node-server'
 import { createEngine, defineExecutor, type Engine } from 'errand'
 import { createHttp, type HttpHandler } from 'errand/http'
@@ -8,22 +7,22 @@ import { z } from 'zod'
 import { type ApiKey, principals } from './api-keys.ts'
 
 export interface ServiceOptions {
-  /** Path of the ledger. Whatever is open in it goes on when the service starts. */
+  /** Path of the ledger. Open tasks in it continue when the service starts. */
   ledger: string
-  /** 0 takes any that is free. */
+  /** 0: any free port. */
   port: number
   keys: readonly ApiKey[]
 }
 
 export interface Service {
   url: string
-  /** Takes no more requests, ends the streams, drains the engine. What was running goes on at the next start. */
+  /** Stops accepting requests, ends the streams, and drains the engine. Running tasks continue at the next start. */
   stop(): Promise<void>
 }
 
 const releaseInput = z.strictObject({ version: z.string().regex(/^\d+\.\d+\.\d+$/) })
 
-/** Built, approved by a person, published: each step once, however often the process is restarted in between. */
+/** Builds, waits for the approval of a person, and publishes: each step once, even if the process is restarted in between. */
 const release = defineExecutor({
   input: releaseInput,
   result: z.object({ version: z.string(), published: z.boolean() }),
@@ -53,7 +52,7 @@ export async function startService({ ledger, port, keys }: ServiceOptions): Prom
 function createApp(engine: Engine<{ release: typeof release }>, http: HttpHandler): Hono {
   const app = new Hono()
   app.get('/health', (context) => context.json({ running: engine.status.get().context.slots.used }))
-  // What the public may see of a release is for the service to say: no key, and nothing but its state.
+  // A public route without a key, which shows only the state of a release.
   app.get('/releases/:version', async (context) => {
     const { tasks } = await engine.list({ tags: [context.req.param('version')], limit: 1 })
     const [task] = tasks
@@ -73,7 +72,7 @@ function listen(server: ServerType, port: number): Promise<string> {
   })
 }
 
-/** First what never ends by itself, then what is under way, and the engine last: until then answers can come of it. */
+/** Ends the streams first, then the requests in progress, and the engine last, because they still need it. */
 async function stop(server: ServerType, http: HttpHandler, engine: Engine<{ release: typeof release }>): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   await http.close()

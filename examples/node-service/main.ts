@@ -1,4 +1,4 @@
-// The process: what a report is, the arguments, the start, and the signals. The service itself is in service.ts.
+// The process: the executor of a report, arguments, start and signals. The service is in service.ts.
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { defineExecutor } from 'errand'
@@ -20,8 +20,8 @@ const shutdownTimeoutMs = z.coerce.number().int().min(0).parse(values['shutdown-
 const statistics = z.object({ lines: z.number(), words: z.number(), characters: z.number() })
 
 /**
- * Each document is counted in a call of its own: those that were counted before a restart are not counted again. A call that a
- * crash interrupted may simply be repeated (`rerun`), for counting does nothing to the world.
+ * Counts each document in its own call, so that documents that were counted before a restart are not counted again. A call that a
+ * crash interrupted is repeated (`rerun`), because counting has no side effects.
  */
 const report = defineExecutor({
   input: reportRequest,
@@ -31,7 +31,7 @@ const report = defineExecutor({
     const counted = []
     const total = { lines: 0, words: 0, characters: 0 }
     for (const [index, { name, text }] of documents.entries()) {
-      // Its key is its place: two documents may have one name, and the text would be stored a second time as a parameter.
+      // The key is the index: two documents may have the same name, and the text would be stored again as a parameter.
       const count = await run.call('count', { name }, (_params, { signal }) => countText(name, text, signal), {
         key: `${index}`,
       })
@@ -45,7 +45,7 @@ const report = defineExecutor({
   },
 })
 
-/** Counting takes no time; a slow reader (--words-per-second) gives you some to watch, to cancel and to kill. */
+/** Counting is fast; --words-per-second slows it down, to watch, cancel or kill it. */
 async function countText(name: string, text: string, signal: AbortSignal): Promise<z.output<typeof statistics>> {
   const words = text.match(/\S+/g)?.length ?? 0
   console.log(`counting ${name}`)
@@ -54,6 +54,6 @@ async function countText(name: string, text: string, signal: AbortSignal): Promi
 }
 
 const service = await startService({ report, ledger: values.ledger, port, shutdownTimeoutMs })
-// Requests get a moment before the engine closes, and the engine one after its time is over; beyond that something hangs.
+// The limit includes time for requests before the engine closes, and for the engine after its own limit.
 closeOnSignals(service, shutdownTimeoutMs + 3_000)
 console.log(`Listening on ${service.url}`)

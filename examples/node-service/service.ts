@@ -1,5 +1,5 @@
-// The door and the life of a service with an engine inside: HTTP requests become verbs of the engine, its refusals become
-// statuses, and closing drains both. What a report is, and the process around it, are in main.ts.
+// An HTTP service with an engine: requests become calls of the engine, its errors become statuses, and closing drains both. The
+// executor of a report and the process are in main.ts.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createEngine, type Engine, ErrandError, type ErrorCode, type Executor, type Task } from 'errand'
 import { z } from 'zod'
 
-/** What POST /reports takes, and what the executor finds in its task. */
+/** The body of POST /reports, and the input of the task. */
 export const reportRequest = z.strictObject({
   title: z.string().trim().min(1).max(200),
   documents: z
@@ -18,29 +18,29 @@ export const reportRequest = z.strictObject({
 })
 
 export interface ServiceOptions {
-  /** Does the work of one report. */
+  /** The executor of one report. */
   report: Executor<z.input<typeof reportRequest>>
-  /** Path of the ledger. Whatever is open in it goes on when the service starts. */
+  /** Path of the ledger. Open tasks in it continue when the service starts. */
   ledger: string
-  /** 0 takes any that is free. */
+  /** 0: any free port. */
   port: number
-  /** How long runs may take to come to a safe point when the service closes, in milliseconds. */
+  /** How long runs may take to reach a safe point when the service closes, in milliseconds. */
   shutdownTimeoutMs: number
 }
 
 export interface Service {
   url: string
-  /** Takes no more requests, ends the streams, drains the engine. What was running goes on at the next start. */
+  /** Stops accepting requests, ends the streams, and drains the engine. Running tasks continue at the next start. */
   close(): Promise<void>
 }
 
 const maxBodyBytes = 1_000_000
-/** How long requests that are under way when the service closes get for their answers. */
+/** How long requests in progress may take when the service closes. */
 const requestGraceMs = 1_000
-/** Silent streams are cut by proxies; a comment now and then keeps them open. */
+/** Proxies close idle streams; a periodic comment keeps them open. */
 const heartbeatMs = 15_000
 
-/** The one table from the engine's codes to HTTP's. A code that is missing here is a fault of ours: 500. */
+/** HTTP status of each error code of the engine. A missing code is an internal error: 500. */
 const statusOf: Partial<Record<ErrorCode, number>> = {
   INVALID_INPUT: 400,
   NOT_FOUND: 404,
@@ -51,11 +51,11 @@ const statusOf: Partial<Record<ErrorCode, number>> = {
   LEDGER_BUSY: 503,
   LEDGER_UNAVAILABLE: 503,
   LEDGER_WRITE_FAILED: 503,
-  // It may have happened. The same request with the same Idempotency-Key is safe, as it is with every other 503.
+  // The request may have been carried out. Repeating it with the same Idempotency-Key is safe, as for every 503.
   OUTCOME_UNKNOWN: 503,
 }
 
-/** A refusal that only HTTP knows. */
+/** An error without a code of the engine. */
 class RequestError extends Error {
   readonly status: number
   readonly code: string
@@ -83,8 +83,8 @@ export async function startService({ report, ledger, port, shutdownTimeoutMs }: 
 
 /**
  * Closes the service on SIGTERM and SIGINT, and then ends the process, which an executor that ignores its signal would keep
- * alive. A second signal, or a drain that takes longer than `limitMs`, ends it at once: for the ledger that is `kill -9`, and
- * nothing is lost by it. The library itself listens to no signals; this belongs to whoever owns the process.
+ * alive. A second signal, or a drain that takes longer than `limitMs`, ends it at once: for the ledger this is like `kill -9`, and
+ * nothing is lost. The library itself listens to no signals, because they belong to the process.
  */
 export function closeOnSignals(service: Pick<Service, 'close'>, limitMs: number): void {
   let leaving = false
@@ -152,7 +152,7 @@ class ReportService implements Service {
   async #close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     for (const stream of this.#streams) stream.abort()
-    // The engine comes second, so that requests that are under way are still answered by it.
+    // The engine closes last, because it answers the requests in progress.
     await Promise.race([closed, delay(requestGraceMs, undefined, { ref: false })])
     await this.#engine.close()
     this.#server.closeAllConnections()
@@ -165,14 +165,15 @@ class ReportService implements Service {
     } catch (error) {
       if (request.socket.destroyed) return
       if (!response.headersSent) return this.#refuse(response, error)
-      // In the middle of an answer there is no telling any more: the client sees it cut.
+      // The response has begun, so the error cannot be sent; the client sees it cut.
       console.error(error)
       response.destroy()
     }
   }
 
   async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (this.#closing) throw new ErrandError('ENGINE_CLOSED', 'This service is closing. Ask again in a moment.')
+    if (this.#closing)
+      throw new ErrandError('ENGINE_CLOSED', 'This service is closing. Repeat the request in a moment.')
     const path = request.url?.split('?', 1)[0] ?? ''
     for (const { path: pattern, methods } of this.#routes) {
       const match = pattern.exec(path)
@@ -181,7 +182,7 @@ class ReportService implements Service {
       const handler = Object.hasOwn(methods, method) ? methods[method] : undefined
       if (handler) return handler(request, response, match[1] ?? '')
       const allow = Object.keys(methods).join(', ')
-      throw new RequestError(405, 'METHOD_NOT_ALLOWED', `${path} takes ${allow}, not ${method}.`, { allow })
+      throw new RequestError(405, 'METHOD_NOT_ALLOWED', `${path} accepts ${allow}, not ${method}.`, { allow })
     }
     throw new ErrandError('NOT_FOUND', `There is nothing at ${path}.`, { path })
   }
@@ -198,7 +199,7 @@ class ReportService implements Service {
       this.#answer(response, status, { error: { ...refusal.toJSON() } })
       return
     }
-    // What went wrong inside is for the log; outside, the code must do.
+    // The details of an internal error go to the log only; the client gets the code.
     if (!this.#closing) console.error(error)
     const code = refusal?.code ?? 'INTERNAL'
     const message = status === 503 ? 'Ask again in a moment.' : 'Something went wrong here.'
@@ -208,7 +209,7 @@ class ReportService implements Service {
   #answer(response: ServerResponse, status: number, body: object, headers: Record<string, string> = {}): void {
     response.writeHead(status, {
       'content-type': 'application/json',
-      // A connection that is kept would outlive a service that is closing.
+      // A kept connection would delay closing.
       ...(this.#closing ? { connection: 'close' } : {}),
       ...headers,
     })
@@ -232,15 +233,15 @@ class ReportService implements Service {
   }
 
   async #health(response: ServerResponse): Promise<void> {
-    // A look-up of nothing fails when every other would: the ledger is the one thing that this service cannot do without.
+    // A query fails if the ledger is unavailable, which the service depends on.
     await this.#engine.get('health')
     const { used, maxConcurrent } = this.#engine.status.get().context.slots
     this.#answer(response, 200, { status: 'ok', running: used, maxConcurrent })
   }
 
   /**
-   * Server-sent events. Each is one item of the stream with its position as `id`, so that a client that was cut off says
-   * `Last-Event-ID` and misses nothing. None has an `event` line: one named "error" would be a broken connection to EventSource.
+   * Server-sent events. Each is one item of the stream with its position as `id`, so that a client that reconnects with
+   * `Last-Event-ID` misses nothing. There are no `event` lines: EventSource takes one named "error" for a broken connection.
    */
   async #stream(request: IncomingMessage, response: ServerResponse, id: string): Promise<void> {
     const task = await this.#require(id)
@@ -255,7 +256,7 @@ class ReportService implements Service {
       response.flushHeaders()
       for await (const item of items) {
         const roomLeft = response.write(`id: ${item.seq}\ndata: ${JSON.stringify(item)}\n\n`)
-        // The stream keeps a position and no queue: a slow reader costs nothing as long as it is waited for.
+        // Waits for a slow reader. The stream has a position and no queue, so waiting uses no memory.
         if (!roomLeft) await once(response, 'drain', { signal: left.signal })
       }
       response.end()
@@ -268,7 +269,7 @@ class ReportService implements Service {
     }
   }
 
-  /** A task that is no report is none of this service's clients' business. */
+  /** Only reports: clients must not see other tasks of the ledger. */
   async #require(id: string): Promise<Task> {
     const task = await this.#engine.get(id)
     if (task?.executor === 'report') return task
@@ -280,29 +281,29 @@ function parseReport(body: unknown): z.output<typeof reportRequest> {
   const parsed = reportRequest.safeParse(body)
   if (parsed.success) return parsed.data
   const issues = parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }))
-  throw new ErrandError('INVALID_INPUT', `This is no report: ${z.prettifyError(parsed.error)}`, { issues })
+  throw new ErrandError('INVALID_INPUT', `Invalid report: ${z.prettifyError(parsed.error)}`, { issues })
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []
   let size = 0
-  // The rest of a body that is too long is read and thrown away: a client that is still sending would not hear the answer.
-  // How long that may last is up to the server's requestTimeout.
+  // The rest of a body that is too long is read and discarded, because a client that is still sending would not read the response.
+  // The requestTimeout of the server limits how long this may take.
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length
     if (size <= maxBodyBytes) chunks.push(chunk)
   }
   if (size > maxBodyBytes) {
-    throw new RequestError(413, 'BODY_TOO_LARGE', `A body may have ${maxBodyBytes} bytes, this one has ${size}.`)
+    throw new RequestError(413, 'BODY_TOO_LARGE', `The body has ${size} bytes; the maximum is ${maxBodyBytes}.`)
   }
   try {
     return JSON.parse(Buffer.concat(chunks).toString()) as unknown
   } catch (cause) {
-    throw new ErrandError('INVALID_INPUT', `The body is no JSON: ${(cause as Error).message}`, {}, cause)
+    throw new ErrandError('INVALID_INPUT', `The body is not JSON: ${(cause as Error).message}`, {}, cause)
   }
 }
 
-/** What clients see of a task: not its input, which they know, nor what only the engine needs. */
+/** The fields of a task for clients: without its input, which they have sent, and without internal fields. */
 function toView({ id, name, status, statusReason, progress, result, error, createdAt, completedAt }: Task): object {
   return { id, title: name, status, statusReason, progress, result, error, createdAt, completedAt }
 }

@@ -1,5 +1,5 @@
-// An agent that shares out its work: it is asked a question about a folder of notes, has each note read by a subtask of its own,
-// waits for them, and answers. Killed in the middle and started again, it goes on where it was: the key names the question.
+// An agent that distributes its work: it gets a question about a folder of notes, creates a subtask for each note, waits for them,
+// and answers. After a crash, the next start continues: the key identifies the question.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -20,7 +20,7 @@ const { values } = parseArgs({
   },
 })
 
-/** `script:FILE` plays what was written beforehand; any other name is a model of the server at `--base-url`. */
+/** `script:FILE` plays a prepared script; any other name is a model of the server at `--base-url`. */
 async function modelOf(name: string): Promise<LanguageModelLike> {
   if (name.startsWith('script:')) {
     const file = name.slice('script:'.length)

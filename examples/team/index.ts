@@ -1,15 +1,15 @@
-// Three agents repair a login, one after the other, each on a branch of memory of its own. What they observe becomes facts when they have
-// ended; what two of them saw is certain, and what is durable reaches `main`, where the agent of another task finds it. The models play
-// scripts: no network, no key.
+// Three agents repair a login, one after the other, each on its own branch of memory. Their observations become facts when they end;
+// a fact that two of them saw gets a higher confidence, and durable facts are merged into `main`, where the agent of another task
+// recalls them. The models play scripts, without network and keys.
 import { agent, createEngine } from 'errand'
 import { createScriptedModel, type ScriptedPrompt, type ScriptedTurn } from 'errand/testing'
 
-/** A model that says the n-th thing in its n-th step. It knows of its team what it was told at the beginning, after its goal. */
-const plays = (turns: (team: { taskId: string; told: string }) => ScriptedTurn[]) =>
+/** A model that plays the n-th answer in its n-th step. Its context of the team is in the first messages, after its goal. */
+const plays = (turns: (team: { taskId: string; context: string }) => ScriptedTurn[]) =>
   createScriptedModel(({ turn, messages }: ScriptedPrompt) => {
     const [, ...opening] = messages.filter(({ role }) => role === 'user')
-    const told = opening.map(({ text }) => text).join('\n\n')
-    return turns({ taskId: /task-\w+/.exec(told)?.[0] ?? '', told })[turn] ?? { text: 'I have nothing to add.' }
+    const context = opening.map(({ text }) => text).join('\n\n')
+    return turns({ taskId: /task-\w+/.exec(context)?.[0] ?? '', context })[turn] ?? { text: 'I have nothing to add.' }
   })
 
 const observed = (type: 'discovery' | 'decision', content: string) => ({
@@ -35,7 +35,7 @@ const reviewer = plays(({ taskId }) => [
   { tools: [observed('decision', lax), done(taskId, 3)] },
   { text: 'Two browsers keep the cookie.' },
 ])
-const newcomer = plays(({ told }) => [{ text: `I was told: ${told}` }])
+const newcomer = plays(({ context }) => [{ text: `My context: ${context}` }])
 
 await using engine = await createEngine({
   executors: {

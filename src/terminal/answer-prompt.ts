@@ -1,5 +1,5 @@
-// The line below the live tree in which a question of a task can be answered at once. The keyboard is taken only while
-// a question is open; at all other times keys mean what they always mean in a terminal.
+// The line below the live tree in which the user can answer a question of a task. The keyboard is in raw mode only while a
+// question is open.
 
 import { emitKeypressEvents, type Key } from 'node:readline'
 import { systemClock } from '../core/clock.ts'
@@ -24,7 +24,7 @@ export class AnswerPrompt {
   #complaint = ''
   #sent: string | undefined
 
-  /** `interrupt` does what Ctrl-C asks for: a keyboard that is taken no longer turns it into a signal. */
+  /** `interrupt` is called for Ctrl-C, which a keyboard in raw mode does not turn into a signal. */
   constructor(keyboard: Keyboard, engine: Pick<Engine, 'bus'>, interrupt: () => void) {
     this.#keyboard = keyboard
     this.#engine = engine
@@ -32,16 +32,16 @@ export class AnswerPrompt {
     emitKeypressEvents(keyboard)
   }
 
-  /** The line as it stands now; undefined when nothing is asked. */
+  /** The current line; undefined without an open question. */
   draw(rows: readonly Row[], columns: number, now: number): string | undefined {
     this.#turnTo(rows.find((row) => isAsking(row) && row.question?.id !== this.#sent)?.question ?? undefined)
     if (this.#question === undefined) return undefined
     const typed = cleanLine(this.#typed)
     const room = Math.max(0, columns - displayWidth(typed) - 6)
-    return fitWidth(` ${fitWidth(this.#complaint || words(this.#question, now), room)} › ${typed}▏`, columns - 1)
+    return fitWidth(` ${fitWidth(this.#complaint || questionText(this.#question, now), room)} › ${typed}▏`, columns - 1)
   }
 
-  /** Gives the keyboard back. */
+  /** Releases the keyboard. */
   end(): void {
     this.#turnTo(undefined)
   }
@@ -95,17 +95,17 @@ export class AnswerPrompt {
   }
 }
 
-/** Undefined when nobody sits there who could answer. */
+/** Returns undefined without a keyboard. */
 export function promptAt(io: CommandIo, engine: Engine): AnswerPrompt | undefined {
   return io.keyboard && new AnswerPrompt(io.keyboard, engine, () => io.interrupt())
 }
 
-/** Its run has ended with the question, and nobody has answered yet. */
+/** Whether the run has ended with a question that has no answer yet. */
 function isAsking(row: Row): boolean {
   return row.status === 'input_required' && !row.ready && row.question !== null
 }
 
-function words(question: OpenQuestion, now: number): string {
+function questionText(question: OpenQuestion, now: number): string {
   const choices = answerChoices(question.schema)
   const offered = choices.length === 0 ? '' : ` [${cleanLine(choices.join('|'))}]`
   const waits = question.dueAt === null ? '' : ` in ${formatDuration(question.dueAt - now)}`
@@ -119,15 +119,15 @@ function defaultText(value: unknown): string {
 
 const frameMs = 100
 
-/** The line by itself: drawn while a question is open, gone before anything else is written. */
+/** The line without a tree: drawn while a question is open, and removed before other output. */
 export interface QuestionLine {
-  /** Takes the line away for a moment, so that something else can be written. */
+  /** Removes the line until the next frame, so that other output can be written. */
   clear(): void
-  /** Gives the keyboard and the line back. */
+  /** Releases the keyboard and removes the line. */
   end(): void
 }
 
-/** `isLineFree`: the cursor stands at the beginning of a line, so that drawing there destroys nothing. */
+/** `isLineFree`: whether the cursor is at the beginning of a line, so that drawing overwrites nothing. */
 export function createQuestionLine(
   io: CommandIo,
   view: RoundView,

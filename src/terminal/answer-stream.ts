@@ -1,5 +1,5 @@
-// What an agent says and does, out of the items of its task's stream: its text as it comes, once and whole however it arrived, and
-// the rest as notes. Announcements are left out: the calls that they tell of are noted themselves.
+// Turns the items of a task's stream into the text of its agent and notes. Text is passed on as it arrives, each message once and whole,
+// whether it came in pieces or not. Announcements are left out, because the calls that they announce are noted.
 
 import type { StreamItem } from '../engine-api.ts'
 import { failureSuffix } from '../entities/task.ts'
@@ -7,28 +7,28 @@ import { toolText } from './event-fields.ts'
 import { cleanLine, cleanText, firstLine } from './terminal-text.ts'
 
 export interface Listener {
-  /** A piece of what the agent says; clean. Messages end with a line break. */
+  /** A piece of the agent's text; clean. Messages end with a line break. */
   text(piece: string): void
-  /** Something about the work: one line, clean. */
+  /** A note about the work: one line, clean. */
   note(line: string): void
 }
 
 export class AnswerStream {
   readonly #listener: Listener
   readonly #flow = new TextFlow()
-  /** The message that is being said. */
-  #current: { id: string; said: string } | undefined
+  /** The message that is arriving. */
+  #current: { id: string; shown: string } | undefined
   /** The shown text ends with a line break. */
   #lineEnded = true
-  #heard = 0
+  #userMessages = 0
 
-  /** `showsAll`: what others tell the agent is told too, but for the first, its goal. */
+  /** `showsAll`: user messages are noted too, except the first, which is the goal. */
   constructor(listener: Listener, { showsAll = true }: { showsAll?: boolean } = {}) {
     this.#listener = listener
-    if (!showsAll) this.#heard = Number.NEGATIVE_INFINITY
+    if (!showsAll) this.#userMessages = Number.NEGATIVE_INFINITY
   }
 
-  /** Nothing stands on the line yet on which the next text would go. */
+  /** Whether the next text begins a line. */
   get atLineStart(): boolean {
     return this.#lineEnded
   }
@@ -36,7 +36,7 @@ export class AnswerStream {
   take(item: StreamItem): void {
     switch (item.type) {
       case 'content':
-        if (item.messageId === undefined) this.#say(item.content)
+        if (item.messageId === undefined) this.#text(item.content)
         else this.#piece(item.messageId, item.content)
         return
       case 'message':
@@ -46,8 +46,8 @@ export class AnswerStream {
         this.end()
         return
       default: {
-        const words = noteOn(item)
-        if (words !== undefined) this.note(words)
+        const text = noteOn(item)
+        if (text !== undefined) this.note(text)
       }
     }
   }
@@ -58,7 +58,7 @@ export class AnswerStream {
     this.#listener.note(line)
   }
 
-  /** Ends what was said so far with a line break: its message is whole, or nothing more comes. */
+  /** Ends the current message with a line break. */
   end(): void {
     this.#endLine()
     this.#current = undefined
@@ -66,37 +66,37 @@ export class AnswerStream {
 
   #piece(id: string, content: string): void {
     if (this.#current?.id !== id) {
-      // A step that broke off is tried again as another message.
+      // A failed step is repeated as another message.
       if (this.#current !== undefined) {
         this.end()
-        this.#listener.note('(it broke off, and begins again)')
+        this.#listener.note('(interrupted; starting again)')
       }
-      this.#current = { id, said: '' }
+      this.#current = { id, shown: '' }
     }
-    this.#current.said += content
-    this.#say(content)
+    this.#current.shown += content
+    this.#text(content)
   }
 
   #message({ messageId, role, content, announcement }: Extract<StreamItem, { type: 'message' }>): void {
-    if (role === 'user') this.#toldBy(content)
+    if (role === 'user') this.#userMessage(content)
     if (announcement || role !== 'assistant') return
-    const { id, said } = this.#current ?? { id: '', said: '' }
-    if (id === messageId && content.startsWith(said)) this.#say(content.slice(said.length))
+    const { id, shown } = this.#current ?? { id: '', shown: '' }
+    if (id === messageId && content.startsWith(shown)) this.#text(content.slice(shown.length))
     else {
-      // Pieces of it were lost to a slow reader.
+      // A slow reader has missed pieces of the message.
       this.end()
-      this.#say(content)
+      this.#text(content)
     }
     this.end()
   }
 
-  /** The first is the goal, which whoever listens gave himself. */
-  #toldBy(content: string): void {
-    if (this.#heard > 0) this.note(`user: ${firstLine(content)}`)
-    this.#heard++
+  /** The first is the goal, which the user has just given. */
+  #userMessage(content: string): void {
+    if (this.#userMessages > 0) this.note(`user: ${firstLine(content)}`)
+    this.#userMessages++
   }
 
-  #say(content: string): void {
+  #text(content: string): void {
     this.#write(this.#flow.take(content))
   }
 
@@ -112,7 +112,7 @@ export class AnswerStream {
   }
 }
 
-/** What is no part of the text, in a line; undefined for what need not be said. */
+/** The note for an item; undefined for an item without one. */
 function noteOn(item: StreamItem): string | undefined {
   switch (item.type) {
     case 'tool_call':
@@ -134,17 +134,17 @@ function noteOn(item: StreamItem): string | undefined {
 
 const escapeSign = '\u001b'
 const bellSign = '\u0007'
-/** A sequence that is longer has no end: it is shown as what is left of it. */
+/** A longer sequence is taken as incomplete, and its characters are shown after cleaning. */
 const maxSequenceLength = 64
 
 /**
- * Text that arrives in pieces. A piece may end in the middle of an escape sequence or of a character: its end then waits for the next
- * piece, so that the whole is cleaned as one.
+ * Cleans text that arrives in pieces. An escape sequence or a character that is cut at the end of a piece is held until the next
+ * piece, so that it is cleaned as a whole.
  */
 export class TextFlow {
   #held = ''
 
-  /** What can be shown by now. */
+  /** Returns the clean text that is complete. */
   take(piece: string): string {
     const text = this.#held + piece
     const held = endsInside(text)
@@ -152,7 +152,7 @@ export class TextFlow {
     return cleanText(text.slice(0, text.length - held))
   }
 
-  /** What is left. */
+  /** Returns the rest. */
   end(): string {
     const rest = cleanText(this.#held)
     this.#held = ''
@@ -160,7 +160,7 @@ export class TextFlow {
   }
 }
 
-/** How many characters at the end wait for more: a sequence, half of a character, a line break in two parts. */
+/** The length of an incomplete end: of an escape sequence, a surrogate pair, or `\r\n`. */
 function endsInside(text: string): number {
   const begin = text.lastIndexOf(escapeSign)
   const sequence = begin === -1 ? '' : text.slice(begin + 1)
@@ -168,7 +168,7 @@ function endsInside(text: string): number {
   return /[\ud800-\udbff\r]$/.test(text) ? 1 : 0
 }
 
-/** What follows an escape has come to the end of its sequence. */
+/** Whether the text after an escape contains a whole sequence. */
 function isWhole(sequence: string): boolean {
   return /^\[[0-9;?]*[A-Za-z~]/.test(sequence) || sequence.includes(bellSign)
 }

@@ -1,4 +1,4 @@
-// What a person typed as an answer: JSON where it can be read as such, else the words as they are.
+// Parses the answer that a person typed: JSON if possible, else a text.
 
 import type { Caller } from '../bus/caller.ts'
 import { defined } from '../core/defined.ts'
@@ -6,7 +6,7 @@ import type { Engine } from '../engine-api.ts'
 import type { Task } from '../entities/task.ts'
 import { changeAs } from './change-as.ts'
 
-/** Answers the open question of a task, or the one that is named; without a text its default answers. */
+/** Answers the open question of a task, or the named one; without a text, with its default. */
 export async function answerTask(
   engine: Engine,
   caller: Caller,
@@ -19,22 +19,22 @@ export async function answerTask(
   return await changeAs(engine, caller, 'task:answer', task, defined({ value, question }))
 }
 
-/** A question for a text gets the words themselves where they happen to be JSON of another kind: `2027`, `true`, `null`. */
+/** A question that expects a text gets `2027`, `true` or `null` as a text. */
 export function parseAnswer(text: string, schema: unknown): unknown {
   try {
     const value: unknown = JSON.parse(text)
-    return asksForText(schema) && typeof value !== 'string' ? text : value
+    return expectsText(schema) && typeof value !== 'string' ? text : value
   } catch {
-    return text // not JSON: then it is what it says
+    return text // not JSON
   }
 }
 
-function asksForText(schema: unknown): boolean {
+function expectsText(schema: unknown): boolean {
   const { enum: choices, type } = (schema ?? {}) as { enum?: unknown; type?: unknown }
   return type === 'string' || (Array.isArray(choices) && choices.every((choice) => typeof choice === 'string'))
 }
 
-/** The answers that a question would take, if it names them. */
+/** The accepted answers, if the schema lists them. */
 export function answerChoices(schema: unknown): string[] {
   const { enum: choices, type } = (schema ?? {}) as { enum?: unknown; type?: unknown }
   if (Array.isArray(choices)) return choices.map(String)

@@ -1,4 +1,4 @@
-// The arguments of a verb: node's own parser, with complaints that name the nearest option and what the verb takes.
+// Parses the arguments of a verb with node's parser. Errors name the nearest option and the usage of the verb.
 import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
@@ -8,12 +8,12 @@ export function texts<const N extends string>(...names: N[]) {
   return each(names, { type: 'string' })
 }
 
-/** Options that take a text each time they are given. */
+/** Options that take a text and may be given several times. */
 export function lists<const N extends string>(...names: N[]) {
   return each(names, { type: 'string', multiple: true })
 }
 
-/** Options that are given or not. */
+/** Options without a value. */
 export function switches<const N extends string>(...names: N[]) {
   return each(names, { type: 'boolean' })
 }
@@ -22,17 +22,17 @@ function each<N extends string, const O>(names: readonly N[], option: O): Readon
   return Object.fromEntries(names.map((name) => [name, option])) as Record<N, O>
 }
 
-/** What every verb takes. */
+/** Options of every verb. */
 export const commonOptions = { ...texts('ledger'), ...switches('json'), help: { type: 'boolean', short: 'h' } } as const
 
 export type ArgumentsOf<O extends ParseArgsOptionsConfig> = ReturnType<
   typeof parseArgs<{ args: string[]; options: O & typeof commonOptions; strict: true; allowPositionals: true }>
 >
 
-/** What the options of a verb give; those that are left away are undefined. */
+/** The values of a verb's options; undefined for options that are not given. */
 export type FlagsOf<O extends ParseArgsOptionsConfig> = ArgumentsOf<O>['values']
 
-/** What every verb is given, whatever else it takes. */
+/** Arguments that every verb gets. */
 export interface CommonArguments {
   values: { ledger?: string | undefined; json?: boolean | undefined }
   positionals: string[]
@@ -44,7 +44,7 @@ export interface Positionals {
 }
 
 /**
- * Parses what follows the verb.
+ * Parses the arguments after the verb.
  * @throws ErrandError UNKNOWN_OPTION { option, nearest } or INVALID_INPUT.
  */
 export function parseArguments<O extends ParseArgsOptionsConfig>(
@@ -57,12 +57,12 @@ export function parseArguments<O extends ParseArgsOptionsConfig>(
   const parsed = parseOrRefuse({ args, options: known, strict: true, allowPositionals: true }, usage) as ArgumentsOf<O>
   const { positionals } = parsed
   if ((parsed.values as { help?: boolean }).help) return parsed
-  if (positionals.length < min) throw misuse(`Something is missing. Usage: errand ${usage}`)
-  if (positionals.length > max) throw misuse(`"${positionals[max]}" is too much. Usage: errand ${usage}`)
+  if (positionals.length < min) throw misuse(`An argument is missing. Usage: errand ${usage}`)
+  if (positionals.length > max) throw misuse(`Unexpected argument "${positionals[max]}". Usage: errand ${usage}`)
   return parsed
 }
 
-/** A whole number that is at least `min`. */
+/** @throws ErrandError INVALID_INPUT { option, value } for anything but a whole number of at least `min`. */
 export function wholeNumber(option: string, text: string, min: number): number {
   const value = /^-?\d+$/.test(text.trim()) ? Number(text) : Number.NaN
   if (Number.isSafeInteger(value) && value >= min) return value
@@ -70,7 +70,7 @@ export function wholeNumber(option: string, text: string, min: number): number {
   throw misuse(`--${option} takes ${range}, got "${text}".`, { option, value: text })
 }
 
-/** One of a few words. */
+/** @throws ErrandError INVALID_INPUT { option, value, nearest } for another word. */
 export function oneOf<const W extends string>(option: string, text: string, words: readonly W[]): W {
   if ((words as readonly string[]).includes(text)) return text as W
   const nearest = nearestName(text, words)
@@ -78,7 +78,7 @@ export function oneOf<const W extends string>(option: string, text: string, word
   throw misuse(message, { option, value: text, nearest })
 }
 
-/** A refusal because of how the command was written. */
+/** An INVALID_INPUT for a wrong command. */
 export function misuse(message: string, details: Record<string, unknown> = {}): ErrandError {
   return new ErrandError('INVALID_INPUT', message, details)
 }
@@ -95,7 +95,7 @@ function parseOrRefuse(config: ParseArgsConfig & { options: ParseArgsOptionsConf
     const nearest = nearestName(option, names)
     throw new ErrandError(
       'UNKNOWN_OPTION',
-      `There is no option ${option}.${didYouMean(nearest)} Usage: errand ${usage}. It takes: ${names.join(', ')}. What begins with a dash but is no option goes behind "--".`,
+      `There is no option ${option}.${didYouMean(nearest)} Usage: errand ${usage}. Options: ${names.join(', ')}. Put arguments that begin with a dash after "--".`,
       { option, nearest, known: names },
       error,
     )

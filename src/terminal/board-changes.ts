@@ -1,23 +1,23 @@
-// What happens on the board, in words: who claimed what, what was done, what came free by it.
+// Describes changes of the board: claims, completions, unblocked tasks.
 
 import type { BoardTask } from '../entities/board.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { answeredText, failureText, reasonText, textOf } from './event-fields.ts'
 import { cleanLine } from './terminal-text.ts'
 
-/** A line of news. */
+/** A change that the board shows. */
 export interface BoardChange {
   event: TaskEvent
-  /** As it is now; undefined when it is gone. */
+  /** The current task; undefined when it is deleted. */
   task: BoardTask | undefined
   /** `#2 claimed by ann (claim 1)` */
-  words: string
+  text: string
 }
 
-/** Undefined for what changes nothing that the board shows. `label` names the task, for when it is gone. */
+/** Returns undefined for an event that changes nothing on the board. `label` names the task, which may be deleted. */
 export function changesOf(event: TaskEvent, task: BoardTask | undefined, label: string): BoardChange | undefined {
-  const words = wordsOf(event, task)
-  return words === undefined ? undefined : { event, task, words: cleanLine(`${label} ${words}`) }
+  const text = textFor(event, task)
+  return text === undefined ? undefined : { event, task, text: cleanLine(`${label} ${text}`) }
 }
 
 /** `#2 Write code` */
@@ -25,30 +25,30 @@ export function labelOf({ id, subject }: Pick<BoardTask, 'id' | 'subject'>): str
   return `#${id} ${cleanLine(subject)}`
 }
 
-function wordsOf(event: TaskEvent, task: BoardTask | undefined): string | undefined {
+function textFor(event: TaskEvent, task: BoardTask | undefined): string | undefined {
   switch (event.type) {
     case 'task.created':
       return 'added'
     case 'task.claimed':
       return `claimed by ${textOf(event, 'owner')}${claimNumber(event)}`
     case 'task.released':
-      return `let go by ${textOf(event, 'owner')}${reasonText(event)}`
+      return `released by ${textOf(event, 'owner')}${reasonText(event)}`
     case 'task.started':
-      // A claim tells the same, and by whom.
-      return task === undefined || task.owner !== '' ? undefined : 'begun'
+      // For a task with an owner, `task.claimed` has reported it.
+      return task === undefined || task.owner !== '' ? undefined : 'started'
     case 'task.unblocked':
       return task?.ready === true || (task?.status === 'pending' && task.blockedBy.length === 0)
-        ? 'came free'
+        ? 'unblocked'
         : undefined
     case 'task.completed':
       return `completed${task === undefined || task.owner === '' ? '' : ` by ${task.owner}`}`
     case 'task.failed':
       return failureText(event)
     case 'task.canceled':
-      // Whoever takes a task off cancels it first.
+      // A deletion cancels the task first, and `task.deleted` reports it.
       return task === undefined ? undefined : `deleted${reasonText(event)}`
     case 'task.deleted':
-      return 'taken off the board'
+      return 'deleted from the board'
     case 'task.retried':
       return 'pending again'
     case 'task.paused':
@@ -56,13 +56,13 @@ function wordsOf(event: TaskEvent, task: BoardTask | undefined): string | undefi
     case 'task.resumed':
       return 'resumed'
     case 'task.input_required':
-      return 'asks something'
+      return 'asks a question'
     case 'task.answered':
       return answeredText(event)
     case 'agent.joined':
       return `joined by ${textOf(event, 'agentId')}`
     case 'agent.completed':
-      return `left by ${textOf(event, 'agentId')}, who has done a part of it`
+      return `left by ${textOf(event, 'agentId')}`
     case 'objective.updated':
       return `objective ${String(event.data['objectiveId'])} is ${textOf(event, 'to')}`
     case 'task.updated':

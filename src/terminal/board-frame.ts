@@ -1,5 +1,5 @@
-// One picture of the board as lines of text: how things stand, the tasks that matter most, and what happened last. Pure, so that
-// tests can look at it.
+// One frame of the board as lines of text: counts, the most relevant tasks, and the latest changes. A pure function, so that tests
+// can check it.
 
 import { formatDuration } from '../core/duration.ts'
 import type { BoardStatus, BoardTask } from '../entities/board.ts'
@@ -9,13 +9,13 @@ import { type Columns, formatTable } from './table.ts'
 import { leaseLabel } from './task-labels.ts'
 import { cleanLine, fitWidth } from './terminal-text.ts'
 
-/** Lines of news at most. */
-export const changesShown = 6
+/** The maximum of lines with changes. */
+export const maxChanges = 6
 
 export interface FrameOptions {
   now: number
   columns: number
-  /** Most lines that may be used. */
+  /** The maximum of lines. */
   height: number
   paint: Paint
 }
@@ -23,19 +23,19 @@ export interface FrameOptions {
 export interface BoardPicture {
   board: string
   tasks: readonly BoardTask[]
-  /** Tasks that were not even read. */
+  /** Tasks beyond the limit of the read. */
   unread: number
   /** The latest last. */
-  news: ReadonlyArray<{ at: number; words: string }>
+  changes: ReadonlyArray<{ at: number; text: string }>
 }
 
-/** What is worked on, what may be claimed, what waits, what went wrong, then what is done, the latest first. */
+/** In progress, then claimable, pending, failed and completed tasks; of the completed ones the latest first. */
 export function drawBoard(
-  { board, tasks, unread, news }: BoardPicture,
+  { board, tasks, unread, changes }: BoardPicture,
   { now, columns, height, paint }: FrameOptions,
 ): string[] {
-  const told = news.slice(-Math.max(0, Math.min(changesShown, Math.floor(height / 4))))
-  const room = Math.max(1, height - 2 - (told.length === 0 ? 0 : told.length + 1))
+  const latest = changes.slice(-Math.max(0, Math.min(maxChanges, Math.floor(height / 4))))
+  const room = Math.max(1, height - 2 - (latest.length === 0 ? 0 : latest.length + 1))
   const sorted = [...tasks].sort((a, b) => rankOf(a) - rankOf(b) || within(a, b))
   const shown = sorted.slice(0, room)
   const table: Columns<BoardTask> = {
@@ -51,8 +51,8 @@ export function drawBoard(
     paint.quiet(fitWidth(`${countOf(board, tasks)}${hidden > 0 ? `, ${hidden} not shown` : ''}`, columns)),
     paint.quiet(header),
     ...lines.map((line, index) => colorOf(shown[index] as BoardTask, paint, (text) => text)(line)),
-    ...(told.length === 0 ? [] : ['']),
-    ...told.map(({ at, words }) => fitWidth(`${clockTime(at)} ${cleanLine(words)}`, columns)),
+    ...(latest.length === 0 ? [] : ['']),
+    ...latest.map(({ at, text }) => fitWidth(`${clockTime(at)} ${cleanLine(text)}`, columns)),
   ]
 }
 
@@ -69,8 +69,8 @@ function countOf(board: string, tasks: readonly BoardTask[]): string {
     [of('completed'), 'completed'],
     [of('deleted'), 'deleted'],
   ]
-  const words = counts.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`)
-  return `${cleanLine(board)}: ${words.length === 0 ? 'no tasks' : words.join(', ')}`
+  const parts = counts.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`)
+  return `${cleanLine(board)}: ${parts.length === 0 ? 'no tasks' : parts.join(', ')}`
 }
 
 const ranks: Readonly<Record<BoardStatus, number>> = { in_progress: 0, pending: 2, failed: 3, completed: 4, deleted: 5 }
@@ -79,7 +79,7 @@ function rankOf({ status, ready }: BoardTask): number {
   return status === 'pending' && ready ? 1 : ranks[status]
 }
 
-/** What is done by when it was done, the latest first; the rest by urgency, then by number. */
+/** Completed tasks: the latest first. Others: by priority, then by number. */
 function within(a: BoardTask, b: BoardTask): number {
   if (a.completedAt !== null && b.completedAt !== null) return b.completedAt - a.completedAt
   return b.priority - a.priority || a.id - b.id
@@ -98,12 +98,12 @@ function ownerOf({ owner, leaseUntil, status }: BoardTask, now: number): string 
   return `${owner} (${leaseLabel(leaseUntil, now)})`
 }
 
-/** Since it was made or, if it is over, since its end. */
+/** Since its creation or, for a completed task, since its completion. */
 function ageOf({ createdAt, completedAt }: BoardTask, now: number): string {
   return formatDuration(now - (completedAt ?? createdAt))
 }
 
-/** By the clock on the wall of whoever looks. */
+/** In local time. */
 function clockTime(at: number): string {
   return new Date(at).toTimeString().slice(0, 8)
 }

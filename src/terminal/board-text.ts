@@ -1,4 +1,4 @@
-// Tasks of the board for people: the same lines that tools print, coloured where a terminal shows them.
+// Tasks of the board for people: the same lines that tools print, with colours on a terminal.
 
 import { lineOf } from '../board/list-text.ts'
 import { isoTime } from '../core/clock.ts'
@@ -7,27 +7,27 @@ import { type CommandIo, hasColor, isLiveTerminal, type JsonFlag, printJson, pri
 import { createPaint, type Paint } from './paint.ts'
 import { cleanLine, fitWidth } from './terminal-text.ts'
 
-const widthOfMarker = 3
+const markerWidth = 3
 
-/** One line, no wider than so many columns. */
+/** One line with at most `columns` columns. */
 export function boardLine(task: BoardTask, paint: Paint, columns = Number.POSITIVE_INFINITY): string {
   const line = fitWidth(cleanLine(lineOf(task)), columns)
-  return colorOf(task, paint)(line.slice(0, widthOfMarker)) + line.slice(widthOfMarker)
+  return colorOf(task, paint)(line.slice(0, markerWidth)) + line.slice(markerWidth)
 }
 
-/** A line a task; on a terminal cut to its width. */
+/** One line per task, cut to the width of a terminal. */
 export function printBoard(io: CommandIo, tasks: readonly BoardTask[]): void {
   const paint = createPaint(hasColor(io))
   const columns = isLiveTerminal(io) ? (io.stdout.columns || 80) - 1 : undefined
   for (const task of tasks) printPainted(io, boardLine(task, paint, columns))
 }
 
-/** A task that was just changed, and what came free by it; with `--json` the value. */
+/** Prints a changed task and the tasks that it unblocked; with `--json` the value. */
 export function printChanged(
   io: CommandIo,
   { json }: JsonFlag,
   task: BoardTask,
-  freed: Freed = [],
+  unblocked: Unblocked = [],
   value: unknown = task,
 ): void {
   if (json) {
@@ -35,17 +35,16 @@ export function printChanged(
     return
   }
   printBoard(io, [task])
-  printFreed(io, freed)
+  printUnblocked(io, unblocked)
 }
 
-type Freed = ReadonlyArray<{ id: number; subject: string }>
+type Unblocked = ReadonlyArray<{ id: number; subject: string }>
 
-/** What came free by what was just done. */
-export function printFreed(io: CommandIo, freed: Freed): void {
-  for (const { id, subject } of freed) printPainted(io, `    #${id} came free: ${cleanLine(subject)}`)
+export function printUnblocked(io: CommandIo, unblocked: Unblocked): void {
+  for (const { id, subject } of unblocked) printPainted(io, `    #${id} unblocked: ${cleanLine(subject)}`)
 }
 
-/** Whose it is and by which claim: `claimed by ann (claim 2), lease until 2030-01-31T08:00:00.000Z`; empty for nobody. */
+/** The owner and the claim: `claimed by ann (claim 2), lease until 2030-01-31T08:00:00.000Z`; empty without an owner. */
 export function claimText({ owner, fence, leaseUntil, status }: BoardTask): string {
   if (owner === '') return ''
   if (status === 'pending') return `meant for ${owner}`
@@ -56,7 +55,7 @@ export function claimText({ owner, fence, leaseUntil, status }: BoardTask): stri
 
 type Color = (text: string) => string
 
-/** `claimable` is for what may be claimed. */
+/** `claimable` colours tasks that may be claimed. */
 export function colorOf(task: BoardTask, paint: Paint, claimable: Color = paint.asking): Color {
   const colors: Record<BoardStatus, Color> = {
     pending: task.ready ? claimable : paint.quiet,

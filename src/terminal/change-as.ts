@@ -1,10 +1,10 @@
-// A change of a task that is recorded with the surface through which it came: the methods of the engine are those of a program.
+// Changes a task and records the surface that the change came through. The methods of the engine would record a program.
 
 import type { Caller } from '../bus/caller.ts'
 import type { Engine } from '../engine-api.ts'
 import type { Task } from '../entities/task.ts'
 
-/** Resolves to the task as it is then. */
+/** Resolves to the changed task. */
 export async function changeAs(
   engine: Engine,
   caller: Caller,

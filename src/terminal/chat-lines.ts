@@ -1,5 +1,5 @@
-// The lines that somebody types or pipes into a chat, and where its answers go. At a terminal the line being typed stays at the
-// bottom: what is told is written above it, a line at a time. Through a pipe everything is written as it comes.
+// The input and output of a chat. At a terminal the line being typed stays at the bottom, and answers are written above it, line by
+// line. Through a pipe everything is written as it comes.
 import { createInterface, type Interface } from 'node:readline'
 import { Readable } from 'node:stream'
 import type { Listener } from './answer-stream.ts'
@@ -7,12 +7,12 @@ import { type CommandIo, note } from './io.ts'
 import { cleanLine, displayWidth } from './terminal-text.ts'
 
 export interface ChatLines {
-  /** Whether somebody sits there, who may type on while an answer comes. */
+  /** Whether the user can type while an answer comes. */
   readonly isTerminal: boolean
   readonly listener: Listener
-  /** One line after the other; ends with the input, or with `close`. */
+  /** Ends with the input, or with `close`. */
   readonly lines: AsyncIterable<string>
-  /** The next line may be typed. */
+  /** Shows the prompt for the next line. */
   prompt(): void
   close(): void
 }
@@ -29,7 +29,7 @@ function pipedLines(io: CommandIo): ChatLines {
     isTerminal: false,
     listener: {
       text: (piece) => void io.stdout.write(piece),
-      note: (words) => note(io, `· ${words}`),
+      note: (text) => note(io, `· ${text}`),
     },
     lines,
     prompt() {},
@@ -52,9 +52,9 @@ function typedLines(io: CommandIo, keyboard: NonNullable<CommandIo['keyboard']>)
     isTerminal: true,
     listener: {
       text: (piece) => wrapped.take(piece),
-      note: (words) => {
+      note: (text) => {
         wrapped.end()
-        above(`· ${cleanLine(words)}\n`)
+        above(`· ${cleanLine(text)}\n`)
       },
     },
     lines,
@@ -63,12 +63,12 @@ function typedLines(io: CommandIo, keyboard: NonNullable<CommandIo['keyboard']>)
   }
 }
 
-/** Collected from now on: the reader does not wait for whoever takes them. */
+/** Starts collecting at once: the reader emits lines before the first one is requested. */
 function linesOf(reader: Interface): AsyncIterable<string> {
   return reader[Symbol.asyncIterator]()
 }
 
-/** Passes text on a line at a time; a line that is longer than the terminal is wide goes in parts, cut between words. */
+/** Passes text on in whole lines; a line that is wider than the terminal is cut between words. */
 export class WholeLines {
   readonly #width: () => number
   readonly #write: (text: string) => void

@@ -1,21 +1,20 @@
-// What the command line's exit codes mean, and which one an error becomes. Scripts rely on these numbers: they never
-// change.
+// The exit codes of the command line, and the exit code of each error code. Scripts rely on these numbers: they never change.
 import { ErrandError, type ErrorCode } from '../core/errors.ts'
 
 export const exitCodes = {
   done: 0,
-  /** Something failed, was canceled, or is blocked by such. */
+  /** Something failed, was canceled, or is blocked by a failed or canceled task. */
   failed: 1,
-  /** Bad usage or bad input; nothing was changed. */
+  /** Wrong usage or input; nothing was changed. */
   badInput: 2,
-  /** Nothing failed, but somebody must answer or resume something. */
+  /** Nothing failed, but a task needs an answer, a resume or a claim. */
   open: 3,
   interrupted: 130,
 } as const
 
 /**
- * Which errors say that the request was wrong, and which that the world was: of every code, so that a new one has to be judged. A claim
- * that somebody else has, or has by now, is the world's doing.
+ * `badInput` for a wrong request, `failed` for other errors, including claims that another client holds. Lists every code, so that a
+ * new one must be added here.
  */
 const codeOf: Readonly<Record<ErrorCode, 1 | 2>> = {
   INVALID_TRANSITION: exitCodes.badInput,
@@ -75,8 +74,8 @@ const codeOf: Readonly<Record<ErrorCode, 1 | 2>> = {
   FORBIDDEN: exitCodes.failed,
 }
 
-/** The exit code of whatever was thrown. */
+/** The exit code of any thrown value. */
 export function exitCodeOf(error: unknown): number {
-  // An error of another copy of the package may have a code that this one does not know.
+  // An error of another copy of the package may have an unknown code.
   return ErrandError.isInstance(error) ? (codeOf[error.code] ?? exitCodes.failed) : exitCodes.failed
 }

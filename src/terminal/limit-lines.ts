@@ -1,4 +1,4 @@
-// How many tasks may run at once in all processes together, a limit a line.
+// The shared limits of concurrent tasks, one per line.
 import type { Limits } from '../engine-api.ts'
 
 /** The limit of one executor. */
@@ -7,7 +7,6 @@ export function executorLimitLine({ limits }: Limits['shared'], executor: string
   return limit === undefined ? `There is no shared limit for ${executor}.` : lineOf(executor, limit)
 }
 
-/** All of them. */
 export function sharedLimitLines({ maxConcurrent, limits }: Limits['shared']): string[] {
   const lines = [
     ...(maxConcurrent === null ? [] : [lineOf('all tasks', maxConcurrent)]),

@@ -1,5 +1,4 @@
-// The last lines of a terminal, rewritten in place: only what changed is written, the cursor is hidden meanwhile, and
-// given back.
+// Rewrites the last lines of a terminal in place. Only changed lines are written, and the cursor is hidden until `end`.
 import type { Output } from './io.ts'
 
 const hideCursor = '\u001b[?25l'
@@ -17,9 +16,9 @@ export class LiveScreen {
     this.#output = output
   }
 
-  /** Shows these lines where the last ones were. Each must fit the terminal's width. */
+  /** Replaces the shown lines. Each must fit the width of the terminal. */
   draw(lines: readonly string[]): void {
-    // After a change of width the terminal has wrapped the old lines in its own way: go on below them.
+    // After a change of width the terminal has wrapped the old lines, so the new ones are drawn below them.
     if (this.#columns !== this.#output.columns) this.#shown = []
     this.#columns = this.#output.columns
     const begin = this.#begun ? '' : hideCursor
@@ -29,7 +28,7 @@ export class LiveScreen {
     this.#shown = [...lines]
   }
 
-  /** Leaves the last picture where it is, and the cursor below it. */
+  /** Keeps the last lines on the screen, with the cursor below them. */
   end(): void {
     if (this.#begun) this.#output.write(showCursor)
     this.#begun = false

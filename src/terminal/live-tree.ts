@@ -1,5 +1,5 @@
-// A run on a terminal: the tree of the plan, redrawn while it changes, ten times a second at most. A picture of it is pure: which
-// rows fit, and what each says.
+// Shows a run on a terminal as the tree of its plan, redrawn ten times per second. `drawFrame` is pure: it chooses the rows that fit
+// and formats them.
 import { type Clock, systemClock } from '../core/clock.ts'
 import { formatDuration } from '../core/duration.ts'
 import { isSettled, type TaskStatus } from '../entities/task.ts'
@@ -12,11 +12,11 @@ import { cleanLine, displayWidth, firstLine, fitWidth, padWidth } from './termin
 
 const frameMs = 100
 const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
-const widestName = 32
+const maxNameWidth = 32
 const stateWidth = 10
 const timeWidth = 7
 
-/** `prompt`: where open questions are answered; undefined when nobody sits at a keyboard. */
+/** `prompt`: the line for answers to open questions; undefined without a keyboard. */
 export function createLiveTree(
   io: CommandIo,
   view: RoundView,
@@ -28,7 +28,7 @@ export function createLiveTree(
   let timer: unknown
 
   const draw = () => {
-    // A terminal that does not know its size says 0.
+    // A terminal of unknown size reports 0.
     const columns = io.stdout.columns || 80
     const rows = io.stdout.rows || 24
     const now = clock.now()
@@ -45,7 +45,7 @@ export function createLiveTree(
   turn()
   return {
     ownsScreen: true,
-    event() {}, // the next picture shows it
+    event() {}, // the next frame shows it
     end() {
       clock.clearTimeout(timer)
       prompt?.end()
@@ -58,19 +58,19 @@ export function createLiveTree(
 
 export interface FrameOptions {
   now: number
-  /** Counts the pictures: turns the spinner. */
+  /** The number of the frame, for the spinner. */
   tick: number
   columns: number
-  /** Most lines that may be used. */
+  /** The maximum of lines. */
   height: number
   paint: Paint
 }
 
-/** The rows that matter most, in the order of the plan, each on one line, and a count of the rest. */
+/** The most relevant rows that fit, in the order of the plan, one per line, and a line with counts. */
 export function drawFrame(rows: readonly Row[], options: FrameOptions): string[] {
   const shown = choose(rows, Math.max(1, options.height - 1))
   const nameWidth = Math.min(
-    widestName,
+    maxNameWidth,
     Math.max(0, ...shown.map((row) => row.depth * 2 + displayWidth(cleanLine(row.name)))),
   )
   return [...shown.map((row) => drawRow(row, nameWidth, options)), drawCount(rows, shown, options)]
@@ -78,13 +78,13 @@ export function drawFrame(rows: readonly Row[], options: FrameOptions): string[]
 
 function choose(rows: readonly Row[], room: number): readonly Row[] {
   if (rows.length <= room) return rows
-  const rankOf = (row: Row) => (row.group ? groupRank : lookOf(row).rank)
+  const rankOf = (row: Row) => (row.group ? groupRank : styleOf(row).rank)
   const kept = new Set(rows.toSorted((a, b) => rankOf(a) - rankOf(b)).slice(0, room))
   return rows.filter((row) => kept.has(row))
 }
 
-/** How a task of each status looks. Rows of lower `rank` are shown first where there is no room for all. */
-const looks: Readonly<Record<TaskStatus, { sign: string; color: keyof Paint; rank: number; word?: string }>> = {
+/** The style of each status. Rows with a lower `rank` are preferred when not all fit. */
+const styles: Readonly<Record<TaskStatus, { sign: string; color: keyof Paint; rank: number; word?: string }>> = {
   working: { sign: '', color: 'busy', rank: 0 },
   input_required: { sign: '?', color: 'asking', rank: 1, word: 'asks' },
   failed: { sign: '✗', color: 'bad', rank: 2 },
@@ -97,15 +97,15 @@ const looks: Readonly<Record<TaskStatus, { sign: string; color: keyof Paint; ran
 const queued = { sign: '·', color: 'quiet', rank: 5, word: 'queued' } as const
 const groupRank = 7
 
-function lookOf(row: Row) {
-  return row.ready ? queued : looks[row.status]
+function styleOf(row: Row) {
+  return row.ready ? queued : styles[row.status]
 }
 
 function drawRow(row: Row, nameWidth: number, { now, tick, columns, paint }: FrameOptions): string {
-  const look = lookOf(row)
-  const [color, word] = [paint[look.color], padWidth(look.word ?? row.status, stateWidth)]
-  const turning = row.group ? '▾' : (spinner[tick % spinner.length] as string)
-  const sign = look.sign || turning
+  const style = styleOf(row)
+  const [color, word] = [paint[style.color], padWidth(style.word ?? row.status, stateWidth)]
+  const spinning = row.group ? '▾' : (spinner[tick % spinner.length] as string)
+  const sign = style.sign || spinning
   const name = padWidth(fitWidth('  '.repeat(row.depth) + cleanLine(row.name), nameWidth), nameWidth)
   const time = padWidth(elapsed(row, now), timeWidth)
   const head = ` ${sign} ${name}  ${word} ${time}`

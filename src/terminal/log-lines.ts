@@ -1,6 +1,5 @@
-// The items of a task's stream as lines for people. Output arrives in pieces that need not end where a line does, and
-// an escape sequence cut in two could slip through the cleaning: so only whole lines are passed on. What a conversation announces
-// of an agent's calls is told by the calls themselves, which know more.
+// Turns the items of a task's stream into lines. Output arrives in pieces, and an escape sequence that is cut in two would escape
+// the cleaning, so only whole lines are passed on. Announcements of calls are replaced by the calls themselves, which have more details.
 
 import type { StreamItem } from '../engine-api.ts'
 import { failureSuffix } from '../entities/task.ts'
@@ -10,8 +9,8 @@ import { cleanLine, firstLine } from './terminal-text.ts'
 export class LogLines {
   readonly #print: (line: string) => void
   #rest = ''
-  /** Ids, without their kind, of the calls that the conversation tells of. */
-  readonly #told = new Set<string>()
+  /** Ids, without their prefix, of the calls that the conversation has announced. */
+  readonly #announced = new Set<string>()
 
   constructor(print: (line: string) => void) {
     this.#print = print
@@ -20,17 +19,17 @@ export class LogLines {
   take(item: StreamItem): void {
     switch (item.type) {
       case 'content':
-        // The pieces of a message come again, whole, when it is done.
+        // The whole message follows its pieces.
         if (item.messageId === undefined) this.#output(item.content)
         return
       case 'message':
         if (!this.#announcesCall(item)) this.note(`${item.role}: ${item.content}`)
         return
       case 'tool_call':
-        if (this.#told.has(bareId(item.callId))) this.note(toolText(item.tool, item.args))
+        if (this.#announced.has(bareId(item.callId))) this.note(toolText(item.tool, item.args))
         return
       case 'tool_result':
-        if (this.#told.has(bareId(item.callId))) this.note(resultText(item))
+        if (this.#announced.has(bareId(item.callId))) this.note(resultText(item))
         return
       case 'question':
         this.note(`asks: ${item.question}`)
@@ -46,7 +45,7 @@ export class LogLines {
     }
   }
 
-  /** A line of its own: also for what happened beside what the task said. */
+  /** Prints a separate line. */
   note(text: string): void {
     this.end()
     this.#print(text)
@@ -55,11 +54,11 @@ export class LogLines {
   #announcesCall({ messageId, announcement }: Extract<StreamItem, { type: 'message' }>): boolean {
     const [, id, which] = (announcement && /^msg-(.+)-(start|end)$/.exec(messageId)) || []
     if (id === undefined) return false
-    if (which === 'start') this.#told.add(id)
-    return this.#told.has(id)
+    if (which === 'start') this.#announced.add(id)
+    return this.#announced.has(id)
   }
 
-  /** Passes on what is left of a line without an end. */
+  /** Prints an incomplete last line. */
   end(): void {
     if (this.#rest !== '') this.#print(this.#rest)
     this.#rest = ''
@@ -81,5 +80,5 @@ function bareId(callId: string): string {
 function resultText({ tool, result, error }: Extract<StreamItem, { type: 'tool_result' }>): string {
   if (error !== undefined) return `${cleanLine(tool)} failed: ${firstLine(error.message)}`
   const text = cleanLine(typeof result === 'string' ? result : (JSON.stringify(result) ?? ''))
-  return `${cleanLine(tool)} gave ${text.length > maxResultLength ? `${text.slice(0, maxResultLength)}…` : text}`
+  return `${cleanLine(tool)} returned ${text.length > maxResultLength ? `${text.slice(0, maxResultLength)}…` : text}`
 }

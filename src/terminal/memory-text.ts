@@ -1,4 +1,4 @@
-// Memory for people: facts as a table, the branches as a tree, and what a run of consolidation did in a line.
+// Memory for people: facts as a table, branches as a tree, and each consolidation or merge as a line.
 
 import { formatDuration } from '../core/duration.ts'
 import { isConfirmed, type Source } from '../entities/source.ts'
@@ -8,18 +8,17 @@ import { type Columns, formatTable } from './table.ts'
 import { shortId } from './task-labels.ts'
 import { cleanLine, fitWidth } from './terminal-text.ts'
 
-/** Of a ledger whose memory is empty, and how that changes. */
 export const nothingKnown =
-  'Nothing is known yet. What the agents of a team find out comes to main when their task is completed; "errand memory remember TEXT" states a fact at once.'
+  'There are no facts yet. Facts of a team are merged into main when its task is completed; "errand memory remember TEXT" states a fact directly.'
 
-/** An id that is short to type: "errand memory why" takes any unique beginning. */
+/** A short id to type: "errand memory why" accepts any unique beginning. */
 export function shortFactId(id: string): string {
   return id.replace(/^fact-/, '').slice(0, 6)
 }
 
 type Doubtful = Pick<FactView, 'confidence' | 'statedBy'> & Partial<Pick<FactView, 'status' | 'disputed'>>
 
-/** `0.80`, and what stands against it. */
+/** `0.80`, and marks like `disputed`. */
 export function certainty({ confidence, status, disputed, statedBy }: Doubtful): string {
   const against = [
     status === 'superseded' ? ' superseded' : '',
@@ -29,7 +28,7 @@ export function certainty({ confidence, status, disputed, statedBy }: Doubtful):
   return confidence.toFixed(2) + against.join('')
 }
 
-/** `a model as ada in task 4kf0, a person`: who stated a fact, or an observation. */
+/** `a model as ada in task 4kf0, a person`: the sources of a fact or an observation. */
 export function sourcesText(sources: readonly Source[]): string {
   return sources.map(sourceText).join(', ')
 }
@@ -40,7 +39,7 @@ function sourceText({ kind, taskId, agentId }: Source): string {
   return `${who}${name}${taskId === undefined ? '' : ` in task ${shortId(taskId)}`}`
 }
 
-/** Branches have a column only where there may be several. */
+/** `branches` adds a column for the branch. */
 export function factColumns({ branches }: { branches: boolean }): Columns<FactView> {
   const branch = (fact: FactView) => fact.branch
   return {
@@ -53,18 +52,18 @@ export function factColumns({ branches }: { branches: boolean }): Columns<FactVi
   }
 }
 
-/** Of a name that anybody may have chosen: what stands beside it must be seen as well. */
+/** Cuts a name, so that a long one does not hide the other columns. */
 function short(name: string): string {
   return fitWidth(cleanLine(name), maxNameLength)
 }
 const maxNameLength = 24
 
-/** A branch with how many active facts it has. */
+/** A branch with the number of its active facts. */
 export interface CountedBranch extends BranchView {
   facts: number
 }
 
-/** Each below the one whose facts it sees, by age. */
+/** Each branch below the one whose facts it inherits; the oldest first. */
 export function branchTree(branches: readonly CountedBranch[], columns?: number): string[] {
   const known = new Set(branches.map(({ name }) => name))
   const below = Map.groupBy(branches, ({ parent }) => (parent !== undefined && known.has(parent) ? parent : ''))
@@ -82,7 +81,7 @@ export function branchTree(branches: readonly CountedBranch[], columns?: number)
   )
 }
 
-/** No white space, which a table would drop at the beginning of a cell. */
+/** Not white space: a table drops it at the beginning of a cell. */
 const indent = '· '
 
 function ownerOf({ taskId, agentId }: BranchView): string {
@@ -92,41 +91,41 @@ function ownerOf({ taskId, agentId }: BranchView): string {
 
 /** The last segment of an agent's branch is its name. */
 export function historyColumns(now: number): Columns<HistoryView> {
-  return { age: ({ at }) => formatDuration(now - at), run: ({ type }) => type, did: whatItDid, branch: placeOf }
+  return { age: ({ at }) => formatDuration(now - at), run: ({ type }) => type, did: runSummary, branch: branchLabel }
 }
 
-function placeOf({ sourceBranch, targetBranch, type }: HistoryView): string {
+function branchLabel({ sourceBranch, targetBranch, type }: HistoryView): string {
   const isCarried = type === 'merge' || type === 'project_checkpoint'
   return isCarried && sourceBranch !== targetBranch ? `${sourceBranch} → ${targetBranch}` : sourceBranch
 }
 
-/** `3 observed, 2 new, 1 surer (s1)`, the session in brackets; nothing that is nothing. */
-export function whatItDid(run: Omit<HistoryView, 'id' | 'at' | 'trigger' | 'sourceBranch' | 'targetBranch'>): string {
-  const told = [some(run.observationsProcessed, 'observed'), ...factsOf(run), ...outcomeOf(run)].filter(
+/** `3 observed, 2 new, 1 confirmed (s1)`, with the session in brackets; zero counts are left out. */
+export function runSummary(run: Omit<HistoryView, 'id' | 'at' | 'trigger' | 'sourceBranch' | 'targetBranch'>): string {
+  const counts = [some(run.observationsProcessed, 'observed'), ...factsOf(run), ...outcomeOf(run)].filter(
     (each) => each !== '',
   )
   const session = run.sessionId === undefined ? '' : ` (${short(run.sessionId)})`
-  return `${told.length === 0 ? 'nothing to do' : told.join(', ')}${session}`
+  return `${counts.length === 0 ? 'nothing to do' : counts.join(', ')}${session}`
 }
 
-type Done = Parameters<typeof whatItDid>[0]
+type Done = Parameters<typeof runSummary>[0]
 
-/** A merge and a checkpoint are told by what they came to. */
+/** Empty for a merge and a checkpoint: `outcomeOf` has their counts. */
 function factsOf({ type, factsCreated, factsUpdated, factsDeduplicated }: Done): string[] {
   if (type === 'merge' || type === 'task_checkpoint') return []
   return [
     some(factsCreated, 'new'),
-    some(factsUpdated, 'surer'),
-    some(factsDeduplicated, type === 'agent_complete' ? 'said twice' : 'known'),
+    some(factsUpdated, 'confirmed'),
+    some(factsDeduplicated, type === 'agent_complete' ? 'combined' : 'known'),
   ]
 }
 
 function outcomeOf({ type, summary, merged, rejected = 0, durable, ephemeral = 0 }: Done): string[] {
   return [
-    type === 'agent_complete' && summary !== undefined ? 'summed up' : '',
+    type === 'agent_complete' && summary !== undefined ? 'summarized' : '',
     merged === undefined ? '' : `${merged} merged`,
     some(rejected, 'rejected'),
-    durable === undefined ? '' : `${durable} lasting, ${ephemeral} not`,
+    durable === undefined ? '' : `${durable} durable, ${ephemeral} not`,
   ]
 }
 
@@ -134,9 +133,9 @@ function some(count: number, word: string): string {
   return count === 0 ? '' : `${count} ${word}`
 }
 
-/** Two facts that met in a merge and cannot both hold, a line each. */
+/** The contradictions that a merge found, one per line. */
 export function conflictLines(conflicts: readonly Conflict[]): string[] {
-  const outcomes = { 'keep-both': 'both stay, disputed', source: 'the first holds', target: 'the second holds' }
+  const outcomes = { 'keep-both': 'both stay, disputed', source: 'the first is kept', target: 'the second is kept' }
   return conflicts.map(
     ({ factId, otherId, ground, resolution }) =>
       `${shortFactId(factId)} contradicts ${shortFactId(otherId)} (${ground}): ${outcomes[resolution]}`,

@@ -1,12 +1,12 @@
-// Mermaid flowcharts of tasks: boxes, groups as frames, an arrow from what must be done first. Pure text.
+// Mermaid flowcharts of tasks: tasks are boxes, groups are frames, and arrows lead from a task to those that wait for it.
 
 export interface GraphNode {
   id: string
   label: string
-  /** A frame around its children. */
+  /** Drawn as a frame around its children. */
   group: boolean
   parent: string | null
-  /** Ids of what it comes after. */
+  /** Ids of the nodes that it waits for. */
   after: readonly string[]
   /** Colours the box. */
   status?: string
@@ -42,7 +42,7 @@ function classOf({ status }: GraphNode): string {
   return status !== undefined && Object.hasOwn(colors, status) ? `:::${status}` : ''
 }
 
-/** Mermaid reads labels as a little HTML: what could end or change one is written as its code. */
+/** Writes characters that could end or change a label, which Mermaid reads as HTML, as entity codes. */
 function escapeLabel(text: string): string {
   return text.replace(/["#&<>[\]{}|`\\]/g, (character) => `#${character.codePointAt(0)};`)
 }

@@ -1,17 +1,17 @@
-// What the texts of options stand for: durations and times (`--lease 5m`, `--deadline 2030-01-31T08:00:00Z`), and JSON.
+// Parses the values of options: durations and times (`--lease 5m`, `--deadline 2030-01-31T08:00:00Z`), and JSON.
 import { systemClock } from '../core/clock.ts'
 import { durationForms, parseDuration } from '../core/duration.ts'
 import { messageOf } from '../core/stored-error.ts'
 import { misuse } from './arguments.ts'
 
-/** Milliseconds. @throws ErrandError INVALID_INPUT for what is no duration with a unit. */
+/** Returns milliseconds. @throws ErrandError INVALID_INPUT for anything but a duration with a unit. */
 export function durationOption(option: string, text: string): number {
   const durationMs = parseDuration(text)
   if (durationMs !== undefined) return durationMs
   throw misuse(`--${option} takes a duration like ${durationForms}, got "${text}".`, { option, value: text })
 }
 
-/** Epoch milliseconds: of a time, or of a duration from now. */
+/** Returns epoch milliseconds, of a time or of a duration from now. */
 export function timeOption(option: string, text: string): number {
   const durationMs = parseDuration(text)
   const at = durationMs === undefined ? Date.parse(text) : systemClock.now() + durationMs
@@ -22,12 +22,12 @@ export function timeOption(option: string, text: string): number {
   })
 }
 
-/** A date to `Date.parse`, and a duration without its unit to whoever wrote it. */
+/** `Date.parse` accepts a bare number as a year, but the user has probably forgotten the unit of a duration. */
 function isBareNumber(text: string): boolean {
   return /^[\d.]+$/.test(text.trim())
 }
 
-/** Any JSON value. @throws ErrandError INVALID_INPUT, with an example of what would do. */
+/** Returns any JSON value. @throws ErrandError INVALID_INPUT with the example. */
 export function jsonOption(option: string, text: string, example: string): unknown {
   try {
     return JSON.parse(text)
@@ -36,7 +36,7 @@ export function jsonOption(option: string, text: string, example: string): unkno
   }
 }
 
-/** What a task came to: a JSON value in `--result`, or words. Undefined when neither is given. */
+/** The result of a task: the JSON of `--result`, or the positional words as a text; undefined without both. */
 export function givenResult(json: string | undefined, words: readonly string[]): unknown {
   if (json !== undefined && words.length > 0)
     throw misuse(`The result is given twice: by --result and as "${words.join(' ')}".`)

@@ -1,4 +1,4 @@
-// Colours, or none. Everything is legible without them: each state has its own sign and word.
+// Colours, or none. Every state also has a sign and a word, so that output is readable without colours.
 
 export interface Paint {
   good: (text: string) => string
@@ -11,7 +11,7 @@ export interface Paint {
 const plain = (text: string) => text
 const sgr = (code: number) => (text: string) => (text === '' ? '' : `\u001b[${code}m${text}\u001b[0m`)
 
-/** Text that changes nothing but its colour. */
+/** Functions that colour a text, or return it unchanged. */
 export function createPaint(color: boolean): Paint {
   return color
     ? { good: sgr(32), bad: sgr(31), busy: sgr(36), asking: sgr(33), quiet: sgr(2) }

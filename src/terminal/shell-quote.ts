@@ -1,4 +1,4 @@
-// Commands that people can copy. Whatever is shown as "type this" is quoted for a POSIX shell.
+// Quotes suggested commands for a POSIX shell, so that people can copy them.
 
 export function shellQuote(word: string): string {
   return /^[\w@%+=:,./#-]+$/.test(word) && !word.startsWith('#') ? word : `'${word.replaceAll("'", `'\\''`)}'`

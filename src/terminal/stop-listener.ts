@@ -1,26 +1,25 @@
-// How a run is stopped: the first interrupt asks it to let go of what runs, the second ends it and the process at once. One
-// press of Ctrl-C may arrive twice (from the terminal and, under npm, forwarded by it), so echoes of the first do not
-// count.
+// Stops a run: the first interrupt releases the running tasks, the second ends the process at once. One press of Ctrl-C may
+// arrive twice (from the terminal, and forwarded by npm), so an interrupt shortly after the first is ignored.
 import { once } from 'node:events'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { waitAtMost } from '../core/signals.ts'
 import { exitCodes } from './exit-code.ts'
 import type { CommandIo } from './io.ts'
 
-/** A person does not press twice within this time and mean it. */
+/** An interrupt within this time after the first is an echo of it. */
 const echoMs = 250
-/** "At once" may take this long: to end what runs. */
+/** How long ending the running commands may delay the exit. */
 const maxExitMs = 300
 
 export class StopListener {
-  /** What must be put right before the process ends at once. */
+  /** Restores the terminal before the process ends at once. */
   beforeExit: () => void = () => {}
-  /** Ends what runs, before the process ends at once. */
+  /** Ends running commands before the process ends at once. */
   endCommands: () => Promise<void> = async () => {}
   readonly #controller = new AbortController()
   readonly #unlisten: () => void
   readonly #clock: Clock
-  #askedAt = 0
+  #stoppedAt = 0
   #exiting = false
 
   constructor(io: CommandIo, clock: Clock = systemClock) {
@@ -28,7 +27,7 @@ export class StopListener {
     this.#unlisten = io.onInterrupt(() => this.#onInterrupt(io))
   }
 
-  /** Aborts when the user wants to stop. */
+  /** Aborts at the first interrupt. */
   get signal(): AbortSignal {
     return this.#controller.signal
   }
@@ -43,9 +42,9 @@ export class StopListener {
 
   #onInterrupt(io: CommandIo): void {
     if (!this.signal.aborted) {
-      this.#askedAt = this.#clock.now()
+      this.#stoppedAt = this.#clock.now()
       this.#controller.abort()
-    } else if (this.#clock.now() - this.#askedAt > echoMs && !this.#exiting) {
+    } else if (this.#clock.now() - this.#stoppedAt > echoMs && !this.#exiting) {
       this.#exiting = true
       void this.#exit(io)
     }
@@ -56,13 +55,13 @@ export class StopListener {
     try {
       await waitAtMost(this.#clock, maxExitMs, this.endCommands())
     } catch {
-      // A ledger that cannot be read tells no more than one that takes too long: the process ends all the same.
+      // The process ends even if the ledger cannot be read.
     }
     io.exit(exitCodes.interrupted)
   }
 }
 
-/** Does what an interrupt ends in good order: the signal aborts when the user wants to stop, and nothing ends at once. */
+/** Runs `work` with a signal that aborts at an interrupt. Further interrupts have no effect. */
 export async function untilInterrupted<T>(io: CommandIo, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const stop = new AbortController()
   const unlisten = io.onInterrupt(() => stop.abort())

@@ -1,13 +1,13 @@
-// Columns of clean text, as wide as they need to be; the last one takes what is left of the terminal.
+// Tables of clean text. Columns are as wide as their cells, and lines are cut to the width of the terminal.
 import { type CommandIo, type JsonFlag, printItems } from './io.ts'
 import { cleanLine, displayWidth, fitWidth, padWidth } from './terminal-text.ts'
 
 const gap = 2
 
-/** What a table tells of each item, by the heads of its columns; what there is not stays empty. */
+/** The cell of an item for each column, by heading; null and undefined are empty cells. */
 export type Columns<T> = Readonly<Record<string, (item: T) => string | number | null | undefined>>
 
-/** The header, and one line an item. */
+/** The header, and one line per item. */
 export function formatTable<T>(items: readonly T[], columns: Columns<T>, width = Number.POSITIVE_INFINITY): string[] {
   const cellsOf = (item: T) => Object.values(columns).map((cell) => cleanLine(`${cell(item) ?? ''}`))
   const lines = [Object.keys(columns), ...items.map(cellsOf)]
@@ -20,7 +20,7 @@ export function formatTable<T>(items: readonly T[], columns: Columns<T>, width =
   })
 }
 
-/** Items as a table, or what is said where there are none; with `--json` each as it is, in a line of its own. */
+/** Prints items as a table, or `none` if there are none; with `--json` one value per line. */
 export function printTable<T>(
   io: CommandIo,
   flags: JsonFlag,

@@ -1,4 +1,4 @@
-// A task with all that belongs to it, in words: its fields, its runs and calls, its conversation and how far its team is.
+// Everything about a task as lines: its fields, runs, calls and conversation, and the progress of its team.
 
 import { isoTime } from '../core/clock.ts'
 import { formatDuration } from '../core/duration.ts'
@@ -14,9 +14,9 @@ import { abridged, cleanLine, cleanText, firstLine, fitWidth } from './terminal-
 
 const timeFields: ReadonlySet<string> = new Set(['notBefore', 'deadline', 'leaseUntil'] satisfies Array<keyof Task>)
 
-type Picture = Awaited<ReturnType<typeof readTaskDetails>>
+type TaskDetails = Awaited<ReturnType<typeof readTaskDetails>>
 
-/** `team` is of a task that has a branch of memory. */
+/** `team` is undefined for a task without a branch of memory. */
 export async function readTaskDetails(engine: Engine, task: Task) {
   const [why, runs, calls, messages, context] = await Promise.all([
     engine.why(task.id),
@@ -30,9 +30,9 @@ export async function readTaskDetails(engine: Engine, task: Task) {
   return { task, why, runs, calls, messages, team }
 }
 
-/** All of it, in lines. */
+/** Lines for `errand show`. */
 export function formatTaskDetails(
-  { task, why, runs, calls, messages, team }: Picture,
+  { task, why, runs, calls, messages, team }: TaskDetails,
   columns: number | undefined,
 ): string[] {
   return [
@@ -46,7 +46,7 @@ export function formatTaskDetails(
   ]
 }
 
-/** A task alone. */
+/** The task without runs, calls and conversation. */
 export function describeTask(task: Task): string[] {
   return [headline(task), ...formatFields(task)]
 }
@@ -55,20 +55,20 @@ function headline(task: Task): string {
   return `${taskLabel(task)}: ${stateLabel(task)}${task.owner === null ? '' : `, ${ownerLabel(task)}`}`
 }
 
-/** The fields that say something; those that are empty or stand elsewhere in the picture are left out. */
-function formatFields(task: Task, team?: Picture['team']): string[] {
+/** The fields that are not empty and are not shown elsewhere. */
+function formatFields(task: Task, team?: TaskDetails['team']): string[] {
   const { seq: _seq, name: _name, ready: _ready, ...fields } = task
-  const told = Object.entries({ ...fields, ...teamFields(task, team) }).filter(
+  const shown = Object.entries({ ...fields, ...teamFields(task, team) }).filter(
     ([field, value]) => !isEmpty(value) && (field !== 'fence' || value !== 0),
   )
-  const width = Math.max(...told.map(([field]) => field.length))
-  return told.flatMap(([field, value]) => {
+  const width = Math.max(...shown.map(([field]) => field.length))
+  return shown.flatMap(([field, value]) => {
     const [first, ...rest] = formatValue(field, value).split('\n')
     return [`${field.padEnd(width)}  ${first}`, ...rest.map((line) => `${' '.repeat(width)}  ${line}`)]
   })
 }
 
-function teamFields(task: Task, team: Picture['team']): Record<string, string | null> {
+function teamFields(task: Task, team: TaskDetails['team']): Record<string, string | null> {
   if (team === undefined) return {}
   const { total, done } = team.progress
   const objectives = total === 0 ? null : `${done} of ${total} done: "errand task context ${shortId(task.id)}"`
@@ -85,7 +85,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value as object).length === 0
 }
 
-/** The runs of a task, one a line. */
+/** The runs of a task, one per line. */
 export function runTable(runs: readonly RunRecord[], columns?: number): string[] {
   const table: Columns<RunRecord> = {
     run: ({ number }) => number,
@@ -98,7 +98,7 @@ export function runTable(runs: readonly RunRecord[], columns?: number): string[]
   return formatTable(runs, table, columns)
 }
 
-/** The calls of a task, one a line. */
+/** The calls of a task, one per line. */
 export function callTable(calls: readonly Call[], columns?: number): string[] {
   const table: Columns<Call> = {
     call: ({ name }) => fitWidth(cleanLine(name), 40),
@@ -117,7 +117,7 @@ function narrower(columns: number | undefined): number {
   return (columns ?? 200) - 2
 }
 
-/** Tokens of all steps, null where no step said; undefined when no model took a step. */
+/** The tokens of all model steps, null if no step reported them; undefined without a step. */
 export function usageOf(messages: readonly Message[]) {
   const steps = messages.flatMap(({ step }) => step ?? [])
   if (steps.length === 0) return undefined
@@ -135,13 +135,13 @@ export function usageOf(messages: readonly Message[]) {
 }
 
 /**
- * Who said what, and what the steps of its model took: lines below a heading, none for a task without messages. Announcements are left
- * out: the calls that they tell of are listed beside.
+ * The messages and the token usage: lines below a heading, none for a task without messages. Announcements of calls are left out,
+ * because calls are listed separately.
  */
 export function describeConversation(messages: readonly Message[]): string[] {
-  const spoken = messages.filter((message) => !message.announcement)
-  if (spoken.length === 0) return []
-  return ['', 'conversation', ...spoken.flatMap(messageLines).map((line) => `  ${line}`), ...usageLines(messages)]
+  const shown = messages.filter((message) => !message.announcement)
+  if (shown.length === 0) return []
+  return ['', 'conversation', ...shown.flatMap(messageLines).map((line) => `  ${line}`), ...usageLines(messages)]
 }
 
 function messageLines({ role, content, step }: Message): string[] {

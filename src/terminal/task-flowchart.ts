@@ -1,4 +1,4 @@
-// Tasks of the ledger as a Mermaid diagram: what comes after what.
+// Tasks of the ledger and their dependencies as a Mermaid diagram.
 import type { Engine } from '../engine-api.ts'
 import type { Task } from '../entities/task.ts'
 import { allTasks } from '../plans/each-task.ts'
@@ -6,13 +6,13 @@ import { type GraphNode, toFlowchart } from './mermaid.ts'
 import { stateLabel } from './task-labels.ts'
 import { cleanLine } from './terminal-text.ts'
 
-/** Of a task and everything below it, or of the whole ledger. */
+/** Draws a task and everything below it, or the whole ledger. */
 export async function taskFlowchart(engine: Engine, root: Task | undefined): Promise<string> {
   const tasks = root === undefined ? await allTasks(engine) : [root, ...(await engine.subtree(root.id))]
   return toFlowchart(await taskNodes(engine, tasks))
 }
 
-/** Every edge, satisfied ones too: a finished plan still shows what came after what. */
+/** Includes satisfied dependencies, so that a finished plan still shows its order. */
 async function taskNodes(engine: Engine, tasks: readonly Task[]): Promise<GraphNode[]> {
   const parents = new Set(tasks.map((task) => task.parentId))
   const sorted = [...tasks].sort((a, b) => a.seq - b.seq)

@@ -1,4 +1,4 @@
-// Words for tasks, as every verb uses them.
+// Labels of tasks and their states, for every verb.
 
 import { isoTime, systemClock } from '../core/clock.ts'
 import { formatDuration } from '../core/duration.ts'
@@ -7,8 +7,8 @@ import { isQueuedTask, isSettled, noReason, type Task } from '../entities/task.t
 import { cleanLine, firstLine, fitWidth } from './terminal-text.ts'
 
 /**
- * The state for people: that of the ledger, but a task that waits for a slot is queued, one that waits for somebody who works
- * on it is claimable, and one that is blocked says so.
+ * The state for people: that of the ledger, except `queued` for a task that waits for a slot, `claimable` for one that waits for a
+ * claim, and `blocked` for one that waits for other tasks.
  */
 export function stateLabel(task: Pick<Task, 'status' | 'ready' | 'blockedBy' | 'statusReason' | 'executor'>): string {
   if (task.ready) return isQueuedTask(task) ? 'queued' : 'claimable'
@@ -16,22 +16,22 @@ export function stateLabel(task: Pick<Task, 'status' | 'ready' | 'blockedBy' | '
   return task.status
 }
 
-/** An id that is short to type: the ledger finds tasks by any unique beginning. */
+/** A short id to type: the ledger finds tasks by any unique beginning. */
 export function shortId(id: string): string {
   return id.replace(/^task-/, '').slice(0, 6)
 }
 
-/** `#12 lines`: how messages name a task. */
+/** `#12 lines`: the name of a task in messages. */
 export function taskLabel(task: Pick<Task, 'seq' | 'name'>): string {
   return `#${task.seq} ${fitWidth(cleanLine(task.name), 60)}`
 }
 
-/** `#12 lines paused, told`: what has become of a task that was just changed. */
+/** `#12 lines paused, message sent`: the new state of a changed task. */
 export function changedLine(task: Task, more = ''): string {
   return `${taskLabel(task)} ${stateLabel(task)}${more === '' ? '' : `, ${more}`}`
 }
 
-/** Why a task does not run, with the tasks that this is about and, of a limit, the command that shows it. */
+/** The reason why a task does not run, with the tasks concerned and, for a limit, the command that shows it. */
 export async function whyLines(engine: Pick<Engine, 'get'>, { message, reason, tasks }: Why): Promise<string[]> {
   const others = await Promise.all(tasks.map((id) => engine.get(id)))
   return [
@@ -43,28 +43,28 @@ export async function whyLines(engine: Pick<Engine, 'get'>, { message, reason, t
   ]
 }
 
-/** The first line of why a task failed or was canceled. */
+/** The first line of the reason why a task failed or was canceled. */
 export function endReason(task: Pick<Task, 'status' | 'error' | 'statusReason'>): string {
   const failure = task.error?.message === noReason ? '' : (task.error?.message ?? '')
   const reason = task.status === 'failed' ? failure : (task.statusReason ?? '')
   return firstLine(reason)
 }
 
-/** Whose it is, by which claim and for how long: `ann's (claim 2), lease until 2030-01-31T08:00:00.000Z (4m59s left)`. */
+/** Owner, claim and lease: `claimed by ann (claim 2), lease until 2030-01-31T08:00:00.000Z (4m59s left)`. */
 export function ownerLabel(task: Pick<Task, 'owner' | 'fence' | 'leaseUntil'>, now = systemClock.now()): string {
-  if (task.owner === null) return "nobody's"
+  if (task.owner === null) return 'not claimed'
   const lease =
     task.leaseUntil === null ? '' : `, lease until ${isoTime(task.leaseUntil)} (${leaseLabel(task.leaseUntil, now)})`
-  return `${cleanLine(task.owner)}'s (claim ${task.fence})${lease}`
+  return `claimed by ${cleanLine(task.owner)} (claim ${task.fence})${lease}`
 }
 
-/** The owner in a column, with what is left of the lease. */
+/** The owner for a table, with the rest of the lease. */
 export function ownerCell(task: Pick<Task, 'owner' | 'leaseUntil' | 'status'>, now: number): string {
   if (task.owner === null || isSettled(task.status)) return task.owner ?? ''
   return task.leaseUntil === null ? task.owner : `${task.owner} (${leaseLabel(task.leaseUntil, now)})`
 }
 
-/** A claim whose lease is over still holds until somebody else takes the task. */
+/** The rest of a lease. A claim stays valid after its lease until another client claims the task. */
 export function leaseLabel(leaseUntil: number, now: number): string {
   return leaseUntil > now ? `${formatDuration(leaseUntil - now)} left` : 'lease over'
 }

@@ -1,16 +1,16 @@
-// Which tasks `ps` lists: what the ledger is asked for, and the same asked of one task that has changed.
+// The tasks that `ps` lists: the filter for the ledger, and the same filter for one changed task.
 import type { Engine } from '../engine-api.ts'
 import { filterByStatus, type StatusWord } from '../entities/status-filter.ts'
 import { openStatuses, type Task } from '../entities/task.ts'
 import { isReleased } from '../machines/readiness.ts'
 import { allTasks } from '../plans/each-task.ts'
 
-/** A part of what `engine.list` takes. */
+/** A part of the filter of `engine.list`. */
 export interface TaskChoice {
   status?: StatusWord[] | undefined
   ready?: boolean | undefined
   owner?: string | undefined
-  /** All of them. */
+  /** A task must have all of them. */
   tags?: string[] | undefined
 }
 
@@ -31,13 +31,13 @@ function hasStatus(task: Task, words: StatusWord[]): boolean {
   )
 }
 
-/** What is not settled, and the failed groups that it is in. */
+/** The tasks that are not settled, and the failed groups that contain them. */
 export async function openTasks(engine: Engine): Promise<Task[]> {
   const open = await allTasks(engine, { status: [...openStatuses] })
   return [...(await failedGroupsOf(engine, open)), ...open]
 }
 
-/** What cannot move any more is open, and the group that failed by it is not. */
+/** A group can fail while tasks in it are still open and blocked. */
 async function failedGroupsOf(engine: Pick<Engine, 'get'>, open: readonly Task[]): Promise<Task[]> {
   const seen = new Set(open.map(({ id }) => id))
   const failed: Task[] = []

@@ -1,4 +1,4 @@
-// Trees of tasks, as `tree` shows them: what is in them, indented.
+// Trees of tasks as indented lines, for `tree`.
 import type { Engine } from '../engine-api.ts'
 import { failureSuffix, isSettled, openStatuses, type Task } from '../entities/task.ts'
 import { allTasks, eachTask } from '../plans/each-task.ts'
@@ -7,11 +7,11 @@ import { fitWidth } from './terminal-text.ts'
 
 export interface TaskTree {
   root: Task
-  /** All below it. */
+  /** All descendants. */
   below: Task[]
 }
 
-/** Every tree, or every one in which something is not settled. */
+/** Every tree if `all`, else those with a task that is not settled. */
 export async function readTrees(engine: Engine, all: boolean): Promise<TaskTree[]> {
   return await Promise.all((await rootsOf(engine, all)).map((root) => readTree(engine, root)))
 }

@@ -1,50 +1,49 @@
-// Text on its way to a terminal. Names, outputs and errors come from tasks, hence from anywhere: an escape sequence
-// among them could recolour, retitle or even type into the terminal of whoever looks. Everything passes here before it
-// is shown.
+// Cleans and measures text for a terminal. Names, outputs and errors come from untrusted tasks: an escape sequence in them could
+// recolour, retitle or even type into the user's terminal. All of them are cleaned here before they are shown.
 import { createRequire } from 'node:module'
 import { stripVTControlCharacters } from 'node:util'
 import type stringWidth from 'string-width'
 
-/** Controls except line break and tab, and what turns the direction of writing or breaks lines in its own way. */
+/** Control characters except line break and tab, direction overrides, and Unicode line separators. */
 const controlCharacters = /(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/gu
 const printableAscii = /^[\x20-\x7e]*$/
 const maxShownLength = 2_000
-/** Without escape sequences, control characters and direction overrides; line breaks and tabs stay. */
+/** Removes escape sequences, control characters and direction overrides; keeps line breaks and tabs. */
 export function cleanText(text: string): string {
   return stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replace(controlCharacters, '')
 }
 
 /**
- * JSON that looks the same on every terminal: what `cleanText` would take away is written as `\\uXXXX` instead, so that it reads back as
- * it was. JSON itself escapes the C0 controls alone.
+ * JSON that is safe on a terminal: characters that `cleanText` would remove are written as `\\uXXXX`, so that the value stays the same.
+ * `JSON.stringify` escapes the C0 controls only.
  */
 export function visibleJson(json: string): string {
   return json.replace(controlCharacters, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** The same on one line: breaks and runs of white space become one space. */
+/** As `cleanText`, on one line: each run of white space becomes one space. */
 export function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim()
 }
 
-/** Below something else: every line two columns further in. */
+/** Indents every line by two columns. */
 export function indented(text: string): string {
   return `  ${text.replaceAll('\n', '\n  ')}`
 }
 
-/** At most 2,000 characters of what may be long; then says how many there are. */
+/** Cuts a long text to 2,000 characters, and appends its length. */
 export function abridged(text: string): string {
   return text.length > maxShownLength
     ? `${text.slice(0, maxShownLength)}… (${text.length} characters; --json shows all)`
     : text
 }
 
-/** The first line that holds anything. */
+/** The first line that is not blank, cleaned. */
 export function firstLine(text: string): string {
   return cleanLine(fullLines(text)[0] ?? '')
 }
 
-/** The last line that holds anything. */
+/** The last line that is not blank, cleaned. */
 export function lastLine(text: string): string {
   return cleanLine(fullLines(text).at(-1) ?? '')
 }

@@ -1,16 +1,15 @@
-// A picture on the terminal for as long as somebody looks. The ledger is read only when something has changed, and no more often than a
-// person can see.
+// Shows changing data on a terminal until it is interrupted. The data is read only after a change, and only a few times per second.
 import type { Clock } from '../core/clock.ts'
 import type { Notifier } from '../core/notifier.ts'
 import { rest } from '../core/signals.ts'
 import type { Output } from './io.ts'
 import { LiveScreen } from './live-screen.ts'
 
-/** Between two looks at the ledger; a look that takes long is given more. */
+/** Bounds of the pause between two reads of the ledger; the pause grows with the duration of a read. */
 const minRestMs = 100
 const maxRestMs = 1_000
-const restPerLook = 4
-/** Ages and leases are redrawn so often; nothing is read for it. */
+const restPerRead = 4
+/** How often ages and leases are redrawn, without a read. */
 const tickMs = 1_000
 
 export interface Watched<P> {
@@ -18,13 +17,13 @@ export interface Watched<P> {
   clock: Clock
   /** Rung when something has changed. */
   bell: Notifier
-  /** Aborts when the user wants to stop. */
+  /** Ends it. */
   signal: AbortSignal
   read(): Promise<P>
   draw(picture: P, now: number): string[]
 }
 
-/** Resolves when the user wants to stop. */
+/** Resolves when the signal aborts. */
 export async function watchScreen<P>({ output, clock, bell, signal, read, draw }: Watched<P>): Promise<void> {
   const screen = new LiveScreen(output)
   let timer: unknown
@@ -37,7 +36,7 @@ export async function watchScreen<P>({ output, clock, bell, signal, read, draw }
     while (!signal.aborted) {
       const begunAt = clock.now()
       show(await read())
-      const restMs = Math.min(Math.max((clock.now() - begunAt) * restPerLook, minRestMs), maxRestMs)
+      const restMs = Math.min(Math.max((clock.now() - begunAt) * restPerRead, minRestMs), maxRestMs)
       await bell.rung(signal)
       await rest(clock, restMs, signal)
     }

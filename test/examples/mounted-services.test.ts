@@ -1,5 +1,5 @@
-// The services in examples/hono-service and examples/fastify-service, as their clients and operators meet them: processes with a URL,
-// whose own routes stand beside the engine's, and whose keys are good for what they are good for.
+// The services in examples/hono-service and examples/fastify-service as processes: their own routes, the routes of the engine, and
+// the scopes of their keys.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -62,7 +62,7 @@ function ledgerFile(): string {
 const wanted = { executor: 'release', name: '1.2.3', tags: ['1.2.3'], input: { version: '1.2.3' } }
 
 describe.each(['hono-service', 'fastify-service'])('%s', (example) => {
-  it('serves its own routes, and below /errand the engine to whoever has a key that is good for it (X-029)', async () => {
+  it('X-029 %s serves its own routes, and below /errand the engine to clients with a valid key', async () => {
     const { url, stop, exited, complaints } = await start(example, ledgerFile())
     expect(await ask(`${url}/health`)).toMatchObject({ status: 200, body: { running: 0 } })
     expect((await ask(`${url}/releases/1.2.3`)).status).toBe(404)
@@ -88,18 +88,18 @@ describe.each(['hono-service', 'fastify-service'])('%s', (example) => {
       headers: { authorization: `Bearer ${keys.reader.key}` },
     })
     expect(stream.headers.get('content-type')).toContain('text/event-stream')
-    let told = ''
+    let received = ''
     for await (const chunk of stream.body ?? []) {
       const text = Buffer.from(chunk).toString()
-      const answered = told.includes('event: question')
-      told += text
-      if (answered || !told.includes('event: question')) continue
+      const answered = received.includes('event: question')
+      received += text
+      if (answered || !received.includes('event: question')) continue
       expect(await ask(`${url}/releases/1.2.3`)).toMatchObject({ body: { version: '1.2.3', status: 'input_required' } })
       const answer = `${url}/errand/tasks/${taskId}/answer`
       expect((await ask(answer, 'maker', { value: true })).status).toBe(403)
       expect(await ask(answer, 'operator', { value: true })).toMatchObject({ status: 200, body: { taskId } })
     }
-    expect(told).toContain('event: end')
+    expect(received).toContain('event: end')
     const shown = await ask(`${url}/errand/tasks/${taskId}`, 'reader')
     expect(shown.body.task).toMatchObject({ status: 'completed', result: { version: '1.2.3', published: true } })
 
@@ -107,7 +107,7 @@ describe.each(['hono-service', 'fastify-service'])('%s', (example) => {
     expect([await exited, complaints()]).toEqual([0, ''])
   })
 
-  it('ends its streams when it is told to stop, and goes on at the next start (X-031)', async () => {
+  it('X-031 %s ends its streams when it is stopped, and continues at the next start', async () => {
     const ledger = ledgerFile()
     const first = await start(example, ledger)
     const { taskId } = (await ask(`${first.url}/errand/tasks`, 'operator', wanted)).body
@@ -117,7 +117,7 @@ describe.each(['hono-service', 'fastify-service'])('%s', (example) => {
     expect(await stream.text()).not.toContain('event: end')
     expect([await first.exited, first.complaints()]).toEqual([0, ''])
     const second = await start(example, ledger)
-    // Whether the question had been asked before or comes only now: it is one question.
+    // The question appears once, whether it was asked before or after the restart.
     for (;;) {
       const answered = await ask(`${second.url}/errand/tasks/${taskId}/answer`, 'operator', { value: false })
       if (answered.status === 200) break

@@ -1,5 +1,5 @@
-// The service in examples/node-service, as its operators and clients meet it: a process with a URL, asked over HTTP, told to stop,
-// and killed. A text is long or short for it by its words, so a slow reader stands still in the middle of a document.
+// The service in examples/node-service as a process: requests over HTTP, stopping, and kill -9. The duration of counting depends on
+// the number of words, so a low rate stops in the middle of a document.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,7 +16,7 @@ const root = join(import.meta.dirname, '../..')
 const main = join(root, 'examples/node-service/main.ts')
 const library = join(root, 'examples/node-service/service.ts')
 
-/** So it takes twenty-five minutes for `long`, and nothing worth mentioning for `short`. */
+/** At this rate `long` takes twenty-five minutes, and `short` almost no time. */
 const slowly = ['--words-per-second', '100']
 const short = 'a few\nwords'
 const long = 'word '.repeat(150_000)
@@ -36,7 +36,7 @@ function ledgerFile(): string {
   return join(folder, 'reports.db')
 }
 
-/** A program of ours in a process of its own, heard line by line and never left behind. */
+/** A program in its own process, whose output is read line by line, and which is always ended. */
 function start(args: readonly string[]) {
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   const lines: string[] = []
@@ -61,8 +61,8 @@ function start(args: readonly string[]) {
     exited,
     complaints: () => complaints,
     signal: (name: NodeJS.Signals) => child.kill(name),
-    /** The first line that begins so; rejects when the process ends before. */
-    heard: (beginning: string): Promise<string> =>
+    /** Resolves to the first line with this beginning; rejects when the process ends before. */
+    printed: (beginning: string): Promise<string> =>
       new Promise((resolve, reject) => {
         const look = () => {
           const line = lines.find((each) => each.startsWith(beginning))
@@ -81,8 +81,8 @@ function start(args: readonly string[]) {
 
 type Process = ReturnType<typeof start>
 
-async function urlOf({ heard }: Process): Promise<string> {
-  return (await heard('Listening on ')).slice('Listening on '.length)
+async function urlOf({ printed }: Process): Promise<string> {
+  return (await printed('Listening on ')).slice('Listening on '.length)
 }
 
 async function startService(ledger: string, args: readonly string[] = []) {
@@ -98,7 +98,7 @@ async function ask(url: string, init: RequestInit = {}) {
 const post = (url: string, body: unknown, headers: Record<string, string> = {}) =>
   ask(`${url}/reports`, { method: 'POST', headers, body: typeof body === 'string' ? body : JSON.stringify(body) })
 
-/** All that a stream says, until it ends. */
+/** All items of a stream until its end. */
 async function readStream(response: Response): Promise<Array<{ id: number; item: StreamItem }>> {
   expect(response.headers.get('content-type')).toBe('text/event-stream')
   const frames = (await response.text()).split('\n\n').filter((frame) => frame !== '' && !frame.startsWith(':'))
@@ -108,7 +108,7 @@ async function readStream(response: Response): Promise<Array<{ id: number; item:
   })
 }
 
-/** The ledger as somebody sees it who commands only. */
+/** An engine on the ledger that runs no tasks. */
 async function witnessOf(ledger: string) {
   const engine = await createEngine({ ledger, work: false })
   onTestFinished(() => engine.close())
@@ -117,8 +117,8 @@ async function witnessOf(ledger: string) {
 
 const counted = (lines: readonly string[]) => lines.filter((line) => line.startsWith('counting '))
 
-describe('A service with an engine inside', () => {
-  it('takes a report, says where it is, and has its result in the end (X-029)', async () => {
+describe('the example of a service with an engine', () => {
+  it('X-029 the example service accepts a report, returns its address, and has its result in the end', async () => {
     const { url } = await startService(ledgerFile())
     const created = await post(url, {
       title: ' Two ',
@@ -147,7 +147,7 @@ describe('A service with an engine inside', () => {
     expect(await ask(`${url}/health`)).toMatchObject({ status: 200, body: { status: 'ok', maxConcurrent: 10 } })
   })
 
-  it('makes one task of one Idempotency-Key, and refuses another request with it', async () => {
+  it('the example service creates one task per Idempotency-Key, and refuses another request with the same key', async () => {
     const ledger = ledgerFile()
     const { url } = await startService(ledger)
     const key = { 'idempotency-key': 'monday' }
@@ -163,7 +163,7 @@ describe('A service with an engine inside', () => {
     expect(tasks.map((task) => task.key)).toEqual(['monday', null])
   })
 
-  it('refuses what is no report, and nothing is created by it (X-032)', async () => {
+  it('X-032 the example service refuses an invalid report, and creates nothing', async () => {
     const ledger = ledgerFile()
     const { url } = await startService(ledger)
     const document = { name: 'a', text: 'b' }
@@ -197,10 +197,10 @@ describe('A service with an engine inside', () => {
     expect((await ask(`${url}/health`)).status).toBe(200)
   })
 
-  it('knows no id but those of its reports, and says which methods there are (X-032)', async () => {
+  it('X-032 the example service accepts only ids of its reports, and lists the allowed methods', async () => {
     const ledger = ledgerFile()
     const { url } = await startService(ledger)
-    const foreign = await (await witnessOf(ledger)).create({ name: 'somebody else’s' })
+    const foreign = await (await witnessOf(ledger)).create({ name: 'of another client' })
     for (const id of ['task-unknown', foreign.id, '%00', '..%2f']) {
       for (const [method, rest] of [
         ['GET', ''],
@@ -219,11 +219,11 @@ describe('A service with an engine inside', () => {
     expect(refused.headers.get('allow')).toBe('POST')
   })
 
-  it('cancels a report that is being counted: the counting stops, and it stays canceled', async () => {
+  it('the example service cancels a report that is being counted, and it stays canceled', async () => {
     const ledger = ledgerFile()
-    const { url, heard } = await startService(ledger, slowly)
+    const { url, printed } = await startService(ledger, slowly)
     const { id } = (await post(url, halfway)).body
-    await heard('counting second')
+    await printed('counting second')
     const following = fetch(`${url}/reports/${id}/stream`).then(readStream)
     expect(await ask(`${url}/reports/${id}`, { method: 'DELETE' })).toMatchObject({
       status: 200,
@@ -237,11 +237,11 @@ describe('A service with an engine inside', () => {
     const witness = await witnessOf(ledger)
     for await (const event of witness.events({ taskId: id })) if (event.type === 'run.closed') break
     const [run] = await witness.runs(id)
-    // One that had not heard its signal would have kept its slot for the grace of five seconds.
+    // An executor that ignored its signal would have kept its slot for the grace period of five seconds.
     expect((run?.closedAt ?? Number.NaN) - (run?.endedAt ?? Number.NaN)).toBeLessThan(4_000)
   })
 
-  it('streams a report from its first step to exactly one end, and from any position on', async () => {
+  it('the example service streams a report from its first step to exactly one end, and from any position', async () => {
     const { url } = await startService(ledgerFile())
     const documents = ['a', 'b', 'c'].map((name) => ({ name, text: short }))
     const { id } = (await post(url, { title: 'Streamed', documents })).body
@@ -266,20 +266,20 @@ describe('A service with an engine inside', () => {
   })
 })
 
-describe('A service that is told to stop', () => {
+describe('stopping the example service', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'by %s drains within its limit, ends with code 0, and goes on at the next start (X-031)',
+    'X-031 the example service drains on %s within its limit, ends with code 0, and continues at the next start',
     async (signal) => {
       const ledger = ledgerFile()
       const first = await startService(ledger, [...slowly, '--shutdown-timeout-ms', '400'])
       const { id } = (await post(first.url, halfway)).body
       const stream = await fetch(`${first.url}/reports/${id}/stream`)
-      await first.heard('counting second')
+      await first.printed('counting second')
       const since = performance.now()
       first.signal(signal)
-      await first.heard(`${signal}: draining`)
+      await first.printed(`${signal}: draining`)
       await expect(fetch(`${first.url}/health`)).rejects.toThrow('fetch failed')
-      // Its client comes back: the report has not ended.
+      // The client reconnects, because the report has not ended.
       expect((await readStream(stream)).map(({ item }) => item.type)).not.toContain('end')
       expect(await first.exited).toEqual({ code: 0, signal: null })
       expect(performance.now() - since).toBeLessThan(400 + 3_000)
@@ -299,13 +299,13 @@ describe('A service that is told to stop', () => {
     },
   )
 
-  it('lets a document that is nearly counted be counted, and does not count it again (X-031)', async () => {
+  it('X-031 the example service lets a nearly counted document finish when it is stopped, and does not count it again', async () => {
     const ledger = ledgerFile()
     // Ten words: a tenth of a second.
     const documents = ['first', 'second', 'third'].map((name) => ({ name, text: 'word '.repeat(10) }))
     const first = await startService(ledger, slowly)
     const { id } = (await post(first.url, { title: 'Nearly', documents })).body
-    await first.heard('counting second')
+    await first.printed('counting second')
     first.signal('SIGTERM')
     expect(await first.exited).toEqual({ code: 0, signal: null })
     const second = await startService(ledger)
@@ -314,18 +314,18 @@ describe('A service that is told to stop', () => {
     expect(lines).toEqual(documents.map(({ name }) => `counting ${name}`))
   })
 
-  it('still answers the request that is under way, and keeps what it created (X-031)', async () => {
+  it('X-031 the example service answers a request in progress when it is stopped, and keeps what it created', async () => {
     const ledger = ledgerFile()
     const service = await startService(ledger)
     const body = JSON.stringify({ title: 'Late', documents: [{ name: 'a', text: short }] })
     const sending = request(`${service.url}/reports`, { method: 'POST', headers: { expect: '100-continue' } })
     const answered = once(sending, 'response') as Promise<[IncomingMessage]>
     sending.flushHeaders()
-    // It is being read.
+    // The body is being read.
     await once(sending, 'continue')
     sending.write(body.slice(0, 10))
     service.signal('SIGTERM')
-    await service.heard('SIGTERM: draining')
+    await service.printed('SIGTERM: draining')
     sending.end(body.slice(10))
     const [response] = await answered
     expect(response.statusCode).toBe(202)
@@ -335,7 +335,7 @@ describe('A service that is told to stop', () => {
     expect(await (await witnessOf(ledger)).get(id)).toMatchObject({ name: 'Late' })
   })
 
-  it('with nothing to do, and an idle connection to it, ends at once (X-031)', async () => {
+  it('X-031 the example service ends at once when it is idle, with an idle connection', async () => {
     const service = await startService(ledgerFile())
     expect((await ask(`${service.url}/health`)).status).toBe(200)
     const since = performance.now()
@@ -344,7 +344,7 @@ describe('A service that is told to stop', () => {
     expect(performance.now() - since).toBeLessThan(3_000)
   })
 
-  it('whose executor ignores its signal ends within its limit all the same, and loses nothing (X-031)', async () => {
+  it('X-031 the example service ends within its limit when an executor ignores its signal, and loses nothing', async () => {
     const ledger = ledgerFile()
     const options = `{ report, ledger: ${JSON.stringify(ledger)}, port: 0, shutdownTimeoutMs: 300 }`
     const stubborn = start([
@@ -363,7 +363,7 @@ describe('A service that is told to stop', () => {
     ])
     const url = await urlOf(stubborn)
     const { id } = (await post(url, { title: 'Stubborn', documents: [{ name: 'a', text: short }] })).body
-    await stubborn.heard('counting for ever')
+    await stubborn.printed('counting for ever')
     const since = performance.now()
     stubborn.signal('SIGTERM')
     expect(await stubborn.exited).toEqual({ code: 0, signal: null })
@@ -377,7 +377,7 @@ describe('A service that is told to stop', () => {
   it.each([
     { how: 'and hangs, ends when its limit is over', limitMs: 100, signals: ['SIGTERM'], code: 1 },
     { how: 'twice, ends at the second signal', limitMs: 3_600_000, signals: ['SIGTERM', 'SIGINT'], code: 130 },
-  ] as const)('$how (X-031)', async ({ limitMs, signals, code }) => {
+  ] as const)('X-031 the example service stops: $how', async ({ limitMs, signals, code }) => {
     const hanging = start([
       '--input-type=module',
       '-e',
@@ -386,27 +386,27 @@ describe('A service that is told to stop', () => {
        setInterval(() => {}, 3_600_000)
        console.log('ready')`,
     ])
-    await hanging.heard('ready')
+    await hanging.printed('ready')
     for (const signal of signals) {
       hanging.signal(signal)
-      if (signal === 'SIGTERM') await hanging.heard('SIGTERM: draining')
+      if (signal === 'SIGTERM') await hanging.printed('SIGTERM: draining')
     }
     expect(await hanging.exited).toEqual({ code, signal: null })
     expect(hanging.complaints()).toBe(code === 1 ? `Not drained after ${limitMs} ms.\n` : '')
   })
 })
 
-it('A service killed in the middle of a document goes on there at the next start, and repeats nothing in silence (X-029, X-026)', async () => {
+it('X-026 X-029 the example service continues a document after kill -9, and repeats no completed step', async () => {
   const ledger = ledgerFile()
   const first = await startService(ledger, slowly)
   const key = { 'idempotency-key': 'killed' }
   const { id } = (await post(first.url, halfway, key)).body
-  await first.heard('counting second')
+  await first.printed('counting second')
   first.signal('SIGKILL')
   expect(await first.exited).toEqual({ code: null, signal: 'SIGKILL' })
 
   const second = await startService(ledger)
-  // The client did not hear the end of it and asks again.
+  // The client did not receive the end, and repeats the request.
   expect((await post(second.url, halfway, key)).body.id).toBe(id)
   const items = await readStream(await fetch(`${second.url}/reports/${id}/stream`))
   expect(items.filter(({ item }) => item.type === 'end')).toEqual([

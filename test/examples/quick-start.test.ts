@@ -1,11 +1,11 @@
-// The README's first program, run as a reader would: killed in the middle and started again.
+// The first program of the README, killed in the middle and started again.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 
 const program = fileURLToPath(new URL('../../examples/quick-start/count.js', import.meta.url))
 
@@ -20,7 +20,7 @@ function run(folder: string, killAt?: string): Promise<string[]> {
   return new Promise((resolve) => child.once('close', () => resolve(lines)))
 }
 
-test('the first program of the README goes on where kill -9 ended it, and repeats no step that completed (S0-106)', async () => {
+it('S0-106 the first program of the README continues after kill -9, and repeats no completed step', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'errand-example-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
 

@@ -1,9 +1,8 @@
-// The example in examples/research-agent against a server: the same program, with a model that answers over the wire in place of
-// the script.
+// The example in examples/research-agent with a model on a server instead of the script.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { type FakeTurn, type PlayTurn, startFakeOpenAi } from '../models/fake-openai-server.ts'
 
 const folder = join(import.meta.dirname, '../../examples/research-agent')
@@ -15,7 +14,7 @@ interface WireMessage {
 
 const noteOf = (goal: string) => /Read (\w+\.md)/.exec(goal)?.[1]
 
-/** What a model would say that shares the notes out, by its conversation alone. */
+/** The answers of a model that distributes the notes, derived from its conversation. */
 const researcher: PlayTurn = ({ body }) => {
   const { messages } = body as { messages: WireMessage[] }
   const goal = messages.find(({ role }) => role === 'user')?.content ?? ''
@@ -37,7 +36,7 @@ const researcher: PlayTurn = ({ body }) => {
   return turns[taken]
 }
 
-test('the research agent runs with a model on a server: three subtasks read the notes, and their answers reach it', async () => {
+it('the research agent runs with a model on a server: three subtasks read the notes, and it receives their answers', async () => {
   await using server = await startFakeOpenAi(researcher)
   const args = [join(folder, 'index.ts'), '--model', 'small', '--base-url', server.baseURL]
   const env = { ...process.env, API_KEY: 'sk-of-this-test' }

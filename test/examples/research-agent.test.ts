@@ -1,10 +1,9 @@
-// The example in examples/research-agent: an agent that gives each note to a subtask, waits and answers. As a program, in this
-// process, and on the command line, with its script in place of a model.
+// The example in examples/research-agent, as a program, in this process, and on the command line, with its scripted model.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fileAbilities } from '../../src/abilities/fs/file-abilities.ts'
 import { createEngine } from '../../src/create-engine.ts'
 import { parseScript } from '../../src/models/script.ts'
@@ -16,7 +15,7 @@ const script = join(folder, 'script.yaml')
 const goal = 'Should the library move? Read the notes, each by a subtask of its own, and answer with reasons.'
 
 describe('the research agent', () => {
-  test('shares the notes out among three subtasks, which read them, and answers when they are done', async () => {
+  it('the research agent distributes the notes to three subtasks, and answers when they are done', async () => {
     const model = createScriptedModel(parseScript(readFileSync(script, 'utf8'), script))
     await using engine = await createEngine({ model, abilities: fileAbilities(join(folder, 'notes')) })
     const task = await engine.create({ goal })
@@ -32,18 +31,18 @@ describe('the research agent', () => {
       const file = readFileSync(join(folder, 'notes', `${child.name}.md`), 'utf8')
       expect(call).toMatchObject({ name: 'fs:read', status: 'completed', result: { text: file.trimEnd() } })
     }
-    // What they found reached the agent before it answered.
+    // The agent received the results of the subtasks before it answered.
     const last = model.prompts.findLast((prompt) => prompt.goal === goal)?.last
     for (const { result } of children) expect(last).toContain(result)
   })
 
-  test('runs as a program, with no network and no key', async () => {
+  it('the research agent runs as a program, without network and key', async () => {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [join(folder, 'index.ts')], { cwd: folder })
     expect(stdout).toMatch(/^Yes, the library should move to the former post office\.\n/)
     expect(stderr.match(/· task:create/g)).toHaveLength(3)
   })
 
-  test('runs on the command line', async () => {
+  it('the research agent runs on the command line', async () => {
     await using place = new Workplace()
     const model = `script:${script}`
     const args = ['ask', goal, '--model', model, '--files', join(folder, 'notes'), '--key', 'library']

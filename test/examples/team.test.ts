@@ -1,13 +1,13 @@
-// The example in examples/team: three agents on one task, and what another task finds of it. As a program, as a reader would run it.
+// The example in examples/team as a program: three agents on one task, and the facts that another task recalls.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 
 const program = join(import.meta.dirname, '../../examples/team/index.ts')
 const lax = 'The session cookie is SameSite=Lax, for the redirect after the login comes from another site.'
 
-test('the team ends with what two of its agents decided on main, and another task recalls it (X-026)', async () => {
+it('X-026 the example team ends with the decision of two agents on main, and another task recalls it', async () => {
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [program])
   expect(stderr).toBe('')
   const [progress, context, kept, later] = stdout.split(/\n\n(?=#|What main|Another)(?!##)/)
@@ -23,7 +23,7 @@ test('the team ends with what two of its agents decided on main, and another tas
   ])
     expect(context).toContain(line)
   expect(kept).toBe(`What main keeps of it:\n- [decision 0.8] ${lax}`)
-  expect(later).toMatch(/^Another task, later\.\nI was told: Here is relevant context from past tasks:\n/)
+  expect(later).toMatch(/^Another task, later\.\nMy context: Here is relevant context from past tasks:\n/)
   expect(later).toContain(`\n\n{"statement":"${lax}","statedBy":[{"kind":"model","taskId":"task-`)
   expect(later).toContain('"agentId":"reviewer"}],"confidence":0.8,"branch":"main"}')
 })

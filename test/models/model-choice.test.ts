@@ -31,7 +31,7 @@ describe('script:FILE as a model name', () => {
     )
     expect(model).toMatchObject({ provider: 'errand-script', modelId: 'demo.yaml' })
     expect((await runModelStep(model, hello, never())).content).toBe('Hello from a file')
-    expect(notes).toEqual([expect.stringMatching(/script demo\.yaml.*no language model is asked/)])
+    expect(notes).toEqual([expect.stringMatching(/script demo\.yaml.*no language model is called/)])
   })
 
   it('refuses a missing or invalid script file without quoting its content', async () => {
@@ -81,7 +81,7 @@ describe('script:FILE as a model name', () => {
       return `${code}: ${message}`.replace(file, 'FILE')
     }
     const same = await refusalOf('/')
-    expect(same).toMatch(/^INVALID_INPUT: .*it lies in another folder, or is hidden/)
+    expect(same).toMatch(/^INVALID_INPUT: .*it is in another folder, or hidden/)
     const files = [
       '/etc/passwd',
       '/none',
@@ -106,8 +106,8 @@ describe('script:FILE as a model name', () => {
         code: 'INVALID_INPUT',
         message: expect.stringContaining(`${why}. A script is a text file of at most 4 MiB`) as string,
       })
-    await Promise.all(fifos.map((file) => refused(file, 'it is no text file')))
-    await refused('folder', 'it is no text file')
+    await Promise.all(fifos.map((file) => refused(file, 'it is not a text file')))
+    await refused('folder', 'it is not a text file')
     await refused('large.yaml', 'it is too large')
   })
 })

@@ -1,5 +1,5 @@
-// What it means to import the package: each entry is an ES module that gives its exports and does nothing else. Each is imported
-// by a process of its own, out of dist, and that process tells what changed.
+// Importing the package: each entry is an ES module that has its exports and no side effects. Each is imported by its own process,
+// from dist, which prints what changed.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -48,15 +48,15 @@ process.stdout.write('\\nseen ' + JSON.stringify({ names, changed }))
 `
 
 interface Seen {
-  /** What the module exports. */
+  /** The exports of the module. */
   names: string[]
-  /** Parts of the process that are not as they were. */
+  /** Parts of the process that have changed. */
   changed: string[]
-  /** All that stood on stdout and stderr. */
+  /** All output on stdout and stderr. */
   printed: string
   /** Files in the working directory, which was empty. */
   files: string[]
-  /** 0 when the process ended by itself, without anybody telling it to. */
+  /** 0 when the process ended by itself. */
   code: number | string | null
 }
 
@@ -82,14 +82,14 @@ function importAlone(file: string, withinMs = 15_000): Promise<Seen> {
 
 const innocent = { changed: [], printed: '', files: [], code: 0 }
 
-describe('Importing the package', () => {
-  it.each(entries)('X-027 `%s` opens no handle, registers nothing, prints nothing', async (_name, target) => {
+describe('importing the package', () => {
+  it.each(entries)('X-027 importing `%s` opens no handle, registers nothing, prints nothing', async (_name, target) => {
     const { names, ...seen } = await importAlone(join(root, (target as { default: string }).default))
     expect(seen).toEqual(innocent)
     expect(names.length).toBeGreaterThan(0)
   })
 
-  it('X-027 gives ES modules with declarations, and `src/index.ts` is the entry', async () => {
+  it('X-027 the package contains ES modules with declarations, and `src/index.ts` is its entry', async () => {
     expect(manifest).toMatchObject({ type: 'module', sideEffects: false })
     const built = (name: string) => ({ types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` })
     expect(Object.fromEntries(entries)).toEqual(
@@ -113,7 +113,7 @@ describe('Importing the package', () => {
 
   it.each([
     ['a timer', 'setInterval(() => {}, 100_000)', { changed: ['handles'], code: 'killed' }],
-    ['a timer that holds nobody', 'setInterval(() => {}, 100_000).unref()', { changed: ['handles'] }],
+    ['an unreferenced timer', 'setInterval(() => {}, 100_000).unref()', { changed: ['handles'] }],
     ['a server', 'import { createServer } from "node:net"; createServer().listen(0).unref()', { changed: ['handles'] }],
     ['a variable of the environment', 'process.env.ERRAND = "1"', { changed: ['env'] }],
     ['a listener', 'process.on("SIGTERM", () => {})', { changed: ['handles', 'listeners'] }],
@@ -124,10 +124,10 @@ describe('Importing the package', () => {
     ['a warning', 'console.error("hello")', { printed: 'hello\n' }],
     ['a file', 'import { writeFileSync } from "node:fs"; writeFileSync("errand.db", "")', { files: ['errand.db'] }],
     ['an exit code', 'process.exitCode = 3', { changed: ['exitCode'], code: 3 }],
-  ])('X-027 is watched closely enough to see %s', async (_fault, source, told) => {
+  ])('X-027 the check of imports detects %s', async (_fault, source, expected) => {
     const file = join(emptyFolder(), 'guilty.mjs')
     writeFileSync(file, `${source}\nexport const guilty = true`)
-    // Long enough for a module without imports; only the first is ended by it.
-    expect(await importAlone(file, 4_000)).toEqual({ ...innocent, names: ['guilty'], ...told })
+    // Long enough for a module without imports; the timeout ends only the first one.
+    expect(await importAlone(file, 4_000)).toEqual({ ...innocent, names: ['guilty'], ...expected })
   })
 })

@@ -1,5 +1,5 @@
-// The built package in processes in which `__proto__` reaches nothing, because it throws (`node --disable-proto=throw`): no code of ours,
-// and none that we build on, may need it, so that whoever runs errand can switch it off.
+// The built package in processes in which `__proto__` throws (`node --disable-proto=throw`): neither the package nor its dependencies
+// may need it, so that users can disable it.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,22 +13,22 @@ const program = `
 const [index, http] = process.argv.slice(1)
 const { createEngine } = await import(index)
 const { createHttp } = await import(http)
-const told = {}
-try { ({}).__proto__ } catch (error) { told.proto = error.code }
+const report = {}
+try { ({}).__proto__ } catch (error) { report.proto = error.code }
 const engine = await createEngine({ ledger: ':memory:', executors: { echo: (task) => task.input } })
 const { id } = await engine.create({ executor: 'echo', input: { a: { b: 1 } } })
-told.result = await engine.result(id)
+report.result = await engine.result(id)
 const token = 'a-token-that-is-long-enough-for-the-door'
-const handler = createHttp(engine, { token, onError: (error) => (told.error = String(error)) })
+const handler = createHttp(engine, { token, onError: (error) => (report.error = String(error)) })
 const headers = { authorization: 'Bearer ' + token, 'content-type': 'application/json' }
 const post = async (body) => (await handler(new Request('http://localhost/tasks', { method: 'POST', headers, body }))).status
-told.created = await post('{"name":"a","metadata":{"b":1}}')
-told.refused = []
+report.created = await post('{"name":"a","metadata":{"b":1}}')
+report.refused = []
 for (const body of ['{"__proto__":{"x":1},"name":"a"}', '{"name":"a","metadata":{"__proto__":{"x":1}}}', '{"name":"a","metadata":{"c":{"constructor":1}}}'])
-  told.refused.push(await post(body))
-told.polluted = ({}).x ?? null
+  report.refused.push(await post(body))
+report.polluted = ({}).x ?? null
 await engine.close()
-console.log(JSON.stringify(told))
+console.log(JSON.stringify(report))
 `
 
 function run(args: string[]): Promise<{ code: unknown; out: string; err: string }> {
@@ -43,7 +43,7 @@ function run(args: string[]): Promise<{ code: unknown; out: string; err: string 
   })
 }
 
-it('works as a library and over HTTP where `__proto__` throws, and refuses keys that would reach a prototype', async () => {
+it('the library and HTTP work where `__proto__` throws, and refuse keys that would reach a prototype', async () => {
   const entries = ['index.js', 'http.js'].map((file) => pathToFileURL(join(dist, file)).href)
   const { code, out, err } = await run(['--input-type=module', '-e', program, ...entries])
   expect({ code, err }).toEqual({ code: 0, err: '' })
@@ -56,7 +56,7 @@ it('works as a library and over HTTP where `__proto__` throws, and refuses keys 
   })
 })
 
-it('runs a plan from the command line where `__proto__` throws', async () => {
+it('errand run works where `__proto__` throws', async () => {
   const { code, err } = await run([join(dist, 'bin.js'), 'run', 'plan.yaml', '--ledger', 'ledger.db'])
   expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' })
 })

@@ -1,4 +1,4 @@
-// What the package is made of, what it runs on the machine of whoever installs it, and what is known against it.
+// The contents of the package, the scripts that it runs on installation, and its known vulnerabilities.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -27,8 +27,8 @@ const lockedAs = (name: string, version: string) =>
 const isBundled = ({ properties = [] }: Sbom['components'][number]) =>
   properties.some(({ name, value }) => name === 'cdx:npm:package:bundled' && value === 'true')
 
-describe('The bill of materials', () => {
-  it('holds what npm installs with the package: all that is not for development alone', () => {
+describe('the SBOM', () => {
+  it('the SBOM contains all packages that npm installs with the package, and no development packages', () => {
     const raw = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
       packages: Record<string, { dev?: boolean; version: string }>
     }
@@ -41,14 +41,14 @@ describe('The bill of materials', () => {
     ).toEqual(installed.map(([place, { version }]) => `${place.replace(/^.*node_modules\//, '')} ${version}`).sort())
   })
 
-  it('holds what is bundled into the page, too, and marks it', () => {
+  it('the SBOM contains and marks the packages that are bundled into the page', () => {
     const bundled = sbom.components.filter(isBundled).map(nameOf)
     expect(bundled).toEqual(expect.arrayContaining(['preact', '@preact/signals', '@preact/signals-core', 'uplot']))
     expect(bundled).toEqual(expect.arrayContaining(importedByPage()))
     expect(importedByPage()).not.toContain('vite')
   })
 
-  it('says of each its version, its license and the digest that npm holds it to', () => {
+  it('the SBOM has version, license and npm digest of each package', () => {
     for (const { version, purl, licenses, hashes, ...each } of sbom.components) {
       const name = nameOf({ version, purl, licenses, ...each })
       const locked = lockedAs(name, version)
@@ -60,7 +60,7 @@ describe('The bill of materials', () => {
     }
   })
 
-  it('is CycloneDX: each reference is one of its components, each component is there once, and is needed by something', () => {
+  it('the SBOM is valid CycloneDX: each reference is a component, each component is unique, and some component needs it', () => {
     expect(sbom).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.6', version: 1 })
     expect(sbom.serialNumber).toMatch(/^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     const own = sbom.metadata.component['bom-ref']
@@ -71,18 +71,18 @@ describe('The bill of materials', () => {
     expect([...needed].sort()).toEqual([...refs].sort())
   })
 
-  it('is the same whenever it is made, and another one for other packages', () => {
+  it('the SBOM is the same for the same packages, and differs for others', () => {
     expect(sbomOf(readManifest(), readLock(), importedByPage())).toEqual(sbom)
     expect(sbomOf(readManifest(), lock, []).serialNumber).not.toBe(sbom.serialNumber)
   })
 
-  it('lies in dist, and so in the package', () => {
+  it('the SBOM is in dist, and so in the package', () => {
     expect(JSON.parse(readFileSync(writeSbom(), 'utf8'))).toEqual(sbom)
     expect(manifest.files).toContain('dist')
     expect(manifest.files).not.toContain('!dist/sbom.cdx.json')
   })
 
-  it('finds a package in the folder of the one that needs it before the common one', () => {
+  it('the SBOM resolves a package in the folder of its dependent before the common one', () => {
     const made = (version: string, dependencies = {}) => {
       const rest = { optionalDependencies: {}, peerDependencies: {}, hasInstallScript: false }
       return { version, license: 'MIT', integrity: 'sha512-AA==', dependencies, ...rest }
@@ -103,8 +103,8 @@ describe('The bill of materials', () => {
   })
 })
 
-describe('The package', () => {
-  it('runs nothing when it is installed, and nor does what it needs', () => {
+describe('the package', () => {
+  it('the package runs no scripts when it is installed, and neither do its dependencies', () => {
     const atInstall = ['preinstall', 'install', 'postinstall', 'prepare', 'preprepare', 'postprepare']
     expect(Object.keys(manifest.scripts).filter((name) => atInstall.includes(name))).toEqual([])
     const scripted = sbom.components
@@ -113,19 +113,19 @@ describe('The package', () => {
     expect(scripted).toEqual([])
   })
 
-  it('names each dependency in one version, and the lock file holds each to its digest', () => {
+  it('the package pins each dependency to one version, and the lock file to its digest', () => {
     const versions = Object.values({ ...manifest.dependencies, ...manifest.devDependencies })
     expect(versions.filter((version) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))).toEqual([])
     const loose = Object.entries(lock.packages).filter(([place, { integrity }]) => place !== '' && !integrity)
     expect(loose).toEqual([])
   })
 
-  it('comes with what it promises about security', () => {
+  it('the package contains its security policy', () => {
     expect(manifest.files).toContain('SECURITY.md')
   })
 })
 
-/** A registry that answers as it is told. */
+/** A registry with configured answers. */
 async function registry(answer: RequestListener): Promise<string> {
   const server = createServer(answer).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -136,7 +136,7 @@ async function registry(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-/** A project that needs one package. */
+/** A project with one dependency. */
 function project(): string {
   const folder = mkdtempSync(join(tmpdir(), 'errand-audit-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -150,7 +150,7 @@ function project(): string {
   return folder
 }
 
-/** Answers as the registry of npm does. What npm has heard under the number of an advisory it does not ask again. */
+/** Answers like the registry of npm. npm caches advisories by number and does not request them again. */
 function knowing(severity: string | undefined): RequestListener {
   return (request, response) => {
     response.setHeader('content-type', 'application/json')
@@ -170,33 +170,33 @@ function knowing(severity: string | undefined): RequestListener {
   }
 }
 
-describe('The audit', () => {
-  it('fails for a package that is known to be vulnerable, and names it', async () => {
+describe('scripts/audit', () => {
+  it('scripts/audit fails for a package with a known severe vulnerability, and names it', async () => {
     const found = await audit({ folder: project(), registry: await registry(knowing('high')) })
-    expect(found).toEqual({ vulnerable: true, says: expect.stringMatching(/^leaky \S+: high$/) })
+    expect(found).toEqual({ vulnerable: true, message: expect.stringMatching(/^leaky \S+: high$/) })
   })
 
-  it('passes where nothing grave is known, and says what else is', async () => {
+  it('scripts/audit passes without a severe vulnerability, and lists the others', async () => {
     const clean = await audit({ folder: project(), registry: await registry(knowing(undefined)) })
     expect(clean.vulnerable).toBe(false)
     const lesser = await audit({ folder: project(), registry: await registry(knowing('moderate')) })
     expect(lesser.vulnerable).toBe(false)
-    expect(lesser.says).toContain('0 low, 1 moderate')
+    expect(lesser.message).toContain('0 low, 1 moderate')
   })
 
-  it('says that nothing was audited where the registry refuses, is not there, or is silent', async () => {
+  it('scripts/audit reports that nothing was audited when the registry refuses, is missing, or does not answer', async () => {
     const refusing = await registry((_request, response) => response.writeHead(405).end())
     expect(await audit({ folder: project(), registry: refusing })).toEqual({
       vulnerable: null,
-      says: expect.stringContaining('Not audited: the registry gave no answer (405 Method Not Allowed).'),
+      message: expect.stringContaining('Not audited: the registry gave no answer (405 Method Not Allowed).'),
     })
     const absent = await audit({ folder: project(), registry: 'http://127.0.0.1:9/' })
-    expect(absent).toMatchObject({ vulnerable: null, says: expect.stringContaining('ECONNREFUSED') })
+    expect(absent).toMatchObject({ vulnerable: null, message: expect.stringContaining('ECONNREFUSED') })
     const silent = await registry(() => {})
     expect(await audit({ folder: project(), registry: silent, withinMs: 3_000 })).toMatchObject({ vulnerable: null })
   })
 
-  it('takes no report for a clean one', () => {
+  it('scripts/audit accepts only a valid report as clean', () => {
     for (const report of ['', '{}', 'null', '{"vulnerabilities":{}}', 'npm is not there']) {
       expect([report, judgeAudit(report).vulnerable]).toEqual([report, null])
     }

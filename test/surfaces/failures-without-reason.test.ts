@@ -43,7 +43,7 @@ describe('A failure without a reason', () => {
     expect(treeLines([{ root: task, below: [] }])).toEqual([expect.stringMatching(/^#1 \S+ failed \(\w+\)$/)])
     const event = (await history(engine, id)).findLast(({ type }) => type === 'task.failed') as TaskEvent
     expect(linesOf(event, { startedAt: null } as never)).toEqual(['failed'])
-    expect(changesOf(event, undefined, '#1')?.words).toBe('#1 failed')
+    expect(changesOf(event, undefined, '#1')?.text).toBe('#1 failed')
   })
 
   it('S0-006 is told on as `failed`, to a parent and in what a parent fails with', async () => {

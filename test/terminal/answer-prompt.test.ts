@@ -1,6 +1,6 @@
-// The line in which a question is answered at the terminal: what keys do, and that the keyboard is given back.
+// The line in which a question is answered at the terminal: its keys, and the release of the keyboard.
 import { PassThrough } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import { AnswerPrompt } from '../../src/terminal/answer-prompt.ts'
@@ -37,9 +37,9 @@ function setup(asked: OpenQuestion = question) {
   const prompt = new AnswerPrompt(keyboard, engine, () => interrupts++)
   const row = { path: 'a', status: 'input_required', ready: false, question: asked } as Row
   const type = (text: string) => {
-    const heard = new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+    const processed = new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     keyboard.write(text)
-    return heard
+    return processed
   }
   const draw = (columns = 60) => prompt.draw([row], columns, 5_000)
   const refuse = (error: ErrandError | undefined) => {
@@ -48,14 +48,14 @@ function setup(asked: OpenQuestion = question) {
   return { prompt, row, type, draw, refuse, raw, answers, interrupts: () => interrupts }
 }
 
-describe('the prompt', () => {
-  test('shows the question, its choices, and what happens without an answer', () => {
+describe('AnswerPrompt', () => {
+  it('AnswerPrompt shows the question, its choices, and its default', () => {
     const { draw } = setup()
     expect(draw()).toBe(' Which? [x|y] (else y in 10.0s) › ▏')
     expect(draw(20)).toBe(' Which? [x|y] … › ▏')
   })
 
-  test('takes the keyboard only while a question is open', async () => {
+  it('AnswerPrompt takes the keyboard only while a question is open', async () => {
     const { prompt, row, draw, raw } = setup()
     expect(prompt.draw([], 60, 0)).toBeUndefined()
     expect(raw).toEqual([])
@@ -69,7 +69,7 @@ describe('the prompt', () => {
     expect(raw).toEqual([true, false, true, false])
   })
 
-  test('sends what was typed as JSON or text, corrected by backspace, and does not ask again', async () => {
+  it('AnswerPrompt sends the typed text as JSON or text after corrections, and does not ask again', async () => {
     const { type, draw, answers } = setup()
     draw()
     await type('xyé\u007f\u007f\u001b[A')
@@ -79,7 +79,7 @@ describe('the prompt', () => {
     expect(draw()).toBeUndefined()
   })
 
-  test('sends the default for an empty line, if there is one', async () => {
+  it('AnswerPrompt sends the default for an empty line, if there is one', async () => {
     const { type, draw, answers } = setup()
     draw()
     await type('\r')
@@ -92,7 +92,7 @@ describe('the prompt', () => {
     expect(other.draw()).toContain('There is no default')
   })
 
-  test('says why an answer was refused, and takes another', async () => {
+  it('AnswerPrompt shows why an answer was refused, and accepts another one', async () => {
     const { type, draw, answers, refuse } = setup()
     draw()
     refuse(new ErrandError('INVALID_ANSWER', 'This does not answer it.\nmore'))
@@ -103,7 +103,7 @@ describe('the prompt', () => {
     expect(answers).toEqual([['task-a', 'q1', '1']])
   })
 
-  test('turns Ctrl-C into an interrupt, and Ctrl-U into an empty line', async () => {
+  it('AnswerPrompt interrupts on Ctrl-C, and clears the line on Ctrl-U', async () => {
     const { type, draw, interrupts } = setup()
     draw()
     await type('abc\u0015')
@@ -112,7 +112,7 @@ describe('the prompt', () => {
     expect(interrupts()).toBe(1)
   })
 
-  test('shows no control character, wherever it came from', async () => {
+  it('AnswerPrompt removes control characters from questions and typed text', async () => {
     const { type, draw } = setup({
       ...question,
       question: 'Wh\u001b[2Jich?',

@@ -1,6 +1,6 @@
-// What is told of an agent: its text once and whole, however it arrived; clean, even where a piece ends inside a sequence.
+// The text of an agent from its stream: each message once and whole, however it arrived; clean, even where a piece ends inside a sequence.
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { StreamItem } from '../../src/engine-api.ts'
 import { AnswerStream, TextFlow } from '../../src/terminal/answer-stream.ts'
 import { cleanText } from '../../src/terminal/terminal-text.ts'
@@ -16,7 +16,7 @@ const message = (messageId: string, content: string, role = 'assistant', announc
   announcement,
 })
 
-function told(...items: StreamItem[]) {
+function read(...items: StreamItem[]) {
   let text = ''
   const notes: string[] = []
   const answer = new AnswerStream({ text: (each) => (text += each), note: (line) => notes.push(line) })
@@ -25,27 +25,27 @@ function told(...items: StreamItem[]) {
   return { text, notes }
 }
 
-describe('an answer', () => {
-  test('is told once: pieces, the rest of the message, or the whole of it', () => {
-    expect(told(piece('m', 'Hel'), piece('m', 'lo'), message('m', 'Hello')).text).toBe('Hello\n')
-    expect(told(piece('m', 'Hel'), message('m', 'Hello')).text).toBe('Hello\n')
-    expect(told(message('m', 'Hello')).text).toBe('Hello\n')
-    expect(told(piece('m', 'Hello'), message('m', 'Hello'), piece('n', 'you'), message('n', 'you')).text).toBe(
+describe('AnswerStream', () => {
+  it('AnswerStream passes each message on once, from pieces, the rest of the message, or the whole', () => {
+    expect(read(piece('m', 'Hel'), piece('m', 'lo'), message('m', 'Hello')).text).toBe('Hello\n')
+    expect(read(piece('m', 'Hel'), message('m', 'Hello')).text).toBe('Hello\n')
+    expect(read(message('m', 'Hello')).text).toBe('Hello\n')
+    expect(read(piece('m', 'Hello'), message('m', 'Hello'), piece('n', 'you'), message('n', 'you')).text).toBe(
       'Hello\nyou\n',
     )
   })
 
-  test('is told whole when pieces of it were lost', () => {
-    expect(told(piece('m', 'Hel'), piece('m', '!'), message('m', 'Hello, you!')).text).toBe('Hel!\nHello, you!\n')
+  it('AnswerStream passes on the whole message when pieces were lost', () => {
+    expect(read(piece('m', 'Hel'), piece('m', '!'), message('m', 'Hello, you!')).text).toBe('Hel!\nHello, you!\n')
   })
 
-  test('that broke off and begins again is two', () => {
-    const { text, notes } = told(piece('m', 'Hel'), piece('n', 'Hello'), message('n', 'Hello'))
-    expect({ text, notes }).toEqual({ text: 'Hel\nHello\n', notes: ['(it broke off, and begins again)'] })
+  it('AnswerStream shows an interrupted message and its repetition as two', () => {
+    const { text, notes } = read(piece('m', 'Hel'), piece('n', 'Hello'), message('n', 'Hello'))
+    expect({ text, notes }).toEqual({ text: 'Hel\nHello\n', notes: ['(interrupted; starting again)'] })
   })
 
-  test('is not mixed with announcements, instructions, or what others say', () => {
-    const { text, notes } = told(
+  it('AnswerStream leaves out announcements, instructions and messages of others', () => {
+    const { text, notes } = read(
       message('s', 'You are.', 'system'),
       message('u', 'The goal', 'user'),
       message('a', '🔧 Calling x...', 'assistant', true),
@@ -58,7 +58,7 @@ describe('an answer', () => {
   })
 })
 
-describe('text in pieces', () => {
+describe('TextFlow', () => {
   const nasty = fc.array(
     fc.constantFrom(
       'a',
@@ -77,7 +77,7 @@ describe('text in pieces', () => {
     { maxLength: 30 },
   )
 
-  test('is as clean as it would be whole, wherever it was cut', () => {
+  it('TextFlow cleans text in pieces like the whole text, wherever it is cut', () => {
     fc.assert(
       fc.property(nasty, fc.array(fc.nat(60), { maxLength: 6 }), (parts, cuts) => {
         const text = parts.join('')
@@ -93,7 +93,7 @@ describe('text in pieces', () => {
     )
   })
 
-  test('never lets a control character through, even an unfinished sequence', () => {
+  it('TextFlow never passes a control character on, even of an incomplete sequence', () => {
     const flow = new TextFlow()
     expect(flow.take('a\u001b]0;') + flow.take('x'.repeat(200)) + flow.end()).not.toContain('\u001b')
   })

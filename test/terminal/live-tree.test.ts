@@ -1,5 +1,5 @@
-// The live tree: what one picture shows, how the terminal is rewritten, and that it is given back.
-import { describe, expect, test } from 'vitest'
+// The live tree: the content of a frame, the rewriting of the terminal, and its restoration.
+import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/core/clock.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import type { KnownRound } from '../../src/plans/round.ts'
@@ -34,8 +34,8 @@ const rowOf = (fields: Partial<Row>): Row => ({
 const frame = (rows: Row[], fields: { columns?: number; height?: number } = {}) =>
   drawFrame(rows, { now: 10_000, tick: 0, columns: 60, height: 24, paint: createPaint(false), ...fields })
 
-describe('a picture', () => {
-  test('shows as queued what was resumed or answered and waits for its turn', () => {
+describe('drawFrame', () => {
+  it('drawFrame shows a resumed or answered task that waits for a slot as queued', () => {
     const question = questionOf('Sure?')
     const lines = frame([
       rowOf({ name: 'resumed', status: 'paused', ready: true }),
@@ -49,7 +49,7 @@ describe('a picture', () => {
     ])
   })
 
-  test('shows state, elapsed time and the last output line of what runs', () => {
+  it('drawFrame shows state, elapsed time and the last output line of working tasks', () => {
     const lines = frame([
       rowOf({ name: 'done', status: 'completed', startedAt: 1_000, endedAt: 3_500 }),
       rowOf({ name: 'group', group: true, status: 'working' }),
@@ -71,7 +71,7 @@ describe('a picture', () => {
     ])
   })
 
-  test('is never wider than the terminal, nor higher', () => {
+  it('drawFrame is never wider or higher than the terminal', () => {
     const rows = Array.from({ length: 50 }, (_, index) =>
       rowOf({ name: `タスク${index}`, status: 'working', startedAt: 0, lastLine: 'x'.repeat(500) }),
     )
@@ -82,7 +82,7 @@ describe('a picture', () => {
     }
   })
 
-  test('drops what matters least first, and counts it', () => {
+  it('drawFrame leaves out the least relevant rows first, and counts them', () => {
     const rows = [
       ...Array.from({ length: 9 }, (_, index) => rowOf({ name: `done${index}`, status: 'completed' })),
       rowOf({ name: 'busy', status: 'working' }),
@@ -94,13 +94,13 @@ describe('a picture', () => {
   })
 })
 
-describe('the screen', () => {
+describe('LiveScreen', () => {
   const record = (columns = 80) => {
     const written: string[] = []
     return { written, output: { columns, write: (text: string) => written.push(text) } }
   }
 
-  test('hides the cursor, writes what is new, and gives the cursor back', () => {
+  it('LiveScreen hides the cursor, writes new lines, and restores the cursor', () => {
     const { written, output } = record()
     const screen = new LiveScreen(output)
     screen.draw(['a', 'b'])
@@ -108,7 +108,7 @@ describe('the screen', () => {
     expect(written.join('')).toBe('\u001b[?25l\r\u001b[2Ka\n\u001b[2Kb\n\u001b[?25h')
   })
 
-  test('writes nothing when nothing changed, and only from the first changed line on', () => {
+  it('LiveScreen writes only from the first changed line on, and nothing without a change', () => {
     const { written, output } = record()
     const screen = new LiveScreen(output)
     screen.draw(['a', 'b', 'c'])
@@ -119,7 +119,7 @@ describe('the screen', () => {
     expect(written).toEqual(['\u001b[2A\r\u001b[2KB\n\n'])
   })
 
-  test('clears what a shorter picture leaves below', () => {
+  it('LiveScreen clears the lines below a shorter frame', () => {
     const { written, output } = record()
     const screen = new LiveScreen(output)
     screen.draw(['a', 'b', 'c'])
@@ -130,7 +130,7 @@ describe('the screen', () => {
     expect(written[1]).toBe('\r\u001b[2Kd\n')
   })
 
-  test('begins anew when the terminal has changed its width', () => {
+  it('LiveScreen draws below after the terminal has changed its width', () => {
     const { written, output } = record()
     const screen = new LiveScreen(output)
     screen.draw(['a'])
@@ -141,7 +141,7 @@ describe('the screen', () => {
   })
 })
 
-test('the tree is redrawn on a timer and ends with a last picture, the cursor visible, in colours unless NO_COLOR says no', () => {
+it('createLiveTree redraws on a timer and ends with a last frame and a visible cursor, in colours without NO_COLOR', () => {
   const plan = planOf('tasks: { a: { run: x } }')
   const task = taskOf({ id: 'task-a', name: 'a' })
   const mark = { path: 'a', generation: 0, edges: 0, definition: '', folder: '', invocation: '', held: false }

@@ -1,10 +1,10 @@
-// Stopping a run: once to let go, twice to end at once, and one press of Ctrl-C is one even when it arrives twice.
-import { expect, test, vi } from 'vitest'
+// Stopping a run: the first interrupt releases its tasks, the second ends the process, and an echo of the first is ignored.
+import { expect, it, vi } from 'vitest'
 import type { Clock } from '../../src/core/clock.ts'
 import { StopListener } from '../../src/terminal/stop-listener.ts'
 import { fakeIo } from '../surfaces/cli/fake-io.ts'
 
-test('the first interrupt aborts, its echo does nothing, the next one ends the process', async () => {
+it('StopListener aborts at the first interrupt, ignores its echo, and ends the process at the next one', async () => {
   const io = fakeIo()
   let now = 1_000
   const clock: Clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => {} }
@@ -27,7 +27,7 @@ test('the first interrupt aborts, its echo does nothing, the next one ends the p
   expect(io.exited).toEqual([130])
 })
 
-test('the process ends at once even when the commands cannot be ended', async () => {
+it('StopListener ends the process even if the commands cannot be ended', async () => {
   let now = 1_000
   const clock: Clock = { now: () => now, setTimeout: (late) => late(), clearTimeout: () => {} }
   for (const endCommands of [() => new Promise<void>(() => {}), () => Promise.reject(new Error('no ledger'))]) {

@@ -1,6 +1,6 @@
-// Nothing that a task contains can command the terminal that shows it.
+// No text of a task can send commands to the terminal that shows it.
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { formatTable } from '../../src/terminal/table.ts'
 import {
   cleanLine,
@@ -13,8 +13,8 @@ import {
   visibleJson,
 } from '../../src/terminal/terminal-text.ts'
 
-describe('text for a terminal', () => {
-  test.each([
+describe('terminal text', () => {
+  it.each([
     ['colours', '\u001b[31mred\u001b[0m', 'red'],
     ['titles', '\u001b]0;owned\u0007text', 'text'],
     ['links', '\u001b]8;;http://x\u001b\\text\u001b]8;;\u001b\\', 'text'],
@@ -22,15 +22,15 @@ describe('text for a terminal', () => {
     ['bells, backspaces and carriage returns', 'a\u0007b\u0008c\rd', 'abcd'],
     ['direction overrides', 'ab\u202ecd\u2066ef', 'abcdef'],
     ['a lone escape', 'a\u001b', 'a'],
-  ])('loses %s', (_what, text, clean) => {
+  ])('cleanText removes %s', (_what, text, clean) => {
     expect(cleanText(text)).toBe(clean)
   })
 
-  test('keeps line breaks, tabs and letters of any script', () => {
+  it('cleanText keeps line breaks, tabs and letters of any script', () => {
     expect(cleanText('a\tb\r\nc\nĐà Nẵng 日本 👍')).toBe('a\tb\nc\nĐà Nẵng 日本 👍')
   })
 
-  test('holds no control character, whatever came in', () => {
+  it('cleanText leaves no control character of any input', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(/(?![\n\t])\p{Cc}/u.test(cleanText(text))).toBe(false)
@@ -39,7 +39,7 @@ describe('text for a terminal', () => {
     )
   })
 
-  test('as JSON shows each of these as an escape, and reads back as it was', () => {
+  it('visibleJson escapes control characters, and parses to the same value', () => {
     const text = 'a\u009b31mb\u202ec\u2028d\u001b[0m\ufeff 日本\n'
     const json = visibleJson(JSON.stringify({ text }))
     expect(json).toBe('{"text":"a\\u009b31mb\\u202ec\\u2028d\\u001b[0m\\ufeff 日本\\n"}')
@@ -52,19 +52,19 @@ describe('text for a terminal', () => {
     )
   })
 
-  test('has a first and a last line that say something', () => {
+  it('firstLine and lastLine skip blank lines', () => {
     expect(firstLine('\n  \none\ntwo\n')).toBe('one')
     expect(lastLine('one\n two \n\n')).toBe('two')
     expect(lastLine('')).toBe('')
   })
 
-  test('is as wide as the terminal shows it', () => {
+  it('displayWidth is the width that a terminal shows', () => {
     expect(displayWidth('abc')).toBe(3)
     expect(displayWidth('日本')).toBe(4)
     expect(displayWidth('e\u0301')).toBe(1)
   })
 
-  test.each([
+  it.each([
     ['a flag', '🇩🇪', 2],
     ['a family, which is five code points', '👨‍👩‍👦', 2],
     ['a skin tone', '👍🏽', 2],
@@ -77,18 +77,18 @@ describe('text for a terminal', () => {
     ['fullwidth letters', 'ＡＢ', 4],
     ['Thai with vowels above and below', 'ที่สู้', 2],
     ['a joiner that joins nothing', 'a\u200d', 1],
-  ])('counts the columns of %s', (_what, text, columns) => {
+  ])('displayWidth counts the columns of %s', (_what, text, columns) => {
     expect(displayWidth(text)).toBe(columns)
   })
 
-  test('is cut between characters as a reader sees them, never within one', () => {
+  it('fitWidth cuts between characters as a reader sees them, never within one', () => {
     expect(fitWidth('👨‍👩‍👦👨‍👩‍👦', 3)).toBe('👨‍👩‍👦…')
     expect(fitWidth('👨‍👩‍👦👨‍👩‍👦', 2)).toBe('…')
     expect(fitWidth('🇩🇪🇫🇷🇮🇹', 5)).toBe('🇩🇪🇫🇷…')
     expect(fitWidth('e\u0301e\u0301e\u0301', 2)).toBe('e\u0301…')
   })
 
-  test('is cut to a width with an ellipsis, and never wider', () => {
+  it('fitWidth cuts to a width with an ellipsis, and never exceeds it', () => {
     expect(fitWidth('abcdef', 4)).toBe('abc…')
     expect(fitWidth('日本語', 4)).toBe('日…')
     expect(fitWidth('abc', 3)).toBe('abc')
@@ -103,7 +103,7 @@ describe('text for a terminal', () => {
     )
   })
 
-  test('stands in columns, the last one cut to the terminal', () => {
+  it('formatTable aligns columns, and cuts the last one to the terminal', () => {
     expect(
       formatTable(
         [

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-// The `errand` program. It looks at the Node that runs it before it loads anything of the engine: on a Node that is too
-// old the SQLite binding would not fail but crash the process without a word. Hence plain syntax here, and a dynamic
-// import.
+// The `errand` program. Checks the version of Node before it loads the engine: on a Node that is too old, the SQLite
+// binding crashes the process without a message. Hence the plain syntax here, and the dynamic import.
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -17,12 +16,12 @@ if (Number(process.versions['napi']) >= requiredNapi) {
   const help =
     newer === undefined
       ? 'Install a newer Node, for example from https://nodejs.org.'
-      : `A newer one lies beside this package: ${newer}`
+      : `A newer Node is installed beside this package: ${newer}`
   console.error(`errand needs Node 22.14 or newer (N-API ${requiredNapi}), and this is ${found}. ${help}`)
   process.exitCode = 2
 }
 
-/** The Node that npm installs for the package's own development, if it is there. */
+/** The Node that npm installs for the development of this package, if it exists. */
 function newerNode(): string | undefined {
   const root = dirname(createRequire(import.meta.url).resolve('errand/package.json'))
   return [join(root, 'node_modules', '.bin', 'node'), join(root, '..', '.bin', 'node')].find((path) => existsSync(path))

@@ -1,5 +1,5 @@
-// The feed as news of one board: each event that changes something it shows, with the task as it is by then. Tasks that have left
-// the board are still known by their number.
+// The changes of one board, read from the event feed: each event that changes what the board shows, with the current task. The
+// feed keeps the tasks that it has seen, so that a task that has left the board can still be named by its number.
 
 import { ErrandError } from '../../core/errors.ts'
 import type { Notifier } from '../../core/notifier.ts'
@@ -10,29 +10,29 @@ import { cliCaller } from '../../terminal/caller.ts'
 import type { BoardAccess } from './board-target.ts'
 
 export class BoardFeed {
-  readonly #place: BoardAccess
+  readonly #access: BoardAccess
   readonly #unsubscribe: () => void
   readonly #events: TaskEvent[] = []
   readonly #known = new Map<string, BoardTask>()
 
-  /** Collects from now on, and rings for each event. */
-  constructor(place: BoardAccess, bell: Notifier) {
-    this.#place = place
-    this.#unsubscribe = place.engine.subscribe('*', (event) => {
+  /** Collects events from now on, and rings `bell` for each. */
+  constructor(access: BoardAccess, bell: Notifier) {
+    this.#access = access
+    this.#unsubscribe = access.engine.subscribe('*', (event) => {
       if (!event.type.startsWith('task.')) return
       this.#events.push(event)
       bell.ring()
     })
   }
 
-  /** Tasks of the board, as they were just read. */
-  learn(tasks: readonly BoardTask[]): void {
+  /** Keeps tasks of the board, as they were just read. */
+  remember(tasks: readonly BoardTask[]): void {
     for (const task of tasks) this.#known.set(task.taskId, task)
   }
 
-  /** What came since the last time, in order; of very much only the latest `most`. */
-  async *take(most = Number.POSITIVE_INFINITY): AsyncGenerator<BoardChange & { before: BoardTask | undefined }> {
-    const events = this.#events.splice(0).slice(-most)
+  /** Yields the changes since the last call, in order; at most the latest `max`. */
+  async *take(max = Number.POSITIVE_INFINITY): AsyncGenerator<BoardChange & { before: BoardTask | undefined }> {
+    const events = this.#events.splice(0).slice(-max)
     for (const event of events) {
       const before = this.#known.get(event.taskId)
       const task = await this.#read(event.taskId)
@@ -40,8 +40,8 @@ export class BoardFeed {
       if (last === undefined) continue
       if (task !== undefined) this.#known.set(event.taskId, task)
       else if (event.type === 'task.deleted') this.#known.delete(event.taskId)
-      const news = changesOf(event, task, labelOf(last))
-      if (news !== undefined) yield { ...news, before }
+      const change = changesOf(event, task, labelOf(last))
+      if (change !== undefined) yield { ...change, before }
     }
   }
 
@@ -49,9 +49,9 @@ export class BoardFeed {
     this.#unsubscribe()
   }
 
-  /** Undefined for a task that is gone, or on another board only. */
+  /** Returns undefined for a task that is deleted, or on another board only. */
   async #read(taskId: string): Promise<BoardTask | undefined> {
-    const { engine, board } = this.#place
+    const { engine, board } = this.#access
     try {
       const { task } = await engine.bus.call('board:get', { id: taskId, board }, cliCaller)
       return task.id === 0 ? undefined : task

@@ -1,5 +1,5 @@
-// A conversation with an engine: each line goes where `engine.handle` sends it, what was done is said, and whatever the agents of the
-// tasks it touched say from then on is told.
+// A conversation with an engine. `engine.handle` decides what each line is for; the session reports what was done, and then follows the
+// streams of the tasks that the line concerned.
 
 import { ErrandError } from '../../core/errors.ts'
 import { Notifier } from '../../core/notifier.ts'
@@ -11,14 +11,14 @@ import { AnswerStream, type Listener } from '../../terminal/answer-stream.ts'
 import { modelFailure } from '../../terminal/event-fields.ts'
 import { stateLabel, taskLabel } from '../../terminal/task-labels.ts'
 import { cleanLine, cleanText } from '../../terminal/terminal-text.ts'
-import { type FollowedStream, followStream, lastToldPosition } from './stream-position.ts'
+import { type FollowedStream, followStream, lastUserPosition } from './stream-position.ts'
 
 export interface ChatOptions {
-  /** Whether a line may be a wish (pause, cancel, list, …) rather than a message. */
+  /** Whether a line may be a request (pause, cancel, list, …) rather than a message. */
   intent: boolean
-  /** What agents say, and notes. */
+  /** Receives the text of agents, and notes. */
   listener: Listener
-  /** In place of words: values, for programs. */
+  /** Receives values instead, for programs. */
   json?: ((value: unknown) => void) | undefined
   signal: AbortSignal
 }
@@ -26,23 +26,23 @@ export interface ChatOptions {
 export class ChatSession {
   readonly #engine: Engine
   readonly #options: ChatOptions
-  readonly #followed = new Map<string, { stream: FollowedStream; told: AnswerStream }>()
+  readonly #followed = new Map<string, { stream: FollowedStream; answers: AnswerStream }>()
   /** Rung by every event. */
   readonly #bell = new Notifier()
   readonly #unsubscribe: () => void
-  /** Who spoke last: another one is introduced. */
-  #speaker: string | undefined
+  /** The task whose text was shown last; the text of another one begins with its name. */
+  #latestTaskId: string | undefined
 
   constructor(engine: Engine, options: ChatOptions) {
     this.#engine = engine
     this.#options = options
     this.#unsubscribe = engine.subscribe('*', (event) => {
-      if (event.type === 'model.failed') this.#followed.get(event.taskId)?.told.note(modelFailure(event))
+      if (event.type === 'model.failed') this.#followed.get(event.taskId)?.answers.note(modelFailure(event))
       this.#bell.ring()
     })
   }
 
-  /** Resolves when it is known what the line was for, and done; the answers follow. Refusals are told, not thrown. */
+  /** Resolves when the line has been carried out; answers follow later. Refusals are reported to the listener, not thrown. */
   async say(line: string): Promise<void> {
     const { intent, json, listener, signal } = this.#options
     let handled: Handled
@@ -56,24 +56,24 @@ export class ChatSession {
       return
     }
     if (json) json({ type: 'handled', line, ...handledJson(handled) })
-    else for (const words of handledText(handled)) listener.note(words)
+    else for (const text of handledText(handled)) listener.note(text)
     await this.#follow(handled)
   }
 
-  /** Resolves when nothing goes on with what was talked about, and all of it has been told; or when the user wants to stop. */
+  /** Resolves when no task of the conversation is active and everything has been shown, or when the signal aborts. */
   async quiet(): Promise<void> {
     const { signal } = this.#options
     const [engine, bell] = [this.#engine, this.#bell]
     await waitUntilIdle({ engine, bell, signal, isActive: async () => await isActive(engine, await this.open()) })
     if (signal.aborted) return
-    for (const { stream, told } of this.#followed.values()) {
+    for (const { stream, answers } of this.#followed.values()) {
       await stream.caughtUp()
-      told.end()
+      answers.end()
     }
     this.#forgetEnded()
   }
 
-  /** Open tasks that this conversation was about. */
+  /** The open tasks of this conversation. */
   async open(): Promise<Task[]> {
     return await openTasks(this.#engine, [...this.#followed.keys()])
   }
@@ -85,41 +85,41 @@ export class ChatSession {
 
   async #follow({ did, task }: Handled): Promise<void> {
     if (task === null || !['sent', 'created', 'resumed'].includes(did)) return
-    // It has just been named.
-    this.#speaker = task.id
+    // The note about the line has named the task.
+    this.#latestTaskId = task.id
     this.#forgetEnded()
     if (this.#followed.has(task.id)) return
-    // From what was just said to it on; of a new task that is its goal.
-    const after = await lastToldPosition(this.#engine, task.id)
-    const told = new AnswerStream(this.#voiceOf(task), { showsAll: false })
-    const take = (item: StreamItem) => (this.#options.json ? this.#options.json(item) : told.take(item))
-    this.#followed.set(task.id, { told, stream: followStream(this.#engine, task.id, after, take) })
+    // Shows what follows the message that was just sent; for a new task, what follows its goal.
+    const after = await lastUserPosition(this.#engine, task.id)
+    const answers = new AnswerStream(this.#listenerFor(task), { showsAll: false })
+    const take = (item: StreamItem) => (this.#options.json ? this.#options.json(item) : answers.take(item))
+    this.#followed.set(task.id, { answers, stream: followStream(this.#engine, task.id, after, take) })
   }
 
   #forgetEnded(): void {
     for (const [id, { stream }] of this.#followed) if (stream.ended) this.#followed.delete(id)
   }
 
-  #voiceOf(task: Task): Listener {
+  #listenerFor(task: Task): Listener {
     const { listener } = this.#options
     const introduce = () => {
-      if (this.#speaker !== undefined && this.#speaker !== task.id) listener.note(`${taskLabel(task)}:`)
-      this.#speaker = task.id
+      if (this.#latestTaskId !== undefined && this.#latestTaskId !== task.id) listener.note(`${taskLabel(task)}:`)
+      this.#latestTaskId = task.id
     }
     return {
       text(piece) {
         introduce()
         listener.text(piece)
       },
-      note(words) {
+      note(text) {
         introduce()
-        listener.note(words)
+        listener.note(text)
       },
     }
   }
 }
 
-/** What was done, for people. */
+/** Lines that report what was done. */
 export function handledText({ did, task, tasks = [], reason }: Handled): string[] {
   const label = task === null ? '' : taskLabel(task)
   const because = reason === undefined ? '' : `: ${cleanLine(reason)}`

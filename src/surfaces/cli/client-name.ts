@@ -1,8 +1,8 @@
-// What a client of the Model Context Protocol calls itself, read from its first message, which stays to be read.
+// The name that an MCP client gives itself, read from its first message. The message stays in the input.
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 
-/** More than this no client says before its name. */
+/** A first message beyond this size is not searched for a name. */
 const maxPeekBytes = 65_536
 const unknownClient = 'agent'
 
@@ -14,7 +14,7 @@ const firstMessageSchema = z.looseObject({
   }),
 })
 
-/** A word for owners and headers: `claude-code`. `agent` for a client that does not say. */
+/** A single word, for owners and headers: `claude-code`. `agent` for a client that gives no name. */
 export async function clientName(input: NodeJS.ReadableStream, signal: AbortSignal): Promise<string> {
   return nameIn(await peekLine(input as Readable, signal))
 }
@@ -26,12 +26,12 @@ function nameIn(line: string): string {
     const word = name.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-')
     return word.replaceAll(/^-+|-+$/g, '').slice(0, 60) || unknownClient
   } catch {
-    // What is no message is for the protocol to refuse.
+    // The protocol refuses an invalid message later.
     return unknownClient
   }
 }
 
-/** The first line, or what there is of it when the input ends or the signal aborts. */
+/** The first line, or its beginning when the input ends or the signal aborts. */
 async function peekLine(input: Readable, signal: AbortSignal): Promise<string> {
   const chunks: Buffer[] = []
   const isEnough = () => chunks.some((chunk) => chunk.includes(10)) || Buffer.concat(chunks).length > maxPeekBytes

@@ -1,9 +1,9 @@
-// One thing done to each of several tasks. One that is refused does not keep the others from it; the exit code tells that there was one.
+// Applies one action to each of several tasks. A refusal does not stop the others; the exit code reports it.
 import { ErrandError } from '../../core/errors.ts'
 import { exitCodeOf, exitCodes } from '../../terminal/exit-code.ts'
 import { type CommandIo, type JsonFlag, noteRefusal } from '../../terminal/io.ts'
 
-/** What becomes of the children of a task that is deleted. */
+/** What happens to the children of a deleted task. */
 export const childrenFates = ['promote', 'cascade', 'refuse'] as const
 
 /** Resolves to the exit code. */

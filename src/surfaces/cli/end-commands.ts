@@ -1,12 +1,12 @@
-// Ends what an engine of this process has running, for a process that is about to exit at once: the commands have process
-// groups of their own and would live on. Nothing is written: the ledger shows the runs as broken off, and the next run
-// takes them up.
+// Ends the commands that an engine of this process is running, when the process is about to exit at once: commands have process
+// groups of their own and would survive it. Nothing is written: the ledger shows the runs as interrupted, and the next run
+// continues them.
 import type { Engine } from '../../engine-api.ts'
 import { killAtOnce, processGroupOf } from '../../executors/process-group.ts'
 
 /**
- * Kills the commands of all calls in progress. A process that exits right after it resolves is gone before the engine can take the
- * deaths for failures.
+ * Kills the commands of all calls in progress. The process must exit right after this resolves; otherwise the engine records the
+ * killed commands as failed.
  */
 export async function endCommands(engine: Engine): Promise<void> {
   const running = engine.status.get().context.running

@@ -1,4 +1,4 @@
-// The fields of a task as flags of the command line: what they are called, what they say in help, and what their texts mean.
+// The fields of a task as flags of the command line: their names, their help, and how their values are read.
 import type { ParseArgsOptionDescriptor } from 'node:util'
 import { z } from 'zod'
 import type { CreateOptions } from '../../engine-api.ts'
@@ -11,28 +11,29 @@ type FlagValue = string | boolean | Array<string | boolean> | undefined
 interface FieldFlag {
   field: string
   option: ParseArgsOptionDescriptor
-  /** What stands for its value in help. */
+  /** The placeholder of its value in help. */
   value: string
   says: string
   read(text: string): unknown
 }
 
-/** Their other values are for programs. */
+/** Fields that are switches here; programs may give them other values. */
 const switches: readonly string[] = ['team']
 
 const flags = new Map(
-  rulesFor('add').map(([field, { schema, flag, unit, says, default: usual }]): [string, FieldFlag] => {
+  rulesFor('add').map(([field, { schema, flag, unit, says, default: fallback }]): [string, FieldFlag] => {
     const name = flag ?? field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
     const isSwitch = schema instanceof z.ZodBoolean || switches.includes(field)
     const option = { type: isSwitch ? 'boolean' : 'string', multiple: schema instanceof z.ZodArray } as const
     const [value, read, hint = ''] = isSwitch ? ['', String] : readerOf(name, schema, unit)
     const more = option.multiple ? ' May be given several times.' : ''
-    const otherwise = usual === undefined || option.multiple || usual === '' ? '' : ` Default ${usual.toString()}.`
+    const otherwise =
+      fallback === undefined || option.multiple || fallback === '' ? '' : ` Default ${fallback.toString()}.`
     return [name, { field, option, value, says: `${says}${hint}${isSwitch ? '' : otherwise}${more}`, read }]
   }),
 )
 
-/** The word for a value in help, how its text is read, and what more there is to say of it. */
+/** The placeholder of a value in help, how its text is read, and a hint for help. */
 function readerOf(
   name: string,
   schema: z.ZodType,
@@ -75,7 +76,7 @@ export function fieldHelp(): string[] {
   return [...flags.values()].map(({ says }, at) => `${(heads[at] as string).padEnd(width)}${says}`)
 }
 
-/** What the flags say, by the names of the fields. @throws ErrandError INVALID_INPUT { option, value } for a text that is none. */
+/** The values of the flags by field. @throws ErrandError INVALID_INPUT { option, value } for a value that cannot be read. */
 export function fieldsIn(values: Readonly<Record<string, FlagValue>>): CreateOptions & { executor?: string } {
   return Object.fromEntries(
     [...flags].flatMap(([name, { field, read }]) => {

@@ -1,28 +1,28 @@
-// What `errand help` says: all verbs at a glance, or one with its options.
+// The texts of `errand help`: an overview of all verbs, or one verb with its options.
 import type { ParseArgsOptionsConfig } from 'node:util'
 import { commonOptions } from '../../terminal/arguments.ts'
 import type { Verb, VerbTable } from './verb.ts'
 import { verbs } from './verbs.ts'
 
-/** The overview. */
+/** All verbs, the common options and the exit codes. */
 export function overview(): string {
   return [
-    'errand: durable tasks. Nothing is lost or done twice, however often the process dies.',
+    'errand: durable tasks. Nothing is lost or done twice, however often the process crashes.',
     '',
     'Usage: errand VERB [ARGUMENTS]',
     '',
     ...summaries(verbs),
     '',
-    "  --ledger FILE  else ERRAND_LEDGER, else .errand/ledger.db found upwards, else the one in git's common directory",
-    '  --json         one JSON value a line',
+    "  --ledger FILE  default: ERRAND_LEDGER, else .errand/ledger.db here or in a parent folder, else the one in git's common directory",
+    '  --json         print one JSON value per line',
     '',
-    'A task is named by its id, any unique beginning of it, or #seq.',
-    'Exit codes: 0 done, 1 failed, canceled or blocked by such, 2 bad input, 3 only questions are open, 130 interrupted.',
-    '"errand help VERB" says more.',
+    'TASK or ID is the id of a task, any unique beginning of it, or #seq.',
+    'Exit codes: 0 done; 1 failed, canceled, or blocked by a failed task; 2 bad input; 3 only questions are open; 130 interrupted.',
+    '"errand help VERB" describes a verb.',
   ].join('\n')
 }
 
-/** One verb. */
+/** Usage, description, verbs and options of one verb. */
 export function helpFor(verb: Verb): string {
   const options: ParseArgsOptionsConfig = { ...verb.options, ...commonOptions }
   const names = Object.entries(options).map(

@@ -1,4 +1,4 @@
-// What a coding agent's hook hands over, and what is made of it: the session that begins or ends, and the task that it is about.
+// The input of a coding agent's hook: the session that begins or ends, and the task that it is about.
 
 import { existsSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
@@ -16,27 +16,27 @@ import { type BoardAccess, boardOptions, boardRef, withBoard } from './board-tar
 
 export const hookOptions = { ...boardOptions, ...texts('as', 'timeout') }
 export const hookOptionsHelp = [
-  '  --as NAME           who the agent is on the board; default: ERRAND_AGENT, else ERRAND_OWNER',
+  '  --as NAME           the name of the agent on the board; default: ERRAND_AGENT, else ERRAND_OWNER',
   '  --board NAME        another board than main',
-  '  --timeout DURATION  after so long nothing is said, or kept; default 2s',
+  '  --timeout DURATION  gives up after this time, and prints and records nothing; default 2s',
 ]
 
-/** An agent does not wait any longer for its hooks, in milliseconds. */
+/** The session of the agent waits for its hook. */
 const defaultTimeoutMs = 2_000
 
-/** Variables that may name the task of a session, in the order in which they count. */
+/** Variables that may name the task of a session, in order of precedence. */
 export const taskVariables = ['ERRAND_TASK_ID', 'BM_TASK_ID', 'DAY1_TASK_ID'] as const
 
 const word = z.string().trim().min(1).max(4_096).optional().catch(undefined)
 
-/** Whatever does not fit is as good as not said: a hook never fails because of how it was called. */
+/** Invalid fields are ignored: a hook never fails because of its input. */
 const hookInputSchema = z
   .object({ session_id: word, transcript_path: word, cwd: word, source: word, reason: word })
   .catch({ session_id: undefined, transcript_path: undefined, cwd: undefined, source: undefined, reason: undefined })
 
 export type HookInput = z.output<typeof hookInputSchema>
 
-/** The JSON on standard input; nothing at a terminal. */
+/** Reads the JSON on stdin; nothing at a terminal. */
 async function readHookInput(io: CommandIo): Promise<HookInput> {
   const input = io.input?.()
   if (input === undefined) return hookInputSchema.parse({})
@@ -44,18 +44,18 @@ async function readHookInput(io: CommandIo): Promise<HookInput> {
   try {
     return hookInputSchema.parse(JSON.parse(given))
   } catch {
-    // No JSON: then it is said in no words that we know, and the environment alone counts.
+    // Without valid JSON only the environment counts.
     return hookInputSchema.parse({})
   }
 }
 
-/** What may name the task of a session: what its hook was called with, else the environment. */
+/** The names that the task of a session may have: the argument of the hook, else those in the environment. */
 export function namesOfTask(io: CommandIo, [given]: readonly string[] = []): string[] {
   if (given !== undefined) return [given]
   return taskVariables.flatMap((variable) => io.env[variable]?.trim() || [])
 }
 
-/** The first of these tasks that there is. */
+/** The first of these tasks that exists. */
 export async function findNamed(
   { engine, board }: BoardAccess,
   names: readonly string[],
@@ -66,7 +66,7 @@ export async function findNamed(
       await engine.bus.call('board:get', { id, board }, cliCaller)
       return id
     } catch (error) {
-      // Another program's task, perhaps: its variables are not ours.
+      // The variable may name a task of another program.
       if (!ErrandError.isInstance(error)) throw error
     }
   }
@@ -74,27 +74,26 @@ export async function findNamed(
 }
 
 /**
- * Does the work of a hook, but not for longer than an agent waits; beyond that the process ends where it stands. What the work resolves
- * to is printed as JSON.
+ * Runs a hook and prints the result as JSON. The process exits when the hook takes longer than the timeout.
  */
 export async function runHook(io: CommandIo, flags: FlagsOf<typeof hookOptions>, work: HookWork): Promise<number> {
   const timeoutMs = flags.timeout === undefined ? defaultTimeoutMs : durationOption('timeout', flags.timeout)
   const working = workInSession(io, flags, work)
-  // What it still throws when nobody waits for it any more is nobody's business.
+  // After the timeout the result is not awaited; a rejection must not end the process.
   working.catch(() => {})
   if (!(await waitAtMost(systemClock, timeoutMs, working))) {
-    if (io.env['ERRAND_DEBUG'] === '1') note(io, `errand: The hook took longer than ${timeoutMs} ms and was given up.`)
+    if (io.env['ERRAND_DEBUG'] === '1') note(io, `errand: The hook took longer than ${timeoutMs} ms and was ended.`)
     io.exit(exitCodes.done)
   }
   return exitCodes.done
 }
 
-type HookWork = (place: BoardAccess, input: HookInput) => Promise<object | undefined>
+type HookWork = (access: BoardAccess, input: HookInput) => Promise<object | undefined>
 
-/** The folder of the session decides which ledger is meant. */
+/** Finds the ledger from the folder of the session. */
 async function workInSession(io: CommandIo, flags: FlagsOf<typeof hookOptions>, work: HookWork): Promise<void> {
   const input = await readHookInput(io)
   const session = input.cwd !== undefined && existsSync(input.cwd) ? { ...io, cwd: input.cwd } : io
-  const said = await withBoard(session, { ...flags, folders: false }, (place) => work(place, input))
+  const said = await withBoard(session, { ...flags, folders: false }, (access) => work(access, input))
   if (said !== undefined) printJson(io, said)
 }

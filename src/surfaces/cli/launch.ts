@@ -1,10 +1,10 @@
-// The command line in its process: wires stdout, stderr, signals and the exit code to `main`.
+// Connects stdout, stderr, signals and the exit code of the process to `main`.
 import { isatty } from 'node:tty'
 import { misuse } from '../../terminal/arguments.ts'
 import type { CommandIo } from '../../terminal/io.ts'
 import { main } from './main.ts'
 
-/** Runs the process's own command line and sets its exit code. */
+/** Runs the command line of the process and sets its exit code. */
 export async function launch(): Promise<void> {
   process.exitCode = await main(process.argv.slice(2), processIo())
 }
@@ -14,7 +14,7 @@ function processIo(): CommandIo {
   const interrupt = () => {
     for (const listener of listeners) listener()
   }
-  // A reader that went away (`errand logs -f … | head`) ends a command like Ctrl-C does.
+  // A closed pipe (`errand logs -f … | head`) ends a command like Ctrl-C.
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error
@@ -25,7 +25,7 @@ function processIo(): CommandIo {
   return {
     stdout: process.stdout,
     stderr: process.stderr,
-    // Touched only if it is one: a stream on something else may have effects of its own.
+    // `process.stdin` is read only if it is a terminal: creating it has side effects on other inputs.
     keyboard: isatty(0) ? process.stdin : undefined,
     input: isatty(0) ? undefined : () => process.stdin,
     env: process.env,
@@ -51,11 +51,11 @@ function processIo(): CommandIo {
   }
 }
 
-/** Looked up when it is needed: a worktree may be gone before the last hook of its session runs. */
+/** Read when it is needed: a worktree may be deleted before the last hook of its session runs. */
 function workingFolder(): string {
   try {
     return process.cwd()
   } catch {
-    throw misuse('The folder in which this was started is not there any more: change to another one.')
+    throw misuse('The current folder has been deleted. Change to another one.')
   }
 }

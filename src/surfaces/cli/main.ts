@@ -1,5 +1,5 @@
-// The command line as a function: arguments and a world in, an exit code out. Everything that can go wrong ends here as
-// one line on stderr and a code that scripts can rely on.
+// The command line as a function: arguments and IO in, an exit code out. Every error ends here as one line on stderr and a
+// documented exit code.
 
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { ErrandError, nearestName } from '../../core/errors.ts'
@@ -42,7 +42,7 @@ async function dispatch(argv: readonly string[], io: CommandIo): Promise<number>
   }
 }
 
-/** The verb that some words name: `board claim`. */
+/** The verb with this path: `board claim`. */
 async function find([name = '', ...rest]: readonly string[], known: VerbTable = verbs): Promise<Verb> {
   const verb = await loadVerb(name, known)
   return verb.verbs === undefined || rest.length === 0 ? verb : await find(rest, verb.verbs)

@@ -1,5 +1,5 @@
-// Which models the verbs that work have (run, ask, chat), and what else their agents get: --model, --files, --max-iterations.
-// A model is chosen when it is first asked for, or before, so that a missing key is told before anything has been created.
+// The options of the verbs that run agents (run, ask, chat, …): --model, --files, --max-iterations. A model is resolved when it is
+// first used, or earlier, so that a missing key is reported before anything is created.
 import { resolve } from 'node:path'
 import { ErrandError } from '../../core/errors.ts'
 import type { EngineOptions } from '../../engine-api.ts'
@@ -13,34 +13,34 @@ export const agentOptions = texts('model', 'files', 'max-iterations')
 
 export type AgentFlags = FlagsOf<typeof agentOptions>
 
-/** What `help` says of them. */
+/** Help for `agentOptions`. */
 export const agentOptionsHelp = [
-  '  --model SPEC   the model of agents: openai:gpt-5-mini (with OPENAI_API_KEY), ollama:llama3.2 (a server of your own),',
-  '                 NAME:model with NAME_BASE_URL, or script:FILE, which plays what was written beforehand; else ERRAND_MODEL',
-  '  --files DIR    agents may list, read and search the text files in this folder; hidden ones and what lies outside never',
-  '  --max-iterations N  steps that a model may take in one attempt of a task; default 10',
+  '  --model SPEC   the model of agents: openai:gpt-5-mini (with OPENAI_API_KEY), ollama:llama3.2 (a local server),',
+  '                 NAME:model with NAME_BASE_URL, or script:FILE, which plays a prepared script; default: ERRAND_MODEL',
+  '  --files DIR    lets agents list, read and search the text files in this folder, except hidden ones',
+  '  --max-iterations N  the maximum of model steps in one attempt of a task; default 10',
 ].join('\n')
 
 export interface AgentsOptions {
   /** The model of agents that name none. */
   defaultModel: string | undefined
-  /** Models that are named in a file, and the folder in which they look for theirs. */
+  /** Models that a plan file names, and the folder of their scripts. */
   named?: { models: readonly string[]; folder: string }
-  /** What the file says where the flags say nothing. */
+  /** Defaults of the plan file for flags that are not given. */
   ofPlan?: Pick<Plan, 'files' | 'maxIterations'>
-  /** Told what the user should know about the choice of a model. Default: a line on stderr. */
+  /** Receives notes for the user about the choice of a model. Default: a line on stderr. */
   note?: (text: string) => void
 }
 
 /**
- * What agents get, for `createEngine`. Without any model there is nothing to resolve one, so that the engine leaves the tasks of
- * agents to others.
+ * Options of agents for `createEngine`. Without a model there is no `resolveModel`, so that this engine leaves the tasks of agents to
+ * other processes.
  * @throws ErrandError INVALID_INPUT, NOT_FOUND
  */
 export async function agentsFor(
   io: CommandIo,
   flags: AgentFlags,
-  { defaultModel, named = { models: [], folder: '' }, ofPlan = {}, note: tell }: AgentsOptions,
+  { defaultModel, named = { models: [], folder: '' }, ofPlan = {}, note: onNote }: AgentsOptions,
 ): Promise<Pick<EngineOptions, 'model' | 'resolveModel' | 'abilities' | 'maxIterations'>> {
   const files = flags.files === undefined ? ofPlan.files : resolve(io.cwd, flags.files)
   const steps = flags['max-iterations']
@@ -52,10 +52,10 @@ export async function agentsFor(
   const resolveModel = (id: string): Promise<LanguageModelLike> => {
     const known = chosen.get(id)
     if (known !== undefined) return known
-    const place = named.models.includes(id)
+    const location = named.models.includes(id)
       ? { folder: named.folder }
       : { folder: io.cwd, anywhere: id === defaultModel }
-    const choosing = chooseModel(id, io.env, place, { note: tell ?? ((text) => note(io, text)) })
+    const choosing = chooseModel(id, io.env, location, { note: onNote ?? ((text) => note(io, text)) })
     chosen.set(id, choosing)
     choosing.catch(() => chosen.delete(id))
     return choosing
@@ -63,16 +63,16 @@ export async function agentsFor(
   return { model: defaultModel, resolveModel, abilities, maxIterations }
 }
 
-/** The same, with the default model chosen at once: a key that is missing is told before anything begins. */
+/** As `agentsFor`, but resolves the default model at once, so that a missing key is reported first. */
 export async function readyAgents(io: CommandIo, flags: AgentFlags, defaultModel: string | undefined) {
   const agents = await agentsFor(io, flags, { defaultModel })
   if (defaultModel !== undefined) await agents.resolveModel?.(defaultModel)
   return agents
 }
 
-/** The model of agents that name none: of the flag, else of the plan, else of the environment. */
+/** The model of agents that name none: from the flag, else the plan, else the environment. */
 export function defaultModelOf(io: CommandIo, flags: AgentFlags, ofPlan?: string): string | undefined {
-  if (flags.model?.trim() === '') throw misuse('--model is empty: it takes a model, like --model openai:gpt-5-mini.')
+  if (flags.model?.trim() === '') throw misuse('--model is empty. Give a model, like --model openai:gpt-5-mini.')
   return flags.model ?? ofPlan ?? (io.env['ERRAND_MODEL']?.trim() || undefined)
 }
 
@@ -83,5 +83,5 @@ export const howToGiveModel =
 export function requireModel(io: CommandIo, flags: AgentFlags): string {
   const model = defaultModelOf(io, flags)
   if (model !== undefined) return model
-  throw new ErrandError('NO_MODEL', `There is no model to ask. ${howToGiveModel}`, { variable: 'ERRAND_MODEL' })
+  throw new ErrandError('NO_MODEL', `No model is configured. ${howToGiveModel}`, { variable: 'ERRAND_MODEL' })
 }

@@ -1,5 +1,5 @@
-// How the verbs that work on nothing reach the ledger: an engine that only commands. It never runs, recovers or fires anything,
-// and the process that does hears of what is written here through the ledger itself.
+// Opens the ledger for a verb. Verbs that run no tasks use an engine with `work: false`: it never runs, recovers or fires anything;
+// a working process reads the changes from the ledger.
 import { resolve } from 'node:path'
 import { ErrandError } from '../../core/errors.ts'
 import { messageOf } from '../../core/stored-error.ts'
@@ -16,7 +16,7 @@ interface Flags {
 }
 
 export interface OpenFlags extends Flags {
-  /** Make a ledger that is not there; else that is NOT_FOUND: a mistyped path should not look like an empty list. */
+  /** Creates a missing ledger. Default: NOT_FOUND, because a mistyped path should not look like an empty list. */
   create?: boolean
   /** The folder of plans that clients run. */
   plans?: EngineOptions['plans']
@@ -27,7 +27,7 @@ export function plansFolder(io: CommandIo, { plans }: { plans?: string | undefin
   return plans === undefined ? undefined : { root: resolve(io.cwd, plans) }
 }
 
-/** Opens the ledger, hands the engine over, and closes it whatever happens. */
+/** Opens the ledger, passes the engine to `use`, and closes it afterwards. */
 export async function withLedger<T>(io: CommandIo, flags: OpenFlags, use: (engine: Engine) => Promise<T>): Promise<T> {
   const ledger = await openableLedger(io, flags)
   if (flags.create === true) makeLedgerFolder(ledger)
@@ -45,7 +45,7 @@ export async function withLedger<T>(io: CommandIo, flags: OpenFlags, use: (engin
   }
 }
 
-/** The same for something with the task that the first argument names. @throws ErrandError NOT_FOUND, INVALID_INPUT { candidates } */
+/** As `withLedger`, with the task that the first argument names. @throws ErrandError NOT_FOUND, INVALID_INPUT { candidates } */
 export async function withTask<T>(
   io: CommandIo,
   { values, positionals: [ref = ''] }: CommonArguments,
@@ -54,7 +54,7 @@ export async function withTask<T>(
   return await withLedger(io, values, async (engine) => await use(engine, await findTask(engine, ref)))
 }
 
-/** An engine that works on the ledger that the flags name, which is made if it is not there. What goes wrong inside it is noted. */
+/** Opens a working engine on the ledger that the flags name, and creates a missing ledger. Its internal errors go to stderr. */
 export async function openEngine(io: CommandIo, flags: Flags, options: Omit<EngineOptions, 'ledger'>): Promise<Engine> {
   const ledger = await openableLedger(io, flags)
   makeLedgerFolder(ledger)
@@ -65,7 +65,7 @@ export async function openEngine(io: CommandIo, flags: Flags, options: Omit<Engi
 function missingLedger(ledger: string): ErrandError {
   return new ErrandError(
     'NOT_FOUND',
-    `There is no ledger at ${ledger} yet: "errand run PLAN" or "errand add" makes one; --ledger or ERRAND_LEDGER names another.`,
+    `There is no ledger at ${ledger}. "errand run PLAN" or "errand add" creates one; --ledger or ERRAND_LEDGER names another.`,
     { ledger },
   )
 }

@@ -1,4 +1,4 @@
-// What a verb takes as an argument or, without one, from standard input; and from a file.
+// Reads the text that a verb takes as an argument or, without one, from stdin; and the text of a file.
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -8,11 +8,11 @@ import type { CommandIo } from '../../terminal/io.ts'
 
 const maxInputLength = 10_000_000
 
-/** @throws ErrandError INVALID_INPUT when there is neither, or it is empty or too long. */
+/** `what` names the text in messages. @throws ErrandError INVALID_INPUT when the text is missing, empty or too long. */
 export async function argumentOrInput(io: CommandIo, given: string | undefined, what: string): Promise<string> {
   const written = given ?? (await readAll(io, what))
   if (written.length > maxInputLength)
-    throw misuse(`${what} has ${written.length} characters, and more than ${maxInputLength} are not taken.`)
+    throw misuse(`${what} has ${written.length} characters; the maximum is ${maxInputLength}.`)
   if (written.trim() === '') throw misuse(`${what} is empty.`)
   return written.trim()
 }
@@ -23,7 +23,7 @@ async function readAll(io: CommandIo, what: string): Promise<string> {
   return await text(input)
 }
 
-/** The text of a file that an option names. `what` stands between "Cannot read" and its path. */
+/** Reads the file that an option names. `what` follows "Cannot read" in the message. */
 export async function textOf(io: CommandIo, file: string, option: string, what: string): Promise<string> {
   const path = resolve(io.cwd, file)
   try {

@@ -1,10 +1,10 @@
-// Refusals of the engine in the words of the command line: which flag or command would help.
+// Replaces the messages of refusals, so that they name the flag or command that would help.
 import { ErrandError, type ErrorCode } from '../../core/errors.ts'
 
 type Details = Record<string, unknown>
 export type Wordings = Partial<Record<ErrorCode, (details: Details) => string>>
 
-/** What `work` resolves to; an error with one of these codes keeps all but its message. */
+/** Returns the result of `work`. An error with one of these codes gets another message, and keeps its code, details and cause. */
 export async function rewording<T>(wordings: Wordings, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -1,4 +1,4 @@
-// What the verbs that serve share: the token that clients must send, and what is said of an address that the system does not give.
+// Shared by the verbs that serve: the token that clients must send, and the error for an address that cannot be used.
 
 import { misuse } from '../../terminal/arguments.ts'
 import type { CommandIo } from '../../terminal/io.ts'
@@ -7,13 +7,14 @@ import { textOf } from './read-input.ts'
 
 export interface ServedToken {
   token: string
-  /** Nobody knows it yet: it has to be told, once. */
+  /** It was just generated, and must be shown once. */
   isNew: boolean
 }
 
 /**
- * Out of a file or the environment, else a new one; never from the command line itself: every user of the machine can read that.
- * @throws ErrandError INVALID_INPUT for a file that cannot be read, and for a token that could be guessed or not be sent.
+ * Reads the token from a file or the environment, else generates one. There is no flag for it, because every user of the machine can
+ * read command lines.
+ * @throws ErrandError INVALID_INPUT for a file that cannot be read, and for a token that is too short or has invalid characters.
  */
 export async function chooseToken(io: CommandIo, file: string | undefined, variable: string): Promise<ServedToken> {
   if (file !== undefined) {
@@ -29,11 +30,11 @@ function requireLong(token: string, where: string): string {
   throw misuse(`The token ${where} must have at least 32 printable characters, and no spaces.`)
 }
 
-/** Passes on a server that listens; what the system says of the address becomes a misuse of the options that named it. */
+/** Returns the listening server; an error of the system about the address becomes INVALID_INPUT that names the options. */
 export async function orMisuse<S>(listening: Promise<S>): Promise<S> {
   return await listening.catch((error: unknown) => {
     throw isOfTheSystem(error)
-      ? misuse(`Cannot listen there: ${error.message}. --host and --port choose another address.`)
+      ? misuse(`Cannot listen at this address: ${error.message}. --host and --port choose another one.`)
       : error
   })
 }

@@ -1,9 +1,9 @@
-// The stream of a task: followed while it is told, how far it has something to tell, and where a conversation stood when somebody
-// spoke.
+// Positions in the stream of a task: its current end, and the last message of the user; and a follower that reports when it has
+// reached the end.
 import type { Engine, StreamItem } from '../../engine-api.ts'
 import type { EventType } from '../../entities/event.ts'
 
-/** Events that are seen in a stream for certain: the last of these is where what exists of it ends. */
+/** Events that always appear in a stream: the last of them is the current end of the stream. */
 const streamed: ReadonlySet<EventType> = new Set<EventType>([
   'task.created',
   'task.started',
@@ -22,15 +22,15 @@ const streamed: ReadonlySet<EventType> = new Set<EventType>([
   'call.failed',
 ])
 
-/** The position at which the stream of a task has told all that there is of it by now; 0 for nothing. */
+/** The position of the current end of a task's stream; 0 when it is empty. */
 export async function lastPosition(engine: Engine, taskId: string): Promise<number> {
   let last = 0
   for await (const event of engine.events({ taskId, follow: false })) if (streamed.has(event.type)) last = event.seq
   return last
 }
 
-/** The position of the last thing that a person told a task, or with which one set it going again; 0 when nobody did. */
-export async function lastToldPosition(engine: Engine, taskId: string): Promise<number> {
+/** The position of the last user message of a task, or of its last resume; 0 when there is none. */
+export async function lastUserPosition(engine: Engine, taskId: string): Promise<number> {
   let last = 0
   for await (const { type, seq, data } of engine.events({ taskId, follow: false })) {
     if (type === 'task.resumed' || (type === 'message.appended' && data['role'] === 'user')) last = seq
@@ -38,16 +38,16 @@ export async function lastToldPosition(engine: Engine, taskId: string): Promise<
   return last
 }
 
-/** The stream of a task, told as it comes. */
+/** Passes the items of a task's stream to `take` as they come. */
 export function followStream(engine: Engine, taskId: string, after: number, take: (item: StreamItem) => void) {
   const stop = new AbortController()
   let position = after
   let failure: unknown
   let moved: () => void = () => {}
   const stream = {
-    /** It has told of the end of its task. */
+    /** The stream has ended, with its task or with an error. */
     ended: false,
-    /** Resolves when all is told that the ledger has of the task by now. */
+    /** Resolves when `take` has received everything that is in the ledger now. @throws the error that ended the stream. */
     async caughtUp(): Promise<void> {
       const last = await lastPosition(engine, taskId)
       while (!stream.ended && position < last) {
@@ -57,7 +57,7 @@ export function followStream(engine: Engine, taskId: string, after: number, take
       }
       if (failure !== undefined) throw failure
     },
-    /** Stops it where it is. */
+    /** Stops following. */
     async end(): Promise<void> {
       stop.abort()
       await over
@@ -71,7 +71,7 @@ export function followStream(engine: Engine, taskId: string, after: number, take
         moved()
       }
     } catch (error) {
-      // Told to whoever waits for it; a stream that nobody waits for any more may end with its engine.
+      // `caughtUp` throws it. Without a waiter it is ignored: the stream may end with its engine.
       failure = error
     }
     stream.ended = true

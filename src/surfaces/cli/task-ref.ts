@@ -1,4 +1,4 @@
-// How a user names a task: its id, any unique beginning of it, or #seq.
+// Finds the task that a user names by its id, any unique beginning of the id, or #seq.
 
 import { ErrandError } from '../../core/errors.ts'
 import type { Engine } from '../../engine-api.ts'
@@ -10,12 +10,12 @@ export async function findTask(engine: Engine, ref: string): Promise<Task> {
   if (task !== null) return task
   throw new ErrandError(
     'NOT_FOUND',
-    `There is no task ${ref}. A task is named by its id, any unique beginning of it, or #seq; "errand ps --all" lists them.`,
+    `There is no task ${ref}. Name a task by its id, any unique beginning of it, or #seq; "errand ps --all" lists them.`,
     { taskId: ref },
   )
 }
 
-/** The id of a task that an option may name. @throws as `findTask` */
+/** The id of the task that an optional option names. @throws as `findTask` */
 export async function optionalTaskId(engine: Engine, ref: string | undefined): Promise<string | undefined> {
   return ref === undefined ? undefined : (await findTask(engine, ref)).id
 }

@@ -1,5 +1,5 @@
-// The ledger that a command may open: one that was named, or one that was found and that the user trusts. At a terminal they are
-// asked about any other, once.
+// The ledger that a command may open: one that was named, or one that was found and that the user trusts. At a terminal the user is
+// asked once about any other.
 import { createInterface } from 'node:readline'
 import { judgeLedger, trustLedger, untrusted } from '../../ledger/trust.ts'
 import type { CommandIo } from '../../terminal/io.ts'
@@ -10,7 +10,7 @@ interface Flags {
   ledger?: string | undefined
 }
 
-/** As `resolveLedger`. @throws ErrandError LEDGER_UNTRUSTED for one that was found, and that the user does not trust. */
+/** As `resolveLedger`. @throws ErrandError LEDGER_UNTRUSTED for a ledger that was found and that the user does not trust. */
 export async function openableLedger(io: CommandIo, flags: Flags): Promise<string> {
   const ledger = resolveLedger(flags.ledger, io)
   const isNamed = (flags.ledger ?? io.env['ERRAND_LEDGER'] ?? '') !== ''
@@ -25,10 +25,10 @@ export async function openableLedger(io: CommandIo, flags: Flags): Promise<strin
   return ledger
 }
 
-/** Ledgers that this process has judged: a command that asks twice neither runs git nor asks the user again. */
+/** Ledgers that this process has checked, so that a second check neither runs git nor asks the user again. */
 const trustedHere = new Set<string>()
 
-/** False where nobody sits at a terminal. */
+/** Returns false without a terminal. */
 async function saysYes(io: CommandIo, question: string): Promise<boolean> {
   const { keyboard } = io
   if (keyboard === undefined || io.stderr.isTTY !== true) return false

@@ -1,5 +1,5 @@
-// `errand ps --watch`: tasks for as long as somebody looks. The feed says when something changed, in whichever process, and
-// only then is the ledger read; on a terminal no more often than a person can see, and only as many tasks as fit.
+// `errand ps --watch`: shows tasks until it is interrupted. The ledger is read only when the feed reports a change, by any process;
+// on a terminal only a few times per second, and only as many tasks as fit.
 
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { Notifier } from '../../core/notifier.ts'
@@ -16,7 +16,7 @@ import { taskTable } from '../../terminal/task-table.ts'
 import { fitWidth } from '../../terminal/terminal-text.ts'
 import { watchScreen } from '../../terminal/watch-screen.ts'
 
-/** Lines that are not tasks: the header, the count, and the one that the cursor stands on. */
+/** Lines that are not tasks: the header, the count, and the line of the cursor. */
 const otherLines = 3
 const maxPageSize = 1_000
 
@@ -26,7 +26,7 @@ export interface WatchOptions {
   clock?: Clock
 }
 
-/** Resolves when the user wants to stop. */
+/** Resolves when the user interrupts it. */
 export async function watchTasks(io: CommandIo, engine: Engine, options: WatchOptions): Promise<number> {
   return await untilInterrupted(io, async (signal) => {
     const watch = isLiveTerminal(io) && !options.json ? watchOnScreen : watchAsLines
@@ -59,12 +59,12 @@ async function watchOnScreen(
 
 type Size = Pick<Output, 'columns' | 'rows'>
 
-/** A terminal that does not know its size says 0. */
+/** A terminal of unknown size reports 0. */
 function roomIn({ rows }: Size): number {
   return Math.max(1, (rows || 24) - otherLines)
 }
 
-/** One picture: no wider and no higher than the terminal, whatever it has become since the tasks were read. */
+/** One frame, which fits the terminal even if it was resized since the tasks were read. */
 export function drawPage({ tasks, total }: TaskPage, now: number, size: Size): string[] {
   const columns = (size.columns || 80) - 1
   const shown = tasks.slice(0, roomIn(size))
@@ -83,15 +83,15 @@ async function watchAsLines(io: CommandIo, engine: Engine, options: WatchOptions
     bell.ring()
   })
   try {
-    for await (const task of eachTask(engine, options.choice)) lines.tell(task)
+    for await (const task of eachTask(engine, options.choice)) lines.print(task)
     while (!signal.aborted) {
       await bell.rung(signal)
       for (const taskId of changed) {
         if (signal.aborted) return
         changed.delete(taskId)
         const task = await engine.get(taskId)
-        if (task === null) lines.tellDeleted(taskId)
-        else lines.tell(task)
+        if (task === null) lines.printDeleted(taskId)
+        else lines.print(task)
       }
     }
   } finally {
@@ -99,36 +99,36 @@ async function watchAsLines(io: CommandIo, engine: Engine, options: WatchOptions
   }
 }
 
-/** What runs write while they run changes nothing that a line tells. */
+/** Output and calls of a run change nothing that a line shows. */
 function mayShow({ type }: TaskEvent): boolean {
   return type.startsWith('task.') || type.startsWith('timer.')
 }
 
-/** One line a change. What no longer belongs to the choice is told once more, as what it has become. */
+/** Prints one line per change. A task that leaves the choice is printed once more, with its new state. */
 function changeLines(io: CommandIo, { choice, json }: WatchOptions) {
-  /** What was told last, of the tasks that belong to the choice. */
-  const told = new Map<string, { words: string; label: string }>()
+  /** The latest line of each task in the choice. */
+  const printed = new Map<string, { state: string; label: string }>()
   return {
-    tell(task: Task): void {
+    print(task: Task): void {
       const chosen = isChosen(task, choice)
-      const before = told.get(task.id)
+      const before = printed.get(task.id)
       if (!chosen && before === undefined) return
       const label = `${taskLabel(task)} (${shortId(task.id)})`
-      const words = `${stateLabel(task)}${task.owner === null ? '' : `, ${claimText(task)}`}`
-      if (chosen) told.set(task.id, { words, label })
-      else told.delete(task.id)
-      if (before?.words !== words) printValue(io, { json }, task, `${label} ${words}`)
+      const state = `${stateLabel(task)}${task.owner === null ? '' : `, ${claimText(task)}`}`
+      if (chosen) printed.set(task.id, { state, label })
+      else printed.delete(task.id)
+      if (before?.state !== state) printValue(io, { json }, task, `${label} ${state}`)
     },
-    tellDeleted(taskId: string): void {
-      const before = told.get(taskId)
+    printDeleted(taskId: string): void {
+      const before = printed.get(taskId)
       if (before === undefined) return
-      told.delete(taskId)
+      printed.delete(taskId)
       printValue(io, { json }, { id: taskId, deleted: true }, `${before.label} deleted`)
     },
   }
 }
 
-/** Without the lease: a sign of life is no change. */
+/** Without the lease, so that a heartbeat is no change. */
 function claimText(task: Task): string {
   return ownerLabel({ ...task, leaseUntil: null })
 }

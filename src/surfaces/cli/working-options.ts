@@ -1,11 +1,11 @@
-// What the verbs have that work on whatever is ready: commands, questions, and agents with their models.
+// Engine options of the verbs that run any ready task: commands, questions, and agents with their models.
 import type { EngineOptions } from '../../engine-api.ts'
 import { wholeNumber } from '../../terminal/arguments.ts'
 import type { CommandIo } from '../../terminal/io.ts'
 import { isLedgerFile } from './ledger-path.ts'
 import { type AgentFlags, defaultModelOf, readyAgents } from './model-source.ts'
 
-/** For `createEngine`. @throws ErrandError for a model that is missing or has no key, before anything begins; INVALID_INPUT. */
+/** Options for `createEngine`. @throws ErrandError as `chooseModel` for the default model; INVALID_INPUT for a wrong flag. */
 export async function workingOptions(
   io: CommandIo,
   ledger: string,
@@ -22,18 +22,18 @@ export async function workingOptions(
   }
 }
 
-/** What `help` says of `--inherit-env`. */
+/** Help for `--inherit-env`. */
 export const inheritEnvHelp =
-  '  --inherit-env     commands have all variables of this process but its secrets; else only the usual ones, such as PATH and HOME'
+  '  --inherit-env     give commands all variables of this process except its secrets; default: only common ones, such as PATH and HOME'
 
 export interface PlanExecutorOptions {
-  /** Commands have all variables of this process but its secrets. */
+  /** Commands get all variables of this process except its secrets. */
   inheritEnv: boolean
-  /** How long a question with a default waits for somebody to answer. */
+  /** How long a question with a default waits for an answer, in milliseconds. */
   defaultAfterMs?: number
 }
 
-/** What a plan can name. */
+/** The executors that a plan can name. */
 export async function planExecutors(
   ledger: string,
   { inheritEnv, defaultAfterMs }: PlanExecutorOptions,

@@ -1,5 +1,5 @@
-// What happens to tasks while somebody is at the prompt: told as it comes, a line each. By default only what becomes of the tasks of
-// this session, and what any task asks.
+// Prints changes of tasks while the user is at the prompt, one line each. By default only changes of the tasks of this session, and the
+// questions of all tasks.
 
 import { ErrandError } from '../../core/errors.ts'
 import { messageOf } from '../../core/stored-error.ts'
@@ -9,7 +9,7 @@ import { shortId } from '../../terminal/task-labels.ts'
 import { cleanLine, firstLine, fitWidth } from '../../terminal/terminal-text.ts'
 import type { Session } from './session.ts'
 
-const told = [
+const announcedTypes = [
   'task.created',
   'task.started',
   'task.paused',
@@ -22,19 +22,19 @@ const told = [
   'question.asked',
 ] as const satisfies ReadonlyArray<TaskEvent['type']>
 
-/** Tells what comes after a position of the feed, until the signal aborts or the engine closes. */
+/** Prints the events after a position of the feed, until the signal aborts or the engine closes. */
 export async function announce(session: Session, after: number, signal: AbortSignal): Promise<void> {
   try {
-    for await (const event of session.stream<TaskEvent>('event:feed', { after, types: told }, signal)) {
-      if (concerns(session, event)) session.printer.notice(announcement(session, event))
+    for await (const event of session.stream<TaskEvent>('event:feed', { after, types: announcedTypes }, signal)) {
+      if (isAnnounced(session, event)) session.printer.notice(announcement(session, event))
     }
   } catch (error) {
     if (signal.aborted || (ErrandError.isInstance(error) && error.code === 'ENGINE_CLOSED')) return
-    session.printer.notice(`What happens to tasks is not told any more: ${messageOf(error)}`)
+    session.printer.notice(`Changes of tasks are no longer shown: ${messageOf(error)}`)
   }
 }
 
-function concerns(session: Session, event: TaskEvent): boolean {
+function isAnnounced(session: Session, event: TaskEvent): boolean {
   if (session.loudness === 'quiet' || session.followed === event.taskId) return false
   if (event.type === 'question.asked') return true
   if (session.loudness === 'own' && session.numberOf(event.taskId) === undefined) return false

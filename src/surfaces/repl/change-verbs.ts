@@ -1,5 +1,4 @@
-// The commands that change tasks: each does what the verb of the command line does, to the tasks that the line names. And to talk with
-// one: what it says from some moment on, until it has answered.
+// The commands that change tasks, each like the verb of the command line; and messages to a task, with its answer.
 import type { CreateOptions, StreamItem } from '../../engine-api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
 import { isActive } from '../../plans/idle.ts'
@@ -13,7 +12,7 @@ import { takeWord, wordsOf } from './read-line.ts'
 import { type ReplVerb, type ReplVerbs, type Session, sessionCaller } from './session.ts'
 import { openRefs, refsAccepting } from './task-refs.ts'
 
-/** Does one thing to each task that is named. */
+/** A command that applies one change to each named task. */
 function toEach(verb: 'start' | 'pause' | 'resume' | 'retry', summary: string): ReplVerb {
   return {
     usage: `${verb} TASK…`,
@@ -21,7 +20,7 @@ function toEach(verb: 'start' | 'pause' | 'resume' | 'retry', summary: string): 
     complete: refsAccepting(verb),
     async run(session, rest) {
       const refs = wordsOf(rest)
-      if (refs.length === 0) throw misuse(`Which task? Usage: /${verb} TASK…`)
+      if (refs.length === 0) throw misuse(`The task is missing. Usage: /${verb} TASK…`)
       for (const ref of refs) await change(session, await session.find(ref), ({ engine }, { id }) => engine[verb](id))
     },
   }
@@ -31,20 +30,20 @@ export const changeVerbs: ReplVerbs = {
   create: {
     usage: 'create NAME OR GOAL… [--executor X [--input JSON]] [--by-hand]',
     summary:
-      'create a task: the words are the goal of an agent; with --executor, or --by-hand for whoever claims it, its name. JSON goes to the end of the line',
+      'create a task: the words are the goal of an agent; with --executor, or --by-hand for a task to be claimed, its name. JSON extends to the end of the line',
     async run(session, rest) {
       const [task] = await session.engine.create([readCreation(rest)])
       if (task === undefined) return
       session.printer.line(`${taskLabel(session.touch(task))} created (${task.id})`)
     },
   },
-  start: toEach('start', 'start what is held or worked on by hand'),
-  pause: toEach('pause', 'stop a running task for now'),
+  start: toEach('start', 'start a held task, or one that no executor runs'),
+  pause: toEach('pause', 'stop a running task until it is resumed'),
   resume: toEach('resume', 'let a paused task run again'),
   retry: toEach('retry', 'give a failed task a new attempt'),
   cancel: {
     usage: 'cancel TASK [REASON…]',
-    summary: 'stop a task and all below it for ever',
+    summary: 'stop a task and its subtasks for good',
     complete: refsAccepting('cancel'),
     async run(session, rest) {
       const { task, text } = await taskAndText(session, rest)
@@ -53,7 +52,7 @@ export const changeVerbs: ReplVerbs = {
   },
   answer: {
     usage: 'answer TASK [VALUE]',
-    summary: 'answer the question of a task; VALUE is JSON, or the words as they are; without one its default',
+    summary: 'answer the question of a task; VALUE is JSON, else a text; without it, the default is the answer',
     complete: refsAccepting('answer'),
     async run(session, rest) {
       const { task, text } = await taskAndText(session, rest)
@@ -65,43 +64,43 @@ export const changeVerbs: ReplVerbs = {
   },
   send: {
     usage: 'send TASK TEXT…',
-    summary: 'tell a task something, and do not wait for what it says; "@TASK TEXT" waits',
+    summary: 'send a message to a task, and do not wait for its answer; "@TASK TEXT" waits',
     complete: openRefs,
     async run(session, rest) {
       const { task, text } = await taskAndText(session, rest)
-      session.printer.line(changedLine(await send(session, task, text), 'told'))
+      session.printer.line(changedLine(await send(session, task, text), 'message sent'))
     },
   },
 }
 
-/** `@ref text`: tells a task something and follows it to its answer. Without a text it is only followed. */
+/** `@ref text`: sends a message to a task and follows it to its answer. Without a text, only follows it. */
 export async function talk(session: Session, ref: string, text: string, signal: AbortSignal): Promise<void> {
-  if (ref === '') throw misuse('Which task? "@TASK TEXT" tells a task something; TAB after @ lists them.')
+  if (ref === '') throw misuse('The task is missing: "@TASK TEXT" sends it a message; TAB after @ lists the tasks.')
   const after = await session.position()
   const named = await session.find(ref)
   const task = text === '' ? named : await send(session, named, text)
   await followTask(session, task, after, signal)
 }
 
-/** Tells what comes after the position `after`; resolves when nothing more is to be expected, or the signal aborts. */
+/** Prints the stream after the position `after`; resolves when nothing more is expected, or the signal aborts. */
 async function followTask(session: Session, task: Task, after: number, signal: AbortSignal): Promise<void> {
   const { printer } = session
   if (!(await isWorthFollowing(session, task))) {
-    printer.line(changedLine(task, 'told'))
+    printer.line(changedLine(task, 'message sent'))
     return
   }
-  const told = new AnswerStream(
-    { text: (piece) => printer.text(piece), note: (words) => printer.line(`· ${words}`) },
+  const answers = new AnswerStream(
+    { text: (piece) => printer.text(piece), note: (text) => printer.line(`· ${text}`) },
     { showsAll: false },
   )
   session.followed = task.id
   try {
     for await (const item of session.stream<StreamItem>('task:stream', { taskId: task.id, after }, signal)) {
-      told.take(item)
+      answers.take(item)
       if (await isAnswered(session, item)) break
     }
   } finally {
-    if (!signal.aborted) told.end()
+    if (!signal.aborted) answers.end()
     session.followed = undefined
   }
   if (signal.aborted) return
@@ -109,7 +108,7 @@ async function followTask(session: Session, task: Task, after: number, signal: A
   if (now !== null && now.status !== 'completed') printer.line(`· ${changedLine(now)}`)
 }
 
-/** Whoever works on a task by hand may answer at any time, or never. A script waits only for what certainly goes on. */
+/** A task without an executor may never answer. A script waits only for a task that is certain to continue. */
 async function isWorthFollowing({ engine, interactive }: Session, task: Task): Promise<boolean> {
   if (task.executor === null || !(await isActive(engine, [task]))) return false
   return interactive || task.status === 'working' || engine.status.get().context.working
@@ -123,7 +122,7 @@ async function isAnswered({ engine }: Session, item: StreamItem): Promise<boolea
 }
 
 async function send(session: Session, task: Task, text: string): Promise<Task> {
-  if (text === '') throw misuse(`What shall ${taskLabel(task)} be told? Usage: /send TASK TEXT…`)
+  if (text === '') throw misuse(`The message for ${taskLabel(task)} is missing. Usage: /send TASK TEXT…`)
   return session.touch(await changeAs(session.engine, sessionCaller, 'task:send', task, { message: text }))
 }
 
@@ -145,12 +144,12 @@ function readCreation(rest: string): CreateOptions & { executor?: string } {
     .replace(/(?:^|\s)--executor[\s=]+\S+/, ' ')
     .trim()
   const unknown = /(?:^|\s)(--[a-z][\w-]*)/.exec(words)?.[1]
-  if (unknown !== undefined) throw misuse(`${unknown} is not taken here. Usage: /${changeVerbs['create']?.usage}`)
+  if (unknown !== undefined) throw misuse(`There is no option ${unknown} here. Usage: /${changeVerbs['create']?.usage}`)
   if (byHand && executor !== undefined)
-    throw misuse('--by-hand is for whoever claims it; --executor names who runs it.')
+    throw misuse('--by-hand and --executor exclude each other: a task is either claimed or run by an executor.')
   if (executor === undefined && json !== undefined)
-    throw misuse('--input needs --executor: without one nobody would read it.')
-  if (words === '' && executor === undefined) throw misuse('What is to be done? /create NAME OR GOAL…')
+    throw misuse('--input needs --executor: without an executor it is not used.')
+  if (words === '' && executor === undefined) throw misuse('The name or goal is missing. Usage: /create NAME OR GOAL…')
   if (executor === undefined) return byHand ? { name: words } : { goal: words }
   const input = json === undefined ? undefined : jsonOption('input', json, '{"run": "make"}')
   return { executor, name: words || undefined, input }

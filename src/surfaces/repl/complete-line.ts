@@ -1,4 +1,4 @@
-// What TAB offers: tasks after `@`, commands after `/`, after a command what that takes; everywhere else what Node completes.
+// TAB completion: tasks after `@`, commands after `/`, the arguments of a command after it, and JavaScript elsewhere.
 import type { AsyncCompleter } from 'node:readline'
 import type { Session } from './session.ts'
 import { replVerbs } from './session-verbs.ts'
@@ -6,7 +6,7 @@ import { taskRefs } from './task-refs.ts'
 
 export type Completion = [candidates: string[], completed: string]
 
-/** Undefined where JavaScript is typed. */
+/** Returns undefined for JavaScript. */
 async function completeLine(session: Session, line: string): Promise<Completion | undefined> {
   if (line.startsWith('@')) return await completeRef(session, line)
   const [, mark, verb, gap, typed = ''] = /^([/.])([a-z-]*)(\s*)([\s\S]*)$/.exec(line) ?? []
@@ -32,18 +32,18 @@ async function completeRef(session: Session, line: string): Promise<Completion> 
   )
 }
 
-/** `end` follows what is complete, when there is only one. */
+/** `end` is appended to a single candidate. */
 function fitting(candidates: readonly string[], typed: string, end = ''): Completion {
   const fit = candidates.filter((candidate) => candidate.startsWith(typed)).sort()
   return [fit.length === 1 ? [`${fit[0]}${end}`] : fit, typed]
 }
 
-/** Around the completer of `node:repl`. */
+/** Wraps the completer of `node:repl`. */
 export function completerFor(session: Session, native: AsyncCompleter): AsyncCompleter {
   return (line, callback) => {
     void completeLine(session, line).then(
       (completion) => (completion === undefined ? native(line, callback) : callback(null, completion)),
-      // A ledger that cannot be read offers nothing; the command itself will say why.
+      // Offers nothing if the ledger cannot be read; the command itself will report the error.
       () => callback(null, [[], line]),
     )
   }

@@ -1,9 +1,9 @@
-// The `console` of the lines at a terminal. Ctrl-C ends a loop wherever it stands, also within a write to a stream: that stream would
-// take its write for unfinished ever after, and show nothing more of the session. What is written directly leaves nothing unfinished.
+// The `console` for lines at a terminal. Ctrl-C can interrupt a loop in the middle of a write to a stream, and the stream would then
+// wait for the write for ever and print nothing more. This console writes to the file descriptor directly.
 import { Console } from 'node:console'
 import { writeSync } from 'node:fs'
 
-/** As a name for the lines; none where the output is no terminal of the process: lines there use the console that `node:repl` makes. */
+/** Returns no console if the output is not a terminal of the process; lines then use the console of `node:repl`. */
 export function directConsole(output: NodeJS.WritableStream & { fd?: unknown; isTTY?: unknown }): {
   console?: Console
 } {
@@ -18,7 +18,7 @@ function writeAll(fd: number, text: string): void {
   while (left.length > 0) left = left.subarray(writeSome(fd, left))
 }
 
-/** A terminal that takes no more just now is asked again. */
+/** Returns 0 if the terminal is busy, so that the caller repeats the write. */
 function writeSome(fd: number, bytes: Buffer): number {
   try {
     return writeSync(fd, bytes)

@@ -1,8 +1,8 @@
-// Carries out lines. JavaScript goes to the evaluation that `node:repl` brings, which knows `await` and lets Ctrl-C break off a wait;
-// a command is handed to it as a call, so that it can be broken off as well. What a line gives is waited for, if it is a promise.
+// Runs lines. JavaScript is evaluated by `node:repl`, which supports `await` and lets Ctrl-C interrupt a wait; a command is passed to
+// it as a call, so that it can be interrupted as well. A promise that a line returns is awaited.
 //
-// Node gives an error of a line not to the callback but to the REPL's domain, which prints a stack. Here the domain hands it to the line
-// that is being carried out; an error that comes when there is none was left behind by an earlier one, and is told.
+// Node passes an error of a line not to the callback but to the domain of the REPL, which prints a stack. Here the domain passes the
+// error to the running line; an error that comes while no line is running is left over from an earlier one, and is printed.
 import { create as createDomain } from 'node:domain'
 import { type REPLServer, Recoverable, type ReplOptions, start } from 'node:repl'
 import { types } from 'node:util'
@@ -15,10 +15,10 @@ import { isVerb, requireVerb } from './session-verbs.ts'
 
 export type Outcome =
   | { kind: 'value'; value: unknown }
-  /** A command: it has printed what it had to say. */
+  /** A command, which has printed its output. */
   | { kind: 'done' }
   | { kind: 'error'; error: unknown }
-  /** More is needed before it is a statement; the error says where it breaks off. */
+  /** The statement is incomplete; the error says where it ends. */
   | { kind: 'unfinished'; error: Error }
 
 type Done = (outcome: Outcome) => void
@@ -55,7 +55,7 @@ export class Evaluator {
     this.server.on('reset', () => this.#define({ ...values, ...context }))
   }
 
-  /** Carries out one line, or a statement of several. `done` is called exactly once. */
+  /** Runs one line, or a statement of several lines. `done` is called exactly once. */
   evaluate(code: string, done: Done): void {
     const { printer } = this.#session
     printer.begin()
@@ -69,7 +69,7 @@ export class Evaluator {
     else this.#carryOut(line, finish)
   }
 
-  /** Breaks off what is being waited for, as Ctrl-C does where Node listens to it. */
+  /** Interrupts the current wait, like Ctrl-C where Node handles it. */
   interrupt(): void {
     if (this.#onError === undefined) return
     if ((this.server as { breakEvalOnSigint?: boolean }).breakEvalOnSigint === true) this.server.emit('SIGINT')
@@ -78,7 +78,7 @@ export class Evaluator {
 
   #carryOut(line: Line, done: Done): void {
     const stop = new AbortController()
-    // It never rejects: an error of a command is none of the JavaScript around it.
+    // Never rejects: an error of a command is not an error of the JavaScript that awaits it.
     const carriedOut = async (): Promise<Outcome> => {
       try {
         await this.#command(line, stop.signal)
@@ -107,7 +107,7 @@ export class Evaluator {
     })
   }
 
-  /** Waits, in a way that Ctrl-C breaks off. */
+  /** Waits, so that Ctrl-C can interrupt it. */
   #await(pending: () => unknown, done: Done): void {
     this.#pending = pending
     this.#run(awaitHook, done)

@@ -1,4 +1,4 @@
-// `errand/repl`: a session with an engine at a terminal, and the same lines as a script.
+// `errand/repl`: an interactive session with an engine, and scripts of the same lines.
 
 export type { ScriptIo } from './run-script.ts'
 export { runScript } from './run-script.ts'

@@ -1,5 +1,5 @@
-// The commands that look: at tasks, what happens to them and why they stand as they do. What a verb of the command line shows too
-// is read and written by the same functions.
+// The commands that read tasks and their events, runs and calls. Output that a verb of the command line also prints comes from the
+// same functions in terminal/.
 import type { TaskRow } from '../../abilities/views/task-row.ts'
 import type { OutputOfAbility } from '../../bus/ability-types.ts'
 import { formatDuration } from '../../core/duration.ts'
@@ -31,10 +31,10 @@ import { anyRefs } from './task-refs.ts'
 
 const latestEvents = 5
 const defaultEvents = 20
-/** As many as one page of events may hold. */
+/** The maximum of `event:list`. */
 const maxEvents = 5_000
 
-/** Prints lines about one task. */
+/** A command that prints lines about one task. */
 function aboutTask(
   usage: string,
   summary: string,
@@ -53,7 +53,7 @@ function aboutTask(
 export const lookVerbs: ReplVerbs = {
   ps: {
     usage: 'ps [all | STATUS…]',
-    summary: 'list the tasks that are not settled, or all, or those in some states',
+    summary: 'list the tasks that are not settled, or all, or those in the given states',
     complete: async () => ['all', ...statusLabels],
     async run({ engine, printer, clock }, rest) {
       const status = rest === 'all' ? [] : wordsOf(rest).map((word) => oneOf('status', word, statusLabels))
@@ -63,7 +63,7 @@ export const lookVerbs: ReplVerbs = {
   },
   tree: {
     usage: 'tree [TASK | all]',
-    summary: 'a task and all below it; else every tree in which something is not settled, or all',
+    summary: 'show a task with its subtasks; else every tree with a task that is not settled, or all trees',
     complete: async (session, typed) => ['all', ...(await anyRefs(session, typed))],
     async run(session, rest) {
       const { engine, printer } = session
@@ -72,15 +72,16 @@ export const lookVerbs: ReplVerbs = {
       printer.lines(treeLines(trees, printer.columns))
     },
   },
-  show: aboutTask('show TASK', 'everything about a task', async ({ engine, printer }, task) =>
+  show: aboutTask('show TASK', 'show everything about a task', async ({ engine, printer }, task) =>
     formatTaskDetails(await readTaskDetails(engine, task), printer.columns),
   ),
-  why: aboutTask('why TASK', 'why a task does not run', async ({ engine }, { id }) =>
+  why: aboutTask('why TASK', 'explain why a task does not run', async ({ engine }, { id }) =>
     whyLines(engine, await engine.why(id)),
   ),
   graph: {
     usage: 'graph [TASK] [--mermaid]',
-    summary: 'in which order the open tasks can be worked off, and what holds up the most; or all as a diagram',
+    summary:
+      'list the open tasks in an order that respects their blockers, and the tasks that block the most; or draw all as a diagram',
     complete: anyRefs,
     async run(session, rest) {
       const { engine, printer } = session
@@ -93,7 +94,7 @@ export const lookVerbs: ReplVerbs = {
   },
   tail: {
     usage: 'tail [TASK]',
-    summary: 'events as they come, until Ctrl-C',
+    summary: 'print events as they come, until Ctrl-C',
     complete: anyRefs,
     async run(session, rest, signal) {
       const taskId = (await named(session, rest))?.id
@@ -111,7 +112,7 @@ export const lookVerbs: ReplVerbs = {
   },
   events: {
     usage: 'events [TASK] [N]',
-    summary: `the latest events, ${defaultEvents} unless told`,
+    summary: `list the latest events; N defaults to ${defaultEvents}`,
     complete: anyRefs,
     async run(session, rest) {
       const count = wordsOf(rest)[1]
@@ -119,21 +120,21 @@ export const lookVerbs: ReplVerbs = {
       session.printer.lines(await latest(session, limit, (await named(session, rest))?.id))
     },
   },
-  runs: aboutTask('runs TASK', 'the runs of a task', async ({ engine, printer }, { id }) => {
+  runs: aboutTask('runs TASK', 'list the runs of a task', async ({ engine, printer }, { id }) => {
     const runs = await engine.runs(id)
     return runs.length === 0 ? ['no runs'] : runTable(runs, printer.columns)
   }),
-  calls: aboutTask('calls TASK', 'the calls of a task', async ({ engine, printer }, { id }) => {
+  calls: aboutTask('calls TASK', 'list the calls of a task', async ({ engine, printer }, { id }) => {
     const calls = await engine.calls(id)
     return calls.length === 0 ? ['no calls'] : callTable(calls, printer.columns)
   }),
-  messages: aboutTask('messages TASK', 'the conversation of a task', async ({ engine }, { id }) => {
+  messages: aboutTask('messages TASK', 'show the conversation of a task', async ({ engine }, { id }) => {
     const lines = describeConversation(await engine.messages(id)).slice(2)
     return lines.length === 0 ? ['no messages'] : lines
   }),
   inspect: {
     usage: 'inspect [TASK]',
-    summary: 'the state of its machine and what that accepts, or the state of the engine',
+    summary: 'show the state of a task and the events that it accepts, or the state of the engine',
     complete: anyRefs,
     async run(session, rest) {
       const task = await named(session, rest)
@@ -142,20 +143,20 @@ export const lookVerbs: ReplVerbs = {
   },
   status: {
     usage: 'status',
-    summary: 'tasks by state, slots, and what runs here',
+    summary: 'show the number of tasks by state, the slots, and the tasks that run here',
     run: async (session) =>
       session.printer.lines(statusLines(await session.call('engine:status'), session.clock.now())),
   },
   limits: {
     usage: 'limits',
-    summary: 'how many tasks may run at once, in this engine and in all',
+    summary: 'show how many tasks may run at once, in this engine and in all',
     run: async (session) => session.printer.lines(limitLines(await session.engine.limits())),
   },
 }
 
 type Status = OutputOfAbility<'engine:status'>
 
-/** The task that a line names, if it names one. */
+/** The task that a line names, if any. */
 async function named(session: Session, rest: string): Promise<Task | undefined> {
   const ref = takeWord(rest)?.word
   return ref === undefined ? undefined : await session.find(ref)
@@ -175,7 +176,7 @@ function graphLines({ order, critical }: TaskGraph): string[] {
 function readCount(text: string): number {
   const count = /^\d{1,4}$/.test(text) ? Number(text) : 0
   if (count >= 1 && count <= maxEvents) return count
-  throw misuse(`/events takes 1 to ${maxEvents} as how many, after the task; got "${text}". Usage: /events [TASK] [N]`)
+  throw misuse(`N of /events is a number from 1 to ${maxEvents}, got "${text}". Usage: /events [TASK] [N]`)
 }
 
 async function latest(session: Session, limit: number, taskId?: string): Promise<string[]> {

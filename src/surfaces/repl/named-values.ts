@@ -1,5 +1,5 @@
-// The names that lines of JavaScript find: the engine and its bus, the engine's methods by their own names, every ability as a function,
-// and the tasks. `$` is the last task that the session was about.
+// The names that lines of JavaScript can use: the engine and its bus, the methods of the engine, every ability as a function, and the
+// tasks. `$` is the last task that the session used.
 import { types } from 'node:util'
 import type { Ability } from '../../bus/ability.ts'
 import type { Engine } from '../../engine-api.ts'
@@ -7,22 +7,22 @@ import type { Task } from '../../entities/task.ts'
 import type { Session } from './session.ts'
 import { taskIn } from './shown-value.ts'
 
-/** `delete` is a word of the language; what ends the engine, or looks into it, is called as a method of `engine`. */
+/** `delete` is a reserved word; `close` and `inspect` are only available as methods of `engine`. */
 const notByName: ReadonlySet<string> = new Set(['constructor', 'delete', 'close', 'inspect'])
 
-/** Names of the methods of the engine that can be called by their name alone. */
+/** The methods of the engine that are available as names. */
 function methodsOf(engine: Engine): string[] {
   return Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(engine)))
     .filter(([name, { value }]) => typeof value === 'function' && !notByName.has(name))
     .map(([name]) => name)
 }
 
-/** `tasks.report`, `tasks['12']`: a promise of that task as it is now. `for await (const task of tasks)`: all of them. */
+/** `tasks.report`, `tasks['12']`: a promise of the current task. `for await (const task of tasks)`: all tasks. */
 interface TasksView extends AsyncIterable<Task> {
   readonly [ref: string]: Promise<Task>
 }
 
-/** `values` by name, to be defined in the context of the lines. */
+/** `values`: the names for the context of the lines. */
 export function namedValues(session: Session) {
   const { engine } = session
   const abilities = abilityFunctions(session)
@@ -38,7 +38,7 @@ export function namedValues(session: Session) {
   return { values, tasks, close: abilities.close }
 }
 
-/** The tasks that come of it are tasks of the session. */
+/** Returned tasks become tasks of the session. */
 function bound(session: Session, engine: Engine, method: string) {
   const call = (Reflect.get(engine, method) as (...args: unknown[]) => unknown).bind(engine)
   const calling = (...args: unknown[]): unknown => {
@@ -48,14 +48,14 @@ function bound(session: Session, engine: Engine, method: string) {
   return Object.defineProperty(calling, 'name', { value: method })
 }
 
-/** A task that a line gave is a task of the session. */
+/** A task that a line returned becomes a task of the session. */
 export function noticed<T>(session: Session, value: T): T {
   const task = taskIn(value)
   if (task !== undefined) session.touch(task)
   return value
 }
 
-/** Names that the language or the console look up on anything they are given, and that are no tasks. */
+/** Properties that the language or the console read on any object, and that are no names of tasks. */
 const notTasks: ReadonlySet<string> = new Set([
   'then',
   'toJSON',
@@ -78,7 +78,7 @@ function tasksView(session: Session): TasksView {
       if (name === Symbol.asyncIterator) return all
       if (typeof name === 'symbol' || notTasks.has(name)) return Reflect.get(target, name)
       const found = session.find(name)
-      // Whoever waits for it hears of it; a name that was only looked at must not end the process.
+      // An awaiting line gets the rejection; without one, reading a name must not end the process.
       found.catch(() => {})
       return found
     },
@@ -88,8 +88,8 @@ function tasksView(session: Session): TasksView {
 type AbilityFunction = ((input?: unknown) => unknown) & { [name: string]: AbilityFunction }
 
 /**
- * `abilities.task.pause` for `task:pause`, also of those that are registered later, until it is closed. Those that give a stream return
- * what `for await` takes.
+ * `abilities.task.pause` for `task:pause`, including abilities that are registered later, until `close`. Stream abilities return an
+ * async iterable.
  */
 function abilityFunctions(session: Session) {
   const { bus } = session.engine
@@ -104,7 +104,7 @@ function abilityFunctions(session: Session) {
     }
     const call = (input: unknown = {}) =>
       isStream ? session.stream(id, input) : session.call(id, input).then((value) => noticed(session, value))
-    // What is below it already stays.
+    // Keeps functions that are already below the name.
     place[name] = Object.assign(call, place[name]) as AbilityFunction
   }
   for (const ability of bus.abilities()) add(ability)

@@ -1,5 +1,5 @@
-// Where everything goes that the REPL says. What comes while somebody types is written above the line being typed, which is then
-// drawn again with the cursor where it was; what comes while a line is carried out follows what that line has said so far.
+// The output of the REPL. Output that comes while the user types is written above the line being typed, which is then redrawn with
+// the cursor in the same position; output that comes while a line runs follows the output of that line.
 import { clearScreenDown, cursorTo, moveCursor } from 'node:readline'
 import { cleanLine, cleanText } from '../../terminal/terminal-text.ts'
 
@@ -7,7 +7,7 @@ import { cleanLine, cleanText } from '../../terminal/terminal-text.ts'
 export interface TypedLine {
   getCursorPos(): { rows: number; cols: number }
   displayPrompt(preserveCursor?: boolean): void
-  /** Rows from the top of the prompt to the cursor when it was drawn last: what the next drawing goes up by. */
+  /** Rows from the top of the prompt to the cursor at the last drawing, by which the next drawing goes up. */
   prevRows?: number
 }
 
@@ -18,7 +18,7 @@ export interface PrinterOutput {
 }
 
 export class Printer {
-  /** The line being typed at a terminal, until the input has ended; there is one whenever nothing is carried out. */
+  /** The line being typed at a terminal, until the input has ended; shown whenever no line runs. */
   typed: TypedLine | undefined
   readonly #output: PrinterOutput
   #busy = false
@@ -28,29 +28,29 @@ export class Printer {
     this.#output = output
   }
 
-  /** Columns that a line may take; as many as it likes where there is no terminal. */
+  /** The width of the terminal; undefined without one. */
   get columns(): number | undefined {
     return this.#output.isTTY === true ? this.#output.columns || 80 : undefined
   }
 
-  /** A line is carried out from now on. */
+  /** A line starts running. */
   begin(): void {
     this.#busy = true
     this.#lineEnded = true
   }
 
-  /** It is over, and the next one may be typed. */
+  /** The line has ended, and the next one may be typed. */
   end(): void {
     this.#busy = false
   }
 
-  /** What comes next begins on a line of its own. */
+  /** The next output begins on a new line. */
   endLine(): void {
     if (!this.#lineEnded) this.#output.write('\n')
     this.#lineEnded = true
   }
 
-  /** A piece of text of the line that is carried out; what one that was let go of still has to say is not told. */
+  /** Prints a piece of text of the running line; text of a line that was interrupted is dropped. */
   text(piece: string): void {
     if (!this.#busy && this.typed !== undefined) return
     const clean = cleanText(piece)
@@ -59,7 +59,7 @@ export class Printer {
     this.#lineEnded = clean.endsWith('\n')
   }
 
-  /** Whole lines. */
+  /** Prints whole lines. */
   lines(lines: readonly string[]): void {
     if (!this.#busy && this.typed !== undefined) {
       this.#above(this.typed, lines.map(cleanText))
@@ -80,9 +80,9 @@ export class Printer {
     clearScreenDown(output)
   }
 
-  /** Something that nobody has just asked for. */
-  notice(words: string): void {
-    this.line(`· ${cleanLine(words)}`)
+  /** Prints a line that no command has requested. */
+  notice(text: string): void {
+    this.line(`· ${cleanLine(text)}`)
   }
 
   #above(typed: TypedLine, lines: readonly string[]): void {
@@ -90,7 +90,7 @@ export class Printer {
     moveCursor(output, 0, -typed.getCursorPos().rows)
     this.wipeLine()
     for (const line of lines) output.write(`${line}\n`)
-    // The cursor stands at the left of an empty line now: nothing is above it that should be drawn over.
+    // The cursor is at the beginning of an empty line, so the next drawing must not go up.
     typed.prevRows = 0
     typed.displayPrompt(true)
   }

@@ -1,12 +1,12 @@
-// What a line of the REPL is: a message for a task (`@ref text`), a command (`/verb …`), or JavaScript. A regular expression begins
-// like a command; it is one when the word before the first blank is no verb and a second slash follows.
+// Parses a line of the REPL: a message for a task (`@ref text`), a command (`/verb …`), or JavaScript. A regular expression begins
+// like a command; a line is one if its first word is no verb and a second slash follows.
 
 export type Line = { kind: 'message'; ref: string; text: string } | { kind: 'command'; verb: string; rest: string }
 
 const messagePattern = /^@(?:"([^"\n]+)"|([^\s"@]+))(?:\s+([\s\S]*))?$/
 const commandPattern = /^\/([a-z][a-z-]*)(?:\s+([\s\S]*))?$/
 
-/** Undefined for JavaScript. */
+/** Returns undefined for JavaScript. */
 export function readLine(text: string, isVerb: (word: string) => boolean): Line | undefined {
   const line = text.trim()
   if (line.startsWith('@')) {
@@ -18,7 +18,7 @@ export function readLine(text: string, isVerb: (word: string) => boolean): Line 
   return { kind: 'command', verb, rest: rest.trim() }
 }
 
-/** The next word of a command, which quotes hold together, and what follows it; undefined when there is none. */
+/** The next word of a command, which may be quoted, and the rest; undefined at the end. */
 export function takeWord(text: string): { word: string; rest: string } | undefined {
   const [, double, single, bare, rest = ''] = /^\s*(?:"([^"]*)"|'([^']*)'|(\S+))([\s\S]*)$/.exec(text) ?? []
   const word = double ?? single ?? bare

@@ -1,5 +1,4 @@
-// Lines that nobody types: from a pipe, a file or an argument. Strictly one after the other, each when the one before has come to its
-// end; the first error ends it.
+// Runs lines from a pipe, a file or an argument, one after the other. The first error ends the script.
 import type { REPLServer } from 'node:repl'
 import { PassThrough, Writable } from 'node:stream'
 import { type Clock, systemClock } from '../../core/clock.ts'
@@ -17,19 +16,19 @@ import { isVerb } from './session-verbs.ts'
 export interface ScriptIo {
   stdout: PrinterOutput
   stderr: PrinterOutput
-  /** Breaks off the line that is being carried out, and ends the script with 130. */
+  /** Interrupts the running line, and ends the script with 130. */
   signal?: AbortSignal
-  /** More names for the lines. */
+  /** Additional names for the lines. */
   context?: Readonly<Record<string, unknown>>
-  /** What runs for how long is reckoned by it. Default: the system's. */
+  /** The clock for ages and durations. Default: the system clock. */
   clock?: Clock
 }
 
 /**
- * Runs lines as the REPL takes them: messages, commands and JavaScript, which may go over several lines. What a line gives is printed.
+ * Runs lines of the REPL: messages, commands and JavaScript, which may span several lines. Prints the value of each line.
  *
- * Resolves to the exit code: 0; or that of the first error, which is told on `stderr` with its line number: 2 for what was refused as
- * a wrong request, 1 for anything else, 130 when it was broken off. It does not close the engine.
+ * Resolves to the exit code: 0, or that of the first error, which is printed on `stderr` with its line number: 2 for a wrong request,
+ * 1 for other errors, 130 for an interrupt. Does not close the engine.
  *
  * @example
  * await runScript(engine, ['/create count the lines', 'await $.id', '/pause $'], process)
@@ -42,14 +41,14 @@ export async function runScript(engine: Engine, script: string | readonly string
   const output = new Writable({
     write: (chunk, _encoding, done) => done(void stdout.write(String(chunk)) as undefined),
   })
-  // Only now: what it stands on leaves its mark on the process of whoever merely imports it.
+  // Loaded here, because importing `node:domain` changes the process.
   const { Evaluator } = await import('./evaluator.ts')
   const evaluator = new Evaluator(session, { input, output, prompt: '', terminal: false }, context)
   const interrupt = () => evaluator.interrupt()
   signal?.addEventListener('abort', interrupt)
   const show = (value: unknown) => {
     keepLast(evaluator.server, noticed(session, value))
-    // Text as it is, for whoever reads it through a pipe.
+    // A text is printed unquoted, for programs that read it through a pipe.
     printer.line(typeof value === 'string' ? value : session.shown(value))
   }
   const refuse = (line: number, error: unknown): number => {
@@ -71,7 +70,7 @@ export async function runScript(engine: Engine, script: string | readonly string
       statement = { code: '', line: 0 }
     }
     if (statement.code.trim() === '') return exitCodes.done
-    return refuse(statement.line, misuse('The script ends in the middle of a statement that begins here.'))
+    return refuse(statement.line, misuse('The script ends within the statement that begins here.'))
   } finally {
     signal?.removeEventListener('abort', interrupt)
     evaluator.close()
@@ -79,7 +78,7 @@ export async function runScript(engine: Engine, script: string | readonly string
   }
 }
 
-/** Lines that begin like commands of `node:repl` (`.pause 12`) are ours with a slash, and the first may name an interpreter. */
+/** Converts commands in the form of `node:repl` (`.pause 12`) into `/pause 12`, and skips `#!` in the first line. */
 function linesOf(script: string | readonly string[]): string[] {
   const lines = typeof script === 'string' ? script.split(/\r?\n/) : [...script]
   const isKnown = (word: string | undefined) => word !== undefined && isVerb(word)
@@ -93,7 +92,7 @@ function carryOut(evaluator: Evaluator, code: string): Promise<Outcome> {
   return new Promise((resolve) => evaluator.evaluate(code, resolve))
 }
 
-/** `_` is the last value, as at a terminal, until a line gives the name a value of its own. */
+/** `_` is the last value, as at a terminal, until a line assigns it. */
 function keepLast(server: REPLServer, value: unknown): void {
   const { underscoreAssigned } = server as { underscoreAssigned?: boolean }
   if (underscoreAssigned !== true) Object.assign(server, { last: value })

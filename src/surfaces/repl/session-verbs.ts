@@ -1,4 +1,4 @@
-// The commands that are about the session itself and what it reaches: any ability, help, how much is told, and the way out.
+// The commands of the session: calling any ability, help, which changes are printed, and exit.
 import { inspect } from 'node:util'
 import type { Ability } from '../../bus/ability.ts'
 import { didYouMean } from '../../core/did-you-mean.ts'
@@ -28,7 +28,7 @@ const sessionVerbs: ReplVerbs = {
   },
   abilities: {
     usage: 'abilities [WORD]',
-    summary: 'the abilities there are, those with the word in their id or description, or all of one',
+    summary: 'list all abilities, or those with WORD in their id or description; or describe one',
     complete: async ({ engine }) => engine.bus.abilities().map(({ id }) => id),
     async run({ engine, printer }, rest) {
       const one = engine.bus.get(rest)
@@ -42,30 +42,30 @@ const sessionVerbs: ReplVerbs = {
         .filter(({ id, description }) => `${id} ${description}`.toLowerCase().includes(word))
       printer.lines(
         found.length === 0
-          ? [`no ability has "${rest}" in it`]
+          ? [`no ability matches "${rest}"`]
           : found.map(({ id, description }) => `${id}  ${firstLine(description)}`),
       )
     },
   },
   quiet: {
     usage: 'quiet',
-    summary: 'say nothing of what happens meanwhile',
+    summary: 'do not print changes of tasks',
     async run(session) {
       session.loudness = 'quiet'
     },
   },
   loud: {
     usage: 'loud [all]',
-    summary: 'say what happens to the tasks of this session and what any task asks, or all that happens',
+    summary: 'print changes of the tasks of this session and all questions, or changes of all tasks',
     complete: async () => ['all'],
     async run(session, rest) {
-      if (rest !== '' && rest !== 'all') throw misuse(`/loud takes nothing but "all", got "${rest}".`)
+      if (rest !== '' && rest !== 'all') throw misuse(`/loud takes only "all", got "${rest}".`)
       session.loudness = rest === 'all' ? 'all' : 'own'
     },
   },
   help: {
     usage: 'help [VERB]',
-    summary: 'this',
+    summary: 'list the commands, or describe one',
     complete: async () => Object.keys(replVerbs),
     async run({ printer }, rest) {
       printer.lines(rest === '' ? overview() : [helpOf(requireVerb(rest.replace(/^[/.]/, '')))])
@@ -73,7 +73,7 @@ const sessionVerbs: ReplVerbs = {
   },
   exit: {
     usage: 'exit',
-    summary: 'leave; what runs elsewhere goes on',
+    summary: 'end the session; tasks in other processes continue',
     async run(session) {
       session.over = true
     },
@@ -107,7 +107,7 @@ function helpOf({ usage, summary }: ReplVerb): string {
 
 function overview(): string[] {
   return [
-    '@TASK TEXT  tell a task something, and follow it to its answer (Ctrl-C lets go, and does not stop it)',
+    '@TASK TEXT  send a message to a task, and follow it to its answer (Ctrl-C ends following, not the task)',
     ...Object.values(replVerbs).map(({ usage, summary }) => `/${usage}  ${summary}`),
     'TASK is a number, an id or a unique beginning of it, a name, or $ for the last one.',
     'Everything else is JavaScript, with `await`: engine, bus, abilities.task.pause({ taskId }), call("task:pause", { taskId }),',
@@ -118,7 +118,7 @@ function overview(): string[] {
 function findAbility({ engine }: Session, abilityId: string): Ability {
   const ability = engine.bus.get(abilityId)
   if (ability !== undefined) return ability
-  if (abilityId === '') throw misuse('Which ability? Usage: /call ABILITY [JSON]; /abilities lists them.')
+  if (abilityId === '') throw misuse('The ability is missing. Usage: /call ABILITY [JSON]; /abilities lists them.')
   const known = engine.bus.abilities().map(({ id }) => id)
   throw new ErrandError(
     'NOT_FOUND',

@@ -1,5 +1,4 @@
-// One session of the REPL: the engine and its abilities as this session calls them, the tasks that it has been about so far, how people
-// name tasks, and what a command is.
+// One session of the REPL: calls of the engine and its abilities, the tasks that the session has used, and how users name tasks.
 import type { TaskRow } from '../../abilities/views/task-row.ts'
 import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
@@ -9,22 +8,22 @@ import { misuse } from '../../terminal/arguments.ts'
 import type { Printer } from './printer.ts'
 import { shownValue } from './shown-value.ts'
 
-/** Who calls in a session. */
+/** The caller of all abilities in a session. */
 export const sessionCaller = { surface: 'repl' } as const
-/** As many as one page of rows may hold. */
+/** The maximum of `task:list`. */
 const maxPageSize = 5_000
 
-/** What is told of events while nobody asks: nothing, what happens to the tasks of this session, or everything. */
+/** Which events are printed at the prompt: none, those of the tasks of this session, or all. */
 export type Loudness = 'quiet' | 'own' | 'all'
 
-/** What a command is: one entry says how it is written, what it does, what TAB offers, and does it. */
+/** The definition of a command: its usage, its summary, its completion, and its function. */
 export interface ReplVerb {
   /** Without the slash: `cancel TASK [REASON]`. */
   usage: string
   summary: string
-  /** Whole words that may stand at the end of what is typed after the verb; those that do not fit are left out by whoever asks. */
+  /** Candidates for the last word of what is typed after the verb; the caller removes those that do not match. */
   complete?(session: Session, typed: string): Promise<readonly string[]>
-  /** Carries it out and prints what came of it. `rest` is all that follows the verb. */
+  /** Runs the command and prints its output. `rest` is the text after the verb. */
   run(session: Session, rest: string, signal: AbortSignal): Promise<void>
 }
 
@@ -34,18 +33,18 @@ export class Session {
   readonly engine: Engine
   readonly printer: Printer
   readonly clock: Clock
-  /** Somebody sits there, and can interrupt what takes too long. */
+  /** Whether a user is at the terminal, who can interrupt a long wait. */
   readonly interactive: boolean
   loudness: Loudness = 'own'
-  /** The task whose stream is being told: its events need no telling. */
+  /** The task whose stream is being printed, so that its events are not. */
   followed: string | undefined
-  /** The task that the session was about last: `$`. */
+  /** The task that the session used last: `$`. */
   last: Task | undefined
   /** Set by `/exit`. */
   over = false
-  /** What was told last of the tasks of this session. */
+  /** The tasks of this session, with their last printed state. */
   readonly #own = new Map<string, { number: string; status: TaskStatus }>()
-  /** Tasks that a command is changing now: it will say itself what has become of them. */
+  /** Tasks that a command is changing now, which prints their new state itself. */
   readonly #changing = new Set<string>()
 
   constructor({ engine, printer, clock, interactive }: Pick<Session, 'engine' | 'printer' | 'clock' | 'interactive'>) {
@@ -59,7 +58,7 @@ export class Session {
     return (await this.engine.bus.call(abilityId, input, { caller: sessionCaller, signal })) as T
   }
 
-  /** To let go of a stream, by the signal, is no failure: it ends. */
+  /** Ends without an error when the signal aborts. */
   async *stream<T>(abilityId: string, input: unknown, signal?: AbortSignal): AsyncGenerator<T, void, undefined> {
     try {
       yield* this.engine.bus.stream(abilityId, input, { caller: sessionCaller, signal }) as AsyncGenerator<
@@ -72,19 +71,19 @@ export class Session {
     }
   }
 
-  /** A value as people read it. */
+  /** A value, formatted for people. */
   shown(value: unknown, colors = false): string {
     return shownValue(value, { now: this.clock.now(), columns: this.printer.columns, colors })
   }
 
-  /** The session is about this task from now on: what happens to it is told. */
+  /** Adds a task to the session, so that its changes are printed. */
   touch(task: Task): Task {
     this.last = task
     this.#own.set(task.id, { number: `#${task.seq}`, status: task.status })
     return task
   }
 
-  /** Changes a task, and gives it as it is then. */
+  /** Changes a task, and returns the changed one. */
   async change(task: Task, act: (session: Session, task: Task) => Promise<Task>): Promise<Task> {
     this.#changing.add(task.id)
     try {
@@ -94,7 +93,7 @@ export class Session {
     }
   }
 
-  /** Whether a state that a task of this session has come to is news, which it is only once. */
+  /** Whether a state of a task has not been printed yet; remembers it. */
   isChange(taskId: string, status: TaskStatus | undefined): boolean {
     const own = this.#own.get(taskId)
     if (this.#changing.has(taskId) || own?.status === status) return false
@@ -102,33 +101,33 @@ export class Session {
     return true
   }
 
-  /** How a task of this session is numbered; undefined for any other. */
+  /** `#12` for a task of this session; undefined for any other. */
   numberOf(taskId: string): string | undefined {
     return this.#own.get(taskId)?.number
   }
 
   /**
-   * The task that somebody names: by `$` (the last one), its number with or without `#`, its id or any unique beginning of it, or its
-   * name where no other task has the same.
+   * Finds a task by `$` (the last one), its number with or without `#`, its id or any unique beginning of it, or its name if it is
+   * unique.
    * @throws ErrandError NOT_FOUND, or INVALID_INPUT { candidates } when several tasks fit.
    */
   async find(ref: string | undefined): Promise<Task> {
-    if (ref === undefined || ref === '') throw misuse('Which task? A task is named by its number, its id or its name.')
+    if (ref === undefined || ref === '') throw misuse('The task is missing. Name it by its number, its id or its name.')
     const task = ref === '$' ? await this.#lastTask() : await this.#named(ref)
     if (task !== null) return this.touch(task)
     throw new ErrandError(
       'NOT_FOUND',
-      `There is no task ${ref}. A task is named by its number, its id (or any unique beginning of it), or its name; /ps all lists them.`,
+      `There is no task ${ref}. Name a task by its number, its id (or any unique beginning of it), or its name; /ps all lists them.`,
       { taskId: ref },
     )
   }
 
-  /** Where the feed stands: what comes after it has not happened yet. */
+  /** The position of the latest event in the feed. */
   async position(): Promise<number> {
     return (await this.call<{ seq: number }>('event:list', { before: Number.MAX_SAFE_INTEGER, limit: 1 })).seq
   }
 
-  /** All rows that fit, the oldest first. */
+  /** All rows that match the filter, the oldest first. */
   async rows(filter: Record<string, unknown> = {}): Promise<TaskRow[]> {
     const rows: TaskRow[] = []
     let after: number | null = 0
@@ -148,7 +147,7 @@ export class Session {
     return this.last === undefined ? null : await this.engine.get(this.last.id)
   }
 
-  /** A number is nothing but a number: it must not hit a task whose id happens to begin like it. */
+  /** A number is never taken as the beginning of an id. */
   async #named(ref: string): Promise<Task | null> {
     if (!/^#?\d+$/.test(ref)) return await this.#byIdOrName(ref)
     return await this.engine.find(ref.startsWith('#') ? ref : `#${ref}`)
@@ -160,7 +159,7 @@ export class Session {
       const task = await this.engine.find(ref)
       if (task !== null) return task
     } catch (error) {
-      // It may still be the name of one of them.
+      // The text may still be the name of one task.
       ambiguity = error
     }
     const named = await this.#byName(ref)
@@ -173,7 +172,7 @@ export class Session {
     const named = (await this.rows({ text: name })).filter((row) => row.name === name)
     if (named.length > 1) {
       throw misuse(
-        `${named.length} tasks are called ${name}: ${named.map(({ seq }) => `#${seq}`).join(', ')}. Name the one by its number.`,
+        `${named.length} tasks have the name ${name}: ${named.map(({ seq }) => `#${seq}`).join(', ')}. Name one by its number.`,
         { candidates: named.map(({ id }) => id) },
       )
     }

@@ -1,5 +1,5 @@
-// What a line of JavaScript came to, for people: tasks, events, runs, calls and reasons as the command line shows them, anything else
-// as Node inspects it.
+// Formats the value of a line of JavaScript: tasks, events, runs, calls and reasons like the command line, other values with
+// `inspect` of Node.
 import { inspect } from 'node:util'
 import type { TaskRow } from '../../abilities/views/task-row.ts'
 import { isoTime } from '../../core/clock.ts'
@@ -15,31 +15,31 @@ import { type ListedTask, taskTable } from '../../terminal/task-table.ts'
 import { cleanText, firstLine, fitWidth } from '../../terminal/terminal-text.ts'
 import { errorText } from './error-text.ts'
 
-export interface Showing {
+export interface FormatOptions {
   now: number
   columns: number | undefined
   colors: boolean
 }
 
-export function shownValue(value: unknown, showing: Showing): string {
+export function shownValue(value: unknown, options: FormatOptions): string {
   try {
-    const lines = looked(() => linesOf(value, showing))
-    return lines === undefined ? inspect(value, { colors: showing.colors }) : lines.map(cleanText).join('\n')
+    const lines = undefinedIfThrown(() => linesOf(value, options))
+    return lines === undefined ? inspect(value, { colors: options.colors }) : lines.map(cleanText).join('\n')
   } catch (error) {
-    return `It cannot be shown. ${errorText(error)}`
+    return `The value cannot be shown. ${errorText(error)}`
   }
 }
 
 const maxTextLength = 200
 
-/** `14:03:22 lines (4fz1k2) task.paused: …`. The time is in UTC, like all that the command line shows. */
+/** `14:03:22 lines (4fz1k2) task.paused: …`. The time is in UTC, as everywhere in the command line. */
 export function eventLine(event: TaskEvent): string {
-  const said = fitWidth(saidBy(event), maxTextLength)
+  const details = fitWidth(detailsOf(event), maxTextLength)
   const name = firstLine(textOf(event, 'name'))
-  return `${isoTime(event.at).slice(11, 19)} ${name} (${shortId(event.taskId)}) ${event.type}${said === '' ? '' : `: ${said}`}`
+  return `${isoTime(event.at).slice(11, 19)} ${name} (${shortId(event.taskId)}) ${event.type}${details === '' ? '' : `: ${details}`}`
 }
 
-function saidBy(event: TaskEvent): string {
+function detailsOf(event: TaskEvent): string {
   switch (event.type) {
     case 'question.asked':
       return firstLine(textOf(event, 'question'))
@@ -54,9 +54,9 @@ function saidBy(event: TaskEvent): string {
   }
 }
 
-/** The one task that a value is, or has with it, as the answer of `handle`. */
+/** The value itself if it is a task, else its property `task`, as in the result of `handle`. */
 export function taskIn(value: unknown): Task | undefined {
-  return looked(() => {
+  return undefinedIfThrown(() => {
     if (isTask(value)) return value
     const inside = isObject(value) ? value['task'] : undefined
     return isTask(inside) ? inside : undefined
@@ -67,16 +67,16 @@ function isTask(value: unknown): value is Task {
   return isTaskLike(value) && Array.isArray(value['questions'])
 }
 
-/** What throws when it is looked at is none of ours. */
-function looked<T>(look: () => T | undefined): T | undefined {
+/** A value whose properties throw is not one of the known types. */
+function undefinedIfThrown<T>(read: () => T | undefined): T | undefined {
   try {
-    return look()
+    return read()
   } catch {
     return undefined
   }
 }
 
-function linesOf(value: unknown, { now, columns }: Showing): string[] | undefined {
+function linesOf(value: unknown, { now, columns }: FormatOptions): string[] | undefined {
   if (isTask(value)) return describeTask(value)
   if (isRow(value)) return taskTable([listed(value)], now, columns)
   if (isWhy(value)) return [value.message]
@@ -99,7 +99,7 @@ function countLine({ tasks, total }: { tasks: unknown[]; total: number | null })
   return total === null || total <= tasks.length ? [] : [`${tasks.length} of ${total}`]
 }
 
-/** A row as tables take it. Rows count what comes before a task, and hold no leases. */
+/** Converts a row for the table. A row has only the number of its blockers, and no lease. */
 function listed(row: TaskRow): ListedTask {
   return { ...row, blockedBy: Array.from({ length: row.openBlockers }, () => ''), leaseUntil: null }
 }

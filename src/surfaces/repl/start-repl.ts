@@ -1,4 +1,4 @@
-// The REPL at a terminal: `node:repl` with our lines, our completion, and what happens to tasks told above the line being typed.
+// The REPL at a terminal: `node:repl` with commands and messages, TAB completion, and changes of tasks above the line being typed.
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { AsyncCompleter } from 'node:readline'
@@ -24,26 +24,26 @@ export interface ReplOptions {
   input?: NodeJS.ReadableStream
   /** Default: `process.stdout`. */
   output?: NodeJS.WritableStream
-  /** Where a script says what went wrong. Default: `process.stderr`. */
+  /** Receives the errors of a script. Default: `process.stderr`. */
   errors?: NodeJS.WritableStream
   /** Default `errand> `. */
   prompt?: string
-  /** Keeps what was typed, from session to session, for its owner only. Default: ERRAND_HISTORY, else `~/.errand_repl_history`. Empty: none. */
+  /** File of the history, readable by its owner only. Default: ERRAND_HISTORY, else `~/.errand_repl_history`. Empty: none. */
   historyFile?: string
-  /** Says nothing of what happens to tasks meanwhile, until `/loud`. Default false. */
+  /** Prints no changes of tasks until `/loud`. Default false. */
   quiet?: boolean
-  /** More names for the lines. */
+  /** Additional names for the lines. */
   context?: Record<string, unknown>
-  /** What runs for how long is reckoned by it. Default: the system's. */
+  /** The clock for ages and durations. Default: the system clock. */
   clock?: Clock
-  /** Called with the exit code when the session is over. */
+  /** Called with the exit code when the session ends. */
   onExit?: (code: number) => void
 }
 
 export interface ErrandRepl {
-  /** Resolves to an exit code when the session is over: `/exit`, Ctrl-D, `close`, or the end of the input. */
+  /** Resolves to an exit code when the session ends: by `/exit`, Ctrl-D, `close`, or the end of the input. */
   readonly closed: Promise<number>
-  /** Ends the session; what is being waited for is let go of. The engine stays open. */
+  /** Ends the session and interrupts the running line. The engine stays open. */
   close(): void
 }
 
@@ -62,7 +62,7 @@ const optionsSchema = z.strictObject({
 type Options = z.output<typeof optionsSchema>
 
 /**
- * Begins a session with an engine. It does not close the engine, and leaves nothing behind that would keep the process going.
+ * Starts a session with an engine. Does not close the engine; after the session, nothing keeps the process alive.
  *
  * @example
  * const repl = startRepl(engine)
@@ -94,7 +94,7 @@ async function atTerminal(engine: Engine, options: Options, signal: AbortSignal)
   if (options.quiet) session.loudness = 'quiet'
   const colors = output.isTTY === true && !process.env['NO_COLOR']
   const writer = (value: unknown) => session.shown(value, colors)
-  // Only now: what it stands on leaves its mark on the process of whoever merely imports it.
+  // Loaded here, because importing `node:domain` changes the process.
   const { Evaluator } = await import('./evaluator.ts')
   const evaluator = new Evaluator(
     session,
@@ -129,7 +129,7 @@ async function atTerminal(engine: Engine, options: Options, signal: AbortSignal)
 
 type Callback = (error: Error | null, value?: unknown) => void
 
-/** Lines come here first; commands are also known as `.verb`, and `.help` lists them. */
+/** Evaluates lines with `evaluator`. Commands are also available as `.verb`, and `.help` lists them. */
 function takeLines(evaluator: Evaluator, session: Session): void {
   const { server } = evaluator
   Object.assign(server, {
@@ -142,7 +142,7 @@ function takeLines(evaluator: Evaluator, session: Session): void {
   }
 }
 
-/** Node prints what it is called back with; with nothing but `null` it prints nothing, and goes on. */
+/** Node prints the value that it is called back with; with `null` alone it prints nothing. */
 function answer(server: REPLServer, session: Session, outcome: Outcome, callback: Callback): void {
   if (session.over) {
     server.close()
@@ -166,7 +166,7 @@ function answer(server: REPLServer, session: Session, outcome: Outcome, callback
   }
 }
 
-/** A file that cannot be used is told of by Node, and the session goes on without one. */
+/** If the file cannot be used, Node reports it, and the session continues without a history. */
 async function keepHistory({ server }: Evaluator, file: string): Promise<void> {
   if (file === '') return
   await new Promise<void>((resolve) => server.setupHistory(file, () => resolve()))

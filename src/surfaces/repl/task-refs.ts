@@ -1,27 +1,26 @@
-// What TAB offers where a task is to be named: its name where that is one word and no other task has it, else its number; and its id for
-// whoever has begun to type one.
+// TAB completion for tasks: the name if it is one word and unique, else the number; the id if the user has begun to type one.
 import type { TaskRow } from '../../abilities/views/task-row.ts'
 import { openStatuses, type TaskStatus } from '../../entities/task.ts'
 import { statesAccepting, type TaskEventName } from '../../machines/task-machine.ts'
 import { wordsOf } from './read-line.ts'
 import type { Session } from './session.ts'
 
-/** Of the tasks in these states. @param typed what has been typed of the name so far. */
+/** Names of the tasks in these states. @param typed the typed beginning of the name. */
 export async function taskRefs(session: Session, typed: string, statuses?: readonly TaskStatus[]): Promise<string[]> {
   const rows = await session.rows({ status: statuses })
   const byName = Map.groupBy(rows, ({ name }) => name)
   if (typed.startsWith('#')) return rows.map(({ seq }) => `#${seq}`)
   if (typed.startsWith('task-')) return rows.map(({ id }) => id)
   if (/^\d+$/.test(typed)) return rows.map(({ seq }) => `${seq}`)
-  return rows.map((row) => minRefLength(row, byName.get(row.name)?.length === 1))
+  return rows.map((row) => refOf(row, byName.get(row.name)?.length === 1))
 }
 
-function minRefLength({ name, seq }: TaskRow, isOnlyOne: boolean): string {
+function refOf({ name, seq }: TaskRow, isOnlyOne: boolean): string {
   const isOneWord = /^[\p{L}_][\p{L}\p{N}_.:-]*$/u.test(name) && !name.startsWith('task-')
   return isOneWord && isOnlyOne ? name : `${seq}`
 }
 
-/** Completes the first word after a verb that does this to a task: only tasks that would take it. */
+/** Completes the first word after a verb with tasks that accept one of these events. */
 export function refsAccepting(...events: TaskEventName[]) {
   return refsIn(events.flatMap(statesAccepting))
 }

@@ -1,4 +1,4 @@
-// The command line with agents in it: scripts in files, input through a pipe, and a terminal that a test types on.
+// Runs the command line with agents: scripted models in files, input through a pipe, and a terminal on which a test types.
 import { PassThrough, Readable } from 'node:stream'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import type { CommandIo } from '../../../src/terminal/io.ts'

@@ -1,5 +1,5 @@
-// `errand ask` as its users meet it: a goal, a model, an answer on stdout and everything else on stderr.
-import { describe, expect, onTestFinished, test } from 'vitest'
+// `errand ask` end to end: a goal, a model, the answer on stdout and everything else on stderr.
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type FakeTurn, startFakeOpenAi } from '../../models/fake-openai-server.ts'
 import { call, keyboard } from './agent-place.ts'
 import { Workplace } from './workplace.ts'
@@ -21,7 +21,7 @@ async function server(turns: FakeTurn[]) {
 }
 
 describe('errand ask', () => {
-  test('streams what the agent says to stdout, and what it does to stderr', async () => {
+  it('errand ask streams the text of the agent to stdout, and its calls to stderr', async () => {
     await using place = new Workplace()
     place.write('script.yaml', twoSteps)
     const { code, out, err } = await place.errand(
@@ -40,7 +40,7 @@ describe('errand ask', () => {
     expect(err).not.toContain('Calling')
   })
 
-  test('passes the text on before it is whole', async () => {
+  it('errand ask passes text on before the message is whole', async () => {
     await using place = new Workplace()
     const { fake, env } = await server([{ text: ['Hel', 'lo'], ending: 'hang' }])
     const asked = call(place, ['ask', 'Greet', '--model', 'local:m'], { env })
@@ -49,7 +49,7 @@ describe('errand ask', () => {
     expect(await asked.ended).toMatchObject({ code: 0, out: 'Hello\n' })
   })
 
-  test('takes the goal from a pipe, the instructions, the tools and the number of steps from options', async () => {
+  it('errand ask reads the goal from a pipe, and instructions, tools and the number of steps from options', async () => {
     await using place = new Workplace()
     const { fake, env } = await server([{ toolCalls: [{ name: 'fs_list', arguments: {} }] }, { text: 'more' }])
     const args = [
@@ -79,7 +79,7 @@ describe('errand ask', () => {
     ])
   })
 
-  test('with --json prints the items of the stream and nothing else', async () => {
+  it('errand ask --json prints the items of the stream and nothing else', async () => {
     await using place = new Workplace()
     place.write('script.yaml', twoSteps)
     const { code, out } = await place.errand('ask', 'x', '--model', 'script:script.yaml', '--files', '.', '--json')
@@ -93,7 +93,7 @@ describe('errand ask', () => {
     expect(items.filter((item) => item.type === 'tool_call').map((item) => item.tool)).toEqual(['fs:list', 'fs:read'])
   })
 
-  test('a question that nobody is there to answer ends it with 3; answered and called again with its key it goes on', async () => {
+  it('errand ask exits with 3 for an open question without a terminal, and continues after the answer with the same key', async () => {
     await using place = new Workplace()
     place.write('script.yaml', asksFirst)
     const args = ['ask', 'Paint it', '--model', 'script:script.yaml', '--key', 'paint']
@@ -102,13 +102,13 @@ describe('errand ask', () => {
     const command = /errand answer (\w+) 'red\|blue'/.exec(first.err)
     expect((await place.errand('answer', command?.[1] as string, 'blue')).code).toBe(0)
     expect(await place.errand(...args)).toMatchObject({ code: 0, out: 'So be it.\n' })
-    // Once more: the answer is told again, and nothing is done.
+    // Called again, it prints the answer again and runs nothing.
     expect(await place.errand(...args)).toMatchObject({ code: 0, out: 'So be it.\n' })
     expect(await place.tasks()).toHaveLength(1)
     expect(await place.errand('ask', 'Another goal', ...args.slice(2))).toMatchObject({ code: 2 })
   })
 
-  test('several questions are answered one after the other', async () => {
+  it('errand ask accepts the answers of several questions one after the other', async () => {
     await using place = new Workplace()
     place.write(
       'script.yaml',
@@ -128,7 +128,7 @@ describe('errand ask', () => {
     expect(asked.size).toBe(2)
   })
 
-  test('at a terminal the question is answered on the spot', async () => {
+  it('errand ask accepts the answer of a question at the terminal', async () => {
     await using place = new Workplace()
     place.write('script.yaml', asksFirst)
     const { keys, raw } = keyboard()
@@ -148,7 +148,7 @@ describe('errand ask', () => {
     expect(raw).toEqual([true, false])
   })
 
-  test('killed in the middle of a step it goes on where it was, and asks the model for nothing twice', async () => {
+  it('errand ask continues after kill -9 in the middle of a step, and calls the model for nothing twice', async () => {
     await using place = new Workplace()
     place.write('note.txt', 'the note\n')
     const { fake, env } = await server([
@@ -171,7 +171,7 @@ describe('errand ask', () => {
     expect(fake.requests[2]?.body.messages).toEqual(fake.requests[1]?.body.messages)
   })
 
-  test('Ctrl-C lets go of the task and ends with 130', async () => {
+  it('errand ask releases the task on Ctrl-C and exits with 130', async () => {
     await using place = new Workplace()
     const { fake, env } = await server([{ text: 'begun', ending: 'hang' }, { text: 'done' }])
     const args = ['ask', 'Take long', '--model', 'local:m', '--key', 'k']
@@ -181,14 +181,14 @@ describe('errand ask', () => {
     const { code, err } = await first.ended
     expect(code).toBe(130)
     expect(err).toMatch(
-      /Stopping: #1 Take long stays open, the same command goes on with it; "errand cancel \w+" drops it\./,
+      /Stopping: #1 Take long stays open, the same command continues it; "errand cancel \w+" cancels it\./,
     )
     expect((await place.tasks())[0]).toMatchObject({ status: 'waiting', statusReason: 'released' })
     expect(await call(place, args, { env }).ended).toMatchObject({ code: 0, out: 'done\n' })
     expect(fake.unplanned).toBe(0)
   })
 
-  test('a model that fails and is asked again is told of; one that fails for good ends it with 1, and again with its key it is tried anew', async () => {
+  it('errand ask reports a failed model call that is repeated, exits with 1 for a final failure, and retries with the same key', async () => {
     await using place = new Workplace()
     const broken: FakeTurn = { status: 400, error: { message: 'no such model' } }
     const { env } = await server([
@@ -199,12 +199,12 @@ describe('errand ask', () => {
     const args = ['ask', 'Try', '--model', 'local:m', '--key', 'k']
     const first = await call(place, args, { env }).ended
     expect(first.code).toBe(1)
-    expect(first.err).toMatch(/· the model failed: .*\(it is asked again\)\n/)
+    expect(first.err).toMatch(/· the model failed: .*\(calling it again\)\n/)
     expect(first.err).toMatch(/· failed: .*no such model/)
     expect(await call(place, args, { env }).ended).toMatchObject({ code: 0, out: 'yes\n' })
   })
 
-  test('its subtasks are told of, and their questions are its own', async () => {
+  it('errand ask reports subtasks, and accepts answers to their questions', async () => {
     await using place = new Workplace()
     place.write(
       'script.yaml',
@@ -232,9 +232,9 @@ describe('errand ask', () => {
     expect(second.err).toMatch(/· the part: completed/)
   })
 
-  test.each([
-    ['no model', ['ask', 'x'], /There is no model to ask\. Give one with --model/],
-    ['a model that is none', ['ask', 'x', '--model', 'gpt'], /names no model/],
+  it.each([
+    ['no model', ['ask', 'x'], /No model is configured\. Give one with --model/],
+    ['a model that is none', ['ask', 'x', '--model', 'gpt'], /is not a model/],
     ['a server without a key', ['ask', 'x', '--model', 'openai:gpt-5-mini'], /set OPENAI_API_KEY/],
     ['no goal', ['ask', '--model', 'script:s.yaml'], /The goal is missing/],
     [
@@ -243,7 +243,7 @@ describe('errand ask', () => {
       /no folder .*nowhere/,
     ],
     ['abilities that are none', ['ask', 'x', '--model', 'script:s.yaml', '--allow', 'fs:read,'], /--allow takes/],
-  ])('%s is bad input, and nothing is created', async (_what, args, message) => {
+  ])('errand ask refuses %s, and creates nothing', async (_what, args, message) => {
     await using place = new Workplace()
     place.write('s.yaml', '- text: hello')
     const { code, err } = await call(place, args).ended
@@ -252,7 +252,7 @@ describe('errand ask', () => {
     expect((await place.errand('ps')).code).toBe(2)
   })
 
-  test('the model may come from the environment', async () => {
+  it('errand ask takes the model from the environment', async () => {
     await using place = new Workplace()
     place.write('s.yaml', '- text: hello')
     const env = { ERRAND_MODEL: 'script:s.yaml' }

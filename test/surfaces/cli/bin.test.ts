@@ -1,12 +1,12 @@
-// The program itself: what a Node that is too old gets to read, and that the exit code is that of `main`.
+// The program: its message on a Node that is too old, and its exit code.
 import { execFile } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { binFile, Workplace } from './workplace.ts'
 
-/** Runs the program in a process that takes itself for another Node. */
+/** Runs the program in a process that reports another version of Node. */
 function runAs(versions: Record<string, string>): Promise<{ code: unknown; out: string; err: string }> {
   const disguise = `Object.defineProperty(process, 'versions', { value: { ...process.versions, ...${JSON.stringify(versions)} } })`
   return new Promise((resolve) => {
@@ -21,7 +21,7 @@ function runAs(versions: Record<string, string>): Promise<{ code: unknown; out: 
 }
 
 describe('the program', () => {
-  test('tells a Node that is too old in one line, loads nothing, and exits 2', async () => {
+  it('errand reports a Node that is too old in one line, loads nothing, and exits with 2', async () => {
     const { code, out, err } = await runAs({ node: '20.20.2', napi: '9' })
     expect({ code, out }).toEqual({ code: 2, out: '' })
     expect(err).toMatch(
@@ -30,20 +30,20 @@ describe('the program', () => {
     expect(await runAs({ node: '16.0.0' as string, napi: '' })).toMatchObject({ code: 2 })
   })
 
-  test('runs on a Node that is new enough', async () => {
+  it('errand runs on a Node that is new enough', async () => {
     expect(await runAs({})).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
   })
 
-  test.each([
+  it.each([
     [0, ['help']],
     [2, ['hlep']],
     [2, ['ps']],
-  ])('exits %i for %j', async (code, args) => {
+  ])('the program exits with %i for %j', async (code, args) => {
     await using place = new Workplace()
     expect((await place.start(...args).ended).code).toBe(code)
   })
 
-  test('a hook whose folder has been removed says nothing; any other verb says so in a line', async () => {
+  it('errand hook prints nothing when its folder was deleted; other verbs report it in one line', async () => {
     const inRemoved = (...args: string[]) => {
       const folder = mkdtempSync(join(tmpdir(), 'errand-removed-'))
       const script = 'rmdir "$PWD" && exec "$@" < /dev/null'
@@ -58,11 +58,11 @@ describe('the program', () => {
     expect(await inRemoved('ps')).toEqual({
       code: 2,
       out: '',
-      err: expect.stringMatching(/^errand: The folder in which this was started is not there any more.*\n$/),
+      err: expect.stringMatching(/^errand: The current folder has been deleted.*\n$/),
     })
   })
 
-  test('ends quietly when its reader goes away', async () => {
+  it('errand ends without an error when the reader of its output closes the pipe', async () => {
     await using place = new Workplace()
     const run = place.start('help')
     run.child.stdout?.destroy()

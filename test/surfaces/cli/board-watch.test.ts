@@ -1,5 +1,5 @@
-// `errand board --watch`: a picture on a terminal that follows the ledger, one line a change elsewhere; Ctrl-C gives the screen back.
-import { describe, expect, test } from 'vitest'
+// `errand board --watch`: a frame on a terminal that follows the ledger, else one line per change; Ctrl-C restores the screen.
+import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../../src/engine-api.ts'
 import type { BoardTask } from '../../../src/entities/board.ts'
 import { createEngine } from '../../../src/index.ts'
@@ -44,8 +44,8 @@ function taskOf(fields: Partial<BoardTask>): BoardTask {
   }
 }
 
-describe('on a terminal', () => {
-  test('the board is redrawn with what happened, and given back with 130', async () => {
+describe('errand board --watch on a terminal', () => {
+  it('errand board --watch redraws the board after changes, and exits with 130', async () => {
     await using engine = await commander()
     const { io, wrote } = listening({ tty: true })
     const { task: first } = await engine.bus.call('board:create', { subject: 'Parse' })
@@ -56,7 +56,7 @@ describe('on a terminal', () => {
     await engine.bus.call('board:claim', { id: 1, as: 'ann', leaseMs: 60_000 })
     await wrote(/in progress +ann \(\d+\.\ds left\)[\s\S]*\d\d:\d\d:\d\d #1 Parse claimed by ann \(claim 1\)\n/)
     await engine.bus.call('board:complete', { id: 1, as: 'ann', fence: 1 })
-    await wrote(/1 ready, 1 completed[\s\S]*#1 Parse completed by ann\n[\s\S]*#2 Emit came free\n/)
+    await wrote(/1 ready, 1 completed[\s\S]*#1 Parse completed by ann\n[\s\S]*#2 Emit unblocked\n/)
     io.interrupt()
     expect(await watching).toBe(130)
     expect(io.out().endsWith('\u001b[?25h')).toBe(true)
@@ -65,7 +65,7 @@ describe('on a terminal', () => {
     expect(io.out()).toHaveLength(length)
   })
 
-  test('ages and leases go on while nothing happens, without a look at the board', async () => {
+  it('errand board --watch updates ages and leases without reading the board', async () => {
     const clock = new SimulatedClock()
     await using engine = await commander({ clock })
     const { io, wrote } = listening({ tty: true })
@@ -80,7 +80,7 @@ describe('on a terminal', () => {
     expect(await watching).toBe(130)
   })
 
-  test('a picture shows what matters most first, no wider and no higher than the terminal', () => {
+  it('a frame of the board shows the most relevant tasks first and fits the terminal', () => {
     const tasks = [
       taskOf({ id: 1, status: 'completed', completedAt: 10, subject: 'old' }),
       taskOf({ id: 2, status: 'completed', completedAt: 20, subject: 'new' }),
@@ -92,7 +92,7 @@ describe('on a terminal', () => {
       taskOf({ id: 8, status: 'in_progress', canonicalStatus: 'input_required' }),
       taskOf({ id: 9, status: 'deleted' }),
     ]
-    const picture: BoardPicture = { board: 'main', tasks, unread: 0, news: [{ at: 0, words: 'something' }] }
+    const picture: BoardPicture = { board: 'main', tasks, unread: 0, changes: [{ at: 0, text: 'something' }] }
     const options = { now: 60_000, columns: 70, height: 40, paint: createPaint(false) }
     const [count, , ...rows] = drawBoard(picture, options)
     expect(count).toBe('main: 2 in progress, 2 ready, 1 pending, 1 failed, 2 completed, 1 del…')
@@ -114,18 +114,18 @@ describe('on a terminal', () => {
       [20, 5],
       [79, 23],
     ] as const) {
-      const news = Array.from({ length: 20 }, (_, n) => ({ at: n, words: 'w'.repeat(100) }))
-      const lines = drawBoard({ board: 'main', tasks: many, unread: 5, news }, { ...options, columns, height })
+      const changes = Array.from({ length: 20 }, (_, n) => ({ at: n, text: 'w'.repeat(100) }))
+      const lines = drawBoard({ board: 'main', tasks: many, unread: 5, changes }, { ...options, columns, height })
       expect(lines.length).toBeLessThanOrEqual(height)
       for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(columns)
     }
-    const hidden = drawBoard({ board: 'main', tasks: many, unread: 5, news: [] }, { ...options, height: 12 })
+    const hidden = drawBoard({ board: 'main', tasks: many, unread: 5, changes: [] }, { ...options, height: 12 })
     expect(hidden[0]).toBe('main: 50 ready, 45 not shown')
   })
 })
 
-describe('elsewhere', () => {
-  test('each change is a line, from the first look on', async () => {
+describe('errand board --watch without a terminal', () => {
+  it('errand board --watch prints one line per change, after the current tasks', async () => {
     await using engine = await commander()
     const { io, wrote } = listening({ tty: false })
     await engine.bus.call('board:create', { subject: 'Parse' })
@@ -135,11 +135,11 @@ describe('elsewhere', () => {
     await engine.bus.call('board:claim', { id: 1, as: 'ann' })
     await wrote(/claimed/)
     await engine.bus.call('board:release', { id: 1, as: 'ann', reason: 'lunch' })
-    await wrote(/let go/)
+    await wrote(/released/)
     await engine.bus.call('board:update', { id: 1, status: 'completed' })
-    await wrote(/came free/)
+    await wrote(/unblocked/)
     await engine.bus.call('board:delete', { id: 2 })
-    await wrote(/taken off/)
+    await wrote(/deleted from/)
     io.interrupt()
     expect(await watching).toBe(130)
     expect(io.out()).toBe(
@@ -147,35 +147,35 @@ describe('elsewhere', () => {
         '[ ] #1: Parse',
         '[ ] #2: Emit (blocked by: [1])',
         '#1 Parse claimed by ann (claim 1)',
-        '#1 Parse let go by ann: lunch',
-        '#1 Parse begun',
+        '#1 Parse released by ann: lunch',
+        '#1 Parse started',
         '#1 Parse completed',
-        '#2 Emit came free',
-        '#2 Emit taken off the board',
+        '#2 Emit unblocked',
+        '#2 Emit deleted from the board',
         '',
       ].join('\n'),
     )
   })
 
-  test('what is not among the chosen is not told, and what was is told once more', async () => {
+  it('errand board --watch prints a task that leaves the choice once more, and no other task', async () => {
     await using engine = await commander()
     const { io, wrote } = listening({ tty: false })
     await engine.bus.call('board:create', { subject: 'Parse' })
     await engine.bus.call('board:create', { subject: 'Emit' })
     const choice = { ...all, owner: 'ann' }
     const watching = watchBoard(io, { engine, board: 'main' }, { choice, json: false })
-    // The listing is over when the watch has read the board; an event of its own is then seen for certain.
+    // The first listing ends when the watch has read the board; later events are then always shown.
     await engine.bus.call('board:claim', { id: 1, as: 'ann' })
     await wrote(/claimed by ann/)
     await engine.bus.call('board:claim', { id: 2, as: 'bob' })
     await engine.bus.call('board:release', { id: 1, as: 'ann' })
-    await wrote(/let go/)
+    await wrote(/released/)
     io.interrupt()
     expect(await watching).toBe(130)
     expect(io.out()).not.toMatch(/Emit/)
   })
 
-  test('--json gives the event and the task as it has become, on a terminal too', async () => {
+  it('errand board --watch --json prints the event and the changed task, on a terminal too', async () => {
     await using engine = await commander()
     const { io, wrote } = listening({ tty: true })
     await engine.bus.call('board:create', { subject: 'Parse' })
@@ -187,19 +187,19 @@ describe('elsewhere', () => {
     await wrote(/task\.deleted/)
     io.interrupt()
     expect(await watching).toBe(130)
-    const told = io
+    const lines = io
       .out()
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
-    expect(told).toMatchObject([
+    expect(lines).toMatchObject([
       { task: { id: 1, status: 'pending' } },
       { event: 'task.claimed', at: expect.any(Number), task: { owner: 'ann', fence: 1 } },
       { event: 'task.deleted', task: { id: 1 } },
     ])
   })
 
-  test('what another process does is seen, and Ctrl-C ends it with 130', async () => {
+  it('errand board --watch shows changes by another process, and exits with 130 on Ctrl-C', async () => {
     await using place = new Workplace()
     await place.errand('board', 'add', 'Parse')
     const watching = place.start('board', '--watch')

@@ -1,7 +1,7 @@
-// The board on the command line: what people type, what they read, and what scripts get.
+// The board on the command line: its verbs, their output, and their JSON.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import { fakeIo } from './fake-io.ts'
 import { Workplace } from './workplace.ts'
@@ -24,7 +24,7 @@ async function chain(): Promise<Workplace> {
 }
 
 describe('errand board', () => {
-  test('shows every task a line, with what blocks it and who has it', async () => {
+  it('errand board prints one line per task, with blockers and owner', async () => {
     await using place = await chain()
     await place.errand('board', 'claim', '1', '--as', 'ann')
     expect(await place.errand('board')).toEqual({
@@ -44,7 +44,7 @@ describe('errand board', () => {
     ])
   })
 
-  test('shows what is ready, in a state, or of an owner', async () => {
+  it('errand board lists claimable tasks, tasks in a state, and tasks of an owner', async () => {
     await using place = await chain()
     await place.errand('board', 'add', 'Urgent', '--priority', '9')
     expect((await place.errand('board', '--ready')).out).toBe('[ ] #4: Urgent\n[ ] #1: Set up the project\n')
@@ -58,7 +58,7 @@ describe('errand board', () => {
     expect(await place.errand('board', '--ready', '--owner', 'ann')).toMatchObject({ code: 2 })
   })
 
-  test('keeps what tasks are called from writing to the terminal', async () => {
+  it('errand board removes escape sequences from the names of tasks', async () => {
     await using place = new Workplace()
     await place.errand('board', 'add', 'evil \u001b]0;title\u0007\u001b[31mname', '--description', 'a\u001b[2Jb')
     for (const args of [['board'], ['board', 'show', '1'], ['board', 'claim', '1', '--as', 'x\u001b[5m']]) {
@@ -66,7 +66,7 @@ describe('errand board', () => {
     }
   })
 
-  test('colours a line by its state on a terminal, and cuts it to its width', async () => {
+  it('errand board colours lines by state on a terminal, and cuts them to its width', async () => {
     await using place = await chain()
     await place.errand('board', 'add', 'x'.repeat(200))
     const io = fakeIo({ tty: true, cwd: place.folder, env: { ERRAND_LEDGER: `${place.folder}/ledger.db` } })
@@ -76,13 +76,13 @@ describe('errand board', () => {
     expect(long).toMatch(/^\S+\[ \]\S+ #4: x{70,}…$/)
   })
 
-  test('makes no ledger by looking', async () => {
+  it('errand board does not create a ledger for reading', async () => {
     await using place = new Workplace()
     expect(await place.errand('board')).toMatchObject({ code: 2, err: expect.stringContaining('no ledger') })
     expect(place.lines('ledger.db')).toEqual([])
   })
 
-  test('helps with each of its verbs, and with a slip in their names', async () => {
+  it('errand help board describes each verb, and a misspelled verb gets a suggestion', async () => {
     await using place = new Workplace()
     const { out } = await place.errand('help', 'board')
     expect(out).toContain('Usage: errand board')
@@ -100,8 +100,8 @@ describe('errand board', () => {
   })
 })
 
-describe('a task of the board', () => {
-  test('is added with its place in the graph and its words', async () => {
+describe('the tasks of a board', () => {
+  it('errand board add creates a task with blockers, parent and all fields', async () => {
     await using place = await chain()
     const fields = [
       '--role',
@@ -133,7 +133,7 @@ describe('a task of the board', () => {
     expect(jsonLines(await place.errand('board', '--json'))).toHaveLength(4)
   })
 
-  test('is claimed, says how to complete it, and frees what came after it', async () => {
+  it('errand board claim prints the command that completes the task, and done prints the unblocked tasks', async () => {
     await using place = await chain()
     await place.errand('board', 'done', '1')
     const claimed = await place.errand('board', 'claim', '2', '--as', 'ann', '--lease', '5m')
@@ -143,7 +143,7 @@ describe('a task of the board', () => {
     const command = (claimed.out.trim().split('\n').at(-1) ?? '').trim().split(' ').slice(1)
     expect(await place.errand(...command, 'went', 'well')).toEqual({
       code: 0,
-      out: '[x] #2: Write code @ann\n    #3 came free: Write tests\n',
+      out: '[x] #2: Write code @ann\n    #3 unblocked: Write tests\n',
       err: '',
     })
     expect(json(await place.errand('board', 'show', '2', '--json'))).toMatchObject({
@@ -152,7 +152,7 @@ describe('a task of the board', () => {
     })
   })
 
-  test('is completed by its owner only, and with a lease by the claim that was printed', async () => {
+  it('errand board done is for the owner of a task only, and requires the fence of a claim with a lease', async () => {
     await using place = await chain()
     await place.errand('board', 'claim', '1', '--as', 'ann', '--lease', '5m')
     const foreign = await place.errand('board', 'done', '1', '--as', 'bob', '--json')
@@ -161,19 +161,19 @@ describe('a task of the board', () => {
     expect(errorOf(await place.errand('board', 'done', '1', '--json')).code).toBe('NOT_OWNER')
     expect(errorOf(await place.errand('board', 'done', '1', '--as', 'ann', '--json')).code).toBe('STALE_CLAIM')
     expect((await place.errand('board', 'done', '1')).err).toBe(
-      "errand: Task 1 is ann's: --as NAME (or ERRAND_AGENT) says who writes.\n",
+      'errand: Task 1 is claimed by ann: give your name with --as NAME or ERRAND_AGENT.\n',
     )
     expect((await place.errand('board', 'release', '#1', '--as', 'ann')).err).toContain(
-      'on task 1 has a lease, so its number must be quoted: --fence N',
+      'on task 1 has a lease, so its number is required: --fence N',
     )
     expect((await place.errand('board', 'done', '1', '--as', 'ann', '--fence', '7')).err).toContain(
-      'The claim of ann (number 7) on task 1 does not hold',
+      'The claim of ann (number 7) on task 1 is not valid',
     )
     expect(await place.errand('board', 'done', '1', '--fence', '1')).toMatchObject({ code: 2 })
     expect(await place.errand('board', 'done', '1', '--as', 'ann', '--fence', '1')).toMatchObject({ code: 0 })
   })
 
-  test('that is taken or blocked is refused with who has it and what blocks it', async () => {
+  it('errand board claim refuses a claimed or blocked task, and names the owner or the blockers', async () => {
     await using place = await chain()
     await place.errand('board', 'claim', '1', '--as', 'ann')
     const taken = await place.errand('board', 'claim', '1', '--as', 'bob')
@@ -182,12 +182,12 @@ describe('a task of the board', () => {
     expect(blocked).toMatchObject({ code: 2, err: 'errand: Task 3 is blocked by [2]: complete it first\n' })
     expect(await place.errand('board', 'claim', 'next', '--as', 'bob')).toMatchObject({
       code: 1,
-      err: expect.stringContaining('nothing to claim'),
+      err: expect.stringContaining('no task to claim'),
     })
-    expect((await place.errand('board', 'claim', '1')).err).toContain('--as NAME, or ERRAND_AGENT=NAME')
+    expect((await place.errand('board', 'claim', '1')).err).toContain('--as NAME, or set ERRAND_AGENT=NAME')
   })
 
-  test('is released for others, with the reason in the log of its claims', async () => {
+  it('errand board release frees a task for others, and log shows the reason', async () => {
     await using place = await chain()
     await place.errand('board', 'claim', '1', '--as', 'ann', '--role', 'writer')
     expect((await place.errand('board', 'release', '1', '--as', 'bob')).code).toBe(1)
@@ -202,10 +202,10 @@ describe('a task of the board', () => {
       ['claimed', 'bob', '2', 'cli'],
       [''],
     ])
-    expect((await place.errand('board', 'log', '2')).out).toBe('Nobody has claimed it.\n')
+    expect((await place.errand('board', 'log', '2')).out).toBe('The task was never claimed.\n')
   })
 
-  test('comes after others and no longer, says why it waits, and stands in order', async () => {
+  it('errand board block and unblock change the blockers of a task; why and graph show them', async () => {
     await using place = await chain()
     await place.errand('board', 'add', 'Publish')
     expect((await place.errand('board', 'block', '4', '--after', '3,1')).out).toContain('(blocked by: [3, 1])')
@@ -228,7 +228,7 @@ describe('a task of the board', () => {
     expect((await place.errand('board', 'block', '2')).code).toBe(2)
   })
 
-  test('is shown with what came before it, what is in it, and what was said', async () => {
+  it('errand board show prints blockers, parts and messages of a task', async () => {
     await using place = await chain()
     await place.errand('board', 'done', '1', 'a folder')
     await place.errand('board', 'add', 'A part', '--parent', '2')
@@ -241,20 +241,20 @@ describe('a task of the board', () => {
     expect((await place.errand('board', 'show', taskId.slice(0, 12))).out).toBe(out)
   })
 
-  test('leaves for good, and a refusal of one does not keep the others', async () => {
+  it('errand board rm deletes tasks, and a refusal does not stop the others', async () => {
     await using place = await chain()
     const gone = await place.errand('board', 'rm', '9', '1')
     expect(gone).toEqual({
       code: 2,
-      out: '#1 deleted\n    #2 came free: Write code\n',
+      out: '#1 deleted\n    #2 unblocked: Write code\n',
       err: 'errand: Task 9 not found\n',
     })
     expect((await place.errand('board', 'add', 'Next')).out).toBe('[ ] #4: Next\n')
   })
 })
 
-describe('a board of its own', () => {
-  test('holds what is below a task, under numbers of its own', async () => {
+describe('a second board', () => {
+  it('errand board init --board creates a board with only the tasks below a parent, and its own numbers', async () => {
     await using place = await chain()
     expect(await place.errand('board', 'init', 'files', '--board', 'code', '--parent', '2')).toMatchObject({ code: 0 })
     await place.errand('board', 'add', 'Parse', '--board', 'code')
@@ -266,7 +266,7 @@ describe('a board of its own', () => {
 })
 
 describe('members of a team', () => {
-  test('send each other messages that are read once', async () => {
+  it('errand board send and inbox deliver each message once', async () => {
     await using place = await chain()
     expect(await place.errand('board', 'send', 'bob', 'look at #2', '--as', 'ann')).toMatchObject({ code: 0 })
     expect((await place.errand('board', 'inbox', '--as', 'bob', '--keep')).out).toMatch(/^\S+Z ann\n {2}look at #2\n$/)
@@ -278,7 +278,7 @@ describe('members of a team', () => {
     expect((await place.errand('board', 'inbox')).code).toBe(2)
   })
 
-  test('answer a request once, as the inbox says how', async () => {
+  it('errand board respond answers a request once, with the command that the inbox shows', async () => {
     await using place = await chain()
     await using engine = await (await import('../../../src/index.ts')).createEngine({
       ledger: `${place.folder}/ledger.db`,
@@ -299,7 +299,7 @@ describe('a folder of task files', () => {
   const folder = (place: Workplace, name: string) => join(place.folder, name)
   const read = (place: Workplace, name: string) => JSON.parse(readFileSync(folder(place, name), 'utf8'))
 
-  test('is imported, and exported as it was', async () => {
+  it('errand board import and export keep a folder of task files as it was', async () => {
     await using place = new Workplace()
     mkdirSync(folder(place, 'old'))
     const second = { ...seven, id: 2, subject: 'Emit', status: 'pending', blocks: [], own: { kept: true } }
@@ -321,7 +321,7 @@ describe('a folder of task files', () => {
     })
   })
 
-  test('is made by init, and kept in step by sync: an edit is done, one that is refused exits with 1', async () => {
+  it('errand board init and sync synchronize a folder, and a refused edit exits with 1', async () => {
     await using place = await chain()
     const made = await place.errand('board', 'init')
     expect(made).toMatchObject({ code: 0, out: expect.stringContaining('written 3: task_1.json') })
@@ -340,10 +340,10 @@ describe('a folder of task files', () => {
     expect(read(place, '.tasks/task_3.json').status).toBe('pending')
   })
 
-  test('follows the board for as long as sync --watch runs, and Ctrl-C ends it with 130', async () => {
+  it('errand board sync --watch follows the board until Ctrl-C, and exits with 130', async () => {
     await using place = await chain()
     const watching = place.start('board', 'sync', '--watch')
-    await watching.printed(/Keeping .*\.tasks in step; Ctrl-C ends it\./)
+    await watching.printed(/Synchronizing .*\.tasks; Ctrl-C ends it\./)
     await place.errand('board', 'add', 'Publish')
     await watching.printed(/written 1: task_4\.json/)
     expect(read(place, '.tasks/task_4.json').subject).toBe('Publish')
@@ -355,7 +355,7 @@ describe('a folder of task files', () => {
     expect(await watching.ended).toMatchObject({ code: 130 })
   })
 
-  test('is not made by looking for it', async () => {
+  it('errand board does not create a folder of task files for reading', async () => {
     await using place = await chain()
     expect(await place.errand('board', 'import', 'none')).toMatchObject({ code: 2, out: '' })
     expect(existsSync(folder(place, 'none'))).toBe(false)

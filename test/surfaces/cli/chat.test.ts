@@ -1,5 +1,5 @@
-// `errand chat`: lines through a pipe, one after the other; and typed at a terminal, while answers come.
-import { describe, expect, test } from 'vitest'
+// `errand chat`: lines from a pipe, one after the other, and lines typed at a terminal while answers arrive.
+import { describe, expect, it } from 'vitest'
 import { WholeLines } from '../../../src/terminal/chat-lines.ts'
 import { startFakeOpenAi } from '../../models/fake-openai-server.ts'
 import { call, keyboard, screen } from './agent-place.ts'
@@ -14,8 +14,8 @@ const talker = `
   text: "Thank you."
 `
 
-describe('lines from a pipe', () => {
-  test('are taken in order, each when the answer to the one before is told; a question takes the next line', async () => {
+describe('errand chat with lines from a pipe', () => {
+  it('errand chat runs lines in order, each after the answer to the one before; a question takes the next line', async () => {
     await using place = new Workplace()
     place.write('script.yaml', talker)
     const stdin = 'first question\n\nsecond question\r\nyes, I am'
@@ -32,7 +32,7 @@ describe('lines from a pipe', () => {
     ])
   })
 
-  test('may be wishes, which the model recognises: what was done is said', async () => {
+  it('errand chat carries out requests that the model recognises, and reports what was done', async () => {
     await using place = new Workplace()
     const wish = (intent: object) => ({
       text: JSON.stringify({ confidence: 0.9, details: {}, taskId: null, ...intent }),
@@ -49,7 +49,7 @@ describe('lines from a pipe', () => {
     expect(err).toMatch(/· #1 by hand claimable \(@task-\w+\)\n· new task #2 make something/)
   })
 
-  test('that mention a task go to it, and a refusal is told, not the end', async () => {
+  it('errand chat sends a line to the task that it mentions, and continues after a refusal', async () => {
     await using place = new Workplace()
     place.write('script.yaml', talker)
     await place.errand('ask', 'second one', '--model', 'script:script.yaml')
@@ -61,7 +61,7 @@ describe('lines from a pipe', () => {
     expect(err.match(/· nothing was done: /g)).toHaveLength(2)
   })
 
-  test('with --json give what was done and the items of the streams', async () => {
+  it('errand chat --json prints what was done and the items of the streams', async () => {
     await using place = new Workplace()
     place.write('script.yaml', talker)
     const args = ['chat', '--model', 'script:script.yaml', '--no-intent', '--json']
@@ -79,7 +79,7 @@ describe('lines from a pipe', () => {
     expect(items.at(-1)).toMatchObject({ type: 'end', status: 'completed' })
   })
 
-  test('end with 0 and say what stays open; without a model there is no chat', async () => {
+  it('errand chat exits with 0 and names open tasks; it requires a model', async () => {
     await using place = new Workplace()
     place.write('script.yaml', talker)
     const open = await call(place, ['chat', '--model', 'script:script.yaml', '--no-intent'], { stdin: 'second\n' })
@@ -89,7 +89,7 @@ describe('lines from a pipe', () => {
     expect((await call(place, ['chat'], { stdin: 'x\n' }).ended).code).toBe(2)
   })
 
-  test('a failed task is told of, and the chat goes on', async () => {
+  it('errand chat reports a failed task and continues', async () => {
     await using place = new Workplace()
     place.write(
       'script.yaml',
@@ -102,8 +102,8 @@ describe('lines from a pipe', () => {
   })
 })
 
-describe('at a terminal', () => {
-  test('what is typed meanwhile stays at the bottom and is sent at once; Ctrl-D ends', async () => {
+describe('errand chat at a terminal', () => {
+  it('errand chat keeps the line being typed at the bottom and sends it at once; Ctrl-D ends the chat', async () => {
     await using place = new Workplace()
     await using fake = await startFakeOpenAi([
       { text: ['One line\nand ', 'half of'], ending: 'hang' },
@@ -129,7 +129,7 @@ describe('at a terminal', () => {
     expect(raw.at(-1)).toBe(false)
   })
 
-  test('Ctrl-C ends it with 130 and lets go of what runs', async () => {
+  it('errand chat exits with 130 on Ctrl-C and releases running tasks', async () => {
     await using place = new Workplace()
     await using fake = await startFakeOpenAi([{ text: 'begun\n', ending: 'hang' }])
     const { keys } = keyboard()
@@ -143,7 +143,7 @@ describe('at a terminal', () => {
     expect((await place.tasks())[0]).toMatchObject({ status: 'waiting', statusReason: 'released' })
   })
 
-  test('long lines go in parts that fit, cut between words', () => {
+  it('errand chat cuts long lines between words', () => {
     const written: string[] = []
     const lines = new WholeLines(
       () => 10,
@@ -155,7 +155,7 @@ describe('at a terminal', () => {
   })
 })
 
-test('a process that is interrupted while it waits for a line ends with 130', async () => {
+it('errand chat exits with 130 when it is interrupted while it waits for a line', async () => {
   await using place = new Workplace()
   place.write('script.yaml', talker)
   const { spawn } = await import('node:child_process')

@@ -1,6 +1,6 @@
-// Work from outside on the command line: who claims, keeps alive, completes, fails and lets go; who is refused, and in which
-// words. Nothing here runs: these verbs only command.
-import { describe, expect, test } from 'vitest'
+// Claims on the command line: claiming, renewing, completing, failing and releasing a task, and the messages of refusals. These
+// verbs run no tasks.
+import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
@@ -10,15 +10,15 @@ import { Workplace } from './workplace.ts'
 const json = ({ out }: { out: string }) => JSON.parse(out)
 const errorOf = ({ err }: { err: string }) => JSON.parse(err).error
 
-describe('claim', () => {
-  test('takes the best ready task and prints it with its fence, ready to be completed', async () => {
+describe('errand claim', () => {
+  it('errand claim takes the best ready task and prints it with its fence and the command that completes it', async () => {
     await using place = new Workplace()
     await place.errand('add', 'low')
     await place.errand('add', 'high', '--priority', '3', '--description', 'read\nit all')
     const { code, out } = await place.errand('claim', '--as', 'ann')
     expect(code).toBe(0)
     expect(out).toMatch(
-      /^#2 high: working, ann's \(claim 1\)\n {2}read\n {2}it all\n {4}errand complete \w{6} --as ann --fence 1\n$/,
+      /^#2 high: working, claimed by ann \(claim 1\)\n {2}read\n {2}it all\n {4}errand complete \w{6} --as ann --fence 1\n$/,
     )
     expect(json(await place.errand('claim', '--as', 'bob', '--lease', '5m', '--json'))).toMatchObject({
       name: 'low',
@@ -29,21 +29,21 @@ describe('claim', () => {
     })
   })
 
-  test('exits with 1 and a sentence when there is none', async () => {
+  it('errand claim exits with 1 and a message when there is no claimable task', async () => {
     await using place = new Workplace()
     await place.errand('add', 'review', '--role', 'reviewer')
     const none = await place.errand('claim', '--as', 'ann')
     expect(none).toMatchObject({ code: 1, out: '' })
-    expect(none.err).toMatch(/^errand: There is nothing to claim: .*Tasks for a role are claimed with --role\..*\n$/)
+    expect(none.err).toMatch(/^errand: There is no task to claim: .*Tasks for a role are claimed with --role\..*\n$/)
     expect((await place.errand('claim', '--as', 'ann', '--tag', 'x', '--role', 'writer')).err).toContain(
-      'nothing to claim for the role writer, tagged x:',
+      'no task to claim for the role writer, tagged x:',
     )
     const asJson = await place.errand('claim', '--as', 'ann', '--json')
     expect(asJson).toMatchObject({ code: 1, out: '' })
     expect(errorOf(asJson)).toMatchObject({ code: 'NOT_CLAIMABLE', details: { reason: 'none' } })
   })
 
-  test('finds by role, parent and tag; a role is for its own (S4-058)', async () => {
+  it('S4-058 errand claim filters by role, parent and tag, and leaves tasks with another role', async () => {
     await using place = new Workplace()
     const parent = (await place.errand('add', 'parent', '--run', 'true')).out.trim()
     await place.errand('add', 'any')
@@ -61,7 +61,7 @@ describe('claim', () => {
     expect(await claim('--role', 'reviewer')).toBe('review')
   })
 
-  test('of a given task is refused with who has it, what it waits for, or what runs it (S4-052, S4-053)', async () => {
+  it('S4-052 S4-053 errand claim refuses a claimed or blocked task or one with an executor, and says why', async () => {
     await using place = new Workplace()
     const [first] = [(await place.errand('add', 'first')).out.trim()]
     await place.errand('add', 'second', '--after', '#1')
@@ -83,7 +83,7 @@ describe('claim', () => {
     expect(await place.errand('claim', '#9', '--as', 'bob')).toMatchObject({ code: 2 })
   })
 
-  test('notes that it came from the command line (S4-059)', async () => {
+  it('S4-059 errand claim records the command line as the source of the claim', async () => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     await place.errand('claim', '--as', 'ann', '--role', 'reviewer')
@@ -95,12 +95,12 @@ describe('claim', () => {
     ])
   })
 
-  test('asks who it is for, and takes ERRAND_OWNER for an answer', async () => {
+  it('errand claim requires a name, from --as or ERRAND_OWNER', async () => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     expect(await place.errand('claim')).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/--as NAME, or ERRAND_OWNER/),
+      err: expect.stringMatching(/--as NAME, or set ERRAND_OWNER/),
     })
     expect((await place.errand('claim', '--as', '')).code).toBe(2)
     const io = fakeIo({ cwd: place.folder, env: { ERRAND_LEDGER: `${place.folder}/ledger.db`, ERRAND_OWNER: 'env' } })
@@ -108,12 +108,12 @@ describe('claim', () => {
     expect(JSON.parse(io.out()).owner).toBe('env')
   })
 
-  test.each([
+  it.each([
     ['a lease without a unit', ['--lease', '90'], /--lease takes a duration like .* got "90"/],
     ['a parent that is not there', ['--parent', '#7'], /no task #7/],
     ['an option that is none', ['--leese', '5m'], /Did you mean "--lease"/],
-    ['too many ids', ['#1', '#2'], /"#2" is too much. Usage: errand claim/],
-  ])('refuses %s', async (_what, args, words) => {
+    ['too many ids', ['#1', '#2'], /Unexpected argument "#2". Usage: errand claim/],
+  ])('errand claim refuses %s', async (_what, args, words) => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     const { code, err } = await place.errand('claim', '--as', 'ann', ...args)
@@ -123,8 +123,8 @@ describe('claim', () => {
   })
 })
 
-describe('an owner', () => {
-  test('completes its task with a text or JSON, and stays its owner', async () => {
+describe('the owner of a claim', () => {
+  it('errand complete stores a text or JSON result, and the task keeps its owner', async () => {
     await using place = new Workplace()
     for (const name of ['text', 'json', 'nothing']) await place.errand('add', name)
     for (const _name of [1, 2, 3]) await place.errand('claim', '--as', 'ann')
@@ -143,7 +143,7 @@ describe('an owner', () => {
     expect((await place.tasks()).map((task) => task.result)).toEqual(['all done', { n: 1 }, null])
   })
 
-  test('fails its task with a reason and a code', async () => {
+  it('errand fail stores a reason and a code', async () => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     await place.errand('claim', '--as', 'ann')
@@ -159,7 +159,7 @@ describe('an owner', () => {
     })
   })
 
-  test('lets go of its task, which may be claimed again', async () => {
+  it('errand release lets others claim the task', async () => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     await place.errand('claim', '--as', 'ann', '--lease', '1h')
@@ -171,17 +171,17 @@ describe('an owner', () => {
     expect(json(await place.errand('claim', '#1', '--as', 'bob', '--json'))).toMatchObject({ owner: 'bob', fence: 2 })
   })
 
-  test('says that it is alive, and its lease begins anew', async () => {
+  it('errand heartbeat renews the lease of a claim', async () => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     const before = json(await place.errand('claim', '--as', 'ann', '--lease', '1h', '--json'))
     const alive = await place.errand('heartbeat', '#1', '--as', 'ann', '--fence', '1')
-    expect(alive.out).toMatch(/^#1 one is ann's \(claim 1\), lease until \S+Z \((59m\d\ds|1h00m) left\)\n$/)
+    expect(alive.out).toMatch(/^#1 one is claimed by ann \(claim 1\), lease until \S+Z \((59m\d\ds|1h00m) left\)\n$/)
     const after = json(await place.errand('heartbeat', '#1', '--as', 'ann', '--fence', '1', '--json'))
     expect(after.leaseUntil).toBeGreaterThan(before.leaseUntil)
   })
 
-  test('of a lease must quote the number of its claim, and is told so', async () => {
+  it('errand complete requires the fence of a claim with a lease, and says so', async () => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     await place.errand('claim', '--as', 'ann', '--lease', '1h')
@@ -189,12 +189,12 @@ describe('an owner', () => {
       const refused = await place.errand(verb, '#1', '--as', 'ann')
       expect(refused).toMatchObject({ code: 1, out: '' })
       expect(refused.err).toBe(
-        'errand: The claim of ann on #1 one has a lease, so its number must be quoted: --fence N, as "errand claim" printed it.\n',
+        'errand: The claim of ann on #1 one has a lease, so its number is required: --fence N, as "errand claim" printed it.\n',
       )
     }
   })
 
-  test('that was left behind is refused, whatever it does, with who has the task now', async () => {
+  it('errand complete, fail, heartbeat and release refuse a stale claim and name the current owner', async () => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     await place.errand('claim', '--as', 'ann', '--lease', '1h')
@@ -211,7 +211,7 @@ describe('an owner', () => {
       const stale = await place.errand(...args, '--as', 'ann', '--fence', '1')
       expect(stale).toMatchObject({ code: 1, out: '' })
       expect(stale.err).toMatch(
-        /^errand: The claim of ann \(number 1\) on #1 one does not hold any more: it is bob's now \(claim 2\)\. "errand claim \w{6}" asks for it anew\.\n$/,
+        /^errand: The claim of ann \(number 1\) on #1 one is no longer valid: bob has claimed it since \(claim 2\)\. "errand claim \w{6}" claims it again\.\n$/,
       )
       const asJson = await place.errand(...args, '--as', 'ann', '--fence', '1', '--json')
       expect(errorOf(asJson)).toMatchObject({ code: 'STALE_CLAIM', details: { owner: 'bob', fence: 2, quoted: 1 } })
@@ -219,25 +219,25 @@ describe('an owner', () => {
     expect(await place.task('one')).toMatchObject({ status: 'working', owner: 'bob' })
   })
 
-  test('that never was is told apart from one that has ended', async () => {
+  it('errand complete distinguishes a client that never claimed the task from a former owner', async () => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     const never = await place.errand('complete', '#1', '--as', 'bob')
     expect(never.err).toMatch(
-      /^errand: bob has no such claim on #1 one: it was never claimed\. "errand claim \w{6}" asks for it\.\n$/,
+      /^errand: bob has no such claim on #1 one: it was never claimed\. "errand claim \w{6}" claims it\.\n$/,
     )
     await place.errand('claim', '#1', '--as', 'ann')
     await place.errand('release', '#1', '--as', 'ann')
     const former = await place.errand('complete', '#1', '--as', 'ann', '--fence', '1')
-    expect(former.err).toContain('does not hold any more: it was released or its lease is over')
+    expect(former.err).toContain('is no longer valid: it was released or its lease is over')
     const unnumbered = await place.errand('complete', '#1', '--as', 'ann')
-    expect(unnumbered.err).toContain("ann has no such claim on #1 one: it is nobody's now.")
+    expect(unnumbered.err).toContain('ann has no such claim on #1 one: the task is unclaimed.')
     const invented = await place.errand('complete', '#1', '--as', 'bob', '--fence', '7')
     expect(invented.err).toContain('bob has no such claim on #1 one: its latest claim has the number 1.')
     expect(await place.task('one')).toMatchObject({ status: 'waiting', owner: null })
   })
 
-  test('whose lease is over is left behind as soon as somebody else has claimed the task', async () => {
+  it('errand complete refuses an expired claim once another client has claimed the task', async () => {
     await using place = new Workplace()
     const clock = new SimulatedClock(0)
     {
@@ -248,32 +248,32 @@ describe('an owner', () => {
     expect((await place.errand('ps')).out).toMatch(/^1 +\w{6} +working +ann \(lease over\) /m)
     expect(json(await place.errand('claim', '--as', 'bob', '--json'))).toMatchObject({ owner: 'bob', fence: 2 })
     expect((await place.errand('complete', '#1', '--as', 'ann', '--fence', '1')).err).toContain(
-      "it is bob's now (claim 2)",
+      'bob has claimed it since (claim 2)',
     )
   })
 })
 
-describe('whoever is not the owner', () => {
-  test("is told whose the task is, and what is anybody's (S4-055)", async () => {
+describe('a client that is not the owner', () => {
+  it('S4-055 errand complete names the owner of a claimed task, and the commands that need no claim', async () => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     await place.errand('claim', '--as', 'ann')
     expect(await place.errand('complete', '#1', '--as', 'eve')).toEqual({
       code: 1,
       out: '',
-      err: 'errand: #1 one is ann\'s, not eve\'s. "errand pause" and "errand cancel" are anybody\'s.\n',
+      err: 'errand: #1 one is claimed by ann, not by eve. "errand pause" and "errand cancel" need no claim.\n',
     })
     const unsaid = await place.errand('complete', '#1')
     expect(unsaid).toMatchObject({
       code: 1,
-      err: expect.stringContaining('--as NAME (or ERRAND_OWNER) says who writes'),
+      err: expect.stringContaining('give your name with --as NAME or ERRAND_OWNER'),
     })
     expect(errorOf(await place.errand('complete', '#1', '--json'))).toMatchObject({ code: 'NOT_OWNER' })
     expect((await place.errand('complete', '#1', '--as', 'ann')).code).toBe(0)
     expect(await place.task('one')).toMatchObject({ status: 'completed', owner: 'ann' })
   })
 
-  test('may pause and cancel it', async () => {
+  it('errand pause and errand cancel need no claim', async () => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     await place.errand('claim', '--as', 'ann')
@@ -281,7 +281,7 @@ describe('whoever is not the owner', () => {
     expect(await place.errand('cancel', '#1')).toMatchObject({ code: 0, out: '#1 one canceled\n' })
   })
 
-  test('cannot complete what nobody has begun', async () => {
+  it('errand complete refuses a task that was never started', async () => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     expect(await place.errand('complete', '#1')).toMatchObject({
@@ -292,15 +292,15 @@ describe('whoever is not the owner', () => {
     expect((await place.task('one')).status).toBe('submitted')
   })
 
-  test.each([
-    ['a fence without an owner', ['complete', '#1', '--fence', '1'], /--fence is quoted together with its owner/],
+  it.each([
+    ['a fence without an owner', ['complete', '#1', '--fence', '1'], /--fence needs the name of the owner/],
     ['a fence that is no number', ['complete', '#1', '--as', 'ann', '--fence', 'x'], /--fence takes a whole number/],
     ['a result that is no JSON', ['complete', '#1', '--result', '{'], /--result takes JSON, like '\{"ok": true\}'/],
     ['two results', ['complete', '#1', '--result', '1', 'two'], /The result is given twice: by --result and as "two"/],
-    ['a heartbeat of nobody', ['heartbeat', '#1'], /Say who you are/],
-    ['a release of nobody', ['release', '#1'], /Say who you are/],
-    ['no task', ['complete'], /Something is missing. Usage: errand complete/],
-  ])('is refused with %s', async (_what, args, words) => {
+    ['a heartbeat without a name', ['heartbeat', '#1'], /Your name is missing/],
+    ['a release without a name', ['release', '#1'], /Your name is missing/],
+    ['no task', ['complete'], /An argument is missing. Usage: errand complete/],
+  ])('errand complete, heartbeat and release refuse %s', async (_what, args, words) => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     const { code, out, err } = await place.errand(...args)
@@ -308,7 +308,7 @@ describe('whoever is not the owner', () => {
     expect(err).toMatch(words)
   })
 
-  test('with ERRAND_OWNER set still completes what nobody claimed', async () => {
+  it('errand complete works on an unclaimed task even if ERRAND_OWNER is set', async () => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     {
@@ -320,8 +320,8 @@ describe('whoever is not the owner', () => {
   })
 })
 
-describe('owners are seen', () => {
-  test('in ps, show, tree and why', async () => {
+describe('views of owners', () => {
+  it('errand ps, show, tree and why show the owner of a task', async () => {
     await using place = new Workplace()
     await place.errand('add', 'free')
     await place.errand('add', 'taken', '--deadline', '2030-01-31T08:00:00Z')
@@ -333,7 +333,7 @@ describe('owners are seen', () => {
     expect(out).toMatch(/^2 +\w{6} +working +ann \([45]m\d\ds left\) /m)
     expect(out).toMatch(/^3 +\w{6} +queued +\d/m)
     const shown = (await place.errand('show', '#2')).out
-    expect(shown).toMatch(/^#2 taken: working, ann's \(claim 1\), lease until 20\S+Z \([45]m\d\ds left\)$/m)
+    expect(shown).toMatch(/^#2 taken: working, claimed by ann \(claim 1\), lease until 20\S+Z \([45]m\d\ds left\)$/m)
     expect(shown).toMatch(/^leaseUntil +20\d\d-\S+Z$/m)
     expect(shown).toMatch(/^deadline +2030-01-31T08:00:00.000Z$/m)
     expect((await place.errand('show', '#1')).out).not.toMatch(/^fence/m)
@@ -344,7 +344,7 @@ describe('owners are seen', () => {
     expect(json(await place.errand('why', '#1', '--json'))).toMatchObject({ reason: 'claim' })
   })
 
-  test('ps filters by owner, by tag and by what is ready', async () => {
+  it('errand ps filters by owner, by tag and by readiness', async () => {
     await using place = new Workplace()
     await place.errand('add', 'mine', '--tag', 'x')
     await place.errand('claim', '--as', 'ann')

@@ -1,5 +1,5 @@
-// Conversations as `show` and `logs` tell them: each message and each call once, what failed, and what it took.
-import { describe, expect, test } from 'vitest'
+// Conversations in `show` and `logs`: each message and each call once, failures, and tokens.
+import { describe, expect, it } from 'vitest'
 import { startFakeOpenAi } from '../../models/fake-openai-server.ts'
 import { call } from './agent-place.ts'
 import { Workplace } from './workplace.ts'
@@ -24,8 +24,8 @@ async function talked(): Promise<Workplace> {
   return place
 }
 
-describe('of a conversation', () => {
-  test('logs tell each message and each call once, with what it was given and gave, and the failures of the model', async () => {
+describe('views of a conversation', () => {
+  it('errand logs prints each message and each call once, with arguments and result, and failures of the model', async () => {
     await using place = await talked()
     for (const more of [[], ['-f']]) {
       const { code, out } = await place.errand('logs', '#1', ...more)
@@ -34,20 +34,20 @@ describe('of a conversation', () => {
       expect(lines.slice(0, 4)).toEqual([
         'system: You are a helpful AI assistant.',
         'user: Read it',
-        expect.stringMatching(/^the model failed: .*HTTP 503.* \(it is asked again\)$/),
+        expect.stringMatching(/^the model failed: .*HTTP 503.* \(calling it again\)$/),
         'assistant: I look.',
       ])
       expect(lines.slice(4, 8).toSorted()).toEqual([
         'calls fs:read {"path":"note.txt"}',
         'calls fs:read {"path":"other"}',
         expect.stringMatching(/^fs:read failed: There is no file or folder other/),
-        expect.stringMatching(/^fs:read gave \{"text":"the note"/),
+        expect.stringMatching(/^fs:read returned \{"text":"the note"/),
       ])
       expect(lines.slice(8)).toEqual(['assistant: It says', 'the note.'])
     }
   })
 
-  test('show gives the messages, the calls they asked for, and the tokens', async () => {
+  it('errand show prints the messages of a task, the calls of its agent, and the tokens', async () => {
     await using place = await talked()
     const { out } = await place.errand('show', '#1')
     const conversation = out.slice(out.indexOf('\nconversation\n') + 1)
@@ -71,7 +71,7 @@ describe('of a conversation', () => {
     expect(json.messages.length).toBeGreaterThan(4)
   })
 
-  test('a task without one shows none', async () => {
+  it('errand show prints no conversation for a task without messages', async () => {
     await using place = new Workplace()
     await place.errand('add', '--run', 'true')
     expect((await place.errand('show', '#1')).out).not.toContain('conversation')

@@ -1,4 +1,4 @@
-// A world for the command line in which everything that is written can be read.
+// An IO for the command line that collects all output.
 import type { CommandIo } from '../../../src/terminal/io.ts'
 
 export interface FakeIo extends CommandIo {

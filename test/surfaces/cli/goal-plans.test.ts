@@ -1,7 +1,7 @@
-// Plans with goals: which model works on which, what becomes of them without one, and what another definition means for an agent.
+// Plans with goals: the model of each, running without a model, and changes of the definition of an agent.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { startFakeOpenAi } from '../../models/fake-openai-server.ts'
 import { call } from './agent-place.ts'
 import { planOf } from './plan-text.ts'
@@ -10,7 +10,7 @@ import { Workplace } from './workplace.ts'
 const says = (words: string) => `- text: "${words}"`
 
 describe('a plan with a goal', () => {
-  test('hands the result of what came before to an agent, and its answer on to what comes after', async () => {
+  it('a plan passes results to an agent, and the answer of the agent to later tasks', async () => {
     await using place = new Workplace()
     await using fake = await startFakeOpenAi([{ text: 'short' }])
     place.write(
@@ -34,7 +34,7 @@ tasks:
     expect(body.messages.at(-1)).toMatchObject({ role: 'user', content: expect.stringContaining('many words') })
   })
 
-  test('a task has its own model before that of --model, and that before the one at the top; the environment comes last', async () => {
+  it('the model of a goal comes from the task, else from --model, the plan, or the environment', async () => {
     await using place = new Workplace()
     for (const name of ['own', 'flag', 'top', 'env']) place.write(`${name}.yaml`, says(`by ${name}`))
     const results = async (plan: string, ...args: string[]) => {
@@ -52,7 +52,7 @@ tasks:
     ])
   })
 
-  test('without a model the goal waits for one, and the notes say how to give it; with one it is reached', async () => {
+  it('errand run without a model leaves a goal open and says how to give one; with a model it completes the goal', async () => {
     await using place = new Workplace()
     place.write('script.yaml', says('done'))
     place.write('plan.yaml', 'tasks: { a: { goal: Think, system: Hard, retry: 2 }, b: { after: a, run: "echo b" } }')
@@ -68,7 +68,7 @@ tasks:
     expect(goals).toMatchObject([{ id: before?.id, status: 'completed', executor: 'agent' }])
   })
 
-  test('one that has begun with a model waits for one again when it is run without', async () => {
+  it('errand run without a model leaves a started goal open', async () => {
     await using place = new Workplace()
     place.write('script.yaml', '- tools: [{ name: ask_user, input: { question: "Go on?" } }]\n- text: done')
     place.write('plan.yaml', 'tasks: { a: { goal: Think } }')
@@ -80,7 +80,7 @@ tasks:
     expect((await place.errand('run', 'plan.yaml', '--model', 'script:script.yaml')).code).toBe(0)
   })
 
-  test('a missing key is told before anything is created, and not asked for once all is done', async () => {
+  it('errand run reports a missing key before it creates anything, and requires none for a completed plan', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks: { a: { run: echo ran >> runs }, b: { goal: x, model: "openai:gpt-5-mini" } }')
     const { code, err } = await call(place, ['run', 'plan.yaml']).ended
@@ -93,7 +93,7 @@ tasks:
     expect((await call(place, ['run', 'plan.yaml']).ended).out).toContain('nothing to do')
   })
 
-  test('V-04 has its scripts in its own folder, and is refused otherwise before anything is created', async () => {
+  it('V-04 errand run refuses scripts of models outside of the folder of the plan, before it creates anything', async () => {
     await using place = new Workplace()
     place.write('script.yaml', says('done'))
     mkdirSync(join(place.folder, 'plans'))
@@ -102,7 +102,7 @@ tasks:
     for (const model of ['/etc/passwd', '../script.yaml']) {
       plan(model)
       const { code, err } = await place.errand('run', 'plans/plan.yaml')
-      expect([code, err]).toEqual([2, expect.stringContaining('it lies in another folder, or is hidden') as string])
+      expect([code, err]).toEqual([2, expect.stringContaining('it is in another folder, or hidden') as string])
     }
     expect(await place.tasks()).toEqual([])
     plan('script.yaml')
@@ -111,7 +111,7 @@ tasks:
     expect((await place.task('a')).result).toBe('by the plan')
   })
 
-  test('a failed agent is tried again, and begins anew when its definition was changed', async () => {
+  it('errand run retries a failed agent, and starts it over after a change of its definition', async () => {
     await using place = new Workplace()
     place.write('script.yaml', '- error: { status: 400, message: refused }')
     place.write(
@@ -134,7 +134,7 @@ tasks:
     expect(after.id).not.toBe(before.id)
   })
 
-  test('one that has begun keeps its definition, and that is said', async () => {
+  it('errand run keeps the definition of a started goal, and says so', async () => {
     await using place = new Workplace()
     place.write('script.yaml', '- tools: [{ name: ask_user, input: { question: "Go on?" } }]\n- text: done')
     place.write('plan.yaml', 'model: "script:script.yaml"\ntasks: { a: { goal: First } }')
@@ -146,7 +146,7 @@ tasks:
     expect((await place.task('a')).goal).toBe('First')
   })
 
-  test('its agents may read the folder that the plan names, and make no commands of their own', async () => {
+  it('an agent of a plan can read the folder of the plan, and cannot create commands', async () => {
     await using place = new Workplace()
     const spawn = { goal: 'x', executor: 'shell', input: { run: 'touch broken-out' } }
     place.write('note.txt', 'the note\n')
@@ -161,10 +161,10 @@ tasks:
     expect(out).toMatch(/^a task:create failed: /m)
     expect(place.lines('broken-out')).toEqual([])
     const { id } = await place.task('a')
-    expect((await place.errand('logs', id)).out).toContain('fs:read gave {"text":"the note"')
+    expect((await place.errand('logs', id)).out).toContain('fs:read returned {"text":"the note"')
   })
 
-  test('its subtasks are rows below it, and what they ask is asked of the user', async () => {
+  it('errand run shows subtasks of an agent below it, and asks their questions', async () => {
     await using place = new Workplace()
     place.write(
       'script.yaml',
@@ -193,7 +193,7 @@ tasks:
   })
 })
 
-test('the keys of a goal become the fields of an agent', () => {
+it('the keys of a goal in a plan become the fields of an agent', () => {
   const plan = planOf(`
 model: openai:gpt-5-mini
 files: notes

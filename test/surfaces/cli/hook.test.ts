@@ -1,10 +1,10 @@
-// The hooks of coding agents: what a session is told at its beginning and leaves at its end, and that nothing which goes wrong ever
-// reaches the agent.
+// The hooks of coding agents: the context at the start of a session, the records at its end, and that no error of a hook reaches
+// the agent.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import Database from 'better-sqlite3'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import { fakeIo } from './fake-io.ts'
@@ -16,7 +16,7 @@ interface Call {
   args?: string[]
 }
 
-/** A hook as an agent calls it: JSON on standard input, the session's variables in the environment. */
+/** Calls a hook like an agent: JSON on stdin, the variables of the session in the environment. */
 async function hook(place: Workplace, name: string, { env = {}, input = {}, args = ['--timeout', '1m'] }: Call = {}) {
   const io = fakeIo({ cwd: place.folder, env: { ERRAND_LEDGER: join(place.folder, 'ledger.db'), ...env } })
   io.input = () => Readable.from([typeof input === 'string' ? input : JSON.stringify(input)])
@@ -39,14 +39,14 @@ async function chain(): Promise<Workplace> {
   return place
 }
 
-describe('session-start', () => {
-  test('tells of the task in the environment, what came before it, and what to do next', async () => {
+describe('errand hook session-start', () => {
+  it('session-start prints the task from the environment, its blockers, and the next command', async () => {
     await using place = await chain()
     await place.errand('board', 'done', '1', 'in src/')
     await place.errand('board', 'claim', '2', '--as', 'ann')
     const context = contextOf(await hook(place, 'session-start', { env: { ERRAND_TASK_ID: '2' } }))
     expect(context).toContain('Task 2 of the board: Write code\nStatus: in_progress, claimed by ann (claim 1)\n')
-    expect(context).toContain('After it come: 3\nPriority: 5\n')
+    expect(context).toContain('Blocks: 3\nPriority: 5\n')
     expect(context).toContain('\nAll of it.\n')
     expect(context).toContain('It comes after:\n- [x] #1: Set up the project\n  Result: in src/\n')
     expect(context).toContain('"errand board done 2 --as ann RESULT"')
@@ -54,7 +54,7 @@ describe('session-start', () => {
     expect(ready).toBe(context)
   })
 
-  test('says what is asked, how far it is, and what was said last', async () => {
+  it('session-start prints open questions, progress and the latest messages of the task', async () => {
     await using place = new Workplace()
     const ledger = join(place.folder, 'ledger.db')
     await using engine = await createEngine({
@@ -74,27 +74,27 @@ describe('session-start', () => {
     expect(context).toContain('Progress: 40 % parsed')
     expect(context).toContain('It is a part of:\n- [ ] #1: Release\n  The first one\n')
     expect(context).toContain('Open questions:\n- Which colour?\n')
-    expect(context).toMatch(/What was said last:\n- \S+Z assistant: I have read it all\./)
+    expect(context).toMatch(/Latest messages:\n- \S+Z assistant: I have read it all\./)
   })
 
-  test.each([
+  it.each([
     ['ERRAND_TASK_ID', { DAY1_TASK_ID: '1', BM_TASK_ID: '2', ERRAND_TASK_ID: '3' }, 3],
     ['BM_TASK_ID', { DAY1_TASK_ID: '1', BM_TASK_ID: '2', ERRAND_TASK_ID: '' }, 2],
     ['DAY1_TASK_ID', { DAY1_TASK_ID: '1' }, 1],
     ['the first that there is', { DAY1_TASK_ID: '1', BM_TASK_ID: 'task-of-another-program', ERRAND_TASK_ID: '99' }, 1],
-  ])('takes %s', async (_which, env, number) => {
+  ])('session-start takes the task from %s', async (_which, env, number) => {
     await using place = await chain()
     expect(contextOf(await hook(place, 'session-start', { env }))).toMatch(`Task ${number} of the board`)
   })
 
-  test('finds the task by a beginning of its id', async () => {
+  it('session-start finds the task by the beginning of its id', async () => {
     await using place = await chain()
     const { taskId } = JSON.parse((await place.errand('board', 'show', '3', '--json')).out)
     const env = { ERRAND_TASK_ID: taskId.slice(0, 14) }
     expect(contextOf(await hook(place, 'session-start', { env }))).toMatch('Task 3 of the board')
   })
 
-  test('without a task lists what may be claimed, and what the agent has', async () => {
+  it('session-start without a task lists claimable tasks and the tasks of the agent', async () => {
     await using place = await chain()
     await place.errand('board', 'add', 'Urgent', '--priority', '9')
     const context = contextOf(await hook(place, 'session-start'))
@@ -104,22 +104,22 @@ describe('session-start', () => {
         '[ ] #4: Urgent',
         '[ ] #1: Set up the project',
         '',
-        'To take one: "errand board claim N --as NAME", or the tool board_claim; "errand board show N" says all about it.',
+        'To claim one: "errand board claim N --as NAME", or the tool board_claim; "errand board show N" shows it.',
       ].join('\n'),
     )
     await place.errand('board', 'claim', '4', '--as', 'ann')
     const hers = contextOf(await hook(place, 'session-start', { env: { ERRAND_AGENT: 'ann' } }))
-    expect(hers).toMatch(/^ann works on, or is meant to do:\n\[>\] #4: Urgent @ann\n\nTasks of the board/)
+    expect(hers).toMatch(/^Tasks that ann has claimed or is meant to do:\n\[>\] #4: Urgent @ann\n\nTasks of the board/)
     expect(hers).toContain('--as ann"')
   })
 
-  test('says nothing of a board with nothing to do', async () => {
+  it('session-start prints nothing for a board without claimable tasks', async () => {
     await using place = await chain()
     for (const number of ['1', '2', '3']) await place.errand('board', 'done', number)
     expect(await hook(place, 'session-start')).toEqual(nothing)
   })
 
-  test('keeps to eight thousand characters, and the next step is among them', async () => {
+  it('session-start prints at most 8,000 characters, which include the next command', async () => {
     await using place = new Workplace()
     const long = 'x'.repeat(100_000)
     await place.errand('board', 'add', 'First', '--description', long)
@@ -135,7 +135,7 @@ describe('session-start', () => {
     expect(context).toMatch(/"errand board claim 31 --as NAME", or the tool board_claim\.$/)
   })
 
-  test('finds the ledger of the folder that the session works in', async () => {
+  it('session-start finds the ledger from the folder of the session', async () => {
     await using place = new Workplace()
     const project = join(place.folder, 'project')
     mkdirSync(join(project, 'deep'), { recursive: true })
@@ -146,7 +146,7 @@ describe('session-start', () => {
   })
 })
 
-describe('session-start with a team', () => {
+describe('session-start for a task with a team', () => {
   async function withTeam() {
     const place = await chain()
     await using engine = await createEngine({ ledger: join(place.folder, 'ledger.db'), work: false })
@@ -165,7 +165,7 @@ describe('session-start with a team', () => {
     return { place, taskId, part: part.id }
   }
 
-  test('S2-047 tells what the team knows, and how the task stands', async () => {
+  it('S2-047 session-start prints the context of the team and the state of the task', async () => {
     const { place, taskId } = await withTeam()
     await using _gone = place
     for (const variable of ['ERRAND_TASK_ID', 'BM_TASK_ID', 'DAY1_TASK_ID']) {
@@ -179,7 +179,7 @@ describe('session-start with a team', () => {
     }
   })
 
-  test('S2-047 takes a task that is named as an argument before any variable, and the team above it', async () => {
+  it('S2-047 session-start prefers a task in the argument to the environment, and finds the team of a parent', async () => {
     const { place, part } = await withTeam()
     await using _gone = place
     const args = [part, '--timeout', '1m']
@@ -188,32 +188,32 @@ describe('session-start with a team', () => {
     expect(context).toContain('of the board: Repair the cookie')
   })
 
-  test('S2-047 S2-059 says how to keep what is found out: under the id of the session, whose end makes facts of it', async () => {
+  it('S2-047 S2-059 session-start prints the command that records observations under the id of the session', async () => {
     const { place, part, taskId } = await withTeam()
     await using _gone = place
     const input = { session_id: 'abc' }
     const context = contextOf(
       await hook(place, 'session-start', { env: { BM_TASK_ID: part, ERRAND_AGENT: 'zoe' }, input }),
     )
-    const [, command = ''] = /by: errand (memory observe .*) TEXT \(/.exec(context) ?? []
+    const [, command = ''] = /team: errand (memory observe .*) TEXT \(/.exec(context) ?? []
     expect(command).toMatch(/^memory observe --task \w+ --agent zoe --session abc --type insight$/)
     expect(await place.errand(...command.split(' '), 'Cookies expire too early.')).toMatchObject({ code: 0, err: '' })
     await hook(place, 'session-end', { env: { BM_TASK_ID: part }, input })
     await using engine = await createEngine({ ledger: join(place.folder, 'ledger.db'), work: false })
     const { keyFacts } = await engine.task.context({ taskId })
     expect(keyFacts.map(({ text, agentId }) => [text, agentId])).toContainEqual(['Cookies expire too early.', 'zoe'])
-    // Without an id there is no end that would take it up.
+    // Without a session id, no session-end would consolidate the observations.
     expect(contextOf(await hook(place, 'session-start', { env: { BM_TASK_ID: part } }))).not.toContain('memory observe')
   })
 
-  test('S2-049 says nothing of a task that there is not, and exits with 0', async () => {
+  it('S2-049 session-start prints nothing for an unknown task, and exits with 0', async () => {
     const { place } = await withTeam()
     await using _gone = place
     expect(await hook(place, 'session-start', { env: { BM_TASK_ID: 'task-of-another-program' } })).toEqual(nothing)
     expect(await hook(place, 'session-start', { args: ['nowhere', '--timeout', '1m'] })).toEqual(nothing)
   })
 
-  test('keeps to eight thousand characters, however much the team knows', async () => {
+  it('session-start prints at most 8,000 characters with a long team context', async () => {
     await using place = new Workplace()
     const long = 'x'.repeat(5_000)
     await place.errand('board', 'add', 'First')
@@ -227,8 +227,8 @@ describe('session-start with a team', () => {
   })
 })
 
-describe('session-end and memory', () => {
-  test('S2-059 makes facts of what the session has observed, on every branch, with a task or without', async () => {
+describe('errand hook session-end', () => {
+  it('S2-059 session-end consolidates the observations of the session on every branch, with or without a task', async () => {
     await using place = await chain()
     await using engine = await createEngine({ ledger: join(place.folder, 'ledger.db'), work: false })
     const { taskId, branch } = await engine.bus.call('task:create', { name: 'Repair the login' })
@@ -242,7 +242,7 @@ describe('session-end and memory', () => {
     expect(await hook(place, 'session-end', { input })).toEqual(nothing)
     expect(await texts(branch as string)).toEqual(['The cookie has to be strict.'])
     expect(await texts('main')).toEqual(['We deploy on Mondays.'])
-    // Again changes nothing, and a session that has seen nothing is no news either.
+    // A second end changes nothing, and neither does a session without observations.
     expect(await hook(place, 'session-end', { input, env: { ERRAND_TASK_ID: taskId } })).toEqual(nothing)
     expect(await hook(place, 'session-end', { input: { session_id: 'unheard of' } })).toEqual(nothing)
     expect(await texts('main')).toEqual(['We deploy on Mondays.'])
@@ -253,19 +253,19 @@ describe('session-end and memory', () => {
 
   const input = { session_id: 'abc', reason: 'logout', transcript_path: '/tmp/t.jsonl', cwd: '/nowhere' }
 
-  test('leaves a note that the next session reads; a claim stays as it is', async () => {
+  it('session-end leaves a note that the next session reads, and keeps the claim', async () => {
     await using place = await chain()
     await place.errand('board', 'claim', '1', '--as', 'ann', '--lease', '1h')
     const env = { ERRAND_TASK_ID: '1', ERRAND_AGENT: 'ann' }
     expect(await hook(place, 'session-end', { env, input })).toEqual(nothing)
     const context = contextOf(await hook(place, 'session-start', { env }))
     expect(context).toMatch(
-      /What was said last:\n- \S+Z assistant: Session abc of ann ended at \S+Z; reason: logout; transcript: \/tmp\/t\.jsonl\n/,
+      /Latest messages:\n- \S+Z assistant: Session abc of ann ended at \S+Z; reason: logout; transcript: \/tmp\/t\.jsonl\n/,
     )
     expect(context).toContain('claimed by ann (claim 1), lease until')
   })
 
-  test('is told to people only where an agent of the engine works on the task', async () => {
+  it('session-end writes a note that an agent of the engine does not read', async () => {
     await using place = new Workplace()
     const added = await place.errand('add', 'run', '--run', 'true')
     await hook(place, 'session-end', { env: { DAY1_TASK_ID: added.out.trim() }, input })
@@ -275,7 +275,7 @@ describe('session-end and memory', () => {
     ])
   })
 
-  test('notes nothing without a task, and takes any input', async () => {
+  it('session-end writes no note without a task, and accepts any input', async () => {
     await using place = await chain()
     expect(await hook(place, 'session-end', { input })).toEqual(nothing)
     const env = { ERRAND_TASK_ID: '1' }
@@ -287,10 +287,10 @@ describe('session-end and memory', () => {
   })
 })
 
-describe.each(['session-start', 'session-end'])('%s never stops an agent', (name) => {
+describe.each(['session-start', 'session-end'])('errand hook %s exits with 0', (name) => {
   const env = { ERRAND_TASK_ID: '1' }
 
-  test('where there is no ledger, and makes none', async () => {
+  it('a session hook exits with 0 without a ledger, and creates none', async () => {
     await using place = new Workplace()
     expect(await hook(place, name, { env })).toEqual(nothing)
     expect(await place.errand('board')).toMatchObject({ code: 2, err: expect.stringContaining('no ledger') })
@@ -298,19 +298,19 @@ describe.each(['session-start', 'session-end'])('%s never stops an agent', (name
     expect(debug).toMatchObject({ code: 0, out: '', err: expect.stringMatching(/^errand: There is no ledger at/) })
   })
 
-  test.each([
+  it.each([
     ['a ledger that is none', (place: Workplace) => place.write('ledger.db', 'not a database'.repeat(100)), []],
     ['an option that is none', () => {}, ['--tusk', '1']],
     ['an argument too many', () => {}, ['now']],
     ['a time that is none', () => {}, ['--timeout', 'soon']],
     ['a board that is none', () => {}, ['--board', 'none']],
-  ])('with %s', async (_what, prepare: (place: Workplace) => void, args: string[]) => {
+  ])('a session hook exits with 0 with %s', async (_what, prepare: (place: Workplace) => void, args: string[]) => {
     await using place = await chain()
     prepare(place)
     expect(await hook(place, name, { env, args: [...args] })).toMatchObject({ code: 0, out: '', err: '' })
   })
 
-  test('whose input never ends: it is given up in time', async () => {
+  it('a session hook exits with 0 after its timeout when its input never ends', async () => {
     await using place = await chain()
     const io = fakeIo({ cwd: place.folder, env: { ...env, ERRAND_LEDGER: join(place.folder, 'ledger.db') } })
     const endless = new Readable({ read() {} })
@@ -320,12 +320,12 @@ describe.each(['session-start', 'session-end'])('%s never stops an agent', (name
     endless.destroy()
   })
 
-  test('whose ledger somebody holds: it is given up in time, whatever it still waits for', async () => {
+  it('a session hook exits with 0 after its timeout when another process holds the ledger', async () => {
     vi.stubEnv('ERRAND_DEBUG', '1')
     vi.stubEnv('ERRAND_TASK_ID', '1')
     await using place = new Workplace()
     vi.unstubAllEnvs()
-    // Not on the board yet: to give it its number is a write.
+    // The task has no number on the board yet, and assigning one is a write.
     await place.errand('add', 'Parse')
     const holder = new Database(join(place.folder, 'ledger.db'))
     holder.exec('BEGIN IMMEDIATE')
@@ -335,15 +335,15 @@ describe.each(['session-start', 'session-end'])('%s never stops an agent', (name
     expect(ended).toEqual({
       code: 0,
       out: '',
-      err: 'errand: The hook took longer than 500 ms and was given up.\n',
+      err: 'errand: The hook took longer than 500 ms and was ended.\n',
     })
   })
 })
 
-describe('install', () => {
+describe('errand hook install', () => {
   const written = (place: Workplace) => JSON.parse(readFileSync(join(place.folder, '.claude/settings.json'), 'utf8'))
 
-  test('prints settings that call both hooks, and writes nothing', async () => {
+  it('errand hook install prints settings that call both hooks, and writes nothing', async () => {
     await using place = new Workplace()
     const { out } = await place.errand('hook', 'install')
     const { hooks } = JSON.parse(out)
@@ -355,7 +355,7 @@ describe('install', () => {
     expect(() => written(place)).toThrow('ENOENT')
   })
 
-  test('--write adds them once, beside what stands there', async () => {
+  it('errand hook install --write adds the hooks once, and keeps other settings', async () => {
     await using place = new Workplace()
     mkdirSync(join(place.folder, '.claude'))
     const other = { matcher: 'startup', hooks: [{ type: 'command', command: 'date' }] }
@@ -363,7 +363,7 @@ describe('install', () => {
       join(place.folder, '.claude/settings.json'),
       JSON.stringify({ model: 'opus', hooks: { SessionStart: [other], Stop: [other] } }),
     )
-    expect((await place.errand('hook', 'install', '--write')).out).toContain('from now on')
+    expect((await place.errand('hook', 'install', '--write')).out).toContain('now calls the hooks')
     const settings = written(place)
     expect(settings).toMatchObject({
       model: 'opus',
@@ -373,7 +373,7 @@ describe('install', () => {
     expect(written(place)).toEqual(settings)
   })
 
-  test('leaves a file alone that it cannot read', async () => {
+  it('errand hook install --write does not change a file that it cannot parse', async () => {
     await using place = new Workplace()
     place.write('settings.json', '{ "hooks": [] ')
     const refused = await place.errand('hook', 'install', '--write', '--settings', 'settings.json')
@@ -383,13 +383,13 @@ describe('install', () => {
     expect(folder).toMatchObject({ code: 2, err: expect.stringMatching(/^errand: Cannot read .*\n$/) })
   })
 
-  test('without its name says which hooks there are', async () => {
+  it('errand hook without a name lists the hooks', async () => {
     await using place = new Workplace()
     expect(await place.errand('hook')).toMatchObject({ code: 2, err: expect.stringContaining('session-start') })
   })
 })
 
-test('the README shows the settings that install writes', async () => {
+it('the README shows the settings that errand hook install writes', async () => {
   await using place = new Workplace()
   const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
   const shown = /```json\n([\s\S]*?"SessionStart"[\s\S]*?)```/.exec(readme)?.[1] ?? ''

@@ -1,14 +1,14 @@
-// Folders that show a board follow what is done at a terminal, and what is edited in them is seen there.
+// Commands synchronize a board with the folders that mirror it.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { Workplace } from './workplace.ts'
 
 const fileOf = (place: Workplace, number: number) => join(place.folder, '.tasks', `task_${number}.json`)
 const readTask = (place: Workplace, number: number) =>
   JSON.parse(readFileSync(fileOf(place, number), 'utf8')) as Record<string, unknown>
 
-test('each verb leaves the files of a folder that init has made in step with the board', async () => {
+it('each verb of the board synchronizes the folder that errand board init has created', async () => {
   await using place = new Workplace()
   await place.errand('board', 'init')
   await place.errand('board', 'add', 'Set up')
@@ -23,7 +23,7 @@ test('each verb leaves the files of a folder that init has made in step with the
   expect([readTask(place, 1).status, readTask(place, 2).blockedBy]).toEqual(['completed', []])
 })
 
-test('what was edited in a file is on the board before anything is shown or done, and a refusal is told', async () => {
+it('each verb of the board applies edits of files first, and reports a refused edit', async () => {
   await using place = new Workplace()
   await place.errand('board', 'init')
   await place.errand('board', 'add', 'Set up')
@@ -38,11 +38,11 @@ test('what was edited in a file is on the board before anything is shown or done
   expect(readTask(place, 2).status).toBe('pending')
 })
 
-test('a folder that belongs to somebody else by now is told of, and the board is worked on all the same', async () => {
+it('errand board reports a folder that now belongs to another ledger, and still changes the board', async () => {
   await using place = new Workplace()
   await place.errand('board', 'init')
   writeFileSync(join(place.folder, '.tasks', '.errand', 'folder.json'), '{"ledger":"another","board":"main"}')
   const added = await place.errand('board', 'add', 'Set up')
   expect(added).toMatchObject({ code: 0, out: expect.stringContaining('#1: Set up') as string })
-  expect(added.err).toMatch(/is not in step: .*belongs to another ledger/)
+  expect(added.err).toMatch(/was not synchronized with the board: .*belongs to another ledger/)
 })

@@ -1,4 +1,4 @@
-// Which ledger a command means, from the most explicit word to the last resort.
+// The ledger of a command, in order of precedence, and the trust in a found one.
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -14,13 +14,13 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ledgerExists, makeLedgerFolder, realLedger, resolveLedger } from '../../../src/surfaces/cli/ledger-path.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import { fakeIo } from './fake-io.ts'
 
 let folder: string
-/** Without what git hands down to a hook, and without the repositories above the temporary folder. */
+/** Without the variables that git sets for hooks, and without the repositories above the temporary folder. */
 const env = () => ({ PATH: process.env['PATH'], GIT_CEILING_DIRECTORIES: tmpdir() })
 
 beforeEach(() => {
@@ -31,16 +31,16 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const git = (cwd: string, ...args: string[]) =>
   execFileSync('git', args, { cwd, env: { ...env(), HOME: folder }, stdio: 'pipe' })
 
-describe('the ledger is', () => {
-  test('what --ledger says, seen from the working directory', () => {
+describe('the ledger of a command', () => {
+  it('the ledger is the one of --ledger, relative to the working directory', () => {
     expect(resolveLedger('x/l.db', { cwd: '/w', env: { ERRAND_LEDGER: '/other.db' } })).toBe('/w/x/l.db')
   })
 
-  test('else what ERRAND_LEDGER says', () => {
+  it('the ledger is the one of ERRAND_LEDGER without --ledger', () => {
     expect(resolveLedger(undefined, { cwd: '/w', env: { ERRAND_LEDGER: '/other.db' } })).toBe('/other.db')
   })
 
-  test.each([':memory:', 'postgres://host/db', 'postgresql://host/db'])(
+  it.each([':memory:', 'postgres://host/db', 'postgresql://host/db'])(
     '%s as it is, which is the engine to judge',
     (ledger) => {
       expect(resolveLedger(ledger, { cwd: '/w', env: {} })).toBe(ledger)
@@ -48,7 +48,7 @@ describe('the ledger is', () => {
     },
   )
 
-  test('else .errand/ledger.db found upwards', () => {
+  it('the ledger is .errand/ledger.db here or in the nearest parent folder', () => {
     mkdirSync(join(folder, '.errand'))
     writeFileSync(join(folder, '.errand', 'ledger.db'), '')
     mkdirSync(join(folder, 'a', 'b'), { recursive: true })
@@ -57,7 +57,7 @@ describe('the ledger is', () => {
     )
   })
 
-  test("else in git's common directory, which the worktrees of a repository share", () => {
+  it('the ledger is the one in the common git directory, which worktrees share', () => {
     const main = join(folder, 'main')
     mkdirSync(join(main, 'sub'), { recursive: true })
     git(main, 'init', '-q')
@@ -68,23 +68,23 @@ describe('the ledger is', () => {
     expect(resolveLedger(undefined, { cwd: join(folder, 'tree'), env: env() })).toBe(shared)
   })
 
-  test('else .errand/ledger.db in the working directory', () => {
+  it('the ledger is .errand/ledger.db in the working directory if none exists', () => {
     expect(resolveLedger(undefined, { cwd: folder, env: env() })).toBe(join(folder, '.errand', 'ledger.db'))
   })
 
-  test('not an empty --ledger', () => {
+  it('an empty --ledger is refused', () => {
     expect(() => resolveLedger('', { cwd: folder, env: {} })).toThrowError(/--ledger is empty/)
   })
 })
 
-test('the folder of a new ledger is for its owner only', () => {
+it('the folder of a new ledger is readable by its owner only', () => {
   const ledger = join(folder, '.errand', 'ledger.db')
   makeLedgerFolder(ledger)
   expect(statSync(join(folder, '.errand')).mode & 0o777).toBe(0o700)
   expect(ledgerExists(ledger)).toBe(false)
 })
 
-test('a ledger has one real name, before and after it is made', () => {
+it('realLedger returns the same path before and after the ledger is created', () => {
   mkdirSync(join(folder, 'real'))
   symlinkSync(join(folder, 'real'), join(folder, 'link'))
   const real = join(folder, 'real', 'new', 'l.db')
@@ -93,7 +93,7 @@ test('a ledger has one real name, before and after it is made', () => {
   expect(realLedger(join(folder, 'link', 'new', 'l.db'), folder)).toBe(real)
 })
 
-/** A terminal at which somebody types this. */
+/** A terminal at which the user types this. */
 const answering = (env: Record<string, string | undefined>, text: string) => {
   const io = fakeIo({ tty: true, cwd: folder, env: env as Record<string, string> })
   io.stderr.isTTY = true
@@ -101,7 +101,7 @@ const answering = (env: Record<string, string | undefined>, text: string) => {
   return io
 }
 
-test('V-02 a ledger that was found and that everybody may write is refused, whatever somebody at a terminal says', async () => {
+it('V-02 a found ledger that everybody can write is refused, even if the user confirms it at a terminal', async () => {
   const place = { ...env(), HOME: join(folder, 'home') }
   await main(['add', 'first', '--ledger', '.errand/ledger.db'], fakeIo({ cwd: folder }))
   chmodSync(join(folder, '.errand'), 0o777)
@@ -112,13 +112,13 @@ test('V-02 a ledger that was found and that everybody may write is refused, what
   expect(await main(['ps'], answering(place, 'y\n'))).toBe(1)
 })
 
-describe('a ledger that was found, and that git tracks', () => {
+describe('a found ledger that git tracks', () => {
   const ps = async (env: Record<string, string | undefined>, ...flags: string[]) => {
     const io = fakeIo({ cwd: folder, env: env as Record<string, string> })
     return { code: await main(['ps', ...flags], io), err: io.err() }
   }
 
-  test('is refused until it is trusted or named, and the refusal says how', async () => {
+  it('a found ledger that git tracks is refused until it is trusted or named, and the refusal says how', async () => {
     const place = { ...env(), HOME: join(folder, 'home') }
     const io = fakeIo({ cwd: folder, env: place as Record<string, string> })
     expect(await main(['add', 'first', '--ledger', '.errand/ledger.db'], io)).toBe(0)
@@ -132,7 +132,7 @@ describe('a ledger that was found, and that git tracks', () => {
     expect(await ps(place)).toEqual({ code: 0, err: '' })
   })
 
-  test('V-02 is worked on and served by no command', async () => {
+  it('V-02 no command works on or serves a found ledger that git tracks', async () => {
     const place = { ...env(), HOME: join(folder, 'home') } as Record<string, string>
     const ran = join(folder, 'ran')
     const planted = ['add', 'planted', '--run', `touch '${ran}'`, '--ledger', '.errand/ledger.db']
@@ -162,7 +162,7 @@ describe('a ledger that was found, and that git tracks', () => {
     expect(existsSync(ran)).toBe(false)
   })
 
-  test('is asked about at a terminal, once', async () => {
+  it('a found ledger that git tracks is confirmed once at a terminal', async () => {
     const place = { ...env(), HOME: join(folder, 'home') }
     mkdirSync(join(folder, '.errand'))
     await main(['add', 'first', '--ledger', '.errand/ledger.db'], fakeIo({ cwd: folder }))

@@ -1,4 +1,4 @@
-// A terminal, or a pipe, that tells when something was written to it: what tests of live views wait for.
+// A terminal or a pipe that resolves when a text was written to it, for tests of live views.
 import { cleanText } from '../../../src/terminal/terminal-text.ts'
 import { type FakeIo, fakeIo } from './fake-io.ts'
 

@@ -1,8 +1,8 @@
-// The command line as a function: help, version, slips and the exit codes of what needs no ledger.
+// The command line as a function: help, version, misspelled verbs, and the exit codes of verbs that need no ledger.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ErrandError, type ErrorCode } from '../../../src/core/errors.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import { verbs } from '../../../src/surfaces/cli/verbs.ts'
@@ -22,36 +22,36 @@ async function errand(...argv: string[]) {
 }
 
 describe('errand', () => {
-  test('without a verb says what there is, and that this was not enough', async () => {
+  it('errand without a verb prints the overview and exits with 2', async () => {
     const { code, out, err } = await errand()
     expect(code).toBe(2)
     expect(out).toBe('')
     for (const verb of Object.keys(verbs)) expect(err).toContain(verb)
   })
 
-  test.each(['help', '--help', '-h'])('%s lists every verb', async (word) => {
+  it.each(['help', '--help', '-h'])('errand %s lists every verb', async (word) => {
     const { code, out } = await errand(word)
     expect(code).toBe(0)
     for (const verb of Object.keys(verbs)) expect(out).toContain(verb)
   })
 
-  test.each(Object.keys(verbs))('help %s names its usage and its options', async (verb) => {
+  it.each(Object.keys(verbs))('errand help %s prints usage and options', async (verb) => {
     const asked = await errand('help', verb)
     expect(asked).toMatchObject({ code: 0, out: expect.stringContaining(`Usage: errand ${verb}`) })
     expect(asked.out).toContain('--ledger')
     expect(await errand(verb, '--help')).toEqual(asked)
   })
 
-  test('--version is that of the package', async () => {
+  it('errand --version prints the version of the package', async () => {
     expect((await errand('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
 
-  test('with an unknown verb names the nearest', async () => {
+  it('errand suggests the nearest verb for an unknown one', async () => {
     expect(await errand('cancle')).toMatchObject({ code: 2, err: expect.stringContaining('Did you mean "cancel"?') })
     expect(await errand('constructor')).toMatchObject({ code: 2, err: expect.stringContaining('no verb') })
   })
 
-  test.each([
+  it.each([
     ['an unknown option', ['run', 'plan.yaml', '--agian'], /Did you mean "--again"/],
     ['a missing plan', ['run', 'other.yaml'], /Cannot read the plan other\.yaml/],
     ['an unknown target', ['run', 'plan.yaml', 'c'], /no task "c"/],
@@ -64,24 +64,24 @@ describe('errand', () => {
     ['a task with no name and nothing to do', ['add'], /needs a name/],
     ['input that is no JSON', ['add', '--executor', 'x', '--input', '{'], /--input takes JSON/],
     ['a time that is none', ['add', 'x', '--not-before', 'soon'], /--not-before takes/],
-  ])('with %s exits 2 and says what would do', async (_what, argv, message) => {
+  ])('errand refuses %s with exit code 2 and says what would work', async (_what, argv, message) => {
     const { code, out, err } = await errand(...argv)
     expect(err).toMatch(message)
     expect({ code, out }).toEqual({ code: 2, out: '' })
   })
 
-  test('tells errors as JSON where JSON is wanted', async () => {
+  it('errand prints errors as JSON with --json', async () => {
     const { err } = await errand('run', 'other.yaml', '--json')
     expect(JSON.parse(err)).toMatchObject({ error: { code: 'NOT_FOUND' } })
   })
 
-  test('draws a plan and the lifecycles without any ledger', async () => {
+  it('errand graph draws a plan and the lifecycles without a ledger', async () => {
     expect((await errand('graph', 'plan.yaml')).out).toBe('flowchart LR\n  t0["a"]\n  t1["b"]\n  t0 --> t1\n')
     expect((await errand('graph', '--machine', 'task')).out).toContain('submitted --> working: start')
     expect((await errand('graph', '--machine', 'call')).out).toContain('pending --> in_progress: begin')
   })
 
-  test('run --dry-run says what would be done, in order, and makes no ledger', async () => {
+  it('errand run --dry-run lists the tasks in order, and creates no ledger', async () => {
     const { code, out } = await errand('run', 'plan.yaml', '--dry-run', '--ledger', 'dry.db', 'a')
     expect(code).toBe(0)
     expect(out.split('\n').slice(1, 3)).toEqual([
@@ -99,7 +99,7 @@ describe('errand', () => {
   })
 })
 
-test('a name that could command a terminal is escaped with --json, in errors too', async () => {
+it('errand --json escapes control characters of names, in errors too', async () => {
   const name = 'a\u009b2Jb\u202ec'
   const ledger = join(cwd, 'names.db')
   expect((await errand('add', name, '--ledger', ledger)).code).toBe(0)
@@ -111,11 +111,11 @@ test('a name that could command a terminal is escaped with --json, in errors too
   expect(err).not.toContain('\u202e')
 })
 
-test('an exit code tells bad input from a bad world', () => {
+it('exit codes distinguish wrong requests from other errors', () => {
   expect(exitCodeOf(new ErrandError('INVALID_TRANSITION', 'x'))).toBe(2)
   expect(exitCodeOf(new ErrandError('NOT_OFFERED', 'x'))).toBe(2)
   expect(exitCodeOf(new ErrandError('LEDGER_CORRUPT', 'x'))).toBe(1)
   expect(exitCodeOf(new Error('x'))).toBe(1)
-  // Of another copy of the package, which knows more codes.
+  // From another copy of the package, which has more codes.
   expect(exitCodeOf(new ErrandError('NEWER_THAN_THIS' as ErrorCode, 'x'))).toBe(1)
 })

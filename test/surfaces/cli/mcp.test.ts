@@ -1,12 +1,11 @@
-// `errand mcp`, the built program, with the real client of the protocol at the other end: over its standard input and output, and
-// over HTTP.
+// `errand mcp`, the built program, with the real client of the protocol, over stdio and over HTTP.
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { clientName } from '../../../src/surfaces/cli/client-name.ts'
 import { binFile, Workplace } from './workplace.ts'
 
@@ -36,8 +35,8 @@ function stdio(place: Workplace, ...args: string[]): StdioClientTransport {
 
 const board = async (place: Workplace) => (await place.errand('board')).out
 
-describe('over standard input and output', () => {
-  test('an agent creates, blocks, claims and completes, and what it frees is on the board', async () => {
+describe('errand mcp over stdio', () => {
+  it('errand mcp lets an agent create, block, claim and complete tasks, and the board shows the unblocked one', async () => {
     await using place = new Workplace()
     const call = await over(stdio(place, '--as', 'ann'))
     await call('board_create', { subject: 'Parse' })
@@ -55,7 +54,7 @@ describe('over standard input and output', () => {
     expect((await place.errand('board', 'log', '1', '--json')).out).toContain('"source":"mcp"')
   })
 
-  test('without --as it is called after its client, with four letters', async () => {
+  it('errand mcp without --as names the agent after its client, with four letters', async () => {
     await using place = new Workplace()
     await place.errand('board', 'add', 'Parse')
     const call = await over(stdio(place))
@@ -63,7 +62,7 @@ describe('over standard input and output', () => {
     expect(claimed.structuredContent['task'].owner).toMatch(/^test-client-[a-z2-7]{4}$/)
   })
 
-  test('role, board, lease and abilities are as they were given', async () => {
+  it('errand mcp uses the given role, board, lease and abilities', async () => {
     await using place = new Workplace()
     await place.errand('board', 'add', 'Release')
     await place.errand('board', 'init', '--board', 'code', '--parent', '1')
@@ -79,7 +78,7 @@ describe('over standard input and output', () => {
     await expect(call('board_list')).rejects.toThrow(/not found/)
   })
 
-  test('errand mcp --plans offers plan_run beside the default tools', async () => {
+  it('errand mcp --plans offers plan_run beside the default tools', async () => {
     await using place = new Workplace()
     const plan = { name: 'hello', tasks: { greet: { run: 'echo hello' } } }
     const call = await over(stdio(place, '--as', 'ann', '--plans', '.'))
@@ -90,7 +89,7 @@ describe('over standard input and output', () => {
     await expect(without('plan_run', { plan })).rejects.toThrow(/not found/)
   })
 
-  test('ends with its client, and the task it holds does not', async () => {
+  it('errand mcp ends with its client, and the claimed task stays open', async () => {
     await using place = new Workplace()
     const transport = stdio(place, '--as', 'ann', '--lease', '1h')
     const client = new Client({ name: 'test', version: '1' })
@@ -107,27 +106,27 @@ describe('over standard input and output', () => {
     })
   })
 
-  test('a client that goes before it says anything leaves no process behind', async () => {
+  it('errand mcp ends when its client disconnects without a message', async () => {
     await using place = new Workplace()
     expect(await place.start('mcp').ended).toEqual({ code: 0, out: '', err: '' })
   })
 })
 
-describe('over HTTP', () => {
+describe('errand mcp --http', () => {
   const urlIn = (out: string) => new URL(/^http:\S+$/m.exec(out)?.[0] ?? '')
 
-  test('makes a token and tells it once; clients are who they say they are', async () => {
+  it('errand mcp --http prints a new token once, and takes the names of clients from their headers', async () => {
     await using place = new Workplace()
     const serving = place.start('mcp', '--http')
     await serving.printed(/^http:\S+\/mcp$/m)
-    await serving.printed(/^Token \(only told now\): \S{32,}$/m)
+    await serving.printed(/^Token \(shown only once\): \S{32,}$/m)
     serving.kill('SIGINT')
     const { code, out, err } = await serving.ended
     expect({ code, out }).toEqual({ code: 130, out: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/mcp\n$/) })
-    expect(err).toMatch(/^Token \(only told now\): [a-z2-7]{52}\n$/)
+    expect(err).toMatch(/^Token \(shown only once\): [a-z2-7]{52}\n$/)
   })
 
-  test('serves clients that have the token of the file, under the names in their headers', async () => {
+  it('errand mcp --http serves clients with the token of the file, under the names in their headers', async () => {
     await using place = new Workplace()
     const token = 'a-token-that-is-long-enough-for-the-door'
     place.write('token', `${token}\n`)
@@ -150,25 +149,28 @@ describe('over HTTP', () => {
     expect(await serving.ended).toMatchObject({ code: 130, err: '' })
   })
 
-  test('says so when somebody else has the port', async () => {
+  it('errand mcp --http reports a port that is in use', async () => {
     await using place = new Workplace()
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
     const { code, err } = await place.errand('mcp', '--http', '--port', `${port}`)
     other.close()
-    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^errand: Cannot listen there: .*EADDRINUSE/) })
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: expect.stringMatching(/^errand: Cannot listen at this address: .*EADDRINUSE/),
+    })
   })
 
-  test.each([
-    ['a port without HTTP', ['--port', '80'], /--port goes with --http/],
+  it.each([
+    ['a port without HTTP', ['--port', '80'], /--port needs --http/],
     ['a port that is none', ['--http', '--port', 'x'], /--port takes/],
     ['a token that is too short', ['--http', '--token-file', 'short'], /32/],
     ['a token that is not there', ['--http', '--token-file', 'none'], /Cannot read the token/],
     ['a lease that is none', ['--http', '--lease', '5'], /--lease takes/],
     ['abilities that are none', ['--http', '--abilities', 'a b'], /abilities/],
     ['a name that fits in no header', ['--http', '--as', 'Ann B'], /name/],
-  ])('refuses %s', async (_what, args, words) => {
+  ])('errand mcp refuses %s', async (_what, args, words) => {
     await using place = new Workplace()
     place.write('short', 'secret')
     const { code, out, err } = await place.errand('mcp', ...args)
@@ -182,7 +184,7 @@ describe('the name of a client', () => {
   const signal = new AbortController().signal
   const initialize = (name: unknown) => JSON.stringify({ id: 1, params: { clientInfo: { name, version: '1' } } })
 
-  test.each([
+  it.each([
     ['of its first message', `${initialize('Claude Code')}\n`, 'claude-code'],
     [
       'of every message, in the later protocol',
@@ -191,13 +193,13 @@ describe('the name of a client', () => {
     ],
     ['as it fits into a header', `${initialize('„Ünï" /\u001b[31m')}\n`, 'n-31m'],
     ['when it says none', `${initialize(7)}\n`, 'agent'],
-    ['when it speaks no JSON', 'hello\n', 'agent'],
+    ['for a message that is not JSON', 'hello\n', 'agent'],
     ['when it says nothing', '', 'agent'],
-  ])('is a word %s', async (_which, line, name) => {
+  ])('the name of an MCP client is a single word %s', async (_which, line, name) => {
     expect(await clientName(Readable.from(line === '' ? [] : [Buffer.from(line)]), signal)).toBe(name)
   })
 
-  test('is read without taking anything away, in however small pieces it comes', async () => {
+  it('the name of an MCP client is read without consuming the input, in pieces of any size', async () => {
     const input = new PassThrough()
     const text = `${initialize('slow')}\n{"second":true}\n`
     const name = clientName(input, signal)
@@ -209,7 +211,7 @@ describe('the name of a client', () => {
     expect(Buffer.concat(chunks).toString()).toBe(text)
   })
 
-  test('is no longer waited for when the user wants to stop', async () => {
+  it('reading the name of an MCP client ends with an interrupt', async () => {
     const stop = new AbortController()
     const name = clientName(new PassThrough(), stop.signal)
     stop.abort()

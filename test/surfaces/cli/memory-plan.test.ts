@@ -1,5 +1,5 @@
-// What a plan and `errand add` may say of teams: how it is read, what is refused, and what comes of it in the ledger.
-import { describe, expect, test } from 'vitest'
+// Team fields in plans and in `errand add`: parsing, refusals, and the tasks in the ledger.
+import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../../src/core/errors.ts'
 import { planOf } from './plan-text.ts'
 import { Workplace } from './workplace.ts'
@@ -18,8 +18,8 @@ function refusalOf(text: string): ErrandError {
 
 const jsonOf = ({ out }: { out: string }) => JSON.parse(out)
 
-describe('a plan', () => {
-  test('takes what makes a task one for a team, on a group, a command and a goal', () => {
+describe('teams in a plan', () => {
+  it('a plan accepts the fields of a team on a group, a command and a goal', () => {
     const team = {
       team: true,
       type: 'repair',
@@ -37,13 +37,13 @@ describe('a plan', () => {
     }
   })
 
-  test('takes the name of an agent in a team for a goal, inside a team or as one', () => {
+  it('a plan accepts the name of an agent for a goal inside a team or with one', () => {
     expect(taskOf('{ goal: g, team: true, agentId: ann }')?.spec.agentId).toBe('ann')
     const plan = planOf('tasks: { t: { type: repair, tasks: { g: { tasks: { a: { goal: x, agentId: ann } } } } } }')
     expect(plan.byPath.get('t/g/a')?.spec.agentId).toBe('ann')
   })
 
-  test('refuses what would do nothing, and says where it stands', () => {
+  it('a plan refuses team fields without effect, and names their position', () => {
     expect(refusalOf('{ goal: g, agentId: ann }')).toMatchObject({
       code: 'INVALID_PLAN',
       message: expect.stringContaining('neither it nor a group around it has `team: true`'),
@@ -61,7 +61,7 @@ describe('a plan', () => {
     expect(refusalOf('{ run: x, durableThreshold: 2 }').message).toContain('durableThreshold')
   })
 
-  test('with another team has another hash', () => {
+  it('a plan with another team has another hash', () => {
     const hash = (text: string) => taskOf(text)?.definitionHash
     expect(hash('{ run: x, type: a }')).not.toBe(hash('{ run: x, type: b }'))
     expect(hash('{ run: x, type: a }')).toBe(hash('{ run: x, type: "a" }'))
@@ -69,7 +69,7 @@ describe('a plan', () => {
 })
 
 describe('errand run', () => {
-  test('makes the team of a group before anything runs, and finds it again with the next run', async () => {
+  it('errand run creates the team of a group before anything runs, and finds it again in the next run', async () => {
     await using place = new Workplace()
     place.write(
       'plan.yaml',
@@ -89,7 +89,7 @@ describe('errand run', () => {
 })
 
 describe('errand add', () => {
-  test('S2-001 makes a task for a team, with its type, its objectives and the branch above its own', async () => {
+  it('S2-001 errand add creates a task with a team, a type, objectives and a parent branch', async () => {
     await using place = new Workplace()
     await place.errand('add', 'Release', '--team')
     const team = ['--type', 'repair', '--objective', 'Find it', '--objective', 'Mend it']
@@ -105,7 +105,7 @@ describe('errand add', () => {
     })
   })
 
-  test('S2-008 refuses a branch that is not there, and makes no task', async () => {
+  it('S2-008 errand add refuses an unknown branch, and creates no task', async () => {
     await using place = new Workplace()
     const refused = await place.errand('add', 'Fix auth', '--parent-branch', 'task/none', '--json')
     expect(refused.code).toBe(2)

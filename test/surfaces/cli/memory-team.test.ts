@@ -1,6 +1,5 @@
-// Teams on the command line: a task is joined, worked on and left, its objectives move, and it is completed; what people read, and
-// what scripts get.
-import { describe, expect, test } from 'vitest'
+// Teams on the command line: joining, working on and leaving a task, its objectives, and its completion.
+import { describe, expect, it } from 'vitest'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import { fakeIo } from './fake-io.ts'
 import { Workplace } from './workplace.ts'
@@ -27,7 +26,7 @@ function observe(place: Workplace, agent: string, type: string, text: string, se
 }
 
 describe('errand task', () => {
-  test('helps with each of its verbs, and says which there are', async () => {
+  it('errand help task describes each verb, and errand task lists them', async () => {
     await using place = new Workplace()
     const { out } = await place.errand('help', 'task')
     const names = Array.from(out.matchAll(/^ {2}([a-z]+) {2,}\S/gm), ([, name]) => name as string)
@@ -41,7 +40,7 @@ describe('errand task', () => {
     expect(await place.errand('task', 'jion')).toMatchObject({ code: 2, err: expect.stringContaining('"join"') })
   })
 
-  test('makes no ledger by looking', async () => {
+  it('errand task does not create a ledger for reading', async () => {
     await using place = new Workplace()
     expect(await place.errand('task', 'teams')).toMatchObject({ code: 2, err: expect.stringContaining('no ledger') })
     expect(place.lines('ledger.db')).toEqual([])
@@ -49,7 +48,7 @@ describe('errand task', () => {
 })
 
 describe('a task of a team', () => {
-  test('is joined, worked on and left by the agent that the environment names; scripts get what became of it', async () => {
+  it('errand task join, context and leave use the agent from the environment, and print values with --json', async () => {
     await using place = await team()
     const env = { ERRAND_LEDGER: `${place.folder}/ledger.db`, ERRAND_AGENT: 'bob', ERRAND_OWNER: 'ann' }
     const asBob = async (...args: string[]) => {
@@ -74,13 +73,13 @@ describe('a task of a team', () => {
     ])
   })
 
-  test('S2-010 S2-012 S2-048 is joined on a branch of its own, with all that one has to know', async () => {
+  it('S2-010 S2-012 S2-048 errand task join creates a branch for the agent and prints the context of the task', async () => {
     await using place = await team()
     const joined = await place.errand('task', 'join', '#1', '--as', 'bob')
     expect(joined).toMatchObject({ code: 0, err: '' })
     const [first, observe, leave, , ...context] = joined.out.split('\n')
     expect(first).toBe('bob works on #1 Fix auth, on the branch task/fix-auth/bob')
-    // What to type next is what can be typed.
+    // The suggested commands work.
     expect(observe).toMatch(/^ {4}errand memory observe --task \w+ --agent bob --session NAME --type insight TEXT$/)
     const [, ...asTyped] = (observe as string).trim().split(' ')
     expect(await place.errand(...asTyped)).toMatchObject({ code: 0, err: '' })
@@ -100,7 +99,7 @@ describe('a task of a team', () => {
     })
   })
 
-  test('S2-013 S2-015 is joined by nobody twice, for no objective that it does not have, and not without a name', async () => {
+  it('S2-013 S2-015 errand task join refuses a second join, an unknown objective, and a missing name', async () => {
     await using place = await team()
     const twice = await place.errand('task', 'join', '#1', '--as', 'ann', '--json')
     expect(twice.code).toBe(2)
@@ -117,7 +116,7 @@ describe('a task of a team', () => {
     expect(json(await place.errand('task', 'context', '#1', '--json')).activeAgents).toHaveLength(1)
   })
 
-  test('S2-023 S2-028 has objectives that move, are noted on, and become more', async () => {
+  it('S2-023 S2-028 errand task objective changes states and notes, and objectives --add adds some', async () => {
     await using place = await team()
     expect((await place.errand('task', 'objectives', '#1')).out).toBe(
       ['n  status  agent  objective', '1  active  ann    Find it', '2  todo           Mend it', ''].join('\n'),
@@ -139,7 +138,7 @@ describe('a task of a team', () => {
     expect(errorOf(unknown)).toMatchObject({ code: 'NOT_FOUND', message: expect.stringContaining('Objective 9') })
   })
 
-  test('is shown with its branch, its type and how far it is; a task without a team is not', async () => {
+  it('errand show prints branch, type and progress of a task with a team, and not of others', async () => {
     await using place = await team()
     await place.errand('add', 'Plain')
     await place.errand('task', 'objective', '#1', '1', 'done')
@@ -156,17 +155,17 @@ describe('a task of a team', () => {
     expect(json(await place.errand('show', '#2', '--json'))).not.toHaveProperty('team')
   })
 
-  test('says so when it has no objectives', async () => {
+  it('errand task objectives says that a task has none', async () => {
     await using place = new Workplace()
     await place.errand('add', 'Plain')
     expect(await place.errand('task', 'objectives', '#1')).toEqual({
       code: 0,
-      out: 'It has no objectives.\n',
+      out: 'The task has no objectives.\n',
       err: '',
     })
   })
 
-  test('S2-019 is left with what was found, and its objectives of that agent are done', async () => {
+  it('S2-019 errand task leave merges the facts of the agent, and completes its active objectives', async () => {
     await using place = await team()
     await observe(place, 'ann', 'decision', 'Refresh the token in the middleware')
     await observe(place, 'ann', 'insight', 'The login form is slow')
@@ -193,7 +192,7 @@ describe('a task of a team', () => {
     })
   })
 
-  test('S2-031 S2-034 S2-035 is completed once: what lasts reaches the branch above, the rest stays', async () => {
+  it('S2-031 S2-034 S2-035 errand task complete merges durable facts into the branch above, and the others stay; once', async () => {
     await using place = await team()
     for (const session of ['a', 'b'])
       await observe(place, 'ann', 'decision', 'Refresh the token in the middleware', session)
@@ -208,7 +207,7 @@ describe('a task of a team', () => {
     const done = await place.errand('task', 'complete', '#1', '--complete-agents', '--summary', 'Fixed.')
     expect(done).toEqual({
       code: 0,
-      out: '#1 Fix auth completed: 1 fact will last, 1 will not\n  1 fact merged\n',
+      out: '#1 Fix auth completed: 1 fact durable, 1 not\n  1 fact merged\n',
       err: '',
     })
     expect(jsonLines(await place.errand('memory', '--json'))).toMatchObject([
@@ -221,7 +220,7 @@ describe('a task of a team', () => {
     ).toHaveLength(1)
   })
 
-  test('S2-033 S2-037 is completed with everything left on its branches, which then take nothing new', async () => {
+  it('S2-033 S2-037 errand task complete --no-merge --archive leaves all facts on branches that accept no new ones', async () => {
     await using place = await team()
     for (const session of ['a', 'b'])
       await observe(place, 'ann', 'decision', 'Refresh the token in the middleware', session)
@@ -236,23 +235,23 @@ describe('a task of a team', () => {
     expect(errorOf(late).code).toBe('BRANCH_CLOSED')
   })
 
-  test('that somebody has claimed is completed by the owner alone', async () => {
+  it('errand task complete is for the owner of a claimed task only', async () => {
     await using place = new Workplace()
     await place.errand('add', 'Fix auth', '--team')
     await place.errand('claim', '#1', '--as', 'ann')
     expect(await place.errand('task', 'complete', '#1')).toMatchObject({
       code: 1,
-      err: expect.stringContaining("#1 Fix auth is ann's"),
+      err: expect.stringContaining('#1 Fix auth is claimed by ann'),
     })
     expect(await place.errand('task', 'complete', '#1', '--as', 'ann', '--fence', '2')).toMatchObject({ code: 1 })
     expect(await place.errand('task', 'complete', '#1', '--as', 'ann', '--fence', '1')).toMatchObject({
       code: 0,
-      out: '#1 Fix auth completed: 0 facts will last, 0 will not\n  0 facts merged\n',
+      out: '#1 Fix auth completed: 0 facts durable, 0 not\n  0 facts merged\n',
     })
     expect(await place.task('Fix auth')).toMatchObject({ status: 'completed', owner: 'ann' })
   })
 
-  test('keeps what it is called, and what was said of it, from writing to the terminal', async () => {
+  it('errand task removes escape sequences from names and observations', async () => {
     await using place = new Workplace()
     const evil = 'evil \u001b]0;title\u0007\u001b[31mname'
     await place.errand('add', evil, '--type', evil, '--objective', evil)
@@ -274,7 +273,7 @@ describe('a task of a team', () => {
 })
 
 describe('all teams', () => {
-  test('are none at first, which is said in a line', async () => {
+  it('errand task teams and types say that there are no teams', async () => {
     await using place = new Workplace()
     await place.errand('add', 'No team')
     for (const verb of ['teams', 'types']) {
@@ -283,7 +282,7 @@ describe('all teams', () => {
     }
   })
 
-  test('S2-007 are listed the latest first, by state and by type', async () => {
+  it('S2-007 errand task teams lists the latest first, filtered by state and type', async () => {
     await using place = await team()
     await place.errand('add', 'Write docs', '--type', 'docs')
     await place.errand('add', 'No team')
@@ -306,7 +305,7 @@ describe('all teams', () => {
     })
   })
 
-  test('S2-107 are compared by type, and an agent is followed over all of them', async () => {
+  it('S2-107 errand task types compares tasks by type, and timeline lists the work of an agent', async () => {
     await using place = await team()
     await place.errand('add', 'Fix more', '--type', 'repair')
     await place.errand('task', 'join', '#2', '--as', 'ann')
@@ -323,6 +322,6 @@ describe('all teams', () => {
     const latest = jsonLines(await place.errand('task', 'timeline', 'ann', '--limit', '1', '--json'))
     expect(latest.map(({ taskName }) => taskName)).toEqual(['Fix more'])
     expect((await place.errand('task', 'timeline', 'ann')).out).toMatch(/works.*implementer.*Fix auth/)
-    expect((await place.errand('task', 'timeline', 'nobody')).out).toBe('It has worked on nothing.\n')
+    expect((await place.errand('task', 'timeline', 'nobody')).out).toBe('The agent has not worked on any task.\n')
   })
 })

@@ -1,6 +1,6 @@
-// Memory on the command line: what agents saw and found out, how people read it, and what scripts get.
+// Memory on the command line: observations, facts, branches, consolidation and merges.
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import { statementCaller } from '../../../src/terminal/caller.ts'
 import { fakeIo } from './fake-io.ts'
@@ -13,7 +13,7 @@ const jsonLines = ({ out }: { out: string }) =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
 const errorOf = ({ err }: { err: string }) => JSON.parse(err).error
-/** The cells of a table, without those of the first column where they differ from run to run. */
+/** The cells of a table, without the first column if it differs between runs. */
 const cells = ({ out }: { out: string }, first = 0) =>
   out
     .split('\n')
@@ -22,7 +22,7 @@ const cells = ({ out }: { out: string }, first = 0) =>
 
 const tokens = (minutes: number) => `Tokens last ${minutes} minutes`
 
-/** A ledger that is there. */
+/** An existing ledger without facts. */
 async function empty(): Promise<Workplace> {
   const place = new Workplace()
   await place.errand('add', 'Fix auth', '--team')
@@ -34,8 +34,8 @@ async function see(place: Workplace, agent: string, session: string, type: strin
   expect(await place.errand('memory', 'observe', ...where, text)).toMatchObject({ code: 0, err: '' })
 }
 
-/** ann saw twice what bob contradicts and then saw too; the task is done. */
-async function story(): Promise<Workplace> {
+/** A completed task: ann observed a fact twice, and bob observed one that contradicts it, and then the same. */
+async function consolidatedMemory(): Promise<Workplace> {
   const place = await empty()
   await place.errand('task', 'join', '#1', '--as', 'ann')
   await see(place, 'ann', 's1', 'decision', tokens(30))
@@ -52,7 +52,7 @@ async function story(): Promise<Workplace> {
 }
 
 describe('errand memory', () => {
-  test('helps with each of its verbs, and with a slip in their names', async () => {
+  it('errand help memory describes each verb, and a misspelled verb gets a suggestion', async () => {
     await using place = new Workplace()
     const { out } = await place.errand('help', 'memory')
     expect(out).toContain('Usage: errand memory [VERB]')
@@ -66,27 +66,27 @@ describe('errand memory', () => {
     expect(await place.errand('memory', 'wyh')).toMatchObject({ code: 2, err: expect.stringContaining('"why"') })
   })
 
-  test('makes no ledger by looking', async () => {
+  it('errand memory does not create a ledger for reading', async () => {
     await using place = new Workplace()
     expect(await place.errand('memory')).toMatchObject({ code: 2, err: expect.stringContaining('no ledger') })
     expect(place.lines('ledger.db')).toEqual([])
   })
 
-  test('of a ledger that knows nothing yet is told in a line that says how that changes; scripts get nothing', async () => {
+  it('errand memory says how to add facts when there are none, and prints nothing with --json', async () => {
     await using place = new Workplace()
     await place.errand('add', 'No team')
-    const nothing = expect.stringMatching(/^Nothing is known yet\. .*"errand memory remember TEXT".*\n$/)
+    const nothing = expect.stringMatching(/^There are no facts yet\. .*"errand memory remember TEXT".*\n$/)
     for (const [args, out, asJson] of [
       [[], nothing, ''],
       [['facts', '--inherited'], nothing, ''],
       [['--category', 'security'], 'No facts on main.\n', ''],
       [['branches'], nothing, expect.stringMatching(/^\{"name":"main",.*"facts":0,.*\}\n$/)],
       [['history'], 'Nothing has been consolidated.\n', ''],
-      [['history', '--agent', 'ann'], 'No run is like that.\n', ''],
-      [['search', 'anything'], 'Nothing fits.\n', ''],
+      [['history', '--agent', 'ann'], 'No entry matches.\n', ''],
+      [['search', 'anything'], 'No fact matches.\n', ''],
       [
         ['consolidate', 'project'],
-        expect.stringMatching(/^0 lasting, 0 not\n {2}\S.*\n$/),
+        expect.stringMatching(/^0 durable, 0 not\n {2}\S.*\n$/),
         expect.stringMatching(/^\{.*\}\n$/),
       ],
     ] as const) {
@@ -101,12 +101,12 @@ describe('errand memory', () => {
     await place.errand('add', 'Fix auth', '--team')
     await place.errand('memory', 'remember', 'Seen here', '--branch', 'task/fix-auth')
     expect((await place.errand('memory')).out).toBe(
-      'No facts on main. "errand memory branches" shows where there are some.\n',
+      'No facts on main. "errand memory branches" shows the branches that have facts.\n',
     )
     expect(cells(await place.errand('memory', 'branches'))[2]?.[2]).toBe('1')
   })
 
-  test('ends quietly when its reader goes away', async () => {
+  it('errand memory ends without an error when the reader of its output closes the pipe', async () => {
     await using place = await empty()
     for (const args of [['--json'], ['branches'], ['history', '--json']]) {
       const run = place.start('memory', ...args)
@@ -115,8 +115,8 @@ describe('errand memory', () => {
     }
   })
 
-  test('S2-043 lists the facts of a branch: how certain, of which kind, who said them, and which are disputed', async () => {
-    await using place = await story()
+  it('S2-043 errand memory lists the facts of a branch with confidence, category, agent and disputes', async () => {
+    await using place = await consolidatedMemory()
     expect(cells(await place.errand('memory'), 1)).toEqual([
       ['sure', 'category', 'who', 'fact'],
       ['0.90', 'decision', 'ann', tokens(30)],
@@ -146,8 +146,8 @@ describe('errand memory', () => {
     })
   })
 
-  test('S2-016 shows with --inherited what the branches above know, and never what lies beside', async () => {
-    await using place = await story()
+  it('S2-016 errand memory --inherited includes the facts of the branches above, and no others', async () => {
+    await using place = await consolidatedMemory()
     await place.errand('memory', 'remember', 'Known to all')
     const on = async (...args: string[]) =>
       jsonLines(await place.errand('memory', '--json', '--branch', 'task/fix-auth/bob', ...args))
@@ -163,7 +163,7 @@ describe('errand memory', () => {
     expect(cells(shown)[0]).toEqual(['id', 'sure', 'category', 'branch', 'who', 'fact'])
   })
 
-  test('refuses what it does not know', async () => {
+  it('errand memory refuses unknown branches, states and types', async () => {
     await using place = await empty()
     for (const [args, code] of [
       [['--branch', 'none'], 'NOT_FOUND'],
@@ -195,8 +195,8 @@ describe('errand memory', () => {
 })
 
 describe('errand memory branches', () => {
-  test('S2-009 S2-037 shows each below the one whose facts it sees, with its state, its facts and whose it is', async () => {
-    await using place = await story()
+  it('S2-009 S2-037 errand memory branches shows the tree with states, numbers of facts and owners', async () => {
+    await using place = await consolidatedMemory()
     const { id } = await place.task('Fix auth')
     const task = `task ${id.slice('task-'.length, 'task-'.length + 6)}`
     expect(cells(await place.errand('memory', 'branches'))).toEqual([
@@ -215,8 +215,8 @@ describe('errand memory branches', () => {
     })
   })
 
-  test('S2-038 S2-108 is told of one that is closed, which takes nothing new and can be read', async () => {
-    await using place = await story()
+  it('S2-038 S2-108 errand memory archive closes a branch, which accepts no new facts and can be read', async () => {
+    await using place = await consolidatedMemory()
     const archived = await place.errand('memory', 'archive', 'task/fix-auth')
     expect(archived).toEqual({ code: 0, out: 'task/fix-auth is archived.\n', err: '' })
     expect(json(await place.errand('memory', 'archive', 'task/fix-auth', '--json'))).toEqual({
@@ -233,18 +233,18 @@ describe('errand memory branches', () => {
 })
 
 describe('errand memory history', () => {
-  test('S2-095 S2-096 S2-100 says what each run did, in a line each', async () => {
-    await using place = await story()
+  it('S2-095 S2-096 S2-100 errand memory history prints one line per run', async () => {
+    await using place = await consolidatedMemory()
     expect(cells(await place.errand('memory', 'history'), 1)).toEqual([
       ['run', 'did', 'branch'],
       ['merge', '1 merged', 'task/fix-auth → main'],
-      ['task_checkpoint', '1 lasting, 2 not', 'task/fix-auth'],
+      ['task_checkpoint', '1 durable, 2 not', 'task/fix-auth'],
       ['merge', '2 merged', expect.stringMatching(/^task\/fix-auth\/bob/)],
-      ['agent_complete', 'summed up', 'task/fix-auth/bob'],
+      ['agent_complete', 'summarized', 'task/fix-auth/bob'],
       ['session_end', '2 observed, 2 new (s3)', 'task/fix-auth/bob'],
       ['merge', '2 merged', expect.stringMatching(/^task\/fix-auth\/ann/)],
-      ['agent_complete', 'summed up', 'task/fix-auth/ann'],
-      ['session_end', '2 observed, 1 new, 1 surer (s2)', 'task/fix-auth/ann'],
+      ['agent_complete', 'summarized', 'task/fix-auth/ann'],
+      ['session_end', '2 observed, 1 new, 1 confirmed (s2)', 'task/fix-auth/ann'],
       ['session_end', '1 observed, 1 new (s1)', 'task/fix-auth/ann'],
     ])
     const count = async (...args: string[]) =>
@@ -259,7 +259,7 @@ describe('errand memory history', () => {
     expect(cut.err).toContain('There are more')
   })
 
-  test('says so when nothing has happened', async () => {
+  it('errand memory history says that nothing has been consolidated', async () => {
     await using place = await empty()
     expect((await place.errand('memory', 'history')).out).toBe('Nothing has been consolidated.\n')
   })
@@ -267,8 +267,8 @@ describe('errand memory history', () => {
 
 describe('errand memory why', () => {
   const timed = /^\d{4}-\d\d-\d\dT[\d:.]+Z {2}/
-  /** The lines of the story without times, and ids as `<1>`, `<2>` in order of appearance. */
-  function told(out: string): string[] {
+  /** The lines of the history without times, and ids as `<1>`, `<2>` in order of appearance. */
+  function decisionLines(out: string): string[] {
     const names = new Map<string, string>()
     const name = (id: string) => {
       if (!names.has(id)) names.set(id, `<${names.size + 1}>`)
@@ -287,38 +287,38 @@ describe('errand memory why', () => {
     )
   }
 
-  test('S2-066 tells who saw it, what made it more certain, which merges carried it, and what contradicts it', async () => {
-    await using place = await story()
+  it('S2-066 errand memory why shows observers, changes of confidence, merges and contradictions', async () => {
+    await using place = await consolidatedMemory()
     const [fact] = jsonLines(await place.errand('memory', '--json'))
     const why = await place.errand('memory', 'why', fact.id)
     expect(why.err).toBe('')
-    expect(told(why.out)).toEqual([
+    expect(decisionLines(why.out)).toEqual([
       `<1>: ${tokens(30)}`,
-      '  0.90, decision, on main, said first by ann',
+      '  0.90, decision, on main, first stated by ann',
       '  stated by a program',
       '',
-      `task/fix-auth/ann ann noted in session s1: ${tokens(30)} (decision)`,
-      'task/fix-auth/ann <2> is made of what ann noted in session s1: decision, 0.70',
-      `task/fix-auth/ann ann noted in session s2: ${tokens(30)} (decision)`,
-      'task/fix-auth/ann <2> is confirmed by what ann noted in session s2: 0.70 → 0.80, 100 % alike',
-      'task/fix-auth <3> is carried over from <2> on task/fix-auth/ann: 0.80',
-      `task/fix-auth/bob bob noted in session s3: ${tokens(30)} (decision)`,
-      'task/fix-auth/bob <4> is made of what bob noted in session s3: decision, 0.70',
-      expect.stringMatching(/^task\/fix-auth\/bob <4> contradicts \S+, and both stay \(keep-both: numbers\)$/),
+      `task/fix-auth/ann ann observed in session s1: ${tokens(30)} (decision)`,
+      'task/fix-auth/ann <2> is created from what ann observed in session s1: decision, 0.70',
+      `task/fix-auth/ann ann observed in session s2: ${tokens(30)} (decision)`,
+      'task/fix-auth/ann <2> is confirmed by what ann observed in session s2: 0.70 → 0.80, 100 % alike',
+      'task/fix-auth <3> is merged from <2> on task/fix-auth/ann: 0.80',
+      `task/fix-auth/bob bob observed in session s3: ${tokens(30)} (decision)`,
+      'task/fix-auth/bob <4> is created from what bob observed in session s3: decision, 0.70',
+      expect.stringMatching(/^task\/fix-auth\/bob <4> contradicts \S+; both stay active \(keep-both: numbers\)$/),
       'task/fix-auth <3> is confirmed by <4> on task/fix-auth/bob: 0.80 → 0.90, 100 % alike',
-      'task/fix-auth <3> is found durable',
-      'main <1> is carried over from <3> on task/fix-auth: 0.90',
+      'task/fix-auth <3> is judged durable',
+      'main <1> is merged from <3> on task/fix-auth: 0.90',
     ])
     const times = why.out.split('\n').flatMap((line) => timed.exec(line)?.[0] ?? [])
     expect(times).toEqual(times.toSorted())
   })
 
-  test('S2-104 names what contradicts a fact, whichever of the two came later', async () => {
-    await using place = await story()
+  it('S2-104 errand memory why names the contradicting fact, whichever of the two came later', async () => {
+    await using place = await consolidatedMemory()
     const facts = jsonLines(
       await place.errand('memory', '--json', '--branch', 'task/fix-auth', '--category', 'decision'),
     )
-    const told: string[] = []
+    const verbs: string[] = []
     for (const [fact, other] of [facts, facts.toReversed()]) {
       const { decisions, mentions, others } = json(await place.errand('memory', 'why', fact.id, '--json'))
       const contradicted = [...decisions, ...mentions].filter(({ kind }) => kind === 'contradicted')
@@ -327,13 +327,13 @@ describe('errand memory why', () => {
       expect(others).toContainEqual(other)
       const { out } = await place.errand('memory', 'why', fact.id)
       expect(out).toMatch(new RegExp(`It is contradicted by:\\n {2}\\w+ on task/fix-auth .*: ${other.text}\\n$`))
-      const own = new RegExp(` ${fact.id.slice(5, 11)} (is contradicted by|contradicts) \\w{6}, and both stay`)
-      told.push(own.exec(out)?.[1] ?? '')
+      const own = new RegExp(` ${fact.id.slice(5, 11)} (is contradicted by|contradicts) \\w{6}; both stay active`)
+      verbs.push(own.exec(out)?.[1] ?? '')
     }
-    expect(told.toSorted()).toEqual(['contradicts', 'is contradicted by'])
+    expect(verbs.toSorted()).toEqual(['contradicts', 'is contradicted by'])
   })
 
-  test('S2-075 names the fact that says it now, and what that one took the place of', async () => {
+  it('S2-075 errand memory why names the fact that replaced it, and the facts that that one replaced', async () => {
     await using place = await empty()
     await place.errand('task', 'join', '#1', '--as', 'ann')
     const state = async (confidence: string) => {
@@ -342,11 +342,11 @@ describe('errand memory why', () => {
     }
     const [first, second] = [await state('0.7'), await state('0.9')]
     const done = await place.errand('memory', 'consolidate', 'agent', '--agent', 'ann', '--task', '#1')
-    expect(done.out).toContain('1 said twice, summed up')
+    expect(done.out).toContain('1 combined, summarized')
     const { out } = await place.errand('memory', 'why', first)
     expect(out).toContain('0.70 superseded')
-    expect(out).toMatch(/ gives way to \w{6}, which says the same, 100 % alike/)
-    expect(out).toContain(`Now said by ${second.slice(5, 11)} on task/fix-auth/ann: The cache is cold`)
+    expect(out).toMatch(/ is replaced by \w{6}, which says the same, 100 % alike/)
+    expect(out).toContain(`Replaced by ${second.slice(5, 11)} on task/fix-auth/ann: The cache is cold`)
     expect(json(await place.errand('memory', 'why', second, '--json'))).toMatchObject({
       fact: { id: second, status: 'active' },
       decisions: [],
@@ -354,18 +354,18 @@ describe('errand memory why', () => {
       others: [{ id: first, status: 'superseded' }],
     })
     const survivor = await place.errand('memory', 'why', second)
-    expect(survivor.out).toContain(`takes the place of ${first.slice(5, 11)}, which says the same, 100 % alike`)
+    expect(survivor.out).toContain(`replaces ${first.slice(5, 11)}, which says the same, 100 % alike`)
     const alone = (await place.errand('memory', 'remember', 'Nobody asked')).out.trim()
-    expect((await place.errand('memory', 'why', alone)).out).toContain('It was stated')
+    expect((await place.errand('memory', 'why', alone)).out).toContain('The fact was stated directly')
   })
 
-  test('tells of a fact that was carried on where it went, and of what it made more certain there', async () => {
-    await using place = await story()
+  it('errand memory why shows where a fact was merged, and which facts it confirmed there', async () => {
+    await using place = await consolidatedMemory()
     const [, fact] = jsonLines(
       await place.errand('memory', '--json', '--branch', 'task/fix-auth', '--category', 'decision'),
     )
     expect((await place.errand('memory', 'why', fact.id)).out).toMatch(
-      /main +\w{6} is carried over as \w{6} on main: 0\.90\n/,
+      /main +\w{6} is merged as \w{6} on main: 0\.90\n/,
     )
     const [bobs] = jsonLines(await place.errand('memory', '--json', '--branch', 'task/fix-auth/bob'))
     expect(bobs.text).toMatch(/^bob found/)
@@ -375,8 +375,8 @@ describe('errand memory why', () => {
     )
   })
 
-  test('takes any unique beginning of an id, on whichever branch', async () => {
-    await using place = await story()
+  it('errand memory why accepts any unique beginning of an id, on any branch', async () => {
+    await using place = await consolidatedMemory()
     const [fact] = jsonLines(await place.errand('memory', '--json', '--branch', 'task/fix-auth/bob'))
     const id: string = fact.id
     for (const ref of [id, id.slice(0, 12), id.slice('fact-'.length), id.slice('fact-'.length, 11)]) {
@@ -389,8 +389,8 @@ describe('errand memory why', () => {
   })
 })
 
-describe('what is put into memory', () => {
-  test('S2-060 S2-061 is observed in a session and becomes facts when it is consolidated, once', async () => {
+describe('changes of memory', () => {
+  it('S2-060 S2-061 errand memory observe and consolidate turn the observations of a session into facts, once', async () => {
     await using place = await empty()
     for (const type of ['insight', 'tool_use', 'error', 'decision', 'discovery']) {
       const args = ['--session', 's1', '--type', type, '--outcome', 'ok']
@@ -408,7 +408,7 @@ describe('what is put into memory', () => {
     ])
   })
 
-  test('is kept on the branch that is named, with what came of it, and consolidated there alone', async () => {
+  it('errand memory observe --branch keeps the observation and its outcome on that branch only', async () => {
     await using place = await empty()
     const observe = (...args: string[]) =>
       place.errand('memory', 'observe', '--session', 's1', '--type', 'insight', ...args)
@@ -423,11 +423,11 @@ describe('what is put into memory', () => {
     const [fact] = jsonLines(await place.errand('memory', '--branch', 'task/fix-auth', '--json'))
     expect(fact).toMatchObject({ text: 'The lock was held', observationId })
     expect((await place.errand('memory', 'why', fact.id)).out).toContain(
-      'noted in session s1: The lock was held (insight, repaired)',
+      'observed in session s1: The lock was held (insight, repaired)',
     )
   })
 
-  test('is observed in the name of the agent that the environment names', async () => {
+  it('errand memory observe takes the agent from the environment', async () => {
     await using place = await empty()
     await place.errand('task', 'join', '#1', '--as', 'ann')
     const env = { ERRAND_LEDGER: `${place.folder}/ledger.db`, ERRAND_AGENT: 'ann' }
@@ -439,7 +439,7 @@ describe('what is put into memory', () => {
     ])
   })
 
-  test('V-05 is stated by a person where somebody sits at a terminal, else by a program', () => {
+  it('V-05 errand memory remember records a person at a terminal, else a program', () => {
     const keyboard = process.stdin as never
     const stdout = { write: () => true, isTTY: true }
     expect(statementCaller({ keyboard, stdout })).toEqual({ caller: { surface: 'terminal' } })
@@ -447,7 +447,7 @@ describe('what is put into memory', () => {
     expect(statementCaller({ keyboard, stdout: { write: () => true } })).toEqual({ caller: { surface: 'cli' } })
   })
 
-  test('is stated, with its kind and how certain it is', async () => {
+  it('errand memory remember stores category and confidence', async () => {
     await using place = await empty()
     const { out } = await place.errand('memory', 'remember', 'Dates', 'are', 'in UTC', '--category', 'pattern')
     expect(jsonLines(await place.errand('memory', '--json'))).toMatchObject([
@@ -462,7 +462,7 @@ describe('what is put into memory', () => {
     ])
   })
 
-  test('S2-105 reaches the branch above by a merge, which says what it could not reconcile, once', async () => {
+  it('S2-105 errand memory merge moves facts to the branch above once, and prints the contradictions', async () => {
     await using place = await empty()
     await place.errand('memory', 'remember', tokens(30))
     const stated = ['--branch', 'task/fix-auth']
@@ -483,7 +483,7 @@ describe('what is put into memory', () => {
     })
   })
 
-  test('reaches the branch above by what lasts alone, if that is asked for', async () => {
+  it('errand memory merge --only durable merges durable facts only', async () => {
     await using place = await empty()
     const state = (...args: string[]) => place.errand('memory', 'remember', ...args, '--branch', 'task/fix-auth')
     await state('Dates are in UTC', '--category', 'decision', '--confidence', '.9')
@@ -494,22 +494,22 @@ describe('what is put into memory', () => {
     expect(jsonLines(await place.errand('memory', '--json')).map(({ text }) => text)).toEqual(['Dates are in UTC'])
   })
 
-  test('S2-082 S2-106 is judged by task, and brought together by project', async () => {
+  it('S2-082 S2-106 errand memory consolidate task and project choose and combine facts', async () => {
     await using place = await empty()
     await place.errand('add', 'Fix more', '--team')
     for (const branch of ['task/fix-auth', 'task/fix-more'])
       await place.errand('memory', 'remember', 'Dates are in UTC', '--category', 'decision', '--branch', branch)
     const judged = await place.errand('memory', 'consolidate', 'task', '--task', '#1')
-    expect(judged.out).toMatch(/^0 lasting, 1 not\n {2}\S/)
+    expect(judged.out).toMatch(/^0 durable, 1 not\n {2}\S/)
     const found = await place.errand('memory', 'consolidate', 'project', '--task', '#1', '--task', '#2')
-    expect(found.out).toMatch(/^1 new, 1 lasting, 0 not\n {2}\S/)
+    expect(found.out).toMatch(/^1 new, 1 durable, 0 not\n {2}\S/)
     expect(jsonLines(await place.errand('memory', '--json'))).toMatchObject([{ confidence: 0.8, category: 'decision' }])
     const onBranch = ['consolidate', 'project', '--branch', 'main', '--json']
     expect(json(await place.errand('memory', ...onBranch))).toMatchObject({ durable: [] })
   })
 
-  test('is found by words, the best first', async () => {
-    await using place = await story()
+  it('is found by words, the best first', async () => {
+    await using place = await consolidatedMemory()
     const { out } = await place.errand('memory', 'search', 'minutes', 'tokens')
     expect(cells({ out }, 2)).toEqual([
       ['sure', 'category', 'branch', 'fact'],
@@ -517,10 +517,10 @@ describe('what is put into memory', () => {
     ])
     const below = await place.errand('memory', 'search', 'form', '--branch', 'task/fix-auth', '--limit', '1', '--json')
     expect(jsonLines(below)).toMatchObject([{ text: 'The form is slow', branch: 'task/fix-auth' }])
-    expect(await place.errand('memory', 'search', 'zeppelin')).toEqual({ code: 0, out: 'Nothing fits.\n', err: '' })
+    expect(await place.errand('memory', 'search', 'zeppelin')).toEqual({ code: 0, out: 'No fact matches.\n', err: '' })
   })
 
-  test('never writes to the terminal of whoever reads it', async () => {
+  it('errand memory removes escape sequences from facts', async () => {
     await using place = await empty()
     const harmful = ['\u001b', '\u0007', '\u202e']
     const evil = 'evil \u001b]0;title\u0007\u001b[31mname\u202e\nsecond line'
@@ -555,7 +555,7 @@ describe('what is put into memory', () => {
         harm: false,
       })
     }
-    // A fact of two lines takes one, so that none of it can pass for a line of its own.
+    // A fact of two lines is printed on one, so that no part of it looks like another row.
     expect((await place.errand('memory')).out.split('\n').filter((line) => line.startsWith('second'))).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-// Plans for tests, from text, as if they lay in /plans.
+// Parses a plan from a text, as if its file were in /plans.
 import { dirname } from 'node:path'
 import { commandLineExecutors, parsePlan } from '../../../src/plans/parse-plan.ts'
 import type { Plan } from '../../../src/plans/plan.ts'

@@ -1,9 +1,9 @@
-// The main job of the README: the plan in examples/project-report, run in a repository of its own with a single commit.
+// The plan in examples/project-report, as the README runs it, in a repository with a single commit.
 import { execFileSync } from 'node:child_process'
 import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { Workplace } from './workplace.ts'
 
 const example = fileURLToPath(new URL('../../../examples/project-report', import.meta.url))
@@ -24,7 +24,7 @@ function makeRepository(place: Workplace): void {
   git('commit', '-q', '-m', 'one')
 }
 
-test('the project report is made, killed in the middle and all, and a second start finds it done', async () => {
+it('the example project report completes after kill -9, and a second start finds it completed', async () => {
   await using place = new Workplace()
   makeRepository(place)
   const first = place.start('run', plan, ...ledger)

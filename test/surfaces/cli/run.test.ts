@@ -1,5 +1,5 @@
-// `errand run` as its users meet it: a process, a plan, a ledger.
-import { describe, expect, test, vi } from 'vitest'
+// `errand run` end to end: a process, a plan, a ledger.
+import { describe, expect, it, vi } from 'vitest'
 import { systemProcessTable } from '../../../src/executors/process-table.ts'
 import { Workplace } from './workplace.ts'
 
@@ -7,11 +7,11 @@ async function isAlive(pid: number): Promise<boolean> {
   return (await systemProcessTable.get(pid))?.zombie === false
 }
 
-/** A command that says when it runs and then waits until a file appears. */
+/** A command that reports its start and then waits until a file appears. */
 const untilFile = (file: string) => `echo waiting; while [ ! -e ${file} ]; do sleep 0.02; done`
 
 describe('errand run', () => {
-  test('runs a plan in its order, hands results on, and ends with 0', async () => {
+  it('errand run runs the tasks of a plan in order, passes results on, and exits with 0', async () => {
     await using place = new Workplace()
     place.write(
       'plan.yaml',
@@ -35,7 +35,7 @@ tasks:
     expect(out).toMatch(/✓ 4 tasks completed in /)
   })
 
-  test('a second time does nothing, and still tells what the last task said', async () => {
+  it('errand run on a completed plan does nothing, and prints the last result', async () => {
     await using place = new Workplace()
     place.write('plan.json', JSON.stringify({ tasks: { a: { run: 'echo ran >> runs; echo the result' } } }))
     await place.errand('run', 'plan.json')
@@ -46,7 +46,7 @@ tasks:
     expect(place.lines('runs')).toEqual(['ran'])
   })
 
-  test('of a plan in which nothing can move any more ends, `ps` shows the plan as failed, and a retry goes on with it (S4-047)', async () => {
+  it('S4-047 errand run ends when no task of the plan can start, ps shows the plan as failed, and a retry continues it', async () => {
     await using place = new Workplace()
     place.write(
       'plan.yaml',
@@ -65,7 +65,7 @@ tasks:
     expect((await place.errand('ps', '--all')).out).toMatch(/^1 +\w{6} +completed .* release$/m)
   })
 
-  test('V-02 runs the tasks of its own round and nothing else in the ledger, and goes on with each round by itself', async () => {
+  it('V-02 errand run runs only the tasks of its own round, and continues each round separately', async () => {
     await using place = new Workplace()
     const plan = (name: string) =>
       `tasks: { ${name}: { run: echo ${name} >> runs }, b: { after: ${name}, run: echo b >> runs } }`
@@ -83,7 +83,7 @@ tasks:
     expect((await place.errand('ps', '--ready')).out).toMatch(/^1 +\w{6} +queued .* shell$/m)
   })
 
-  test('of a task that waits for one outside of the round ends while nobody works on that one', async () => {
+  it('errand run ends when a task waits for one outside of the round that does not run', async () => {
     await using place = new Workplace()
     const { out } = await place.errand('add', '--run', 'echo outside', '--json')
     const { id } = JSON.parse(out)
@@ -94,7 +94,7 @@ tasks:
     expect((await place.errand('ps', '--ready')).out).toMatch(/^1 +\w{6} +queued /m)
   })
 
-  test('with --json prints nothing but the events of the plan, one a line', async () => {
+  it('errand run --json prints only the events of the plan, one per line', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks: { a: { run: echo hello }, g: { tasks: { b: { run: "true" } } } }')
     await place.errand('add', '--run', 'echo stranger')
@@ -111,7 +111,7 @@ tasks:
     expect(events.map((event) => event.seq)).toEqual(events.map((event) => event.seq).sort((x, y) => x - y))
   })
 
-  test('that fails ends with 1, names what failed and what that blocks; fixed and run again it does only the rest', async () => {
+  it('errand run exits with 1 for a failed task, names what it blocks, and the next run does only the rest', async () => {
     await using place = new Workplace()
     const plan = (command: string) => `
 tasks:
@@ -130,7 +130,7 @@ tasks:
     expect(place.lines('runs').sort()).toEqual(['a', 'b', 'c', 'fixed', 'pre'])
   })
 
-  test('tries again what may be retried, with its attempts', async () => {
+  it('errand run retries tasks with a retry policy, and prints the attempts', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks: { a: { run: "echo x >> runs; [ $(wc -l < runs) -ge 3 ]", retry: 3 } }')
     const { code, out } = await place.errand('run', 'plan.yaml')
@@ -139,7 +139,7 @@ tasks:
     expect(out).toMatch(/started, attempt 3/)
   })
 
-  test('leaves a completed task that was changed, names it, and runs it anew with --redo', async () => {
+  it('errand run leaves a completed task that was changed and names it; --redo runs it again', async () => {
     await using place = new Workplace()
     const plan = (text: string) =>
       `tasks: { a: { run: echo ${text} | tee -a runs }, b: { run: "echo b-$ERRAND_RESULT_a >> runs", after: a } }`
@@ -155,7 +155,7 @@ tasks:
     expect((await place.errand('run', 'plan.yaml')).out).toContain('nothing to do')
   })
 
-  test('runs a task that was added to the plan later, after what it comes after', async () => {
+  it('errand run runs a task that was added to the plan later, after its blockers', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks: { a: { run: echo a } }')
     await place.errand('run', 'plan.yaml')
@@ -164,7 +164,7 @@ tasks:
     expect(place.lines('runs')).toEqual(['a'])
   })
 
-  test('tells an open task of new and redone ones that it is to come after', async () => {
+  it('errand run makes an open task wait for new and repeated ones', async () => {
     await using place = new Workplace()
     const plan = (more: string, after: string) =>
       `tasks: { a: { run: echo a }, stop: { run: "exit 1" }, c: { run: "echo c >> runs", after: [${after}] } ${more} }`
@@ -175,7 +175,7 @@ tasks:
     expect(place.lines('runs')).toEqual(['b', 'c'])
   })
 
-  test('keeps a canceled task canceled, until --redo names it', async () => {
+  it('errand run keeps a canceled task canceled until --redo names it', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks: { a: { run: echo a >> runs }, b: { run: echo b >> runs, after: a } }')
     await place.errand('run', 'plan.yaml', 'a')
@@ -187,7 +187,7 @@ tasks:
     expect(place.lines('runs')).toEqual(['a', 'b'])
   })
 
-  test('begins a new round with --again, and finds a named one by --key', async () => {
+  it('errand run --again starts a new round, and --key finds a named one', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks: { a: { run: echo a >> runs } }')
     for (const args of [
@@ -205,7 +205,7 @@ tasks:
     expect(place.lines('runs')).toHaveLength(4)
   })
 
-  test('with targets runs only these and what they come after; the rest is there, held, and runs later', async () => {
+  it('errand run TARGET runs only the targets and their blockers; the other tasks are held and run later', async () => {
     await using place = new Workplace()
     place.write(
       'plan.yaml',
@@ -218,7 +218,7 @@ tasks:
     expect(place.lines('runs').sort()).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  test('runs a task with autoStart: false only when it is asked for', async () => {
+  it('errand run runs a task with autoStart: false only if it is a target', async () => {
     await using place = new Workplace()
     place.write(
       'plan.yaml',
@@ -230,7 +230,7 @@ tasks:
     expect(place.lines('runs')).toEqual(['a', 'deploy'])
   })
 
-  test('whose questions alone are open ends with 3 and the command that answers; answered, it goes on', async () => {
+  it('errand run exits with 3 for open questions with the answer command, and continues after the answer', async () => {
     await using place = new Workplace()
     place.write(
       'plan.yaml',
@@ -249,7 +249,7 @@ tasks:
     expect(place.lines('runs')).toEqual(['y'])
   })
 
-  test('off a terminal lets a default answer at once', async () => {
+  it('errand run answers a question with its default at once without a terminal', async () => {
     await using place = new Workplace()
     place.write(
       'plan.yaml',
@@ -260,7 +260,7 @@ tasks:
     expect(out).toMatch(/^b +\| x$/m)
   })
 
-  test('refuses a bad plan before anything is created', async () => {
+  it('errand run refuses an invalid plan before it creates anything', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks:\n  a: { run: echo a >> runs }\n  b: { run: x, afer: a }\n')
     const { code, err } = await place.errand('run', 'plan.yaml')
@@ -269,7 +269,7 @@ tasks:
     expect(await place.errand('ps')).toMatchObject({ code: 2, err: expect.stringContaining('no ledger') })
   })
 
-  test('refuses a ledger that is not offered yet', async () => {
+  it('errand run refuses a ledger of an unsupported database', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks: { a: { run: x } }')
     expect(await place.errand('run', 'plan.yaml', '--ledger', 'postgres://x/y')).toMatchObject({
@@ -278,7 +278,7 @@ tasks:
     })
   })
 
-  test('killed in the middle goes on where the ledger stands', async () => {
+  it('errand run continues from the ledger after kill -9', async () => {
     await using place = new Workplace()
     place.write(
       'plan.yaml',
@@ -295,7 +295,7 @@ tasks:
     expect(JSON.parse(out).calls.map((call: { status: string }) => call.status)).toEqual(['failed', 'completed'])
   })
 
-  test('lets go on SIGINT, ends with 130, and goes on with the next run', async () => {
+  it('errand run releases tasks on SIGINT, exits with 130, and the next run continues', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', `tasks: { a: { run: "echo a >> runs; ${untilFile('go')}" } }`)
     const first = place.start('run', 'plan.yaml')
@@ -307,9 +307,9 @@ tasks:
     expect((await place.errand('run', 'plan.yaml')).code).toBe(0)
   })
 
-  test('ends the commands that run when it is told to stop at once, and runs them anew', async () => {
+  it('errand run ends running commands on a second interrupt, and the next run starts them again', async () => {
     await using place = new Workplace()
-    // \`timeout\` puts its command into a process group of its own.
+    // \`timeout\` puts its command into a new process group.
     place.write(
       'plan.yaml',
       `tasks: { a: { run: "echo $$ >> pids; [ -e go ] && exit; timeout 60 sh -c 'echo $$ >> pids; echo waiting; sleep 60'" } }`,
@@ -318,7 +318,7 @@ tasks:
     await first.printed(/a +\| waiting/)
     first.kill('SIGINT')
     await first.printed(/Stopping/)
-    // What follows the first within an echo's time is no second one, so it is pressed until it counts.
+    // An interrupt shortly after the first is taken for its echo, so it is repeated until it counts.
     let over = false
     void first.ended.then(() => (over = true))
     await vi.waitFor(
@@ -337,10 +337,10 @@ tasks:
     expect((await place.errand('run', 'plan.yaml')).code).toBe(0)
   })
 
-  test.each([
+  it.each([
     ['deleted', 'rm ledger.db*', /was deleted or moved/],
     ['replaced', 'cp ledger.db other; rm ledger.db; mv other ledger.db', /was replaced by another file/],
-  ])('ends with 1 and no word of success when its ledger was %s meanwhile', async (_what, run, message) => {
+  ])('errand run exits with 1 and reports no success when its ledger was %s meanwhile', async (_what, run, message) => {
     await using place = new Workplace()
     place.write('plan.yaml', JSON.stringify({ tasks: { a: { run } } }))
     const { code, out, err } = await place.errand('run', 'plan.yaml')
@@ -348,7 +348,7 @@ tasks:
     expect(out).not.toContain('✓')
   })
 
-  test('names its ledger in the command that drops what has left the plan', async () => {
+  it('errand run suggests a cancel command with --ledger for tasks that have left the plan', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks: { a: { run: exit 1 }, b: { run: "true", after: a } }')
     await place.errand('run', 'plan.yaml', '--ledger', 'my own.db')
@@ -357,7 +357,7 @@ tasks:
     expect(err).toMatch(/"b" is no longer in the plan.*errand cancel task-\S+ --ledger 'my own\.db'" cancels it/)
   })
 
-  test('twice at once never runs one task twice, and both end well', async () => {
+  it('two processes of errand run never run one task twice', async () => {
     await using place = new Workplace()
     const tasks = Array.from({ length: 20 }, (_, index) => `t${index}: { run: echo t${index} >> runs }`)
     place.write('plan.yaml', `tasks: { ${tasks.join(', ')} }`)
@@ -367,7 +367,7 @@ tasks:
     expect(new Set(place.lines('runs')).size).toBe(20)
   })
 
-  test('shows nothing of what a task prints that could command the terminal', async () => {
+  it('errand run removes escape sequences from the output of tasks', async () => {
     await using place = new Workplace()
     place.write(
       'plan.yaml',

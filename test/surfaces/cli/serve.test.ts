@@ -1,9 +1,9 @@
-// `errand serve`, the built program: it works on its ledger while it serves it, tells its token once, and lets go when it is told to.
+// `errand serve`, the built program: it works on its ledger while it serves it, prints its token once, and releases tasks when it stops.
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { loadHono } from '../../../src/surfaces/http/load-hono.ts'
 import { type ErrandProcess, Workplace } from './workplace.ts'
 
@@ -27,13 +27,13 @@ async function ask(url: string, path: string, body?: object): Promise<any> {
   return await response.json()
 }
 
-/** Waits, by the routes, until it is settled. */
+/** Waits over HTTP until the task is settled. */
 async function settled(url: string, taskId: string): Promise<any> {
   await ask(url, '/abilities/task:wait', { taskIds: [taskId] })
   return (await ask(url, `/tasks/${taskId}`)).task
 }
 
-/** Reads a stream until it has told this. */
+/** Reads a stream until it contains this. */
 async function said(stream: Response, pattern: RegExp): Promise<void> {
   let all = ''
   for await (const chunk of stream.body ?? []) {
@@ -44,7 +44,7 @@ async function said(stream: Response, pattern: RegExp): Promise<void> {
 }
 
 describe('errand serve', () => {
-  test('works on what is there and on what comes in, with the files and models that it is given', async () => {
+  it('errand serve runs existing and new tasks, with the given files and models', async () => {
     await using place = new Workplace()
     place.write('script.json', JSON.stringify([{ text: 'The answer is 42.' }]))
     await place.errand('add', 'before', '--run', 'echo before > before.txt')
@@ -64,7 +64,7 @@ describe('errand serve', () => {
     })
   })
 
-  test('errand serve --plans runs plans that clients send, in that folder', async () => {
+  it('errand serve --plans runs plans that clients send, in that folder', async () => {
     await using place = new Workplace()
     mkdirSync(join(place.folder, 'work'))
     const { process, url } = await serving(place, '--plans', 'work')
@@ -79,7 +79,7 @@ describe('errand serve', () => {
     await process.ended
   })
 
-  test('that is stopped in the midst of a command lets go of it, and the next one goes on', async () => {
+  it('errand serve releases a running command when it is stopped, and the next one continues', async () => {
     await using place = new Workplace()
     const first = await serving(place)
     const { taskId } = await ask(first.url, '/tasks', {
@@ -99,7 +99,7 @@ describe('errand serve', () => {
     await second.process.ended
   })
 
-  test('with --no-work only serves, and leaves what is ready to others', async () => {
+  it('errand serve --no-work leaves ready tasks to other processes', async () => {
     await using place = new Workplace()
     const { process, url } = await serving(place, '--no-work', '--no-page')
     const { taskId } = await ask(url, '/tasks', { executor: 'shell', input: { run: 'true' } })
@@ -110,9 +110,9 @@ describe('errand serve', () => {
     await process.ended
   })
 
-  test('makes a token where none is given and tells it once; one that is given is told nowhere', async () => {
+  it('errand serve prints a new token once, and never prints a given one', async () => {
     await using place = new Workplace()
-    for (const [flags, told] of [
+    for (const [flags, expected] of [
       [[], /^http:\/\/127\.0\.0\.1:\d+\ntoken: [a-z2-7]{52}\n$/],
       [['--json'], /^\{"url":"http:\/\/127\.0\.0\.1:\d+","token":"[a-z2-7]{52}"\}\n$/],
     ] as const) {
@@ -120,7 +120,7 @@ describe('errand serve', () => {
       await process.printed(/token.*[a-z2-7]{52}/)
       process.kill('SIGINT')
       const { out, err } = await process.ended
-      expect(out).toMatch(told)
+      expect(out).toMatch(expected)
       expect(err).toMatch(/^Stopping/)
     }
     const given = await serving(place, '--no-work')
@@ -129,7 +129,7 @@ describe('errand serve', () => {
     expect(ended.out + ended.err).not.toContain(token)
   })
 
-  test('says so when somebody else has the port', async () => {
+  it('errand serve reports a port that is in use', async () => {
     await using place = new Workplace()
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
@@ -138,27 +138,27 @@ describe('errand serve', () => {
     other.close()
     expect({ code, err: err.split('\n').at(-2) }).toEqual({
       code: 2,
-      err: expect.stringMatching(/^errand: Cannot listen there: .*EADDRINUSE.*--port/) as string,
+      err: expect.stringMatching(/^errand: Cannot listen at this address: .*EADDRINUSE.*--port/) as string,
     })
   })
 
-  test.each([
+  it.each([
     ['a port that is none', ['--port', 'x'], /--port takes/],
     ['a port beyond all', ['--port', '65536'], /port/],
     ['no slots', ['--concurrency', '0'], /--concurrency takes/],
-    ['slots for no work', ['--no-work', '--concurrency', '2'], /--concurrency says nothing with --no-work/],
+    ['slots for no work', ['--no-work', '--concurrency', '2'], /--concurrency has no effect with --no-work/],
     ['a token that is too short', ['--token-file', 'short'], /The token in short must have at least 32/],
     ['a token that is not there', ['--token-file', 'none'], /Cannot read the token/],
     ['a model without a key', ['--model', 'openai:gpt-5-mini'], /OPENAI_API_KEY/],
-    ['what it does not know', ['--prot', '1'], /--port/],
-  ])('refuses %s, before anything begins', async (_what, args, words) => {
+    ['an unknown option', ['--prot', '1'], /--port/],
+  ])('errand serve refuses %s, before it starts anything', async (_what, args, words) => {
     await using place = new Workplace()
     place.write('short', 'short')
     const { code, err } = await place.errand('serve', ...args)
     expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(words) as string })
   })
 
-  test('says which package is missing', async () => {
+  it('errand serve names a missing package', async () => {
     const missing = Object.assign(new Error("Cannot find package 'hono' imported from x"), {
       code: 'ERR_MODULE_NOT_FOUND',
     })

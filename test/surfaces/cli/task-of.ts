@@ -1,4 +1,4 @@
-// Tasks for tests: every field has a value, those that matter are given.
+// Tasks for tests, with a default for every field.
 import type { Task } from '../../../src/entities/task.ts'
 import { storedFrom } from '../../../src/entities/task-fields.ts'
 

@@ -1,6 +1,5 @@
-// The verbs that tend a ledger: limits that all processes share, dependencies at run time, what leaves the ledger, and what a
-// task is told when it is added.
-import { describe, expect, onTestFinished, test } from 'vitest'
+// The verbs that maintain a ledger: shared limits, dependencies at run time, purging, and the fields of `errand add`.
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
 import { openLedger, SimulatedClock } from '../../../src/testing/index.ts'
 import { Workplace } from './workplace.ts'
@@ -8,7 +7,7 @@ import { Workplace } from './workplace.ts'
 const json = ({ out }: { out: string }) => JSON.parse(out)
 
 describe('limit', () => {
-  test('says that there is none, sets one, shows it, and takes it away', async () => {
+  it('errand limit shows, sets and removes the shared limit', async () => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     const none = { code: 0, out: expect.stringContaining('There are no shared limits'), err: '' }
@@ -25,7 +24,7 @@ describe('limit', () => {
     expect(await place.errand('limit')).toEqual(none)
   })
 
-  test('holds for a run in another process, and why says so', async () => {
+  it('errand limit applies to a run in another process, and why names it', async () => {
     await using place = new Workplace()
     const untilGo = 'echo up; while [ ! -e go ]; do sleep 0.02; done'
     place.write('plan.yaml', `tasks: { a: { run: "${untilGo}" }, b: { run: "${untilGo}" } }`)
@@ -42,12 +41,12 @@ describe('limit', () => {
     expect((await run.ended).code).toBe(0)
   })
 
-  test.each([
+  it.each([
     [['many'], /whole number of at least 1, or "none", got "many"/],
     [['0'], /whole number of at least 1, or "none", got "0"/],
-    [['4', '5'], /"5" is too much/],
+    [['4', '5'], /Unexpected argument "5"/],
     [['--executor', ''], /--executor takes the name of an executor/],
-  ])('refuses %j', async (args, words) => {
+  ])('errand limit refuses %j', async (args, words) => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     expect(await place.errand('limit', ...args)).toMatchObject({ code: 2, out: '', err: expect.stringMatching(words) })
@@ -55,7 +54,7 @@ describe('limit', () => {
 })
 
 describe('block and unblock', () => {
-  test('let a task come after others, and go on without them', async () => {
+  it('errand block makes a task wait for others, and unblock ends that', async () => {
     await using place = new Workplace()
     for (const name of ['a', 'b', 'c']) await place.errand('add', name)
     expect(await place.errand('block', '#3', '#1', '#2')).toEqual({
@@ -69,10 +68,10 @@ describe('block and unblock', () => {
       blockedBy: [],
       ready: true,
     })
-    expect((await place.errand('unblock', '#3', '#2')).out).toBe('#3 c claimable, held up by nothing\n')
+    expect((await place.errand('unblock', '#3', '#2')).out).toBe('#3 c claimable, not blocked\n')
   })
 
-  test('refuse a circle, a task that works and one that is not there, and change nothing', async () => {
+  it('errand block refuses a cycle, a working task and an unknown one, and changes nothing', async () => {
     await using place = new Workplace()
     for (const name of ['a', 'b']) await place.errand('add', name)
     await place.errand('block', '#2', '#1')
@@ -97,7 +96,7 @@ describe('block and unblock', () => {
 })
 
 describe('purge', () => {
-  test('removes what was settled before, and says how much is left', async () => {
+  it('errand purge deletes tasks that were settled earlier, and prints how many remain', async () => {
     await using place = new Workplace()
     {
       const clock = new SimulatedClock(0)
@@ -107,11 +106,9 @@ describe('purge', () => {
     for (const name of ['done', 'open']) await place.errand('add', name)
     await place.errand('cancel', '#2')
     expect((await place.errand('purge', '--older-than', '1d')).out).toMatch(
-      /^1 task in 1 family left the ledger, with \d+ events; 2 tasks remain\.\n$/,
+      /^Deleted 1 task in 1 family, with \d+ events; 2 tasks remain\.\n$/,
     )
-    expect((await place.errand('purge', '--older-than', '1d')).out).toBe(
-      'Nothing was old enough to leave; 2 tasks remain.\n',
-    )
+    expect((await place.errand('purge', '--older-than', '1d')).out).toBe('No task was old enough; 2 tasks remain.\n')
     expect(json(await place.errand('purge', '--older-than', '1d', '--json'))).toEqual({
       tasks: 0,
       families: 0,
@@ -121,7 +118,7 @@ describe('purge', () => {
     expect((await place.tasks()).map((task) => task.name)).toEqual(['done', 'open'])
   })
 
-  test('must be told how old', async () => {
+  it('errand purge requires --older-than', async () => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     expect(await place.errand('purge')).toMatchObject({
@@ -136,7 +133,7 @@ describe('purge', () => {
 })
 
 describe('add', () => {
-  test('takes role, tags, deadline, policies and how many children run at once', async () => {
+  it('errand add accepts role, tags, deadline, policies and a limit of running children', async () => {
     await using place = new Workplace()
     const before = Date.now()
     const flags =
@@ -157,7 +154,7 @@ describe('add', () => {
     expect((await engine.why(task.id)).message).toContain('It fails with the first child that fails')
   })
 
-  test('takes every other field that a flag can say', async () => {
+  it('errand add accepts every other field that has a flag', async () => {
     await using place = new Workplace()
     await place.errand('add', 'parent')
     const flags =
@@ -179,7 +176,7 @@ describe('add', () => {
     })
   })
 
-  test.each([
+  it.each([
     [['--auto-complete', 'all'], /--auto-complete takes one of true, false, all-settled, got "all"/],
     [['--notify-parent'], /`notifyParent` does nothing for "one": it has no parent/],
     [['--timeout', '5'], /--timeout takes a duration/],
@@ -193,7 +190,7 @@ describe('add', () => {
     [['--concurrency', '0'], /--concurrency takes a whole number of at least 1/],
     [['--role', 'x', '--run', 'true'], /`role` does nothing for/],
     [['--roll', 'x'], /Did you mean "--role"\?/],
-  ])('refuses %j', async (args, words) => {
+  ])('errand add refuses %j', async (args, words) => {
     await using place = new Workplace()
     expect(await place.errand('add', 'one', ...args)).toMatchObject({
       code: 2,
@@ -203,7 +200,7 @@ describe('add', () => {
   })
 })
 
-test('help names every verb, and each says what it takes', async () => {
+it('errand help lists every verb, and each has a usage', async () => {
   await using place = new Workplace()
   const { out } = await place.errand('help')
   for (const verb of ['claim', 'heartbeat', 'release', 'complete', 'fail', 'block', 'unblock', 'limit', 'purge']) {
@@ -214,7 +211,7 @@ test('help names every verb, and each says what it takes', async () => {
   }
 })
 
-test('the verbs want a ledger that is there', async () => {
+it('verbs of the command line refuse a missing ledger', async () => {
   await using place = new Workplace()
   for (const args of [
     ['claim', '--as', 'a'],

@@ -1,5 +1,5 @@
-// What a run tells, line by line or as events; what `logs` makes of a stream; what `graph` and `tree` draw.
-import { describe, expect, test } from 'vitest'
+// The output of a run, as lines or as events, and the output of `logs`, `graph` and `tree`.
+import { describe, expect, it } from 'vitest'
 import type { StreamItem } from '../../../src/engine-api.ts'
 import type { EventType, TaskEvent } from '../../../src/entities/event.ts'
 import type { KnownRound } from '../../../src/plans/round.ts'
@@ -25,21 +25,21 @@ function setup() {
   const io = fakeIo()
   const reporter = createPlainLines(io, view)
   let seq = 0
-  const tell = (type: EventType, path: string, at: number, data: Record<string, unknown>) => {
+  const emit = (type: EventType, path: string, at: number, data: Record<string, unknown>) => {
     const event: TaskEvent = { seq: ++seq, type, taskId: `task-${path}`, at, instanceId: 'i', data }
     const row = view.apply(event)
     if (row !== undefined) reporter.event(event, row)
   }
-  return { io, view, tell }
+  return { io, view, emit }
 }
 
-describe('off a terminal', () => {
-  test('who claims a task and who lets it go is a line', () => {
-    const { io, tell } = setup()
-    tell('task.claimed', 'lines', 0, { status: 'working', owner: 'ann' })
-    tell('task.released', 'lines', 0, { status: 'waiting', owner: 'ann', reason: 'the lease is over', lapsed: true })
-    tell('task.waiting', 'lines', 0, { status: 'waiting', run: 0, reason: 'interrupted' })
-    tell('task.waiting', 'g/in', 0, { status: 'waiting', run: 1, reason: 'interrupted' })
+describe('errand run without a terminal', () => {
+  it('claims and releases are printed as lines', () => {
+    const { io, emit } = setup()
+    emit('task.claimed', 'lines', 0, { status: 'working', owner: 'ann' })
+    emit('task.released', 'lines', 0, { status: 'waiting', owner: 'ann', reason: 'the lease is over', lapsed: true })
+    emit('task.waiting', 'lines', 0, { status: 'waiting', run: 0, reason: 'interrupted' })
+    emit('task.waiting', 'g/in', 0, { status: 'waiting', run: 1, reason: 'interrupted' })
     expect(io.out().split('\n')).toEqual([
       'lines claimed by ann',
       'lines released by ann: the lease is over',
@@ -48,24 +48,24 @@ describe('off a terminal', () => {
     ])
   })
 
-  test('each start, line of output and end is a line of its own, groups and foreign tasks left out', () => {
-    const { io, tell } = setup()
-    tell('task.created', 'lines', 0, { status: 'submitted', ready: true })
-    tell('task.started', 'g', 0, { status: 'working', from: 'submitted' })
-    tell('task.started', 'lines', 100, { status: 'working', from: 'submitted', attempt: 1 })
-    tell('output.written', 'lines', 150, { status: 'working', text: 'one\n\u001b[31mtwo\u001b[0m\n' })
-    tell('task.failed', 'lines', 300, {
+  it('each start, line of output and end is one line, without groups and foreign tasks', () => {
+    const { io, emit } = setup()
+    emit('task.created', 'lines', 0, { status: 'submitted', ready: true })
+    emit('task.started', 'g', 0, { status: 'working', from: 'submitted' })
+    emit('task.started', 'lines', 100, { status: 'working', from: 'submitted', attempt: 1 })
+    emit('output.written', 'lines', 150, { status: 'working', text: 'one\n\u001b[31mtwo\u001b[0m\n' })
+    emit('task.failed', 'lines', 300, {
       status: 'failed',
       error: { code: 'EXIT_CODE', message: 'exited with 1\nmore' },
       willRetry: true,
     })
-    tell('task.retried', 'lines', 300, { status: 'submitted', attempt: 2 })
-    tell('task.started', 'lines', 400, { status: 'working', from: 'submitted', attempt: 2 })
-    tell('task.completed', 'lines', 650, { status: 'completed' })
-    tell('task.started', 'elsewhere', 0, { status: 'working' })
-    tell('task.input_required', 'g/in', 0, { status: 'input_required', from: 'working' })
-    tell('question.asked', 'g/in', 0, { status: 'input_required', questionId: 'q', question: 'Which?' })
-    tell('task.canceled', 'g/in', 0, { status: 'canceled', reason: 'enough' })
+    emit('task.retried', 'lines', 300, { status: 'submitted', attempt: 2 })
+    emit('task.started', 'lines', 400, { status: 'working', from: 'submitted', attempt: 2 })
+    emit('task.completed', 'lines', 650, { status: 'completed' })
+    emit('task.started', 'elsewhere', 0, { status: 'working' })
+    emit('task.input_required', 'g/in', 0, { status: 'input_required', from: 'working' })
+    emit('question.asked', 'g/in', 0, { status: 'input_required', questionId: 'q', question: 'Which?' })
+    emit('task.canceled', 'g/in', 0, { status: 'canceled', reason: 'enough' })
     expect(io.out().split('\n')).toEqual([
       'lines started',
       'lines | one',
@@ -79,20 +79,20 @@ describe('off a terminal', () => {
     ])
   })
 
-  test('the view knows when nothing seems to be at work, and what each task said last', () => {
-    const { view, tell } = setup()
+  it('RoundView reports when no task is active, and the last output of each task', () => {
+    const { view, emit } = setup()
     expect(view.looksIdle).toBe(true)
-    tell('task.started', 'g', 0, { status: 'working', from: 'submitted' })
+    emit('task.started', 'g', 0, { status: 'working', from: 'submitted' })
     expect(view.looksIdle).toBe(true)
-    tell('task.started', 'lines', 0, { status: 'working', from: 'submitted' })
-    tell('output.written', 'lines', 1, { status: 'working', text: 'one\ntwo\n' })
-    tell('output.written', 'lines', 1, { status: 'working', text: '\n' })
+    emit('task.started', 'lines', 0, { status: 'working', from: 'submitted' })
+    emit('output.written', 'lines', 1, { status: 'working', text: 'one\ntwo\n' })
+    emit('output.written', 'lines', 1, { status: 'working', text: '\n' })
     expect(view.looksIdle).toBe(false)
     expect(view.row('task-lines')).toMatchObject({ lastLine: 'two', startedAt: 0 })
   })
 })
 
-test('--json is the feed, one event a line', () => {
+it('errand run --json prints the feed, one event per line', () => {
   const io = fakeIo()
   const event: TaskEvent = {
     seq: 1,
@@ -107,7 +107,7 @@ test('--json is the feed, one event a line', () => {
   expect(io.out()).not.toContain('\u001b')
 })
 
-test('logs pass on whole lines, so that no escape sequence can hide between two pieces', () => {
+it('LogLines passes on whole lines, so that an escape sequence cannot be split between two pieces', () => {
   const lines: string[] = []
   const log = new LogLines((line) => lines.push(line))
   const take = (item: Record<string, unknown>) => log.take({ taskId: 't', seq: 1, ...item } as unknown as StreamItem)
@@ -122,7 +122,7 @@ test('logs pass on whole lines, so that no escape sequence can hide between two 
   expect(lines).toEqual(['one', 'two', '\u001b[3', 'assistant: token by token', 'failed: broken', 'end'])
 })
 
-test('a flowchart frames groups, points from first to next, and reads labels as text', () => {
+it('toFlowchart frames groups, draws arrows to waiting tasks, and escapes labels', () => {
   const chart = toFlowchart([
     { id: 'a', label: 'say "hi" <b>', group: false, parent: null, after: [], status: 'completed' },
     { id: 'g', label: 'group', group: true, parent: null, after: ['a'] },
@@ -139,7 +139,7 @@ test('a flowchart frames groups, points from first to next, and reads labels as 
   ])
 })
 
-test('a tree is drawn in the order of creation, reasons included', () => {
+it('treeLines draws tasks in the order of creation, with reasons', () => {
   const root = taskOf({ id: 'task-root00', seq: 1, name: 'root', status: 'working' })
   const below = [
     taskOf({
@@ -161,7 +161,7 @@ test('a tree is drawn in the order of creation, reasons included', () => {
   ])
 })
 
-test('commands to be copied are quoted for the shell', () => {
+it('shellCommand quotes suggested commands for the shell', () => {
   expect(shellCommand('errand', 'answer', 'abc', 'a b', "it's", '#4', '')).toBe(
     "errand answer abc 'a b' 'it'\\''s' '#4' ''",
   )

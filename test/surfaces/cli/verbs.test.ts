@@ -1,6 +1,6 @@
-// The other verbs, from a second process while the first one runs: they only command, and the first one obeys.
+// The other verbs, from a second process while the first one runs the tasks.
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../../src/create-engine.ts'
 import { history } from '../../engine/world.ts'
 import { type ErrandProcess, Workplace } from './workplace.ts'
@@ -18,8 +18,8 @@ async function running(place: Workplace): Promise<{ run: ErrandProcess; id: stri
   return { run, id: (await place.task('busy')).id }
 }
 
-describe('from a second process', () => {
-  test('cancel ends the command that runs in the first', async () => {
+describe('verbs in a second process', () => {
+  it('errand cancel ends a running command of another process', async () => {
     await using place = new Workplace()
     const { run, id } = await running(place)
     expect(await place.errand('cancel', id, '--reason', 'enough')).toMatchObject({
@@ -33,7 +33,7 @@ describe('from a second process', () => {
     expect(place.lines('runs')).toEqual(['start'])
   })
 
-  test('pause ends it for now, resume lets it run again', async () => {
+  it('errand pause ends a command of another process, and resume runs it again', async () => {
     await using place = new Workplace()
     const { run, id } = await running(place)
     expect((await place.errand('pause', id)).code).toBe(0)
@@ -48,7 +48,7 @@ describe('from a second process', () => {
     expect(place.lines('runs')).toEqual(['start', 'start', 'end', 'next'])
   })
 
-  test.each(['answer', 'send'])('%s records that the answer came from the command line', async (verb) => {
+  it.each(['answer', 'send'])('%s records that the answer came from the command line', async (verb) => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks: { which: { ask: Which? } }')
     expect((await place.errand('run', 'plan.yaml')).code).toBe(3)
@@ -59,7 +59,7 @@ describe('from a second process', () => {
     expect(answered?.data).toMatchObject({ answer: 'x', answeredBy: { surface: 'cli' } })
   })
 
-  test('answer refuses a question that was answered already', async () => {
+  it('errand answer refuses a question that was already answered', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks: { which: { ask: Which? } }')
     expect((await place.errand('run', 'plan.yaml')).code).toBe(3)
@@ -76,7 +76,7 @@ describe('from a second process', () => {
     expect((await place.task('which')).result).toBe('x')
   })
 
-  test('answer lets the first go on', async () => {
+  it('errand answer lets a run in another process continue', async () => {
     await using place = new Workplace()
     place.write(
       'plan.yaml',
@@ -92,7 +92,7 @@ describe('from a second process', () => {
     expect(place.lines('runs')).toEqual(['{"a":1}'])
   })
 
-  test('add creates a task that runs in the first; why, show, tree and graph explain it', async () => {
+  it('errand add creates a task that a run in another process executes; why, show, tree and graph show it', async () => {
     await using place = new Workplace()
     const { run, id } = await running(place)
     const added = await place.errand(
@@ -130,7 +130,7 @@ describe('from a second process', () => {
     expect((await run.ended).code).toBe(0)
   })
 
-  test('logs -f follows to the end; without -f it ends at once', async () => {
+  it('errand logs -f follows a task to its end; without -f it ends at once', async () => {
     await using place = new Workplace()
     const { run, id } = await running(place)
     expect(await place.errand('logs', id)).toEqual({ code: 0, out: 'waiting\n', err: '' })
@@ -147,7 +147,7 @@ describe('from a second process', () => {
     expect(items.at(-1)).toBe('end')
   })
 
-  test('logs -f ends with 130 when it is interrupted', async () => {
+  it('errand logs -f exits with 130 when it is interrupted', async () => {
     await using place = new Workplace()
     const { run, id } = await running(place)
     const follow = place.start('logs', id, '-f')
@@ -159,8 +159,8 @@ describe('from a second process', () => {
   })
 })
 
-describe('a verb', () => {
-  test('runs nothing itself', async () => {
+describe('verbs on one ledger', () => {
+  it('verbs of the command line run no task', async () => {
     await using place = new Workplace()
     await place.errand('add', '--run', 'echo ran >> runs')
     for (const args of [['ps'], ['tree'], ['graph'], ['show', '#1'], ['why', '#1'], ['logs', '#1']]) {
@@ -172,7 +172,7 @@ describe('a verb', () => {
     )
   })
 
-  test('that the lifecycle does not allow exits 2 and says what would work, without keeping others from theirs', async () => {
+  it('errand pause exits with 2 for a wrong state, says what would work, and changes the other tasks', async () => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     await place.errand('add', 'two')
@@ -187,7 +187,7 @@ describe('a verb', () => {
     })
   })
 
-  test('gives a new attempt, and with --allow-divergence one that may make calls which are not recorded', async () => {
+  it('errand retry gives a new attempt, and with --allow-divergence allows calls that are not recorded', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks: { bad: { run: exit 1 } }')
     expect((await place.errand('run', 'plan.yaml')).code).toBe(1)
@@ -202,7 +202,7 @@ describe('a verb', () => {
     expect(retried).toMatchObject([{ attempt: 2, divergence: 'allow' }])
   })
 
-  test('with the beginning of several ids lists them', async () => {
+  it('an ambiguous beginning of an id lists the candidates', async () => {
     await using place = new Workplace()
     for (let index = 0; index < 40; index++) await place.errand('add', `t${index}`)
     const ids = (await place.tasks()).map((task) => task.id)
@@ -213,7 +213,7 @@ describe('a verb', () => {
     for (const id of several.slice(0, 2)) expect(err).toContain(id)
   })
 
-  test('rm deletes; children become tasks of their own, go along, or forbid it', async () => {
+  it('errand rm deletes tasks; --children promotes, deletes or protects their children', async () => {
     await using place = new Workplace()
     const names = async () => (await place.tasks()).map((task) => task.name).sort()
     for (const parent of ['p', 'q']) {

@@ -1,5 +1,5 @@
-// `errand ps --watch`: a table on a terminal that follows the ledger, one line a change elsewhere; Ctrl-C gives the screen back.
-import { describe, expect, test } from 'vitest'
+// `errand ps --watch`: a table on a terminal that follows the ledger, else one line per change; Ctrl-C restores the screen.
+import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../../src/engine-api.ts'
 import { createEngine } from '../../../src/index.ts'
 import { drawPage, watchTasks } from '../../../src/surfaces/cli/watch-tasks.ts'
@@ -16,8 +16,8 @@ async function commander(): Promise<Engine & AsyncDisposable> {
   return (await createEngine({ work: false })) as Engine
 }
 
-describe('on a terminal', () => {
-  test('the table is redrawn when something changes, and given back with 130', async () => {
+describe('errand ps --watch on a terminal', () => {
+  it('errand ps --watch redraws the table after changes, and exits with 130', async () => {
     await using engine = await commander()
     const { io, wrote } = listening({ tty: true })
     const task = await engine.create({ name: 'review' })
@@ -38,7 +38,7 @@ describe('on a terminal', () => {
     expect(io.out()).toHaveLength(length)
   })
 
-  test('ages go on while nothing happens, without a look at the ledger', async () => {
+  it('errand ps --watch updates ages without reading the ledger', async () => {
     const clock = new SimulatedClock()
     await using engine = (await createEngine({ work: false, clock })) as Engine
     const { io, wrote } = listening({ tty: true })
@@ -60,7 +60,7 @@ describe('on a terminal', () => {
     expect(await watching).toBe(130)
   })
 
-  test('a picture is no wider and no higher than the terminal, and says what it does not show', () => {
+  it('a frame of errand ps --watch fits the terminal, and counts the tasks that are not shown', () => {
     const tasks = Array.from({ length: 30 }, (_, n) => taskOf({ name: `${'名'.repeat(60)}${n}`, owner: 'ann' }))
     const page = { tasks, total: 1_000, next: null }
     for (const size of [
@@ -77,8 +77,8 @@ describe('on a terminal', () => {
   })
 })
 
-describe('elsewhere', () => {
-  test('each change is a line, told until the task is no longer among the chosen', async () => {
+describe('errand ps --watch without a terminal', () => {
+  it('errand ps --watch prints one line per change, until the task leaves the choice', async () => {
     await using engine = await commander()
     const { io, wrote } = listening({ tty: false })
     const task = await engine.create({ name: 'review', tags: ['x'] })
@@ -99,8 +99,8 @@ describe('elsewhere', () => {
     expect(io.out().replaceAll(/\(\w{6}\)/g, '(id)')).toBe(
       [
         '#1 review (id) claimable',
-        "#1 review (id) working, ann's (claim 1)",
-        "#1 review (id) completed, ann's (claim 1)",
+        '#1 review (id) working, claimed by ann (claim 1)',
+        '#1 review (id) completed, claimed by ann (claim 1)',
         '#3 gone (id) claimable',
         '#3 gone (id) deleted',
         '',
@@ -108,7 +108,7 @@ describe('elsewhere', () => {
     )
   })
 
-  test('--json gives the task as it has become, on a terminal too', async () => {
+  it('errand ps --watch --json prints the changed task, on a terminal too', async () => {
     await using engine = await commander()
     const { io, wrote } = listening({ tty: true })
     const task = await engine.create({ name: 'review' })
@@ -122,12 +122,12 @@ describe('elsewhere', () => {
     await wrote(/deleted/)
     io.interrupt()
     expect(await watching).toBe(130)
-    const told = io
+    const lines = io
       .out()
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
-    expect(told).toMatchObject([
+    expect(lines).toMatchObject([
       { id: task.id, status: 'submitted' },
       { id: task.id, status: 'canceled' },
       { name: 'other' },
@@ -135,13 +135,13 @@ describe('elsewhere', () => {
     ])
   })
 
-  test('what another process does is seen, and Ctrl-C ends it with 130', async () => {
+  it('errand ps --watch shows changes by another process, and exits with 130 on Ctrl-C', async () => {
     await using place = new Workplace()
     await place.errand('add', 'one')
     const watching = place.start('ps', '--watch')
     await watching.printed(/^#1 one \(\w{6}\) claimable$/m)
     await place.errand('claim', '--as', 'ann')
-    await watching.printed(/working, ann's \(claim 1\)$/m)
+    await watching.printed(/working, claimed by ann \(claim 1\)$/m)
     watching.kill('SIGINT')
     expect(await watching.ended).toMatchObject({ code: 130, err: '' })
   })

@@ -1,5 +1,5 @@
-// A folder with a ledger, and the command line in it: as a process (the built program, with the Node that runs the
-// tests) or in this one. Tests wait for lines and exits, never for a clock.
+// A folder with a ledger, and the command line in it: in a process (the built program, with the Node that runs the tests) or in
+// this one. Tests wait for lines and exits, never for a time.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -37,7 +37,7 @@ export class ErrandProcess {
     })
   }
 
-  /** Resolves when what was printed so far contains this. */
+  /** Resolves when the output contains this. */
   async printed(pattern: RegExp): Promise<void> {
     let over: Ended | undefined
     void this.ended.then((ended) => (over = ended))
@@ -47,7 +47,7 @@ export class ErrandProcess {
     }
   }
 
-  /** What was printed so far on standard output. */
+  /** The output on stdout so far. */
   text(): string {
     return this.#out
   }
@@ -64,7 +64,7 @@ export class ErrandProcess {
   }
 }
 
-/** A folder with a ledger, in which `errand` can be started; gone with everything in it at the end of the block. */
+/** A folder with a ledger, in which `errand` can be started; deleted at the end of the block. */
 export class Workplace implements AsyncDisposable {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'errand-cli-')))
   readonly #env: NodeJS.ProcessEnv
@@ -79,7 +79,7 @@ export class Workplace implements AsyncDisposable {
     writeFileSync(join(this.folder, file), text)
   }
 
-  /** Lines of a file; none when it is not there. */
+  /** Lines of a file; none if it does not exist. */
   lines(file: string): string[] {
     try {
       return readFileSync(join(this.folder, file), 'utf8').split('\n').slice(0, -1)
@@ -88,7 +88,7 @@ export class Workplace implements AsyncDisposable {
     }
   }
 
-  /** As a process of its own. */
+  /** In a new process. */
   start(...args: string[]): ErrandProcess {
     const started = new ErrandProcess(this.folder, this.#env, args)
     this.#started.push(started)
@@ -120,7 +120,7 @@ export class Workplace implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { child } of this.#started) if (child.exitCode === null) child.kill('SIGKILL')
     await Promise.all(this.#started.map((each) => each.ended))
-    // A server that its client leaves only after this may still write there.
+    // A server whose client disconnects later may still write there.
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
 }

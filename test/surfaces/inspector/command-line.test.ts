@@ -93,8 +93,8 @@ describe('errand graph --machine', () => {
       err: expect.stringContaining('"stint"'),
     })
     expect((await place.errand('graph', '--machine', 'task', '--format', 'dot')).code).toBe(2)
-    expect((await place.errand('graph', '--format', 'json')).err).toContain('--format goes with --machine')
+    expect((await place.errand('graph', '--format', 'json')).err).toContain('--format needs --machine')
     const { code, err } = await place.errand('graph', '--machine', 'task', '#1')
-    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('leave "#1" or the option away') })
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('leave out "#1" to draw it') })
   })
 })

@@ -1,4 +1,4 @@
-// `errand repl` in a terminal of its own: a pseudo-terminal, a process, and the screen that somebody who sits there would see.
+// Runs `errand repl` in a pseudo-terminal with its own process, and emulates the screen.
 import { fileURLToPath } from 'node:url'
 import { type IPty, spawn } from '@lydell/node-pty'
 import { TerminalScreen } from './terminal-screen.ts'
@@ -57,7 +57,7 @@ export class ReplTerminal implements AsyncDisposable {
     })
   }
 
-  /** Types; nothing is waited for. */
+  /** Types without waiting. */
   type(text: string): void {
     this.#process.write(text)
   }
@@ -65,7 +65,7 @@ export class ReplTerminal implements AsyncDisposable {
   /** Types a line, ends it, and waits until the next one can be typed. */
   async enter(line: string): Promise<string> {
     const before = this.screen.lines.length
-    // What is told meanwhile stands above the line, and moves it down: what it gives begins below where it stands then.
+    // Notices above the line move it down, so its output begins below its current row.
     const echo = `${prompt}${line}`.trimEnd()
     const begins = ({ lines }: TerminalScreen): number => {
       if (echo.length >= this.#columns) return before
@@ -77,7 +77,7 @@ export class ReplTerminal implements AsyncDisposable {
     return this.screen.lines.slice(begins(this.screen), -1).join('\n')
   }
 
-  /** Resolves when the screen is so. */
+  /** Resolves when the screen matches. */
   async until(isSo: (screen: TerminalScreen) => boolean): Promise<void> {
     while (!isSo(this.screen)) {
       if (this.#over !== undefined) throw new Error(`It ended with ${this.#over}:\n${this.screen.lines.join('\n')}`)
@@ -87,7 +87,7 @@ export class ReplTerminal implements AsyncDisposable {
     }
   }
 
-  /** Resolves when some line of the screen is so. */
+  /** Resolves when a line of the screen matches. */
   async shows(pattern: RegExp): Promise<void> {
     await this.until((screen) => screen.lines.some((line) => pattern.test(line)))
   }

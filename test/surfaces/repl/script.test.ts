@@ -1,11 +1,11 @@
-// Lines that nobody types: `errand repl` with -e, --file or a pipe, and `runScript` in a program.
-import { describe, expect, test } from 'vitest'
+// Scripts for the REPL: `errand repl` with -e, --file or a pipe, and `runScript` in a program.
+import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
 import { runScript } from '../../../src/surfaces/repl/index.ts'
 import { call } from '../cli/agent-place.ts'
 import { Workplace } from '../cli/workplace.ts'
 
-/** Runs lines with an engine of their own. */
+/** Runs lines with a new engine. */
 async function ran(lines: string | string[], context: Record<string, unknown> = {}) {
   await using engine = await createEngine({ work: false })
   const [out, err]: [string[], string[]] = [[], []]
@@ -14,8 +14,8 @@ async function ran(lines: string | string[], context: Record<string, unknown> = 
   return { code, out: out.join(''), err: err.join('') }
 }
 
-describe('lines through a pipe', () => {
-  test('X-028 are carried out strictly in order, however long each takes', async () => {
+describe('lines of a script', () => {
+  it('X-028 a REPL script runs its lines strictly in order, however long each takes', async () => {
     await using place = new Workplace()
     const stdin = [
       'await new Promise((resolve) => setTimeout(resolve, 50)); console.log("slow")',
@@ -30,7 +30,7 @@ describe('lines through a pipe', () => {
     })
   })
 
-  test.each([
+  it.each([
     [
       'a refusal',
       '/pause it',
@@ -44,24 +44,24 @@ describe('lines through a pipe', () => {
     ['an error without an await', "throw new TypeError('no')", 1, /line 3: Uncaught TypeError: no\n$/],
     ['a syntax error', 'foo bar', 1, /line 3: Uncaught SyntaxError: /],
     ['a failed task', "await fail(await start($), 'x'); await result($.id)", 1, /line 3: TASK_FAILED: .* failed: x/],
-  ])('X-028 end with %s, with its line and its exit code', async (_what, line, code, words) => {
+  ])('X-028 a REPL script ends with %s, with its line number and exit code', async (_what, line, code, words) => {
     const { out, ...ended } = await ran(['/create it --by-hand', '', line, "console.log('never')"])
     expect(ended).toEqual({ code, err: expect.stringMatching(words) })
     expect(out).not.toContain('never')
     expect(ended.err.trim().split('\n')).toHaveLength(1)
   })
 
-  test('X-028 may make one statement together; one that is never finished is refused where it begins', async () => {
+  it('X-028 a REPL script accepts statements over several lines, and refuses an incomplete one at its first line', async () => {
     const twice = ['function twice(x) {', '  return x * 2', '}', 'twice(4)']
     expect(await ran(twice)).toEqual({ code: 0, out: '8\n', err: '' })
     expect(await ran(['1', 'if (true) {', '2'])).toEqual({
       code: 2,
       out: '1\n',
-      err: expect.stringMatching(/^errand repl: line 2: INVALID_INPUT: The script ends in the middle/),
+      err: expect.stringMatching(/^errand repl: line 2: INVALID_INPUT: The script ends within/),
     })
   })
 
-  test('X-028 share what they declare, may be written with a dot, and end with /exit', async () => {
+  it('X-028 lines of a REPL script share declarations, accept commands with a dot, and end with /exit', async () => {
     const lines = [
       '#!/usr/bin/env errand',
       'const { a, b } = await given()',
@@ -75,8 +75,8 @@ describe('lines through a pipe', () => {
   })
 })
 
-describe('what a line gave', () => {
-  test('X-028 is `_` in the next one, until a line says what `_` is', async () => {
+describe('values of lines', () => {
+  it('X-028 `_` is the value of the last line, until a line assigns it', async () => {
     expect((await ran(['6 * 7', 'undefined', '_ / 2', 'Promise.resolve([_])', '_.length'])).out).toBe(
       '42\n21\n[ 21 ]\n1\n',
     )
@@ -85,14 +85,14 @@ describe('what a line gave', () => {
     expect(out.split('\n').slice(-4)).toEqual(['mine', '2', 'mine', ''])
   })
 
-  test('X-028 is `$` in the next one, if it is a task, whoever gave it', async () => {
+  it('X-028 `$` is the last task that a line returned', async () => {
     const { code, out } = await ran(["await engine.create({ name: 'a' })", '$.name'])
     expect({ code, name: out.trim().split('\n').at(-1) }).toEqual({ code: 0, name: 'a' })
   })
 })
 
 describe('errand repl without a terminal', () => {
-  test('X-028 takes -e as often as given, or --file, and makes the ledger', async () => {
+  it('X-028 errand repl takes several -e, or --file, and creates the ledger', async () => {
     await using place = new Workplace()
     expect(await place.errand('repl', '-e', '/create one --by-hand', '-e', '/ps', '-e', '$.name')).toMatchObject({
       code: 0,
@@ -110,18 +110,18 @@ describe('errand repl without a terminal', () => {
     })
   })
 
-  test.each([
+  it.each([
     ['both -e and --file', ['-e', '1', '--file', 'x'], /either -e or --file/],
     ['a file that is not there', ['--file', 'nowhere'], /Cannot read the lines in .*nowhere/],
-    ['--json', ['-e', '1', '--json'], /--json says nothing here/],
-    ['neither lines nor a terminal', [], /no terminal to talk at/],
-    ['a model without --work', ['-e', '1', '--model', 'script:x'], /--model goes with --work/],
-  ])('X-028 refuses %s', async (_what, args, words) => {
+    ['--json', ['-e', '1', '--json'], /--json has no effect here/],
+    ['neither lines nor a terminal', [], /There is no terminal/],
+    ['a model without --work', ['-e', '1', '--model', 'script:x'], /--model needs --work/],
+  ])('X-028 errand repl refuses %s', async (_what, args, words) => {
     await using place = new Workplace()
     expect(await place.errand('repl', ...args)).toEqual({ code: 2, out: '', err: expect.stringMatching(words) })
   })
 
-  test('X-028 with --work runs what is ready, and a message without words follows it to its end', async () => {
+  it('X-028 errand repl --work runs ready tasks, and follows a task without a message to its end', async () => {
     await using place = new Workplace()
     const lines = [
       '/create greet --executor shell --input {"run": "echo hello; echo there"}',
@@ -136,45 +136,42 @@ describe('errand repl without a terminal', () => {
     expect(out).toMatch(/^state +completed\naccepts +nothing: it is settled$/m)
   })
 
-  test('X-028 tails what happens elsewhere until it is interrupted', async () => {
+  it('X-028 /tail prints events of other processes until it is interrupted', async () => {
     await using place = new Workplace()
     await place.errand('add', 'first')
     const tail = place.start('repl', '-e', '/events', '-e', '/tail')
     await tail.printed(/first \(\w+\) task\.created/)
-    // What is added before the tail stands may be in neither: so one is added until one is told.
-    let told = false
+    // A task that is added before the tail has started is not printed, so tasks are added until one is.
+    let printed = false
     const telling = tail.printed(/later\d+ \(\w+\) task\.created/).then(() => {
-      told = true
+      printed = true
     })
-    for (let count = 0; !told; count++) await place.errand('add', `later${count}`)
+    for (let count = 0; !printed; count++) await place.errand('add', `later${count}`)
     await telling
     tail.kill('SIGINT')
     expect((await tail.ended).code).toBe(130)
   })
 
-  test.each([
+  it.each([
     ['throw Object.create(null)', 'Uncaught [Object: null prototype] {}'],
     ['throw { code: 5 }', 'Uncaught { code: 5 }'],
-    [
-      'throw { [Symbol.for("nodejs.util.inspect.custom")]() { throw 1 } }',
-      'Uncaught, and what was thrown cannot be shown',
-    ],
+    ['throw { [Symbol.for("nodejs.util.inspect.custom")]() { throw 1 } }', 'Uncaught value, which cannot be shown'],
     ['throw Object.defineProperty(new Error("no"), "code", { get() { throw 1 } })', 'Uncaught Error: no'],
-  ])('X-028 may throw anything, which is told in a line: %s', async (line, words) => {
+  ])('X-028 a REPL line that throws any value prints one line: %s', async (line, words) => {
     expect(await ran(line)).toEqual({ code: 1, out: '', err: `errand repl: line 1: ${words}\n` })
   })
 
-  test('X-028 may give what throws when it is looked at', async () => {
+  it('X-028 a REPL line may return a value whose properties throw', async () => {
     const lines = [
       'new Proxy({}, { get() { throw 1 } })',
       '({ [Symbol.for("nodejs.util.inspect.custom")]() { throw new Error("no") } })',
     ]
-    expect(await ran(lines)).toEqual({ code: 0, out: '{}\nIt cannot be shown. Uncaught Error: no\n', err: '' })
+    expect(await ran(lines)).toEqual({ code: 0, out: '{}\nThe value cannot be shown. Uncaught Error: no\n', err: '' })
   })
 })
 
-describe('how tasks are named', () => {
-  test('X-028 by number, by id or its beginning, and by a name that is alone; a number is never the beginning of an id', async () => {
+describe('names of tasks in the REPL', () => {
+  it('X-028 the REPL finds a task by number, id, beginning of the id, or unique name; a number is never the beginning of an id', async () => {
     const { code, out } = await ran([
       "const one = await create({ name: 'report' }); const two = await create({ name: 'two words' })",
       'const named = async (ref) => (await tasks[ref]).seq',
@@ -185,12 +182,12 @@ describe('how tasks are named', () => {
     ])
     expect({ code, out }).toEqual({ code: 2, out: '3\ntrue\n21\n' })
     const twins = await ran(['/create twin --by-hand', '/create twin --by-hand', '/show twin'])
-    expect(twins).toMatchObject({ code: 2, err: expect.stringMatching(/2 tasks are called twin: #1, #2\./) })
+    expect(twins).toMatchObject({ code: 2, err: expect.stringMatching(/2 tasks have the name twin: #1, #2\./) })
     const quoted = await ran(['/create two words --by-hand', '/cancel "two words" no need', '/why $'])
     expect(quoted).toMatchObject({ code: 0, out: expect.stringMatching(/\n#1 two words canceled\n/) })
   })
 
-  test('X-028 abilities are functions, and a stream gives its chunks one after the other', async () => {
+  it('X-028 abilities are functions in the REPL, and a stream prints its chunks in order', async () => {
     const { code, out, err } = await ran([
       "await abilities.task.create({ name: 'x' }); 0",
       'abilities.task.list({})',

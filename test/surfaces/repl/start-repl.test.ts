@@ -1,7 +1,7 @@
-// `startRepl` in a program of one's own: its options, its end, and what a line is.
+// `startRepl` in a program: its options, its end, and the parsing of lines.
 import { createInterface, type Interface } from 'node:readline'
 import { PassThrough, Readable } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
 import { startRepl } from '../../../src/surfaces/repl/index.ts'
 import { Printer, type TypedLine } from '../../../src/surfaces/repl/printer.ts'
@@ -17,7 +17,7 @@ function collector() {
 }
 
 describe('startRepl', () => {
-  test('X-028 has a session on any terminal, ends when it is told to, and leaves the engine open', async () => {
+  it('X-028 startRepl runs a session on any terminal, ends with close, and leaves the engine open', async () => {
     await using engine = await createEngine({ work: false })
     const { keys } = keyboard()
     const { output, text } = screen()
@@ -44,7 +44,7 @@ describe('startRepl', () => {
     expect((await engine.create({ name: 'still open' })).seq).toBe(1)
   })
 
-  test('X-028 takes what is no terminal for a script', async () => {
+  it('X-028 startRepl runs the input as a script if it is not a terminal', async () => {
     await using engine = await createEngine({ work: false })
     const [out, err] = [collector(), collector()]
     const input = Readable.from(['/create it --by-hand\n/pause it\n'])
@@ -54,16 +54,16 @@ describe('startRepl', () => {
     expect(err.text()).toMatch(/^errand repl: line 2: INVALID_TRANSITION/)
   })
 
-  test('X-028 refuses options that it does not know', async () => {
+  it('X-028 startRepl refuses unknown options', async () => {
     await using engine = await createEngine({ work: false })
     expect(() => startRepl(engine, { promt: '> ' } as object)).toThrow(/promt.*prompt/s)
   })
 })
 
-describe('a line', () => {
+describe('readLine', () => {
   const isVerb = (word: string) => ['pause', 'show'].includes(word)
 
-  test.each([
+  it.each([
     ['@12 go on', { kind: 'message', ref: '12', text: 'go on' }],
     ['@"two words"  go\non', { kind: 'message', ref: 'two words', text: 'go\non' }],
     ['@$', { kind: 'message', ref: '$', text: '' }],
@@ -75,26 +75,26 @@ describe('a line', () => {
     ['/a b/.test(x)', undefined],
     ['1 / 2', undefined],
     ['', undefined],
-  ])('X-028 %j is read as %j', (text, line) => {
+  ])('X-028 readLine parses %j as %j', (text, line) => {
     expect(readLine(text, isVerb)).toEqual(line)
   })
 
-  test('X-028 holds words together that stand in quotes', () => {
+  it('X-028 takeWord keeps quoted words together', () => {
     expect(wordsOf(` one "two words" 'and three'  4 `)).toEqual(['one', 'two words', 'and three', '4'])
   })
 })
 
 type Write = (reader: Interface, output: PassThrough & { isTTY: boolean; columns: number }) => void
 
-const writePlainly: Write = (_reader, output) => output.write('\r· news\n')
+const writePlainly: Write = (_reader, output) => output.write('\r· notice\n')
 const writeThroughPrinter: Write = (reader, output) => {
   const printer = new Printer(output)
   const typed = Object.assign(reader, { displayPrompt: (preserve?: boolean) => reader.prompt(preserve) })
   printer.typed = typed as unknown as TypedLine
-  printer.notice('news')
+  printer.notice('notice')
 }
 
-/** A screen on which somebody has typed half a line when something is written. */
+/** A screen with a half-typed line when a notice is written. */
 async function typing(write: Write): Promise<TerminalScreen> {
   const input = new PassThrough()
   const output = Object.assign(new PassThrough(), { isTTY: true, columns: 22 })
@@ -108,8 +108,8 @@ async function typing(write: Write): Promise<TerminalScreen> {
   return shown
 }
 
-describe('the screen that the tests look at', () => {
-  test('X-028 wraps, moves and erases as a terminal does, and says so when it does not know how', () => {
+describe('the screen of the tests', () => {
+  it('X-028 the test screen wraps, moves and erases like a terminal, and refuses unknown sequences', () => {
     const shown = new TerminalScreen(5)
     shown.write('abcdefg\r\nxy\u001b[1A\u001b[1GQ\u001b[')
     shown.write('0K')
@@ -119,13 +119,13 @@ describe('the screen that the tests look at', () => {
     })
     shown.write('\u001b[0J')
     expect(shown.lines).toEqual(['abcde', 'Q'])
-    expect(() => shown.write('\u001b[2J')).toThrow(/does not know/)
+    expect(() => shown.write('\u001b[2J')).toThrow(/does not support/)
   })
 
-  test('X-028 shows when a line being typed is torn, which the printer keeps from happening', async () => {
+  it('X-028 the printer does not damage the line being typed, which the test screen would show', async () => {
     const [torn, kept] = await Promise.all([typing(writePlainly), typing(writeThroughPrinter)])
-    expect(kept.lines).toEqual(['· news', '> a line longer than t', 'he terminal'])
+    expect(kept.lines).toEqual(['· notice', '> a line longer than t', 'he terminal'])
     expect(kept.cursor).toEqual({ row: 2, column: 11 })
-    expect(torn.lines).toEqual(['> a line longer than t', '· newsminal', ''])
+    expect(torn.lines).toEqual(['> a line longer than t', '· noticenal', ''])
   })
 })

@@ -1,9 +1,9 @@
-// A terminal as far as a REPL uses one: rows of characters, a cursor, and the sequences that node's readline writes. What it does not
-// know makes it throw, so that no test rests on a screen that nobody has.
+// Emulates the parts of a terminal that a REPL uses: rows of characters, a cursor, and the sequences that node's readline writes. It
+// throws for other sequences, so that no test relies on a wrong screen.
 
 const escapeCharacter = String.fromCodePoint(27)
 const controlSequence = new RegExp(`^${escapeCharacter}\\[([?>]?)([\\d;]*)([A-Za-z])`)
-/** Of a sequence whose end has not been written yet. */
+/** Matches an incomplete sequence. */
 const beginning = new RegExp(`^${escapeCharacter}(\\[[?>]?[\\d;]*)?$`)
 
 export class TerminalScreen {
@@ -28,7 +28,7 @@ export class TerminalScreen {
     return this.#rows.map((row) => row.join('').trimEnd())
   }
 
-  /** The row with the cursor, whole. */
+  /** The whole row of the cursor. */
   get line(): string {
     return this.lines[this.#row] ?? ''
   }
@@ -68,7 +68,7 @@ export class TerminalScreen {
       case '\u0007':
         return
     }
-    if (character < ' ') throw new Error(`The screen does not know ${JSON.stringify(character)}`)
+    if (character < ' ') throw new Error(`The screen does not support ${JSON.stringify(character)}`)
     if (this.#full) {
       this.#down()
       this.#column = 0
@@ -107,12 +107,12 @@ export class TerminalScreen {
         this.#column = count - 1
         return
       case 'J':
-        if (parameters !== '' && parameters !== '0') throw new Error(`The screen does not know CSI ${parameters}J`)
+        if (parameters !== '' && parameters !== '0') throw new Error(`The screen does not support CSI ${parameters}J`)
         row.length = Math.min(row.length, this.#column)
         this.#rows.length = this.#row + 1
         return
       case 'K':
-        if (parameters !== '' && parameters !== '0') throw new Error(`The screen does not know CSI ${parameters}K`)
+        if (parameters !== '' && parameters !== '0') throw new Error(`The screen does not support CSI ${parameters}K`)
         row.length = Math.min(row.length, this.#column)
         return
       case 'm':
@@ -120,7 +120,7 @@ export class TerminalScreen {
       case '?l':
         return
       default:
-        throw new Error(`The screen does not know CSI ${mark}${parameters}${kind}`)
+        throw new Error(`The screen does not support CSI ${mark}${parameters}${kind}`)
     }
   }
 }

@@ -1,12 +1,12 @@
-// `errand repl` as somebody has it who sits there: a pseudo-terminal with a process behind it, keys that are typed, and the screen.
+// `errand repl` at a terminal: a pseudo-terminal with a process, typed keys, and the screen.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
 import { keys, ReplTerminal } from './repl-terminal.ts'
 
-/** A folder with a ledger, and an engine in this process that only commands: the other one that such a ledger may have. */
+/** A folder with a ledger, and a second engine on it in this process that runs no tasks. */
 async function setup() {
   const folder = mkdtempSync(join(tmpdir(), 'errand-repl-'))
   mkdirSync(folder, { recursive: true })
@@ -33,7 +33,7 @@ const talker = `
 `
 
 describe('the REPL at a terminal', () => {
-  test('X-028 creates, lists, shows, pauses, resumes, cancels, sends, draws and inspects', async () => {
+  it('X-028 commands of the REPL create, list, show, pause, resume, cancel, send, draw and inspect', async () => {
     await using place = await setup()
     await using repl = new ReplTerminal({ folder: place.folder, args: ['--work'], columns: 160 })
     await repl.ready()
@@ -51,21 +51,21 @@ describe('the REPL at a terminal', () => {
       /^state +paused\naccepts +resume, cancel\nwhy +.+\nrun +1 of attempt 1/m,
     )
     expect(await repl.enter('/resume #1')).toMatch(/^#1 busy (queued|working)$/)
-    expect(await repl.enter('/send 1 are you there?')).toMatch(/^#1 busy \w+, told$/)
+    expect(await repl.enter('/send 1 are you there?')).toMatch(/^#1 busy \w+, message sent$/)
     expect(await repl.enter('/messages 1')).toContain('user: are you there?')
     expect(await repl.enter('/cancel 1 that is enough')).toBe('#1 busy canceled')
     expect(await repl.enter('/show 1')).toMatch(/^#1 busy: canceled(?:\n.*)*that is enough/)
     expect(await repl.enter('/runs 1')).toMatch(/^run +attempt +outcome.*\n1 +1 +paused/)
     expect(await repl.enter('/why 2')).toContain('#1 busy canceled that is enough')
     expect(await repl.enter('/events 2 1')).toMatch(/after it \(\w+\) task\.\w+/)
-    expect(await repl.enter('/events 2 few')).toContain('/events takes 1 to 5000')
+    expect(await repl.enter('/events 2 few')).toContain('N of /events is a number from 1 to 5000')
     expect(await repl.enter('/status')).toMatch(/^tasks +1 submitted, 1 canceled$/m)
     expect(await repl.enter('/limits')).toMatch(/^here +10 at once\nThere are no shared limits: /)
     repl.type(`${keys.ctrlD}`)
     expect(await repl.ended).toBe(0)
   })
 
-  test('X-028 evaluates JavaScript: await, what is declared stays, promises are awaited, tasks are tables', async () => {
+  it('X-028 the REPL evaluates JavaScript with await, keeps declarations, awaits promises, and prints tasks as tables', async () => {
     await using place = await setup()
     await using repl = new ReplTerminal({ folder: place.folder, columns: 100 })
     await repl.ready()
@@ -87,7 +87,7 @@ describe('the REPL at a terminal', () => {
     )
   })
 
-  test('X-028 takes a statement over several lines', async () => {
+  it('X-028 the REPL accepts a statement over several lines', async () => {
     await using place = await setup()
     await using repl = new ReplTerminal({ folder: place.folder })
     await repl.ready()
@@ -98,7 +98,7 @@ describe('the REPL at a terminal', () => {
     expect(await repl.enter('twice(21)')).toBe('42')
   })
 
-  test('X-028 tells errors in a line, without a stack, and goes on', async () => {
+  it('X-028 the REPL prints errors in one line without a stack, and continues', async () => {
     await using place = await setup()
     await using repl = new ReplTerminal({ folder: place.folder, columns: 200 })
     await repl.ready()
@@ -110,7 +110,7 @@ describe('the REPL at a terminal', () => {
     expect(await repl.enter('.resume 7')).toMatch(/^NOT_FOUND: There is no task 7\. [^\n]+$/)
     expect(await repl.enter('/paus 1')).toMatch(/^INVALID_INPUT: There is no command \/paus\. Did you mean "\/pause"\?/)
     expect(await repl.enter('@nobody hello')).toMatch(/^NOT_FOUND: There is no task nobody\./)
-    expect(await repl.enter('/create --by-hand')).toMatch(/^INVALID_INPUT: What is to be done\?/)
+    expect(await repl.enter('/create --by-hand')).toMatch(/^INVALID_INPUT: The name or goal is missing/)
     expect(await repl.enter('/call task:whi {}')).toMatch(/^NOT_FOUND: .*Did you mean "task:why"\?/)
     expect(await repl.enter('/call task:why {')).toMatch(/^INVALID_INPUT: The input of an ability is JSON/)
     expect(await repl.enter('nothing.here')).toBe('Uncaught ReferenceError: nothing is not defined')
@@ -124,7 +124,7 @@ describe('the REPL at a terminal', () => {
     expect(await repl.enter('/left|right/.test("left")')).toBe('true')
   })
 
-  test('X-028 Ctrl-C breaks off an await, a loop and /tail, and never the session', async () => {
+  it('X-028 Ctrl-C interrupts an await, a loop and /tail, and not the session', async () => {
     await using place = await setup()
     await using repl = new ReplTerminal({ folder: place.folder })
     await repl.ready()
@@ -147,12 +147,12 @@ describe('the REPL at a terminal', () => {
     expect(await repl.enter('1 + 1')).toBe('2')
   })
 
-  test('X-028 Ctrl-C in the middle of a write leaves the session able to speak', async () => {
+  it('X-028 Ctrl-C in the middle of a write leaves the output of the session intact', async () => {
     await using place = await setup()
     await using repl = new ReplTerminal({ folder: place.folder, columns: 200 })
     await repl.ready()
     await repl.enter('const handle = process.stdout._handle, write = handle.writeUtf8String; 0')
-    // Whatever writes to the stream of the terminal while the line is carried out is caught before the stream knows of its end.
+    // Interrupts a write to the stream of the terminal before the stream has recorded its end.
     await repl.enter('const caught = (...written) => { write.apply(handle, written); for (;;); }')
     const line = "handle.writeUtf8String = caught; console.log('now'); handle.writeUtf8String = write; for (;;);"
     repl.type(`${line}${keys.enter}`)
@@ -162,7 +162,7 @@ describe('the REPL at a terminal', () => {
     await repl.ready()
   })
 
-  test('X-028 lines that are typed ahead wait for their turn', async () => {
+  it('X-028 lines that are typed ahead run in order', async () => {
     await using place = await setup()
     await using repl = new ReplTerminal({ folder: place.folder })
     await repl.ready()
@@ -173,7 +173,7 @@ describe('the REPL at a terminal', () => {
     expect(shown).toEqual(["'first'", expect.stringMatching(/^#1 second/), "'third'"])
   })
 
-  test('X-028 what happens meanwhile is told above the line being typed, which stays as it is, with its cursor', async () => {
+  it('X-028 changes of tasks are printed above the line being typed, which keeps its text and cursor', async () => {
     await using place = await setup()
     await using repl = new ReplTerminal({ folder: place.folder, columns: 40 })
     await repl.ready()
@@ -200,7 +200,7 @@ describe('the REPL at a terminal', () => {
     await repl.until(() => repl.screen.lines.slice(-2).join('') === `errand> ${half.slice(0, -5)}X${half.slice(-5)}`)
   })
 
-  test('X-028 /quiet says nothing of what happens, /loud all tells of every task', async () => {
+  it('X-028 /quiet prints no changes, /loud all prints those of every task', async () => {
     await using place = await setup()
     await using repl = new ReplTerminal({ folder: place.folder, args: ['--quiet'] })
     await repl.ready()
@@ -213,7 +213,7 @@ describe('the REPL at a terminal', () => {
     await repl.shows(/^· second \(\w+\) created$/)
   })
 
-  test('X-028 a message is followed to the answer; Ctrl-C lets go and stops nothing', async () => {
+  it('X-028 a message is followed to its answer; Ctrl-C ends following and not the task', async () => {
     await using place = await setup()
     place.write('script.yaml', talker)
     const args = ['--work', '--model', 'script:script.yaml']
@@ -234,7 +234,7 @@ describe('the REPL at a terminal', () => {
     expect(await repl.enter('/cancel $')).toBe('#2 busy canceled')
   })
 
-  test('X-028 TAB completes tasks, commands, what they take, and JavaScript', async () => {
+  it('X-028 TAB completes tasks, commands, arguments and JavaScript', async () => {
     await using place = await setup()
     const named = (name: string) => place.engine.create({ name })
     await named('reports')
@@ -245,7 +245,7 @@ describe('the REPL at a terminal', () => {
     const completes = async (typed: string, whole: string) => {
       repl.type(`${typed}${keys.tab}`)
       await repl.until(({ line }) => line === `errand> ${whole}`.trimEnd())
-      // What is typed next is read when the completion is over, also where that changes nothing.
+      // The next keys are read after the completion, even if it changes nothing.
       repl.type('x')
       await repl.until(({ line }) => line === `errand> ${whole}x` || line === `errand> ${whole} x`)
       repl.type(`\u0015`)
@@ -265,7 +265,7 @@ describe('the REPL at a terminal', () => {
     await repl.shows(/^reporting +reports/)
   })
 
-  test('X-028 keeps what was typed for the next session, for its owner only', async () => {
+  it('X-028 the REPL saves the history for the next session, readable by its owner only', async () => {
     await using place = await setup()
     await using first = new ReplTerminal({ folder: place.folder })
     await first.ready()
@@ -281,12 +281,12 @@ describe('the REPL at a terminal', () => {
     await second.until(({ line }) => line === "errand> 'a line to remember'")
   })
 
-  test.each([
+  it.each([
     ['/exit', `/exit${keys.enter}`],
     ['.exit', `.exit${keys.enter}`],
     ['Ctrl-D', keys.ctrlD],
     ['Ctrl-C twice', `${keys.ctrlC}${keys.ctrlC}`],
-  ])('X-028 ends with 0 and leaves nothing running after %s', async (_name, typed) => {
+  ])('X-028 the REPL exits with 0 and leaves nothing running after %s', async (_name, typed) => {
     await using place = await setup()
     await using repl = new ReplTerminal({ folder: place.folder, args: ['--work'] })
     await repl.ready()
@@ -294,7 +294,7 @@ describe('the REPL at a terminal', () => {
     expect(await repl.ended).toBe(0)
   })
 
-  test('X-028 SIGTERM ends it with 130, even in the middle of an await', async () => {
+  it('X-028 the REPL exits with 130 on SIGTERM, even during an await', async () => {
     await using place = await setup()
     await using repl = new ReplTerminal({ folder: place.folder })
     await repl.ready()
@@ -304,15 +304,15 @@ describe('the REPL at a terminal', () => {
     expect(await repl.ended).toBe(130)
   })
 
-  test('X-028 lists its commands, under both names', async () => {
+  it('X-028 /help and .help list the commands', async () => {
     await using place = await setup()
     await using repl = new ReplTerminal({ folder: place.folder, columns: 200 })
     await repl.ready()
     const help = await repl.enter('/help')
     for (const verb of ['create', 'ps', 'tail', 'pause', 'resume', 'cancel', 'send', 'graph', 'inspect', 'exit'])
       expect(help).toMatch(new RegExp(`^/${verb}`, 'm'))
-    expect(await repl.enter('.help')).toMatch(/^\.pause +stop a running task for now$/m)
-    expect(await repl.enter('/help pause')).toBe('/pause TASK…\n  stop a running task for now')
+    expect(await repl.enter('.help')).toMatch(/^\.pause +stop a running task until it is resumed$/m)
+    expect(await repl.enter('/help pause')).toBe('/pause TASK…\n  stop a running task until it is resumed')
     expect(await repl.enter('/abilities task:why')).toMatch(/^task:why: /)
   })
 })

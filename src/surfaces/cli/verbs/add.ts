@@ -1,4 +1,4 @@
-// `errand add`: one task from the command line. It runs wherever an engine with its executor works on the ledger.
+// `errand add`: creates one task. Any engine that works on the ledger and has the executor runs it.
 import { misuse } from '../../../terminal/arguments.ts'
 import { type CommandIo, printValue } from '../../../terminal/io.ts'
 import { fieldHelp, fieldOptions, fieldsIn } from '../field-flags.ts'
@@ -9,14 +9,14 @@ import { defineVerb } from '../verb.ts'
 export const add = defineVerb({
   usage: 'add [NAME] [--run CMD | --executor X [--input JSON]]',
   help: [
-    'Creates a task and prints its id. With --run it is a shell command, to be run here; without an executor it is worked on by whoever claims it ("errand claim").',
+    'Creates a task and prints its id. With --run it is a shell command that runs in this folder; without an executor it waits for a claim ("errand claim").',
     ...fieldHelp(),
   ].join('\n'),
   options: { ...fieldOptions, run: { type: 'string' } },
   positionals: { max: 1 },
   async run(io, { values, positionals: [name] }) {
-    const said = fieldsIn(values)
-    const fields = { ...said, ...workOf(io, values['run'], said), name: name ?? said.name }
+    const given = fieldsIn(values)
+    const fields = { ...given, ...workOf(io, values['run'], given), name: name ?? given.name }
     if (fields.name === undefined && fields.executor === undefined) {
       throw misuse(
         'A task needs a name, a command (--run) or an executor (--executor). Usage: errand add [NAME] [--run CMD | --executor X]',
@@ -32,18 +32,18 @@ export const add = defineVerb({
   },
 })
 
-/** What the task does, where it is not said by its fields alone. */
+/** The executor and input for `--run`. @throws ErrandError INVALID_INPUT for flags that exclude each other. */
 function workOf(
   io: CommandIo,
   run: unknown,
   { executor, input }: { executor?: string | undefined; input?: unknown },
 ): { executor?: string; input?: unknown } {
   if (run !== undefined && executor !== undefined)
-    throw misuse('--run is the executor shell; give either --run or --executor.')
+    throw misuse('--run uses the executor shell; give either --run or --executor.')
   if (run !== undefined && input !== undefined)
-    throw misuse('--input goes with --executor; a command given with --run has none.')
+    throw misuse('--input needs --executor; a command given with --run has no input.')
   if (run !== undefined) return { executor: 'shell', input: { run, cwd: io.cwd } }
   if (executor === undefined && input !== undefined)
-    throw misuse('--input needs --executor: without one nobody would read it.')
+    throw misuse('--input needs --executor: without an executor it is not used.')
   return {}
 }

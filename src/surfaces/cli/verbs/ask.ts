@@ -1,5 +1,5 @@
-// `errand ask`: gives an agent one goal, works on it here, and passes on what it says. What it has done stands on the ledger: killed
-// and called again with the same key, it goes on where it was.
+// `errand ask`: gives an agent one goal, runs it here, and prints its text. Its progress is in the ledger: after a crash, the same
+// command with the same key continues it.
 
 import { Notifier } from '../../../core/notifier.ts'
 import type { Engine } from '../../../engine-api.ts'
@@ -31,14 +31,14 @@ const options = { ...agentOptions, ...texts('system', 'allow', 'key') }
 export const ask = defineVerb({
   usage: 'ask [GOAL] --model SPEC [--system TEXT] [--allow LIST] [--files DIR] [--max-iterations N] [--key K]',
   help: [
-    'Gives an agent a goal and works on it here. Its text goes to stdout as it comes, what it does to stderr. Without GOAL it is read from stdin.',
-    'The agent can make subtasks and wait for them, and ask you. Questions are answered at the terminal; where there is none, the exit code is 3 and "errand answer" answers.',
+    'Gives an agent a goal and runs it here. Streams its text to stdout, and its calls to stderr. Without GOAL, reads it from stdin.',
+    'The agent can create subtasks, wait for them, and ask you. Answer questions at the terminal; without one the exit code is 3 and "errand answer" answers.',
     agentOptionsHelp,
-    '  --system TEXT  what the agent is told first',
-    '  --allow LIST   what its model may call, as abilities: --allow fs:*,task:list; default everything that there is',
-    '  --key K        called again with the same key it goes on, or tells the answer again; a failed one gets a new attempt',
-    '  --json         the items of its stream, one a line',
-    'Agents that another call left behind on the same ledger are worked on as well.',
+    '  --system TEXT  the system prompt of the agent',
+    '  --allow LIST   the abilities that its model may call: --allow fs:*,task:list; default: all',
+    '  --key K        with the same key, a later call continues the task or prints its answer again; a failed task gets a new attempt',
+    '  --json         print the items of its stream, one per line',
+    'Other open agents on the same ledger also run.',
   ].join('\n'),
   options,
   positionals: { max: 1 },
@@ -61,8 +61,7 @@ type AskFlags = FlagsOf<typeof options>
 export function abilityList(text: string | undefined): string[] | undefined {
   if (text === undefined) return undefined
   const ids = text.split(',').map((id) => id.trim())
-  if (ids.includes(''))
-    throw misuse(`--allow takes abilities with commas between them, like fs:*,task:list, got "${text}".`)
+  if (ids.includes('')) throw misuse(`--allow takes abilities separated by commas, like fs:*,task:list, got "${text}".`)
   return ids
 }
 
@@ -72,23 +71,23 @@ async function workOn(io: CommandIo, engine: Engine, task: Task, flags: AskFlags
   const view = new RoundView({ byPath: new Map() }, knownRound([]))
   view.follow(task)
   for (const each of await openSubtasks(engine, [task])) view.adopt(each)
-  const told = new AnswerStream({
+  const answers = new AnswerStream({
     text(piece) {
       line?.clear()
       io.stdout.write(piece)
     },
-    note(words) {
+    note(text) {
       line?.clear()
-      note(io, `· ${words}`)
+      note(io, `· ${text}`)
     },
   })
   const unsubscribe = engine.subscribe('*', (event) => {
-    tell(event, view, task, flags.json ? undefined : told)
+    noteEvent(event, view, task, flags.json ? undefined : answers)
     bell.ring()
   })
-  const line = questionLine(io, engine, view, told)
+  const line = questionLine(io, engine, view, answers)
   stop.beforeExit = () => line?.end()
-  const stream = followStream(engine, task.id, 0, (item) => (flags.json ? printJson(io, item) : told.take(item)))
+  const stream = followStream(engine, task.id, 0, (item) => (flags.json ? printJson(io, item) : answers.take(item)))
   try {
     await engine.work()
     await waitUntilIdle({
@@ -101,7 +100,7 @@ async function workOn(io: CommandIo, engine: Engine, task: Task, flags: AskFlags
       },
     })
     if (!stop.signal.aborted) await stream.caughtUp()
-    told.end()
+    answers.end()
     line?.end()
     if (stop.signal.aborted) return await released(io, engine, task, flags)
     return await conclude(io, engine, task, flags)
@@ -113,35 +112,35 @@ async function workOn(io: CommandIo, engine: Engine, task: Task, flags: AskFlags
   }
 }
 
-/** Somebody at the terminal is asked something. A task may ask several things; the feed told of each only once. */
+/** Whether a question is open. Reads the tasks again, because the feed reports each of several questions only once. */
 async function hasQuestion(engine: Engine, { id }: Task, view: RoundView): Promise<boolean> {
   const task = await engine.get(id)
   if (task !== null) view.refresh([task, ...(await openSubtasks(engine, [task]))])
   return view.rows.some((row) => row.question !== null)
 }
 
-/** What the stream of the task itself does not tell: its model's failures, and what becomes of its subtasks. */
-function tell(event: TaskEvent, view: RoundView, { id }: Task, told: AnswerStream | undefined): void {
+/** Notes events that are not in the stream of the task: failures of its model, and changes of its subtasks. */
+function noteEvent(event: TaskEvent, view: RoundView, { id }: Task, answers: AnswerStream | undefined): void {
   const row = view.apply(event)
-  if (row === undefined || told === undefined) return
-  if (event.taskId !== id) for (const line of linesOf(event, row)) told.note(`${row.name}: ${line}`)
-  else if (event.type === 'model.failed') told.note(modelFailure(event))
+  if (row === undefined || answers === undefined) return
+  if (event.taskId !== id) for (const line of linesOf(event, row)) answers.note(`${row.name}: ${line}`)
+  else if (event.type === 'model.failed') answers.note(modelFailure(event))
 }
 
-/** Undefined when nobody sits there who could answer. */
-function questionLine(io: CommandIo, engine: Engine, view: RoundView, told: AnswerStream): QuestionLine | undefined {
+/** Returns undefined without a terminal. */
+function questionLine(io: CommandIo, engine: Engine, view: RoundView, answers: AnswerStream): QuestionLine | undefined {
   const prompt = isLiveTerminal({ ...io, stdout: io.stderr }) ? promptAt(io, engine) : undefined
-  return prompt && createQuestionLine(io, view, prompt, () => told.atLineStart)
+  return prompt && createQuestionLine(io, view, prompt, () => answers.atLineStart)
 }
 
 async function released(io: CommandIo, engine: Engine, task: Task, flags: AskFlags): Promise<number> {
-  const goOn =
+  const continuation =
     flags.key === undefined
-      ? 'the next "errand ask" or "errand chat", or an "errand serve" with a model, goes on with it'
-      : 'the same command goes on with it'
+      ? 'the next "errand ask" or "errand chat", or an "errand serve" with a model, continues it'
+      : 'the same command continues it'
   note(
     io,
-    `Stopping: ${taskLabel(task)} stays open, ${goOn}; "${shellCommand('errand', 'cancel', shortId(task.id), ...ledgerFlagOf(flags))}" drops it.`,
+    `Stopping: ${taskLabel(task)} stays open, ${continuation}; "${shellCommand('errand', 'cancel', shortId(task.id), ...ledgerFlagOf(flags))}" cancels it.`,
   )
   await engine.close()
   return exitCodes.interrupted
@@ -153,6 +152,6 @@ async function conclude(io: CommandIo, engine: Engine, { id }: Task, flags: AskF
   if (task.status === 'completed') return exitCodes.done
   if (isSettled(task.status)) return exitCodes.failed
   const resting = [task, ...(await openSubtasks(engine, [task]))]
-  for (const words of helpNotes(resting, ledgerFlagOf(flags))) note(io, words)
+  for (const text of helpNotes(resting, ledgerFlagOf(flags))) note(io, text)
   return exitCodes.open
 }

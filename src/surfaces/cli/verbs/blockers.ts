@@ -1,4 +1,4 @@
-// `errand block` and `errand unblock`: after which others a task comes, from now on.
+// `errand block` and `errand unblock`: changes which tasks a task waits for.
 import type { Engine } from '../../../engine-api.ts'
 import type { Task } from '../../../entities/task.ts'
 import type { CommonArguments } from '../../../terminal/arguments.ts'
@@ -10,19 +10,19 @@ import { defineVerb } from '../verb.ts'
 
 export const block = defineVerb({
   usage: 'block ID BLOCKER…',
-  help: 'Lets a task come after others: it starts only when they have completed. Not while it works, and not in a circle.',
+  help: 'Makes a task wait for others: it starts only when they have completed. Refused while the task works, and when tasks would wait for each other.',
   positionals: { min: 2 },
   run: (io, args) => changeBlockers(io, args, (engine, task, blockers) => engine.block(task.id, blockers)),
 })
 
 export const unblock = defineVerb({
   usage: 'unblock ID BLOCKER…',
-  help: 'Lets a task go on without others that it would come after: those that failed or were canceled, say. One that it does not come after is no error.',
+  help: 'Stops a task from waiting for others, for example failed or canceled ones. A task that it does not wait for is ignored.',
   positionals: { min: 2 },
   run: (io, args) => changeBlockers(io, args, (engine, task, blockers) => engine.unblock(task.id, blockers)),
 })
 
-/** All that is named is found before anything is changed. */
+/** Finds all tasks before it changes anything. */
 async function changeBlockers(
   io: CommandIo,
   args: CommonArguments,
@@ -32,14 +32,14 @@ async function changeBlockers(
     const refs = args.positionals.slice(1)
     const blockers = await Promise.all(refs.map(async (each) => (await findTask(engine, each)).id))
     const changed = await change(engine, task, blockers)
-    const words = `${taskLabel(changed)} ${stateLabel(changed)}, ${await afterText(engine, changed)}`
-    printValue(io, args.values, changed, words)
+    const text = `${taskLabel(changed)} ${stateLabel(changed)}, ${await afterText(engine, changed)}`
+    printValue(io, args.values, changed, text)
   })
 }
 
-/** The open ones: what is completed holds nobody up. */
+/** The blockers that are not completed. */
 async function afterText(engine: Engine, { blockedBy }: Task): Promise<string> {
   const blockers = await Promise.all(blockedBy.map((id) => engine.get(id)))
   const labels = blockers.flatMap((blocker) => (blocker === null ? [] : [taskLabel(blocker)]))
-  return labels.length === 0 ? 'held up by nothing' : `after ${labels.join(', ')}`
+  return labels.length === 0 ? 'not blocked' : `after ${labels.join(', ')}`
 }

@@ -1,4 +1,4 @@
-// `errand board`: the tasks of the ledger as one list for many agents and people, and the verbs that belong to it.
+// `errand board`: the tasks of the ledger as one list for agents and people, and the verbs below it.
 import { boardStatuses } from '../../../entities/board.ts'
 import { lists, misuse, oneOf, switches, texts } from '../../../terminal/arguments.ts'
 import { printBoard } from '../../../terminal/board-text.ts'
@@ -7,36 +7,42 @@ import { type BoardAccess, type BoardChoice, boardOptions, chosenTasks, withBoar
 import { defineVerb, verbTable } from '../verb.ts'
 
 const boardVerbs = verbTable({
-  init: { summary: 'make a board, and a folder of files that mirrors it', load: () => import('./board/folders.ts') },
-  add: { summary: 'put a task on it', load: () => import('./board/tasks.ts') },
-  show: { summary: 'one task, with what belongs to it', load: () => import('./board/tasks.ts') },
-  claim: { summary: 'take a task', load: () => import('./board/claims.ts') },
-  done: { summary: 'say that a task is done', load: () => import('./board/claims.ts') },
-  release: { summary: 'let go of a task', load: () => import('./board/claims.ts') },
-  block: { summary: 'let a task come after others', load: () => import('./board/blockers.ts') },
-  unblock: { summary: 'let a task go on without others', load: () => import('./board/blockers.ts') },
-  why: { summary: 'why a task does not move', load: () => import('./board/tasks.ts') },
-  graph: { summary: 'the open tasks in an order in which they can be done', load: () => import('./board/tasks.ts') },
-  log: { summary: 'who claimed a task, and when', load: () => import('./board/claims.ts') },
-  rm: { summary: 'take tasks off for good', load: () => import('./board/tasks.ts') },
-  send: { summary: 'tell a member of the team something', load: () => import('./board/mail.ts') },
-  inbox: { summary: 'read what you were told', load: () => import('./board/mail.ts') },
-  respond: { summary: 'say yes or no to what you were asked', load: () => import('./board/mail.ts') },
-  import: { summary: 'take over a folder of task files', load: () => import('./board/folders.ts') },
-  export: { summary: 'write the board to a folder of task files', load: () => import('./board/folders.ts') },
-  sync: { summary: 'bring the board and a folder of task files in step', load: () => import('./board/folders.ts') },
+  init: {
+    summary: 'create a board, and a folder of task files that mirrors it',
+    load: () => import('./board/folders.ts'),
+  },
+  add: { summary: 'add a task', load: () => import('./board/tasks.ts') },
+  show: { summary: 'show a task with its blockers, parts and messages', load: () => import('./board/tasks.ts') },
+  claim: { summary: 'claim a task', load: () => import('./board/claims.ts') },
+  done: { summary: 'complete a task', load: () => import('./board/claims.ts') },
+  release: { summary: 'release a task', load: () => import('./board/claims.ts') },
+  block: { summary: 'make a task wait for others', load: () => import('./board/blockers.ts') },
+  unblock: { summary: 'stop a task from waiting for others', load: () => import('./board/blockers.ts') },
+  why: { summary: 'explain why a task does not start', load: () => import('./board/tasks.ts') },
+  graph: {
+    summary: 'list the open tasks in an order that respects their blockers',
+    load: () => import('./board/tasks.ts'),
+  },
+  log: { summary: 'list who claimed a task, and when', load: () => import('./board/claims.ts') },
+  rm: { summary: 'delete tasks', load: () => import('./board/tasks.ts') },
+  send: { summary: 'send a message to a member of the team', load: () => import('./board/mail.ts') },
+  inbox: { summary: 'read your messages', load: () => import('./board/mail.ts') },
+  respond: { summary: 'approve or reject a request', load: () => import('./board/mail.ts') },
+  import: { summary: 'import a folder of task files', load: () => import('./board/folders.ts') },
+  export: { summary: 'export the board to a folder of task files', load: () => import('./board/folders.ts') },
+  sync: { summary: 'synchronize the board and a folder of task files', load: () => import('./board/folders.ts') },
 })
 
 export const board = defineVerb({
   usage: 'board [VERB] [--ready] [--status S]… [--owner NAME] [--watch] [--board NAME]',
   help: [
-    'Shows the board: [ ] pending, [>] in progress, [x] completed, [!] failed, [-] deleted. --json gives one task a line.',
-    'Every task of the ledger is on it, under a number of its own; the verbs below take that number, an id, or a unique beginning of one.',
-    '  --ready       only what may be claimed now, the most urgent first',
-    `  --status S    only tasks in one state (${boardStatuses.join(', ')}); may be given several times`,
-    '  --owner NAME  only what this one works on, is meant to do, or has completed',
-    '  --watch       goes on until Ctrl-C: on a terminal the board is redrawn, elsewhere each change is a line',
-    '  --board NAME  another board than main, made with "errand board init --board NAME --parent TASK"',
+    'Shows the board: [ ] pending, [>] in progress, [x] completed, [!] failed, [-] deleted. --json prints one task per line.',
+    'Every task of the ledger is on the board and has a number there; the verbs below take that number, an id, or a unique beginning of an id.',
+    '  --ready       only tasks that may be claimed now, the most urgent first',
+    `  --status S    only tasks in this state (${boardStatuses.join(', ')}); may be given several times`,
+    '  --owner NAME  only tasks that NAME has claimed, is meant to do, or has completed',
+    '  --watch       keep showing changes until Ctrl-C: redraws the board on a terminal, else prints one line per change',
+    '  --board NAME  another board than main, created with "errand board init --board NAME --parent TASK"',
   ].join('\n'),
   options: {
     ...boardOptions,
@@ -54,19 +60,19 @@ export const board = defineVerb({
       owner: values.owner,
     }
     if (choice.ready && (choice.statuses !== undefined || choice.owner !== undefined))
-      throw misuse('--ready is what nobody owns and is pending: it goes with neither --status nor --owner.')
-    return await withBoard(io, values, async (place) => {
+      throw misuse('--ready selects pending tasks without an owner: it cannot be combined with --status or --owner.')
+    return await withBoard(io, values, async (access) => {
       if (values.watch) {
         const { watchBoard } = await import('../watch-board.ts')
-        return await watchBoard(io, place, { choice, json: values.json === true })
+        return await watchBoard(io, access, { choice, json: values.json === true })
       }
-      await show(io, place, choice, values.json === true)
+      await show(io, access, choice, values.json === true)
     })
   },
 })
 
-async function show(io: CommandIo, place: BoardAccess, choice: BoardChoice, json: boolean): Promise<void> {
-  const { tasks, total } = await chosenTasks(place, choice)
+async function show(io: CommandIo, access: BoardAccess, choice: BoardChoice, json: boolean): Promise<void> {
+  const { tasks, total } = await chosenTasks(access, choice)
   if (json) for (const task of tasks) printJson(io, task)
   else if (tasks.length === 0) print(io, choice.ready ? 'Nothing to claim.' : 'No tasks.')
   else printBoard(io, tasks)

@@ -1,4 +1,4 @@
-// `errand chat`: lines in, answers out. The agents that the lines begin or talk to are worked on here, for as long as the chat lasts.
+// `errand chat`: reads lines and prints answers. The agents that the lines start or address run here while the chat lasts.
 
 import { messageOf } from '../../../core/stored-error.ts'
 import type { Engine } from '../../../engine-api.ts'
@@ -16,12 +16,12 @@ import { defineVerb } from '../verb.ts'
 export const chat = defineVerb({
   usage: 'chat --model SPEC [--no-intent] [--files DIR] [--max-iterations N]',
   help: [
-    'Reads lines. Each is a wish about tasks (list, pause, cancel, …), a message for the task that it belongs to, or the goal of a new one; "@task-… text" names the task.',
-    'At a terminal you may type on while answers come. Lines from a pipe wait for the answer to the one before.',
+    'Reads lines. Each is a request about tasks (list, pause, cancel, …), a message for a task, or the goal of a new task; "@task-… text" names the task.',
+    'At a terminal you can type while answers arrive. Each line of a pipe waits for the answer to the line before.',
     agentOptionsHelp,
-    '  --no-intent  a line is never a wish: it goes to a task, or begins one',
-    '  --json       what was done with each line, and the items of the streams, one a line',
-    'It ends with the input (Ctrl-D), or with Ctrl-C (130). Tasks that are open then stay so.',
+    '  --no-intent  never treat a line as a request: it is a message or a goal',
+    '  --json       print what was done with each line, and the items of the streams, one per line',
+    'Ends with the input (Ctrl-D), or with Ctrl-C (exit code 130). Open tasks stay open.',
   ].join('\n'),
   options: { ...agentOptions, ...switches('no-intent') },
   positionals: { max: 0 },
@@ -60,7 +60,7 @@ async function talk(
     for await (const line of chat.lines) {
       if (stop.signal.aborted) break
       if (line.trim() !== '') await session.say(line)
-      // At a terminal answers come while the next line is typed.
+      // At a terminal, answers may arrive while the next line is typed.
       if (!chat.isTerminal) await session.quiet()
       chat.prompt()
     }

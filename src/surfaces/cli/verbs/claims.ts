@@ -1,4 +1,4 @@
-// A task that is worked on from outside, by whoever has claimed it: `errand claim`, `heartbeat`, `release`, `complete` and `fail`.
+// Tasks that a client outside of the engine claims and works on: `errand claim`, `heartbeat`, `release`, `complete` and `fail`.
 
 import type { ClaimOptions } from '../../../api/options.ts'
 import { ErrandError } from '../../../core/errors.ts'
@@ -16,18 +16,17 @@ import { asOwner, claimTokenIfClaimed, claimTokenOf, ownerOptions, requireWriter
 import { findTask, optionalTaskId } from '../task-ref.ts'
 import { defineVerb } from '../verb.ts'
 
-/** A task that no executor runs becomes somebody's, so that no two work on it. */
 export const claim = defineVerb({
   usage: 'claim [ID] --as OWNER [--lease DURATION] [--role R] [--parent ID] [--tag T]…',
   help: [
-    'Takes a task that no executor runs, to be worked on by you: without ID the one of the highest priority, then the oldest.',
-    'Prints the task with the number of the claim (its fence), which "complete", "fail", "heartbeat" and "release" quote.',
-    'Exits with 1 when there is none, or somebody was faster.',
-    '  --as OWNER        who you are; default: ERRAND_OWNER',
-    '  --lease DURATION  the claim lapses unless "errand heartbeat" comes in time: 90s, 5m, 2h; default: it never lapses',
-    '  --role R          tasks for this role, too',
+    'Claims a task that no executor runs, so that only you work on it: without ID the task of the highest priority, then the oldest.',
+    'Prints the task with the number of the claim, which "complete", "fail", "heartbeat" and "release" take as --fence.',
+    'Exits with 1 when there is no such task, or another client has claimed it first.',
+    '  --as OWNER        your name; default: ERRAND_OWNER',
+    '  --lease DURATION  the claim expires unless "errand heartbeat" renews it in time: 90s, 5m, 2h; default: it never expires',
+    '  --role R          include tasks for this role',
     '  --parent ID       only children of this task',
-    '  --tag T           only tasks with this tag; with several, with all of them',
+    '  --tag T           only tasks with this tag; if given several times, with all of them',
   ].join('\n'),
   options: { ...texts('as', 'lease', 'role', 'parent'), ...lists('tag') },
   positionals: { max: 1 },
@@ -52,14 +51,14 @@ async function claimed(engine: Engine, ref: string | undefined, options: ClaimOp
 }
 
 function noneText({ role, parentId, tags = [] }: ClaimOptions): string {
-  const wanted = [
+  const filters = [
     role !== undefined && `for the role ${role}`,
     parentId !== undefined && `directly in ${parentId}`,
     tags.length > 0 && `tagged ${tags.join(', ')}`,
-  ].filter((words) => words !== false)
-  const which = wanted.length === 0 ? '' : ` ${wanted.join(', ')}`
+  ].filter((text) => text !== false)
+  const which = filters.length === 0 ? '' : ` ${filters.join(', ')}`
   const roles = role === undefined ? ' Tasks for a role are claimed with --role.' : ''
-  return `There is nothing to claim${which}: every such task is taken, blocked, on a timer or settled.${roles} "errand ps" shows what is claimable.`
+  return `There is no task to claim${which}: every matching task is claimed, blocked, on a timer or settled.${roles} "errand ps" shows claimable tasks.`
 }
 
 function describe(io: CommandIo, task: Task, ledgerFlag: string[]): void {
@@ -67,35 +66,34 @@ function describe(io: CommandIo, task: Task, ledgerFlag: string[]): void {
   for (const field of ['goal', 'description'] as const) {
     if (task[field]) print(io, indented(cleanText(task[field])))
   }
-  const quote = [shortId(task.id), '--as', task.owner ?? '', '--fence', `${task.fence}`, ...ledgerFlag]
-  print(io, `    ${shellCommand('errand', 'complete', ...quote)}`)
+  const completion = [shortId(task.id), '--as', task.owner ?? '', '--fence', `${task.fence}`, ...ledgerFlag]
+  print(io, `    ${shellCommand('errand', 'complete', ...completion)}`)
 }
 
-/** By a sign of life the lease of a claim begins anew. */
 export const heartbeat = defineVerb({
   usage: 'heartbeat ID --as OWNER [--fence N]',
-  help: 'Says that you still work on a task that you claimed: its lease begins anew. --as defaults to ERRAND_OWNER; --fence is the number of the claim, required with a lease.',
+  help: 'Renews the lease of a task that you claimed. --as defaults to ERRAND_OWNER; --fence is the number of the claim, required for a claim with a lease.',
   options: ownerOptions,
   positionals: { min: 1, max: 1 },
   async run(io, args) {
-    const quote = claimTokenOf(io, args.values)
+    const token = claimTokenOf(io, args.values)
     await withTask(io, args, async (engine, task) => {
-      const alive = await asOwner(task, quote, () => engine.heartbeat(task.id, quote))
-      printValue(io, args.values, alive, `${taskLabel(alive)} is ${ownerLabel(alive)}`)
+      const renewed = await asOwner(task, token, () => engine.heartbeat(task.id, token))
+      printValue(io, args.values, renewed, `${taskLabel(renewed)} is ${ownerLabel(renewed)}`)
     })
   },
 })
 
 export const release = defineVerb({
   usage: 'release ID --as OWNER [--fence N] [REASON…]',
-  help: 'Lets go of a task that you claimed: it may be claimed again. --as defaults to ERRAND_OWNER; --fence is the number of the claim, required with a lease.',
+  help: 'Releases a task that you claimed, so that others may claim it. --as defaults to ERRAND_OWNER; --fence is the number of the claim, required for a claim with a lease.',
   options: ownerOptions,
   positionals: { min: 1 },
   async run(io, args) {
-    const quote = claimTokenOf(io, args.values)
+    const token = claimTokenOf(io, args.values)
     const reason = args.positionals.slice(1).join(' ') || undefined
     await withTask(io, args, async (engine, task) => {
-      const released = await asOwner(task, quote, () => engine.release(task.id, { ...quote, reason }))
+      const released = await asOwner(task, token, () => engine.release(task.id, { ...token, reason }))
       printValue(io, args.values, released, `${taskLabel(released)} released, now ${stateLabel(released)}`)
     })
   },
@@ -104,17 +102,17 @@ export const release = defineVerb({
 export const complete = defineVerb({
   usage: 'complete ID [--as OWNER] [--fence N] [--result JSON | RESULT…]',
   help: [
-    'Completes a task that is worked on from outside. RESULT is a text, --result a JSON value.',
-    '  --as OWNER  whose claim it is; default: ERRAND_OWNER',
-    '  --fence N   the number of the claim, as "errand claim" printed it; required with a lease',
+    'Completes a task that no executor runs. RESULT is a text, --result a JSON value.',
+    '  --as OWNER  the owner of the claim; default: ERRAND_OWNER',
+    '  --fence N   the number of the claim, as "errand claim" printed it; required for a claim with a lease',
   ].join('\n'),
   options: { ...ownerOptions, ...texts('result') },
   positionals: { min: 1 },
   async run(io, args) {
     const result = givenResult(args.values.result, args.positionals.slice(1))
     await withTask(io, args, async (engine, task) => {
-      const quote = claimTokenIfClaimed(io, args.values, task)
-      const completed = await asOwner(task, quote, () => engine.complete(task.id, result, quote))
+      const token = claimTokenIfClaimed(io, args.values, task)
+      const completed = await asOwner(task, token, () => engine.complete(task.id, result, token))
       printValue(io, args.values, completed, `${taskLabel(completed)} ${stateLabel(completed)}`)
     })
   },
@@ -123,19 +121,19 @@ export const complete = defineVerb({
 export const fail = defineVerb({
   usage: 'fail ID REASON… [--as OWNER] [--fence N] [--code CODE]',
   help: [
-    'Fails a task that is worked on from outside. "errand retry" opens it again.',
-    '  --as OWNER   whose claim it is; default: ERRAND_OWNER',
-    '  --fence N    the number of the claim, as "errand claim" printed it; required with a lease',
-    '  --code CODE  what programs see; default: TASK_FAILED',
+    'Fails a task that no executor runs. "errand retry" opens it again.',
+    '  --as OWNER   the owner of the claim; default: ERRAND_OWNER',
+    '  --fence N    the number of the claim, as "errand claim" printed it; required for a claim with a lease',
+    '  --code CODE  the error code, for programs; default: TASK_FAILED',
   ].join('\n'),
   options: { ...ownerOptions, ...texts('code') },
   positionals: { min: 2 },
   run: (io, args) =>
     withTask(io, args, async (engine, task) => {
-      const quote = claimTokenIfClaimed(io, args.values, task)
+      const token = claimTokenIfClaimed(io, args.values, task)
       const reason = args.positionals.slice(1).join(' ')
-      const failed = await asOwner(task, quote, () =>
-        engine.fail(task.id, reason, { ...quote, code: args.values.code }),
+      const failed = await asOwner(task, token, () =>
+        engine.fail(task.id, reason, { ...token, code: args.values.code }),
       )
       const why = failureSuffix(endReason(failed))
       printValue(io, args.values, failed, `${taskLabel(failed)} ${stateLabel(failed)}${why}`)

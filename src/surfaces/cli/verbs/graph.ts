@@ -1,5 +1,4 @@
-// `errand graph`: what comes after what, as a Mermaid diagram: of a plan file, of tasks in the ledger, or of a
-// lifecycle.
+// `errand graph`: a Mermaid diagram of a plan file, of tasks in the ledger, or of a lifecycle.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { MachineName } from '../../../machines/charts.ts'
@@ -12,7 +11,7 @@ import { withLedger } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
 import { defineVerb } from '../verb.ts'
 
-/** By name alone: whoever draws a plan should not wait for the machines. */
+/** Names only, so that drawing a plan does not load the machines. */
 const machineNames = Object.keys({
   task: true,
   run: true,
@@ -26,17 +25,19 @@ const formats = ['mermaid', 'json', 'both'] as const
 export const graph = defineVerb({
   usage: `graph [ID | PLAN | --machine ${machineNames.join('|')} [--format ${formats.join('|')}]]`,
   help: [
-    'Prints a Mermaid diagram: of a plan file, of a task and everything below it, or of the whole ledger. Or a lifecycle:',
-    `  --machine NAME  of ${machineNames.slice(0, -1).join(', ')} or ${machineNames.at(-1)} (the engine itself), as a Mermaid diagram and as the configuration of an XState machine, which createMachine and the Stately editor take`,
-    '  --format F      only one of them: mermaid or json; default both, with an empty line between',
-    '  --json          with --machine: { "id", "mermaid", "config" } in one line',
+    'Prints a Mermaid diagram of a plan file, of a task with its subtasks, or of the whole ledger; or the lifecycle of a machine:',
+    `  --machine NAME  ${machineNames.slice(0, -1).join(', ')} or ${machineNames.at(-1)} (the engine itself): prints a Mermaid diagram and the configuration of the XState machine, which createMachine and the Stately editor accept`,
+    '  --format F      with --machine: mermaid or json; default both, separated by an empty line',
+    '  --json          with --machine: print { "id", "mermaid", "config" } on one line',
   ].join('\n'),
   options: texts('machine', 'format'),
   positionals: { max: 1 },
   async run(io, { values, positionals: [subject] }) {
-    if (values.machine === undefined && values.format !== undefined) throw misuse('--format goes with --machine.')
+    if (values.machine === undefined && values.format !== undefined) throw misuse('--format needs --machine.')
     if (values.machine !== undefined && subject !== undefined) {
-      throw misuse(`--machine draws a lifecycle, and no task or plan beside it: leave "${subject}" or the option away.`)
+      throw misuse(
+        `--machine draws a lifecycle: leave out "${subject}" to draw it, or leave out --machine to draw the task or plan.`,
+      )
     }
     if (values.machine !== undefined) await printMachine(io, values.machine, values)
     else if (subject !== undefined && isPlanFile(io, subject)) print(io, toFlowchart(await planNodes(io, subject)))

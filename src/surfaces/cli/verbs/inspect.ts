@@ -1,5 +1,5 @@
-// `errand inspect`: watch the tasks of a ledger, whoever works on them: a page in the browser, and what inspectors for XState connect
-// to, until it is told to stop. It works on nothing and changes nothing.
+// `errand inspect`: shows the tasks of a ledger in a page in the browser, and to inspectors for XState, until it is interrupted. Runs
+// no tasks and changes nothing.
 
 import { messageOf } from '../../../core/stored-error.ts'
 import type { Engine } from '../../../engine-api.ts'
@@ -16,12 +16,12 @@ const options = { ...texts('port', 'inspector-port'), ...lists('redact'), ...swi
 export const inspect = defineVerb({
   usage: 'inspect [--port N] [--inspector-port N] [--redact KEY]… [--no-page]',
   help: [
-    'Shows what the tasks of the ledger do, whichever process works on them, until Ctrl-C: a page to look at, which needs no internet, and an address for inspectors of state machines (the receiver of @statelyai/inspect). It works on nothing, and whoever has its token can read, and change nothing. Both are reached from this machine alone.',
-    '  --port N            where the page is; default: a free one',
-    '  --inspector-port N  where inspectors connect to; default: a free one',
-    '  --redact KEY        a further key whose values inspectors are not told, beside those that speak of tokens, passwords and the like; may be given several times',
-    '  --no-page           only for inspectors',
-    '  --json              { "url", "inspector", "token" } in place of the lines; without a page, no "url"',
+    'Shows the tasks of the ledger, in all processes, until Ctrl-C: on a page, which needs no internet, and to inspectors of state machines (the receiver of @statelyai/inspect). Runs no tasks. The token permits reading only, and both addresses are reachable from this machine only.',
+    '  --port N            port of the page; default: a free port',
+    '  --inspector-port N  port for inspectors; default: a free port',
+    '  --redact KEY        hide the values of this key from inspectors, in addition to tokens, passwords and the like; may be given several times',
+    '  --no-page           only serve inspectors',
+    '  --json              print { "url", "inspector", "token" } instead; without a page, no "url"',
   ].join('\n'),
   options,
   positionals: { max: 0 },
@@ -59,7 +59,7 @@ function portOf(flags: InspectFlags, option: 'port' | 'inspector-port'): number 
   return text === undefined ? 0 : wholeNumber(option, text, 0)
 }
 
-/** The page for somebody who may look: what they would change is refused by the bus. */
+/** Serves the page with the scope `read`: the bus refuses changes. */
 async function servePage(io: CommandIo, engine: Engine, token: string, port: number) {
   const { serve } = await import('../../http/index.ts')
   const { bearsToken } = await import('../../../web/request-guard.ts')

@@ -1,4 +1,4 @@
-// `errand limit`: how many tasks may run at once on this ledger, in all processes together.
+// `errand limit`: limits how many tasks run at once on this ledger, in all processes together.
 import { misuse, texts } from '../../../terminal/arguments.ts'
 import { printValue } from '../../../terminal/io.ts'
 import { executorLimitLine, sharedLimitLines } from '../../../terminal/limit-lines.ts'
@@ -8,9 +8,9 @@ import { defineVerb } from '../verb.ts'
 export const limit = defineVerb({
   usage: 'limit [N | none] [--executor X]',
   help: [
-    'Shows how many tasks may run at once on this ledger, in all processes together, or sets it; "none" takes the limit away.',
-    'What runs already goes on. Each process also has a limit of its own: "errand run --concurrency".',
-    '  --executor X  the limit of this executor: "errand limit --executor shell 2"',
+    'Shows or sets how many tasks may run at once on this ledger, in all processes together; "none" removes the limit.',
+    'Running tasks are not stopped. Each process also has its own limit: "errand run --concurrency".',
+    '  --executor X  the limit for this executor: "errand limit --executor shell 2"',
   ].join('\n'),
   options: texts('executor'),
   positionals: { max: 1 },
@@ -31,7 +31,7 @@ export const limit = defineVerb({
   },
 })
 
-/** Null takes it away. */
+/** Returns null for "none". */
 function parseLimit(text: string): number | null {
   if (text === 'none') return null
   const limit = /^\d+$/.test(text) ? Number(text) : Number.NaN

@@ -1,5 +1,4 @@
-// `errand logs`: what a task printed and said. With -f it goes on until the task has ended, in whichever process it
-// runs.
+// `errand logs`: prints the output and messages of a task. With -f it continues until the task has ended, in any process.
 import type { Engine } from '../../../engine-api.ts'
 import type { TaskEvent } from '../../../entities/event.ts'
 import { isSettled } from '../../../entities/task.ts'
@@ -14,7 +13,7 @@ import { defineVerb } from '../verb.ts'
 
 export const logs = defineVerb({
   usage: 'logs ID [-f]',
-  help: 'Prints the output and the messages of a task, and what its agent called. -f follows it to its end. --json gives the items of its stream, one a line.',
+  help: 'Prints the output and messages of a task, and the calls of its agent. -f follows the task to its end. --json prints the items of its stream, one per line.',
   options: { follow: { type: 'boolean', short: 'f' } },
   positionals: { min: 1, max: 1 },
   run: (io, args) =>
@@ -29,12 +28,12 @@ export const logs = defineVerb({
           for await (const item of engine.stream(task.id, { signal })) {
             if (values.json) printJson(io, item)
             else {
-              for (const words of failures.before(item.seq)) lines.note(words)
+              for (const text of failures.before(item.seq)) lines.note(text)
               lines.take(item)
             }
             if (item.seq >= last) break
           }
-          if (!values.json) for (const words of failures.before(Number.POSITIVE_INFINITY)) lines.note(words)
+          if (!values.json) for (const text of failures.before(Number.POSITIVE_INFINITY)) lines.note(text)
           lines.end()
           return signal.aborted && values.follow ? exitCodes.interrupted : exitCodes.done
         } finally {
@@ -44,7 +43,7 @@ export const logs = defineVerb({
     }),
 })
 
-/** Steps of a model that came to nothing: in the feed, though in no stream. */
+/** Failed steps of the model, which are in the feed and not in the stream. */
 async function modelFailuresOf(engine: Engine, taskId: string) {
   const events: TaskEvent[] = []
   const take = (event: TaskEvent): void => {
@@ -55,7 +54,7 @@ async function modelFailuresOf(engine: Engine, taskId: string) {
   }
   const end = engine.subscribe('model.failed', take)
   for await (const event of engine.events({ taskId, follow: false })) take(event)
-  /** Those before a position that were not told yet, in order. */
+  /** Removes and returns the failures before a position, in order. */
   const before = (position: number): string[] => {
     const count = events.filter(({ seq }) => seq < position).length
     return events.splice(0, count).map(modelFailure)

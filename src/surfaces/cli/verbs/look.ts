@@ -1,4 +1,4 @@
-// A look at tasks: `errand ps` lists them, `show` tells all of one, `tree` what is in them, `why` what one waits for.
+// Verbs that read tasks: `errand ps`, `show`, `tree` and `why`.
 import { systemClock } from '../../../core/clock.ts'
 import { statusLabels } from '../../../entities/status-filter.ts'
 import { openStatuses, taskStatuses } from '../../../entities/task.ts'
@@ -17,11 +17,11 @@ import { defineVerb } from '../verb.ts'
 export const ps = defineVerb({
   usage: 'ps [--all] [--status S]… [--ready] [--owner NAME] [--tag T]… [--watch]',
   help: [
-    `Lists the tasks that are not settled, and the failed groups that they are in; --all lists every one, --status those in one state (${taskStatuses.join(', ')}; ${statusLabels.filter((word) => !taskStatuses.some((status) => status === word)).join(', ')} are understood too). --json gives one task a line.`,
-    '  --ready       only what waits for nothing but a slot (queued) or somebody who claims it (claimable)',
-    '  --owner NAME  only what this owner has claimed',
-    '  --tag T       only tasks with this tag; with several, with all of them',
-    '  --watch       goes on until Ctrl-C: on a terminal the table is redrawn, elsewhere each change is a line',
+    `Lists the tasks that are not settled, and the failed groups that contain them; --all lists every task, --status those in one state (${taskStatuses.join(', ')}; also accepted: ${statusLabels.filter((word) => !taskStatuses.some((status) => status === word)).join(', ')}). --json prints one task per line.`,
+    '  --ready       only tasks that wait for a slot (queued) or a claim (claimable)',
+    '  --owner NAME  only tasks that NAME has claimed',
+    '  --tag T       only tasks with this tag; if given several times, with all of them',
+    '  --watch       keep showing changes until Ctrl-C: redraws the table on a terminal, else prints one line per change',
   ].join('\n'),
   options: {
     ...texts('owner'),
@@ -54,20 +54,20 @@ export const ps = defineVerb({
 
 export const show = defineVerb({
   usage: 'show ID',
-  help: 'Shows everything about a task: its fields, its runs and calls, its conversation and the tokens it took, how far its team is, and why it does not run.',
+  help: 'Shows everything about a task: its fields, runs and calls, its conversation with token usage, the progress of its team, and why it does not run.',
   positionals: { min: 1, max: 1 },
   run: (io, args) =>
     withTask(io, args, async (engine, found) => {
-      const picture = await readTaskDetails(engine, found)
-      const { task, ...rest } = picture
+      const details = await readTaskDetails(engine, found)
+      const { task, ...rest } = details
       const json = { ...task, ...rest, usage: usageOf(rest.messages) }
-      printValue(io, args.values, json, formatTaskDetails(picture, io.stdout.columns))
+      printValue(io, args.values, json, formatTaskDetails(details, io.stdout.columns))
     }),
 })
 
 export const tree = defineVerb({
   usage: 'tree [ID] [--all]',
-  help: 'Shows a task and everything below it; without an id every tree in which something is not settled, with --all every one. --json gives one task a line.',
+  help: 'Shows a task with all its subtasks; without an id every tree with a task that is not settled, with --all every tree. --json prints one task per line.',
   options: { all: { type: 'boolean', short: 'a' } },
   positionals: { max: 1 },
   run: (io, { values, positionals: [ref] }) =>
@@ -83,7 +83,7 @@ export const tree = defineVerb({
 
 export const why = defineVerb({
   usage: 'why ID',
-  help: 'Says why a task does not run: it waits for a slot, for a place among its siblings or under a limit, for other tasks, a time, an answer or a person, or has ended. Of one that runs: who works on it since when, and what its children mean for it.',
+  help: 'Explains why a task does not run: it waits for a slot, a limit, a sibling, another task, a time, an answer or a claim, or has ended. For a running task: who works on it, since when, and how its children affect it.',
   positionals: { min: 1, max: 1 },
   run: (io, args) =>
     withTask(io, args, async (engine, task) => {

@@ -1,4 +1,4 @@
-// `errand mcp`: the board and the tasks of a ledger as tools for an agent, over standard input and output, or over HTTP for several.
+// `errand mcp`: serves the board and the tasks of a ledger as MCP tools, over stdio for one client, or over HTTP for several.
 import type { Readable } from 'node:stream'
 import { createBoardSession } from '../../../board/board-session.ts'
 import { systemClock } from '../../../core/clock.ts'
@@ -12,7 +12,7 @@ import { exitCodes } from '../../../terminal/exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../../../terminal/io.ts'
 import { durationOption } from '../../../terminal/option-values.ts'
 import { aborted, untilInterrupted } from '../../../terminal/stop-listener.ts'
-import { keepFolders } from '../board-folders.ts'
+import { mirrorFolders } from '../board-folders.ts'
 import { boardName, boardOptions } from '../board-target.ts'
 import { clientName } from '../client-name.ts'
 import { plansFolder, withLedger } from '../open-ledger.ts'
@@ -32,19 +32,19 @@ export const mcp = defineVerb({
   usage:
     'mcp [--as NAME] [--role R] [--board NAME] [--lease DURATION] [--abilities LIST] [--max-tasks N] [--plans DIR] [--http [--host H] [--port N] [--token-file F]]',
   help: [
-    'Serves the board and the tasks of the ledger as tools of the Model Context Protocol, to the client that has started it: it speaks on standard output and ends with its client. Claims are kept alive for as long as the client is there; what it holds then lapses, and no task ends with it.',
-    '  --as NAME         who the client is: owner of what it claims; default: ERRAND_AGENT, else its own name with four letters',
-    '  --role R          its role: tasks for this role may be claimed, too',
+    'Serves the board and the tasks of the ledger as tools of the Model Context Protocol over stdin and stdout, and ends with the client that started it. The server renews the claims of its client while it is connected; afterwards they expire, and tasks stay open.',
+    '  --as NAME         the name of the client, as owner of its claims; default: ERRAND_AGENT, else the name that it sends, with four letters',
+    '  --role R          its role: it may claim tasks for this role',
     '  --board NAME      another board than main',
-    '  --lease DURATION  how long it may be gone before others may take what it has claimed; default 1m',
-    '  --abilities LIST  what becomes a tool, with commas: board:*, task:get, …; default: the board, and what one needs of tasks; agent:*, objective:*, task:context, mem:* are those of teams and memory',
+    '  --lease DURATION  how long the claims of a disconnected client last; default 1m',
+    '  --abilities LIST  the abilities that are tools, separated by commas: board:*, task:get, …; default: the board and basic task abilities. Teams and memory: agent:*, objective:*, task:context, mem:*',
     `  --max-tasks N     how many tasks clients may create below one task or root of theirs; default ${modelBounds.maxTasks}`,
     '  --plans DIR       clients may run plans, and so commands (the tool plan_run); these begin in this folder or below it',
-    '  --http            serves over HTTP instead, until Ctrl-C; each client names itself in the header x-errand-agent',
+    '  --http            serve over HTTP instead, until Ctrl-C; each client sends its name in the header x-errand-agent',
     '  --host H          the address to listen at; default 127.0.0.1',
-    '  --port N          default: a free one',
-    '  --allow-host H    with --http: a Host header that is served, port included, in place of the usual ones; may be given several times',
-    `  --token-file F    with --http: the file with the token that clients must send; else ${tokenVariable}, else a new one is made and told on standard error`,
+    '  --port N          default: a free port',
+    '  --allow-host H    with --http: accept this Host header, with its port, instead of the default ones; may be given several times',
+    `  --token-file F    with --http: the file with the token that clients must send; default: ${tokenVariable}, else a new token, printed to stderr`,
   ].join('\n'),
   options,
   positionals: { max: 0 },
@@ -53,7 +53,7 @@ export const mcp = defineVerb({
     const serve = values.http ? serveHttp : serveStdio
     return await untilInterrupted(io, (signal) =>
       withLedger(io, { ...values, create: true, plans: plansFolder(io, values) }, async (engine) => {
-        const mirrors = await keepFolders(io, engine)
+        const mirrors = await mirrorFolders(io, engine)
         try {
           return await serve(io, engine, values, signal)
         } finally {
@@ -68,10 +68,10 @@ type McpFlags = FlagsOf<typeof options>
 
 function refuseIdleOptions(flags: McpFlags): void {
   const idle = (['host', 'port', 'allow-host', 'token-file'] as const).find((option) => flags[option] !== undefined)
-  if (!flags.http && idle !== undefined) throw misuse(`--${idle} goes with --http.`)
+  if (!flags.http && idle !== undefined) throw misuse(`--${idle} needs --http.`)
 }
 
-/** Of the serving, whatever it goes over. */
+/** Options for both transports. */
 function sharedOptions(io: CommandIo, engine: Engine, flags: McpFlags, defaultAbilities: readonly string[]) {
   const board = boardName(flags)
   const leaseMs = flags.lease === undefined ? undefined : durationOption('lease', flags.lease)
@@ -94,10 +94,10 @@ function givenName(io: CommandIo, flags: McpFlags): string | undefined {
 async function serveStdio(io: CommandIo, engine: Engine, flags: McpFlags, signal: AbortSignal): Promise<number> {
   const { defaultAbilities, serveMcpStdio } = await import('../../mcp/index.ts')
   const input = io.input?.() ?? io.keyboard
-  if (input === undefined) throw misuse('There is no standard input to serve a client on; --http serves over HTTP.')
-  if (input === io.keyboard) note(io, 'Serving MCP on standard input and output; Ctrl-C ends it.')
+  if (input === undefined) throw misuse('There is no stdin to serve a client on; --http serves over HTTP.')
+  if (input === io.keyboard) note(io, 'Serving MCP on stdin and stdout; Ctrl-C ends it.')
   const as = givenName(io, flags) ?? `${await clientName(input, signal)}-${fourLetters()}`
-  // A client that has gone before it said anything: the end of its input is over, and would not be heard again.
+  // The client has disconnected without a message: the input does not emit `end` again.
   if ((input as Readable).readableEnded) return exitCodes.done
   await serveMcpStdio(engine, { ...sharedOptions(io, engine, flags, defaultAbilities), as, input, signal })
   return signal.aborted ? exitCodes.interrupted : exitCodes.done
@@ -116,7 +116,7 @@ async function serveHttp(io: CommandIo, engine: Engine, flags: McpFlags, signal:
     allowedHosts: flags['allow-host'],
   })
   const server = await orMisuse(listening)
-  if (isNew) note(io, `Token (only told now): ${token}`)
+  if (isNew) note(io, `Token (shown only once): ${token}`)
   if (flags.json) printJson(io, { url: server.url })
   else print(io, server.url)
   await aborted(signal)
@@ -124,7 +124,7 @@ async function serveHttp(io: CommandIo, engine: Engine, flags: McpFlags, signal:
   return exitCodes.interrupted
 }
 
-/** So that two clients of one name are two. */
+/** Distinguishes clients with the same name. */
 function fourLetters(): string {
   return createRandomIds().next('x').replace('x-', '').slice(0, 4)
 }

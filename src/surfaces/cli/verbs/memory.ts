@@ -1,27 +1,27 @@
-// `errand memory`: what agents found out, and the verbs that belong to it. Alone it lists facts.
+// `errand memory`: lists the facts that agents found, and the verbs below it.
 import { type Verb, verbTable } from '../verb.ts'
 import { facts } from './memory/facts.ts'
 
 const memoryVerbs = verbTable({
-  facts: { summary: 'the facts of a branch', load: () => import('./memory/facts.ts') },
-  search: { summary: 'the facts that fit some words', load: () => import('./memory/facts.ts') },
+  facts: { summary: 'list the facts of a branch', load: () => import('./memory/facts.ts') },
+  search: { summary: 'search facts by words', load: () => import('./memory/facts.ts') },
   why: {
-    summary: 'where a fact comes from, and what made it as certain as it is',
+    summary: 'explain where a fact comes from and how its confidence changed',
     load: () => import('./memory/facts.ts'),
   },
   branches: {
-    summary: 'the branches, each below the one whose facts it sees',
+    summary: 'show the branches, each below the one whose facts it inherits',
     load: () => import('./memory/branches.ts'),
   },
-  history: { summary: 'what each consolidation and each merge did', load: () => import('./memory/consolidation.ts') },
-  observe: { summary: 'note what was seen in a session', load: () => import('./memory/consolidation.ts') },
+  history: { summary: 'list consolidations and merges', load: () => import('./memory/consolidation.ts') },
+  observe: { summary: 'record an observation of a session', load: () => import('./memory/consolidation.ts') },
   remember: { summary: 'state a fact', load: () => import('./memory/facts.ts') },
   consolidate: {
-    summary: 'make facts of observations, of facts fewer, and judge what lasts',
+    summary: 'turn observations into facts, combine similar facts, and choose the durable ones',
     load: () => import('./memory/consolidation.ts'),
   },
-  merge: { summary: 'give the facts of a branch to the one above', load: () => import('./memory/branches.ts') },
-  archive: { summary: 'let nothing new come to a branch', load: () => import('./memory/branches.ts') },
+  merge: { summary: 'merge the facts of a branch into the one above', load: () => import('./memory/branches.ts') },
+  archive: { summary: 'close a branch for new facts', load: () => import('./memory/branches.ts') },
 })
 
 export const memory: Verb = {

@@ -1,5 +1,4 @@
-// What a person tells a task: `errand send` a message, `errand answer` the answer to its question. Whichever process works on it reads
-// it; this one only commands.
+// Messages from a person to a task: `errand send`, and `errand answer` for its question. The process that runs the task reads them.
 
 import { answerTask } from '../../../terminal/answer-text.ts'
 import { misuse, switches, texts } from '../../../terminal/arguments.ts'
@@ -14,30 +13,30 @@ import { defineVerb } from '../verb.ts'
 export const send = defineVerb({
   usage: 'send ID [MESSAGE] [--follow-up | --abort] [--retry]',
   help: [
-    'Sends a message to a task: its agent reads it before its next step. It also answers an open question that a text can answer. Without MESSAGE it is read from stdin.',
-    '  --follow-up  read only when the agent would end',
-    '  --abort      the task is paused at once, and reads it when it is resumed',
-    '  --retry      a failed task gets a new attempt with it',
+    'Sends a message to a task: its agent reads it before its next step. The message also answers an open question that accepts a text. Without MESSAGE, reads it from stdin.',
+    '  --follow-up  the agent reads it only when it would end',
+    '  --abort      pause the task at once; it reads the message when it is resumed',
+    '  --retry      give a failed task a new attempt with the message',
   ].join('\n'),
   options: switches('follow-up', 'abort', 'retry'),
   positionals: { min: 1, max: 2 },
   async run(io, args) {
     const { values } = args
     if (values['follow-up'] && values.abort)
-      throw misuse('--follow-up waits and --abort does not: give only one of them.')
+      throw misuse('--follow-up and --abort exclude each other: give only one of them.')
     const message = await argumentOrInput(io, args.positionals[1], 'The message')
     const delivery = values.abort ? 'abort' : values['follow-up'] ? 'followup' : 'steer'
     await withTask(io, args, async (engine, task) => {
       const how = { message, delivery, retry: values.retry === true }
       const sent = await changeAs(engine, cliCaller.caller, 'task:send', task, how)
-      printValue(io, values, sent, changedLine(sent, 'told'))
+      printValue(io, values, sent, changedLine(sent, 'message sent'))
     })
   },
 })
 
 export const answer = defineVerb({
   usage: 'answer ID [VALUE] [--question Q]',
-  help: 'Answers the open question of a task. VALUE is JSON where it can be read as such, else a text; a question for a text takes it as it is. Without VALUE the default answers. --question names one of several.',
+  help: 'Answers the open question of a task. VALUE is parsed as JSON if possible, else it is a text; a question that expects a text gets VALUE unparsed. Without VALUE, the default of the question is the answer. --question names one of several.',
   options: texts('question'),
   positionals: { min: 1, max: 2 },
   run: (io, args) =>

@@ -1,4 +1,4 @@
-// `errand purge`: what has been over for long leaves the ledger, for good.
+// `errand purge`: deletes tasks that were settled long ago from the ledger.
 import { systemClock } from '../../../core/clock.ts'
 import { misuse, texts } from '../../../terminal/arguments.ts'
 import { printValue } from '../../../terminal/io.ts'
@@ -8,23 +8,23 @@ import { defineVerb } from '../verb.ts'
 
 export const purge = defineVerb({
   usage: 'purge --older-than DURATION',
-  help: 'Removes tasks that have been settled for longer than this (90s, 2h, 30d), with all that belongs to them, for good: whole families only, and none that an open task still comes after.',
+  help: 'Deletes tasks that have been settled for longer than this (90s, 2h, 30d), with all their data: only whole families, and none that an open task waits for.',
   options: texts('older-than'),
   positionals: { max: 0 },
   async run(io, { values }) {
     const text = values['older-than']
     if (text === undefined)
-      throw misuse('Say how long tasks must have been settled: "errand purge --older-than 30d" keeps the last 30 days.')
+      throw misuse('The minimum age is missing: "errand purge --older-than 30d" keeps the last 30 days.')
     const before = Math.max(0, systemClock.now() - durationOption('older-than', text))
     return await withLedger(io, values, async (engine) => {
       const purged = await engine.purge({ before })
       const { total: left } = await engine.list({ limit: 0 })
-      const gone =
+      const outcome =
         purged.tasks === 0
-          ? 'Nothing was old enough to leave'
-          : `${counted(purged.tasks, 'task')} in ${counted(purged.families, 'family', 'families')} left the ledger, with ${counted(purged.events, 'event')}`
+          ? 'No task was old enough'
+          : `Deleted ${counted(purged.tasks, 'task')} in ${counted(purged.families, 'family', 'families')}, with ${counted(purged.events, 'event')}`
       const remaining = `${counted(left, 'task')} ${left === 1 ? 'remains' : 'remain'}`
-      printValue(io, values, { ...purged, left }, `${gone}; ${remaining}.`)
+      printValue(io, values, { ...purged, left }, `${outcome}; ${remaining}.`)
     })
   },
 })

@@ -1,4 +1,4 @@
-// `errand repl`: a session with the ledger, line by line: commands, messages for tasks, and JavaScript.
+// `errand repl`: an interactive session with the ledger: commands, messages for tasks, and JavaScript.
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -25,24 +25,24 @@ const options = {
 export const repl = defineVerb({
   usage: 'repl [--work] [--inherit-env] [--quiet] [-e LINE]… [--file F] [--model SPEC] [--files DIR]',
   help: [
-    'A session with the ledger. "@TASK text" tells a task something and follows it to its answer, "/help" lists the commands, and',
-    'everything else is JavaScript with `await`: engine, bus, abilities, tasks. TAB completes; Ctrl-C breaks off a wait; Ctrl-D ends.',
-    '  --work       work here on everything that is ready in the ledger; else it only commands',
-    '  --quiet      say nothing of what happens to tasks meanwhile',
-    '  -e LINE      carry out this line instead; may be given several times',
-    '  --file F     carry out the lines of this file instead; lines may also come through a pipe',
+    'An interactive session with the ledger. "@TASK text" sends a message to a task and follows it to its answer, "/help" lists the',
+    'commands, and everything else is JavaScript with `await`: engine, bus, abilities, tasks. TAB completes; Ctrl-C interrupts; Ctrl-D ends.',
+    '  --work       run every ready task of the ledger here; default: run none',
+    '  --quiet      do not print changes of tasks',
+    '  -e LINE      run this line instead; may be given several times',
+    '  --file F     run the lines of this file instead; lines may also come through a pipe',
     '  --concurrency N  with --work: how many tasks may run at once',
-    '  --inherit-env    with --work: commands have all variables of this process but its secrets; else the usual ones',
-    'Such lines are carried out strictly in order; the first error ends them, with 2 for a wrong request and 1 for anything else.',
-    'With --work there are models for agents:',
+    '  --inherit-env    with --work: give commands all variables of this process except its secrets; default: only common ones',
+    'Lines of a script run in order, and the first error ends the script: exit code 2 for a wrong request, 1 for other errors.',
+    'With --work, models for agents:',
     agentOptionsHelp,
-    'What was typed is kept in ~/.errand_repl_history, or in the file that ERRAND_HISTORY names; empty: nowhere.',
+    'The history is saved in ~/.errand_repl_history, or in the file that ERRAND_HISTORY names; if it is empty, nowhere.',
   ].join('\n'),
   options,
   positionals: { max: 0 },
   async run(io, { values }) {
     if (values.json)
-      throw misuse('--json says nothing here: a line prints what it gives, `JSON.stringify(await list())` too.')
+      throw misuse('--json has no effect here: print JSON with a line like `JSON.stringify(await list())`.')
     const script = await givenScript(io, values)
     const engine = await openEngine(io, values, await engineOptions(io, values))
     try {
@@ -57,24 +57,23 @@ export const repl = defineVerb({
 
 type ReplFlags = FlagsOf<typeof options>
 
-/** The lines that are given instead of typed; undefined where somebody sits at a terminal. */
+/** The lines from -e, --file or a pipe; undefined at a terminal. */
 async function givenScript(io: CommandIo, flags: ReplFlags): Promise<string | undefined> {
   if (flags.eval !== undefined && flags.file !== undefined) throw misuse('Give either -e or --file.')
   if (flags.eval !== undefined) return flags.eval.join('\n')
   if (flags.file !== undefined) return await textOf(io, flags.file, 'file', 'the lines in')
   if (io.keyboard !== undefined) return undefined
   const input = io.input?.()
-  if (input === undefined)
-    throw misuse('There is no terminal to talk at. Give lines with -e, --file or through a pipe.')
+  if (input === undefined) throw misuse('There is no terminal. Give lines with -e, --file or through a pipe.')
   return await text(input)
 }
 
-/** With --work what `errand run` has; else nothing, and it only commands. */
+/** With --work the options of `errand run`; otherwise the engine runs no tasks. */
 async function engineOptions(io: CommandIo, flags: ReplFlags): Promise<EngineOptions> {
   const idle = (['model', 'files', 'max-iterations', 'concurrency', 'inherit-env'] as const).find(
     (flag) => flags[flag] !== undefined,
   )
-  if (!flags.work && idle !== undefined) throw misuse(`--${idle} goes with --work.`)
+  if (!flags.work && idle !== undefined) throw misuse(`--${idle} needs --work.`)
   return flags.work ? await workingOptions(io, await openableLedger(io, flags), flags) : { work: false }
 }
 
@@ -86,7 +85,7 @@ async function carryOut(io: CommandIo, engine: Engine, script: string): Promise<
   return stop.signal.aborted ? exitCodes.interrupted : code
 }
 
-/** Ctrl-C is a key here. A listener for it would take from Node the means to break off a loop, so there is none. */
+/** Installs no SIGINT listener: Ctrl-C is a key here, and a listener would prevent Node from interrupting a loop. */
 async function converse(io: CommandIo, engine: Engine, quiet: boolean): Promise<number> {
   const { startRepl } = await import('../../repl/index.ts')
   const repl = startRepl(engine, {

@@ -1,4 +1,4 @@
-// `errand serve`: works on a ledger, and serves it over HTTP to programs and to a page in the browser, until it is told to stop.
+// `errand serve`: runs the tasks of a ledger, and serves it over HTTP to programs and to a page in the browser, until it is interrupted.
 
 import { messageOf } from '../../../core/stored-error.ts'
 import type { Engine } from '../../../engine-api.ts'
@@ -7,7 +7,7 @@ import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../..
 import { exitCodes } from '../../../terminal/exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../../../terminal/io.ts'
 import { aborted, StopListener } from '../../../terminal/stop-listener.ts'
-import { keepFolders } from '../board-folders.ts'
+import { mirrorFolders } from '../board-folders.ts'
 import { endCommands } from '../end-commands.ts'
 import { agentOptions, agentOptionsHelp } from '../model-source.ts'
 import { openEngine, plansFolder } from '../open-ledger.ts'
@@ -30,25 +30,25 @@ export const serve = defineVerb({
   usage:
     'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--concurrency N] [--no-work] [--no-page] [--inherit-env] [--plans DIR] [--model SPEC] [--files DIR]',
   help: [
-    'Serves the ledger over HTTP, and at / a page to watch and command it, until Ctrl-C; and works on it: commands of plans, questions, and with --model agents. Stopped and started again it goes on.',
-    'Whoever has the token can do everything here, run commands included. /docs describes the routes.',
-    `  --port N          default ${defaultPort}; 0: a free one`,
-    '  --host H          the address to listen at; default 127.0.0.1, which only this machine reaches',
-    '  --allow-host H    a Host header that is served, port included, in place of the usual ones: the name under which others reach it; may be given several times',
-    `  --token-file F    the file with the token that clients must send, at least 32 characters; else ${tokenVariable}, else a new one is made and told once, below the address`,
+    'Serves the ledger over HTTP, with a page at / to watch and control it, until Ctrl-C. Also runs its tasks: commands of plans, questions, and with --model agents. After a restart, it continues them.',
+    'The token permits everything, including running commands. /docs describes the routes.',
+    `  --port N          default ${defaultPort}; 0: a free port`,
+    '  --host H          the address to listen at; default 127.0.0.1, reachable from this machine only',
+    '  --allow-host H    accept this Host header, with its port, instead of the default ones: the name under which clients reach the server; may be given several times',
+    `  --token-file F    the file with the token that clients must send, at least 32 characters; default: ${tokenVariable}, else a new token, printed once below the address`,
     '  --concurrency N   how many tasks may run at once; default 10',
-    '  --no-work         only serves: what is ready is left to others',
-    '  --no-page         only the routes',
+    '  --no-work         only serve; run no tasks',
+    '  --no-page         serve no page',
     inheritEnvHelp,
     '  --plans DIR       takes plans at POST /plans; their commands begin in this folder or below it',
     'Agents, for tasks with a goal:',
     agentOptionsHelp,
-    '  --json            { "url", "token" } in place of the lines; without a new token, no "token"',
+    '  --json            print { "url", "token" } instead; "token" only if it is new',
   ].join('\n'),
   options,
   positionals: { max: 0 },
   async run(io, { values }) {
-    // Before a ledger is made: what is no token is told first.
+    // An invalid token is reported before a ledger is created.
     const token = await chooseToken(io, values['token-file'], tokenVariable)
     using stop = new StopListener(io)
     const engine = await engineFor(io, values)
@@ -63,19 +63,20 @@ export const serve = defineVerb({
 
 type ServeFlags = FlagsOf<typeof options>
 
-/** It has what `errand run` has, and does not begin yet. */
+/** An engine with the options of `errand run`, which does not work yet. */
 async function engineFor(io: CommandIo, flags: ServeFlags): Promise<Engine> {
   if (flags.concurrency !== undefined && flags['no-work']) {
-    throw misuse('--concurrency says nothing with --no-work: nothing runs.')
+    throw misuse('--concurrency has no effect with --no-work: no tasks run.')
   }
-  if (flags['inherit-env'] && flags['no-work']) throw misuse('--inherit-env says nothing with --no-work: nothing runs.')
+  if (flags['inherit-env'] && flags['no-work'])
+    throw misuse('--inherit-env has no effect with --no-work: no tasks run.')
   const ledger = await openableLedger(io, flags)
   const options = await workingOptions(io, ledger, flags)
   return await openEngine(io, flags, {
     ...options,
     plans: plansFolder(io, flags),
     work: false,
-    onError: (error) => complain(io, error),
+    onError: (error) => noteError(io, error),
   })
 }
 
@@ -93,14 +94,14 @@ async function serveUntil(
     page: flags['no-page'] !== true,
     host: flags.host,
     allowedHosts: flags['allow-host'],
-    onError: (error) => complain(io, error),
+    onError: (error) => noteError(io, error),
   })
   const server = await orMisuse(listening)
-  const mirrors = await keepFolders(io, engine)
+  const mirrors = await mirrorFolders(io, engine)
   try {
     if (flags['no-work'] !== true) await engine.work()
     if (isWildcard(flags.host) && flags['allow-host'] === undefined) note(io, wildcardNote)
-    // A token that was given is known to whoever gave it, and is not told again.
+    // Only a new token is printed: the user knows a given one.
     if (flags.json) printJson(io, { url: server.url, ...(isNew ? { token } : {}) })
     else print(io, isNew ? `${server.url}\ntoken: ${token}` : server.url)
     await aborted(signal)
@@ -113,15 +114,15 @@ async function serveUntil(
 }
 
 const stoppingNote =
-  'Stopping: what runs is let go, and whoever works on the ledger next goes on with it. Once more to stop at once.'
+  'Stopping: running tasks are released, and the next process that works on the ledger continues them. Press Ctrl-C again to stop at once.'
 const wildcardNote =
-  'It listens on all addresses, and is served under the names of this machine alone (localhost): --allow-host names those under which others reach it.'
+  'The server listens on all addresses, but accepts requests only under the names of this machine (localhost). Name others with --allow-host.'
 
-/** An address that is every address has no name by which a request could be told from one that was led astray. */
+/** A wildcard address is no name that a Host header could be checked against. */
 function isWildcard(host: string | undefined): boolean {
   return host === '0.0.0.0' || host === '::'
 }
 
-function complain(io: CommandIo, error: unknown): void {
+function noteError(io: CommandIo, error: unknown): void {
   note(io, `errand serve: ${messageOf(error)}`)
 }

@@ -1,4 +1,4 @@
-// `errand pause`, `resume`, `cancel`, `retry` and `rm`: one thing that is done to each of several tasks.
+// `errand pause`, `resume`, `cancel`, `retry` and `rm`: each applies one change to several tasks.
 import type { Engine } from '../../../engine-api.ts'
 import type { Task } from '../../../entities/task.ts'
 import { type CommonArguments, oneOf, switches, texts } from '../../../terminal/arguments.ts'
@@ -9,25 +9,23 @@ import { withLedger } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
 import { defineVerb } from '../verb.ts'
 
-/** The command that runs is ended, and the task waits until somebody resumes it. */
 export const pause = defineVerb({
   usage: 'pause ID…',
-  help: 'Stops working tasks until they are resumed. What a task has recorded so far stays.',
+  help: 'Stops working tasks until they are resumed. A running command is ended; recorded results are kept.',
   positionals: { min: 1 },
   run: (io, args) => forEachTask(io, args, (engine, task) => engine.pause(task.id)),
 })
 
-/** As soon as there is a slot and a process that works. */
 export const resume = defineVerb({
   usage: 'resume ID…',
-  help: 'Lets paused tasks run again: at once where the run of its plan, or an `errand serve`, is at work and has a slot, else with the next one.',
+  help: 'Lets paused tasks run again: at once if an "errand run" of the plan or an "errand serve" is working and has a free slot, else when the next one starts.',
   positionals: { min: 1 },
   run: (io, args) => forEachTask(io, args, (engine, task) => engine.resume(task.id)),
 })
 
 export const cancel = defineVerb({
   usage: 'cancel ID… [--reason R]',
-  help: 'Cancels tasks and everything below them, for ever. A command that runs is ended in whichever process it runs.',
+  help: 'Cancels tasks and everything below them, for good. Running commands are ended, in all processes.',
   options: { reason: { type: 'string', short: 'r' } },
   positionals: { min: 1 },
   run: (io, args) => forEachTask(io, args, (engine, task) => engine.cancel(task.id, args.values.reason)),
@@ -35,7 +33,7 @@ export const cancel = defineVerb({
 
 export const retry = defineVerb({
   usage: 'retry ID… [--allow-divergence]',
-  help: 'Gives failed tasks a new attempt. What completed inside them is not done again. --allow-divergence is for a task that failed with CALL_DIVERGED, when what its code now does is meant to be done besides.',
+  help: 'Gives failed tasks a new attempt. Completed calls are not repeated. --allow-divergence is for a task that failed with CALL_DIVERGED because its code changed: the new calls are made in addition to the recorded ones.',
   options: switches('allow-divergence'),
   positionals: { min: 1 },
   run: (io, args) =>
@@ -46,7 +44,7 @@ export const retry = defineVerb({
 
 export const rm = defineVerb({
   usage: 'rm ID… [--children promote|cascade|refuse]',
-  help: 'Deletes tasks; live ones are canceled first. Children become tasks of their own (promote, the default), go along (cascade), or forbid it (refuse).',
+  help: 'Deletes tasks; open ones are canceled first. Their children become top-level tasks (promote, the default), are deleted too (cascade), or prevent the deletion (refuse).',
   options: texts('children'),
   positionals: { min: 1 },
   async run(io, args) {
@@ -58,7 +56,7 @@ export const rm = defineVerb({
   },
 })
 
-/** What is done to a task gives it as it is then, or in a word what became of it. */
+/** `act` returns the changed task, or a text that describes the outcome. */
 async function forEachTask(
   io: CommandIo,
   { values, positionals }: CommonArguments,

@@ -1,4 +1,4 @@
-// `errand trust`: says that a ledger which lies where others can reach it, or which came with a repository, may be opened.
+// `errand trust`: allows opening a ledger that others can write, or that came with a repository.
 import { resolve } from 'node:path'
 import { ErrandError } from '../../../core/errors.ts'
 import { judgeLedger, listFolder, trustLedger, untrusted } from '../../../ledger/trust.ts'
@@ -9,8 +9,8 @@ import { defineVerb } from '../verb.ts'
 export const trust = defineVerb({
   usage: 'trust [LEDGER]',
   help: [
-    'Says that you know where a ledger comes from. A ledger that was found and not named, and that others can write or git has',
-    'tracks, is refused until then, because its tasks would run as you. Without LEDGER: the one of this folder.',
+    'Allows opening a ledger whose origin you know. A ledger that was found, not named, is refused until then if others can write it or',
+    'git tracks it, because its tasks run with your permissions. Without LEDGER, trusts the one of this folder.',
   ].join('\n'),
   options: {},
   positionals: { max: 1 },
@@ -27,7 +27,7 @@ export const trust = defineVerb({
       const folder = listFolder(io.env)
       throw new ErrandError(
         'LEDGER_UNTRUSTED',
-        `It cannot be kept that the ledger is trusted: ${folder ?? 'a home folder'} cannot be written. Name the ledger with --ledger each time.`,
+        `Cannot record that the ledger is trusted: ${folder ?? 'a home folder'} is not writable. Name the ledger with --ledger each time.`,
         { ledger, folder },
       )
     }

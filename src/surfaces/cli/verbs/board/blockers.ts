@@ -1,4 +1,4 @@
-// `errand board block` and `errand board unblock`: after which others a task of the board comes.
+// `errand board block` and `errand board unblock`: changes which tasks a task of the board waits for.
 
 import { type FlagsOf, lists, misuse } from '../../../../terminal/arguments.ts'
 import { printChanged } from '../../../../terminal/board-text.ts'
@@ -11,27 +11,27 @@ const options = { ...boardOptions, ...lists('after') }
 
 export const block = defineVerb({
   usage: 'board block N --after M,…',
-  help: 'Lets a pending task come after others: it may be claimed when they are completed. --after may be given several times.',
+  help: 'Makes a pending task wait for others: it may be claimed when they are completed. --after may be given several times.',
   options,
   positionals: { min: 1, max: 1 },
-  run: (io, { values, positionals: [ref = ''] }) => rewire(io, values, ref, 'addBlockedBy'),
+  run: (io, { values, positionals: [ref = ''] }) => changeBlockers(io, values, ref, 'addBlockedBy'),
 })
 
 export const unblock = defineVerb({
   usage: 'board unblock N --after M,…',
-  help: 'Lets a task no longer come after others. --after may be given several times.',
+  help: 'Stops a task from waiting for others. --after may be given several times.',
   options,
   positionals: { min: 1, max: 1 },
-  run: (io, { values, positionals: [ref = ''] }) => rewire(io, values, ref, 'removeBlockedBy'),
+  run: (io, { values, positionals: [ref = ''] }) => changeBlockers(io, values, ref, 'removeBlockedBy'),
 })
 
-async function rewire(
+async function changeBlockers(
   io: CommandIo,
   values: FlagsOf<typeof options>,
   ref: string,
   change: 'addBlockedBy' | 'removeBlockedBy',
 ): Promise<void> {
-  if (values.after === undefined) throw misuse('Say after which tasks: --after 1,2')
+  if (values.after === undefined) throw misuse('The tasks to wait for are missing: give --after 1,2')
   return await withBoard(io, values, async ({ engine, board }) => {
     const id = await boardRef(engine, ref)
     const input = { id, [change]: await boardRefs(engine, values.after), board }

@@ -1,4 +1,4 @@
-// A task of the board in somebody's hands: `errand board claim`, `done`, `release`, and `log`, which tells of all claims.
+// The claims of the tasks of a board: `errand board claim`, `done`, `release`, and `log`.
 
 import { isoTime } from '../../../../core/clock.ts'
 import { ErrandError } from '../../../../core/errors.ts'
@@ -19,13 +19,13 @@ import { defineVerb } from '../../verb.ts'
 export const claim = defineVerb({
   usage: 'board claim N|next --as NAME [--lease DURATION] [--role R] [--tag T]… [--parent N]',
   help: [
-    'Takes a task that nobody owns and nothing blocks: it is in progress then, and yours alone. "next" is the most urgent one.',
-    'Exits with 1 when there is none, or somebody was faster.',
-    '  --as NAME         who you are; default: ERRAND_AGENT, else ERRAND_OWNER',
-    '  --lease DURATION  the claim lapses unless "errand heartbeat" comes in time: 90s, 5m, 2h; default: it never lapses',
-    '  --role R          tasks for this role, too',
-    '  --tag T           next: only tasks with this tag; with several, with all of them',
-    '  --parent N        next: only parts of this task',
+    'Claims a task that has no owner and is not blocked: it is then in progress, and no other client can claim it. "next" is the most urgent task.',
+    'Exits with 1 when there is no such task, or another client has claimed it first.',
+    '  --as NAME         your name; default: ERRAND_AGENT, else ERRAND_OWNER',
+    '  --lease DURATION  the claim expires unless "errand heartbeat" renews it in time: 90s, 5m, 2h; default: it never expires',
+    '  --role R          include tasks for this role',
+    '  --tag T           with next: only tasks with this tag; if given several times, with all of them',
+    '  --parent N        with next: only parts of this task',
   ].join('\n'),
   options: { ...boardOptions, ...texts('as', 'lease', 'role', 'parent'), ...lists('tag') },
   positionals: { min: 1, max: 1 },
@@ -38,7 +38,7 @@ export const claim = defineVerb({
     }
     const isNext = ref === 'next'
     if (!isNext && (tags !== undefined || parent !== undefined))
-      throw misuse('--tag and --parent choose the next task: they do not go with a task that is named.')
+      throw misuse('--tag and --parent choose the next task: they cannot be combined with the number of a task.')
     return await withBoard(io, values, async ({ engine, board }) => {
       const below = parent === undefined ? undefined : await boardRef(engine, parent)
       const { task } = isNext
@@ -54,7 +54,7 @@ export const claim = defineVerb({
 function nothingToClaim(): ErrandError {
   return new ErrandError(
     'NOT_CLAIMABLE',
-    'There is nothing to claim: every such task is taken, blocked or done. "errand board" shows them.',
+    'There is no task to claim: every matching task is claimed, blocked or done. "errand board" shows them.',
     { reason: 'none' },
   )
 }
@@ -64,27 +64,32 @@ function describe(io: CommandIo, task: BoardTask, flags: { ledger?: string | und
   print(io, `  ${claimText(task)}`)
   if (task.description !== '') print(io, indented(task.description))
   const fence = task.leaseUntil === null ? [] : ['--fence', `${task.fence}`]
-  const place = (['board', 'ledger'] as const).flatMap((name) => (flags[name] ? [`--${name}`, flags[name]] : []))
-  print(io, `    ${shellCommand('errand', 'board', 'done', `${task.id}`, '--as', task.owner, ...fence, ...place)}`)
+  const location = (['board', 'ledger'] as const).flatMap((name) => (flags[name] ? [`--${name}`, flags[name]] : []))
+  print(io, `    ${shellCommand('errand', 'board', 'done', `${task.id}`, '--as', task.owner, ...fence, ...location)}`)
 }
 
 export const done = defineVerb({
   usage: 'board done N [--as NAME] [--fence N] [--result JSON | RESULT…]',
   help: [
-    'Completes a task, and says which others came free by it. What somebody has claimed is completed by its owner only; a pending task that nobody owns is begun and completed at once. RESULT is a text, --result a JSON value.',
-    '  --as NAME  whose claim it is; default: ERRAND_AGENT, else ERRAND_OWNER',
-    '  --fence N  the number of the claim, as "claim" printed it; required with a lease',
+    'Completes a task, and prints the tasks that it unblocked. A claimed task can only be completed by its owner; a pending task without an owner is started and completed at once. RESULT is a text, --result a JSON value.',
+    '  --as NAME  the owner of the claim; default: ERRAND_AGENT, else ERRAND_OWNER',
+    '  --fence N  the number of the claim, as "claim" printed it; required for a claim with a lease',
   ].join('\n'),
   options: { ...boardOptions, ...ownerOptions, ...texts('result') },
   positionals: { min: 1 },
-  async run(io, { values, positionals: [ref = '', ...words] }) {
-    const result = givenResult(values.result, words) as never
+  async run(io, { values, positionals: [ref = '', ...resultWords] }) {
+    const result = givenResult(values.result, resultWords) as never
     const writer = writerOf(io, values)
     return await withBoard(io, values, async ({ engine, board }) => {
       const id = await boardRef(engine, ref)
       const input = { id, status: 'completed', result, ...writer, board } as const
-      const { task, unblocked } = await inFlags(ref, writer, () => engine.bus.call('board:update', input, cliCaller))
-      printChanged(io, values, task, unblocked, { ...task, unblocked: unblocked.map(({ id: freed }) => freed) })
+      const { task, unblocked } = await withFlagHints(ref, writer, () =>
+        engine.bus.call('board:update', input, cliCaller),
+      )
+      printChanged(io, values, task, unblocked, {
+        ...task,
+        unblocked: unblocked.map(({ id: unblockedId }) => unblockedId),
+      })
     })
   },
 })
@@ -92,10 +97,10 @@ export const done = defineVerb({
 export const release = defineVerb({
   usage: 'board release N [--as NAME] [--fence N] [--reason TEXT]',
   help: [
-    'Lets go of a task: it is pending again, and anybody may claim it.',
-    '  --as NAME      whose claim it is; default: ERRAND_AGENT, else ERRAND_OWNER',
-    '  --fence N      the number of the claim, as "claim" printed it; required with a lease',
-    '  --reason TEXT  why, for whoever takes it next',
+    'Releases a task: it is pending again and may be claimed by others.',
+    '  --as NAME      the owner of the claim; default: ERRAND_AGENT, else ERRAND_OWNER',
+    '  --fence N      the number of the claim, as "claim" printed it; required for a claim with a lease',
+    '  --reason TEXT  a reason, for the next owner',
   ].join('\n'),
   options: { ...boardOptions, ...ownerOptions, ...texts('reason') },
   positionals: { min: 1, max: 1 },
@@ -104,7 +109,7 @@ export const release = defineVerb({
     return await withBoard(io, values, async ({ engine, board }) => {
       const id = await boardRef(engine, ref)
       const input = { id, reason: values.reason, ...writer, board }
-      const { task } = await inFlags(ref, writer, () => engine.bus.call('board:release', input, cliCaller))
+      const { task } = await withFlagHints(ref, writer, () => engine.bus.call('board:release', input, cliCaller))
       printChanged(io, values, task)
     })
   },
@@ -112,13 +117,13 @@ export const release = defineVerb({
 
 export const log = defineVerb({
   usage: 'board log N',
-  help: 'Lists the claims of a task, the oldest first: when, who took it or let go of it, by which claim, in which role, from where, and why. --json gives one a line.',
+  help: 'Lists the claims and releases of a task, the oldest first: time, owner, number of the claim, role, source and reason. --json prints one per line.',
   options: boardOptions,
   positionals: { min: 1, max: 1 },
   run: (io, { values, positionals: [ref = ''] }) =>
     withBoard(io, values, async ({ engine, board }) => {
       const { claims } = await engine.bus.call('board:log', { id: await boardRef(engine, ref), board }, cliCaller)
-      printTable(io, values, claims, 'Nobody has claimed it.', {
+      printTable(io, values, claims, 'The task was never claimed.', {
         time: ({ at }) => isoTime(at),
         event: ({ event }) => event,
         owner: ({ owner }) => owner,
@@ -132,8 +137,8 @@ export const log = defineVerb({
 
 type Writer = ReturnType<typeof writerOf>
 
-/** What `write` resolves to; what it refuses because of who writes says which flag would help. `ref` is the task as it was named. */
-async function inFlags<T>(ref: string, writer: Writer, write: () => Promise<T>): Promise<T> {
+/** Returns the result of `write`; refusals because of the writer name the flag that would help. `ref` is the task as the user named it. */
+async function withFlagHints<T>(ref: string, writer: Writer, write: () => Promise<T>): Promise<T> {
   const number = ref.trim().replace(/^#/, '')
   const wordings: Wordings = {
     NOT_OWNER: (details) => notOwnerText(number, writer, details),
@@ -143,15 +148,17 @@ async function inFlags<T>(ref: string, writer: Writer, write: () => Promise<T>):
 }
 
 function notOwnerText(number: string, { as }: Writer, { owner }: Record<string, unknown>): string {
-  const is = `Task ${number} is ${String(owner)}'s`
-  return as === undefined ? `${is}: --as NAME (or ERRAND_AGENT) says who writes.` : `${is}, not ${as}'s.`
+  const claimed = `Task ${number} is claimed by ${String(owner)}`
+  return as === undefined ? `${claimed}: give your name with --as NAME or ERRAND_AGENT.` : `${claimed}, not by ${as}.`
 }
 
 function staleText(number: string, { as, fence }: Writer, { owner }: Record<string, unknown>): string {
   if (fence === undefined && owner === as)
-    return `The claim of ${as} on task ${number} has a lease, so its number must be quoted: --fence N, as "errand board claim" printed it.`
+    return `The claim of ${as} on task ${number} has a lease, so its number is required: --fence N, as "errand board claim" printed it.`
   const which = fence === undefined ? '' : ` (number ${fence})`
   const now =
-    typeof owner === 'string' && owner !== as ? `it is ${owner}'s now` : 'it was another, or its lease is over'
-  return `The claim of ${as}${which} on task ${number} does not hold: ${now}. "errand board log ${number}" shows all of them.`
+    typeof owner === 'string' && owner !== as
+      ? `${owner} has claimed it`
+      : 'its number is another, or its lease is over'
+  return `The claim of ${as}${which} on task ${number} is not valid: ${now}. "errand board log ${number}" lists all claims.`
 }

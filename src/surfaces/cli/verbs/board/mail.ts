@@ -1,4 +1,4 @@
-// `errand board send`, `inbox` and `respond`: what the members of a team tell and ask each other.
+// `errand board send`, `inbox` and `respond`: messages and requests between the members of a team.
 
 import type { Mail } from '../../../../board/team/mail.ts'
 import { isoTime } from '../../../../core/clock.ts'
@@ -15,9 +15,9 @@ import { defineVerb } from '../../verb.ts'
 export const send = defineVerb({
   usage: 'board send NAME [TEXT] [--as NAME] [--topic TOPIC]',
   help: [
-    'Puts a message into the inbox of a member of the team, who need not be there yet. Without TEXT it is read from stdin.',
-    '  --as NAME      who you are; default: ERRAND_AGENT, else ERRAND_OWNER',
-    '  --topic TOPIC  what it is about, in a word',
+    'Sends a message to a member of the team, who may join later. Without TEXT, reads it from stdin.',
+    '  --as NAME      your name; default: ERRAND_AGENT, else ERRAND_OWNER',
+    '  --topic TOPIC  the topic, in one word',
   ].join('\n'),
   options: { ...boardOptions, ...texts('as', 'topic') },
   positionals: { min: 1, max: 2 },
@@ -34,9 +34,9 @@ export const send = defineVerb({
 export const inbox = defineVerb({
   usage: 'board inbox [--as NAME] [--keep]',
   help: [
-    'Prints your unread messages, the oldest first, and takes them out of your inbox. --json gives one a line.',
-    '  --as NAME  who you are; default: ERRAND_AGENT, else ERRAND_OWNER',
-    '  --keep     only looks: they stay unread',
+    'Prints your unread messages, the oldest first, and removes them from your inbox. --json prints one per line.',
+    '  --as NAME  your name; default: ERRAND_AGENT, else ERRAND_OWNER',
+    '  --keep     leave them unread',
   ].join('\n'),
   options: { ...boardOptions, ...texts('as'), ...switches('keep') },
   positionals: { max: 0 },
@@ -62,8 +62,8 @@ function mailLines({ from, kind, topic, body, requestId, verdict, sentAt }: Mail
 export const respond = defineVerb({
   usage: 'board respond REQUEST approve|reject [TEXT] [--as NAME]',
   help: [
-    'Answers a request that lies in your inbox, once: a shutdown, a plan, or whatever it is about.',
-    '  --as NAME  who you are; default: ERRAND_AGENT, else ERRAND_OWNER',
+    'Answers a request in your inbox, such as a shutdown or a plan. A request can be answered once.',
+    '  --as NAME  your name; default: ERRAND_AGENT, else ERRAND_OWNER',
   ].join('\n'),
   options: texts('as'),
   positionals: { min: 2, max: 3 },

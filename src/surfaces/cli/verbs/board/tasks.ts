@@ -1,7 +1,7 @@
-// The tasks of a board themselves: `errand board add`, `show`, `why`, `graph` and `rm`.
+// The tasks of a board: `errand board add`, `show`, `why`, `graph` and `rm`.
 
 import { lists, oneOf, texts, wholeNumber } from '../../../../terminal/arguments.ts'
-import { printBoard, printChanged, printFreed } from '../../../../terminal/board-text.ts'
+import { printBoard, printChanged, printUnblocked } from '../../../../terminal/board-text.ts'
 import { cliCaller } from '../../../../terminal/caller.ts'
 import { print, printJson, printValue } from '../../../../terminal/io.ts'
 import { boardOptions, boardRef, boardRefs, withBoard } from '../../board-target.ts'
@@ -12,14 +12,14 @@ import { defineVerb } from '../../verb.ts'
 export const add = defineVerb({
   usage: 'board add SUBJECT [--after N,…] [--description TEXT] [--priority N] [--role R] [--tag T]… [--owner NAME]',
   help: [
-    'Puts a task on the board. It waits there until somebody claims it; a ledger that is not there yet is made.',
-    '  --after N,…         only after these tasks; may be given several times',
-    '  --description TEXT  what one needs to know to do it',
-    '  --priority N        higher first; default 0',
-    '  --role R            only claims of this role get it',
-    '  --tag T             a word to claim by; may be given several times',
-    '  --owner NAME        who shall do it; nobody else may claim it then',
-    '  --parent N          as a part of this task',
+    'Adds a task to the board, where it waits for a claim. Creates a missing ledger.',
+    '  --after N,…         the task waits for these; may be given several times',
+    '  --description TEXT  everything needed to do the task',
+    '  --priority N        higher is claimed first; default 0',
+    '  --role R            only clients with this role may claim it',
+    '  --tag T             a tag to claim by; may be given several times',
+    '  --owner NAME        only NAME may claim it',
+    '  --parent N          adds it as a part of this task',
   ].join('\n'),
   options: {
     ...boardOptions,
@@ -30,14 +30,14 @@ export const add = defineVerb({
   async run(io, { values, positionals: [subject = ''] }) {
     const { after, description, priority, role, tag: tags, owner, parent } = values
     const urgency = priority === undefined ? undefined : wholeNumber('priority', priority, Number.MIN_SAFE_INTEGER)
-    const said = { subject, description, priority: urgency, role, tags, owner }
+    const fields = { subject, description, priority: urgency, role, tags, owner }
     return await withBoard(io, { ...values, create: true }, async ({ engine, board }) => {
-      const place = {
+      const position = {
         blockedBy: await boardRefs(engine, after),
         parent: parent === undefined ? undefined : await boardRef(engine, parent),
         board,
       }
-      const { task } = await engine.bus.call('board:create', { ...said, ...place }, cliCaller)
+      const { task } = await engine.bus.call('board:create', { ...fields, ...position }, cliCaller)
       printChanged(io, values, task)
     })
   },
@@ -45,21 +45,21 @@ export const add = defineVerb({
 
 export const show = defineVerb({
   usage: 'board show N',
-  help: 'Shows a task of the board: what it is, who has it, what it comes after and what came of that, its parts, questions, and what was said last. --json gives the task alone. "errand show" knows its runs and calls as well.',
+  help: 'Shows a task of the board: its fields and owner, the tasks it waits for with their results, its parts, questions and latest messages. --json prints the task alone. "errand show" also shows its runs and calls.',
   options: boardOptions,
   positionals: { min: 1, max: 1 },
   run: (io, { values, positionals: [ref = ''] }) =>
-    withBoard(io, values, async (place) => {
-      const { engine, board } = place
+    withBoard(io, values, async (access) => {
+      const { engine, board } = access
       const id = await boardRef(engine, ref)
       if (values.json) printJson(io, (await engine.bus.call('board:get', { id, board }, cliCaller)).task)
-      else print(io, contextText(await readContext(place, id)))
+      else print(io, contextText(await readContext(access, id)))
     }),
 })
 
 export const why = defineVerb({
   usage: 'board why N',
-  help: 'Says why a task does not move: what blocks it, who works on it, what it waits for.',
+  help: 'Explains why a task does not start: what blocks it, who works on it, what it waits for.',
   options: boardOptions,
   positionals: { min: 1, max: 1 },
   run: (io, { values, positionals: [ref = ''] }) =>
@@ -74,7 +74,7 @@ export const why = defineVerb({
 
 export const graph = defineVerb({
   usage: 'board graph',
-  help: 'Lists the open tasks in an order in which they can be done, then those that come after nothing and hold up others, most first. "errand graph" draws the same as a diagram.',
+  help: 'Lists the open tasks in an order that respects their blockers, then the unblocked tasks that block others, those with the most first. "errand graph" draws the same as a diagram.',
   options: boardOptions,
   positionals: { max: 0 },
   run: (io, { values }) =>
@@ -92,8 +92,8 @@ export const graph = defineVerb({
 export const rm = defineVerb({
   usage: 'board rm N… [--children promote|cascade|refuse]',
   help: [
-    'Takes tasks off the board for good. Nothing waits for them any more, and their numbers are never given again.',
-    '  --children P  what becomes of their parts: promote (default) makes them tasks of their own, cascade takes them along, refuse forbids it',
+    'Deletes tasks. Tasks no longer wait for them, and their numbers are not used again.',
+    '  --children P  their parts: promote (default) makes them top-level tasks, cascade deletes them too, refuse refuses to delete a task with parts',
   ].join('\n'),
   options: { ...boardOptions, ...texts('children') },
   positionals: { min: 1 },
@@ -102,9 +102,9 @@ export const rm = defineVerb({
     return await withBoard(io, values, ({ engine, board }) =>
       forEachRef(io, values, positionals, async (ref) => {
         const id = await boardRef(engine, ref)
-        const gone = await engine.bus.call('board:delete', { id, children, board }, cliCaller)
-        printValue(io, values, gone, `#${gone.id} deleted`)
-        if (!values.json) printFreed(io, gone.unblocked)
+        const deleted = await engine.bus.call('board:delete', { id, children, board }, cliCaller)
+        printValue(io, values, deleted, `#${deleted.id} deleted`)
+        if (!values.json) printUnblocked(io, deleted.unblocked)
       }),
     )
   },

@@ -1,5 +1,5 @@
-// `errand hook install`: the settings that make a coding agent call our hooks, for its file or into it: two entries, beside whatever else
-// stands there.
+// `errand hook install`: prints the settings that make a coding agent call the hooks, or adds them to its settings file. Other
+// settings in the file are kept.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
@@ -10,34 +10,34 @@ import { print } from '../../../../terminal/io.ts'
 import { defineVerb } from '../../verb.ts'
 
 const defaultFile = '.claude/settings.json'
-/** Never fetched from a registry: what runs in every session is what is installed. */
+/** `--no-install`, so that a session runs the installed version and never downloads one. */
 const defaultCommand = 'npx --no-install errand'
 
 export const install = defineVerb({
   usage: 'hook install [--write] [--settings FILE] [--command COMMAND]',
   help: [
-    'Prints the settings that make Claude Code call the hooks when a session begins and ends.',
-    '  --write            adds them to the file of settings, beside what stands there',
-    `  --settings FILE    which file; default ${defaultFile}`,
-    `  --command COMMAND  how errand is started; default "${defaultCommand}"`,
+    'Prints the settings that make Claude Code call the hooks when a session starts and ends.',
+    '  --write            add them to the settings file, and keep its other settings',
+    `  --settings FILE    the settings file; default ${defaultFile}`,
+    `  --command COMMAND  the command that starts errand; default "${defaultCommand}"`,
   ].join('\n'),
   options: { ...texts('settings', 'command'), ...switches('write') },
   positionals: { max: 0 },
   async run(io, { values }) {
-    const wanted = hookSettings(values.command ?? defaultCommand)
-    if (!values.write) return print(io, JSON.stringify(wanted, null, 2))
+    const additions = hookSettings(values.command ?? defaultCommand)
+    if (!values.write) return print(io, JSON.stringify(additions, null, 2))
     const file = resolve(io.cwd, values.settings ?? defaultFile)
     const written = await textOf(file)
-    const settings = withHooks(written === undefined ? {} : readSettings(written, file), wanted)
-    if (settings === undefined) print(io, `${file} calls the hooks already.`)
+    const settings = withHooks(written === undefined ? {} : readSettings(written, file), additions)
+    if (settings === undefined) print(io, `${file} already calls the hooks.`)
     else {
       await replace(file, `${JSON.stringify(settings, null, 2)}\n`)
-      print(io, `${file} calls the hooks from now on.`)
+      print(io, `${file} now calls the hooks.`)
     }
   },
 })
 
-/** Undefined for a file that is not there. */
+/** Returns undefined for a missing file. */
 async function textOf(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8')
@@ -47,7 +47,7 @@ async function textOf(file: string): Promise<string | undefined> {
   }
 }
 
-/** Whole or not at all: an agent may be reading it. */
+/** Replaces the file atomically: an agent may be reading it. */
 async function replace(file: string, text: string): Promise<void> {
   const beside = `${file}.${process.pid}.new`
   try {
@@ -68,22 +68,22 @@ const settingsSchema = z.looseObject({ hooks: z.record(z.string(), z.array(hookE
 
 type AgentSettings = z.output<typeof settingsSchema>
 
-/** Seconds after which the agent gives up on a hook: longer than the hook itself takes. */
-const patience = 10
+/** The agent's timeout for a hook, in seconds: longer than the timeout of the hook itself. */
+const agentTimeoutSeconds = 10
 
-/** The hooks, and nothing else. `command` is how errand is started. */
+/** Settings with only the hooks. `command` starts errand. */
 function hookSettings(command: string): AgentSettings {
   const entry = (hook: string) => [
-    { hooks: [{ type: 'command', command: `${command} hook ${hook}`, timeout: patience }] },
+    { hooks: [{ type: 'command', command: `${command} hook ${hook}`, timeout: agentTimeoutSeconds }] },
   ]
   return { hooks: { SessionStart: entry('session-start'), SessionEnd: entry('session-end') } }
 }
 
-/** The settings with the hooks beside those that are there. Undefined when there is nothing to add. */
-function withHooks(settings: AgentSettings, { hooks: wanted = {} }: AgentSettings): AgentSettings | undefined {
+/** Adds missing hooks to the settings. Returns undefined when nothing is missing. */
+function withHooks(settings: AgentSettings, { hooks: additions = {} }: AgentSettings): AgentSettings | undefined {
   const hooks = { ...settings.hooks }
   let added = false
-  for (const [event, entries] of Object.entries(wanted)) {
+  for (const [event, entries] of Object.entries(additions)) {
     const present = hooks[event] ?? []
     const commands = new Set(present.flatMap((each) => each.hooks.map(({ command }) => command)))
     const missing = entries.filter((each) => each.hooks.some(({ command }) => !commands.has(command)))
@@ -94,7 +94,7 @@ function withHooks(settings: AgentSettings, { hooks: wanted = {} }: AgentSetting
   return added ? { ...settings, hooks } : undefined
 }
 
-/** @throws ErrandError INVALID_INPUT for what is not such settings: it must not be overwritten. */
+/** @throws ErrandError INVALID_INPUT for a file of another format, which must not be overwritten. */
 function readSettings(text: string, file: string): AgentSettings {
   try {
     return settingsSchema.parse(JSON.parse(text))
@@ -102,7 +102,7 @@ function readSettings(text: string, file: string): AgentSettings {
     const why = error instanceof z.ZodError ? (error.issues[0]?.message ?? 'it has another shape') : String(error)
     throw new ErrandError(
       'INVALID_INPUT',
-      `${file} does not hold settings that hooks could be added to: ${why}. Add what "errand hook install" prints by hand.`,
+      `Cannot add hooks to ${file}: ${why}. Add the output of "errand hook install" to it by hand.`,
       { file },
       error,
     )

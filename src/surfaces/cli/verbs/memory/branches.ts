@@ -1,4 +1,4 @@
-// `errand memory branches`, `merge` and `archive`: the branches that facts lie on.
+// `errand memory branches`, `merge` and `archive`: the branches of memory.
 
 import type { Engine } from '../../../../engine-api.ts'
 import { mainBranch } from '../../../../entities/memory.ts'
@@ -15,7 +15,7 @@ const pageSize = 1_000
 
 export const branches = defineVerb({
   usage: 'memory branches',
-  help: 'Shows the branches of memory below each other, and how many facts hold on each (summaries of agents are not counted): main holds what is known for good, below it each team has a branch and each of its agents one below that. A branch sees its own facts and those of the branches above. merged: it has given on what it held; archived: nothing is added any more. --json gives one branch a line.',
+  help: 'Shows the branches of memory as a tree, with the number of active facts of each (without summaries of agents): main has the lasting facts, each team has a branch below it, and each agent of a team one below that. A branch inherits the facts of the branches above. merged: its facts were merged into another branch; archived: it accepts no new facts. --json prints one branch per line.',
   positionals: { max: 0 },
   run: (io, { values }) =>
     withLedger(io, values, async (engine) => {
@@ -25,7 +25,7 @@ export const branches = defineVerb({
     }),
 })
 
-/** By age. */
+/** The oldest first. */
 async function allBranches(engine: Engine): Promise<CountedBranch[]> {
   const all: CountedBranch[] = []
   for (let after: number | undefined; ; ) {
@@ -41,9 +41,9 @@ const selections = ['all', 'durable'] as const
 export const merge = defineVerb({
   usage: 'memory merge BRANCH [--into B] [--only durable]',
   help: [
-    'Gives the facts of a branch to one above it: what is known there already becomes more certain, the rest is carried over. Done again, it adds nothing.',
-    '  --into B        default: the branch right above',
-    '  --only durable  what a checkpoint of its task has found to last; default: all',
+    'Merges the facts of a branch into one above it: a fact that is known there gets a higher confidence, the others are copied. Repeating a merge adds nothing.',
+    '  --into B        the branch above; default: the nearest',
+    '  --only durable  only the facts that a checkpoint of its task found durable; default: all',
   ].join('\n'),
   options: texts('into', 'only'),
   positionals: { min: 1, max: 1 },
@@ -63,7 +63,7 @@ export const merge = defineVerb({
 
 export const archive = defineVerb({
   usage: 'memory archive BRANCH',
-  help: 'Closes a branch and those below it: nothing is observed or stated there any more, and what they hold can be read as before. main is never closed.',
+  help: 'Closes a branch and those below it: they accept no new observations and facts, and can still be read. main cannot be closed.',
   positionals: { min: 1, max: 1 },
   run: (io, { values, positionals: [branch = ''] }) =>
     withLedger(io, values, async (engine) => {

@@ -1,4 +1,4 @@
-// `errand memory observe`, `consolidate` and `history`: what was seen in sessions, what was made of it, and when.
+// `errand memory observe`, `consolidate` and `history`: observations of sessions, and how they become facts.
 
 import { systemClock } from '../../../../core/clock.ts'
 import { didYouMean } from '../../../../core/did-you-mean.ts'
@@ -14,7 +14,7 @@ import {
 import { lists, misuse, oneOf, texts, wholeNumber } from '../../../../terminal/arguments.ts'
 import { cliCaller, statementCaller } from '../../../../terminal/caller.ts'
 import { note, printValue } from '../../../../terminal/io.ts'
-import { historyColumns, whatItDid } from '../../../../terminal/memory-text.ts'
+import { historyColumns, runSummary } from '../../../../terminal/memory-text.ts'
 import { printTable } from '../../../../terminal/table.ts'
 import { indented } from '../../../../terminal/terminal-text.ts'
 import { withLedger } from '../../open-ledger.ts'
@@ -24,20 +24,20 @@ import { defineVerb } from '../../verb.ts'
 export const observe = defineVerb({
   usage: 'memory observe --session S --type T TEXT… [--task ID] [--agent A] [--branch B] [--outcome TEXT]',
   help: [
-    'Notes what was seen, and prints the id of the observation. It becomes a fact, or makes one more certain, when its session is consolidated: at its end, when its agent leaves the task, or by "errand memory consolidate session".',
-    '  --session S       any name that belongs to this session alone',
-    `  --type T          ${observationTypes.join(', ')}; tool_use and error are kept to look at, and become no facts`,
-    '  --task ID         the task that it was seen at work on',
-    '  --agent A         who saw it; default: ERRAND_AGENT',
-    '  --branch B        default: that of the agent on the task, else of the task, else main',
-    '  --outcome TEXT    what came of it',
+    'Records an observation and prints its id. It becomes a fact, or raises the confidence of one, when its session is consolidated: when the session ends, when its agent leaves the task, or by "errand memory consolidate session".',
+    '  --session S       a name that identifies the session',
+    `  --type T          ${observationTypes.join(', ')}; tool_use and error are stored, and do not become facts`,
+    '  --task ID         the task of the session',
+    '  --agent A         the observer; default: ERRAND_AGENT',
+    '  --branch B        default: the branch of the agent on the task, else of the task, else main',
+    '  --outcome TEXT    the outcome of what was observed',
   ].join('\n'),
   options: texts('session', 'type', 'task', 'agent', 'branch', 'outcome'),
   positionals: { min: 1 },
   async run(io, { values, positionals }) {
     const { session: sessionId, type, branch, outcome } = values
-    if (sessionId === undefined) throw misuse('Say in which session it was seen: --session NAME.')
-    if (type === undefined) throw misuse(`Say what it is: --type ${observationTypes.join('|')}.`)
+    if (sessionId === undefined) throw misuse('The session is missing: give --session NAME.')
+    if (type === undefined) throw misuse(`The type is missing: give --type ${observationTypes.join('|')}.`)
     const observation = {
       sessionId,
       type: oneOf('type', type, observationTypes),
@@ -54,7 +54,7 @@ export const observe = defineVerb({
   },
 })
 
-/** Under which name each is kept in the history. */
+/** The type of each level in the history. */
 const runOf: Readonly<Record<ConsolidationLevel, ConsolidationType>> = {
   session: 'session_end',
   agent: 'agent_complete',
@@ -65,24 +65,25 @@ const runOf: Readonly<Record<ConsolidationLevel, ConsolidationType>> = {
 export const consolidate = defineVerb({
   usage: `memory consolidate ${consolidationLevels.join('|')} [--session S] [--agent A] [--task ID]… [--branch B]`,
   help: [
-    'Consolidates memory, at one of its levels. What was done once is not done again. Texts are compared by their words here, whatever an engine of yours compares them by.',
-    '  session  --session S [--branch B]: what was observed in it becomes facts',
-    '  agent    --agent A [--task ID]: facts on its branch that say the same become one, and its summary is renewed',
-    '  task     --task ID: which of the facts on its branch will last',
-    '  project  [--task ID]… [--branch B]: what several tasks found is more certain, and what lasts reaches the branch above',
+    'Consolidates memory at one level. Repeating it changes nothing. Texts are compared by their words here, even if your engine uses another comparison.',
+    '  session  --session S [--branch B]: observations of the session become facts',
+    '  agent    --agent A [--task ID]: facts on its branch that say the same are combined, and its summary is renewed',
+    '  task     --task ID: chooses the durable facts on its branch',
+    '  project  [--task ID]… [--branch B]: raises the confidence of facts that several tasks found, and merges durable ones into the branch above',
   ].join('\n'),
   options: { ...texts('session', 'agent', 'branch'), ...lists('task') },
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [word = ''] }) {
     const level = levelOf(word)
     const tasks = values.task ?? []
-    if (level !== 'project' && tasks.length > 1) throw misuse('Only a project has several tasks: give --task once.')
+    if (level !== 'project' && tasks.length > 1)
+      throw misuse('Only the level project takes several tasks: give --task once.')
     const request = { level, sessionId: values.session, agentId: values.agent, branch: values.branch }
     requireNamed(level, { session: values.session, agent: values.agent, task: tasks[0] })
     return await withLedger(io, values, async (engine) => {
       const named = await tasksOf(engine, level, tasks)
       const done = await engine.bus.call('mem:consolidate', { ...request, ...named }, cliCaller)
-      const outcome = whatItDid({ ...done, type: runOf[level], durable: done.durable?.length })
+      const outcome = runSummary({ ...done, type: runOf[level], durable: done.durable?.length })
       printValue(io, values, done, [outcome, ...(done.summary === undefined ? [] : [indented(done.summary)])])
     })
   },
@@ -103,7 +104,7 @@ function requireNamed(
   given: Record<Exclude<ConsolidationLevel, 'project'>, string | undefined>,
 ): void {
   if (level !== 'project' && given[level] === undefined)
-    throw misuse(`Say which ${level}: "errand memory consolidate ${level} --${level} …".`)
+    throw misuse(`The ${level} is missing: "errand memory consolidate ${level} --${level} …".`)
 }
 
 async function tasksOf(engine: Engine, level: ConsolidationLevel, refs: readonly string[]) {
@@ -115,11 +116,11 @@ async function tasksOf(engine: Engine, level: ConsolidationLevel, refs: readonly
 export const history = defineVerb({
   usage: 'memory history [--type T] [--task ID] [--agent A] [--session S] [--branch B] [--limit N]',
   help: [
-    'Lists what each consolidation and each merge did, the latest first, with its session in brackets. Nothing of it is ever changed. --json gives one run a line, with its summary and what set it off.',
-    `  --type T     only ${consolidationTypes.join(', ')}`,
-    '  --task ID, --agent A, --session S  only what was about them',
-    '  --branch B   only what came from this branch, or to it',
-    '  --limit N    so many; default 50',
+    'Lists consolidations and merges and their results, the latest first, with the session in brackets. Entries are never changed. --json prints one per line, with its summary and trigger.',
+    `  --type T     only this type: ${consolidationTypes.join(', ')}`,
+    '  --task ID, --agent A, --session S  only those of this task, agent or session',
+    '  --branch B   only those from or to this branch',
+    '  --limit N    how many; default 50',
   ].join('\n'),
   options: texts('type', 'task', 'agent', 'session', 'branch', 'limit'),
   positionals: { max: 0 },
@@ -135,9 +136,9 @@ export const history = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const taskId = await optionalTaskId(engine, values.task)
       const { history, next } = await engine.bus.call('mem:history', { ...filter, taskId }, cliCaller)
-      const none = isNarrowed ? 'No run is like that.' : 'Nothing has been consolidated.'
+      const none = isNarrowed ? 'No entry matches.' : 'Nothing has been consolidated.'
       printTable(io, values, history, none, historyColumns(systemClock.now()))
-      if (next !== null) note(io, 'There are more: --limit.')
+      if (next !== null) note(io, 'There are more; use --limit.')
     })
   },
 })

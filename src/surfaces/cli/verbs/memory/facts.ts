@@ -1,4 +1,4 @@
-// `errand memory facts`, `search`, `why` and `remember`: what agents found out.
+// `errand memory facts`, `search`, `why` and `remember`: the facts that agents found.
 
 import type { Engine } from '../../../../engine-api.ts'
 import { factStatuses, mainBranch } from '../../../../entities/memory.ts'
@@ -15,12 +15,12 @@ import { defineVerb } from '../../verb.ts'
 export const facts = defineVerb({
   usage: 'memory facts [--branch B] [--inherited] [--category C] [--status S] [--limit N]',
   help: [
-    'Lists what agents have found out on a branch, the latest first: how certain it is (0 to 1), of which kind, who said it first. "disputed" is what another fact contradicts; "errand memory why ID" says which. --json gives one fact a line.',
-    `  --branch B    default: ${mainBranch}, what is known for good; "errand memory branches" lists them`,
-    '  --inherited   the facts of the branches above as well',
-    '  --category C  only of this kind: bug_fix, architecture, decision, …',
-    `  --status S    only those that are ${factStatuses.join(' or ')}; default: active`,
-    '  --limit N     so many; default 50',
+    'Lists the facts of a branch, the latest first, with confidence (0 to 1), category and the agent that found them. "disputed" marks a fact that another one contradicts; "errand memory why ID" shows which. --json prints one fact per line.',
+    `  --branch B    default: ${mainBranch}, with the lasting facts; "errand memory branches" lists all branches`,
+    '  --inherited   include the facts of the branches above',
+    '  --category C  only this category: bug_fix, architecture, decision, …',
+    `  --status S    ${factStatuses.join(' or ')}; default: active`,
+    '  --limit N     how many; default 50',
   ].join('\n'),
   options: { ...texts('branch', 'category', 'status', 'limit'), ...switches('inherited') },
   positionals: { max: 0 },
@@ -37,27 +37,27 @@ export const facts = defineVerb({
       const { facts, next } = await engine.bus.call('mem:facts', query, cliCaller)
       const none = facts.length === 0 ? await whyNone(engine, query.branch, isNarrowed) : ''
       printTable(io, values, facts, none, factColumns({ branches: query.inherited }))
-      if (next !== null) note(io, 'There are more: --limit.')
+      if (next !== null) note(io, 'There are more; use --limit.')
     })
   },
 })
 
-/** Who looks for the first time looks at main, where nothing may have come yet. */
+/** Suggests where to find facts: a new user lists main, which may still be empty. */
 async function whyNone(engine: Engine, branch: string, isNarrowed: boolean): Promise<string> {
   const none = `No facts on ${cleanLine(branch)}.`
   if (branch !== mainBranch || isNarrowed) return none
-  const { branches, next } = await engine.bus.call('mem:branches', { counts: true, limit: maxLookedAt }, cliCaller)
+  const { branches, next } = await engine.bus.call('mem:branches', { counts: true, limit: maxBranches }, cliCaller)
   const isEmpty = next === null && branches.every(({ facts }) => facts === 0)
-  return isEmpty ? nothingKnown : `${none} "errand memory branches" shows where there are some.`
+  return isEmpty ? nothingKnown : `${none} "errand memory branches" shows the branches that have facts.`
 }
-const maxLookedAt = 1_000
+const maxBranches = 1_000
 
 export const search = defineVerb({
   usage: 'memory search WORDS… [--branch B] [--limit N]',
   help: [
-    'Finds the facts of a branch, and of those above it, that fit some words best: the same that an agent recalls when it begins. --json gives one fact a line.',
+    'Searches the facts of a branch and of those above it, the best matches first. An agent recalls the same facts when it starts. --json prints one fact per line.',
     `  --branch B  default: ${mainBranch}`,
-    '  --limit N   so many; default 5',
+    '  --limit N   how many; default 5',
   ].join('\n'),
   options: texts('branch', 'limit'),
   positionals: { min: 1 },
@@ -69,7 +69,7 @@ export const search = defineVerb({
     }
     return await withLedger(io, values, async (engine) => {
       const { chunks } = await engine.bus.call('mem:retrieve', query, cliCaller)
-      printTable(io, values, chunks, 'Nothing fits.', {
+      printTable(io, values, chunks, 'No fact matches.', {
         id: ({ id }) => shortFactId(id),
         score: ({ score }) => score.toFixed(2),
         sure: certainty,
@@ -83,7 +83,7 @@ export const search = defineVerb({
 
 export const why = defineVerb({
   usage: 'memory why FACT',
-  help: 'Tells why a fact is as it is, the oldest first: which observations said it and who made them, what made it more certain and by how much, which merge carried it from where, what it took the place of, what contradicts it, and which fact says it now. FACT is an id or a unique beginning of one, as "errand memory" lists them.',
+  help: 'Shows the history of a fact, the oldest first: its observations and observers, each change of its confidence, the merges that copied it, the facts that it replaced, that contradict it, or that replaced it. FACT is an id or a unique beginning of one, as "errand memory" lists them.',
   positionals: { min: 1, max: 1 },
   run: (io, { values, positionals: [ref = ''] }) =>
     withLedger(io, values, async (engine) => {
@@ -95,10 +95,10 @@ export const why = defineVerb({
 export const remember = defineVerb({
   usage: 'memory remember TEXT… [--branch B] [--category C] [--confidence P]',
   help: [
-    'States a fact and prints its id. It is there as it was said: only a consolidation compares it with others.',
-    '  --branch B      default: main, what is known for good',
-    '  --category C    bug_fix, architecture, decision, … ; default: found out from its words',
-    '  --confidence P  how certain it is, 0 to 1; default 0.7',
+    'States a fact and prints its id. The fact is stored as it is; only a consolidation compares it with others.',
+    '  --branch B      default: main',
+    '  --category C    bug_fix, architecture, decision, … ; default: derived from its words',
+    '  --confidence P  from 0 to 1; default 0.7',
   ].join('\n'),
   options: texts('branch', 'category', 'confidence'),
   positionals: { min: 1 },

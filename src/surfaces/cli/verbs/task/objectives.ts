@@ -1,4 +1,4 @@
-// `errand task objectives` and `objective`: what is to be reached on a task, and how far it is.
+// `errand task objectives` and `objective`: the objectives of a task and their states.
 
 import { didYouMean } from '../../../../core/did-you-mean.ts'
 import { nearestName } from '../../../../core/errors.ts'
@@ -13,8 +13,8 @@ import { defineVerb } from '../../verb.ts'
 export const objectives = defineVerb({
   usage: 'task objectives ID [--add TEXT]…',
   help: [
-    'Lists the objectives of a task by number: todo, active, done or blocked, whose they are, and notes. --json gives one a line.',
-    '  --add TEXT  one more; may be given several times',
+    'Lists the objectives of a task by number: todo, active, done or blocked, with agent and notes. --json prints one per line.',
+    '  --add TEXT  add an objective; may be given several times',
   ].join('\n'),
   options: lists('add'),
   positionals: { min: 1, max: 1 },
@@ -32,9 +32,9 @@ export const objectives = defineVerb({
 export const objective = defineVerb({
   usage: `task objective ID N ${objectiveStatuses.join('|')} [--as AGENT] [--note TEXT]`,
   help: [
-    'Changes the state of the objective with the number N, and prints all of the task. Any state may follow any other.',
-    '  --as AGENT   who works on it; default: ERRAND_AGENT, else ERRAND_OWNER, else as it is',
-    '  --note TEXT  what others should know of it',
+    'Changes the state of objective N, and prints all objectives of the task. Any state may follow any other.',
+    '  --as AGENT   the agent that works on it; default: ERRAND_AGENT, else ERRAND_OWNER, else unchanged',
+    '  --note TEXT  a note for others',
   ].join('\n'),
   options: texts('as', 'note'),
   positionals: { min: 3, max: 3 },
@@ -56,6 +56,6 @@ function statusOf(text: string): (typeof objectiveStatuses)[number] {
   const known = objectiveStatuses.find((status) => status === text)
   if (known !== undefined) return known
   const nearest = nearestName(text, objectiveStatuses)
-  const message = `An objective is ${objectiveStatuses.join(', ')}, got "${text}".${didYouMean(nearest)}`
+  const message = `The state of an objective is one of ${objectiveStatuses.join(', ')}, got "${text}".${didYouMean(nearest)}`
   throw misuse(message, { status: text, nearest })
 }

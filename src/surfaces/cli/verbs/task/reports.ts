@@ -1,4 +1,4 @@
-// `errand task teams`, `types` and `timeline`: tables over the tasks of all teams.
+// `errand task teams`, `types` and `timeline`: tables of the tasks of all teams.
 
 import { isoTime } from '../../../../core/clock.ts'
 import { formatDuration } from '../../../../core/duration.ts'
@@ -14,10 +14,10 @@ import { defineVerb } from '../../verb.ts'
 export const teams = defineVerb({
   usage: 'task teams [--status S] [--type T] [--limit N]',
   help: [
-    'Lists the tasks that have a team, the latest first. --json gives one a line.',
-    `  --status S  only those that are ${taskStatuses.join(', ')}`,
-    '  --type T    only work of this type',
-    '  --limit N   so many; default 20',
+    'Lists the tasks that have a team, the latest first. --json prints one per line.',
+    `  --status S  only tasks in this state: ${taskStatuses.join(', ')}`,
+    '  --type T    only tasks of this type',
+    '  --limit N   how many; default 20',
   ].join('\n'),
   options: texts('status', 'type', 'limit'),
   positionals: { max: 0 },
@@ -42,7 +42,7 @@ export const teams = defineVerb({
 
 export const types = defineVerb({
   usage: 'task types',
-  help: 'Compares the tasks of teams by their type: how many there were, how many were completed or failed (canceled ones count as failed), what part of those that are over was completed, and how long these took. --json gives one type a line.',
+  help: 'Compares the tasks of teams by type: how many there are, how many completed or failed (canceled ones count as failed), which part of the settled ones completed, and how long these took. --json prints one type per line.',
   positionals: { max: 0 },
   run: (io, { values }) =>
     withLedger(io, values, async (engine) => {
@@ -61,8 +61,8 @@ export const types = defineVerb({
 export const timeline = defineVerb({
   usage: 'task timeline AGENT [--limit N]',
   help: [
-    'Lists the work of an agent on all tasks, the latest first: when it joined, for how long, in which role, and what it did. --json gives one stretch of work a line.',
-    '  --limit N  so many; default 20',
+    'Lists the work of an agent on all tasks, the latest first: when it joined, for how long, in which role, and its summary. --json prints one entry per line.',
+    '  --limit N  how many; default 20',
   ].join('\n'),
   options: texts('limit'),
   positionals: { min: 1, max: 1 },
@@ -70,7 +70,7 @@ export const timeline = defineVerb({
     const limit = values.limit === undefined ? undefined : wholeNumber('limit', values.limit, 1)
     return await withLedger(io, values, async (engine) => {
       const { stints } = await engine.bus.call('agent:timeline', { agentId, limit }, cliCaller)
-      printTable(io, values, stints, 'It has worked on nothing.', {
+      printTable(io, values, stints, 'The agent has not worked on any task.', {
         joined: ({ joinedAt }) => isoTime(joinedAt),
         took: ({ durationMs }) => (durationMs === null ? 'works' : formatDuration(durationMs)),
         id: ({ taskId }) => shortId(taskId),

@@ -1,4 +1,4 @@
-// `errand task context`, `join`, `leave` and `complete`: an agent from outside works on a team's task, from what it has to know to the end.
+// `errand task context`, `join`, `leave` and `complete`: the work of an external agent on the task of a team.
 
 import type { Task } from '../../../../entities/task.ts'
 import { lists, switches, texts } from '../../../../terminal/arguments.ts'
@@ -23,7 +23,7 @@ import { defineVerb } from '../../verb.ts'
 
 export const context = defineVerb({
   usage: 'task context ID',
-  help: 'Prints what one has to know to work on a task: what it is, its objectives, what agents before have done and who works on it now, the facts that the team has found, and how far it is. --json gives the same as an object.',
+  help: 'Prints everything needed to work on a task: its description and objectives, the work of earlier agents, the agents that work on it now, the facts of the team, and its progress. --json prints the same as an object.',
   positionals: { min: 1, max: 1 },
   run: (io, args) =>
     withTask(io, args, async (engine, { id }) => {
@@ -35,10 +35,10 @@ export const context = defineVerb({
 export const join = defineVerb({
   usage: 'task join ID [--as AGENT] [--role R] [--objective N]…',
   help: [
-    'Begins the work of an agent on a task and prints what it has to know. What it observes lies on a branch of its own ("errand memory observe --task ID --agent AGENT") until it leaves ("errand task leave"). An agent that comes back goes on where it was.',
+    'Starts the work of an agent on a task and prints the context of the task. Its observations ("errand memory observe --task ID --agent AGENT") stay on its own branch until it leaves ("errand task leave"). An agent that joins again continues on its branch.',
     '  --as AGENT     its name; default: ERRAND_AGENT, else ERRAND_OWNER',
-    '  --role R       what it does: implementer, reviewer',
-    '  --objective N  the number of an objective that it takes; may be given several times, or hold several: 1,2',
+    '  --role R       its role, such as implementer or reviewer',
+    '  --objective N  the number of an objective that it takes; may be given several times, or list several: 1,2',
   ].join('\n'),
   options: { ...texts('as', 'role'), ...lists('objective') },
   positionals: { min: 1, max: 1 },
@@ -60,7 +60,7 @@ export const join = defineVerb({
   },
 })
 
-/** What an agent at work needs next, as it is typed. */
+/** The commands that a working agent needs next. */
 function nextCommands(task: Task, agentId: string): string[] {
   return [observeCommand(task.id, 'NAME', agentId), leaveCommand(task, agentId)]
 }
@@ -70,15 +70,15 @@ function leaveCommand(task: Task, agentId: string): string {
 }
 
 function activeText(task: Task, agentId: string, { branch }: Record<string, unknown>): string {
-  return `${cleanLine(agentId)} works on ${taskLabel(task)} already, on the branch ${cleanLine(String(branch))}. "${leaveCommand(task, agentId)}" ends that; then it may join again.`
+  return `${cleanLine(agentId)} already works on ${taskLabel(task)}, on the branch ${cleanLine(String(branch))}. "${leaveCommand(task, agentId)}" ends that; then it may join again.`
 }
 
 export const leave = defineVerb({
   usage: 'task leave ID [--as AGENT] [--summary TEXT]',
   help: [
-    'Ends the work of an agent on a task: what it observed becomes facts, these are merged into the branch of the task, and its active objectives are done.',
+    'Ends the work of an agent on a task: its observations are consolidated into facts, these are merged into the branch of the task, and its active objectives are done.',
     '  --as AGENT      its name; default: ERRAND_AGENT, else ERRAND_OWNER',
-    '  --summary TEXT  what it did, for whoever comes next; default: made of what it found',
+    '  --summary TEXT  what it did, for the next agent; default: derived from its facts',
   ].join('\n'),
   options: texts('as', 'summary'),
   positionals: { min: 1, max: 1 },
@@ -87,7 +87,7 @@ export const leave = defineVerb({
     const agentId = requireMember(io, values)
     await withTask(io, args, async (engine, task) => {
       const request = { taskId: task.id, agentId, summary: values.summary }
-      const left = await rewording({ NOT_ACTIVE: () => goneText(task, agentId) }, () =>
+      const left = await rewording({ NOT_ACTIVE: () => notActiveText(task, agentId) }, () =>
         engine.bus.call('agent:complete', request, cliCaller),
       )
       const summary = values.summary ?? left.consolidation.summary ?? undefined
@@ -99,22 +99,22 @@ export const leave = defineVerb({
   },
 })
 
-function goneText(task: Task, agentId: string): string {
+function notActiveText(task: Task, agentId: string): string {
   const join = shellCommand('errand', 'task', 'join', shortId(task.id), '--as', agentId)
-  return `${cleanLine(agentId)} has left ${taskLabel(task)} already. "${join}" lets it come back.`
+  return `${cleanLine(agentId)} has already left ${taskLabel(task)}. "${join}" lets it join again.`
 }
 
 export const complete = defineVerb({
   usage: 'task complete ID [--summary TEXT] [--no-merge] [--archive] [--complete-agents] [--require-objectives]',
   help: [
-    'Completes a task that is worked on from outside. The facts of its team are judged: what lasts (certain enough, and of a lasting category) is merged into the branch above, the rest stays on the branch of the task. Of a task that an executor has completed only the memory is left to do; once it is done, it is not done again.',
-    '  --summary TEXT        what the task came to',
-    '  --no-merge            everything stays on its branch',
-    '  --archive             nothing is added to its branches any more; what they hold can be read',
-    '  --complete-agents     ends the work of agents that are still active; else that is refused while there are some',
-    '  --require-objectives  refuses while an objective is not done',
-    '  --as OWNER            whose claim on the task it is; default: ERRAND_OWNER',
-    '  --fence N             the number of the claim, as "errand claim" printed it; required with a lease',
+    'Completes a task that no executor runs. Durable facts of its team (with enough confidence, and of a durable category) are merged into the branch above, the others stay on the branch of the task. For a task that an executor has completed, only the facts are merged. Repeating it changes nothing.',
+    '  --summary TEXT        the result of the task',
+    '  --no-merge            leave all facts on the branch of the task',
+    '  --archive             close its branches: they can be read, but accept no new facts',
+    '  --complete-agents     end the work of active agents; default: refuse while there are any',
+    '  --require-objectives  refuse while an objective is not done',
+    '  --as OWNER            the owner of the claim; default: ERRAND_OWNER',
+    '  --fence N             the number of the claim, as "errand claim" printed it; required for a claim with a lease',
   ].join('\n'),
   options: {
     ...ownerOptions,
@@ -125,10 +125,10 @@ export const complete = defineVerb({
   run: (io, args) =>
     withTask(io, args, async (engine, task) => {
       const { values } = args
-      const quote = claimTokenIfClaimed(io, values, task)
+      const token = claimTokenIfClaimed(io, values, task)
       const request = {
         taskId: task.id,
-        ...quote,
+        ...token,
         summary: values.summary,
         merge: values['no-merge'] !== true,
         archive: values.archive === true,
@@ -140,10 +140,10 @@ export const complete = defineVerb({
         OBJECTIVES_OPEN: ({ objectives }) => objectivesText(task, objectives),
       }
       const done = await rewording(wordings, () =>
-        asOwner(task, quote, () => engine.bus.call('task:complete', request, cliCaller)),
+        asOwner(task, token, () => engine.bus.call('task:complete', request, cliCaller)),
       )
       printValue(io, values, done, [
-        `${taskLabel(task)} ${done.status}: ${factCount(done.durable.length)} will last, ${done.ephemeral} will not`,
+        `${taskLabel(task)} ${done.status}: ${factCount(done.durable.length)} durable, ${done.ephemeral} not`,
         ...(done.merge === null ? [] : [`  ${mergeText(done.merge)}`]),
       ])
     }),
@@ -152,14 +152,14 @@ export const complete = defineVerb({
 function agentsText(task: Task, agents: unknown): string {
   const [agent = 'AGENT'] = agents as string[]
   const leave = leaveCommand(task, agent)
-  return `${namesOf(agents)} still at work on ${taskLabel(task)}: "${leave}" ends that, --complete-agents that of all.`
+  return `${namesOf(agents)} still working on ${taskLabel(task)}. "${leave}" ends this, --complete-agents ends the work of all.`
 }
 
 function objectivesText(task: Task, objectives: unknown): string {
-  return `Not all objectives of ${taskLabel(task)} are done: ${namesOf(objectives)} open. "errand task objective" says that one is; without --require-objectives they need not be.`
+  return `Not all objectives of ${taskLabel(task)} are done: ${namesOf(objectives)} open. Mark them with "errand task objective", or leave out --require-objectives.`
 }
 
-/** `1, 2, 3 are`, cut where they are many. */
+/** `1, 2, 3 are`; at most `maxNamed` names. */
 function namesOf(names: unknown): string {
   const all = Array.isArray(names) ? names.map((name) => cleanLine(String(name))) : []
   const shown = all.slice(0, maxNamed)
