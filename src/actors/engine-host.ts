@@ -1,5 +1,5 @@
 // What the parts of a live engine get of the engine around them; some of them get more, and say what.
-import type { AgentDefaults, WorkPlace } from '../agent-run.ts'
+import type { AgentDefaults, TeamMembership } from '../agent-run.ts'
 import type { AnyExecutor, RunnableTasks, SpawnSpec } from '../api/executor.ts'
 import type { ParsedEngineOptions } from '../api/options.ts'
 import type { Bus } from '../bus/bus.ts'
@@ -48,7 +48,7 @@ export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock'
   /** Parses children that a run spawns. */
   draft(specs: readonly SpawnSpec[], parentId: string): CreateRequest['trees']
   /** Where a live run works with others, when memory knows of what ended before it. */
-  placeOf(task: TaskRecord): Promise<WorkPlace | undefined>
+  placeOf(task: TaskRecord): Promise<TeamMembership | undefined>
   /** Live output, for whoever streams in this process. */
   live(taskId: string, output: LiveContent): void
   /** The row of this engine. */

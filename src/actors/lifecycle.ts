@@ -1,7 +1,7 @@
 // An engine's life: it opens, works, drains and closes; or its ledger fails under it. Feed, actors, supervisor and subscribers
 // are connected here, and steps and reads pass through here, so that nothing outlives `close`.
 import { hostname } from 'node:os'
-import type { WorkPlace } from '../agent-run.ts'
+import type { TeamMembership } from '../agent-run.ts'
 import { type AnyExecutor, isExecutor } from '../api/executor.ts'
 import type { ParsedEngineOptions } from '../api/options.ts'
 import { currentReader } from '../bus/reader.ts'
@@ -245,7 +245,7 @@ export class Lifecycle {
   }
 
   /** The stint that a run works in, when what ended before it is accounted for. */
-  async #placeOf({ id, run, policy: { team } }: TaskRecord): Promise<WorkPlace | undefined> {
+  async #placeOf({ id, run, policy: { team } }: TaskRecord): Promise<TeamMembership | undefined> {
     await this.#keeper.accountFor(team?.taskId)
     if (team === undefined || team.agentId === null) return undefined
     const found = await this.ledger.read((tx) => tx.team.stintOfWorker(id))

@@ -2,7 +2,7 @@
 // ledger keeps no NUL, no half surrogate pair and no prototype key; the AI SDK expects all of them back as they were. Each is
 // written as an object with one key that begins with `$`; everything else is its own image, so that people can read it.
 import { ErrandError, type ErrorCode } from '../core/errors.ts'
-import { deepestJson } from '../core/json.ts'
+import { maxJsonDepth } from '../core/json.ts'
 
 /** A place where a value is written as something else, by its only key. */
 type Tag = '$bytes' | '$date' | '$url' | '$error' | '$text' | '$number' | '$bigint' | '$undefined' | '$entries'
@@ -14,7 +14,7 @@ const hostileKeys = new Set(['__proto__', 'constructor', 'prototype'])
  * and keys that could reach a prototype come back from `fromImage` as they were. Other objects are what JSON makes of them.
  * @throws ErrandError INVALID_INPUT for what is nested deeper than `deepest` (or holds itself); `what` names it.
  */
-export function toImage(value: unknown, what: string, deepest: number = deepestJson): unknown {
+export function toImage(value: unknown, what: string, deepest: number = maxJsonDepth): unknown {
   return imageOf(value, { what, deepest }, 1)
 }
 

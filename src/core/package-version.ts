@@ -1,7 +1,7 @@
-// The version of this package, as its manifest says.
+// The version of this package, read from its package.json.
 import { readFileSync } from 'node:fs'
 
-/** In a bundle, which has left the manifest behind, nobody knows: `unknown`. */
+/** `unknown` in a bundle without package.json. */
 export function packageVersion(): string {
   try {
     const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createBus } from '../../src/bus/bus.ts'
-import { deepestJson, maxJsonLength } from '../../src/core/json.ts'
+import { maxJsonDepth, maxJsonLength } from '../../src/core/json.ts'
 import { model, refusalOf, register, setup } from './world.ts'
 
 describe('invoke', () => {
@@ -139,8 +139,8 @@ describe('invoke', () => {
     const bus = createBus()
     bus.register({ id: 'a:b', description: 'Echo.', input: z.unknown(), output: z.unknown(), handle: (input) => input })
     const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
-    expect(await bus.invoke('a:b')(nested(deepestJson))).toBe(nested(deepestJson))
-    for (const levels of [deepestJson + 1, 1_000_000]) {
+    expect(await bus.invoke('a:b')(nested(maxJsonDepth))).toBe(nested(maxJsonDepth))
+    for (const levels of [maxJsonDepth + 1, 1_000_000]) {
       expect((await refusalOf(bus.invoke('a:b')(nested(levels)), 'INVALID_INPUT')).message).toContain('deeper than')
     }
     const long = await refusalOf(bus.invoke('a:b')(JSON.stringify('x'.repeat(maxJsonLength))), 'INVALID_INPUT')

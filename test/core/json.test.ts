@@ -1,6 +1,6 @@
 // The door for values: what passes comes back as it was, what could not is refused by name.
 import { describe, expect, it } from 'vitest'
-import { canonicalJson, checkText, deepestJson, fromJson, maxJsonLength, toJson } from '../../src/core/json.ts'
+import { canonicalJson, checkText, maxJsonDepth, fromJson, maxJsonLength, toJson } from '../../src/core/json.ts'
 
 const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown
 const keyed = (key: string) => JSON.parse(`{"a":[{${JSON.stringify(key)}:1}]}`) as unknown
@@ -12,7 +12,7 @@ describe('a value passes unchanged (X-037):', () => {
     ['emoji and every plane', '👩‍👩‍👧 \u{10ffff} \u2028 ẗ̶̼'],
     ['text that looks like an escape', '\\u0000 \\ud800 "__proto__":'],
     ['controls other than NUL', '\u0001\u001f\u007f'],
-    ['the deepest nesting there may be', nested(deepestJson)],
+    ['the deepest nesting there may be', nested(maxJsonDepth)],
     ['brackets in text, which nest nothing', '[{'.repeat(200)],
     ['keys that only resemble a prototype', { proto: 1, Constructor: 2, 'a.__proto__': 3 }],
     ['the word as a value', { key: '__proto__' }],
@@ -34,7 +34,7 @@ describe('a value is refused, and named (X-037):', () => {
     ['a prototype key', keyed('__proto__'), /"__proto__"/],
     ['a constructor key', keyed('constructor'), /"constructor"/],
     ['a prototype key of a class', keyed('prototype'), /"prototype"/],
-    ['one level too many', nested(deepestJson + 1), /deeper than 64/],
+    ['one level too many', nested(maxJsonDepth + 1), /deeper than 64/],
     ['a hundred thousand levels', nested(100_000), /./],
     ['too long a text', 'x'.repeat(maxJsonLength), /at most/],
     ['a circle', circle, /circular/i],

@@ -93,7 +93,7 @@ test('however often the bell rings, the next look comes after a rest, and one an
   const { bell, looks, tasks, elapse } = setup({ status: 'working' })
   await settle()
   for (let ring = 0; ring < 50; ring++) {
-    bell.ring()
+    bell.notify()
     await settle()
   }
   expect(looks).toEqual([0])
@@ -106,7 +106,7 @@ test('however often the bell rings, the next look comes after a rest, and one an
 
 test('a round is not over while something happens to it', async () => {
   const { bell, looks, elapse } = setup({ status: 'completed' })
-  bell.ring()
+  bell.notify()
   await elapse()
   expect(looks).toHaveLength(2)
 })
@@ -114,7 +114,7 @@ test('a round is not over while something happens to it', async () => {
 test('a rest ends when the user wants to stop', async () => {
   const { ended, bell, looks, stop } = setup({ status: 'working' })
   await settle()
-  bell.ring()
+  bell.notify()
   await settle()
   stop()
   await ended

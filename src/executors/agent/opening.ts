@@ -1,7 +1,7 @@
 // Before the first step: what the conversation opens with, what the tasks before this one came to, what its team knows, and what memory
 // recalls. What others have said is told in user messages: system messages are what whoever made the task and the agent says.
 import { z } from 'zod'
-import type { AgentRun, WorkPlace } from '../../agent-run.ts'
+import type { AgentRun, TeamMembership } from '../../agent-run.ts'
 import type { ExecutorTask, Run } from '../../api/executor.ts'
 import { defined } from '../../core/defined.ts'
 import { Failure } from '../../core/errors.ts'
@@ -23,7 +23,7 @@ export async function openConversation(
 ): Promise<void> {
   const { system, steps, unread } = await talk.conversation()
   // One that goes on has its place; but it may have been waiting for it.
-  const place = steps.length === 0 || talk.policy.team !== undefined ? await talk.place() : undefined
+  const place = steps.length === 0 || talk.policy.team !== undefined ? await talk.teamMembership() : undefined
   if (steps.length > 0) return
   const say = (role: 'system' | 'user', content: string): Promise<void> =>
     talk.append({ id: talk.nextId('msg'), role, content })
@@ -95,7 +95,7 @@ const briefingSchema = z.object({ text: z.string() })
  * Whom an agent of a team works with, on what, and what is known by now (conformance S2-046). Empty where there is nothing to tell: one
  * who works alone on a task is told no more than its goal. Never rejects but for the end of the run.
  */
-async function teamBriefing(talk: AgentRun, place: WorkPlace, signal: AbortSignal): Promise<string> {
+async function teamBriefing(talk: AgentRun, place: TeamMembership, signal: AbortSignal): Promise<string> {
   const { taskId, agentId } = place
   const context = await askMemory(talk, 'task:context', { taskId }, contextSchema, signal)
   if (context === undefined || isAlone(context, agentId)) return ''

@@ -84,7 +84,7 @@ async function workOn(io: CommandIo, engine: Engine, task: Task, flags: AskFlags
   })
   const unsubscribe = engine.subscribe('*', (event) => {
     tell(event, view, task, flags.json ? undefined : told)
-    bell.ring()
+    bell.notify()
   })
   const line = questionLine(io, engine, view, told)
   stop.beforeExit = () => line?.end()
