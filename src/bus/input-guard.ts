@@ -1,5 +1,5 @@
-// What is refused of an input before its schema sees it: text that is no JSON, and data that could reach a prototype, that no
-// store keeps, or that has no bottom. Live objects (a model, a signal) are left to the schema, which alone can know them.
+// Checks an input before its schema: refuses text that is not JSON, and data that could reach a prototype, that no database keeps, or
+// that is nested too deep. Live objects (a model, a signal) are checked by the schema only.
 import { ErrandError } from '../core/errors.ts'
 import { maxJsonDepth, maxJsonLength } from '../core/json.ts'
 import { isPlainObject } from './json-schema.ts'
@@ -17,7 +17,7 @@ export function readJson(json: unknown, abilityId: string): unknown {
     )
   }
   if (json.length > maxJsonLength) {
-    throw refuse(abilityId, '', `it is ${json.length} characters of JSON, at most ${maxJsonLength} are taken`)
+    throw refuse(abilityId, '', `it is ${json.length} characters of JSON, at most ${maxJsonLength} are accepted`)
   }
   try {
     return JSON.parse(json) as unknown
