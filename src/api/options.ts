@@ -111,7 +111,10 @@ export const deleteOptionsSchema = z.strictObject({
 /** The writer of a claimed task: its owner, and with a lease the number of the claim. */
 const claimToken = { owner: wordSchema.optional(), fence: z.int().min(1).optional() }
 export const claimTokenOptionsSchema = z.strictObject(claimToken)
-export const failOptionsSchema = z.strictObject({ ...claimToken, code: z.string().min(1).max(100).default('TASK_FAILED') })
+export const failOptionsSchema = z.strictObject({
+  ...claimToken,
+  code: z.string().min(1).max(100).default('TASK_FAILED'),
+})
 export const releaseOptionsSchema = z.strictObject({ ...claimToken, reason: z.string().min(1).max(500).optional() })
 export const claimOptionsSchema = z.strictObject({
   owner: wordSchema,

@@ -126,7 +126,12 @@ function redactedSpec<S extends ChildSpec>(spec: S, redaction: Redaction): S {
 const maxDefaultNameLength = 80
 
 /** The rows of a task and of those below it: the root first, parents before children. */
-function draftTree(spec: ChildSpec, localName: string | undefined, position: Position, context: DraftContext): TaskDraft[] {
+function draftTree(
+  spec: ChildSpec,
+  localName: string | undefined,
+  position: Position,
+  context: DraftContext,
+): TaskDraft[] {
   const named = executorName(spec.executor, context)
   const executor = named ?? executorOfGoal(spec)
   const children = spec.tasks ?? {}

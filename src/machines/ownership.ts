@@ -14,7 +14,11 @@ export interface ClaimToken {
 export function claimTokenFrom(owner: string | undefined, fence: number | undefined): ClaimToken | undefined {
   if (owner !== undefined) return { owner, fence }
   if (fence === undefined) return undefined
-  throw new ErrandError('INVALID_INPUT', 'A `fence` needs its `owner`: pass both, or the task as `claim` returned it.', { fence })
+  throw new ErrandError(
+    'INVALID_INPUT',
+    'A `fence` needs its `owner`: pass both, or the task as `claim` returned it.',
+    { fence },
+  )
 }
 
 type Claimed = Pick<TaskRecord, 'id' | 'status' | 'owner' | 'fence' | 'leaseMs'>

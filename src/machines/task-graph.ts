@@ -86,11 +86,9 @@ export function cycleIn(
 }
 
 export function cycleError(what: string, path: readonly string[]): ErrandError {
-  return new ErrandError(
-    'CYCLE',
-    `${what}: the dependencies form a cycle (${path.join(' → ')}). Remove one of them.`,
-    { path: [...path] },
-  )
+  return new ErrandError('CYCLE', `${what}: the dependencies form a cycle (${path.join(' → ')}). Remove one of them.`, {
+    path: [...path],
+  })
 }
 
 function linked(nodes: readonly GraphNode[]) {

@@ -111,7 +111,7 @@ const tasks = z.record(z.string(), z.unknown(), 'expected tasks by name, like { 
 
 /** A field in a form of the plan, which means the same. */
 function inPlan<S extends z.ZodType>(field: FieldOf<'plans'>, schema: S): z.ZodOptional<S> {
-  return schema.optional().describe(taskFields[field].says)
+  return schema.optional().describe(taskFields[field].meaning)
 }
 
 /** The keys of a task: fields of `create`, and more. `tasks` is judged level by level, so that each complaint is about one task. */

@@ -1,6 +1,6 @@
 // The door for values: what passes comes back as it was, what could not is refused by name.
 import { describe, expect, it } from 'vitest'
-import { canonicalJson, checkText, maxJsonDepth, fromJson, maxJsonLength, toJson } from '../../src/core/json.ts'
+import { canonicalJson, checkText, fromJson, maxJsonDepth, maxJsonLength, toJson } from '../../src/core/json.ts'
 
 const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown
 const keyed = (key: string) => JSON.parse(`{"a":[{${JSON.stringify(key)}:1}]}`) as unknown

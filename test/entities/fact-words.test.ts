@@ -1,7 +1,7 @@
 // The words of a fact, the likeness of two, and the bounds that a search by words may rely on.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { leastShared, likeness, probeCount, sizesAlike, splitRun, wordsOf } from '../../src/entities/fact-tokens.ts'
+import { likeness, minShared, probeCount, similarSizes, splitRun, wordsOf } from '../../src/entities/fact-tokens.ts'
 
 describe('the words of a text', () => {
   it('S2-086 are its letters and digits in lower case, each once, in order of appearance', () => {
@@ -118,11 +118,11 @@ const alikeSets = fc
 
 /** What a search would miss with these bounds; undefined when it finds the alike set. */
 function missedBy(
-  bounds: { probeCount: typeof probeCount; sizesAlike: typeof sizesAlike },
+  bounds: { probeCount: typeof probeCount; similarSizes: typeof similarSizes },
   { a, b, threshold }: { a: Set<string>; b: Set<string>; threshold: number },
 ): string | undefined {
-  const { least, most } = bounds.sizesAlike(a.size, threshold)
-  if (b.size < least || b.size > most) return 'its size'
+  const { min, max } = bounds.similarSizes(a.size, threshold)
+  if (b.size < min || b.size > max) return 'its size'
   // The unluckiest choice of words is of those that the other has not: any choice that is longer meets it.
   const strangers = [...a].filter((word) => !b.has(word)).length
   return strangers >= bounds.probeCount(a.size, threshold) ? 'its words' : undefined
@@ -133,22 +133,22 @@ describe('a search by few words', () => {
     fc.assert(
       fc.property(alikeSets, (sets) => {
         expect(likeness(sets.a, sets.b)).toBeGreaterThan(sets.threshold)
-        expect(missedBy({ probeCount, sizesAlike }, sets)).toBeUndefined()
+        expect(missedBy({ probeCount, similarSizes }, sets)).toBeUndefined()
       }),
       { numRuns: 2_000 },
     )
   })
 
   it.each<[string, Parameters<typeof missedBy>[0], string]>([
-    ['one word fewer', { probeCount: (size, threshold) => probeCount(size, threshold) - 1, sizesAlike }, 'its words'],
+    ['one word fewer', { probeCount: (size, threshold) => probeCount(size, threshold) - 1, similarSizes }, 'its words'],
     [
-      'a least size one higher',
-      { probeCount, sizesAlike: (size, t) => ({ ...sizesAlike(size, t), least: sizesAlike(size, t).least + 1 }) },
+      'a minimum size one higher',
+      { probeCount, similarSizes: (size, t) => ({ ...similarSizes(size, t), min: similarSizes(size, t).min + 1 }) },
       'its size',
     ],
     [
-      'a most size one lower',
-      { probeCount, sizesAlike: (size, t) => ({ ...sizesAlike(size, t), most: sizesAlike(size, t).most - 1 }) },
+      'a maximum size one lower',
+      { probeCount, similarSizes: (size, t) => ({ ...similarSizes(size, t), max: similarSizes(size, t).max - 1 }) },
       'its size',
     ],
   ])('would miss some with %s', (_what, bounds, missed) => {
@@ -157,19 +157,19 @@ describe('a search by few words', () => {
   })
 
   it('takes few words at a high threshold, and all of them at none', () => {
-    expect(leastShared(20, 0.85)).toBe(17)
+    expect(minShared(20, 0.85)).toBe(17)
     expect(probeCount(20, 0.85)).toBe(4)
-    expect(sizesAlike(20, 0.85)).toEqual({ least: 17, most: 23 })
-    expect(leastShared(20, 0)).toBe(1)
+    expect(similarSizes(20, 0.85)).toEqual({ min: 17, max: 23 })
+    expect(minShared(20, 0)).toBe(1)
     expect(probeCount(20, 0)).toBe(20)
-    expect(sizesAlike(20, 0)).toEqual({ least: 1, most: Number.MAX_SAFE_INTEGER })
-    expect(sizesAlike(20, Number.MIN_VALUE).most).toBe(Number.MAX_SAFE_INTEGER)
-    expect(leastShared(20, 1)).toBe(20)
+    expect(similarSizes(20, 0)).toEqual({ min: 1, max: Number.MAX_SAFE_INTEGER })
+    expect(similarSizes(20, Number.MIN_VALUE).max).toBe(Number.MAX_SAFE_INTEGER)
+    expect(minShared(20, 1)).toBe(20)
     expect(probeCount(20, 1)).toBe(1)
   })
 
   it('has nothing to look up for a text without words', () => {
     expect(probeCount(0, 0.85)).toBe(0)
-    expect(sizesAlike(0, 0.85).most).toBeLessThan(sizesAlike(0, 0.85).least)
+    expect(similarSizes(0, 0.85).max).toBeLessThan(similarSizes(0, 0.85).min)
   })
 })

@@ -51,7 +51,7 @@ test('the JSON Schema of plans has every key of a plan and of its tasks, however
   expect(Object.keys(task.properties).toSorted()).toEqual(planKeys.task.toSorted())
   expect(task.additionalProperties).toBe(false)
   expect(task.properties.tasks).toEqual(schema.properties.tasks)
-  expect(task.properties.deadline).toMatchObject({ type: 'string', description: taskFields.deadline.says })
+  expect(task.properties.deadline).toMatchObject({ type: 'string', description: taskFields.deadline.meaning })
 })
 
 describe('the fields of the table', () => {

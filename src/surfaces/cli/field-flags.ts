@@ -21,14 +21,14 @@ interface FieldFlag {
 const switches: readonly string[] = ['team']
 
 const flags = new Map(
-  rulesFor('add').map(([field, { schema, flag, unit, says, default: usual }]): [string, FieldFlag] => {
+  rulesFor('add').map(([field, { schema, flag, unit, meaning, default: usual }]): [string, FieldFlag] => {
     const name = flag ?? field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
     const isSwitch = schema instanceof z.ZodBoolean || switches.includes(field)
     const option = { type: isSwitch ? 'boolean' : 'string', multiple: schema instanceof z.ZodArray } as const
     const [value, read, hint = ''] = isSwitch ? ['', String] : readerOf(name, schema, unit)
     const more = option.multiple ? ' May be given several times.' : ''
     const otherwise = usual === undefined || option.multiple || usual === '' ? '' : ` Default ${usual.toString()}.`
-    return [name, { field, option, value, says: `${says}${hint}${isSwitch ? '' : otherwise}${more}`, read }]
+    return [name, { field, option, value, says: `${meaning}${hint}${isSwitch ? '' : otherwise}${more}`, read }]
   }),
 )
 
