@@ -20,11 +20,11 @@ function table(): string[] {
 }
 
 describe('The reference of error codes', () => {
-  it('has the line, the HTTP status and the exit code of every code', () => {
+  it('docs/errors.md has the description, the HTTP status and the exit code of every error code', () => {
     expect(readFileSync(join(root, 'docs/errors.md'), 'utf8').match(/^\|.*$/gm)).toEqual(table())
   })
 
-  it('is linked from the README', () => {
+  it('docs/errors.md is linked from the README', () => {
     expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('(docs/errors.md)')
   })
 })

@@ -5,7 +5,7 @@ import { canonicalJson, checkText, fromJson, maxJsonDepth, maxJsonLength, toJson
 const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown
 const keyed = (key: string) => JSON.parse(`{"a":[{${JSON.stringify(key)}:1}]}`) as unknown
 
-describe('a value passes unchanged (X-037):', () => {
+describe('X-037 toJson stores unchanged:', () => {
   it.each([
     ['null', null],
     ['a number', -0.5],
@@ -22,7 +22,7 @@ describe('a value passes unchanged (X-037):', () => {
   })
 })
 
-describe('a value is refused, and named (X-037):', () => {
+describe('X-037 toJson refuses and names:', () => {
   const circle: Record<string, unknown> = {}
   circle['self'] = circle
   it.each<[string, unknown, RegExp]>([
@@ -50,14 +50,14 @@ describe('a value is refused, and named (X-037):', () => {
 })
 
 describe('the JSON image', () => {
-  it('of undefined is null, and of what JSON leaves out it is what JSON keeps', () => {
+  it('toJson writes null for undefined, and drops what JSON drops', () => {
     expect(toJson(undefined, 'x')).toBe('null')
     expect(toJson({ a: undefined, b: Number.NaN, c: new Date(0) }, 'x')).toBe(
       '{"b":null,"c":"1970-01-01T00:00:00.000Z"}',
     )
   })
 
-  it('read back pollutes no prototype', () => {
+  it('fromJson does not pollute prototypes', () => {
     const value = fromJson<Record<string, unknown>>('{"__proto__":{"polluted":true}}')
     expect(({} as Record<string, unknown>)['polluted']).toBe(undefined)
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
@@ -65,7 +65,7 @@ describe('the JSON image', () => {
 })
 
 describe('plain text', () => {
-  it('passes byte for byte, or is refused', () => {
+  it('checkText returns a text unchanged or refuses it', () => {
     expect(checkText(`'; drop table task; -- 👍`, 'the name')).toBe(`'; drop table task; -- 👍`)
     for (const text of ['\u0000', '\ud800', 'x'.repeat(maxJsonLength + 1)]) {
       expect(() => checkText(text, 'the name')).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
@@ -74,7 +74,7 @@ describe('plain text', () => {
 })
 
 describe('the canonical text', () => {
-  it('is the same for equal values and another for others', () => {
+  it('canonicalJson is the same for equal values only', () => {
     expect(canonicalJson({ b: [{ d: 1, c: 2 }], a: 1 })).toBe(canonicalJson({ a: 1, b: [{ c: 2, d: 1 }] }))
     expect(canonicalJson([1, 2])).not.toBe(canonicalJson([2, 1]))
     expect(canonicalJson(undefined)).toBe('null')

@@ -25,7 +25,7 @@ const expected: Record<string, [states: TaskStatus[], released?: boolean]> = {
 }
 
 describe('A word for a state', () => {
-  it('X-019 C-05 stands for the states that its design means, and a state for itself', () => {
+  it('X-019 C-05 a status word means the states of its design, and a state means itself', () => {
     expect([...statusLabels].sort()).toEqual(Object.keys(expected).sort())
     for (const [word, [statuses, released]] of Object.entries(expected)) {
       expect([word, filterByStatus(word as never)]).toEqual([
@@ -35,7 +35,7 @@ describe('A word for a state', () => {
     }
   })
 
-  it('finds with others what any of them finds', () => {
+  it('several status words find the union of their tasks', () => {
     expect(filterByStatus(['completed', 'killed'])).toEqual({ statuses: ['completed', 'canceled'] })
     expect(filterByStatus(['pending', 'running'])).toEqual({
       statuses: ['submitted', 'waiting', 'working'],
@@ -46,7 +46,7 @@ describe('A word for a state', () => {
     expect(filterByStatus(['in_progress', 'waiting']).released).toBeUndefined()
   })
 
-  it('is refused with the nearest when there is no such word', () => {
+  it('an unknown status word is refused with the nearest known one', () => {
     const messageOf = (given: unknown) => statusFilterSchema.safeParse(given).error?.issues[0]?.message
     expect(messageOf('runing')).toMatch(/got "runing"\. Did you mean "running"\?$/)
     expect(messageOf(['completed', 'kiled'])).toMatch(/got "kiled"\. Did you mean "killed"\?$/)
@@ -58,7 +58,7 @@ describe('A word for a state', () => {
     expect(messageOf('constructor')).toMatch(/got "constructor"/)
   })
 
-  it('X-019 finds the same tasks wherever tasks are listed', async () => {
+  it('X-019 a status word finds the same tasks on every surface', async () => {
     const engine = await openEngine()
     for (const [status, way] of Object.entries(waysTo)) {
       const task = await engine.create({ name: status })

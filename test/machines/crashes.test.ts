@@ -28,6 +28,6 @@ describe('a crash is charged', () => {
   for (const [title, runs, charged] of cases) it(title, () => expect(chargedBy(runs, 3)).toEqual(charged))
 })
 
-it('A task is a suspect from its second crash in a row, or from its first where that is all that it is allowed', () => {
+it('suspectFrom makes a task a suspect at its second consecutive crash, or at its first when only one is allowed', () => {
   expect([1, 2, 3, 4, 100].map(suspectFrom)).toEqual([1, 2, 2, 2, 2])
 })

@@ -43,11 +43,11 @@ describe('A write to a task', () => {
     ['that is over, by nobody in particular: the table refuses it better', over, undefined, 'ok'],
     ['that is over, by another', over, { owner: 'bob' }, 'NOT_OWNER'],
     ['whose lease is over with it, by its owner', leasedAndOver, { owner: 'ada' }, 'ok'],
-  ] as const)('%s (C-54)', (_what, task, quote, expected) => {
+  ] as const)('C-54 %s', (_what, task, quote, expected) => {
     expect(verdict(task, quote)).toBe(expected)
   })
 
-  it('that is refused tells whose the task is, and what would work (S4-055)', () => {
+  it('S4-055 the error of a refused write names the owner and what would work', () => {
     const foreign = refusal(plain, { owner: 'bob' })
     expect(foreign?.message).toContain('is worked on by ada, not by bob')
     expect(foreign?.details).toMatchObject({ owner: 'ada', by: 'bob' })

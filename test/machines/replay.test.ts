@@ -40,12 +40,12 @@ describe('A wait that a failed task ended', () => {
     result: statuses.map((status) => ({ status })),
   })
 
-  it('is waited again by a new attempt, which may find it tried again', () => {
+  it('a broken wait is repeated by a new attempt, because the task may have been retried', () => {
     expect(replayOf(wait(1, ['completed', 'failed']), 2, 'fail')).toBe('anew')
     expect(replayOf(wait(1, ['canceled']), 2, 'fail')).toBe('anew')
   })
 
-  it('is replayed within its attempt, and by any when all completed', () => {
+  it('a broken wait is replayed within its attempt, and a completed one by every attempt', () => {
     expect(replayOf(wait(1, ['completed', 'failed']), 1, 'fail')).toBe('result')
     expect(replayOf(wait(1, ['completed']), 2, 'fail')).toBe('result')
     expect(replayOf({ ...wait(1, []), result: [null, { status: 'completed' }] }, 2, 'fail')).toBe('result')
@@ -55,19 +55,19 @@ describe('A wait that a failed task ended', () => {
 describe('replayedError', () => {
   const thrown = (error: StoredError) => replayedError({ id: 'call-a', name: 'fetch', error } as CallRecord)
 
-  it('keeps a final failure final', () => {
+  it('replayedError keeps a final failure final', () => {
     const error = thrown({ code: 'NO_MONEY', message: 'broke', details: { balance: 0 }, final: true })
     expect(error).toBeInstanceOf(Failure)
     expect(error).toMatchObject({ code: 'NO_MONEY', message: 'broke', retry: false, details: { balance: 0 } })
   })
 
-  it('says of an interrupted call what would help', () => {
+  it('replayedError says what to do about an interrupted call', () => {
     const error = thrown({ code: 'CALL_INTERRUPTED', message: 'Process crashed during execution' })
     expect(ErrandError.isInstance(error) && error.code).toBe('CALL_INTERRUPTED')
     expect(error.message).toContain("onInterrupt: 'rerun'")
   })
 
-  it('gives a time-out as one, and what had no code as a failed call with what was recorded', () => {
+  it('replayedError keeps TIMEOUT, and uses CALL_FAILED for an error without a code', () => {
     expect(thrown({ code: 'TIMEOUT', message: 'late' })).toMatchObject({ code: 'TIMEOUT', message: 'late' })
     const error = { code: 'CALL_FAILED', message: 'broke' }
     expect(thrown(error)).toMatchObject({
@@ -77,7 +77,7 @@ describe('replayedError', () => {
     })
   })
 
-  it('keeps the code that whoever threw it gave it', () => {
+  it('replayedError keeps the code of the thrown error', () => {
     const error = thrown({ code: 'NO_MONEY', message: 'broke', details: { balance: 0 } })
     expect(error).toBeInstanceOf(Failure)
     expect(error).toMatchObject({ code: 'NO_MONEY', message: 'broke', retry: true, details: { balance: 0 } })

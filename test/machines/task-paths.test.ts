@@ -121,7 +121,7 @@ async function setup() {
 describe('the paths of the chart', () => {
   const all = paths()
 
-  it('cover the fifteen edges and end in every state (X-005)', () => {
+  it('X-005 the paths of the chart cover the fifteen edges and end in every state', () => {
     const taken = new Set(
       all.flatMap(({ steps }) =>
         steps.map(({ event, to }, index) => `${steps[index - 1]?.to ?? 'submitted'} ${event} ${to}`),
@@ -131,7 +131,7 @@ describe('the paths of the chart', () => {
     expect(new Set(all.map(({ steps }) => steps.at(-1)?.to ?? 'submitted'))).toEqual(new Set(taskStatuses))
   })
 
-  it.each(all)('run on the engine, restarted at each step: $title (X-005, X-011)', async ({ steps }) => {
+  it.each(all)('X-005 X-011 the engine follows the path, restarted at each step: $title', async ({ steps }) => {
     const { take, found } = await setup()
     for (const { event, to } of steps) await take(event, to)
     const { task, events } = await found()
