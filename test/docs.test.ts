@@ -59,10 +59,13 @@ describe('The guide to agents', () => {
     expect(programs).toHaveLength(3)
   })
 
-  it.each(programs)('docs/agents.md has a program around `$title` that prints the output below it', async ({ program, prints }) => {
-    const server = await startModelServer([[{ id: 'c1', name: 'search', input: { query: 'tides' } }], 'The moon.'])
-    expect(await run(program, { LOCAL_BASE_URL: server.baseURL })).toEqual({ code: 0, out: prints, err: '' })
-  })
+  it.each(programs)(
+    'docs/agents.md has a program around `$title` that prints the output below it',
+    async ({ program, prints }) => {
+      const server = await startModelServer([[{ id: 'c1', name: 'search', input: { query: 'tides' } }], 'The moon.'])
+      expect(await run(program, { LOCAL_BASE_URL: server.baseURL })).toEqual({ code: 0, out: prints, err: '' })
+    },
+  )
 
   it('shows a script and a plan that are accepted', () => {
     const [script, plan] = blocks(guide, 'yaml')
@@ -116,9 +119,12 @@ describe('The quick starts of the README', () => {
     expect(blocks(section, 'js')).toHaveLength(starts.length)
   })
 
-  it.each(starts)('X-036 the quick start of $entry runs unchanged and prints the output below it', async ({ program, prints }) => {
-    expect(await run(program, {}, emptyProject())).toEqual({ code: 0, out: prints, err: '' })
-  })
+  it.each(starts)(
+    'X-036 the quick start of $entry runs unchanged and prints the output below it',
+    async ({ program, prints }) => {
+      expect(await run(program, {}, emptyProject())).toEqual({ code: 0, out: prints, err: '' })
+    },
+  )
 
   it('X-036 the quick starts are beside a table of words that matches each vocabulary', () => {
     const asTold = (status: TaskStatus, statusReason: string | null = null) => {

@@ -101,6 +101,6 @@ describe('the log of calls', () => {
     await bus.call('notes:add', { text: 'b' })
     expect(heard).toEqual([true, false])
     expect(reported).toHaveLength(3)
-    expect(reported[0]).toEqual([fault, { abilityId: 'notes:add', doing: 'tell a listener of calls' }])
+    expect(reported[0]).toEqual([fault, { abilityId: 'notes:add', doing: 'notify a listener of calls' }])
   })
 })

@@ -24,7 +24,7 @@ describe('mayCall', () => {
         expect(allowed === true).toBe(scope === access || scope === 'admin')
         if (allowed !== true) expect(allowed).toContain(`\`${access}\``)
       }
-      expect(mayCall(meta('task:create', true, access), { surface: 'http', scopes: [] })).toContain('hold none')
+      expect(mayCall(meta('task:create', true, access), { surface: 'http', scopes: [] })).toContain('have none')
       expect(mayCall(meta('task:create', true, access), { surface: 'http' })).toBe(true)
     }
   })
@@ -104,7 +104,7 @@ describe('the bus', () => {
     const { bus, handled } = setup()
     const caller = task(['notes:all'])
     const error = await refusalOf(bus.invoke('notes:add')('no JSON', { caller }), 'FORBIDDEN')
-    expect(error.message).toContain('Ability notes:add is not open to task task-a: the list of abilities')
+    expect(error.message).toContain('Ability notes:add is not open to task task-a: its list of abilities')
     expect(error.details).toEqual({ abilityId: 'notes:add', taskId: 'task-a' })
     await refusalOf(bus.call('notes:add', { text: 'a' }, { caller }), 'FORBIDDEN')
     await refusalOf(bus.stream('notes:watch', {}, { caller }), 'FORBIDDEN')

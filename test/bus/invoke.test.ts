@@ -226,7 +226,7 @@ describe('an output', () => {
     const output = z.object({ id: z.string() })
     bus.register({ id: 'a:b', description: 'Wrong.', input: z.object({}), output, handle: () => ({ id: 7 }) as never })
     const error = await refusalOf(bus.invoke('a:b')('{}'), 'EXECUTION_ERROR')
-    expect(error.message).toContain('Ability a:b gave an output that does not fit its schema: id: ')
+    expect(error.message).toContain('Ability a:b returned an output that does not match its schema: id: ')
     expect(error.details).toMatchObject({ abilityId: 'a:b', issues: [{ path: 'id' }] })
   })
 
@@ -245,7 +245,7 @@ describe('an output', () => {
     const bus = createBus()
     register(bus, 'a:b', handle)
     const error = await refusalOf(bus.invoke('a:b')('{}'), 'EXECUTION_ERROR')
-    expect(error.message).toContain('cannot be turned into JSON')
+    expect(error.message).toContain('cannot be converted to JSON')
     expect(error.details).toEqual({ abilityId: 'a:b' })
     expect(await bus.call('a:b', {})).toBeDefined()
   })

@@ -210,8 +210,8 @@ describe('defineAbility', () => {
     ['no description', { ...whole, description: ' ' }, 'description: '],
     ['no schema', { ...whole, input: undefined }, 'input: expected a zod schema or a JSON Schema object'],
     ['a class in place of a schema', { ...whole, output: new Map() }, 'output: expected a zod schema'],
-    ['a schema of an unknown type', { ...whole, input: { type: 'frob' } }, 'The input of a:b is no usable schema'],
-    ['a reference to nowhere', { ...whole, output: { $ref: '#/nowhere' } }, 'The output of a:b is no usable schema'],
+    ['a schema of an unknown type', { ...whole, input: { type: 'frob' } }, 'The input of a:b is not a usable schema'],
+    ['a reference to nowhere', { ...whole, output: { $ref: '#/nowhere' } }, 'The output of a:b is not a usable schema'],
     ['retries that are none', { ...whole, retry: { maxAttempts: 0 } }, 'retry.maxAttempts: '],
     ['a time that is none', { ...whole, timeoutMs: -1 }, 'timeoutMs: '],
     ['an unknown policy', { ...whole, onInterrupt: 'hope' }, 'onInterrupt: '],
@@ -283,13 +283,13 @@ describe('a handler of JSON text', () => {
     leave()
     bus.register(texts, () => 'no chunks')
     const error = await refusalOf(bus.invokeStream('a:b')('{}'), 'EXECUTION_ERROR')
-    expect(error.message).toContain('gave no chunks')
+    expect(error.message).toContain('returned no chunks')
   })
 
   it.each([
-    ['no JSON', 'done', 'gave text that is not JSON'],
-    ['no text', undefined, 'gave text that is not JSON'],
-    ['what does not fit', '{"taskId":7}', 'does not fit its schema'],
+    ['no JSON', 'done', 'returned text that is not JSON'],
+    ['no text', undefined, 'returned text that is not JSON'],
+    ['what does not fit', '{"taskId":7}', 'does not match its schema'],
   ])('an output of JSON text that is %s throws EXECUTION_ERROR', async (_title, output, message) => {
     const bus = createBus()
     bus.register(meta, () => output as string)
@@ -349,7 +349,7 @@ describe('a listener of registrations', () => {
     bus.onRegister(({ id }) => heard.push(id))
     const leave = register(bus, 'a:b')
     expect(heard).toEqual(['a:b'])
-    expect(reported).toEqual([['no', { abilityId: 'a:b', doing: 'tell a listener of registrations' }]])
+    expect(reported).toEqual([['no', { abilityId: 'a:b', doing: 'notify a listener of registrations' }]])
     leave()
     expect(bus.has('a:b')).toBe(false)
   })

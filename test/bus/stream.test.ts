@@ -55,7 +55,7 @@ describe('invokeStream', () => {
       for await (const chunk of bus.invokeStream('a:b')('{}')) seen.push(chunk)
     })()
     const error = await refusalOf(reading, 'EXECUTION_ERROR')
-    expect(error.message).toContain('does not fit its schema')
+    expect(error.message).toContain('does not match its schema')
     expect(seen).toEqual(['1'])
   })
 

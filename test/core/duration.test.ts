@@ -2,9 +2,12 @@
 import { expect, it } from 'vitest'
 import { formatDuration, parseDuration } from '../../src/core/duration.ts'
 
-it.each(['90', '', 's', '-5s', '0s', '5 minutes', '1h30m', '1e3s', 'NaNs'])('parseDuration returns undefined for "%s"', (text) => {
-  expect(parseDuration(text)).toBeUndefined()
-})
+it.each(['90', '', 's', '-5s', '0s', '5 minutes', '1h30m', '1e3s', 'NaNs'])(
+  'parseDuration returns undefined for "%s"',
+  (text) => {
+    expect(parseDuration(text)).toBeUndefined()
+  },
+)
 
 it.each([
   [0, '0.0s'],

@@ -22,9 +22,12 @@ describe('the slug of a name', () => {
     expect(slugOf(name)).toBe(slug)
   })
 
-  it.each(['', '!!!', '修复登录', ' - _ '])('S2-004 slugOf(%j) is empty, so that the caller names the branch', (name) => {
-    expect(slugOf(name)).toBe('')
-  })
+  it.each(['', '!!!', '修复登录', ' - _ '])(
+    'S2-004 slugOf(%j) is empty, so that the caller names the branch',
+    (name) => {
+      expect(slugOf(name)).toBe('')
+    },
+  )
 
   it('S2-003 has at most 60 characters, and no hyphen where it is cut', () => {
     expect(slugOf('x'.repeat(61))).toBe('x'.repeat(60))

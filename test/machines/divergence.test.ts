@@ -88,8 +88,8 @@ describe('A refusal', () => {
     const error = refusal('pay', { amount: 1 }, [recorded('call-a', 'look', null)])
     expect(error.code).toBe('CALL_DIVERGED')
     expect(error.message).toBe(
-      'The call "pay" was not made in run 2 of task-1: the journal does not know it, and what earlier runs completed has not been ' +
-        'asked for again: call "look" (call-a). Params are what a call is found by: take volatile values from run.now(), run.uuid() ' +
+      'The call "pay" was not made in run 2 of task-1: it is not in the journal, and work that earlier runs completed has not been ' +
+        'asked for again: call "look" (call-a). Calls are identified by their params: take volatile values from run.now(), run.uuid() ' +
         "or run.random() (with a `key` where calls run in parallel), or give the call a `key`. If it is new work, set divergence: 'allow' on the call, on the executor, or when " +
         'the task is retried.',
     )
@@ -109,7 +109,7 @@ describe('A refusal', () => {
       recorded('call-c', 'other', { to: 'bob', at: 2 }),
     ]
     const error = refusal('pay', { to: 'bob', at: 2 }, entries)
-    expect(error.message).toContain(' `at` was 1, now 2. Params')
+    expect(error.message).toContain(' `at` was 1, now 2. Calls')
     expect(error.details).toMatchObject({ nearest: 'call-b', differences: [{ path: 'at', was: '1', now: '2' }] })
   })
 

@@ -12,13 +12,16 @@ const edges: Record<string, string> = { 'active complete': 'completed' }
 const cells = stintStatuses.flatMap((from) => stintEvents.map((event) => ({ from, event })))
 
 describe('a stint', () => {
-  it.each(cells)('S2-014 a stint answers $event when $from as in its table, and so does its chart', ({ from, event }) => {
-    const to = edges[`${from} ${event}`]
-    const snapshot = stintMachine.resolveState({ value: from })
-    expect(stintTransitions[from][event]).toBe(to)
-    expect(snapshot.can({ type: event })).toBe(to !== undefined)
-    expect(transition(stintMachine, snapshot, { type: event })[0].value).toBe(to ?? from)
-  })
+  it.each(cells)(
+    'S2-014 a stint answers $event when $from as in its table, and so does its chart',
+    ({ from, event }) => {
+      const to = edges[`${from} ${event}`]
+      const snapshot = stintMachine.resolveState({ value: from })
+      expect(stintTransitions[from][event]).toBe(to)
+      expect(snapshot.can({ type: event })).toBe(to !== undefined)
+      expect(transition(stintMachine, snapshot, { type: event })[0].value).toBe(to ?? from)
+    },
+  )
 
   it('S2-019 a completed stint is final', () => {
     expect(stintMachine.resolveState({ value: 'active' }).status).toBe('active')

@@ -71,27 +71,33 @@ describe('the table', () => {
     expect(pairs).toHaveLength(64)
   })
 
-  it.each(pairs)('S3-002…S3-009 S3-011 the table joins $from and $to exactly if conformance 1.2 does', ({ from, to }) => {
-    const edge = edges.find(([source, , target]) => source === from && target === to)
-    expect(eventBetween(from, to), idOfRow[from]).toBe(edge?.[1])
-  })
+  it.each(pairs)(
+    'S3-002…S3-009 S3-011 the table joins $from and $to exactly if conformance 1.2 does',
+    ({ from, to }) => {
+      const edge = edges.find(([source, , target]) => source === from && target === to)
+      expect(eventBetween(from, to), idOfRow[from]).toBe(edge?.[1])
+    },
+  )
 
-  it.each(cells)('X-005 the table answers $event in $from with its edge, or with an error that names the accepted events', (cell) => {
-    const { from, event } = cell
-    const edge = edges.find(([source, name]) => source === from && name === event)
-    expect(nextStatus(from, event)).toBe(edge?.[2])
-    if (edge) {
-      expect(requireTransition(task(from), event)).toBe(edge[2])
-      return
-    }
-    const allowed = edges.filter(([source]) => source === from).map(([, name]) => name)
-    const refusal = refusalOf(() => requireTransition(task(from), event))
-    expect(refusal.code).toBe('INVALID_TRANSITION')
-    expect(refusal.details).toMatchObject({ taskId: 'task-a', from, event })
-    expect([...(refusal.details.allowed as string[])].sort()).toEqual([...allowed].sort())
-    expect(refusal.message).toContain(`it is ${from}`)
-    for (const name of allowed) expect(refusal.message).toContain(name)
-  })
+  it.each(cells)(
+    'X-005 the table answers $event in $from with its edge, or with an error that names the accepted events',
+    (cell) => {
+      const { from, event } = cell
+      const edge = edges.find(([source, name]) => source === from && name === event)
+      expect(nextStatus(from, event)).toBe(edge?.[2])
+      if (edge) {
+        expect(requireTransition(task(from), event)).toBe(edge[2])
+        return
+      }
+      const allowed = edges.filter(([source]) => source === from).map(([, name]) => name)
+      const refusal = refusalOf(() => requireTransition(task(from), event))
+      expect(refusal.code).toBe('INVALID_TRANSITION')
+      expect(refusal.details).toMatchObject({ taskId: 'task-a', from, event })
+      expect([...(refusal.details.allowed as string[])].sort()).toEqual([...allowed].sort())
+      expect(refusal.message).toContain(`it is ${from}`)
+      for (const name of allowed) expect(refusal.message).toContain(name)
+    },
+  )
 
   it('S3-009 the error names both states when a state was requested by name', () => {
     const refusal = refusalOf(() => refuseTransition(task('paused'), 'update', 'completed'))
