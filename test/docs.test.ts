@@ -1,4 +1,4 @@
-// What the documents show runs as it stands and says what they say it says; what they list is what there is.
+// The programs of the documents run unchanged and print the output shown; the lists of the documents are complete.
 import { type ExecFileException, execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -129,12 +129,12 @@ describe('The quick starts of the README', () => {
   it('X-036 the quick starts are beside a table of words that matches each vocabulary', () => {
     const asTold = (status: TaskStatus, statusReason: string | null = null) => {
       const error = status === 'failed' ? { code: 'TASK_FAILED', message: '<reason>' } : null
-      const told = { status, statusReason, error }
+      const ended = { status, statusReason, error }
       const words = [
-        processStatusOf(told),
-        completionStatusOf(told) ?? 'none',
-        wordOf(told.status),
-        boardStatusOf(told),
+        processStatusOf(ended),
+        completionStatusOf(ended) ?? 'none',
+        wordOf(ended.status),
+        boardStatusOf(ended),
       ]
       const name = `\`${status}\`${statusReason === null ? '' : ', let go by a lost engine'}`
       return `| ${[name, ...words.map((word) => (word === 'none' ? word : `\`${word}\``))].join(' | ')} |`

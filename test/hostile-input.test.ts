@@ -1,4 +1,4 @@
-// Hostile input at every door of the engine: kept as it was, or refused with a typed error before anything is written.
+// Hostile input to every method of the engine: stored unchanged, or refused with a typed error before anything is written.
 import { expect, it, onTestFinished } from 'vitest'
 import { maxJsonLength } from '../src/core/json.ts'
 import { createEngine, type ErrandError, type ExecutorFunction } from '../src/index.ts'

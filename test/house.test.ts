@@ -1,5 +1,5 @@
-// Holds the source against the rules of the house (test/house/rules.ts), and each rule against planted faults: a rule
-// that cannot complain is no rule.
+// Holds the source against the rules of the house (test/house/rules.ts), and each rule against planted faults, which it
+// must find.
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// What the README shows is what there is: its diagram is drawn from the table, its first program is the example that runs.
+// The README is up to date: its diagram derives from the transition table, and its first program is an example that runs.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { toMermaid } from '../src/machines/charts.ts'

@@ -1,4 +1,4 @@
-// SECURITY.md says of each attack what holds it and which tests show that. Here it is held to that: what it names is there.
+// SECURITY.md names for each attack the defence and the tests that prove it. Here the named tests are checked to exist.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

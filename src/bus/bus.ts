@@ -349,7 +349,7 @@ class AbilityBus implements Bus {
       throw forbidden(
         id,
         caller,
-        `it names ${others.join(', ')}, and the bus has no guard that knows whose task that is`,
+        `it names ${others.join(', ')}, and the bus has no guard to check whose task that is`,
       )
     }
     for (const { guard } of this.#guards) {

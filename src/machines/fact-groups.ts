@@ -3,7 +3,7 @@
 
 /**
  * The groups of two or more that the pairs make of the ids: a union-find with path compression. Groups come in the order of
- * their first member, members in the order of `ids`, whatever the order of the pairs. A pair with an id that is not listed
+ * their first member, members in the order of `ids`, for any order of the pairs. A pair with an id that is not listed
  * is ignored.
  *
  * @example

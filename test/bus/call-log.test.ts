@@ -70,11 +70,11 @@ describe('the log of calls', () => {
 
   it('S1-086 the log can be switched off, and listeners are still notified', async () => {
     const { bus } = setup({ logSize: 0 })
-    const heard: string[] = []
-    bus.onCall(({ abilityId }) => heard.push(abilityId))
+    const received: string[] = []
+    bus.onCall(({ abilityId }) => received.push(abilityId))
     await bus.call('notes:add', { text: 'a' })
     expect(bus.log()).toEqual([])
-    expect(heard).toEqual(['notes:add'])
+    expect(received).toEqual(['notes:add'])
   })
 
   it('S1-086 the log cannot be changed through its entries', async () => {
@@ -89,17 +89,17 @@ describe('the log of calls', () => {
   it('S1-086 a listener receives each call until it is removed; an error in one does not affect others', async () => {
     const reported: unknown[] = []
     const { bus } = setup({ onError: (error, context) => reported.push([error, context]) })
-    const heard: boolean[] = []
+    const received: boolean[] = []
     const fault = new Error('bad listener')
     bus.onCall(() => {
       throw fault
     })
-    const stop = bus.onCall(({ ok }) => heard.push(ok))
+    const stop = bus.onCall(({ ok }) => received.push(ok))
     expect(await bus.call('notes:add', { text: 'a' })).toEqual({ id: 'note-1' })
     await bus.call('notes:add', {}).catch(() => {})
     stop()
     await bus.call('notes:add', { text: 'b' })
-    expect(heard).toEqual([true, false])
+    expect(received).toEqual([true, false])
     expect(reported).toHaveLength(3)
     expect(reported[0]).toEqual([fault, { abilityId: 'notes:add', doing: 'notify a listener of calls' }])
   })

@@ -1,4 +1,4 @@
-// Who may call what: the judgement itself, and that the bus asks it, and its guards, before any handler is called.
+// Which abilities a caller may call: the check itself, and that the bus applies it and its guards before it calls a handler.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createBus } from '../../src/bus/bus.ts'

@@ -1,4 +1,4 @@
-// Abilities of one bus on another one: which go there, and when they leave.
+// Abilities of one bus on another one: which are forwarded, and until when.
 import { describe, expect, it } from 'vitest'
 import { createBus } from '../../src/bus/bus.ts'
 import { forwardAbilities } from '../../src/bus/forward.ts'

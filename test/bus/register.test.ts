@@ -1,4 +1,4 @@
-// Registration: what an ability may be made of, the form in which handlers speak JSON text, and taking abilities away.
+// Registration: what an ability may be made of, handlers of JSON text, and unregistering.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineAbility, isAbility } from '../../src/bus/ability.ts'
@@ -312,31 +312,31 @@ describe('a handler of JSON text', () => {
 describe('a listener of registrations', () => {
   it('onRegister calls a listener for each later ability, until it is removed', () => {
     const bus = createBus()
-    const heard: string[] = []
-    const stop = bus.onRegister(({ id }) => heard.push(id))
+    const received: string[] = []
+    const stop = bus.onRegister(({ id }) => received.push(id))
     register(bus, 'a:b')
     stop()
     register(bus, 'c:d')
-    expect(heard).toEqual(['a:b'])
+    expect(received).toEqual(['a:b'])
   })
 
   it('onUnregister calls a listener for each removed ability, and not for one that was replaced before', () => {
     const bus = createBus()
-    const heard: string[] = []
-    const stop = bus.onUnregister(({ id }) => heard.push(id))
+    const received: string[] = []
+    const stop = bus.onUnregister(({ id }) => received.push(id))
     const leave = register(bus, 'a:b')
     register(bus, 'c:d')
     bus.unregister('c:d')
     bus.unregister('never:there')
     leave()
     leave()
-    expect(heard).toEqual(['c:d', 'a:b'])
+    expect(received).toEqual(['c:d', 'a:b'])
     register(bus, 'a:b')
     leave()
-    expect([heard.length, bus.has('a:b')]).toEqual([2, true])
+    expect([received.length, bus.has('a:b')]).toEqual([2, true])
     stop()
     bus.unregister('a:b')
-    expect(heard).toHaveLength(2)
+    expect(received).toHaveLength(2)
   })
 
   it('an error of a listener is reported, and the ability can be unregistered again', () => {
@@ -345,10 +345,10 @@ describe('a listener of registrations', () => {
     bus.onRegister(() => {
       throw new Error('no')
     })
-    const heard: string[] = []
-    bus.onRegister(({ id }) => heard.push(id))
+    const received: string[] = []
+    bus.onRegister(({ id }) => received.push(id))
     const leave = register(bus, 'a:b')
-    expect(heard).toEqual(['a:b'])
+    expect(received).toEqual(['a:b'])
     expect(reported).toEqual([['no', { abilityId: 'a:b', doing: 'notify a listener of registrations' }]])
     leave()
     expect(bus.has('a:b')).toBe(false)

@@ -5,7 +5,7 @@ import { createBus } from '../../src/bus/bus.ts'
 import { ErrandError } from '../../src/core/errors.ts'
 import { collect, refusalOf, register, setup } from './world.ts'
 
-/** A stream that yields once, then hangs until it is released; it tells when it has come to its `finally`. */
+/** A stream that yields once, then hangs until it is released; it reports when its `finally` has run. */
 function hanging() {
   const bus = createBus()
   const finished = Promise.withResolvers<string>()

@@ -1,4 +1,4 @@
-// Time and chance as they are in production.
+// The clock and the ids of production.
 import { expect, it, onTestFinished } from 'vitest'
 import { maxDelayMs, systemClock } from '../../src/core/clock.ts'
 import { createRandomIds } from '../../src/core/ids.ts'

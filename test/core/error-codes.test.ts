@@ -1,4 +1,4 @@
-// The reference of error codes in docs/errors.md is what their definitions print.
+// The reference of error codes in docs/errors.md derives from their definitions.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Errors: known across copies, and with the nearest name for a slip.
+// ErrandError across copies of the package, and the nearest name for a typo.
 import { describe, expect, it } from 'vitest'
 import { ErrandError, nearestName, TaskCanceledError, TaskFailedError } from '../../src/core/errors.ts'
 

@@ -1,4 +1,4 @@
-// The door for values: what passes comes back as it was, what could not is refused by name.
+// JSON values: what is accepted round-trips unchanged, anything else is refused by name.
 import { describe, expect, it } from 'vitest'
 import { canonicalJson, checkText, fromJson, maxJsonDepth, maxJsonLength, toJson } from '../../src/core/json.ts'
 
@@ -12,12 +12,12 @@ describe('X-037 toJson stores unchanged:', () => {
     ['emoji and every plane', '👩‍👩‍👧 \u{10ffff} \u2028 ẗ̶̼'],
     ['text that looks like an escape', '\\u0000 \\ud800 "__proto__":'],
     ['controls other than NUL', '\u0001\u001f\u007f'],
-    ['the deepest nesting there may be', nested(maxJsonDepth)],
+    ['the maximum nesting', nested(maxJsonDepth)],
     ['brackets in text, which nest nothing', '[{'.repeat(200)],
     ['keys that only resemble a prototype', { proto: 1, Constructor: 2, 'a.__proto__': 3 }],
     ['the word as a value', { key: '__proto__' }],
     ['a long list', Array.from({ length: 10_000 }, (_, n) => n)],
-  ])('%s', (_title, value) => {
+  ])('toJson stores %s unchanged', (_title, value) => {
     expect(fromJson(toJson(value, 'the value'))).toEqual(value)
   })
 })
@@ -41,7 +41,7 @@ describe('X-037 toJson refuses and names:', () => {
     ['a bigint', 1n, /BigInt/i],
     ['a function', () => 1, /a function has no JSON image/],
     ['a symbol', Symbol('x'), /a symbol has no JSON image/],
-  ])('%s', (_title, value, why) => {
+  ])('toJson refuses %s', (_title, value, why) => {
     expect(() => toJson(value, 'the input of "x"')).toThrow(why)
     expect(() => toJson(value, 'the input of "x"')).toThrow(
       expect.objectContaining({ code: 'INVALID_INPUT', details: { what: 'the input of "x"' } }),

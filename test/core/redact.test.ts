@@ -1,4 +1,4 @@
-// What the user's hook is shown, what becomes of what it returns, and that nothing passes where it fails.
+// The `redact` hook: the values that it receives, what is made of its results, and that nothing is stored when it fails.
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../src/core/errors.ts'
@@ -71,10 +71,10 @@ describe('redact', () => {
     ['returns nothing', () => undefined],
     ['returns a promise', () => Promise.reject(new Error('canary'))],
     ['returns a value that is not JSON', () => () => 'x'],
-    ['returns ever more', (value) => ({ value })],
-    ['returns an object that holds itself', () => circular],
+    ['returns ever deeper values', (value) => ({ value })],
+    ['returns a cyclic object', () => circular],
     ['returns an object that cannot be read', () => Object.defineProperty({}, 'a', { get: fail, enumerable: true })],
-    ['returns what lets nobody ask whether it is a promise', () => new Proxy({}, { get: fail })],
+    ['returns a value that throws when it is checked for a promise', () => new Proxy({}, { get: fail })],
     ['returns no text for a text', () => 1],
   ])('V-10 stores nothing when the redact hook %s, and does not quote the value', async (_how, redact) => {
     const refusal = await refusalOf(() => redactionBy(redact).text('canary', 'task', 'name'), 'REDACT_FAILED')
@@ -92,11 +92,11 @@ describe('redact', () => {
       details: { of: ['canary'] },
       cause: new Error('canary'),
     })
-    const told = thrown(error) as Failure
-    expect(told).toBeInstanceOf(Failure)
-    expect(told).toMatchObject({ message: 'no [redacted]', code: 'OWN', retry: false, details: { of: ['[redacted]'] } })
-    expect(told.stack).toContain('redact.test.ts')
-    expect(inspect(told, { depth: 20 })).not.toContain('canary')
+    const redacted = thrown(error) as Failure
+    expect(redacted).toBeInstanceOf(Failure)
+    expect(redacted).toMatchObject({ message: 'no [redacted]', code: 'OWN', retry: false, details: { of: ['[redacted]'] } })
+    expect(redacted.stack).toContain('redact.test.ts')
+    expect(inspect(redacted, { depth: 20 })).not.toContain('canary')
     expect(inspect(thrown('canary'))).not.toContain('canary')
   })
 

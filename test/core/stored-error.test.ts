@@ -1,5 +1,5 @@
-// What is stored of whatever was thrown. The search at the end throws arbitrary values at the conversion and holds what comes back
-// against the promise: it never throws, it is plain JSON that is read back as it was, and it stays within its bounds.
+// The stored form of thrown values. The property test at the end converts arbitrary values and checks
+// that the conversion never throws, and that its result is plain JSON that round-trips within its bounds.
 import { isDeepStrictEqual } from 'node:util'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-// How sure a fact is, and whether that makes it durable.
+// The confidence of facts, and which facts are durable.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-// What a fact is about, and how two facts about the same contradict each other.
+// The subject of a fact, and contradictions between two facts about one subject.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { disagree, subjectOf } from '../../src/entities/disagreement.ts'

@@ -1,4 +1,4 @@
-// The words of a fact, the likeness of two, and the bounds that a search by words may rely on.
+// The words of a fact, the likeness of two, and the bounds of a search by words.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { likeness, minShared, probeCount, similarSizes, splitRun, wordsOf } from '../../src/entities/fact-tokens.ts'

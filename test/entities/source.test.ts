@@ -1,4 +1,4 @@
-// Who is believed how far: people and programs, and models and tools by how many voices they are.
+// The sources of facts: people and programs, and independent models and tools.
 import { describe, expect, it } from 'vitest'
 import { addVoice, isConfirmed, joinedSources, lasts, maxConfidence, type Source } from '../../src/entities/source.ts'
 
@@ -39,9 +39,9 @@ describe('V-05 sources', () => {
     const names = Array.from({ length: 30 }, (_, n) => `agent-${n}`)
     const led = names.map((_, n): Source => ({ kind: 'model', voice: names.slice(0, n + 1).join(' > ') }))
     const known = joinedSources([led])
-    const told = joinedSources([known, [person]])
-    expect(told).toHaveLength(20)
-    expect([isConfirmed(known), isConfirmed(told), addVoice(known, [person])]).toEqual([false, true, true])
+    const joined = joinedSources([known, [person]])
+    expect(joined).toHaveLength(20)
+    expect([isConfirmed(known), isConfirmed(joined), addVoice(known, [person])]).toEqual([false, true, true])
     expect([addVoice(known.slice(1), [bob]), addVoice(known, [bob])]).toEqual([true, false])
   })
 

@@ -1,4 +1,4 @@
-// The words by which tasks are found by their state: each against what the designs say of it, row by row.
+// The words that filter tasks by state, each against its design, row by row.
 import { describe, expect, it } from 'vitest'
 import { filterByStatus, statusFilterSchema, statusLabels } from '../../src/entities/status-filter.ts'
 import type { TaskStatus } from '../../src/entities/task.ts'
@@ -64,10 +64,10 @@ describe('A word for a state', () => {
       const task = await engine.create({ name: status })
       for (const next of way) await engine.update(task, { status: next })
     }
-    await engine.release(await engine.claim(await engine.create({ name: 'let go' }), { owner: 'ann' }))
+    await engine.release(await engine.claim(await engine.create({ name: 'released one' }), { owner: 'ann' }))
     for (const [word, [states, released]] of Object.entries(expected)) {
       const names = states.filter((state) => !(state === 'waiting' && released === true))
-      if (states.includes('waiting') && released !== false) names.push('let go' as TaskStatus)
+      if (states.includes('waiting') && released !== false) names.push('released one' as TaskStatus)
       const listed = (await engine.list({ status: word as never })).tasks.map(({ name }) => name)
       const { tasks } = await engine.bus.call('task:list', { status: [word as never] })
       expect([word, listed.sort()]).toEqual([word, [...names].sort()])

@@ -1,4 +1,4 @@
-// The documents that list the fields of a task are what the definitions print, and every surface takes the fields that the table gives it.
+// The documents list the fields of a task as defined, and every surface takes the fields of its column.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

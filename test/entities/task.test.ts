@@ -1,4 +1,4 @@
-// The nouns: what people see of a row, how a task ended, what an entry is found by.
+// The public views of rows, the outcome of a task, and the identity of a journal entry.
 import { describe, expect, it } from 'vitest'
 import { type CallRecord, identOf, interruptedError, toCall } from '../../src/entities/call.ts'
 import { toMessage } from '../../src/entities/message.ts'

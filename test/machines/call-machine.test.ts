@@ -1,4 +1,4 @@
-// The call's table and the run's, cell by cell, and that the charts say the same.
+// The call's table and the run's, cell by cell, and that the charts agree.
 
 import { describe, expect, it } from 'vitest'
 import { createMachine, transition } from 'xstate'

@@ -1,4 +1,4 @@
-// The charts as data: what a Stately editor, a diagram and a newer XState are given.
+// The charts as data for the Stately editor, diagrams and newer versions of XState.
 
 import { describe, expect, it } from 'vitest'
 import { createMachine } from 'xstate'
@@ -41,7 +41,7 @@ describe('the charts', () => {
         expect(copy.resolveState({ value: status }).can({ type })).toBe(original.can({ type }))
       }
     }
-    // The one function there is: what the actor was told becomes its context. It decides nothing.
+    // The only function: the input becomes the context. It decides nothing.
     expect(losses(taskMachine.config)).toEqual(['config.context'])
     expect(losses(machines.call.config)).toEqual([])
     expect(losses(machines.supervisor.config)).toEqual([])

@@ -27,7 +27,7 @@ describe('An entry holds new calls back', () => {
     ['a sleep', { kind: 'sleep' }, false],
     ['a value', { kind: 'value' }, false],
     ['a call that another program saved', { run: 0 }, false],
-  ] as const)('%s: %s', (_what, more, holds) => {
+  ] as const)('holdsBack for %s is %s', (_what, more, holds) => {
     expect(holdsBack({ ...completed, ...more })).toBe(holds)
   })
 })
@@ -35,13 +35,13 @@ describe('An entry holds new calls back', () => {
 describe('A call that is asked for', () => {
   const known = { known: true, onInterrupt: 'fail', divergence: undefined, standing: true, excused: true } as const
   it.each([
-    ['is made when it is known', known, 'make'],
+    ['is made when it is in the journal', known, 'make'],
     ['is made when it is marked rerun', { ...known, known: false, onInterrupt: 'rerun' }, 'make'],
-    ['is held while entries stand', { ...known, known: false }, 'hold'],
-    ['is made and told where that is allowed', { ...known, known: false, divergence: 'allow' }, 'report'],
-    ['is made and told while entries are excused', { ...known, known: false, standing: false }, 'report'],
+    ['is held while entries have not been asked for', { ...known, known: false }, 'hold'],
+    ['is made and reported with divergence allow', { ...known, known: false, divergence: 'allow' }, 'report'],
+    ['is made and reported while entries are excused', { ...known, known: false, standing: false }, 'report'],
     ['is made when none is left', { ...known, known: false, standing: false, excused: false }, 'make'],
-  ] as const)('%s', (_what, work, verdict) => {
+  ] as const)('a call %s', (_what, work, verdict) => {
     expect(verdictOn(work)).toBe(verdict)
   })
 })
@@ -49,11 +49,11 @@ describe('A call that is asked for', () => {
 describe('A failure that is made again', () => {
   const failed = { seq: 5, updatedAt: 100 }
   it.each([
-    ['what an earlier attempt recorded after it', { seq: 6, createdAt: 100, attempt: 1 }, true],
-    ['what was begun before it', { seq: 4, createdAt: 100, attempt: 1 }, false],
-    ['what was begun while it was in flight', { seq: 6, createdAt: 99, attempt: 1 }, false],
-    ['what this attempt recorded', { seq: 6, createdAt: 101, attempt: 2 }, false],
-  ])('excuses %s: %s', (_what, entry, excused) => {
+    ['an entry that an earlier attempt recorded after it', { seq: 6, createdAt: 100, attempt: 1 }, true],
+    ['an entry begun before it', { seq: 4, createdAt: 100, attempt: 1 }, false],
+    ['an entry begun while it was in flight', { seq: 6, createdAt: 99, attempt: 1 }, false],
+    ['an entry of this attempt', { seq: 6, createdAt: 101, attempt: 2 }, false],
+  ])('a repeated failure excuses %s: %s', (_what, entry, excused) => {
     expect(isExcusedBy(failed, entry, 2)).toBe(excused)
   })
 
@@ -170,7 +170,7 @@ it('differencesOf lists added, removed and changed values by path', () => {
 
 it('divergenceMessage names the call and at most ten entries that have not been asked for', () => {
   const left = Array.from({ length: 12 }, (_, n) => ({ kind: 'call' as const, name: `old ${n}` }))
-  const told = divergenceMessage({ id: 'call-new', kind: 'call', name: 'new' }, left)
-  expect(told).toMatchObject({ callId: 'call-new', call: 'new', unasked: 12 })
-  expect(told['entries']).toHaveLength(10)
+  const data = divergenceMessage({ id: 'call-new', kind: 'call', name: 'new' }, left)
+  expect(data).toMatchObject({ callId: 'call-new', call: 'new', unasked: 12 })
+  expect(data['entries']).toHaveLength(10)
 })

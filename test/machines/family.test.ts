@@ -23,12 +23,12 @@ describe('a group', () => {
   const group = taskOf({ status: 'working', group: true, executor: null })
 
   it.each([
-    ['completes when all its children have', done, 'complete'],
-    ['fails once all are settled and one is broken', broken, 'fail'],
-    ['goes on while one is live, whatever the others came to', live, null],
-    ['fails when none of those that are open can move', stuck, 'fail'],
-    ['fails when they wait for one of their own that broke', { ...stuck, broken: 'task-1' }, 'fail'],
-    ['completes when the last of its children was deleted: nothing is left to do', none, 'complete'],
+    ['a group completes when all its children have', done, 'complete'],
+    ['a group fails once all children are settled and one is broken', broken, 'fail'],
+    ['a group continues while one child is open, with any outcome of the others', live, null],
+    ['a group fails when none of its open children can move', stuck, 'fail'],
+    ['a group fails when its open children wait for one that failed', { ...stuck, broken: 'task-1' }, 'fail'],
+    ['a group completes when the last of its children was deleted', none, 'complete'],
   ] as const)('%s', (_title, facts, verdict) => {
     expect(parentVerdict(group, facts)).toBe(verdict)
   })
@@ -44,32 +44,32 @@ describe('another parent', () => {
     taskOf({ status: 'working', policy: { autoComplete: true }, ...changes })
 
   it.each([
-    ['is completed by its children when its own work is done', { runOpen: false }, done, 'complete'],
-    ['is not while its own run is open', { runOpen: true }, done, null],
-    ['is not when a child failed or was canceled', {}, broken, null],
+    ['a parent is completed by its children when its own work is done', { runOpen: false }, done, 'complete'],
+    ['a parent is not completed while its own run is open', { runOpen: true }, done, null],
+    ['a parent is not completed when a child failed or was canceled', {}, broken, null],
     [
-      'is, all the same, where settled children are enough (C-43)',
+      'C-43 a parent with all-settled is completed when a child failed',
       { policy: { autoComplete: 'all-settled' } },
       broken,
       'complete',
     ],
-    ['is not before the last of them', { policy: { autoComplete: 'all-settled' } }, live, null],
-    ['is not before the last child', {}, live, null],
-    ['does not fail when no child can move (S3-089, S3-091)', {}, stuck, null],
-    ['is not without children (S3-088)', {}, none, null],
+    ['a parent with all-settled is not completed before the last child', { policy: { autoComplete: 'all-settled' } }, live, null],
+    ['a parent is not completed before the last child', {}, live, null],
+    ['S3-089 S3-091 a parent does not fail when no child can move', {}, stuck, null],
+    ['S3-088 a parent without children is not completed by them', {}, none, null],
     [
-      'is when those that it waited for were deleted',
+      'a parent is completed when the children that it waited for were deleted',
       { status: 'waiting', statusReason: 'children' },
       none,
       'complete',
     ],
-    ['is not while its owner is at work', { executor: null, owner: 'ada' }, done, null],
-    ['is not without the option', { policy: {} }, done, null],
-    ['is when it only waits for them', { status: 'waiting', statusReason: 'children' }, done, 'complete'],
-    ['is not while it waits for something else', { status: 'waiting', statusReason: null }, done, null],
-    ['is not before it has started', { status: 'submitted' }, done, null],
-    ['is not while it is paused', { status: 'paused' }, done, null],
-    ['is when it waits by hand', { status: 'waiting', executor: null }, done, 'complete'],
+    ['a parent is not completed while its owner is at work', { executor: null, owner: 'ada' }, done, null],
+    ['a parent without autoComplete is not completed', { policy: {} }, done, null],
+    ['a parent that only waits for its children is completed', { status: 'waiting', statusReason: 'children' }, done, 'complete'],
+    ['a parent that waits for something else is not completed', { status: 'waiting', statusReason: null }, done, null],
+    ['a parent is not completed before it has started', { status: 'submitted' }, done, null],
+    ['a paused parent is not completed', { status: 'paused' }, done, null],
+    ['a waiting parent without an executor is completed', { status: 'waiting', executor: null }, done, 'complete'],
   ] as const)('%s', (_title, changes, facts, verdict) => {
     expect(parentVerdict(parent(changes), facts)).toBe(verdict)
   })

@@ -1,4 +1,4 @@
-// Readiness: what stands between a task and a slot, one obstacle at a time, and that it is kept up with every change of a row.
+// Readiness: the obstacles between a task and a slot, one at a time, and that every change of a row derives it.
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import { taskStatuses } from '../../src/entities/task.ts'

@@ -1,4 +1,4 @@
-// The table of a stint, cell by cell, and that the chart says the same.
+// The table of a stint, cell by cell, and that the chart agrees.
 import { describe, expect, it } from 'vitest'
 import { createMachine, transition } from 'xstate'
 import { stintStatuses } from '../../src/entities/team.ts'

@@ -1,4 +1,4 @@
-// The graph of what comes after what, as pure functions: orders, and who holds up the most.
+// The dependency graph, as pure functions: topological order, and the tasks that block the most others.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { criticalBlockers, type GraphNode, topologicalOrder } from '../../src/machines/task-graph.ts'

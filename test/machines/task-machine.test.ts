@@ -151,7 +151,7 @@ describe('the chart', () => {
   })
 
   it('X-006 a stopped actor ignores late events', () => {
-    // XState's development build tells of each; its production build is silent.
+    // XState's development build warns of each; its production build does not.
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const actor = createActor(taskMachine, { snapshot: inState('working'), input: {} }).start()
     actor.send({ type: 'complete' })

@@ -1,4 +1,4 @@
-// What the package declares to its users: nothing of XState, Kysely or better-sqlite3 is in it, however far the types are followed.
+// The declarations of the package mention nothing of XState, Kysely or better-sqlite3, however far the types are followed.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
