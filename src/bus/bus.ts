@@ -346,11 +346,7 @@ class AbilityBus implements Bus {
     const named = [...new Set(scope(input))]
     const others = named.filter((taskId) => taskId !== caller.taskId)
     if (this.#guards.size === 0 && others.length > 0) {
-      throw forbidden(
-        id,
-        caller,
-        `it names ${others.join(', ')}, and the bus has no guard to check whose task that is`,
-      )
+      throw forbidden(id, caller, `it names ${others.join(', ')}, and the bus has no guard to check whose task that is`)
     }
     for (const { guard } of this.#guards) {
       try {

@@ -94,7 +94,12 @@ describe('redact', () => {
     })
     const redacted = thrown(error) as Failure
     expect(redacted).toBeInstanceOf(Failure)
-    expect(redacted).toMatchObject({ message: 'no [redacted]', code: 'OWN', retry: false, details: { of: ['[redacted]'] } })
+    expect(redacted).toMatchObject({
+      message: 'no [redacted]',
+      code: 'OWN',
+      retry: false,
+      details: { of: ['[redacted]'] },
+    })
     expect(redacted.stack).toContain('redact.test.ts')
     expect(inspect(redacted, { depth: 20 })).not.toContain('canary')
     expect(inspect(thrown('canary'))).not.toContain('canary')

@@ -25,7 +25,8 @@ describe('a crash is charged', () => {
     ],
     ['to no task when nothing ran', [], []],
   ]
-  for (const [title, runs, charged] of cases) it(`a crash is charged ${title}`, () => expect(chargedBy(runs, 3)).toEqual(charged))
+  for (const [title, runs, charged] of cases)
+    it(`a crash is charged ${title}`, () => expect(chargedBy(runs, 3)).toEqual(charged))
 })
 
 it('suspectFrom makes a task a suspect at its second consecutive crash, or at its first when only one is allowed', () => {

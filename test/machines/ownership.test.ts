@@ -70,9 +70,6 @@ it.each([
   [plain, { owner: 'ada', fence: 1 }, false],
   [leased, { owner: 'ada' }, false],
   [leased, { owner: 'ada', fence: 2 }, true],
-] as const)(
-  'isOwner is true only for a write of the owner under the present claim: %#',
-  (task, quote, expected) => {
-    expect(isOwner(task, quote)).toBe(expected)
-  },
-)
+] as const)('isOwner is true only for a write of the owner under the present claim: %#', (task, quote, expected) => {
+  expect(isOwner(task, quote)).toBe(expected)
+})
