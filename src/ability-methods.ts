@@ -1,10 +1,10 @@
-// Abilities as methods of the engine: what a program that holds the engine would otherwise ask the bus for. One line a method; what
-// it takes, gives and refuses is written with the ability.
+// Abilities as methods of the engine, so that a program need not call the bus by id. Input, output and errors are documented with
+// each ability.
 import type { AbilityTypes } from './bus/ability-types.ts'
 import type { Bus } from './bus/bus.ts'
 import type { Caller } from './bus/caller.ts'
 
-/** By module, the abilities that are methods. */
+/** The abilities that are methods, by module. */
 const methods = {
   agent: ['join', 'complete', 'timeline'],
   objective: ['add', 'update', 'log'],
@@ -35,7 +35,7 @@ type MethodsOf<M extends keyof Modules> = {
   readonly [N in Modules[M][number]]: (...given: Given<Input<`${M}:${N}`>>) => Promise<Output<`${M}:${N}`>>
 }
 
-/** Whole, or as a text alone: which one is known by the format that is asked for. */
+/** The output depends on the requested format: the whole context, or a text alone. */
 interface ContextMethod {
   (input: Input<'task:context'> & { format: 'text' }): Promise<{ text: string }>
   (
@@ -44,15 +44,15 @@ interface ContextMethod {
   (input: Input<'task:context'>): Promise<Output<'task:context'>>
 }
 
-/** `engine.agent.join(input)` is `engine.bus.call('agent:join', input)`: checked, typed and refused alike. */
+/** `engine.agent.join(input)` is `engine.bus.call('agent:join', input)`, with the same checks, types and errors. */
 export interface AbilityMethods {
   /** Agents of a team's task. */
   readonly agent: MethodsOf<'agent'>
-  /** What a team's task is to reach. */
+  /** Objectives of a team's task. */
   readonly objective: MethodsOf<'objective'>
-  /** A team's task as a whole. `engine.complete` only ends a task; `engine.task.complete` consolidates what its team has learned too. */
+  /** The task of a team. `engine.complete` only completes a task; `engine.task.complete` also consolidates the memory of its team. */
   readonly task: Omit<MethodsOf<'task'>, 'context'> & { readonly context: ContextMethod }
-  /** Memory; every call is refused with NOT_FOUND where the engine was opened with `memory: false`. */
+  /** Memory. Every call throws NOT_FOUND when the engine was opened with `memory: false`. */
   readonly mem: MethodsOf<'mem'>
 }
 

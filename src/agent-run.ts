@@ -1,5 +1,5 @@
-// What a run offers to the executor of an agent beside what every executor gets: its conversation, the bus, and calls that were
-// recorded when its model asked for them. Internal: `agent` is the one who uses it.
+// What a run offers to the executor of an agent in addition to `Run`: the conversation, the bus, and calls that were recorded
+// with the message of the model. Internal, used by `agent` only.
 
 import type { CallContext, CallOptions, Run } from './api/executor.ts'
 import type { Bus } from './bus/bus.ts'
@@ -17,32 +17,32 @@ export interface AgentMessage {
   id: string
   role: MessageRole
   content: string
-  /** Of a message that a model wrote. The calls it asks for are recorded with it, and not begun. */
+  /** Of a message from a model. Its calls are recorded with it as pending. */
   step?: ModelStep & { pending: Array<{ name: string; params: unknown; onInterrupt: OnInterrupt }> }
 }
 
-/** A try of a model step that failed. */
+/** A failed try of a model step. */
 export interface ModelFailure {
   /** Counts from 1 within the step. */
   try: number
   error: StoredError
-  /** Milliseconds until it is tried again; null when it is not. */
+  /** Milliseconds until the next try; null when there is none. */
   againInMs: number | null
 }
 
-/** What a wait of an agent came to. */
+/** The outcome of an agent's wait. */
 export interface AwaitedTasks {
   tasks: AwaitedTask[]
 }
 
-/** Where an agent of a team works. */
-export interface WorkPlace {
+/** The membership of an agent in a team. */
+export interface TeamMembership {
   /** The task that the team works on. */
   taskId: string
   agentId: string
 }
 
-/** What the engine says where an agent says nothing. */
+/** The engine's values for options that an agent leaves out. */
 export interface AgentDefaults {
   maxIterations: number
   toolExecution: 'parallel' | 'sequential'
@@ -51,52 +51,52 @@ export interface AgentDefaults {
 
 export interface AgentRun {
   readonly bus: Bus
-  /** The run as tools get it. */
+  /** The run that is passed to tools. */
   readonly toolRun: Run
   readonly clock: Clock
   readonly caller: Caller
   readonly policy: TaskPolicy
-  /** Which model of `model:llm` it uses; undefined for the default one. */
+  /** The model passed to `model:llm`; undefined for the default model. */
   readonly modelId: string | undefined
   readonly defaults: AgentDefaults
-  /** What a crash in the middle of a call means where nobody says. */
+  /** The default for calls that are interrupted by a crash. */
   readonly onInterrupt: OnInterrupt
-  /** A random number from 0 to 1. */
+  /** A random number from 0 to 1, for jitter. */
   chance(): number
   nextId(prefix: string): string
-  /** A piece of a message on its way, for whoever streams. */
+  /** Streams a piece of a message that is still being written. */
   live(token: string, messageId: string): void
   report(error: unknown, doing: string): void
   /**
-   * Where it works with others: its team, and its own name there; undefined where it works alone. Resolves when memory knows of what
-   * ended before, so that who comes after others finds what they left; but after a while in any case.
+   * The team's task and the agent's id in it; undefined for an agent without a team. Resolves when memory has recorded the tasks that
+   * ended before, so that an agent finds the results of the agents before it; after a bounded time in any case.
    */
-  place(): Promise<WorkPlace | undefined>
-  /** As the ledger has it now: the task is completed only if nothing was sent to it since. */
+  teamMembership(): Promise<TeamMembership | undefined>
+  /** The conversation as stored now. The task is completed only if no message has been sent since this read. */
   conversation(): Promise<Conversation>
   append(message: AgentMessage): Promise<void>
   modelFailed(failure: ModelFailure): Promise<void>
   /**
-   * Waits for tasks of its own subtree (null: its children), or until somebody sends it a message. @throws ErrandError FORBIDDEN,
-   * NOT_FOUND, CYCLE, TIMEOUT
+   * Waits for tasks of its own subtree (null: its children), or until a message is sent to it.
+   * @throws ErrandError FORBIDDEN, NOT_FOUND, CYCLE, TIMEOUT
    */
   waitFor(
     taskIds: readonly string[] | null,
     options: { key: string; mode: 'all' | 'any'; timeoutMs?: number },
   ): Promise<AwaitedTasks>
   /**
-   * Begins a recorded call, or a new one, and records what comes of it, a failure too; the conversation tells people of both.
-   * Rejects only when it could not be recorded.
+   * Begins a recorded call, or a new one, and records its outcome, a failure included. Both appear in the conversation.
+   * Rejects only when the outcome could not be recorded.
    */
   perform(
     name: string,
     params: unknown,
     fn: (params: unknown, context: CallContext) => unknown,
-    way: CallOptions & { key: string; announced?: boolean; given?: unknown },
+    options: CallOptions & { key: string; announced?: boolean; given?: unknown },
   ): Promise<void>
 }
 
-/** Where a run keeps them. */
+/** The property under which a run holds its AgentRun. */
 export const agentFacilities = Symbol.for('errand.agent-run')
 
 export function agentRunOf(run: object): AgentRun {

@@ -1,10 +1,10 @@
-// A claimed task speaks for its owner: what `claim` returned carries a mark, so that writes with it quote owner and fence by
-// themselves. A task that was merely read carries none: a bystander who passes it on is a bystander.
+// Marks tasks that `claim` returned, so that writes with them carry owner and fence automatically. A task that was only read has
+// no mark, and writing with it does not count as a write of the owner.
 import type { TaskRef } from './engine-api.ts'
 import type { Task } from './entities/task.ts'
 import { type ClaimToken, claimTokenFrom } from './machines/ownership.ts'
 
-/** Shared between copies of the package; not enumerable, so that copies of the object and its JSON do not speak for the owner. */
+/** Shared between copies of the package. Not enumerable, so that copies of the object and its JSON are not marked. */
 const mark = Symbol.for('errand.claim')
 
 /** Marks a task as seen by its owner, and returns it. */
@@ -12,24 +12,24 @@ export function asOwner(task: Task): Task {
   return Object.defineProperty(task, mark, { value: true })
 }
 
-/** A task that a write has returned: it speaks for the owner if that one has written, and owns it still. */
-export function asWriter(task: Task, quote: ClaimToken | undefined): Task {
-  const owns = quote !== undefined && task.owner === quote.owner && (quote.fence ?? task.fence) === task.fence
+/** Marks the task that a write has returned if the writer still owns it. */
+export function asWriter(task: Task, token: ClaimToken | undefined): Task {
+  const owns = token !== undefined && task.owner === token.owner && (token.fence ?? task.fence) === task.fence
   return owns ? asOwner(task) : task
 }
 
 /**
- * Who writes: said in the options, or by the claimed task itself. With an owner in the options the fence may be that of any view of
- * the task: who says its name has read it.
+ * The writer, named in the options or by the mark of a claimed task. With an owner in the options the fence is taken from the
+ * given task, even if that was only read: a caller that names the owner has read it.
  * @throws ErrandError INVALID_INPUT for a fence without an owner.
  */
-export function claimTokenOf(ref: TaskRef, said: Partial<ClaimToken> = {}): ClaimToken | undefined {
-  // What is no task at all has no mark either: it is refused where its id is read.
+export function claimTokenOf(ref: TaskRef, options: Partial<ClaimToken> = {}): ClaimToken | undefined {
+  // A value that is not a task has no mark; it is refused where its id is read.
   const task = Object(ref) as Partial<Pick<Task, 'owner' | 'fence'>> & { [mark]?: true }
-  if (said.owner === undefined) {
-    const isOwners = said.fence === undefined && task[mark] === true
-    return isOwners ? { owner: task.owner as string, fence: task.fence } : claimTokenFrom(undefined, said.fence)
+  if (options.owner === undefined) {
+    const isOwners = options.fence === undefined && task[mark] === true
+    return isOwners ? { owner: task.owner as string, fence: task.fence } : claimTokenFrom(undefined, options.fence)
   }
-  const seen = task.owner === said.owner && typeof task.fence === 'number' ? task.fence : undefined
-  return claimTokenFrom(said.owner, said.fence ?? seen)
+  const seen = task.owner === options.owner && typeof task.fence === 'number' ? task.fence : undefined
+  return claimTokenFrom(options.owner, options.fence ?? seen)
 }

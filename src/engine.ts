@@ -1,4 +1,4 @@
-// The composition root: options are parsed, the ledger is opened, and the engine's parts are introduced to each other.
+// The composition root: parses the options, opens the ledger, and connects the parts of the engine.
 import type { AbilityHost } from './abilities/ability-host.ts'
 import { offersForeign, registerAbilities } from './abilities/register-abilities.ts'
 import { followPages } from './actors/event-stream.ts'
@@ -34,19 +34,19 @@ import { viewOf } from './steps/views.ts'
 import { TaskEngine } from './task-engine.ts'
 import { closeCompleted, completeWorker } from './team/settled-worker.ts'
 
-/** A bus of a vocabulary, on which the runs of an engine call abilities, in place of the engine's own. */
+/** The bus of a vocabulary, on which the runs of an engine call abilities in place of the engine's own bus. */
 export interface RunBus {
   bus: Bus
-  /** What the vocabulary offers there in its own words: it stands on no other bus. */
+  /** The vocabulary's own abilities, registered on this bus only. */
   abilities(host: AbilityHost): readonly Ability[]
-  /** A task as abilities of memory get it. */
+  /** The form in which abilities of memory receive a task. */
   readTask(tx: Reads, task: TaskRecord): Op<object>
 }
 
 /**
- * `createEngine`, for vocabularies too. The abilities stand on the bus as soon as this function has been called, and answer once the engine is
+ * `createEngine`, for vocabularies too. The abilities are on the bus as soon as this function has been called, and answer once the engine is
  * open. With a `runBus` the engine's own bus (`engine.bus`) has the engine's abilities and those of
- * the run bus; the run bus has the models and what the vocabulary offers. On both callers are judged alike.
+ * the run bus; the run bus has the models and the vocabulary's abilities. Both buses check callers with the same guard.
  */
 export async function openEngine<const E extends Executors = Executors>(
   options: EngineOptions<E>,
@@ -57,7 +57,7 @@ export async function openEngine<const E extends Executors = Executors>(
   const abilities = (given.abilities as Array<Ability | AbilityDefinition>).map(
     (each): Ability => (isAbility(each) ? each : defineAbility(each as Parameters<typeof defineAbility>[0])),
   )
-  const parsed = { ...given, executors: { ...broughtBy(abilities), ...given.executors } }
+  const parsed = { ...given, executors: { ...executorsOf(abilities), ...given.executors } }
   const clock = (parsed.clock as Clock | undefined) ?? systemClock
   const ids = (parsed.ids as Ids | undefined) ?? createRandomIds()
   const bus = (parsed.bus as Bus | undefined) ?? createBus({ clock })
@@ -112,19 +112,19 @@ export async function openEngine<const E extends Executors = Executors>(
     offeredModels: agents.offeredModels,
     offersModel: agents.offersModel,
   }
-  const leaveTheBuses = takeToTheBuses(bus, runBus, host, abilities, runs?.abilities(host) ?? [])
-  // Whoever brings a model may come later: goals that wait for one are taken up then.
-  const modelCame = (): void => {
+  const unregisterAll = registerOnBuses(bus, runBus, host, abilities, runs?.abilities(host) ?? [])
+  // A model may be registered later: tasks that wait for one are admitted then.
+  const modelRegistered = (): void => {
     agents.addDefaultAgent()
     void opened.promise.then(({ life }) => life.supervisor.wake()).catch(() => {})
   }
-  agents.models.onRegister(modelCame)
-  const listenNoMore = runBus.onRegister(({ id }) => {
-    if (id === 'model:llm') modelCame()
+  agents.models.onRegister(modelRegistered)
+  const stopListening = runBus.onRegister(({ id }) => {
+    if (id === 'model:llm') modelRegistered()
   })
 
   const ownsLedger = typeof parsed.ledger === 'string'
-  /** What runs have left is dealt with while the engine closes, too, when it takes nothing new any more. */
+  /** A host for work that must still be done while the engine closes and accepts no new operations. */
   const whileClosing = (): MemoryHost => {
     const working = life as Lifecycle
     return {
@@ -161,8 +161,8 @@ export async function openEngine<const E extends Executors = Executors>(
         closeTeam: (team, summary) => closeCompleted(whileClosing(), team, summary),
       },
       closed: () => {
-        listenNoMore()
-        leaveTheBuses()
+        stopListening()
+        unregisterAll()
       },
     })
     const workingHost = openHost(host, life)
@@ -183,14 +183,14 @@ export async function openEngine<const E extends Executors = Executors>(
     return engine as unknown as Engine<E>
   } catch (error) {
     opened.reject(error)
-    listenNoMore()
-    leaveTheBuses()
+    stopListening()
+    unregisterAll()
     await life?.close()
     throw unwritable(error)
   }
 }
 
-/** The host of an engine that is open: its steps are queued in the order in which they are asked for. */
+/** The host of an open engine. Steps are queued in the order of their calls. */
 function openHost(host: AbilityHost, life: Lifecycle): AbilityHost {
   return {
     ...host,
@@ -204,68 +204,68 @@ function openHost(host: AbilityHost, life: Lifecycle): AbilityHost {
   }
 }
 
-/** An engine that cannot write its row has not begun: the outcome of that step does not matter. */
+/** An engine that cannot write its row has not started, so it does not matter whether that write was stored. */
 function unwritable(error: unknown): unknown {
   if (!ErrandError.isInstance(error) || !['OUTCOME_UNKNOWN', 'LEDGER_WRITE_FAILED'].includes(error.code)) return error
   const reason = error.cause instanceof Error ? error.cause.message : error.message
   return new ErrandError(
     'LEDGER_UNAVAILABLE',
-    `The engine cannot begin, because the ledger cannot be written: ${reason}. Check the disk and the space left on it, then try again.`,
+    `The engine cannot start, because the ledger cannot be written: ${reason}. Check the disk and its free space, then try again.`,
     {},
     error,
   )
 }
 
-/** The executors that abilities bring along. */
-function broughtBy(abilities: readonly Ability[]): Executors {
+/** The executors that come with abilities. */
+function executorsOf(abilities: readonly Ability[]): Executors {
   return Object.assign({}, ...abilities.map(({ executors }) => executors)) as Executors
 }
 
 /**
- * Registers what the engine, its options and its vocabulary offer, and judges who may touch which task; returns how to take it all
- * off again.
+ * Registers the abilities of the engine, of its options and of its vocabulary, and the guard that decides which caller may access
+ * which task. Returns a function that removes them all.
  */
-function takeToTheBuses(
+function registerOnBuses(
   bus: Bus,
   runBus: Bus,
   host: AbilityHost,
   given: readonly Ability[],
   vocabulary: readonly Ability[],
 ): () => void {
-  const taken: Array<() => void> = []
-  const leave = (): void => {
-    for (const each of taken.splice(0)) each()
+  const removals: Array<() => void> = []
+  const removeAll = (): void => {
+    for (const remove of removals.splice(0)) remove()
   }
   try {
-    for (const ability of [...given, ...vocabulary]) taken.push(runBus.register(ability))
-    taken.push(registerAbilities(bus, host, runBus))
-    if (runBus !== bus) taken.push(forwardAbilities(runBus, bus, new Set(vocabulary)))
+    for (const ability of [...given, ...vocabulary]) removals.push(runBus.register(ability))
+    removals.push(registerAbilities(bus, host, runBus))
+    if (runBus !== bus) removals.push(forwardAbilities(runBus, bus, new Set(vocabulary)))
     for (const each of new Set([bus, runBus])) {
-      taken.push(each.useGuard(({ taskId }, named) => host.read((tx) => requireWithin(tx, taskId as string, named))))
+      removals.push(each.useGuard(({ taskId }, named) => host.read((tx) => requireWithin(tx, taskId as string, named))))
     }
-    return leave
+    return removeAll
   } catch (error) {
-    leave()
+    removeAll()
     throw error
   }
 }
 
-/** Whoever answers `model:embed`: the engine's own model, or an ability of the embedder's. */
+/** Calls `model:embed`, which the engine's embedding model or an ability of the user answers. */
 async function embedOnBus(bus: Bus, texts: readonly string[]): Promise<unknown> {
   if (bus.has('model:embed')) return bus.call('model:embed', { texts: [...texts] }, { caller: { surface: 'engine' } })
   throw new ErrandError(
     'NO_MODEL',
-    "Facts are compared by their embeddings (`memory.similarity: 'embeddings'`), and nothing answers `model:embed`. Give `createEngine` an `embeddingModel`, or an ability with that id.",
+    "Facts are compared by their embeddings (`memory.similarity: 'embeddings'`), but no ability `model:embed` is registered. Give `createEngine` an `embeddingModel`, or an ability with that id.",
     { abilityId: 'model:embed' },
   )
 }
 
 /**
- * Ends the commands that calls left running when their process died. Resolves with the calls whose processes, if they are
- * theirs, still run; rejects when one is provably theirs and cannot be ended.
+ * Ends the commands that calls left running when their process died. Resolves with the calls that may own processes which still
+ * run; rejects when a process provably belongs to a call and cannot be ended.
  */
 async function reclaimProcesses(calls: readonly CallRecord[]): Promise<CallRecord[]> {
-  // The details of a call that failed may no longer name its group; its processes show its id all the same.
+  // The details of a failed call may no longer name its process group; its processes still carry its id.
   const outcomes = await reclaimAll(calls.map(({ id, details }) => processGroupOf(details) ?? { mark: markOf(id) }))
   return calls.filter((_call, index) => outcomes[index] === 'unproven')
 }

@@ -1,4 +1,4 @@
-// The public entry: the engine, executors, errors, and the types that flow between them.
+// The main entry point of the package: the engine, executors, errors, and their types.
 export type { EngineAbilityTypes } from './abilities/engine-ability-types.ts'
 export { fileAbilities } from './abilities/fs/file-abilities.ts'
 export { type CommandAbilityOptions, commandAbilities } from './abilities/shell/command-abilities.ts'

@@ -1,5 +1,5 @@
-// The engine's methods: each parses what it is given, runs a step or a read, and returns what people see. No rule of the engine
-// is written here.
+// The engine's methods: each parses its arguments, runs a step or a read, and returns views. The rules of the engine are not
+// implemented here.
 import type { AbilityHost } from './abilities/ability-host.ts'
 import { forProgramsOnly } from './abilities/model-bounds.ts'
 import { taskAnswer } from './abilities/task/answer.ts'
@@ -93,13 +93,13 @@ export class TaskEngine {
   readonly #host: AbilityHost
   readonly #caller: Caller
 
-  /** Abilities as methods, by the same names: `agent`, `objective`, `task`, `mem`. */
+  /** Abilities as methods, with the same names: `agent`, `objective`, `task`, `mem`. */
   readonly agent: AbilityMethods['agent']
   readonly objective: AbilityMethods['objective']
   readonly task: AbilityMethods['task']
   readonly mem: AbilityMethods['mem']
 
-  /** `caller`: with a task it is a run or its model, which touches that task and what is below it, and nothing else. */
+  /** A `caller` with a task is a run or its model, which may access that task and its subtree only. */
   constructor(life: Lifecycle, host: AbilityHost, bus: Bus, caller: Caller = libraryCaller) {
     this.instanceId = life.instanceId
     this.bus = bus
@@ -109,7 +109,7 @@ export class TaskEngine {
     this.#caller = caller
   }
 
-  /** The same engine in the hands of whoever calls an ability. */
+  /** The same engine with the rights of the caller of an ability. */
   static within(engine: TaskEngine, caller: Caller): TaskEngine {
     return new TaskEngine(engine.#life, engine.#host, engine.bus, caller)
   }
@@ -162,7 +162,7 @@ export class TaskEngine {
       ...(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) as object),
     }
     const position = after === undefined ? undefined : readPosition(after)
-    // A model lists the children of a task of its own; nothing else is its business.
+    // A model may only list the children of a task in its own subtree.
     const scope = typeof rest.parentId === 'string' ? [rest.parentId] : ['the list of all tasks']
     const { found, total } = await this.#read(scope, function* (tx) {
       return { found: yield* tx.task.list(filter, limit + 1, position), total: yield* tx.task.count(filter) }
@@ -239,21 +239,21 @@ export class TaskEngine {
   }
 
   async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {
-    const quote = claimTokenOf(ref, parse(claimTokenOptionsSchema, options, 'complete'))
+    const claimant = claimTokenOf(ref, parse(claimTokenOptionsSchema, options, 'complete'))
     const image = fromJson(toJson(result, 'the result'))
     const stepOf = (id: string) =>
-      notAround(verbs.complete(id, image, quote, this.#stepContext()), id, 'complete', this.#caller)
-    return this.#apply(ref, stepOf, quote)
+      notAround(verbs.complete(id, image, claimant, this.#stepContext()), id, 'complete', this.#caller)
+    return this.#apply(ref, stepOf, claimant)
   }
 
   async fail(ref: TaskRef, reason: string, options: unknown = {}): Promise<Task> {
-    const { code, ...said } = parse(failOptionsSchema, options, 'fail')
-    return this.#change(taskFail, ref, { reason: requireText(reason, 'the reason'), code }, claimTokenOf(ref, said))
+    const { code, ...token } = parse(failOptionsSchema, options, 'fail')
+    return this.#change(taskFail, ref, { reason: requireText(reason, 'the reason'), code }, claimTokenOf(ref, token))
   }
 
   async send(ref: TaskRef, message: string, options: unknown = {}): Promise<Task> {
-    const how = parse(sendOptionsSchema, options, 'send')
-    return this.#change(taskSend, ref, { ...how, message: requireText(message, 'the message') })
+    const parsed = parse(sendOptionsSchema, options, 'send')
+    return this.#change(taskSend, ref, { ...parsed, message: requireText(message, 'the message') })
   }
 
   async answer(ref: TaskRef, value?: unknown, options: object = {}): Promise<Task> {
@@ -291,9 +291,9 @@ export class TaskEngine {
   // ── work from outside ──
 
   async claim(ref: TaskRef | null, options: ClaimOptions): Promise<Task | null> {
-    const wanted = parse(claimOptionsSchema, options, 'claim')
+    const parsed = parse(claimOptionsSchema, options, 'claim')
     const taskId = ref === null ? null : idOf(ref)
-    const task = await claimTask(this.#context(), { ...wanted, taskId }, this.#life.stepContext())
+    const task = await claimTask(this.#context(), { ...parsed, taskId }, this.#life.stepContext())
     return task === null ? null : asOwner(task)
   }
 
@@ -302,8 +302,8 @@ export class TaskEngine {
   }
 
   async release(ref: TaskRef, options: unknown = {}): Promise<Task> {
-    const { reason, ...said } = parse(releaseOptionsSchema, options, 'release')
-    return this.#change(taskRelease, ref, { reason }, claimTokenOf(ref, said))
+    const { reason, ...token } = parse(releaseOptionsSchema, options, 'release')
+    return this.#change(taskRelease, ref, { reason }, claimTokenOf(ref, token))
   }
 
   async block(ref: TaskRef, blockers: TaskRef | readonly TaskRef[]): Promise<Task> {
@@ -443,7 +443,7 @@ export class TaskEngine {
     return this.#life.status.store()
   }
 
-  // ── inside ──
+  // ── private ──
 
   #following<T>(ids: readonly string[], items: AsyncGenerator<T, void, void>): AsyncGenerator<T, void, void> {
     if (this.#caller.taskId === undefined) return items
@@ -476,7 +476,7 @@ export class TaskEngine {
     return { host: this.#host, caller: this.#caller, claimant }
   }
 
-  /** What the bus offers in another form: a step on one task. `others`: the tasks that it names beside. */
+  /** Runs a step on one task, for methods whose ability has another form. `others` are further tasks that the step names. */
   async #apply(
     ref: TaskRef,
     stepOf: (id: string, context: ChangeContext) => Step,
@@ -509,7 +509,7 @@ function subjectOf(ref: TaskRef): Subject {
   return { taskId: idOf(ref), expectedVersion: versionIn(ref) }
 }
 
-/** What the caller has read, if it says so. A task alone says nothing: its `version` is no condition. */
+/** The `expectedVersion` of a reference. The `version` of a task that is passed is not a condition. */
 function versionIn(ref: TaskRef): number | undefined {
   if (typeof ref === 'string' || ref.expectedVersion === undefined) return undefined
   return parse(versionSchema, ref.expectedVersion, 'expectedVersion')
@@ -520,7 +520,7 @@ function* noRows(): Op<void> {}
 function readPosition(after: string): { priority: number; seq: number } {
   const match = /^(-?\d+):(\d+)$/.exec(after)
   if (match) return { priority: Number(match[1]), seq: Number(match[2]) }
-  throw new ErrandError('INVALID_INPUT', `"${after}" is not a position: pass the \`next\` of the page before.`, {
+  throw new ErrandError('INVALID_INPUT', `"${after}" is not a position: pass the \`next\` of the previous page.`, {
     after,
   })
 }

@@ -1,9 +1,9 @@
-// What the documents show runs as it stands and says what they say it says; what they list is what there is.
+// The programs of the documents run unchanged and print the output shown; the lists of the documents are complete.
 import { type ExecFileException, execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { fileAbilities } from '../src/abilities/fs/file-abilities.ts'
 import { engineOptionsSchema, memoryOptionsSchema } from '../src/api/options.ts'
 import { createEngine } from '../src/create-engine.ts'
@@ -54,17 +54,20 @@ function run(
 }
 
 describe('The guide to agents', () => {
-  test('shows no program without what it prints', () => {
+  it('shows each program with its output', () => {
     expect(programs).toHaveLength(blocks(guide, 'js').length)
     expect(programs).toHaveLength(3)
   })
 
-  test.each(programs)('has a program around `$title` that prints what stands below it', async ({ program, prints }) => {
-    const server = await startModelServer([[{ id: 'c1', name: 'search', input: { query: 'tides' } }], 'The moon.'])
-    expect(await run(program, { LOCAL_BASE_URL: server.baseURL })).toEqual({ code: 0, out: prints, err: '' })
-  })
+  it.each(programs)(
+    'docs/agents.md has a program around `$title` that prints the output below it',
+    async ({ program, prints }) => {
+      const server = await startModelServer([[{ id: 'c1', name: 'search', input: { query: 'tides' } }], 'The moon.'])
+      expect(await run(program, { LOCAL_BASE_URL: server.baseURL })).toEqual({ code: 0, out: prints, err: '' })
+    },
+  )
 
-  test('shows a script and a plan that are accepted', () => {
+  it('shows a script and a plan that are accepted', () => {
     const [script, plan] = blocks(guide, 'yaml')
     expect(parseScript(script ?? '')).toHaveLength(3)
     expect(planOf(plan ?? '').tasks.map(({ name }) => name)).toEqual(['budget', 'hello', 'save'])
@@ -79,13 +82,13 @@ const pagesWithPrograms = [
   'docs/secrets.md',
 ]
 describe.each(pagesWithPrograms)('%s', (path) => {
-  test('shows no program without what it prints', () => {
+  it('shows each program with its output', () => {
     expect(programsIn(textOf(path))).toHaveLength(blocks(textOf(path), 'js').length)
     expect(programsIn(textOf(path)).length).toBeGreaterThan(0)
   })
 
-  test.each(programsIn(textOf(path)))(
-    'has a program around `$title` that prints what stands below it',
+  it.each(programsIn(textOf(path)))(
+    'docs/agents.md has a program around `$title` that prints the output below it',
     async (shown) => {
       expect(await run(shown.program, {}, emptyProject())).toEqual({ code: 0, out: shown.prints, err: '' })
     },
@@ -111,24 +114,27 @@ describe('The quick starts of the README', () => {
     entry: /'(errand\/[\w-]+)'/.exec(shown.program)?.[1],
   }))
 
-  test('X-036 are one for each vocabulary, Agent OS with both of its forms', () => {
+  it('X-036 the README has a quick start for each vocabulary, and both forms of Agent OS', () => {
     expect(starts.map(({ entry }) => entry)).toEqual(['errand/exo', 'errand/agent-os', 'errand/day1', 'errand/s07'])
     expect(blocks(section, 'js')).toHaveLength(starts.length)
   })
 
-  test.each(starts)('X-036 $entry runs as it stands and prints what stands below it', async ({ program, prints }) => {
-    expect(await run(program, {}, emptyProject())).toEqual({ code: 0, out: prints, err: '' })
-  })
+  it.each(starts)(
+    'X-036 the quick start of $entry runs unchanged and prints the output below it',
+    async ({ program, prints }) => {
+      expect(await run(program, {}, emptyProject())).toEqual({ code: 0, out: prints, err: '' })
+    },
+  )
 
-  test('X-036 stand beside a table of words that is what each of them says', () => {
+  it('X-036 the quick starts are beside a table of words that matches each vocabulary', () => {
     const asTold = (status: TaskStatus, statusReason: string | null = null) => {
       const error = status === 'failed' ? { code: 'TASK_FAILED', message: '<reason>' } : null
-      const told = { status, statusReason, error }
+      const ended = { status, statusReason, error }
       const words = [
-        processStatusOf(told),
-        completionStatusOf(told) ?? 'none',
-        day1StatusOf(told.status),
-        boardStatusOf(told),
+        processStatusOf(ended),
+        completionStatusOf(ended) ?? 'none',
+        day1StatusOf(ended.status),
+        boardStatusOf(ended),
       ]
       const name = `\`${status}\`${statusReason === null ? '' : ', let go by a lost engine'}`
       return `| ${[name, ...words.map((word) => (word === 'none' ? word : `\`${word}\``))].join(' | ')} |`
@@ -140,22 +146,22 @@ describe('The quick starts of the README', () => {
   })
 })
 
-test('docs/memory.md names every setting of memory', () => {
+it('docs/memory.md names every setting of memory', () => {
   const names = Object.keys(memoryOptionsSchema.shape)
   expect(names.length).toBeGreaterThan(5)
   expect(names.filter((name) => !textOf('docs/memory.md').includes(`\`${name}\``))).toEqual([])
 })
 
-test.each([
+it.each([
   ['docs/http.md', { ...httpOptionsSchema.shape, ...serveOptionsSchema.shape }],
   ['docs/inspect.md', inspectorOptionsSchema.shape],
-])('%s names every option of what it is about', (path, shape) => {
+])('%s names every option of its subject', (path, shape) => {
   const names = Object.keys(shape)
   expect(names.length).toBeGreaterThan(5)
   expect(names.filter((name) => !textOf(path).includes(`\`${name}\``))).toEqual([])
 })
 
-test('X-032 docs/http.md tells each code beside the status that it is answered with', () => {
+it('X-032 docs/http.md lists each code with its HTTP status', () => {
   const page = textOf('docs/http.md')
   const rows = page
     .slice(page.indexOf('## Refusals'), page.indexOf('## Options'))
@@ -176,7 +182,7 @@ test('X-032 docs/http.md tells each code beside the status that it is answered w
 })
 
 describe('The README', () => {
-  test('names every option of the engine, every key of a plan and every verb', () => {
+  it('the README names every option of the engine, every key of a plan and every verb', () => {
     const missing = (names: Iterable<string>, text: string) =>
       Array.from(names).filter((name) => !new RegExp(`\\b${name}\\b`).test(text))
     const plans = readme.slice(readme.indexOf('## Plans'), readme.indexOf('## The library'))
@@ -189,7 +195,7 @@ describe('The README', () => {
     expect(missing(['nothing of this name'], readme)).toEqual(['nothing of this name'])
   })
 
-  test('names every ability of the bus with its module', async () => {
+  it('the README names every ability of the bus with its module', async () => {
     await using engine = await createEngine({ work: false, abilities: fileAbilities(tmpdir()) })
     const rows = readme.slice(readme.indexOf('| module | abilities |')).split('\n\n')[0]?.split('\n') ?? []
     const isShown = (module: string, name: string) =>
@@ -201,7 +207,7 @@ describe('The README', () => {
     expect(isShown('mem', 'nothing of this name')).toBe(false)
   })
 
-  test('shows plans that can be read', () => {
+  it('the README shows valid plans', () => {
     const plans = blocks(readme, 'yaml')
     expect(plans.map((plan) => planOf(plan).tasks.length)).toEqual([4])
   })

@@ -1,4 +1,4 @@
-// Hostile input at every door of the engine: kept as it was, or refused with a typed error before anything is written (X-037).
+// Hostile input to every method of the engine: stored unchanged, or refused with a typed error before anything is written (X-037).
 import { expect, it, onTestFinished } from 'vitest'
 import { maxJsonLength } from '../src/core/json.ts'
 import { createEngine, type ErrandError, type ExecutorFunction } from '../src/index.ts'
@@ -48,7 +48,7 @@ const codeOf = (refused: Promise<unknown>) =>
     (error: ErrandError) => error.code,
   )
 
-it('what no database keeps is refused at the door, field by field, and nothing is written (X-037)', async () => {
+it('X-037 create refuses text that no database keeps, field by field, and writes nothing', async () => {
   const engine = await setup()
   const keyed = (key: string) => JSON.parse(`{${JSON.stringify(key)}:{"polluted":true}}`) as Record<string, never>
   const attempts: Array<Promise<unknown>> = [nul, half, 'x'.repeat(maxJsonLength + 1)].flatMap((text) => [
@@ -73,7 +73,7 @@ it('what no database keeps is refused at the door, field by field, and nothing i
   expect(({} as Record<string, unknown>)['polluted']).toBe(undefined)
 })
 
-it('verbs refuse it too, and the task stays as it was (X-037)', async () => {
+it('X-037 methods refuse text that no database keeps, and do not change the task', async () => {
   const engine = await setup()
   const task = await engine.create({ name: 'x' })
   for (const text of [nul, half]) {
@@ -85,7 +85,7 @@ it('verbs refuse it too, and the task stays as it was (X-037)', async () => {
   expect(await engine.get(task.id)).toEqual(task)
 })
 
-it('an executor that hands it on fails alone, with the reason (X-037)', async () => {
+it('X-037 an executor that returns text that no database keeps fails alone, with the reason', async () => {
   const engine = await setup()
   const culprits = [
     'half',
@@ -109,7 +109,7 @@ it('an executor that hands it on fails alone, with the reason (X-037)', async ()
   })
 })
 
-it('everything else comes back as it was, also as the name of a call and a key (X-037, X-043)', async () => {
+it('X-037 X-043 all other text round-trips, also as the name of a call and as a key', async () => {
   const engine = await setup()
   const task = await engine.create({
     name: kept,

@@ -1,8 +1,8 @@
-// Holds the source against the rules of the house (test/house/rules.ts), and each rule against planted faults: a rule
-// that cannot complain is no rule.
+// Holds the source against the rules of the house (test/house/rules.ts), and each rule against planted faults, which it
+// must find.
 
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { namesAreKebabCase, namesSaySomething, publicTypesAreOurOwn, type Rule, rules } from './house/rules.ts'
 import { parse, readFolder } from './house/source.ts'
 
@@ -318,42 +318,42 @@ const proofs: Record<keyof typeof rules, Proof> = {
 }
 
 describe('src keeps the rules of the house:', () => {
-  test('there is something to look at', () => {
+  it('there are files to check', () => {
     expect(source.length).toBeGreaterThan(0)
   })
 
-  test.each(ruleNames)('%s', (name) => {
+  it.each(ruleNames)('%s', (name) => {
     expect(rules[name](source)).toEqual([])
   })
 
-  test('names are held in the other folders too', () => {
+  it('other folders follow the rules for names too', () => {
     const others = ['test', 'bench', 'examples', 'scripts'].flatMap((folder) => readFolder(root, folder, '.ts'))
     const typeTests = /^test\/types\//
     const named = others.filter((file) => !typeTests.test(file.path))
     expect([...namesAreKebabCase(others), ...namesSaySomething(named)]).toEqual([])
   })
 
-  test('no test replaces a module, for the files that run in one process share them', () => {
+  it('no test replaces a module, for the files that run in one process share them', () => {
     expect(replacesModules(readFolder(root, 'test', '.ts'))).toEqual([])
   })
 })
 
 describe('a planted fault is found:', () => {
-  test('no test replaces a module, for the files that run in one process share them', () => {
+  it('no test replaces a module, for the files that run in one process share them', () => {
     expect(complaintsAbout({ 'test/a.test.ts': `vi.mock('../src/engine.ts')` }, replacesModules)).toHaveLength(1)
     expect(complaintsAbout({ 'test/a.test.ts': `vi.spyOn(engine, 'open') // not vi.mock` }, replacesModules)).toEqual(
       [],
     )
   })
 
-  test.each(ruleNames)('%s', (name) => {
+  it.each(ruleNames)('%s', (name) => {
     const { faults, fine } = proofs[name]
     const found = faults.map((world) => complaintsAbout(world, rules[name]).length)
     expect(found).toEqual(faults.map(() => 1))
     expect(complaintsAbout(fine, rules[name])).toEqual([])
   })
 
-  test('the public types reach no xstate, kysely or better-sqlite3', () => {
+  it('the public types reach no xstate, kysely or better-sqlite3', () => {
     const through = (text: string): World => ({
       'dist/index.d.ts': `export { open } from './open.js'`,
       'dist/open.d.ts': `export * from './deep/ledger.ts'`,
@@ -369,7 +369,7 @@ describe('a planted fault is found:', () => {
 })
 
 describe('the reader of source files', () => {
-  test('tells imports from words in comments, strings, templates and regular expressions', () => {
+  it('distinguishes imports from text in comments, strings, templates and regular expressions', () => {
     const file = parse(
       'src/bus/bus.ts',
       [

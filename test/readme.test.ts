@@ -1,6 +1,6 @@
-// What the README shows is what there is: its diagram is drawn from the table, its first program is the example that runs.
+// The README is up to date: its diagram derives from the transition table, and its first program is an example that runs.
 import { readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toMermaid } from '../src/machines/charts.ts'
 import { taskTransitions } from '../src/machines/task-machine.ts'
 
@@ -11,16 +11,16 @@ function block(language: string): string {
 }
 
 describe('the README', () => {
-  test('draws the lifecycle from the table', () => {
+  it('the README draws the lifecycle from the transition table', () => {
     expect(block('mermaid')).toBe(toMermaid('submitted', taskTransitions))
   })
 
-  test('shows the example that lies in examples/quick-start', () => {
+  it('the README shows the program of examples/quick-start', () => {
     const program = readFileSync(new URL('../examples/quick-start/count.js', import.meta.url), 'utf8')
     expect(`${block('js')}\n`).toBe(program)
   })
 
-  test('names every method of the engine in its table', async () => {
+  it('the README names every method of the engine in its table', async () => {
     const { createEngine } = await import('../src/index.ts')
     const engine = await createEngine({ work: false })
     const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(engine)).filter(

@@ -1,4 +1,4 @@
-// SECURITY.md says of each attack what holds it and which tests show that. Here it is held to that: what it names is there.
+// SECURITY.md names for each attack the defence and the tests that prove it. Here the named tests are checked to exist.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -51,25 +51,25 @@ const titles = readdirSync(join(root, 'test'), { recursive: true, withFileTypes:
   .flatMap((entry) => titlesIn(readFileSync(join(entry.parentPath, entry.name), 'utf8')))
 
 describe('The page about security', () => {
-  it('names for each attack tests that there are', () => {
+  it('SECURITY.md names existing tests for each attack', () => {
     expect(rowsIn(page).length).toBeGreaterThan(40)
     expect(complaintsAbout(page, titles)).toEqual([])
   })
 
-  it('leaves out nothing that was once found', () => {
+  it('SECURITY.md lists every attack that was found', () => {
     const named = rowsIn(page).flatMap(({ named }) => named)
     const findings = Array.from({ length: 10 }, (_, n) => `V-${String(n + 1).padStart(2, '0')}`)
     expect(findings.filter((id) => !named.some((name) => name.startsWith(id)))).toEqual([])
   })
 
-  it('says of what it does not promise why', () => {
+  it('SECURITY.md gives a reason for each thing that it does not promise', () => {
     const [, rest = ''] = page.split('| not promised | why |\n|---|---|\n')
     const rows = rest.split('\n\n')[0]?.split('\n') ?? []
     expect(rows.length).toBeGreaterThan(10)
     expect(rows.filter((row) => !/^\| .{5,} \| .{20,} \|$/.test(row))).toEqual([])
   })
 
-  it('would be found at fault', () => {
+  it('a planted fault in SECURITY.md is found', () => {
     const table = (...rows: string[]) =>
       `# A page\n\n| attack | what holds it | tests |\n|---|---|---|\n${rows.join('\n')}\n`
     const known = ['V-01 refuses it', 'keeps it out', 'SQL is bound']
@@ -89,7 +89,7 @@ describe('The page about security', () => {
     expect(complaintsAbout(`${table('| One | A door | `SQL is bound` |')}\n| Two | A wall | |\n`, known)).toEqual([])
   })
 
-  it('reads titles however a test is written, and nothing else', () => {
+  it('titles are read from tests in every form, and from nothing else', () => {
     const text = [
       `it('one', () => {})`,
       `test.each([1, 2])('two of %i', async () => {})`,

@@ -1,5 +1,5 @@
 // What the parts of a live engine receive of the engine; some extend it.
-import type { AgentDefaults, WorkPlace } from '../agent-run.ts'
+import type { AgentDefaults, TeamMembership } from '../agent-run.ts'
 import type { AnyExecutor, RunnableTasks, SpawnSpec } from '../api/executor.ts'
 import type { ParsedEngineOptions } from '../api/options.ts'
 import type { Bus } from '../bus/bus.ts'
@@ -51,7 +51,7 @@ export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock'
   /** Parses children that a run spawns. */
   draft(specs: readonly SpawnSpec[], parentId: string): CreateRequest['trees']
   /** The team task and agent of a live run, once what ended before it is in memory. */
-  placeOf(task: TaskRecord): Promise<WorkPlace | undefined>
+  placeOf(task: TaskRecord): Promise<TeamMembership | undefined>
   /** Live output, for the streams of this process. */
   live(taskId: string, output: LiveContent): void
   /** The row of this engine. */

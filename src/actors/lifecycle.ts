@@ -1,7 +1,7 @@
 // The life of an engine: it opens, works, drains and closes; or its ledger fails. Connects feed, actors, supervisor and
 // subscribers; steps and reads pass through here, so that nothing outlives `close`.
 import { hostname } from 'node:os'
-import type { WorkPlace } from '../agent-run.ts'
+import type { TeamMembership } from '../agent-run.ts'
 import { type AnyExecutor, isExecutor } from '../api/executor.ts'
 import { currentReader } from '../bus/reader.ts'
 import type { Clock } from '../core/clock.ts'
@@ -216,7 +216,7 @@ export class Lifecycle {
   }
 
   /** The stint that a run works in, after what ended before it has been processed. */
-  async #placeOf({ id, run, policy: { team } }: TaskRecord): Promise<WorkPlace | undefined> {
+  async #placeOf({ id, run, policy: { team } }: TaskRecord): Promise<TeamMembership | undefined> {
     await this.#teamReconciler.accountFor(team?.taskId)
     if (team === undefined || team.agentId === null) return undefined
     const found = await this.ledger.read((tx) => tx.team.stintOfWorker(id))

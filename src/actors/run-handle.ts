@@ -237,7 +237,7 @@ function facilitiesOf({ core, calls, conversation, waits }: RunParts, toolRun: R
     nextId: (prefix) => host.nextId(prefix),
     live: (token, messageId) => conversation.live(token, messageId),
     report: (error, doing) => host.report(error, { ...core.ref, doing }),
-    place: () => core.request(() => host.placeOf(task)),
+    teamMembership: () => core.request(() => host.placeOf(task)),
     conversation: () => core.request(() => conversation.read()),
     append: (message) => core.request(() => core.busy(() => conversation.append(message))),
     modelFailed: (failure) => core.request(() => core.busy(() => conversation.modelFailed(failure))),

@@ -2,7 +2,7 @@
 // stores no NUL, no lone surrogate and no prototype key; the AI SDK expects all of them back. Each is written as an
 // object with one key that begins with `$`; everything else is its own image, so that people can read it.
 import { ErrandError, type ErrorCode } from '../core/errors.ts'
-import { deepestJson } from '../core/json.ts'
+import { maxJsonDepth } from '../core/json.ts'
 
 /** The only key of an object that encodes such a value. */
 type Tag = '$bytes' | '$date' | '$url' | '$error' | '$text' | '$number' | '$bigint' | '$undefined' | '$entries'
@@ -15,7 +15,7 @@ const hostileKeys = new Set(['__proto__', 'constructor', 'prototype'])
  * makes of them.
  * @throws ErrandError INVALID_INPUT for a value nested deeper than `maxDepth` (or circular); `what` names it.
  */
-export function toImage(value: unknown, what: string, maxDepth: number = deepestJson): unknown {
+export function toImage(value: unknown, what: string, maxDepth: number = maxJsonDepth): unknown {
   return imageOf(value, { what, maxDepth }, 1)
 }
 

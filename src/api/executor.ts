@@ -1,5 +1,5 @@
-// What an executor is and what it is given: the definition, the run it talks to, and the options of each request. The types
-// flow from here to `create`, `result` and `settled`.
+// Executors: their definition, the `Run` that they receive, and the options of its methods. The types of `create`, `result` and
+// `settled` derive from here.
 import { z } from 'zod'
 import { parse } from '../core/parse.ts'
 import type { MessageRole } from '../entities/message.ts'
@@ -9,65 +9,65 @@ import { retryPolicySchema, taskFields } from '../entities/task-fields.ts'
 
 declare const resultType: unique symbol
 
-/** The task as its executor sees it: `input` is parsed by the executor's schema. */
+/** The task that an executor receives: `input` is parsed by the executor's schema. */
 export type ExecutorTask<Input = unknown> = Omit<Task, 'input'> & { input: Input }
 
 /** Options of `run.call`. */
 export interface CallOptions {
-  /** Identity in place of the params, when these are volatile. */
+  /** Identifies the call in place of its params, for params that change between runs. */
   key?: string
-  /** What a crash in the middle of this call means for the next run. Default: the task's, the executor's, the engine's. */
+  /** What the next run does when a crash interrupts this call. Default: the task's, the executor's, the engine's. */
   onInterrupt?: OnInterrupt
   /** Attempts of this call inside one run. Default: one. */
   retry?: Partial<RetryPolicy>
-  /** Longest duration in milliseconds; beyond it the call fails with `TIMEOUT`. Default: none. */
+  /** Milliseconds after which the call fails with `TIMEOUT`. Default: none. */
   timeoutMs?: number
   /**
-   * `allow`: a call that the journal does not know is made although completed calls have not been asked for again, and the event
-   * `task.diverged` tells of it. Default: it is held back until they have been, and refused with `CALL_DIVERGED` if they never are.
+   * `allow`: a call that is not in the journal is made although completed calls have not been replayed, and the event `task.diverged`
+   * records it. Default: it is held back until they have been replayed, and fails with `CALL_DIVERGED` if they never are.
    */
   divergence?: 'allow'
 }
 
-/** What the function of a call is given. */
+/** The second argument of the function of a call. */
 export interface CallContext {
-  /** Stable id of this execution: pass it to the outside world as its idempotency key. */
+  /** The id of this execution: pass it to external services as the idempotency key. */
   callId: string
-  /** The same for every repetition of this call, after a crash or in another attempt: what is made under it is made once. */
+  /** The same for every repetition of this call, after a crash or in another attempt: use it to create something only once. */
   identity: string
   /** Aborts when the run ends or the call times out. */
   signal: AbortSignal
-  /** Notes details of a call in progress in the ledger; resolves when they are durable. */
+  /** Stores details of the call in progress; resolves when they are durable. */
   note(details: unknown): Promise<void>
 }
 
-/** A JSON Schema, or a zod schema of which one is made. */
+/** A JSON Schema, or a zod schema that is converted to one. */
 export type AnswerSchema = z.ZodType | Record<string, unknown>
 
 export interface AskOptions {
   key?: string
-  /** Milliseconds until the default answers, or the question fails with `TIMEOUT` when there is none. */
+  /** Milliseconds until the default becomes the answer, or the question fails with `TIMEOUT` when there is none. */
   timeoutMs?: number
-  /** The answer when nobody gives one: after `timeoutMs`, or when `answer` is called without a value. */
+  /** The answer after `timeoutMs`, or when `answer` is called without a value. */
   default?: unknown
   /**
-   * `person` (default): people and programs may answer; models, what they use, and runs of tasks may not (FORBIDDEN). `anyone`: they may.
+   * `person` (default): people and programs may answer; models, their tools, and runs of tasks may not (FORBIDDEN). `anyone`: all may.
    */
   for?: 'person' | 'anyone'
 }
 
-/** Options of `run.invoke`; what is left out, the ability itself says. */
+/** Options of `run.invoke`. Defaults: the ability's. */
 export type InvokeOptions = CallOptions
 
 export interface WaitOptions {
   key?: string
   /** `all` (default) waits for each, `any` for the first. */
   mode?: 'all' | 'any'
-  /** True: outcomes instead of results, and nothing is thrown for a task that failed. Default false. */
+  /** True: returns outcomes instead of results, and does not throw for a failed task. Default false. */
   settled?: boolean
   /** Milliseconds until it fails with `TIMEOUT`. Default: none. */
   timeoutMs?: number
-  /** Only with `settled`: a message that is sent to this task ends the wait too; tasks that are still open then give null. Default false. */
+  /** Only with `settled`: a message that is sent to this task ends the wait too; the outcome of a task that is still open is null. Default false. */
   untilMessage?: boolean
 }
 
@@ -78,18 +78,18 @@ export type SpawnOptions = Pick<CallOptions, 'key' | 'divergence'>
 export type SpawnSpec = Record<string, unknown> & { executor?: unknown; name?: string; input?: unknown }
 
 /**
- * One stretch of WORKING. What is asked for here is recorded before it acts; a later run of the same task finds it again by
- * kind, name and params (or `key`), n-th among equals. After the run has ended every method rejects with `RUN_ENDED`.
+ * One period of WORKING. Every request is recorded before it acts; a later run of the same task finds it again by kind, name and
+ * params (or `key`), n-th among equals. After the run has ended every method rejects with `RUN_ENDED`.
  */
 export interface Run {
   /** Counts from 1 within the task. */
   readonly number: number
   readonly attempt: number
-  /** Aborts when the run ends: paused, canceled, timed out, let go. */
+  /** Aborts when the run ends: paused, canceled, timed out, released. */
   readonly signal: AbortSignal
 
   /**
-   * A journaled call: recorded before `fn` runs, its result (as its JSON image) after. A repeated run gets the recorded
+   * A journaled call: recorded before `fn` runs, and again with its result (as JSON) after. A later run receives the recorded
    * outcome and does not run `fn` again.
    */
   call<R>(
@@ -105,7 +105,7 @@ export interface Run {
   ): Promise<Awaited<R>>
 
   /**
-   * A call whose function is an ability of the bus, invoked as this task. Without options of its own it follows the ability's.
+   * A call whose function is an ability of the bus, invoked as this task. Options default to the ability's.
    * @throws ErrandError NOT_FOUND, INVALID_INPUT, FORBIDDEN, EXECUTION_ERROR: recorded like the failure of any call.
    */
   invoke<Out = unknown>(
@@ -115,8 +115,8 @@ export interface Run {
   ): Promise<Out>
 
   /**
-   * Appends to the task's conversation, once however often the run is repeated. Tokens are streamed live and stored once,
-   * whole, when they end; nothing of them is stored if the run dies in between. Resolves to the message's id.
+   * Appends a message to the task's conversation, once for all runs. Tokens are streamed live and stored as one message when they
+   * end; nothing is stored if the run dies before. Resolves to the message's id.
    */
   message(
     role: MessageRole,
@@ -124,17 +124,17 @@ export interface Run {
     options?: { key?: string },
   ): Promise<string>
 
-  /** Live output. `store: true` keeps it in the ledger too, in batches. */
+  /** Publishes live output. `store: true` also stores it in the ledger, in batches. */
   emit(chunk: string, options?: { store?: boolean }): void
 
-  /** Ends the run until the question is answered (INPUT_REQUIRED), by a person unless `for` says otherwise; the next run gets the answer here. */
+  /** Ends the run until the question is answered (INPUT_REQUIRED), by a person unless `for` allows others; the next run receives the answer here. */
   ask<T = unknown>(question: string, schema?: AnswerSchema | null, options?: AskOptions): Promise<T>
 
-  /** `engine.create` with this task as parent, once however often the run is repeated. */
+  /** `engine.create` with this task as parent, once for all runs. */
   spawn(task: SpawnSpec, options?: SpawnOptions): Promise<Task>
   spawn(tasks: SpawnSpec[], options?: SpawnOptions): Promise<Task[]>
 
-  /** Ends the run until the tasks have settled (WAITING); the next run gets their results here, in order. */
+  /** Ends the run until the tasks have settled (WAITING); the next run receives their results here, in order. */
   wait(
     tasks: string | { id: string } | ReadonlyArray<string | { id: string }>,
     options: WaitOptions & { settled: true; untilMessage: true },
@@ -148,15 +148,15 @@ export interface Run {
     options?: WaitOptions,
   ): Promise<unknown[]>
 
-  /** Ends the run for so many milliseconds (WAITING); survives restarts. */
+  /** Ends the run for `ms` milliseconds (WAITING); survives restarts. */
   sleep(ms: number, options?: { key?: string }): Promise<void>
 
-  /** How far the run has come, 0 to 1. */
+  /** Stores the progress of the run, 0 to 1. */
   progress(fraction: number, note?: string): Promise<void>
 
   /**
-   * The time in epoch milliseconds. Recorded before it is given: a later run, and a new attempt, gets the same one for the n-th
-   * time it asks, or under the same `key`. So it may stand in the params of a call. `uuid` and `random` are alike.
+   * The time in epoch milliseconds. It is recorded before it is returned: a later run, and a new attempt, receives the same value from
+   * its n-th call, or under the same `key`. So it may be part of the params of a call. `uuid` and `random` work alike.
    */
   now(options?: { key?: string }): Promise<number>
 
@@ -166,7 +166,7 @@ export interface Run {
   /** A random number from 0 (included) to 1, recorded like `now`. */
   random(options?: { key?: string }): Promise<number>
 
-  /** The tasks that this one comes after, settled, in the order in which they were named. */
+  /** The tasks that this one depends on, settled, in the order in which they were added. */
   dependencies(): Promise<Task[]>
 }
 
@@ -176,28 +176,28 @@ export type ExecutorFunction<Input = any, Result = unknown> = (
   run: Run,
 ) => Result | Promise<Result>
 
-/** What `defineExecutor` takes. */
+/** The argument of `defineExecutor`. */
 export interface ExecutorDefinition<I extends z.ZodType = z.ZodType, R extends z.ZodType = z.ZodType> {
   /** Parsed at creation (a bad input is refused) and again, with its defaults, when a run starts. */
   input?: I
-  /** What `run` returns must fit, else the task fails with `INVALID_RESULT`. */
+  /** The schema of the value that `run` returns; the task fails with `INVALID_RESULT` when it does not match. */
   result?: R
-  /** Default for tasks that bring none of their own. Default: one attempt. */
+  /** Default for tasks without a retry policy. Default: one attempt. */
   retry?: Partial<RetryPolicy>
-  /** Longest run in milliseconds. Default: none. */
+  /** Maximum duration of a run in milliseconds. Default: none. */
   timeoutMs?: number
-  /** How many of its runs may be open in one engine at once. Default: as many as the engine allows. */
+  /** Maximum of its runs that are open in one engine at the same time. Default: the engine's limit. */
   concurrency?: number
   /** Default for its calls. Default: the engine's. */
   onInterrupt?: OnInterrupt
-  /** Default for its calls and children: whether new ones are made although recorded ones have not been asked for again. Default: not. */
+  /** Default for its calls and children: `allow` makes new ones although recorded ones have not been replayed. Default: they are held back. */
   divergence?: 'allow'
-  /** So long may a run ask for nothing, in milliseconds, before a call that is held back is refused with `CALL_DIVERGED`. Default: 10,000. */
+  /** Milliseconds without a request of the run before a call that is held back fails with `CALL_DIVERGED`. Default: 10,000. */
   divergenceWaitMs?: number
-  /** What its input says is run as a command: models, and clients without the right, may not have it do anything. Default false. */
+  /** It runs its input as a command: models, and clients without the right to run commands, may not use it. Default false. */
   runsCommands?: boolean
   /**
-   * What its tasks come to is a person's answer: models may not complete or change such a task, nor let others go on without it. Default
+   * The result of its tasks is a person's answer: models may not complete or change such a task, nor let others go on without it. Default
    * false.
    */
   asksPeople?: boolean
@@ -206,22 +206,22 @@ export interface ExecutorDefinition<I extends z.ZodType = z.ZodType, R extends z
 
 declare const inputType: unique symbol
 
-/** What the engine must know of an agent before it runs. */
+/** The traits of an agent that the engine needs before a run. */
 export interface AgentTraits {
   readonly instructions: string | undefined
-  /** What its model may call; undefined for whatever its task may. */
+  /** The abilities that its model may call; undefined for those of its task. */
   readonly abilities: readonly string[] | undefined
   /** The id of its model, or the model itself; undefined: the engine's. */
   readonly model: string | object | undefined
 }
 
 /**
- * Which tasks of an executor an engine can run now: all; `named`, those alone that name a model, where an agent has no other; none, for
- * an agent where there is no model at all; or the executor is unknown.
+ * Which tasks of an executor an engine can run now: `all`; `named`, only those that name a model, when the agent has none; `none`, when
+ * there is no model at all; `unknown`, when the engine does not have the executor.
  */
 export type RunnableTasks = 'all' | 'named' | 'none' | 'unknown'
 
-/** An executor as the engine holds it. `In` is what `create` accepts, `Out` what `result` gives. */
+/** An executor as the engine holds it. `In` is the input that `create` accepts, `Out` the type of `result`. */
 export interface Executor<In = any, Out = any> {
   readonly input: z.ZodType | undefined
   readonly result: z.ZodType | undefined
@@ -231,34 +231,34 @@ export interface Executor<In = any, Out = any> {
   readonly onInterrupt: OnInterrupt | undefined
   readonly divergence: 'allow' | undefined
   readonly divergenceWaitMs: number | undefined
-  /** What its input says is run as a command. */
+  /** It runs its input as a command. */
   readonly runsCommands: boolean
-  /** What its tasks come to is a person's answer. */
+  /** The result of its tasks is a person's answer. */
   readonly asksPeople: boolean
-  /** What an agent is, for the engine around it; undefined for any other executor. */
+  /** Undefined for an executor that is not an agent. */
   readonly agent: AgentTraits | undefined
   readonly run: (task: ExecutorTask<any>, run: Run) => unknown
   readonly [inputType]?: (input: In) => void
   readonly [resultType]?: Out
 }
 
-/** What `createEngine({ executors })` takes under each name. */
+/** A value of `createEngine({ executors })`. */
 export type AnyExecutor = Executor<any, any> | ExecutorFunction<any, any>
 
-/** What `create` accepts as input for an executor. */
+/** The input that `create` accepts for an executor. */
 export type InputOf<E> =
   E extends Executor<infer In, any>
     ? In
     : E extends (task: ExecutorTask<infer In>, ...rest: any[]) => unknown
       ? In
       : unknown
-/** What `result` gives for an executor. */
+/** The type of `result` for an executor. */
 export type ResultOf<E> =
   E extends Executor<any, infer Out> ? Out : E extends (...args: any[]) => infer Out ? Awaited<Out> : unknown
 
 const executorMarker = Symbol.for('errand.executor')
 
-/** The door for definitions. */
+/** Validates a definition. */
 export const executorOptionsSchema = z.strictObject({
   input: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'expected a zod schema').optional(),
   result: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'expected a zod schema').optional(),
@@ -282,8 +282,7 @@ export const executorOptionsSchema = z.strictObject({
  *   result: z.object({ text: z.string() }),
  *   run: (task) => ({ text: `Hello ${task.input.name}` }),
  * })
- * @throws ErrandError UNKNOWN_OPTION { option, nearest } for a key that is not offered, INVALID_INPUT { issues } for a definition
- *   that is not one.
+ * @throws ErrandError UNKNOWN_OPTION { option, nearest } for an unknown key, INVALID_INPUT { issues } for an invalid definition.
  */
 export function defineExecutor<I extends z.ZodType = z.ZodAny, R extends z.ZodType = z.ZodAny>(
   definition: ExecutorDefinition<I, R>,
@@ -305,12 +304,12 @@ export function defineExecutor<I extends z.ZodType = z.ZodAny, R extends z.ZodTy
   })
 }
 
-/** Marks what is an executor, for any copy of the package. */
+/** Marks and freezes an executor, so that `isExecutor` recognizes it in every copy of the package. */
 export function makeExecutor<In, Out>(executor: Executor<In, Out>): Executor<In, Out> {
   return Object.freeze(Object.defineProperty(executor, executorMarker, { value: true }))
 }
 
-/** True for what `defineExecutor` made, whichever copy of the package did. */
+/** True for an executor that any copy of the package made. */
 export function isExecutor(value: unknown): value is Executor {
   return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[executorMarker] === true
 }

@@ -1,4 +1,5 @@
-// The doors of the library: every option and every create field, parsed with zod. An unknown key names its nearest neighbour.
+// The zod schemas that validate every option of the library and every field of `create`. The error for an unknown key names the
+// nearest known one.
 import { z } from 'zod'
 import type { RedactFunction } from '../core/redact.ts'
 import { abilityListSchema } from '../entities/ability-pattern.ts'
@@ -24,7 +25,7 @@ import { executorOptionsSchema, isExecutor } from './executor.ts'
 
 const { autoComplete, onInterrupt, onChildFailure, onDependencyFailure, tags } = taskFields
 
-/** The fields of `create` that stand alone; `tasks` and `after` make trees of them. */
+/** The fields of `create` without `tasks` and `after`, which build trees. */
 const createFields = {
   ...fieldsFor('create'),
   executor: z
@@ -38,13 +39,13 @@ const createFields = {
     .optional(),
 }
 
-/** A child inside `tasks`: it comes after its siblings by their local names. */
+/** A child inside `tasks`; `after` holds the local names of the siblings that it depends on. */
 export type ChildOf<F extends z.ZodRawShape> = z.output<z.ZodObject<F>> & {
   after?: string | string[] | undefined
   tasks?: Record<string, ChildOf<F>> | undefined
 }
 
-/** Children by local names, each of which takes these fields. `id` names them in a JSON Schema. */
+/** Children by local name, each with these fields. `id` is their name in a JSON Schema. */
 export function childrenSchema<F extends z.ZodRawShape>(fields: F, id?: string): z.ZodType<Record<string, ChildOf<F>>> {
   const child: z.ZodType<ChildOf<F>> = z.lazy(
     () =>
@@ -53,12 +54,12 @@ export function childrenSchema<F extends z.ZodRawShape>(fields: F, id?: string):
         after: z
           .union([z.string(), z.array(z.string())])
           .optional()
-          .describe('Siblings that come first, by their names.'),
+          .describe('Siblings that must be completed first, by name.'),
         tasks: children.optional(),
       }) as unknown as z.ZodType<ChildOf<F>>,
   )
   const children = z.record(z.string().min(1), id === undefined ? child : child.meta({ id }))
-  return children.describe('Its subtasks, by names of their own.')
+  return children.describe('Its subtasks, by local name.')
 }
 
 export interface ChildSpec extends ChildOf<typeof createFields> {}
@@ -71,10 +72,10 @@ export const createSpecSchema: z.ZodType<CreateSpec> = z.strictObject({
   tasks: childrenSchema(childFields).optional(),
 })
 
-/** What `update` may change. null takes a value away: then what is usual holds. `status` walks the one edge that leads there, or is refused. */
+/** The fields that `update` may change; null restores the default. `status` takes the transition that leads there, or is refused. */
 export const updateSchema = z.strictObject({ ...updateFields, status: z.enum(taskStatuses).optional() })
 export interface TaskPatch extends GivenFields<'update'> {
-  /** Walks the one edge that leads there, or is refused. */
+  /** Takes the transition from the present state to this one; INVALID_TRANSITION when there is none. */
   status?: TaskStatus
 }
 
@@ -107,11 +108,14 @@ export const eventTypeSchema = z.union([z.literal('*'), z.enum(eventTypes)])
 export const deleteOptionsSchema = z.strictObject({
   children: z.enum(['promote', 'cascade', 'refuse']).default('promote'),
 })
-/** Who writes to a claimed task: its owner, and with a lease the number of the claim. */
-const quote = { owner: wordSchema.optional(), fence: z.int().min(1).optional() }
-export const claimTokenOptionsSchema = z.strictObject(quote)
-export const failOptionsSchema = z.strictObject({ ...quote, code: z.string().min(1).max(100).default('TASK_FAILED') })
-export const releaseOptionsSchema = z.strictObject({ ...quote, reason: z.string().min(1).max(500).optional() })
+/** The writer of a claimed task: its owner, and with a lease the number of the claim. */
+const claimToken = { owner: wordSchema.optional(), fence: z.int().min(1).optional() }
+export const claimTokenOptionsSchema = z.strictObject(claimToken)
+export const failOptionsSchema = z.strictObject({
+  ...claimToken,
+  code: z.string().min(1).max(100).default('TASK_FAILED'),
+})
+export const releaseOptionsSchema = z.strictObject({ ...claimToken, reason: z.string().min(1).max(500).optional() })
 export const claimOptionsSchema = z.strictObject({
   owner: wordSchema,
   leaseMs: z.number().min(1).max(8.64e15).optional(),
@@ -122,7 +126,7 @@ export const claimOptionsSchema = z.strictObject({
 })
 export type ClaimOptions = z.input<typeof claimOptionsSchema>
 
-/** How often a task has been written. */
+/** The number of writes to a task. */
 export const versionSchema = z.int().min(0)
 
 export const taskIdsSchema = z.union([taskIdSchema.transform((id) => [id]), z.array(taskIdSchema).min(1).max(10_000)])
@@ -149,7 +153,7 @@ export const answerOptionsSchema = z.strictObject({ question: z.string().min(1).
 const key = z.string().optional()
 const waitingTime = millisecondsSchema.optional()
 
-/** The options of `run.*`; those of `sleep`, `message`, `now` and its kind are a key alone. */
+/** The options of `run.*`; `sleep`, `message`, `now`, `uuid` and `random` take a key only. */
 export const keyOptionsSchema = z.strictObject({ key })
 const divergence = executorOptionsSchema.shape.divergence
 export const spawnOptionsSchema = z.strictObject({ key, divergence })
@@ -188,7 +192,7 @@ const objectWith = <T>(methods: string[], expected: string) =>
     expected,
   )
 
-/** Whoever is told what the live actors do. */
+/** An observer that receives inspection events. */
 export const inspectionObserverSchema = z.custom<((event: unknown) => void) | { next?(event: unknown): void }>(
   (value) => typeof value === 'function' || typeof (value as { next?: unknown } | null)?.next === 'function',
   'expected a function that takes inspection events, or an object with `next`',
@@ -197,7 +201,7 @@ export const inspectOptionsSchema = z.strictObject({ tasks: z.enum(['own', 'all'
 
 const iterations = z.int().min(1).max(1_000_000)
 const toolExecution = z.enum(['parallel', 'sequential'])
-/** What it can do is judged where models are kept. */
+/** `models/language-model.ts` checks its version. */
 const languageModel = objectWith<object>(['doStream'], 'expected a language model object with `doStream`')
 
 /** The options of `agent`. */
@@ -216,13 +220,13 @@ export const agentOptionsSchema = z.strictObject({
 
 export type ParsedAgentOptions = z.output<typeof agentOptionsSchema>
 
-/** A fact as the functions of the option `memory` get it. */
+/** A fact as the functions of the option `memory` receive it. */
 export interface ComparedFact {
   readonly text: string
   readonly category: string
   /** 0 to 1. */
   readonly confidence: number
-  /** Who stated it, and who confirmed it since. */
+  /** The sources that stated and confirmed it. */
   readonly statedBy: readonly Source[]
   readonly branch: string
   readonly taskId: string | null
@@ -231,10 +235,10 @@ export interface ComparedFact {
   /** Epoch milliseconds. */
   readonly createdAt: number
 }
-/** How alike two texts are, 0 to 1, whichever of them comes first. */
+/** The similarity of two texts, 0 to 1; must be symmetric. */
 export type LikenessFunction = (a: string, b: string) => number | Promise<number>
 export type ContradictsFunction = (there: ComparedFact, incoming: ComparedFact) => boolean | Promise<boolean>
-/** `first` is the fact that was there, `second` the one that comes: the other one is superseded by it. */
+/** `first` is the existing fact, `second` the incoming one. The fact that is returned supersedes the other. */
 export type JudgeFunction = (
   first: ComparedFact,
   second: ComparedFact,
@@ -268,7 +272,7 @@ export const memoryOptionsSchema = z
   })
   .refine(({ candidates, similarity }) => candidates === undefined || typeof similarity === 'function', {
     path: ['candidates'],
-    message: 'it says which facts a function is asked about: give `similarity` as a function, or leave it out',
+    message: 'it selects the facts that a function compares: set `similarity` to a function, or leave it out',
   })
 export type ParsedMemoryOptions = z.output<typeof memoryOptionsSchema>
 
@@ -297,7 +301,7 @@ export const engineOptionsSchema = z.strictObject({
   toolExecution: toolExecution.default('parallel'),
   modelRetry: retryPolicySchema.optional(),
   archiveFailed: z.boolean().default(true),
-  /** Judged by `memoryOptionsSchema`, so that what is wrong with it is told in its own names. */
+  /** Validated by `memoryOptionsSchema`, so that errors name the option `memory`. */
   memory: z.unknown().optional(),
   plans: z.strictObject({ root: z.string().min(1) }).optional(),
   embeddingModel: objectWith<object>(['doEmbed'], 'expected an embedding model object with `doEmbed`').optional(),

@@ -1,11 +1,11 @@
-// The errors of an invocation: every one that leaves the bus is an ErrandError that names the ability, with the message of
-// what was thrown and the thrown thing itself as its cause.
+// The errors of an invocation: every error that leaves the bus is an ErrandError that names the ability, with the message of the
+// thrown value, and that value as its cause.
 
 import { briefError, ErrandError, Failure, nearestName } from '../core/errors.ts'
 import { readableError, toStoredError } from '../core/stored-error.ts'
 import { maxAbilityIdLength } from '../entities/ability-pattern.ts'
 
-/** What was thrown, as it leaves the bus. A refusal of the engine keeps its code; whatever else is an EXECUTION_ERROR. */
+/** A thrown value as it leaves the bus. An ErrandError keeps its code; any other becomes an EXECUTION_ERROR. */
 export function abilityError(given: unknown, abilityId: string): ErrandError {
   const thrown = readableError(given)
   if (ErrandError.isInstance(thrown)) {
@@ -16,7 +16,7 @@ export function abilityError(given: unknown, abilityId: string): ErrandError {
   return new ErrandError('EXECUTION_ERROR', error.message, { abilityId, error }, thrown)
 }
 
-/** What an id that came from outside looks like in messages and logs. */
+/** An id from outside, shortened for messages and logs. */
 export function shownId(abilityId: unknown): string {
   const text = String(abilityId)
   return text.length > maxAbilityIdLength ? `${text.slice(0, maxAbilityIdLength)}…` : text
@@ -33,12 +33,12 @@ export function notFound(abilityId: string, known: Iterable<string>): ErrandErro
 
 export function typeMismatch(abilityId: string, isStream: boolean): ErrandError {
   const message = isStream
-    ? `Ability ${abilityId} is a stream and gives chunks, not one result. Use \`invokeStream\` (or \`stream\`).`
-    : `Ability ${abilityId} gives one result and is no stream. Use \`invoke\` (or \`call\`).`
+    ? `Ability ${abilityId} is a stream and returns chunks, not one result. Use \`invokeStream\` (or \`stream\`).`
+    : `Ability ${abilityId} returns one result and is not a stream. Use \`invoke\` (or \`call\`).`
   return new ErrandError('TYPE_MISMATCH', message, { abilityId, isStream })
 }
 
-/** The caller's signal has ended the invocation: its reason, if that says more, is what is thrown. */
+/** The error of an invocation that the caller's signal ended: the reason of the signal if that is an ErrandError. */
 export function abortedError(given: unknown, abilityId: string): ErrandError {
   const reason = readableError(given)
   if (ErrandError.isInstance(reason)) return abilityError(reason, abilityId)
@@ -51,7 +51,7 @@ export function abortedError(given: unknown, abilityId: string): ErrandError {
   )
 }
 
-/** What a handler threw to say how its failure is to be taken, out of what the bus made of it; the error itself where it is none. */
+/** The `Failure` that a handler threw, taken from the error of the bus; the error itself when the handler threw none. */
 export function failureWithin(error: unknown): unknown {
   return error instanceof ErrandError && error.cause instanceof Failure ? error.cause : error
 }

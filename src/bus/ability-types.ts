@@ -1,4 +1,4 @@
-// What the compiler knows of abilities by id. Empty here: whoever registers an ability adds its line by declaration merging.
+// The types of abilities by id. Empty here: code that registers an ability adds its types by declaration merging.
 
 /**
  * Types of abilities by their id, for `bus.call` and `bus.stream`.
@@ -16,7 +16,7 @@ export interface AbilityTypes {}
 
 export type InputOfAbility<K extends keyof T, T = AbilityTypes> = T[K] extends { input: infer I } ? I : unknown
 export type OutputOfAbility<K extends keyof T, T = AbilityTypes> = T[K] extends { output: infer O } ? O : unknown
-/** What a stream ability yields: `chunk` where it differs from `output`, which is then what the drained stream comes to. */
+/** The type that a stream ability yields: `chunk` where it differs from `output`, which is then the type of the drained stream. */
 export type ChunkOfAbility<K extends keyof T, T = AbilityTypes> = T[K] extends { chunk: infer C }
   ? C
   : OutputOfAbility<K, T>

@@ -1,4 +1,4 @@
-// What an ability is: an id, a description, two schemas and a handler, defined once and offered on every surface.
+// An ability: an id, a description, two schemas and a handler, defined once and offered on every surface.
 import { z } from 'zod'
 import { type AnyExecutor, executorOptionsSchema, isExecutor, type Run } from '../api/executor.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -18,59 +18,59 @@ import {
   schemaPair,
 } from './json-schema.ts'
 
-/** What a handler is given beside its input. */
+/** The second argument of a handler. */
 export interface AbilityContext {
-  /** Aborts when whoever called lets go. */
+  /** Aborts when the caller abandons the call. */
   signal: AbortSignal
   caller: Caller
-  /** Only when a run calls: through `run.invoke`, or for its model. It cannot rest inside a call: `ask`, `wait` and `sleep` are refused. */
+  /** Only when a run calls: through `run.invoke`, or for its model. `ask`, `wait` and `sleep` are refused inside a call. */
   run?: Run
-  /** Id of the journaled call, where there is one: pass it to the outside world as its idempotency key. */
+  /** Id of the journaled call, where there is one: pass it to external services as the idempotency key. */
   callId?: string
-  /** The same for every repetition of that call, after a crash or in another attempt: what is made under it is made once. */
+  /** The same for every repetition of that call, after a crash or in another attempt: use it to create something only once. */
   identity?: string
-  /** Keeps something with that call at once, for whoever recovers it after a crash; resolves when it is durable. */
+  /** Stores details with that call, for the recovery after a crash; resolves when they are durable. */
   note?(details: unknown): Promise<void>
 }
 
 interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema, Id extends string> {
   /** `module:name` or `module:sub:name`: two to four parts of letters, digits, `_` and `-`, at most 100 characters. */
   id: Id
-  /** What it does, in words for people and models. */
+  /** For people and models. */
   description: string
-  /** A zod schema or a plain JSON Schema. Whether unknown keys are refused is as the schema says. */
+  /** A zod schema or a plain JSON Schema. The schema decides whether unknown keys are refused. */
   input: I
-  /** What models are offered of the input, and may give: a schema of some of its fields. Default: all of it. */
+  /** The part of the input that models are offered and may give: a schema of some of its fields. Default: all of it. */
   modelInput?: AbilitySchema
-  /** Likewise; for a stream ability, of each chunk. */
+  /** A zod schema or a plain JSON Schema; for a stream ability, of each chunk. */
   output: O
   /** Ids of the tasks that the input names: a caller with a task may name only those of its own subtree. Default: none. */
   scope?(input: ParsedBy<I>): readonly string[]
   /**
-   * What an input would create, told before its schema reads it: a caller whose `maxTasksPerCall` is less is refused with
-   * LIMIT_EXCEEDED. Default: not judged.
+   * The number of tasks that an input would create, computed before the schema parses it: a caller with a lower `maxTasksPerCall` is
+   * refused with LIMIT_EXCEEDED. Default: not checked.
    */
   creationIn?(given: unknown): CreationSize
-  /** How far it reaches: what a caller's `scopes` must hold. Default `admin`. */
+  /** The scope that a caller needs. Default `admin`. */
   access?: Access
-  /** False: no model, and no task that models work on, ever gets or calls it. Default true. */
+  /** False: never offered to models or to tasks that models work on, and refused to them. Default true. */
   models?: boolean
-  /** A model's call of it is first put to a person; a text says what to ask. Default false. */
+  /** A person must confirm a model's call of it; a text is the question. Default false. */
   confirm?: boolean | string
-  /** What a crash in the middle of a journaled call of it means. Default: what the caller's own defaults say. */
+  /** What the next run does when a crash interrupts a journaled call of it. Default: the caller's. */
   onInterrupt?: OnInterrupt
   /** Attempts of a journaled call of it. Default: one. */
   retry?: Partial<RetryPolicy>
-  /** Longest duration of a journaled call of it, in milliseconds. Default: none. */
+  /** Timeout of a journaled call of it, in milliseconds. Default: none. */
   timeoutMs?: number
   /**
-   * Executors of the tasks that it makes, by name: an engine that is given the ability (`createEngine({ abilities })`) has them too,
-   * where it has none of that name itself. Default: none.
+   * Executors of the tasks that it creates, by name. An engine with the ability (`createEngine({ abilities })`) has them too, unless it has
+   * its own executor of that name. Default: none.
    */
   executors?: Readonly<Record<string, AnyExecutor>>
 }
 
-/** An ability that gives one result. */
+/** An ability that returns one result. */
 export interface ResultAbilityDefinition<
   I extends AbilitySchema = AbilitySchema,
   O extends AbilitySchema = AbilitySchema,
@@ -89,12 +89,12 @@ export interface StreamAbilityDefinition<
   Id extends string = string,
 > extends AbilityBasics<I, O, Id> {
   stream(input: ParsedBy<I>, context: AbilityContext): AsyncIterable<GivenBy<O>>
-  /** All chunks as one result, for `invoke`. Without it `invoke` of this ability is a TYPE_MISMATCH. */
+  /** Combines all chunks into one result, for `invoke`. Without it `invoke` throws TYPE_MISMATCH. */
   drain?(chunks: Array<ParsedBy<O>>): D
   handle?: undefined
 }
 
-/** What `defineAbility` takes: exactly one of `handle` and `stream`. */
+/** The argument of `defineAbility`, with exactly one of `handle` and `stream`. */
 export type AbilityDefinition<
   I extends AbilitySchema = AbilitySchema,
   O extends AbilitySchema = AbilitySchema,
@@ -105,7 +105,7 @@ declare const inputType: unique symbol
 declare const chunkType: unique symbol
 declare const resultType: unique symbol
 
-/** What everybody may know of an ability. */
+/** The public metadata of an ability. */
 export interface AbilityMeta {
   readonly id: string
   /** The id before its first colon. */
@@ -114,25 +114,25 @@ export interface AbilityMeta {
   readonly abilityName: string
   readonly description: string
   readonly isStream: boolean
-  /** How far it reaches. */
+  /** The scope that a caller needs. */
   readonly access: Access
-  /** JSON Schema, draft 2020-12, of what goes in. */
+  /** JSON Schema, draft 2020-12, of the input. */
   readonly inputSchema: JsonSchema
-  /** JSON Schema, draft 2020-12, of what comes out, for a stream of each chunk. */
+  /** JSON Schema, draft 2020-12, of the output, for a stream of each chunk. */
   readonly outputSchema: JsonSchema
 }
 
 /**
- * An ability as the bus holds it. `In` is what a caller gives, `Out` the result or each chunk, `Drained` what a call comes to:
- * the same, except for a stream.
+ * An ability as the bus holds it. `In` is the type of the input, `Out` of the result or of each chunk, `Drained` of the result of `call`:
+ * the same as `Out`, except for a stream.
  */
 export interface Ability<In = never, Out = unknown, Drained = Out, Id extends string = string> extends AbilityMeta {
   readonly id: Id
-  /** JSON Schema, draft 2020-12, of what a model may give. */
+  /** JSON Schema, draft 2020-12, of the input that a model may give. */
   readonly modelInputSchema: JsonSchema
   /** @throws ErrandError INVALID_INPUT { abilityId, issues } */
   readonly parseInput: (value: unknown, fromModel?: boolean) => unknown
-  /** @throws ErrandError EXECUTION_ERROR { abilityId, issues }: the handler's fault, not the caller's. */
+  /** @throws ErrandError EXECUTION_ERROR { abilityId, issues }, because the handler caused it and not the caller. */
   readonly parseOutput: (value: unknown) => unknown
   readonly handle?: ((input: unknown, context: AbilityContext) => unknown) | undefined
   readonly stream?: ((input: unknown, context: AbilityContext) => AsyncIterable<unknown>) | undefined
@@ -199,8 +199,7 @@ const definitionSchema = z
  *   output: z.object({ id: z.string() }),
  *   handle: ({ text }) => ({ id: notes.add(text) }),
  * })
- * @throws ErrandError UNKNOWN_OPTION { option, nearest } for a key that is not offered, INVALID_INPUT { issues } for a definition
- *   that is not one.
+ * @throws ErrandError UNKNOWN_OPTION { option, nearest } for an unknown key, INVALID_INPUT { issues } for an invalid definition.
  */
 export function defineAbility<I extends AbilitySchema, O extends AbilitySchema, const Id extends string = string>(
   definition: ResultAbilityDefinition<I, O, Id>,
@@ -241,12 +240,12 @@ export function defineAbility(definition: unknown): Ability {
   return Object.freeze(Object.defineProperty(ability, abilityMarker, { value: true }))
 }
 
-/** True for what `defineAbility` made, whichever copy of the package did. */
+/** True for an ability that `defineAbility` of any copy of the package made. */
 export function isAbility(value: unknown): value is Ability {
   return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[abilityMarker] === true
 }
 
-/** What is public of an ability, as plain data. */
+/** The public metadata of an ability as plain data. */
 export function metaOf(ability: AbilityMeta): AbilityMeta {
   const { id, moduleName, abilityName, description, isStream, access, inputSchema, outputSchema } = ability
   return { id, moduleName, abilityName, description, isStream, access, inputSchema, outputSchema }
@@ -262,7 +261,7 @@ function parseInput(abilityId: string, { zod }: SchemaPair, value: unknown): unk
   }
 }
 
-/** A key that the schema does not know is an issue like any other; what was probably meant stands beside it. */
+/** Reports an unknown key as an issue like any other, with the nearest known key beside it. */
 function issuesOf({ code, message, details }: ErrandError): Record<string, unknown> {
   if (code !== 'UNKNOWN_OPTION') return details
   const { path, option, nearest } = details as { path: string; option: string; nearest?: string }
@@ -276,7 +275,7 @@ function parseOutput(abilityId: string, { zod }: SchemaPair, value: unknown): un
   const issues = issuesIn(parsed.error)
   throw new ErrandError(
     'EXECUTION_ERROR',
-    `Ability ${abilityId} gave an output that does not fit its schema: ${issueText(issues.slice(0, 3))}.`,
+    `Ability ${abilityId} returned an output that does not match its schema: ${issueText(issues.slice(0, 3))}.`,
     { abilityId, issues },
   )
 }

@@ -1,5 +1,5 @@
-// The bus: one registry through which everything outside speaks to the engine. It finds an ability, judges who calls it and
-// with what, lets its handler work, checks what comes out, and remembers that it happened.
+// The bus: the registry through which all surfaces call the engine. It finds an ability, checks the caller and the input, runs the
+// handler, checks the output, and logs the call.
 import { z } from 'zod'
 import type { Run } from '../api/executor.ts'
 import type { Clock } from '../core/clock.ts'
@@ -22,32 +22,31 @@ import { Listeners } from './listeners.ts'
 import { readFor } from './reader.ts'
 import { type ToolTable, toolTable } from './tool-names.ts'
 
-/** What surfaces and engines say about an invocation. The run and the journaled call are for the handler's context. */
+/** Options of an invocation. The run and the journaled call are passed to the handler in its context. */
 export interface InvokeOptions extends Pick<AbilityContext, 'run' | 'callId' | 'identity' | 'note'> {
-  /** Who calls. Default: the program itself. */
+  /** Default: the program itself. */
   caller?: Caller
-  /** Lets go: an invocation that has not begun is refused, a stream ends, a handler is told, and a long read of one that only reads ends. */
+  /** Abandons the call: an invocation that has not begun is refused, a stream ends, the handler's signal aborts, and a long read of an ability that only reads ends. */
   signal?: AbortSignal
 }
 
 /**
- * Judges whether a caller with a task may name other tasks, by throwing. Asked only for abilities with a `scope`, with the ids
- * that it names.
+ * Throws when a caller with a task may not name these tasks. Called only for abilities with a `scope`, with the ids that it returns.
  */
 export type Guard = (caller: Caller, taskIds: readonly string[], abilityId: string) => void | Promise<void>
 
 export interface BusOptions {
   /** For the times in the log. Default: the system's. */
   clock?: Clock
-  /** How many invocations the log keeps. Default 1000. */
+  /** Maximum of invocations in the log. Default 1000. */
   logSize?: number
-  /** Told of listeners that throw. Default: a warning of the process. */
+  /** Receives the errors of listeners. Default: a warning of the process. */
   onError?: (error: unknown, context: Record<string, unknown>) => void
 }
 
-/** Calls with values instead of text; `T` is what the compiler knows of abilities by id. */
+/** Calls with values instead of JSON text; `T` holds the types of abilities by id. */
 export interface BusCalls<T> {
-  /** Typed by the ability itself, or by its id where `T` knows it. */
+  /** Typed by the ability itself, or by its id if `T` has it. */
   call<In, Out, Drained>(ability: Ability<In, Out, Drained>, input: In, options?: InvokeOptions): Promise<Drained>
   call<K extends keyof T>(
     abilityId: K,
@@ -78,49 +77,49 @@ export interface BusCalls<T> {
 }
 
 /**
- * The registry of abilities. Every refusal and every failure is an `ErrandError` whose details name the ability, in this order:
- * NOT_FOUND, FORBIDDEN (the caller may not call it), TYPE_MISMATCH, LIMIT_EXCEEDED (it asks for more tasks than the caller may create in
- * one call), INVALID_INPUT { issues }, FORBIDDEN (it names tasks that are not the caller's), then whatever the handler throws: a refusal of the engine as it is, anything else as EXECUTION_ERROR with
- * the same message and the thrown error as `cause`.
+ * The registry of abilities. Every refusal and every failure is an `ErrandError` whose details name the ability. They are checked in this
+ * order: NOT_FOUND, FORBIDDEN (the caller may not call it), TYPE_MISMATCH, LIMIT_EXCEEDED (it would create more tasks than the caller may
+ * in one call), INVALID_INPUT { issues }, FORBIDDEN (it names tasks that are not the caller's), then errors of the handler: an ErrandError
+ * unchanged, any other as EXECUTION_ERROR with the same message and the thrown error as `cause`.
  */
 export interface Bus extends BusCalls<AbilityTypes> {
   /**
-   * Adds an ability; returns how to take it away again.
+   * Registers an ability; the returned function unregisters it.
    * @throws ErrandError ALREADY_REGISTERED { abilityId }
    */
   register<I extends AbilitySchema, O extends AbilitySchema, D>(ability: AbilityDefinition<I, O, D>): () => void
   register(ability: Ability): () => void
-  /** The same for a handler that takes and gives JSON text. */
+  /** The same for a handler that takes and returns JSON text. */
   register(meta: JsonAbilityMeta, handler: JsonHandler): () => void
-  /** Takes an ability away; an unknown one is no error. */
+  /** Removes an ability; an unknown id is ignored. */
   unregister(abilityId: string): void
-  /** Hears of each ability that is registered from now on; returns how to stop. */
+  /** Calls the listener for each ability that is registered from now on; the returned function removes it. */
   onRegister(listener: (ability: Ability) => void): () => void
-  /** Hears of each ability that is taken away from now on; returns how to stop. */
+  /** Calls the listener for each ability that is unregistered from now on; the returned function removes it. */
   onUnregister(listener: (ability: Ability) => void): () => void
   has(abilityId: string): boolean
   get(abilityId: string): Ability | undefined
   /** All, sorted by id. */
   abilities(): Ability[]
 
-  /** JSON text in, JSON text out. The function it returns can be used again and again. */
+  /** Takes and returns JSON text. The returned function can be called any number of times. */
   invoke(abilityId: string): (json: string, options?: InvokeOptions) => Promise<string>
-  /** The same for streams: one JSON text per chunk. Nothing happens before the first is asked for. */
+  /** The same for streams: one JSON text per chunk. The handler starts when the first chunk is read. */
   invokeStream(abilityId: string): (json: string, options?: InvokeOptions) => AsyncGenerator<string, void, undefined>
 
   /**
-   * Adds a judge of the tasks that an input names; all must agree. Without any, a caller with a task may name only that task.
-   * Returns how to take it away.
+   * Adds a guard for the tasks that an input names; all guards must allow them. Without a guard a caller with a task may name only that
+   * task. The returned function removes the guard.
    */
   useGuard(guard: Guard): () => void
   /**
-   * The tools for a caller: all that it may call, that is for models, that gives one result, and that takes an object.
-   * `reserved` are names that are kept free for tools of the caller's own.
+   * The tools for a caller: the abilities for models that it may call, that return one result, and that take an object.
+   * `reserved` names are not used.
    */
   toolsFor(caller: Caller, reserved?: Iterable<string>): ToolTable
   /** The latest invocations, refused ones too, newest last. */
   log(options?: LogOptions): CallLogEntry[]
-  /** Told of each invocation when it is over; returns how to stop. */
+  /** Calls the listener with each invocation when it ends; the returned function removes it. */
   onCall(listener: CallListener): () => void
 }
 
@@ -145,7 +144,7 @@ const logOptionsSchema = z.strictObject({
 })
 
 /**
- * A bus of its own. It describes itself through `bus:list`, `bus:abilities`, `bus:schema` and `bus:inspect`.
+ * Creates a bus. It describes itself through `bus:list`, `bus:abilities`, `bus:schema` and `bus:inspect`.
  * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT
  */
 export function createBus(options: BusOptions = {}): Bus {
@@ -181,7 +180,7 @@ class AbilityBus implements Bus {
     this.#clock = clock
     this.#log = new CallLog(logSize, onError)
     const report = (error: unknown, { id }: Ability): void =>
-      onError(error, { abilityId: id, doing: 'tell a listener of registrations' })
+      onError(error, { abilityId: id, doing: 'notify a listener of registrations' })
     this.#onRegister = new Listeners(report)
     this.#onUnregister = new Listeners(report)
     for (const ability of introspectionAbilities(this)) this.register(ability)
@@ -198,7 +197,7 @@ class AbilityBus implements Bus {
       )
     }
     this.#abilities.set(id, ability)
-    this.#onRegister.tell(ability)
+    this.#onRegister.notify(ability)
     return () => {
       if (this.#abilities.get(id) === ability) this.unregister(id)
     }
@@ -206,7 +205,7 @@ class AbilityBus implements Bus {
 
   unregister(abilityId: string): void {
     const ability = this.#abilities.get(abilityId)
-    if (ability !== undefined && this.#abilities.delete(abilityId)) this.#onUnregister.tell(ability)
+    if (ability !== undefined && this.#abilities.delete(abilityId)) this.#onUnregister.notify(ability)
   }
 
   onRegister(listener: (ability: Ability) => void): () => void {
@@ -279,7 +278,7 @@ class AbilityBus implements Bus {
     return this.#log.listeners.add(listener)
   }
 
-  /** Work that stands in the log when it is over, and whose errors name the ability. */
+  /** Logs the work when it ends, and adds the ability's id to its errors. */
   async #logged<T>(invocation: Invocation, work: () => Promise<T>): Promise<T> {
     const entry = this.#begin(invocation)
     try {
@@ -317,12 +316,12 @@ class AbilityBus implements Bus {
     }
   }
 
-  /** All that stands before the handler. The handler is not called unless this resolves. */
+  /** All checks before the handler, which is called only when they pass. */
   async #prepare(invocation: Invocation): Promise<Prepared> {
     const { abilityId, wanted, context } = invocation
     const { caller, signal } = context
     const ability = this.#abilities.get(abilityId)
-    if (ability === undefined) throw notFound(abilityId, this.#idsOpenTo(caller))
+    if (ability === undefined) throw notFound(abilityId, this.#idsCallableBy(caller))
     const verdict = mayCall(ability, caller)
     if (verdict !== true) throw forbidden(ability.id, caller, verdict)
     const canGive = wanted === 'chunks' ? ability.isStream : !ability.isStream || ability.drain !== undefined
@@ -335,8 +334,8 @@ class AbilityBus implements Bus {
     return { ability, input, context }
   }
 
-  /** What a caller may hear of when it asks for something that is not there. */
-  #idsOpenTo(caller: Caller): string[] {
+  /** The ids that may be suggested to a caller. */
+  #idsCallableBy(caller: Caller): string[] {
     return this.abilities()
       .filter((ability) => mayCall(ability, caller) === true)
       .map(({ id }) => id)
@@ -347,7 +346,7 @@ class AbilityBus implements Bus {
     const named = [...new Set(scope(input))]
     const others = named.filter((taskId) => taskId !== caller.taskId)
     if (this.#guards.size === 0 && others.length > 0) {
-      throw forbidden(id, caller, `it names ${others.join(', ')}, and nothing here can tell whose task that is`)
+      throw forbidden(id, caller, `it names ${others.join(', ')}, and the bus has no guard to check whose task that is`)
     }
     for (const { guard } of this.#guards) {
       try {
@@ -358,9 +357,9 @@ class AbilityBus implements Bus {
     }
   }
 
-  /** Opens an entry of the log. It ends once, with the error or without, and gives the error as it leaves the bus. */
+  /** Opens an entry of the log. `end` closes it once, and returns the error as it leaves the bus. */
   #begin({ abilityId, context: { caller } }: Invocation): { end(thrown?: unknown): ErrandError | undefined } {
-    const { abilities: _lists, bounds: _bounds, maxTasksPerCall: _most, ...known } = caller
+    const { abilities: _lists, bounds: _bounds, maxTasksPerCall: _max, ...known } = caller
     const at = this.#clock.now()
     let open = true
     return {
@@ -392,33 +391,33 @@ function toInvocation(abilityId: string, wanted: Wanted, read: () => unknown, op
     context: {
       ...given,
       caller: given.caller ?? libraryCaller,
-      // One of its own: what a handler leaves on a shared signal would stay for good.
+      // A new signal for each call: listeners that a handler leaves on a shared one would never be removed.
       signal: given.signal ?? new AbortController().signal,
     },
   }
 }
 
-/** Before the schema reads it: reading a hundred thousand tasks is what their number is bounded for. */
-function refuseTooMany({ id, creationIn }: Ability, given: unknown, { maxTasksPerCall: most }: Caller): void {
-  if (most === undefined || creationIn === undefined) return
+/** Called before the schema parses the input, because parsing a hundred thousand tasks is what the limit prevents. */
+function refuseTooMany({ id, creationIn }: Ability, given: unknown, { maxTasksPerCall: maxTasks }: Caller): void {
+  if (maxTasks === undefined || creationIn === undefined) return
   const { tasks, dependencies } = creationIn(given)
-  if (tasks > most) {
+  if (tasks > maxTasks) {
     throw new ErrandError(
       'LIMIT_EXCEEDED',
-      `${id} is asked for ${tasks} tasks at once, and one request may create ${most}. Create them in several requests: \`parentId\` puts tasks below one that is there.`,
-      { abilityId: id, limit: 'maxTasksPerRequest', value: most, tasks },
+      `${id} is asked for ${tasks} tasks at once, and one request may create ${maxTasks}. Create them in several requests: \`parentId\` adds tasks to an existing parent.`,
+      { abilityId: id, limit: 'maxTasksPerRequest', value: maxTasks, tasks },
     )
   }
-  const value = most * dependenciesPerTask
+  const value = maxTasks * dependenciesPerTask
   if (dependencies <= value) return
   throw new ErrandError(
     'LIMIT_EXCEEDED',
-    `${id} is asked for ${dependencies} dependencies at once, and one request may create ${value}. Create the tasks in several requests: \`blockedBy\` lets a task come after one that is there. Or let many tasks come after one that gathers them.`,
+    `${id} is asked for ${dependencies} dependencies at once, and one request may create ${value}. Create the tasks in several requests: \`blockedBy\` also takes existing tasks. Or let many tasks depend on one task that depends on the others.`,
     { abilityId: id, limit: 'maxDependenciesPerRequest', value, dependencies },
   )
 }
 
-/** What changes nothing ends when its caller is gone; what changes something goes on, so that it is not left halfway. */
+/** A read ends when its caller has abandoned it; a change goes on, so that it is not left incomplete. */
 async function handled({ ability, input, context }: Prepared): Promise<unknown> {
   const { caller, signal } = context
   try {
@@ -435,7 +434,7 @@ async function* chunksOf({ ability, input, context }: Prepared): AsyncGenerator<
   for await (const chunk of readChunks(source, context.signal, aborted)) yield ability.parseOutput(chunk)
 }
 
-/** Models give the arguments of a tool as an object; an ability that takes a bare text cannot be a tool. */
+/** Models pass the arguments of a tool as an object; an ability that takes a text cannot be a tool. */
 function isToolFor(ability: Ability, caller: Caller): boolean {
   const { type = 'object' } = ability.inputSchema
   return ability.models && !ability.isStream && type === 'object' && mayCall(ability, caller) === true
@@ -454,7 +453,7 @@ function toText(output: unknown, abilityId: string): string {
 function noJson(abilityId: string, why: string, cause?: unknown): ErrandError {
   return new ErrandError(
     'EXECUTION_ERROR',
-    `Ability ${abilityId} gave an output that cannot be turned into JSON: ${why}. Use \`call\` or \`stream\` for live objects.`,
+    `Ability ${abilityId} returned an output that cannot be converted to JSON: ${why}. Use \`call\` or \`stream\` for live objects.`,
     { abilityId },
     cause,
   )

@@ -1,25 +1,25 @@
-// The memory of what was called: who, what, how long, with what end. Refused calls stand in it too. It is for people who want
-// to know what happened lately; what must survive a crash stands in the ledger's journal.
+// The log of invocations, refused ones included: caller, ability, duration, outcome. It is in memory, for people who inspect recent
+// calls; what must survive a crash is in the ledger's journal.
 import type { Caller } from './caller.ts'
 import { Listeners } from './listeners.ts'
 
-/** One invocation, when it is over. */
+/** An ended invocation. */
 export interface CallLogEntry {
   /** When it began, in epoch milliseconds. */
   at: number
-  /** As it was asked for, known or not. */
+  /** As requested; may be unknown. */
   abilityId: string
   /** Without its lists of abilities and its bounds. */
   caller: Omit<Caller, 'abilities' | 'bounds' | 'maxTasksPerCall'>
   durationMs: number
-  /** False for a refusal, too. A stream that its reader left early is a success. */
+  /** False for a refusal too. A stream that its reader stopped early is a success. */
   ok: boolean
   /** Of the error; only when not ok. */
   code?: string
 }
 
 export interface LogOptions {
-  /** How many of the newest. Default: all that are kept. */
+  /** Number of the newest entries. Default: all. */
   limit?: number
   /** Only those of one ability. */
   abilityId?: string
@@ -27,18 +27,18 @@ export interface LogOptions {
 
 export type CallListener = (entry: CallLogEntry) => void
 
-/** The last so many entries; `report` hears of listeners that throw. */
+/** Keeps the last `size` entries; `report` receives the errors of listeners. */
 export class CallLog {
   readonly listeners: Listeners<CallLogEntry>
   readonly #size: number
-  /** A ring: once full, `#next` is the oldest. */
+  /** A ring buffer: once full, `#next` is the oldest. */
   readonly #entries: CallLogEntry[] = []
   #next = 0
 
   constructor(size: number, report: (error: unknown, context: Record<string, unknown>) => void) {
     this.#size = size
     this.listeners = new Listeners((error, { abilityId }) =>
-      report(error, { abilityId, doing: 'tell a listener of calls' }),
+      report(error, { abilityId, doing: 'notify a listener of calls' }),
     )
   }
 
@@ -48,7 +48,7 @@ export class CallLog {
       this.#entries[this.#next] = kept
       this.#next = (this.#next + 1) % this.#size
     }
-    this.listeners.tell(kept)
+    this.listeners.notify(kept)
   }
 
   /** Newest last. */

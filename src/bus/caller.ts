@@ -1,5 +1,5 @@
-// Who calls an ability. The bus judges by it, so it comes from the engine or the surface that took the call, never from
-// what the call says about itself.
+// The caller of an ability, and its rights. It is set by the engine or the surface that received the call, never by the arguments of
+// the call, because the bus authorizes by it.
 import { z } from 'zod'
 import { defined } from '../core/defined.ts'
 import { abilityListSchema } from '../entities/ability-pattern.ts'
@@ -7,35 +7,35 @@ import { type CreationBounds, creationBoundsSchema, modelBounds } from '../entit
 import type { Requester } from '../entities/event.ts'
 
 /**
- * How far an ability reaches: `read` changes nothing; `create` makes something new; `control` changes what is there; `admin` is all the
- * rest: what reaches beyond tasks and their memory, and every ability that says nothing about itself.
+ * The scope of an ability: `read` changes nothing; `create` adds something new; `control` changes existing things; `admin` is the rest:
+ * abilities beyond tasks and their memory, and every ability that declares no scope.
  */
 export const accessClasses = ['read', 'create', 'control', 'admin'] as const
 export type Access = (typeof accessClasses)[number]
 
-/** `admin` holds all; of the others none holds another. */
+/** `admin` includes all scopes; the others include no other. */
 export function grants(scopes: readonly Access[], access: Access): boolean {
   return scopes.includes(access) || scopes.includes('admin')
 }
 
-/** Who calls: known from the engine or the surface, never from arguments. */
+/** The caller of an ability: set by the engine or the surface, never by arguments. */
 export interface Caller {
-  /** Where the call came in: `library` (the default), `model`, `cli`, `http`, … */
+  /** Where the call came from: `library` (the default), `model`, `cli`, `http`, … */
   surface: string
   /** The task whose run, or whose model, calls. Without one the caller is trusted like the program itself. */
   taskId?: string
   /** The run of that task. */
   run?: number
-  /** A model is at the other end though no task of ours is, as behind MCP: what is for people or programs is not for it. */
+  /** The caller is a model without a task here, as over MCP. It may not call what is for people or programs. */
   model?: true
-  /** Who owns the task, or whose credentials the surface has checked. */
+  /** The owner of the task, or the name from the credentials that the surface has checked. */
   owner?: string
   /**
    * Lists (of the task, its ancestors, its agent) that must ALL allow the ability; absent: no list. A list holds ids, patterns
    * like `module:*`, or `*`; an empty one allows nothing.
    */
   abilities?: ReadonlyArray<readonly string[]>
-  /** What its credentials are good for: an ability of another `access` is refused. Absent: all. */
+  /** The scopes of its credentials: an ability of another `access` is refused. Absent: all. */
   scopes?: readonly Access[]
   /** How many tasks it may create, as a model or for a task. Default: `modelBounds`. */
   bounds?: Partial<CreationBounds>
@@ -44,21 +44,21 @@ export interface Caller {
    * refused from anywhere else.
    */
   plan?: true
-  /** How many tasks one call of it may create, with ten dependencies for each. Absent: as many as the engine allows. */
+  /** How many tasks one call of it may create, with ten dependencies for each. Absent: the engine's limits only. */
   maxTasksPerCall?: number
 }
 
-/** A model has chosen what is asked for: one of a task here, or one at the other end of a surface. */
+/** True when the caller is a model: that of a task, or a client of a surface. */
 export function isModel({ model, surface }: Caller): boolean {
   return model === true || surface === 'model'
 }
 
-/** What models use, and what stands in files that they write, though it is no model that calls. */
+/** Surfaces through which models act without being the caller: their tools, and files that they write. */
 const usedByModels: readonly string[] = ['agent', 'tools', 'files', 's07']
 
 /**
- * Whether a caller may have commands run: people and programs may, also from within a run, and clients whose credentials hold everything;
- * models, their tools and files, and clients with less may not.
+ * Whether a caller may run commands: people and programs may, also from within a run, and clients with the scope `admin`; models, their
+ * tools and files, and other clients may not.
  */
 export function mayRunCommands(caller: Caller): boolean {
   const { surface, taskId, scopes } = caller
@@ -67,27 +67,27 @@ export function mayRunCommands(caller: Caller): boolean {
 }
 
 /**
- * Whether a caller may answer for people: people and programs may. A task's run and model may not, nor a model behind a surface, nor what
- * models use.
+ * Whether a caller may answer questions to people: people and programs may. The run and the model of a task may not, nor models that are
+ * clients of a surface, nor what models use.
  */
 export function mayAnswerForPeople(caller: Caller): boolean {
   return caller.taskId === undefined && !isModel(caller) && !usedByModels.includes(caller.surface)
 }
 
-/** What an answer, and the events of a change, record of a caller. */
+/** The part of a caller that answers and events record. */
 export function recordedCaller({ surface, owner, taskId }: Caller): Requester {
   return defined({ surface, owner, taskId })
 }
 
 /**
- * Whether a caller may name any model, one that is only made when it is asked for included (`openai:…`, `script:…`): that takes the
- * program's keys and files. Everybody else names models that an engine offers. A chat names the one that its program has given it.
+ * Whether a caller may name any model, including one that is resolved by its name (`openai:…`, `script:…`), which uses the program's keys
+ * and files. All others may only name models that an engine offers. A chat names the model that its program has given it.
  */
 export function mayNameAnyModel(caller: Caller): boolean {
   return (mayRunCommands(caller) && !caller.plan) || caller.surface === 'chat'
 }
 
-/** What a task records of who created it. */
+/** The part of a task that records its creator. */
 export function creatorOf(caller: Caller): { createdBy: string; mayRunCommands: boolean; principal?: string } {
   const { taskId, owner, surface } = caller
   const principal = principalOf(caller)
@@ -99,8 +99,8 @@ export function creatorOf(caller: Caller): { createdBy: string; mayRunCommands: 
 }
 
 /**
- * The bounds of what a caller creates: those of models and of their tools, and of who speaks for one task. Programs, people and the code of
- * a run have none but the engine's.
+ * The creation bounds of a caller: of models, of their tools, and of callers with a task. Programs, people and the code of a run have only
+ * the engine's limits.
  */
 export function boundsOf(caller: Caller): CreationBounds | undefined {
   const { surface, taskId, bounds } = caller
@@ -109,8 +109,8 @@ export function boundsOf(caller: Caller): CreationBounds | undefined {
 }
 
 /**
- * Whose tasks a caller creates: what its credentials say. Clients without a name are one principal. Undefined for programs, and for runs
- * and their models, whose tasks belong to whom their own task belongs.
+ * The principal of the tasks that a caller creates, from its credentials. All clients without a name are one principal. Undefined for
+ * programs, and for runs and their models, whose tasks belong to the principal of their own task.
  */
 export function principalOf({ owner, scopes, surface, run }: Caller): string | undefined {
   if (run !== undefined) return undefined
@@ -118,32 +118,32 @@ export function principalOf({ owner, scopes, surface, run }: Caller): string | u
   return scopes === undefined ? undefined : `surface:${surface}`
 }
 
-/** Whether its credentials are good for nothing that changes other tasks than its own. */
+/** Whether its credentials do not allow it to change tasks of others. */
 function onlyCreates({ scopes, taskId }: Caller): boolean {
   return taskId === undefined && scopes !== undefined && !grants(scopes, 'control')
 }
 
-/** Whether a caller may change what becomes of a task: give it a child, or let it wait for another one. */
+/** Whether a caller may affect a task: give it a child, or make it wait for another one. */
 export function mayAffect(caller: Caller, principal: string | undefined): boolean {
   return !onlyCreates(caller) || (principal !== undefined && principal === principalOf(caller))
 }
 
-/** Whether a caller may hear of a task that it names. */
+/** Whether a caller may learn that a task that it names exists. */
 export function mayKnowOf(caller: Caller, principal: string | undefined): boolean {
   return mayAffect(caller, principal) || grants(caller.scopes ?? [], 'read')
 }
 
-/** What speaks for the program that holds the engine. */
+/** The surfaces of the program that holds the engine. */
 const ownSurfaces: readonly string[] = ['library', 'engine']
 
-/** What events record of who asked for a change; undefined for the program itself, whose instance stands in each event. */
+/** The requester that events record; undefined for the program itself, whose instance id is in each event. */
 export function requesterOf(caller: Caller): Requester | undefined {
   const { surface, owner, taskId } = caller
   if (ownSurfaces.includes(surface) && owner === undefined && taskId === undefined) return undefined
   return recordedCaller(caller)
 }
 
-/** Strict: a caller whose `taskId` is misspelled would pass for the program itself. */
+/** Strict, because a caller with a misspelled `taskId` would count as the program itself. */
 export const callerSchema: z.ZodType<Caller> = z.strictObject({
   surface: z.string().min(1).max(100),
   taskId: z.string().min(1).max(100).exactOptional(),
@@ -156,5 +156,5 @@ export const callerSchema: z.ZodType<Caller> = z.strictObject({
   maxTasksPerCall: z.int().min(1).exactOptional(),
 })
 
-/** Who calls when nobody says. */
+/** The default caller. */
 export const libraryCaller: Caller = Object.freeze({ surface: 'library' })

@@ -1,12 +1,12 @@
-// Which abilities a caller may call. A prompt can ask a model to keep to its tools; only this judgement makes it so.
+// Which abilities a caller may call. A prompt can only ask a model to keep to its tools; this check enforces it.
 import { listAllows } from '../entities/ability-pattern.ts'
 import type { Ability } from './ability.ts'
 import { type Caller, grants } from './caller.ts'
 
-/** Modules that no task reaches: the ledger's rows are written by the engine alone, and the bus describes what a task may not have. */
+/** Modules that no task may call: only the engine writes rows of the ledger, and the bus describes abilities that a task may not have. */
 const closedModules: readonly string[] = ['ldg', 'bus']
 
-/** True, or why the caller may not call the ability, in words that name what it may not. */
+/** True, or the reason why the caller may not call the ability. */
 export function mayCall(
   ability: Pick<Ability, 'id' | 'moduleName' | 'models' | 'access'>,
   caller: Caller,
@@ -14,7 +14,7 @@ export function mayCall(
   const { id, moduleName, models, access } = ability
   const { surface, scopes } = caller
   if (scopes !== undefined && !grants(scopes, access)) {
-    return `it needs the scope \`${access}\`, and the credentials given hold ${scopes.length === 0 ? 'none' : scopes.join(', ')}`
+    return `it needs the scope \`${access}\`, and the credentials have ${scopes.length === 0 ? 'none' : scopes.join(', ')}`
   }
   if (!models && caller.model) return 'it is not for models'
   if (caller.taskId !== undefined) {
@@ -22,7 +22,7 @@ export function mayCall(
     if (!models && surface === 'model') return 'it is not for models'
   }
   if (!(caller.abilities ?? []).every((list) => listAllows(list, id))) {
-    return 'the list of abilities that it was given, or that a task above it was given, does not hold it'
+    return 'its list of abilities, or that of a task above it, does not contain it'
   }
   return true
 }

@@ -1,21 +1,21 @@
-// Reading a handler's stream so that it always comes to an end: left early, its `finally` runs; aborted, nobody waits for a
-// chunk that may never come.
+// Reads a handler's stream so that it always ends: when the reader stops early, its `finally` runs; when the signal aborts, the reader
+// does not wait for a chunk that may never come.
 import { ErrandError } from '../core/errors.ts'
 
-/** What gives the chunks of a stream; `who` gave it, in words for the refusal of anything else. */
+/** The value as an async iterable; `who` names its origin in the error message. */
 export function requireChunks<T>(given: unknown, who: string, abilityId: string): AsyncIterable<T> {
   const source = given as AsyncIterable<T> | null | undefined
   if (typeof source?.[Symbol.asyncIterator] === 'function') return source
   throw new ErrandError(
     'EXECUTION_ERROR',
-    `${who} gave no chunks: expected an async iterable, such as an async generator makes.`,
+    `${who} returned no chunks: expected an async iterable, such as an async generator.`,
     { abilityId },
   )
 }
 
 /**
- * The chunks of a source until it ends, the reader leaves, or the signal aborts.
- * @throws the signal's reason, as `aborted` makes an error of it; whatever the source throws.
+ * The chunks of a source until it ends, the reader stops, or the signal aborts.
+ * @throws what `aborted` returns for the signal's reason; what the source throws.
  */
 export async function* readChunks(
   source: AsyncIterable<unknown>,
@@ -24,10 +24,10 @@ export async function* readChunks(
 ): AsyncGenerator<unknown, void, undefined> {
   const iterator = source[Symbol.asyncIterator]()
   let refuse: (error: Error) => void = () => {}
-  let rests = false
+  let isPaused = false
   const onAbort = (): void => {
     refuse(aborted(signal.reason))
-    // Not awaited, and deaf to how it ends: a source that is stuck in a chunk comes to its `finally` when it can.
+    // Not awaited, and its outcome is ignored: a source that is stuck in a chunk runs its `finally` when it can.
     void Promise.resolve(iterator.return?.()).catch(() => {})
   }
   signal.addEventListener('abort', onAbort, { once: true })
@@ -39,13 +39,13 @@ export async function* readChunks(
         iterator.next().then(resolve, reject)
       })
       if (next.done) return
-      rests = true
+      isPaused = true
       yield next.value
-      rests = false
+      isPaused = false
     }
   } finally {
     signal.removeEventListener('abort', onAbort)
-    // A source that has ended by itself is not told to.
-    if (rests && !signal.aborted) await iterator.return?.()
+    // A source that has ended by itself needs no `return`.
+    if (isPaused && !signal.aborted) await iterator.return?.()
   }
 }

@@ -1,8 +1,8 @@
-// Abilities of one bus on another one as well: what the first has, gets and loses, the second has, gets and loses too.
+// Mirrors the abilities of one bus on another, present and future ones.
 import type { Ability } from './ability.ts'
 import type { Bus } from './bus.ts'
 
-/** Except `kept` ones, and ids that `to` has. Returns how to stop, which takes them off again. */
+/** Skips `kept` abilities, and ids that `to` has. The returned function stops it and unregisters the forwarded abilities. */
 export function forwardAbilities(from: Bus, to: Bus, kept: ReadonlySet<Ability>): () => void {
   const forwarded = new Map<Ability, () => void>()
   const add = (ability: Ability): void => {
@@ -13,9 +13,9 @@ export function forwardAbilities(from: Bus, to: Bus, kept: ReadonlySet<Ability>)
     forwarded.delete(ability)
   }
   for (const ability of from.abilities()) add(ability)
-  const deaf = [from.onRegister(add), from.onUnregister(remove)]
+  const stops = [from.onRegister(add), from.onUnregister(remove)]
   return () => {
-    for (const stop of deaf) stop()
+    for (const stop of stops) stop()
     for (const ability of forwarded.keys()) remove(ability)
   }
 }

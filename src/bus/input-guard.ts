@@ -1,7 +1,7 @@
-// What is refused of an input before its schema sees it: text that is no JSON, and data that could reach a prototype, that no
-// store keeps, or that has no bottom. Live objects (a model, a signal) are left to the schema, which alone can know them.
+// Checks an input before its schema: refuses text that is not JSON, and data that could reach a prototype, that no database keeps, or
+// that is nested too deep. Live objects (a model, a signal) are checked by the schema only.
 import { ErrandError } from '../core/errors.ts'
-import { deepestJson, maxJsonLength } from '../core/json.ts'
+import { maxJsonDepth, maxJsonLength } from '../core/json.ts'
 import { isPlainObject } from './json-schema.ts'
 
 /**
@@ -17,7 +17,7 @@ export function readJson(json: unknown, abilityId: string): unknown {
     )
   }
   if (json.length > maxJsonLength) {
-    throw refuse(abilityId, '', `it is ${json.length} characters of JSON, at most ${maxJsonLength} are taken`)
+    throw refuse(abilityId, '', `it is ${json.length} characters of JSON, at most ${maxJsonLength} are accepted`)
   }
   try {
     return JSON.parse(json) as unknown
@@ -37,7 +37,7 @@ export function refuseHostileData(value: unknown, abilityId: string): void {
 function inspect(value: unknown, path: readonly string[], abilityId: string): void {
   if (typeof value === 'string') inspectText(value, path, abilityId)
   if (!Array.isArray(value) && !isPlainObject(value)) return
-  if (path.length >= deepestJson) throw refuse(abilityId, '', `it is nested deeper than ${deepestJson} levels`)
+  if (path.length >= maxJsonDepth) throw refuse(abilityId, '', `it is nested deeper than ${maxJsonDepth} levels`)
   for (const [key, inner] of Object.entries(value)) {
     if (key === '__proto__' || key === 'constructor' || key === 'prototype') {
       throw refuse(abilityId, [...path, key].join('.'), `the key "${key}" could reach an object's prototype`)

@@ -1,11 +1,11 @@
-// The bus describes itself through abilities of its own, so that any surface can discover what there is.
+// The abilities through which the bus describes itself, so that any surface can discover its abilities.
 import { z } from 'zod'
 import { ErrandError, nearestName } from '../core/errors.ts'
 import { type Ability, type AbilityMeta, defineAbility, metaOf } from './ability.ts'
 import { notFound } from './ability-error.ts'
 import { accessClasses } from './caller.ts'
 
-/** What the descriptions are made from, asked anew at each call. */
+/** The source of the descriptions, read at each call. */
 export interface AbilitySource {
   abilities(): readonly AbilityMeta[]
 }
@@ -51,7 +51,7 @@ export function introspectionAbilities(source: AbilitySource): Ability[] {
     defineAbility({
       id: 'bus:schema',
       access: 'read',
-      description: 'Show the JSON Schemas of what an ability takes and gives.',
+      description: 'Show the JSON Schemas of the input and the output of an ability.',
       input: abilityInput,
       output: z.object({ inputSchema: jsonSchema, outputSchema: jsonSchema }),
       handle: ({ abilityId }) => {
@@ -62,7 +62,7 @@ export function introspectionAbilities(source: AbilitySource): Ability[] {
     defineAbility({
       id: 'bus:inspect',
       access: 'read',
-      description: 'Show all that is known of an ability.',
+      description: 'Show the metadata of an ability.',
       input: abilityInput,
       output: inspectOutput,
       handle: ({ abilityId }) => ({ meta: metaOf(requireMeta(source, abilityId)) }),

@@ -1,5 +1,4 @@
-// Abilities whose handler takes and gives JSON text itself: metadata in one hand, a handler in the other. They are checked by
-// the same schemas as all others.
+// Abilities whose handler takes and returns JSON text. They are checked by schemas like all others.
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
 import { parse, requireFunction } from '../core/parse.ts'
@@ -9,21 +8,21 @@ import { type Access, accessClasses } from './caller.ts'
 import { requireChunks } from './chunks.ts'
 import { type AbilitySchema, abilitySchemaSchema } from './json-schema.ts'
 
-/** What such an ability is registered with. The names follow from the id and may be left out. */
+/** The metadata of such an ability. The names derive from the id and may be left out. */
 export interface JsonAbilityMeta {
   id: string
   moduleName?: string
   abilityName?: string
   description: string
-  /** True: the handler gives chunks. Default false. */
+  /** True: the handler returns chunks. Default false. */
   isStream?: boolean
-  /** How far it reaches. Default `admin`. */
+  /** The scope that a caller needs. Default `admin`. */
   access?: Access
   inputSchema: AbilitySchema
   outputSchema: AbilitySchema
 }
 
-/** JSON text in, JSON text out; a stream gives one text per chunk. */
+/** Takes and returns JSON text; a stream yields one text per chunk. */
 export type JsonHandler = (json: string, context: AbilityContext) => Promise<string> | string | AsyncIterable<string>
 
 const metaSchema = z
@@ -47,7 +46,7 @@ const metaSchema = z
   })
 
 /**
- * The ability of a handler that speaks JSON text.
+ * The ability of a handler that takes and returns JSON text.
  * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT { issues }
  */
 export function jsonAbility(meta: JsonAbilityMeta, handler: JsonHandler): Ability {
@@ -76,7 +75,7 @@ function readOutput(text: unknown, abilityId: string): unknown {
   } catch (error) {
     throw new ErrandError(
       'EXECUTION_ERROR',
-      `The handler of ${abilityId} gave text that is not JSON: ${(error as Error).message}`,
+      `The handler of ${abilityId} returned text that is not JSON: ${(error as Error).message}`,
       { abilityId },
       error,
     )

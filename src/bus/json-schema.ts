@@ -1,22 +1,22 @@
-// Schemas from both sides: an ability is authored with zod or with plain JSON Schema, and always has both, one to judge by
-// and one to show to models, documents and other processes.
+// Schemas in both forms: an ability is written with zod or with plain JSON Schema, and always has both, zod for validation and
+// JSON Schema for models, documents and other processes.
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
 
 /** A JSON Schema (draft 2020-12) as plain data. */
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
-/** What an ability's input and output may be written in. */
+/** The schema of an ability's input or output. */
 export type AbilitySchema = z.ZodType | JsonSchema
 
-/** What a caller gives under a schema; with a plain JSON Schema the types know nothing. */
+/** The input type of a schema; unknown for a plain JSON Schema. */
 export type GivenBy<S extends AbilitySchema> = S extends z.ZodType ? z.input<S> : unknown
-/** What a value is once the schema has parsed it. */
+/** The type of a value that the schema has parsed. */
 export type ParsedBy<S extends AbilitySchema> = S extends z.ZodType ? z.output<S> : unknown
 
 export interface SchemaPair {
   zod: z.ZodType
-  /** Made when it is first looked at: an engine has some fifty of them, and most engines are never asked. */
+  /** Created on first access, because most engines never use the JSON form of their fifty or so schemas. */
   json(): JsonSchema
 }
 
@@ -26,10 +26,10 @@ export const abilitySchemaSchema = z.custom<AbilitySchema>(
 )
 
 /**
- * Both forms of a schema. Of a zod schema the JSON form is what goes in (`input`) or comes out (`output`); what JSON Schema
- * cannot say (a transform's result, a live object) becomes a schema that allows anything, and zod still judges it.
- * @throws ErrandError INVALID_INPUT when it has no second form (for a zod schema, when that is first looked at); `what` names it in
- *   the message.
+ * Both forms of a schema. The JSON form of a zod schema describes its input or its output, as `io` says; what JSON Schema cannot
+ * express (the result of a transform, a live object) becomes a schema that allows anything, and zod still validates it.
+ * @throws ErrandError INVALID_INPUT when the schema cannot be converted (for a zod schema, on first access of the JSON form); `what` names
+ *   it in the message.
  */
 export function schemaPair(schema: AbilitySchema, io: 'input' | 'output', what: string): SchemaPair {
   if (schema instanceof z.ZodType) {
@@ -47,7 +47,7 @@ function usable<T>(what: string, make: () => T): T {
     return make()
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new ErrandError('INVALID_INPUT', `${what} is no usable schema: ${why}.`, { what }, error)
+    throw new ErrandError('INVALID_INPUT', `${what} is not a usable schema: ${why}.`, { what }, error)
   }
 }
 
@@ -57,7 +57,7 @@ function toPlainSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
       io,
       unrepresentable: 'any',
       override: ({ zodSchema, jsonSchema }) => {
-        // zod closes every object that it describes as output, although only a strict one refuses other keys.
+        // zod sets additionalProperties: false on every object of an output, although only a strict object refuses other keys.
         const { def } = zodSchema._zod
         if (def.type !== 'object') return
         const catchall = (def as z.core.$ZodObjectDef).catchall?._zod.def.type
@@ -68,7 +68,7 @@ function toPlainSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   )
 }
 
-/** Only what JSON keeps: zod hangs its own functions on the schemas it makes. */
+/** Drops everything that JSON cannot hold, because zod adds its own functions to the schemas that it creates. */
 function frozenCopy(schema: object): JsonSchema {
   return JSON.parse(JSON.stringify(schema), (_key, value: unknown) => Object.freeze(value)) as JsonSchema
 }
@@ -82,7 +82,7 @@ export function hasField(schema: JsonSchema, field: string): boolean {
   return Object.hasOwn(propertiesOf(schema), field)
 }
 
-/** An object as a literal makes it, or JSON. */
+/** True for an object from a literal or from JSON. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)

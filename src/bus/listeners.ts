@@ -1,27 +1,27 @@
-// Whoever wants to hear of something. One that throws is reported, and keeps nobody else from hearing.
+// A list of listeners. An error in one is reported and does not affect the others.
 import { requireFunction } from '../core/parse.ts'
 
 export class Listeners<T> {
-  readonly #report: (error: unknown, told: T) => void
-  readonly #held = new Set<{ listener: (told: T) => void }>()
+  readonly #report: (error: unknown, value: T) => void
+  readonly #entries = new Set<{ listener: (value: T) => void }>()
 
-  constructor(report: (error: unknown, told: T) => void) {
+  constructor(report: (error: unknown, value: T) => void) {
     this.#report = report
   }
 
-  /** Returns how to stop. The same listener may be added more than once and then hears as often. */
-  add(listener: (told: T) => void): () => void {
-    const held = { listener: requireFunction(listener, 'a listener') }
-    this.#held.add(held)
-    return () => void this.#held.delete(held)
+  /** The returned function removes the listener. A listener that is added twice is called twice. */
+  add(listener: (value: T) => void): () => void {
+    const entry = { listener: requireFunction(listener, 'a listener') }
+    this.#entries.add(entry)
+    return () => void this.#entries.delete(entry)
   }
 
-  tell(told: T): void {
-    for (const { listener } of this.#held) {
+  notify(value: T): void {
+    for (const { listener } of this.#entries) {
       try {
-        listener(told)
+        listener(value)
       } catch (error) {
-        this.#report(error, told)
+        this.#report(error, value)
       }
     }
   }

@@ -1,16 +1,16 @@
-// On whose behalf the code that runs now reads. A handler reads through many functions, and the ledger shares out its time between
-// principals; so an async context carries who called from the bus to the ledger.
+// The principal on whose behalf the current code reads. The ledger divides its time between principals, and a handler reads through
+// many functions, so an async context carries the caller from the bus to the ledger.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Caller, principalOf } from './caller.ts'
 
 export interface Reader {
-  /** Whose turn it takes; undefined for the program itself. */
+  /** The principal whose share of time it uses; undefined for the program itself. */
   principal?: string | undefined
-  /** Ends a long read: its reason is what the read rejects with. */
+  /** Ends a long read, which rejects with the signal's reason. */
   signal?: AbortSignal | undefined
 }
 
-/** Undefined once the handler has ended: what it has started, and goes on (a run, the feed), reads for the program again. */
+/** `reader` is undefined once the handler has ended: work that it has started and that goes on (a run, the feed) reads for the program. */
 interface Reading {
   reader: Reader | undefined
 }
@@ -22,7 +22,7 @@ export function currentReader(): Reader | undefined {
   return current.getStore()?.reader
 }
 
-/** Works on behalf of a caller. What the program itself calls within a handler still belongs to whoever called that one. */
+/** Runs `work` on behalf of a caller. Calls of the program within a handler count for the caller of that handler. */
 export async function readFor<R>(caller: Caller, signal: AbortSignal | undefined, work: () => R): Promise<Awaited<R>> {
   const outer = currentReader()
   const principal = principalOf(caller) ?? outer?.principal

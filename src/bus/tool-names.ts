@@ -1,33 +1,33 @@
-// Abilities as the tools of a model. Models allow no colons in names, so a table leads from one name to the other and back;
-// nobody ever takes a tool's name apart, because two ids may look alike once their colons are gone.
+// Abilities as the tools of a model. Tool names allow no colons, so a table maps tool names to ids and back. A tool name is never
+// parsed, because two ids may be equal once their colons are replaced.
 import { hash } from 'node:crypto'
 import type { Ability } from './ability.ts'
 import type { JsonSchema } from './json-schema.ts'
 
-/** A tool as chat models take it. */
+/** A tool in the format of chat models. */
 export interface ToolDefinition {
   type: 'function'
   function: { name: string; description: string; parameters: JsonSchema }
 }
 
-/** Both ways between the names of tools and the ids of abilities, one to one. */
+/** A one-to-one mapping between the names of tools and the ids of abilities. */
 export interface ToolTable {
   /** Sorted by ability id. */
   definitions: ToolDefinition[]
-  /** Undefined for a name that no ability here has. */
+  /** Undefined for an unknown name. */
   abilityOf(toolName: string): string | undefined
-  /** Undefined for an ability that is not here. */
+  /** Undefined for an unknown ability. */
   nameOf(abilityId: string): string | undefined
 }
 
-/** What chat models allow at most. */
+/** The limit of chat models. */
 const maxToolNameLength = 64
 const minHashLength = 8
 
 /**
- * The tools for some abilities. The names depend only on the set of ids and the reserved names: `:` becomes `_`; where two ids
- * would come to the same, or to a reserved name, their own `_` are doubled; where that does not help, or is longer than 64
- * characters, a hash of the id ends the name.
+ * The tools for some abilities. The names depend only on the set of ids and the reserved names: `:` becomes `_`; where the names of two
+ * ids, or an id and a reserved name, would be equal, their own `_` are doubled; where that does not help, or the name is longer than 64
+ * characters, the name ends with a hash of the id.
  */
 export function toolTable(
   abilities: ReadonlyArray<Pick<Ability, 'id' | 'description' | 'modelInputSchema'>>,
@@ -47,7 +47,7 @@ export function toolTable(
   }
 }
 
-/** The parameters of a tool are an object: where the schema leaves it open, it is said. */
+/** The parameters of a tool must be declared as an object, also where the schema does not. */
 function toolDefinition(
   name: string,
   { description, modelInputSchema }: Pick<Ability, 'description' | 'modelInputSchema'>,
@@ -59,7 +59,7 @@ function toolDefinition(
 function toolNames(ids: readonly string[], reserved: Iterable<string>): Map<string, string> {
   const taken = new Set(reserved)
   const names = new Map<string, string>()
-  for (const spell of [plainName, doubledName]) nameWhatIsAlone(ids, spell, taken, names)
+  for (const spell of [plainName, doubledName]) assignUniqueNames(ids, spell, taken, names)
   for (const id of ids) {
     if (names.has(id)) continue
     const name = hashedName(id, taken)
@@ -69,8 +69,8 @@ function toolNames(ids: readonly string[], reserved: Iterable<string>): Map<stri
   return names
 }
 
-/** Names each id that has no name yet and whose spelling no other such id shares; names given earlier stay. */
-function nameWhatIsAlone(
+/** Names each unnamed id whose spelling no other unnamed id shares; earlier names stay. */
+function assignUniqueNames(
   ids: readonly string[],
   spell: (id: string) => string,
   taken: Set<string>,
@@ -90,7 +90,7 @@ function nameWhatIsAlone(
 const plainName = (id: string) => id.replaceAll(':', '_')
 const doubledName = (id: string) => id.replaceAll('_', '__').replaceAll(':', '_')
 
-/** Ends in as much of the id's hash as it takes to be free: eight digits, and more only after a collision. */
+/** Ends with the first eight digits of the id's hash, and with more of them only after a collision. */
 function hashedName(id: string, taken: ReadonlySet<string>): string {
   const digits = hash('sha256', id)
   for (let length = minHashLength; ; length++) {

@@ -1,4 +1,4 @@
-// Time as a port: the only file that reads the wall clock or arms a timer. XState's SimulatedClock fits it as it is.
+// Time as a port: the only file that reads the wall clock or arms a timer. XState's SimulatedClock implements it too.
 
 /** Where the engine takes time from. `now` is in epoch milliseconds. */
 export interface Clock {
@@ -7,7 +7,7 @@ export interface Clock {
   clearTimeout(id: unknown): void
 }
 
-/** Node fires any longer delay after 1 ms, so nothing above this is ever handed to a timer. */
+/** Node fires a longer delay after 1 ms, so longer delays are cut to this one. */
 export const maxDelayMs = 2 ** 31 - 1
 
 export const systemClock: Clock = {
@@ -16,7 +16,7 @@ export const systemClock: Clock = {
   clearTimeout: (id) => clearTimeout(id as NodeJS.Timeout),
 }
 
-/** A time as people write it, for messages; beyond what a date can hold, the number. */
+/** An ISO 8601 time for messages; the number itself when it is outside the range of a date. */
 export function isoTime(ms: number): string {
   const date = new Date(ms)
   return Number.isNaN(date.getTime()) ? `${ms} (epoch ms)` : date.toISOString()

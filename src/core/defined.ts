@@ -1,10 +1,10 @@
-// Options as callees want them to whom a key that is there says something, even with undefined.
+// For callees that treat a key with the value undefined differently from a missing key.
 
 type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
 }
 
-/** The same without the keys whose value is undefined. */
+/** A copy without the keys whose value is undefined. */
 export function defined<T extends object>(values: T): Defined<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
 }

@@ -1,4 +1,4 @@
-// The half-sentence that names the nearest thing to what was written, with a blank before it; nothing when none is near.
+// The suggestion at the end of an error message, with a blank before it; empty when no name is near enough.
 
 export function didYouMean(nearest: string | undefined): string {
   return nearest === undefined ? '' : ` Did you mean "${nearest}"?`

@@ -1,14 +1,13 @@
-// Durations as people write them in a plan (`90s`, `5m`) and as the terminal shows them. A bare number is refused on
-// purpose: nobody can tell whether 90 means seconds or milliseconds, and guessing wrong kills a command that did no
-// harm.
+// Durations as written in a plan (`90s`, `5m`) and as shown in the terminal. A number without a unit is refused: 90 may mean
+// seconds or milliseconds, and a wrong guess kills a command that did nothing wrong.
 
 const unitsMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 const pattern = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/
 
-/** What is accepted, for messages. */
+/** The accepted forms, for messages. */
 export const durationForms = '"1500ms", "90s", "5m", "2h" or "1d"'
 
-/** Milliseconds, or undefined for what is no positive duration with a unit. */
+/** Milliseconds, or undefined when the text is not a positive duration with a unit. */
 export function parseDuration(text: string): number | undefined {
   const match = pattern.exec(text.trim())
   if (match === null) return undefined
@@ -16,7 +15,7 @@ export function parseDuration(text: string): number | undefined {
   return durationMs > 0 ? durationMs : undefined
 }
 
-/** `0.2s`, `12.3s`, `4m05s`, `3h02m`, `2d03h`: short enough for a column, exact enough to compare. */
+/** `0.2s`, `12.3s`, `4m05s`, `3h02m` or `2d03h`: short enough for a table column. */
 export function formatDuration(durationMs: number): string {
   const totalSeconds = Math.max(0, durationMs) / 1_000
   if (totalSeconds < 59.95) return `${totalSeconds.toFixed(1)}s`

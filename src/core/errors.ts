@@ -1,5 +1,5 @@
-// The error class of the engine. Every refusal, on every surface, is one of these: what happened with the ids and values seen,
-// why, and what would work.
+// The error class of the engine, used on every surface. A message says what happened, with the ids and values seen, why, and
+// what would work.
 import type { ErrorCode } from './error-codes.ts'
 
 export type { ErrorCode } from './error-codes.ts'
@@ -8,22 +8,22 @@ export type { ErrorCode } from './error-codes.ts'
  * An error as it is stored: plain JSON, bounded in size (see `toStoredError`).
  *
  * `name`, `stack` and `cause` are only in the ledger's own record of a task, a run and a call (`engine.get`, `runs`, `calls`).
- * Events, outcomes and the bus carry the rest: a stack tells a model and other agents nothing, and costs them tokens.
+ * Events, outcomes and the bus omit them: a stack is of no use to a model and costs tokens.
  */
 export interface StoredError {
   code: string
   message: string
-  /** The class of the error (`TypeError`); absent when no error was thrown, but a string, say. */
+  /** The class of the error (`TypeError`); absent when the thrown value was not an error but, for example, a string. */
   name?: string
   details?: unknown
-  /** Where it was thrown; absent when nothing was thrown, as for a time-out. */
+  /** Absent when nothing was thrown, as for a timeout. */
   stack?: string
   cause?: StoredCause
-  /** A `Failure` with `retry: false` threw it: it stays final when a repeated run meets it again. */
+  /** The error was a `Failure` with `retry: false`. It stays final when a later run replays it. */
   final?: true
 }
 
-/** An error below another. `details` holds the `errors` of an AggregateError. */
+/** The cause of an error. `details` holds the `errors` of an AggregateError. */
 export interface StoredCause {
   message: string
   name?: string
@@ -36,9 +36,9 @@ export interface StoredCause {
 const marker = Symbol.for('errand.error')
 
 /**
- * Every refusal of the engine.
+ * Thrown for every operation that the engine refuses.
  *
- * `code` is one of a closed union, `details` holds the ids and values seen, `cause` what lies below.
+ * `code` is one of a closed union, `details` holds the ids and values seen, `cause` the underlying error.
  * Test with `ErrandError.isInstance(error)`, which also works across two copies of the package.
  */
 export class ErrandError extends Error {
@@ -53,13 +53,13 @@ export class ErrandError extends Error {
     Object.defineProperty(this, marker, { value: true })
   }
 
-  /** True for an error of this engine, whichever copy of the package made it. */
+  /** True for an ErrandError of any copy of the package. */
   static isInstance(value: unknown): value is ErrandError {
     if (typeof value !== 'object' || value === null) return false
     try {
       return (value as Record<symbol, unknown>)[marker] === true
     } catch {
-      // A revoked proxy, which nothing can be read from.
+      // A revoked proxy throws on every read.
       return false
     }
   }
@@ -69,7 +69,7 @@ export class ErrandError extends Error {
   }
 }
 
-/** Thrown by `engine.result` when the task failed; `error` is what the ledger holds. */
+/** Thrown by `engine.result` when the task failed; `error` is the error stored in the ledger. */
 export class TaskFailedError extends ErrandError {
   override readonly name = 'TaskFailedError'
   readonly taskId: string
@@ -106,9 +106,9 @@ export class TaskCanceledError extends ErrandError {
 }
 
 /**
- * The one error class that executors are meant to throw: it says how the engine should take the failure.
+ * The error class for executors to throw: it sets how the engine treats the failure.
  *
- * `retry: false` makes it final whatever the task's retry policy; `code` is stored in place of `TASK_FAILED`;
+ * `retry: false` makes it final regardless of the task's retry policy; `code` is stored in place of `TASK_FAILED`;
  * `retryAfterMs` (milliseconds) replaces the policy's backoff for this failure.
  */
 export class Failure extends Error {
@@ -130,12 +130,12 @@ export class Failure extends Error {
   }
 }
 
-/** An error without what is for the ledger's own record: for events, outcomes, other agents and models. */
+/** An error without its name, stack and cause: for events, outcomes, other agents and models. */
 export function briefError({ code, message, details, final }: StoredError): StoredError {
   return { code, message, ...(details === undefined ? {} : { details }), ...(final ? { final } : {}) }
 }
 
-/** The candidate nearest to what was written, if it is near enough to be a likely slip. */
+/** The candidate nearest to `written` by edit distance; undefined when none is near enough to be a likely typo. */
 export function nearestName(written: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined
   let bestDistance = Math.max(2, Math.floor(written.length / 3)) + 1

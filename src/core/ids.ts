@@ -1,7 +1,7 @@
-// Identity and chance as a port: the only file that draws random numbers. Tests inject a counter.
+// Ids and random numbers as a port: the only file that draws random numbers. Tests inject a counter.
 import { hash, randomFillSync } from 'node:crypto'
 
-/** Makes ids and random numbers. `next('task')` must give `task-` and lower-case letters and digits, never the same twice. */
+/** Makes ids and random numbers. `next('task')` must return `task-` followed by lower-case letters and digits, unique each time. */
 export interface Ids {
   next(prefix: string): string
   /** A number in [0, 1), for jitter. */
@@ -29,12 +29,12 @@ export function createRandomIds(): Ids {
   }
 }
 
-/** The id of what is made once under an identity: said again after a crash, it is the same one. */
+/** An id derived from an identity: repeated after a crash, the call returns the same id. */
 export function idUnder(prefix: string, identity: string): string {
   return `${prefix}-${hash('sha256', identity).slice(0, 26)}`
 }
 
-/** A UUID of version 4, made of other ids: two of them hold 130 random bits, and it takes 122. */
+/** A UUID of version 4 derived from other ids. It needs 122 random bits; two ids hold 130. */
 export function uuidOf(ids: string): string {
   const digits = hash('sha256', ids)
   const variant = '89ab'[Number.parseInt(digits.charAt(16), 16) % 4] as string

@@ -1,30 +1,30 @@
-// The JSON image of a value that nobody checked, within a bound: for people who look at an error, not for programs that need it
-// back. Unlike `toJson`, which refuses what it cannot store faithfully, this takes anything and never throws.
+// The JSON image of an unchecked value, bounded in size: for people who read an error, not for programs that need the value
+// back. Unlike `toJson`, which refuses values that it cannot store faithfully, this accepts anything and never throws.
 import { types } from 'node:util'
 import { clipped, storableText } from './storable-text.ts'
 
-/** Deepest nesting that is kept. */
-const deepest = 20
-/** Longest preview of what is too large, in characters. */
+/** Deeper nesting is cut. */
+const maxDepth = 20
+/** Of the preview of a value that is too large, in characters. */
 const maxPreviewLength = 1_000
 
 /**
- * The image of `value`, at most `most` characters of JSON; a larger one is replaced by `{ truncated: true, preview }`. What has no
- * JSON form becomes text: a bigint, a cycle (`[Circular]`), a property whose getter throws. Bytes are given by their number.
+ * The image of `value`, at most `maxLength` characters of JSON; a larger one is replaced by `{ truncated: true, preview }`. Values
+ * without a JSON form become text: a bigint, a cycle (`[Circular]`), a property whose getter throws, bytes (by their number).
  */
-export function boundedJson(value: unknown, most: number): unknown {
-  const walk: Walk = { left: most, above: new Set() }
+export function boundedJson(value: unknown, maxLength: number): unknown {
+  const walk: Walk = { left: maxLength, ancestors: new Set() }
   const image = imageOf(value, walk) ?? null
   const text = JSON.stringify(image)
-  if (walk.left >= 0 && text.length <= most) return image
+  if (walk.left >= 0 && text.length <= maxLength) return image
   return { truncated: true, preview: clipped(text, maxPreviewLength) }
 }
 
 interface Walk {
-  /** Characters of JSON that are left, by a low estimate; the walk ends when there are none. */
+  /** Characters of JSON that are left, overestimated; the walk ends when none are. */
   left: number
-  /** The objects that hold the one at hand. */
-  above: Set<object>
+  /** The objects that contain the current one. */
+  ancestors: Set<object>
 }
 
 function imageOf(value: unknown, walk: Walk): unknown {
@@ -33,7 +33,7 @@ function imageOf(value: unknown, walk: Walk): unknown {
     case 'string':
       return textOf(value, walk)
     case 'number':
-      // -0 is not read back as it was written.
+      // Adding 0 turns -0, which JSON does not keep, into 0.
       return Number.isFinite(value) ? value + 0 : null
     case 'bigint':
       return textOf(String(value), walk)
@@ -55,16 +55,16 @@ function textOf(text: string, walk: Walk): string {
 function objectImage(value: object, walk: Walk): unknown {
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
   if (types.isBoxedPrimitive(value)) return imageOf(value.valueOf(), walk)
-  if (walk.above.has(value)) return '[Circular]'
-  if (walk.above.size >= deepest) return '[nested too deep]'
-  walk.above.add(value)
+  if (walk.ancestors.has(value)) return '[Circular]'
+  if (walk.ancestors.size >= maxDepth) return '[nested too deep]'
+  walk.ancestors.add(value)
   try {
     const { toJSON } = value as { toJSON?: unknown }
     if (typeof toJSON !== 'function') return contentsOf(value, walk)
     const given: unknown = toJSON.call(value, '')
     return typeof given === 'object' && given !== null ? contentsOf(given, walk) : imageOf(given, walk)
   } finally {
-    walk.above.delete(value)
+    walk.ancestors.delete(value)
   }
 }
 
@@ -72,7 +72,7 @@ function contentsOf(value: object, walk: Walk): unknown {
   if (Array.isArray(value)) return listImage(value, walk)
   if (types.isMap(value) || types.isSet(value)) return listImage(value, walk)
   const image: Record<string, unknown> = {}
-  // A message is no enumerable property of an error.
+  // The message of an error is not enumerable.
   const keys = types.isNativeError(value) ? ['name', 'message', ...Object.keys(value)] : Object.keys(value)
   for (const key of keys) {
     if (walk.left < 0) break

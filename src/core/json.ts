@@ -1,18 +1,18 @@
-// The door for values: everything that is stored as JSON passes here once, so that what is read back is what was given, on
-// every database, and nothing hostile lies in the ledger (NUL, lone surrogates, prototype keys, bottomless nesting).
+// Checks every value before it is stored as JSON, so that every database returns exactly what was given, and the ledger holds
+// nothing hostile (NUL, lone surrogates, prototype keys, excessive nesting).
 import { ErrandError } from './errors.ts'
 import { readableError } from './stored-error.ts'
 
-/** Longest JSON text of one value, in UTF-16 units. Larger things belong into a file whose path is stored. */
+/** Length of the JSON text of one value, in UTF-16 units. Larger values belong in a file whose path is stored. */
 export const maxJsonLength = 4 * 1024 * 1024
-/** Deepest nesting of one value. */
-export const deepestJson = 64
+/** Nesting of one value. */
+export const maxJsonDepth = 64
 
 const suspicious = /\\u0000|\\u[dD][89a-fA-F]|"__proto__"|"constructor"|"prototype"/
 
 /**
  * The JSON text of a value, `null` for undefined.
- * @throws ErrandError INVALID_INPUT when the value has no faithful JSON image; `what` names it in the message.
+ * @throws ErrandError INVALID_INPUT when the value has no faithful JSON form; `what` names it in the message.
  */
 export function toJson(value: unknown, what: string): string {
   if (value === undefined || value === null) return 'null'
@@ -20,9 +20,9 @@ export function toJson(value: unknown, what: string): string {
   try {
     text = JSON.stringify(value)
   } catch (thrown) {
-    // Thrown by a getter or a toJSON of the value, perhaps.
+    // Possibly thrown by a getter or a toJSON of the value.
     const error = readableError(thrown)
-    if (error instanceof RangeError) throw refuse(what, `it is nested deeper than ${deepestJson} levels`, error)
+    if (error instanceof RangeError) throw refuse(what, `it is nested deeper than ${maxJsonDepth} levels`, error)
     throw refuse(what, error instanceof Error ? error.message : 'it cannot be turned into JSON', error)
   }
   if (text === undefined) throw refuse(what, `a ${typeof value} has no JSON image`)
@@ -32,8 +32,8 @@ export function toJson(value: unknown, what: string): string {
       `it is ${text.length} characters of JSON, at most ${maxJsonLength} are kept; store a path instead`,
     )
   }
-  if (text.length > deepestJson && nesting(text) > deepestJson)
-    throw refuse(what, `it is nested deeper than ${deepestJson} levels`)
+  if (text.length > maxJsonDepth && nesting(text) > maxJsonDepth)
+    throw refuse(what, `it is nested deeper than ${maxJsonDepth} levels`)
   if (suspicious.test(text)) inspect(JSON.parse(text), what)
   return text
 }
@@ -45,7 +45,7 @@ export function fromJson<T = unknown>(text: string): T {
   return JSON.parse(text) as T
 }
 
-/** The object that a text is as JSON; undefined for any other value, lists included, and for what is no JSON. */
+/** The object that a JSON text encodes; undefined for any other value, arrays included, and for invalid JSON. */
 export function jsonObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -57,7 +57,7 @@ export function jsonObject(text: string): Record<string, unknown> | undefined {
 }
 
 /**
- * A string that every database keeps byte for byte.
+ * Returns the text, which every database keeps byte for byte.
  * @throws ErrandError INVALID_INPUT for NUL, a lone surrogate or too many characters.
  */
 export function checkText(text: string, what: string): string {
@@ -68,7 +68,7 @@ export function checkText(text: string, what: string): string {
   return text
 }
 
-/** The text in which equal values are equal texts: keys sorted at every level. For identity, not for storage. */
+/** JSON with the keys sorted at every level, so that equal values have equal texts. For identity, not for storage. */
 export function canonicalJson(value: unknown): string {
   return (
     JSON.stringify(value, (_key, inner: unknown) => {
@@ -80,7 +80,7 @@ export function canonicalJson(value: unknown): string {
 
 function nesting(text: string): number {
   let depth = 0
-  let deepest = 0
+  let maxDepth = 0
   let quoted = false
   for (let index = 0; index < text.length; index++) {
     const character = text.charCodeAt(index)
@@ -88,10 +88,10 @@ function nesting(text: string): number {
       if (character === 92) index++
       else if (character === 34) quoted = false
     } else if (character === 34) quoted = true
-    else if (character === 123 || character === 91) deepest = Math.max(deepest, ++depth)
+    else if (character === 123 || character === 91) maxDepth = Math.max(maxDepth, ++depth)
     else if (character === 125 || character === 93) depth--
   }
-  return deepest
+  return maxDepth
 }
 
 function inspect(value: unknown, what: string): void {

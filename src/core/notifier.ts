@@ -1,27 +1,27 @@
-// A bell for whoever looks again when something may have changed.
+// Wakes a loop that checks again when something may have changed.
 
-/** Wakes one waiter. Rings are not counted: one that came while nobody waited is heard at the next wait. */
+/** Wakes one waiter. Notifications are not counted: any number of them before a wait end that wait at once. */
 export class Notifier {
-  #heard = false
+  #notified = false
   #wake: (() => void) | undefined
 
-  /** It was rung since the last wait. */
-  get heard(): boolean {
-    return this.#heard
+  /** `notify` was called since the last wait ended. */
+  get isNotified(): boolean {
+    return this.#notified
   }
 
-  ring(): void {
-    this.#heard = true
+  notify(): void {
+    this.#notified = true
     this.#wake?.()
   }
 
-  /** Resolves at the next ring, or as soon as the signal aborts. */
-  async rung(signal: AbortSignal): Promise<void> {
+  /** Resolves at the next `notify` (at once after an earlier one), or as soon as the signal aborts. */
+  async wait(signal: AbortSignal): Promise<void> {
     const wake = () => this.#wake?.()
     signal.addEventListener('abort', wake)
-    if (!this.#heard && !signal.aborted) await new Promise<void>((resolve) => (this.#wake = resolve))
+    if (!this.#notified && !signal.aborted) await new Promise<void>((resolve) => (this.#wake = resolve))
     signal.removeEventListener('abort', wake)
-    this.#heard = false
+    this.#notified = false
     this.#wake = undefined
   }
 }

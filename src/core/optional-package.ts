@@ -1,9 +1,9 @@
-// Packages that only some surfaces need, and that whoever does not use these need not have installed.
+// Packages that only some surfaces need; they are optional dependencies and load when first used.
 import { ErrandError } from './errors.ts'
 
 /**
- * What `load` imports. `doing` says what the package is needed for, as the beginning of a sentence.
- * @throws ErrandError NOT_OFFERED { package } when it is not installed; whatever else `load` throws.
+ * Returns what `load` imports. `doing` names the use of the package and begins the error message.
+ * @throws ErrandError NOT_OFFERED { package } when it is not installed; other errors of `load` unchanged.
  */
 export async function loadOptional<T>(packageName: string, doing: string, load: () => Promise<T>): Promise<T> {
   try {
@@ -19,7 +19,7 @@ export async function loadOptional<T>(packageName: string, doing: string, load: 
   }
 }
 
-/** The package itself, or a part of it; not one that it needs and lacks. */
+/** True when the package itself or a module of it is missing, and not one of its own dependencies. */
 function isMissing(error: unknown, packageName: string): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown }
   if (code !== 'ERR_MODULE_NOT_FOUND' || typeof message !== 'string') return false

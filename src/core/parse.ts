@@ -1,19 +1,19 @@
-// What every door does with what came from outside: zod judges it, and what does not fit is refused with an ErrandError that
-// says where, and for an unknown key which one was probably meant.
+// Validation of all input from outside with zod. An error names the path of the invalid value, and for an unknown key the
+// nearest known one.
 import { z } from 'zod'
 import { type Clock, systemClock } from './clock.ts'
 import { ErrandError, nearestName } from './errors.ts'
 import { checkText } from './json.ts'
 
 /**
- * Parses what came from outside.
- * @throws ErrandError UNKNOWN_OPTION { path, option, nearest } for a key that is not offered, INVALID_INPUT { issues } else.
+ * Parses input from outside. `what` names it in messages.
+ * @throws ErrandError UNKNOWN_OPTION { path, option, nearest } for an unknown key, INVALID_INPUT { issues } otherwise.
  */
 export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   refuseHostileShape(value, what)
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  const issue = maxTelling(parsed.error.issues)
+  const issue = firstToReport(parsed.error.issues)
   const path = issue.path.map(String).join('.')
   if (issue.code === 'unrecognized_keys') {
     const option = issue.keys[0] as string
@@ -31,7 +31,7 @@ export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T 
   throw new ErrandError('INVALID_INPUT', `${what} is not valid: ${issueText(issues.slice(0, 3))}.`, { issues })
 }
 
-/** Where a value does not fit, and how. */
+/** Where a value is invalid, and why. */
 export interface Issue {
   path: string
   message: string
@@ -45,23 +45,23 @@ export function issueText(issues: readonly Issue[]): string {
   return issues.map(({ path, message }) => `${path ? `${path}: ` : ''}${message}`).join('; ')
 }
 
-/** Deepest nesting of `tasks`, the root included: far from where the recursion that parses them ends. */
-export const deepestTasks = 128
+/** Nesting of `tasks`, the root included: far below the depth at which the recursive parser overflows the stack. */
+export const maxTaskDepth = 128
 
 /**
- * What zod must not be given: `tasks` so deep that the recursion would not come back. And what it would leave out of a record
- * without a word, a key `__proto__`; nothing that was given may be lost like that.
+ * Refuses what zod cannot handle: `tasks` nested so deep that its recursion overflows the stack, and the key `__proto__`, which
+ * it would silently drop from a record.
  */
 function refuseHostileShape(given: unknown, what: string): void {
   const rest: Array<{ value: unknown; level: number }> = [{ value: given, level: 1 }]
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
     const { value, level } = next
     if (!isObject(value)) continue
-    if (level > deepestTasks) {
+    if (level > maxTaskDepth) {
       throw new ErrandError(
         'INVALID_INPUT',
-        `${what} is not valid: its tasks are nested deeper than ${deepestTasks} levels. Create the deeper ones in a step of their own, with \`parentId\`.`,
-        { deepest: deepestTasks },
+        `${what} is not valid: its tasks are nested deeper than ${maxTaskDepth} levels. Create the deeper ones in a step of their own, with \`parentId\`.`,
+        { deepest: maxTaskDepth },
       )
     }
     refusePrototypeKey(value['metadata'], 'metadata', what)
@@ -84,7 +84,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-function maxTelling(issues: z.core.$ZodIssue[]): z.core.$ZodIssue {
+function firstToReport(issues: z.core.$ZodIssue[]): z.core.$ZodIssue {
   return issues.find((issue) => issue.code === 'unrecognized_keys') ?? (issues[0] as z.core.$ZodIssue)
 }
 
@@ -112,27 +112,27 @@ function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
   ) {
     current = current.unwrap() as z.ZodType
   }
-  // What is only put into shape before it is judged.
+  // A preprocessed schema: the keys are those of its output.
   if (current instanceof z.ZodPipe && current.in instanceof z.ZodTransform) return unwrap(current.out as z.ZodType)
   return current
 }
 
 /**
- * A text that came from outside and that every database keeps.
- * @throws ErrandError INVALID_INPUT for what is no string, and for what `checkText` refuses.
+ * A text from outside that every database keeps.
+ * @throws ErrandError INVALID_INPUT for a value that is not a string, and for a string that `checkText` refuses.
  */
 export function requireText(value: unknown, what: string): string {
   if (typeof value === 'string') return checkText(value, what)
   throw new ErrandError('INVALID_INPUT', `Expected ${what} to be a string, got ${kindOf(value)}.`, { what })
 }
 
-/** @throws ErrandError INVALID_INPUT for what is no function. */
+/** @throws ErrandError INVALID_INPUT for a value that is not a function. */
 export function requireFunction<F>(value: F, what: string): F {
   if (typeof value === 'function') return value
   throw new ErrandError('INVALID_INPUT', `Expected ${what} to be a function, got ${kindOf(value)}.`, { what })
 }
 
-/** `shape` says in the refusal what it takes and gives: `(error)`. */
+/** A schema for a function; `shape` describes it in the error message: `(error)`. */
 export function functionOf<F>(shape: string) {
   return z.custom<F>((value) => typeof value === 'function', `expected a function ${shape}`)
 }
@@ -141,7 +141,7 @@ export const clockSchema = z
   .custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function', 'expected a clock with `now`')
   .default(() => systemClock)
 
-/** The type of a value in a word for people. */
+/** The type of a value for messages: like `typeof`, but with `null` and `array`. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null'
   return Array.isArray(value) ? 'array' : typeof value

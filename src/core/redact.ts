@@ -1,27 +1,27 @@
-// What the user's `redact` hook makes of a value before it is stored, published or logged. Applied before anything acts on the value, so that
-// the first run of a task sees what a run after a restart would see. An error of the hook never lets the value pass.
+// Applies the user's `redact` hook to a value before it is stored, published or logged, and before anything acts on it, so that the
+// first run of a task sees the same value as a run after a restart. When the hook throws, the value is not written.
 import { ErrandError, type StoredCause, type StoredError } from './errors.ts'
 import { fromJson, maxJsonLength, toJson } from './json.ts'
 import { readableError, rebuiltError, toStoredError } from './stored-error.ts'
 
-/** Gets every value with its place, like `['task', 'input', 'apiKey']`; what it returns takes the value's place. */
+/** Receives every value with its path, like `['task', 'input', 'apiKey']`; the returned value replaces it. */
 export type RedactFunction = (value: unknown, path: readonly string[]) => unknown
 
-/** The hook as the engine uses it. Where the hook changes nothing in a value, the result is that same value. */
+/** The hook as the engine uses it. Returns the same value when the hook changes nothing in it. */
 export interface Redaction {
-  /** There is a hook. */
+  /** False without a hook. */
   readonly isOn: boolean
-  /** JSON, as deep as it goes. @throws ErrandError REDACT_FAILED */
+  /** A JSON value, at every level. @throws ErrandError REDACT_FAILED */
   value<T>(value: T, ...path: string[]): T
-  /** A text, which must stay a text. @throws ErrandError REDACT_FAILED */
+  /** A text; the hook must return a text. @throws ErrandError REDACT_FAILED */
   text(text: string, ...path: string[]): string
-  /** The texts and the details of an error; its code stays. Never throws: an error with REDACT_FAILED replaces one that cannot be redacted. */
+  /** The texts and the details of an error, not its code. Never throws: an error that cannot be redacted is replaced by REDACT_FAILED. */
   storedError<E extends StoredError>(error: E, ...path: string[]): E
-  /** Whatever was thrown, as a redacted error for the log. Never throws: REDACT_FAILED replaces an error that cannot be redacted. */
+  /** A thrown value as a redacted error for the log. Never throws: an error that cannot be redacted is replaced by REDACT_FAILED. */
   thrown(thrown: unknown): unknown
 }
 
-/** Keys above a value, at most: a hook that returns ever more is stopped. Values are never so deep; a text that is JSON may be. */
+/** Stops a hook that returns ever deeper values. Stored values are never so deep; a text that is JSON may be. */
 const maxDepth = 1_000
 
 const noRedaction: Redaction = {
@@ -35,12 +35,12 @@ const noRedaction: Redaction = {
 export function redactionBy(redact: RedactFunction | undefined): Redaction {
   if (redact === undefined) return noRedaction
 
-  const told = (value: unknown, path: readonly string[]): unknown => {
+  const callHook = (value: unknown, path: readonly string[]): unknown => {
     const given = redact(value, path)
     if (given === undefined) throw failed(path, 'returned nothing')
     if (isPromise(given)) {
       given.catch?.(() => {})
-      throw failed(path, 'returned a promise, although it has to answer at once,')
+      throw failed(path, 'returned a promise, although it must be synchronous,')
     }
     return given
   }
@@ -49,17 +49,17 @@ export function redactionBy(redact: RedactFunction | undefined): Redaction {
     if (value === null || value === undefined) return value
     if (path.length > maxDepth) throw failed(path.slice(0, 2), `met values nested deeper than ${maxDepth} levels`)
     try {
-      const given = told(value, path)
+      const given = callHook(value, path)
       if (typeof given === 'string') return visitText(given, path)
       return typeof given === 'object' && given !== null ? visitInside(given, path) : given
     } catch (error) {
       if (isRedactFailure(error)) throw error
-      // Thrown by the hook, or by what it returned: it may hold the value.
+      // The hook, or the value that it returned, threw. The message may quote the secret, so only the name is kept.
       throw failed(path, `threw ${error instanceof Error ? `an error (${error.name})` : 'something'}`)
     }
   }
 
-  /** A value is found under its key in a text that is JSON, too: models write their arguments so. */
+  /** A text that is JSON is redacted by its keys too, because models write their arguments as JSON texts. */
   const visitText = (text: string, path: readonly string[]): string => {
     const json = jsonIn(text, maxJsonLength)
     if (json === undefined) return text
@@ -91,7 +91,7 @@ export function redactionBy(redact: RedactFunction | undefined): Redaction {
       try {
         return fromJson(toJson(changed, 'what `redact` returned')) as T
       } catch {
-        throw failed(path, 'returned what is no JSON')
+        throw failed(path, 'returned a value that is not JSON')
       }
     },
     text(text, ...path) {
@@ -122,9 +122,9 @@ export function redactionBy(redact: RedactFunction | undefined): Redaction {
   return redaction
 }
 
-/** The object or list that a text is the JSON of; undefined for any other text, and for one of more characters. */
-export function jsonIn(text: string, longest: number): object | undefined {
-  if (text.length > longest || !/^\s*[[{]/.test(text)) return undefined
+/** The object or array that a JSON text encodes; undefined for any other text, and for one of more than `maxLength` characters. */
+export function jsonIn(text: string, maxLength: number): object | undefined {
+  if (text.length > maxLength || !/^\s*[[{]/.test(text)) return undefined
   try {
     return JSON.parse(text) as object
   } catch {
@@ -132,7 +132,7 @@ export function jsonIn(text: string, longest: number): object | undefined {
   }
 }
 
-/** An object or a list with its fields changed; itself when none of them is. */
+/** An object or an array with its fields changed; the same object when no field changes. */
 export function mapFields(value: object, change: (field: unknown, key: string) => unknown): object {
   const fields = Object.entries(value)
   const changed = fields.map(([key, field]): [string, unknown] => [key, change(field, key)])
@@ -140,35 +140,33 @@ export function mapFields(value: object, change: (field: unknown, key: string) =
   return Array.isArray(value) ? changed.map(([, field]) => field) : Object.fromEntries(changed)
 }
 
-/** Of details that are too large, an error holds the first characters: JSON that is cut off, in which no value is found under its key. */
+/** Removes the previews of truncated details: they are JSON that is cut off, in which values cannot be found by their keys. */
 function withoutPreviews(details: unknown): unknown {
   if (typeof details !== 'object' || details === null) return details
   const { truncated, preview } = details as { truncated?: unknown; preview?: unknown }
   return truncated === true && typeof preview === 'string' ? { truncated } : mapFields(details, withoutPreviews)
 }
 
-/** An object that has to stay one: what takes its place stands in it under `redacted`. */
+/** Redacts an object that must stay an object: any other replacement is stored under the key `redacted`. */
 export function objectToStore(redaction: Redaction, value: object, ...path: string[]): Record<string, unknown> {
   const changed: unknown = redaction.value<unknown>(value, ...path)
   const isObject = typeof changed === 'object' && changed !== null && !Array.isArray(changed)
   return (isObject ? changed : { redacted: changed }) as Record<string, unknown>
 }
 
-/** Stored, it would be an empty object. */
+/** A promise would be stored as an empty object. */
 function isPromise(value: unknown): value is Promise<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
 
-/** The hook has failed: what was to be written cannot be. */
 export function isRedactFailure(error: unknown): boolean {
   return ErrandError.isInstance(error) && error.code === 'REDACT_FAILED'
 }
 
 function failed(path: readonly string[], why: string): ErrandError {
-  const place = path.join('.')
   return new ErrandError(
     'REDACT_FAILED',
-    `Nothing was stored or told: the \`redact\` hook ${why} for ${place}. It must return a value for everything that it is given: the value itself, or what takes its place.`,
+    `Nothing was stored or published: the \`redact\` hook ${why} for ${path.join('.')}. It must return a value for every value that it receives: the same value, or its replacement.`,
     { path: [...path] },
   )
 }

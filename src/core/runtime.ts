@@ -1,11 +1,12 @@
-// The guard before the native driver: on a Node that is too old it does not throw, it takes the process down without a word.
+// Checks the version of Node before the native driver is loaded: on a Node that is too old the driver crashes the process
+// without an error.
 import { ErrandError } from './errors.ts'
 
 /** The N-API version that the SQLite driver is built for. */
 export const requiredNapi = 10
 
 /**
- * Refuses a Node that the SQLite driver would crash.
+ * Refuses a version of Node on which the SQLite driver would crash.
  * @throws ErrandError UNSUPPORTED_RUNTIME { node, napi, required }
  */
 export function requireRuntime(versions: { node: string; napi?: string | undefined } = process.versions): void {

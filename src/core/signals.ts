@@ -1,7 +1,7 @@
-// Waiting that an AbortSignal may end. Listeners leave with the waiting: a signal may live as long as an engine.
+// Waits that an AbortSignal can end. Each removes its listener when it ends, because a signal may live as long as an engine.
 import type { Clock } from './clock.ts'
 
-/** The outcome of some work, unless the signal aborts first. @throws the signal's reason. */
+/** Settles like `work`, or rejects with the reason of the signal as soon as it aborts. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const abort = (): void => reject(signal.reason)
@@ -11,7 +11,7 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   })
 }
 
-/** Resolves after so many milliseconds, or as soon as the signal aborts. */
+/** Resolves after `ms` milliseconds, or as soon as the signal aborts. */
 export function rest(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   if (ms <= 0 || signal?.aborted) return Promise.resolve()
   return new Promise((resolve) => {
@@ -26,8 +26,8 @@ export function rest(clock: Clock, ms: number, signal?: AbortSignal): Promise<vo
 }
 
 /**
- * Resolves when the work is done, or after so many milliseconds: to whether it was done by then. No timer stays behind, and a later
- * failure is ignored. @throws what the work threw in time.
+ * Resolves to true when the work ends, or to false after `ms` milliseconds. The timer is cleared, and a later failure is ignored.
+ * @throws what the work throws within that time.
  */
 export async function waitAtMost(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
   const late = Promise.withResolvers<boolean>()

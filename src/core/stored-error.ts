@@ -1,5 +1,5 @@
-// Whatever was thrown, as it is stored. User code may throw anything: a revoked proxy, an error with a getter that throws, details
-// that hold themselves. Every property of a thrown value is read here, where a read that throws counts as one that found nothing.
+// Turns a thrown value into a stored error. User code may throw anything: a revoked proxy, an error with a getter that throws,
+// cyclic details. Every property of a thrown value is read in this file; a read that throws counts as undefined.
 import { inspect, types } from 'node:util'
 import { ErrandError, type ErrorCode, Failure, type StoredCause, type StoredError } from './errors.ts'
 import { boundedJson } from './json-bounds.ts'
@@ -13,20 +13,20 @@ export const errorBounds = {
   stack: 4_000,
   /** Of each error in the chain of causes and of each error in an AggregateError. */
   causeMessage: 1_000,
-  /** Causes of causes; what lies deeper is left out. */
+  /** Depth of the chain of causes; deeper ones are dropped. */
   causes: 5,
   /** Errors of an AggregateError. */
   errors: 10,
   details: 16_384,
-  /** Everything but the details. When it is too long, the causes' stacks go first, then causes, stack and half of the message. */
+  /** Everything but the details. When it is too long, the stacks of the causes are dropped first, then causes, stack and half of the message. */
   rest: 49_152,
 } as const
 
-/** How the engine's own failures are stored, where that differs from other errors. */
+/** How failures of the engine itself are stored, where that differs from other errors. */
 interface StorageHints {
-  /** A repeated run needs the details as they are. They are a bounded JSON image already. */
+  /** Keep the details unchanged, because a replayed run needs them. They are bounded JSON already. */
   wholeDetails?: boolean
-  /** The cause holds what belongs into no ledger: a provider's error may quote a key or a whole request. */
+  /** Do not store the cause: the error of a provider may quote a key or a whole request. */
   withoutCause?: boolean
 }
 
@@ -36,17 +36,16 @@ function hintsOf(thrown: unknown): StorageHints | undefined {
   return isObject(thrown) ? storageHints.get(thrown) : undefined
 }
 
-/** Says how this failure is to be stored, and returns it. */
+/** Sets how this failure is stored, and returns it. */
 export function storedWith(failure: Failure, hints: StorageHints): Failure {
   storageHints.set(failure, hints)
   return failure
 }
 
 /**
- * Whatever was thrown (an Error, a string, undefined, a hostile object) as it is stored; `fallback` is the code of errors that
- * carry none.
+ * The stored form of a thrown value (an Error, a string, undefined, a hostile object); `fallback` is the code of errors without one.
  *
- * It never throws, and what it returns is JSON that every ledger keeps, within `errorBounds`: a message of 8,000 UTF-16 units, a
+ * It never throws. It returns JSON that every ledger keeps, within `errorBounds`: a message of 8,000 UTF-16 units, a
  * stack of 4,000, five causes, and details of 16 KiB of JSON (larger ones are replaced by `{ truncated: true, preview }`); at most
  * 64 KiB of JSON in all. The errors of an AggregateError become `details.errors`.
  */
@@ -68,15 +67,15 @@ export function toStoredError(thrown: unknown, fallback: ErrorCode = 'TASK_FAILE
   return { ...rest, ...(details === undefined ? {} : { details }), ...(isFinal ? { final: true } : {}) }
 }
 
-/** The rest that a `Failure` asks for before another attempt, in milliseconds; undefined when nothing sensible was asked for. */
+/** The `retryAfterMs` of a `Failure`; undefined when it has none or an invalid one. */
 export function retryAfterOf(thrown: unknown): number | undefined {
-  const asked = isFailure(thrown) ? property(thrown, 'retryAfterMs') : undefined
-  return typeof asked === 'number' && asked >= 0 && Number.isFinite(asked) ? asked : undefined
+  const given = isFailure(thrown) ? property(thrown, 'retryAfterMs') : undefined
+  return typeof given === 'number' && given >= 0 && Number.isFinite(given) ? given : undefined
 }
 
 /**
- * What was thrown, made safe for code that reads errors the usual way: the value itself when it can be read, else an error with
- * what could be read of it. Call this where user code throws into the engine.
+ * A thrown value that is safe to read: the value itself when all its properties can be read, else an error with the readable
+ * ones. Call this where user code throws into the engine.
  */
 export function readableError(thrown: unknown): unknown {
   if (isReadable(thrown, errorBounds.causes)) return thrown
@@ -84,7 +83,7 @@ export function readableError(thrown: unknown): unknown {
   return rebuiltError(stored, thrown)
 }
 
-/** An error of the kind of what was thrown, with what is stored of it. */
+/** An error of the class of `thrown`, with the contents of its stored form. */
 export function rebuiltError(stored: StoredError, thrown: unknown): Error {
   const { code, message, name, details, stack } = stored
   const cause = stored.cause && restoredCause(stored.cause)
@@ -101,7 +100,7 @@ export function rebuiltError(stored: StoredError, thrown: unknown): Error {
   if (isErrand(thrown))
     return new ErrandError(code as ErrorCode, message, { ...(details as object | undefined) }, cause)
   const error = new Error(message, cause === undefined ? undefined : { cause })
-  // A system code that a retry policy may name.
+  // Retry policies may name a system code.
   const kept = { name, stack, code: systemCode(thrown) }
   for (const [key, value] of Object.entries(kept)) {
     if (value !== undefined) Object.defineProperty(error, key, { value, configurable: true, writable: true })
@@ -118,7 +117,7 @@ export function restoredCause({ message, name, code, stack, cause }: StoredCause
   return error
 }
 
-/** What was thrown as text for a log, with its stack. Unlike `console.error(error)`, this never throws. */
+/** A thrown value as text for a log, with its stack. Unlike `console.error(error)`, this never throws. */
 export function describeError(thrown: unknown): string {
   try {
     return inspect(thrown)
@@ -128,7 +127,7 @@ export function describeError(thrown: unknown): string {
   }
 }
 
-/** The text of what was thrown: the message of an error, else what `String` makes of it. */
+/** The message of an error; for other thrown values, what `String` returns. */
 export function messageOf(thrown: unknown): string {
   const text = attempt(() => {
     const { message, name } = (isObject(thrown) ? thrown : {}) as Partial<Error>
@@ -144,7 +143,7 @@ function codeOf(thrown: unknown): string | undefined {
   return typeof code === 'string' ? storable(code, errorBounds.name) : undefined
 }
 
-/** The word that Node and many libraries put beside an error's text (`ECONNRESET`, `ERR_INVALID_URL`): a policy may name it. */
+/** The code that Node and many libraries add to errors (`ECONNRESET`, `ERR_INVALID_URL`); a retry policy may name it. */
 function systemCode(thrown: unknown): string | undefined {
   const code = isError(thrown) ? property(thrown, 'code') : undefined
   return typeof code === 'string' && /^E[A-Z][A-Z0-9_]{1,60}$/.test(code) ? code : undefined
@@ -154,7 +153,7 @@ interface CauseBounds {
   message: number
   /** How many causes below this one are kept. */
   causes: number
-  /** Errors above this one: a chain that leads back ends there. */
+  /** Errors above this one: a cyclic chain ends at the first repetition. */
   seen: Set<unknown>
 }
 
@@ -177,13 +176,13 @@ function causeOf(thrown: unknown, { message, causes, seen }: CauseBounds): Store
   }
 }
 
-/** Node's own network errors say everything in the errors of an AggregateError, which may itself be a cause. */
+/** Network errors of Node carry their information in the errors of an AggregateError, which may itself be a cause. */
 function withErrors(thrown: unknown, cause: StoredCause): StoredCause {
   const details = aggregated(thrown)
   return details === undefined ? cause : { ...cause, details }
 }
 
-/** The frames count: a long message, which the stack repeats, gives way to them. */
+/** The frames are kept in preference to a long message, which the stack repeats. */
 function stackOf(thrown: unknown): string | undefined {
   const stack = property(thrown, 'stack')
   if (typeof stack !== 'string' || stack === '') return undefined
@@ -216,7 +215,7 @@ function aggregated(thrown: unknown): { errors: StoredCause[] } | undefined {
 
 type Undetailed = Omit<StoredError, 'details' | 'final'>
 
-/** JSON may write one character as six (`\u0001`), so bounds in characters do not bound the text by themselves. */
+/** JSON may encode one character as six (`\u0001`), so bounds in characters do not bound the JSON text. */
 function fitted(error: Undetailed): Undetailed {
   const { cause, stack: _stack, ...bare } = error
   const smaller: Array<() => Undetailed> = [
@@ -239,11 +238,11 @@ function withoutStacks({ stack: _stack, cause, ...rest }: StoredCause): StoredCa
   return cause === undefined ? rest : { ...rest, cause: withoutStacks(cause) }
 }
 
-const storable = (text: string, most: number): string => storableText(clipped(text, most))
+const storable = (text: string, maxLength: number): string => storableText(clipped(text, maxLength))
 
 // ── safe reads ──
 
-/** What `read` returns; undefined when it throws. */
+/** Returns the result of `read`; undefined when it throws. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -260,7 +259,7 @@ function property(value: unknown, key: string): unknown {
   return isObject(value) ? attempt(() => (value as Record<string, unknown>)[key]) : undefined
 }
 
-/** Also true for an error of another realm, which is no `instanceof` this one's Error. */
+/** Also true for an error of another realm, for which `instanceof Error` is false. */
 function isError(value: unknown): boolean {
   return types.isNativeError(value) || isErrand(value) || attempt(() => value instanceof Error) === true
 }
@@ -275,7 +274,7 @@ function isFailure(value: unknown): boolean {
 
 const readByTheEngine = ['name', 'code', 'stack', 'details', 'retry', 'retryAfterMs'] as const
 
-/** Everything that the engine reads of errors can be read, and has a text. */
+/** True when every property that the engine reads of errors can be read, and the value has a text. */
 function isReadable(thrown: unknown, causes: number): boolean {
   if (!isObject(thrown)) return true
   const hasRead = attempt(() => {

@@ -1,5 +1,6 @@
-// Breaks off a calculation that takes too long: the search for a pattern that somebody else has written may backtrack for years. It blocks
-// the process until then, so it is for what takes microseconds when nothing is wrong. Node's `vm` is used for its watchdog alone.
+// Stops a synchronous calculation that takes too long, such as a search with a regular expression from outside, which may backtrack
+// for years. The process is blocked until then, so use it for work that normally takes microseconds. Node's `vm` serves only as
+// the watchdog.
 import { type Context, createContext, Script } from 'node:vm'
 
 export const maxSearchMs = 1_000
@@ -8,8 +9,8 @@ const call = new Script('work()')
 let context: Context | undefined
 
 /**
- * What `work` returns, or throws; undefined when it took longer than `maxSearchMs`. It may end between any two of its instructions, so
- * it must leave nothing half done.
+ * Returns what `work` returns, and throws what it throws; undefined when it took longer than `maxSearchMs`. `work` may be stopped
+ * at any instruction, so it must not change shared state.
  */
 export function withinTime<R>(work: () => R): { value: R } | undefined {
   context ??= createContext({})
@@ -17,7 +18,7 @@ export function withinTime<R>(work: () => R): { value: R } | undefined {
   try {
     return { value: call.runInContext(context, { timeout: maxSearchMs, displayErrors: false }) as R }
   } catch (error) {
-    // An error of the watchdog is one of the other context, and so no instance of this one's `Error`.
+    // The error of the watchdog belongs to the other context and is not an instance of this `Error`.
     if ((error as { code?: unknown } | null)?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined
     throw error
   } finally {

@@ -1,4 +1,4 @@
-// What a task has because agents work on it: its team, an agent's name in it, and what the conversation opens with.
+// The parts of a draft that concern agents: the team, the agent's name in it, and the first messages of the conversation.
 
 import type { ChildSpec } from '../api/options.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -7,17 +7,17 @@ import { categoryNamed, toHundredths } from '../entities/confidence.ts'
 import { doesNothing } from './idle-options.ts'
 import { agentOf, type KnownExecutors, mayBeAgent } from './known-executors.ts'
 
-/** Told to an agent that has no instructions of its own (conformance S0-008). */
+/** The system prompt of an agent without instructions (conformance S0-008). */
 export const defaultSystemPrompt = 'You are a helpful AI assistant.'
 
-/** A line of a conversation, stored with the task. */
+/** A first message of the conversation, stored with the task. */
 export interface Opening {
   id: string
   role: 'system' | 'user'
   content: string
 }
 
-/** Under which name the task's agent works in a team; null where no agent does. */
+/** The name of the task's agent in a team; null when no agent works on the task. */
 export function agentNameOf(
   spec: ChildSpec,
   name: string,
@@ -28,12 +28,12 @@ export function agentNameOf(
   if (spec.agentId === undefined) return null
   const why =
     executor === null
-      ? 'no executor runs it: who works on it from outside joins by `agent:join`'
-      : `its executor ${executor} is no agent`
+      ? 'it has no executor; workers from outside join with `agent:join`'
+      : `its executor ${executor} is not an agent`
   throw doesNothing('agentId', name, `${why}. Leave it out.`)
 }
 
-/** The first lines of an agent's conversation. An engine that does not know the executor leaves them to the agent itself. */
+/** The first messages of an agent's conversation. Empty when this engine does not have the executor: the agent then adds them itself. */
 export function openingOf(
   spec: ChildSpec,
   executor: string | null,
@@ -45,7 +45,7 @@ export function openingOf(
   if (assignment.trim() === '') {
     throw new ErrandError(
       'INVALID_INPUT',
-      `The agent ${executor} would not know what to do: give the task a goal, or an input.`,
+      `The agent ${executor} has nothing to do: give the task a goal or an input.`,
       { executor },
     )
   }
@@ -53,38 +53,38 @@ export function openingOf(
   return [line('system', spec.systemPrompt ?? agent.instructions ?? defaultSystemPrompt), line('user', assignment)]
 }
 
-/** The goal, and what was given with it. */
+/** The goal and the input as one text. */
 function assignmentOf({ goal, input }: ChildSpec): string {
   const given =
     input === undefined || input === null ? [] : [typeof input === 'string' ? input : JSON.stringify(input, null, 2)]
   return [...(goal === undefined ? [] : [goal]), ...given].join('\n\n')
 }
 
-/** What a task's team is told to be. */
+/** The team fields of a task. */
 export interface TeamSpec {
-  /** What kind of work it is; null when nobody said. */
+  /** The kind of work; null when not given. */
   type: string | null
   /** Descriptions, in order; they are numbered from 1. */
   objectives: readonly string[]
   /** Null: the branch of the nearest team above, else `main`. */
   parentBranch: string | null
-  /** Hundredths; null: as the engine says. */
+  /** Hundredths; null: the engine's. */
   durableThreshold: number | null
   durableCategories: string[] | null
 }
 
-/** A task is a team's as soon as anything is said that only a team has. */
+/** A task with any field of a team is a team task. */
 export function teamSpecOf(spec: ChildSpec): TeamSpec | 'later' | null {
   const { type, objectives, parentBranch, durableThreshold, durableCategories } = spec
-  const said = [type, objectives, parentBranch, durableThreshold, durableCategories]
-  if (spec.team === false && said.some((each) => each !== undefined)) {
+  const given = [type, objectives, parentBranch, durableThreshold, durableCategories]
+  if (spec.team === false && given.some((each) => each !== undefined)) {
     throw new ErrandError(
       'INVALID_INPUT',
-      '`team: false` goes with no field of a team (type, objectives, parentBranch, durableThreshold, durableCategories). Leave one of them out.',
+      '`team: false` excludes the fields of a team (type, objectives, parentBranch, durableThreshold, durableCategories). Leave out `team` or those fields.',
       { option: 'team' },
     )
   }
-  if (spec.team !== true && said.every((each) => each === undefined)) return spec.team === 'later' ? 'later' : null
+  if (spec.team !== true && given.every((each) => each === undefined)) return spec.team === 'later' ? 'later' : null
   return {
     type: type ?? null,
     objectives: (objectives ?? []).map((objective) => checkText(objective, 'an objective')),

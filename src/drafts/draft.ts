@@ -1,5 +1,5 @@
-// From what `create`, `spawn` and plan files say to the rows that are to be made: names, defaults, executors, trees. Pure, so a
-// bad one is refused before any transaction begins.
+// Turns the input of `create`, `spawn` and plan files into the rows to be inserted: names, defaults, executors, trees. Pure, so that
+// invalid input is refused before a transaction begins.
 
 import type { AnyExecutor } from '../api/executor.ts'
 import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../api/options.ts'
@@ -15,7 +15,7 @@ import { refuseAgentOptions, refuseIdlePolicy } from './idle-options.ts'
 import { agentName, agentOf, checkedInput, executorName, type KnownExecutors, runsCommands } from './known-executors.ts'
 import { refuseSiblingCycle, siblingsOf } from './siblings.ts'
 
-/** A task to be made, its id drawn already. Parents come before their children. */
+/** A task to be created, with its id. Parents come before their children. */
 export interface TaskDraft extends StoredFields {
   id: string
   /** Ids of drafts or of stored tasks, in the order in which they were named. */
@@ -23,21 +23,21 @@ export interface TaskDraft extends StoredFields {
   group: boolean
   held: boolean
   policy: TaskPolicy
-  /** Its team, if it is to have one of its own; `later`: its branch alone. */
+  /** Its own team; `later`: only the branch of one. */
   team: TeamSpec | 'later' | null
-  /** Under which name its agent works in a team; null where no agent does. */
+  /** The name of its agent in a team; null when no agent works on it. */
   agentId: string | null
-  /** It was told that name, and did not just get it from its executor. */
+  /** Whether that name was given, and not derived from the executor. */
   agentNamed: boolean
   /** Whether its executor runs commands; null for one that this engine does not have. */
   runsCommands: boolean | null
-  /** Whose task it is; without it, whose the task above it is. */
+  /** Default: the principal of its parent. */
   principal?: string
-  /** What its conversation opens with, stored with the task; empty for one that no agent works on. */
+  /** The first messages of its conversation, stored with the task; empty when no agent works on it. */
   opening: Opening[]
 }
 
-/** How large a tree may grow. */
+/** The limits of a tree. */
 export interface TreeLimits {
   /** Levels below a root. */
   maxDepth: number
@@ -48,22 +48,22 @@ export interface TreeLimits {
 export interface DraftContext extends KnownExecutors {
   nextId: (prefix: string) => string
   autoStart: boolean
-  /** What holds where a task says nothing. */
+  /** The defaults of the engine. */
   defaultPolicy: PolicyFields
 }
 
-interface Place {
+interface Position {
   parentId: string | null
-  /** What the groups around it come after: so does everything in them. */
+  /** The dependencies of the groups that contain it, which it inherits. */
   blockedBy: readonly string[]
   held: boolean | undefined
 }
 
-/** From what a caller gives to drafts, as one engine sees it. */
+/** Makes drafts from the input of callers, with the executors and defaults of one engine. */
 export interface Drafter {
   readonly context: DraftContext
   readonly treeLimits: TreeLimits
-  /** @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT, UNKNOWN_EXECUTOR, NOT_FOUND, CYCLE; `what` names the door. */
+  /** @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT, UNKNOWN_EXECUTOR, NOT_FOUND, CYCLE; `what` names the operation. */
   draft(given: unknown, what: string, parentId?: string): TaskDraft[]
 }
 
@@ -87,13 +87,13 @@ export function createDrafter(
     draft(given, what, parentId) {
       const parsed = parse(createSpecSchema, given as CreateSpec, what)
       const spec = redaction.isOn ? redactedSpec(parsed, redaction) : parsed
-      const place = { parentId: parentId ?? spec.parentId ?? null, blockedBy: [], held: undefined }
-      return draftTree(spec, undefined, place, context)
+      const position = { parentId: parentId ?? spec.parentId ?? null, blockedBy: [], held: undefined }
+      return draftTree(spec, undefined, position, context)
     },
   }
 }
 
-/** Before names and first lines are made of it, and before anybody compares it with what is stored. */
+/** Redacts a spec before names and first messages derive from it, and before it is compared with stored tasks. */
 function redactedSpec<S extends ChildSpec>(spec: S, redaction: Redaction): S {
   const { name, goal, description, systemPrompt, input, metadata, objectives, tasks } = spec
   const text = (given: string | undefined, field: string) =>
@@ -126,7 +126,12 @@ function redactedSpec<S extends ChildSpec>(spec: S, redaction: Redaction): S {
 const maxDefaultNameLength = 80
 
 /** The rows of a task and of those below it: the root first, parents before children. */
-function draftTree(spec: ChildSpec, localName: string | undefined, place: Place, context: DraftContext): TaskDraft[] {
+function draftTree(
+  spec: ChildSpec,
+  localName: string | undefined,
+  position: Position,
+  context: DraftContext,
+): TaskDraft[] {
   const named = executorName(spec.executor, context)
   const executor = named ?? executorOfGoal(spec)
   const children = spec.tasks ?? {}
@@ -142,10 +147,10 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
   }
   refuseIdlePolicy(spec, name, executor, group)
   refuseAgentOptions(spec, name, executor, context)
-  // A task that is worked on from outside never starts by itself, so nothing holds it back from whoever claims it.
+  // A task without an executor never starts by itself, so it is never held and may be claimed at once.
   const byHand = executor === null && !group
-  const held = !byHand && (spec.autoStart === undefined ? (place.held ?? !context.autoStart) : !spec.autoStart)
-  const blockedBy = [...new Set([...(spec.blockedBy ?? []), ...place.blockedBy])]
+  const held = !byHand && (spec.autoStart === undefined ? (position.held ?? !context.autoStart) : !spec.autoStart)
+  const blockedBy = [...new Set([...(spec.blockedBy ?? []), ...position.blockedBy])]
   const root: TaskDraft = {
     ...storedFrom(spec as Partial<StoredFields>),
     id: context.nextId('task'),
@@ -155,7 +160,7 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
     description: checkText(spec.description ?? '', 'the description'),
     executor,
     input: checkedInput(executor, spec.input, name, context),
-    parentId: place.parentId,
+    parentId: position.parentId,
     blockedBy,
     group,
     held,
@@ -168,10 +173,10 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
     opening: openingOf(spec, executor, context),
   }
   if (spec.tasks === undefined) return [root]
-  return [root, ...draftChildren(children, root, spec.autoStart === undefined ? place.held : held, context)]
+  return [root, ...draftChildren(children, root, spec.autoStart === undefined ? position.held : held, context)]
 }
 
-/** A goal is for an agent, whether there is a model for it by now or not; with a role it is for whoever claims it in that role. */
+/** A goal is for an agent, even if there is no model yet; with a role it is for a worker that claims it. */
 function executorOfGoal({ goal, role }: ChildSpec): string | null {
   return goal === undefined || role !== undefined ? null : agentName
 }
@@ -180,17 +185,17 @@ function policyOf(spec: ChildSpec, executor: string | null, context: DraftContex
   const lists = [agentOf(executor, context)?.abilities, spec.abilities].filter((list) => list !== undefined)
   return {
     ...policyFrom(spec, context.defaultPolicy),
-    // The agent's own list stands with the task too: it binds what is created below it.
+    // The agent's own list is stored with the task too, because it restricts the tasks created below it.
     ...(lists.length === 0 ? {} : { abilities: lists.map((list) => [...list]) }),
     ...(spec.systemPrompt === undefined ? {} : { systemPrompt: checkText(spec.systemPrompt, 'the system prompt') }),
   }
 }
 
-/** Siblings may name each other in any order, so their ids are drawn before their edges. */
+/** Siblings may name each other in any order, so all ids are drawn first. */
 function draftChildren(
   children: Record<string, ChildSpec>,
   parent: TaskDraft,
-  held: Place['held'],
+  held: Position['held'],
   context: DraftContext,
 ): TaskDraft[] {
   refuseSiblingCycle(children, parent.name)
@@ -198,18 +203,18 @@ function draftChildren(
   const inherited = parent.group ? parent.blockedBy : []
   return Object.entries(children).flatMap(([local, child]) => {
     const after = siblingsOf(child).map((sibling) => ids.get(sibling) as string)
-    const place = { parentId: parent.id, blockedBy: [...after, ...inherited], held }
+    const position = { parentId: parent.id, blockedBy: [...after, ...inherited], held }
     const nextId = rootIdThen(ids.get(local) as string, context.nextId)
-    return draftTree(child, local, place, { ...context, nextId })
+    return draftTree(child, local, position, { ...context, nextId })
   })
 }
 
-/** The first id drawn is one that was promised to the siblings. */
+/** Returns `rootId` first, which siblings already refer to. */
 function rootIdThen(rootId: string, nextId: DraftContext['nextId']): DraftContext['nextId'] {
-  let promised: string | undefined = rootId
+  let reserved: string | undefined = rootId
   return (prefix) => {
-    const id = promised ?? nextId(prefix)
-    promised = undefined
+    const id = reserved ?? nextId(prefix)
+    reserved = undefined
     return id
   }
 }

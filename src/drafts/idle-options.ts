@@ -1,4 +1,4 @@
-// An option that would do nothing for a task is not taken: whoever gave it counts on it.
+// Refuses options that have no effect on a task, because the caller expects one.
 
 import type { ChildSpec } from '../api/options.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -18,17 +18,17 @@ export function refuseIdlePolicy(
   const option = idle.find((field) => spec[field] !== undefined && spec[field] !== null)
   if (option === undefined) return
   const why = group
-    ? 'it is a group and is not worked on itself. Give it to the tasks in the group'
+    ? 'it is a group, which has no work of its own. Set it on the tasks in the group'
     : byHand
       ? option === 'model' || option === 'systemPrompt'
         ? 'no agent works on it. Give the task a goal and no role, or name an agent as its executor'
-        : 'without an executor no run of it is ever made. Name an executor'
-      : 'its executor runs it, and nobody claims it. Leave the executor out'
+        : 'a task without an executor has no runs. Name an executor'
+      : 'its executor runs it, so it is not claimed. Leave the executor out'
   throw doesNothing(option, name, `${why}, or leave it out.`)
 }
 
 export function doesNothing(option: string, name: string, why: string, more: object = {}): ErrandError {
-  return new ErrandError('INVALID_INPUT', `\`${option}\` does nothing for "${name}": ${why}`, { name, option, ...more })
+  return new ErrandError('INVALID_INPUT', `\`${option}\` has no effect on "${name}": ${why}`, { name, option, ...more })
 }
 
 /** Instructions and models are for agents only. */
@@ -41,6 +41,6 @@ export function refuseAgentOptions(
   if (executor === null || mayBeAgent(executor, context)) return
   const option = (['systemPrompt', 'model'] as const).find((field) => spec[field] !== undefined)
   if (option === undefined) return
-  const why = `its executor ${executor} is no agent. Leave it out, or name an executor that \`agent\` made.`
+  const why = `its executor ${executor} is not an agent. Leave it out, or name an executor that \`agent\` made.`
   throw doesNothing(option, name, why, { executor })
 }

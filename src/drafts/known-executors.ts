@@ -1,5 +1,5 @@
-// The executors that an engine knows: by which name, which of them are agents, and what input they take. An input is judged by the schema
-// of its executor where a task is drafted, and again inside the step that updates it.
+// The executors of an engine: their names, which of them are agents, and their input schemas. An input is validated by the schema of its
+// executor when a task is drafted, and again in the step that updates it.
 import type { ZodSafeParseResult, ZodType } from 'zod'
 import { type AgentTraits, type AnyExecutor, isExecutor } from '../api/executor.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
@@ -10,7 +10,7 @@ import { messageOf, readableError } from '../core/stored-error.ts'
 /** The executor of tasks that have a goal, and neither an executor nor a role. */
 export const agentName = 'agent'
 
-/** What everybody knows by its name: agents, and questions to people. */
+/** Executors that every engine has: agents, and questions to people. */
 const builtIn: readonly string[] = [agentName, 'ask']
 
 export interface KnownExecutors {
@@ -20,7 +20,7 @@ export interface KnownExecutors {
 }
 
 /**
- * The name under which an executor is known here.
+ * The registered name of an executor.
  * @throws ErrandError UNKNOWN_EXECUTOR with the nearest name.
  */
 export function executorName(executor: unknown, context: KnownExecutors): string | null {
@@ -29,7 +29,7 @@ export function executorName(executor: unknown, context: KnownExecutors): string
     for (const [name, known] of context.executors) if (known === executor) return name
     throw new ErrandError(
       'UNKNOWN_EXECUTOR',
-      'This executor is not one of the engine. Give it a name in createEngine({ executors }).',
+      'This executor is not registered with the engine. Give it a name in createEngine({ executors }).',
       { known: [...context.executors.keys()] },
     )
   }
@@ -50,13 +50,13 @@ export function requireExecutors(named: readonly string[], known: readonly strin
     const nearest = nearestName(name, known)
     throw new ErrandError(
       'UNKNOWN_EXECUTOR',
-      `${where} names "${name}", which is no executor of this engine.${nearest ? ` Did you mean "${nearest}"?` : ''}`,
+      `${where} names "${name}", which is not an executor of this engine.${nearest ? ` Did you mean "${nearest}"?` : ''}`,
       { executor: name, nearest, known: [...known] },
     )
   }
 }
 
-/** The agent that an executor is; undefined for one that is none, or that is not known here. */
+/** The traits of an executor that is an agent; undefined for any other, and for an unknown one. */
 export function agentOf(executor: string | null, { executors }: KnownExecutors): AgentTraits | undefined {
   const known = executor === null ? undefined : executors.get(executor)
   return isExecutor(known) ? known.agent : undefined
@@ -69,19 +69,19 @@ export function runsCommands(executor: string, { executors }: KnownExecutors): b
   return isExecutor(known) && known.runsCommands
 }
 
-/** An executor that this engine does not know may be an agent. */
+/** True for an agent, and for an executor that this engine does not have. */
 export function mayBeAgent(executor: string, context: KnownExecutors): boolean {
   return !context.executors.has(executor) || agentOf(executor, context) !== undefined
 }
 
-/** The JSON image of an input; with a schema at hand it is checked, and stored as it was given: defaults belong to the run. */
+/** The JSON form of an input, checked by the executor's schema. Defaults of the schema are applied in the run and not stored. */
 export function checkedInput(executor: string | null, input: unknown, name: string, context: KnownExecutors): unknown {
   const image = fromJson(toJson(input, `the input of "${name}"`))
   refuseUnfitInput(executor, input === undefined ? undefined : image, name, context)
   return image
 }
 
-/** @throws ErrandError INVALID_INPUT for what the executor's schema refuses; an executor that is not known here takes anything. */
+/** @throws ErrandError INVALID_INPUT when the executor's schema refuses the input; the input of an unknown executor is not checked. */
 export function refuseUnfitInput(executor: string | null, input: unknown, name: string, context: KnownExecutors): void {
   const known = executor === null ? undefined : context.executors.get(executor)
   const schema = isExecutor(known) ? known.input : undefined
@@ -91,7 +91,7 @@ export function refuseUnfitInput(executor: string | null, input: unknown, name: 
   const issues = issuesIn(parsed.error)
   throw new ErrandError(
     'INVALID_INPUT',
-    `The input of "${name}" is not what ${executor} takes: ${issueText(issues)}.`,
+    `The input of "${name}" does not match the schema of ${executor}: ${issueText(issues)}.`,
     { executor, issues },
   )
 }

@@ -1,4 +1,4 @@
-// Siblings that come after each other, by the names that they have among themselves: each must exist, and no cycle may come of it.
+// Checks the dependencies between siblings, given by local names: each name must exist, and they must not form a cycle.
 
 import type { ChildSpec } from '../api/options.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
@@ -14,7 +14,7 @@ export function refuseSiblingCycle(children: Record<string, ChildSpec>, where: s
     for (const sibling of siblings.toReversed()) requireSibling(sibling, local, children, where)
     return siblings
   })
-  if (cycle !== undefined) throw cycleError(`"${cycle[0]}" in "${where}" cannot come after itself`, cycle)
+  if (cycle !== undefined) throw cycleError(`"${cycle[0]}" in "${where}" cannot depend on itself`, cycle)
 }
 
 function requireSibling(sibling: string, local: string, children: Record<string, ChildSpec>, where: string): void {
@@ -23,7 +23,7 @@ function requireSibling(sibling: string, local: string, children: Record<string,
   const nearest = nearestName(sibling, siblings)
   throw new ErrandError(
     'NOT_FOUND',
-    `"${local}" in "${where}" comes after "${sibling}", which is not among its siblings.${nearest ? ` Did you mean "${nearest}"?` : ''}`,
+    `"${local}" in "${where}" depends on "${sibling}", which is not one of its siblings.${nearest ? ` Did you mean "${nearest}"?` : ''}`,
     { name: local, after: sibling, nearest, siblings },
   )
 }

@@ -1,4 +1,4 @@
-// The ids of abilities and the patterns that stand for many of them: how both are written, and which pattern covers which id.
+// The ids of abilities and patterns of ids: their syntax, and which pattern matches which id.
 import { z } from 'zod'
 import { parse } from '../core/parse.ts'
 
@@ -15,7 +15,7 @@ export const abilityIdSchema = z
     'expected an id like `module:name`: two to four parts of letters, digits, `_` and `-`, joined by colons',
   )
 
-/** What a list of abilities may hold: an id, `module:*` for a module, `module:sub:*` for a part of one, `*` for all. */
+/** An entry of a list of abilities: an id, `module:*` for a module, `module:sub:*` for a part of one, `*` for all. */
 const abilityPatternSchema = z
   .string()
   .max(maxAbilityIdLength + 2)
@@ -29,14 +29,14 @@ const abilityPatternSchema = z
 export const abilityListSchema = z.array(abilityPatternSchema).max(1000)
 
 /**
- * A list of abilities that came from outside.
+ * Validates a list of abilities from outside.
  * @throws ErrandError INVALID_INPUT { issues }
  */
 export function checkAbilityList(list: unknown, what = 'The list of abilities'): string[] {
   return parse(abilityListSchema, list, what)
 }
 
-/** True when one of the patterns covers the id. */
+/** True when one of the patterns matches the id. */
 export function listAllows(list: readonly string[], abilityId: string): boolean {
   return list.some(
     (pattern) =>

@@ -1,13 +1,13 @@
-// What whoever waited for a task is told of it: how it ended, or that it has not.
+// An awaited task as the agent that waited for it receives it.
 import type { Outcome } from './task.ts'
 
 export interface AwaitedTask {
   taskId: string
   /** `open`: it has not ended, because one of several was enough or a message came first. */
   status: 'completed' | 'failed' | 'canceled' | 'open'
-  /** Only of a completed one. */
+  /** Only of a completed task. */
   result?: unknown
-  /** Why it failed, or was canceled if somebody said why. */
+  /** Why it failed, or why it was canceled if a reason was given. */
   error?: string
 }
 

@@ -1,19 +1,19 @@
-// The board: the tasks of a ledger under short numbers, in the words that coding agents and people use. Vocabulary and shapes of
-// what is stored; what is done with them lives in `board/`.
+// The board: the tasks of a ledger with short numbers, in the vocabulary of coding agents. Vocabulary and stored records; the
+// operations are in `board/`.
 import { z } from 'zod'
 import type { TaskRecord, TaskStatus } from './task.ts'
 
-/** The board that every ledger has: all tasks of it. */
+/** The board that every ledger has, with all of its tasks. */
 export const mainBoard = 'main'
 
 /**
- * What the board calls a state. `failed` and `deleted` are its words for tasks that ended without being completed (conformance 1.1);
- * a task that was deleted for good is not on it any more.
+ * The board's statuses. `failed` and `deleted` are tasks that ended without being completed (conformance 1.1); a deleted task is no
+ * longer on the board.
  */
 export const boardStatuses = ['pending', 'in_progress', 'completed', 'failed', 'deleted'] as const
 export type BoardStatus = (typeof boardStatuses)[number]
 
-/** The board's word for a state (conformance 1.1). A task whose holder was lost or let go is anybody's, and so pending. */
+/** The board's status of a task (conformance 1.1). A task whose holder was lost or released it may be claimed, and so is pending. */
 export function boardStatusOf({ status, statusReason }: Pick<TaskRecord, 'status' | 'statusReason'>): BoardStatus {
   switch (status) {
     case 'submitted':
@@ -38,42 +38,42 @@ export interface BoardRecord {
   name: string
   /** Only tasks below this one are on it; null: all of the ledger. */
   parentId: string | null
-  /** The next number to give. Numbers are never given twice. */
+  /** The next number. Numbers are never reused. */
   nextNumber: number
-  /** `seq` of the latest task that was looked at: what is younger has yet to get a number. */
+  /** `seq` of the latest task that has been considered; younger tasks have no number yet. */
   seenSeq: number
   createdAt: number
 }
 
-/** What the board knows of a task beside what the task itself holds. */
+/** The board's own fields of a task. */
 export interface BoardFields {
-  /** What is being done, as people read it while the task is in progress: "Writing tests". */
+  /** Shown while the task is in progress: "Writing tests". */
   activeForm?: string | undefined
-  /** The directory or worktree that is bound to it, and the stretch of work that it is bound for. */
+  /** The directory or worktree that is bound to it, and the period of work for which it is bound (`stretchOf`). */
   workspace?: string
   boundIn?: string
-  /** Keys of an imported file that nothing here has a word for, kept for the way back. */
+  /** Unknown keys of an imported file, kept for the export. */
   extra?: Record<string, unknown> | undefined
-  /** What an imported file said otherwise than the board can; for the files only, and shown nowhere else. */
+  /** Where an imported file differs from what the board can express; used by the export only. */
   file?: ImportedFile
 }
 
-/** What has to be known of an imported file so that export can give it back. Set by the import, and by an edit of the line break. */
+/** The details of an imported file that the export restores. Set by the import, and by an edit of the line break. */
 export interface ImportedFile {
-  /** By key: what stood in the file (absent: nothing), and what the board showed for it then. While it shows the same, the file's own stands. */
+  /** By key: the value in the file (absent: none), and the board's value at that time. The file's value is exported while the board's is unchanged. */
   differs: Record<string, { was?: unknown; shown?: unknown }>
-  /** The order of its keys, where it was not the usual one. */
+  /** The order of its keys, if it is not the default order. */
   keys?: string[]
   /** Its text ends with a line break. */
   newline?: boolean
 }
 
-/** What a binding lasts for: from a claim (or a retry) to the next one, whoever made it and on whichever surface. */
+/** Identifies the period of work for which a binding lasts: from a claim or a retry to the next one, on any surface. */
 export function stretchOf({ attempt, fence }: Pick<TaskRecord, 'attempt' | 'fence'>): string {
   return `${attempt}/${fence}`
 }
 
-/** The workspace that is bound to a task; none as soon as nobody works on it, whichever way that ended. */
+/** The workspace that is bound to a task; undefined as soon as the work on it has ended in any way. */
 export function workspaceOf(
   task: Pick<TaskRecord, 'status' | 'statusReason' | 'attempt' | 'fence'>,
   { workspace, boundIn }: BoardFields,
@@ -89,7 +89,7 @@ export interface BoardEntry {
   fields: BoardFields
 }
 
-/** A task by its number on the board, or by its id where it is on another. */
+/** A task by its number on the board, or by its id when it is on another board. */
 export type BoardRef = number | string
 export const boardRefSchema = z
   .union([z.int().min(1), z.string().trim().min(1).max(100)])
@@ -101,11 +101,11 @@ export interface BoardTask {
   subject: string
   description: string
   status: BoardStatus
-  /** What it still waits for. */
+  /** Its open dependencies. */
   blockedBy: BoardRef[]
-  /** What comes after it, freed by now or not. */
+  /** Its dependents, still blocked or not. */
   blocks: BoardRef[]
-  /** Who works on it, is meant to, or has completed it; '' for nobody. */
+  /** The worker that is on it, is assigned to it, or has completed it; '' for none. */
   owner: string
   activeForm?: string
   workspace?: string
@@ -115,24 +115,23 @@ export interface BoardTask {
   /** Only agents of this role may claim it. */
   role?: string
   tags: string[]
-  /** The task above it. */
   parent?: BoardRef
-  /** All that it was ever told to come after, in order. */
+  /** All dependencies, open and satisfied, in order. */
   dependencies: BoardRef[]
-  /** Pending, with nothing in its way and nobody on it: it may be claimed. */
+  /** Pending and unblocked without an owner: it may be claimed. */
   ready: boolean
   /** Its executor runs it as soon as a slot is free and its last run is closed. */
   queued: boolean
-  /** Its id in the ledger, on every other surface. */
+  /** Its id in the ledger and on every other surface. */
   taskId: string
-  /** The engine's own word for `status`, and why it is so. */
+  /** The engine's status, and the reason for it. */
   canonicalStatus: TaskStatus
   statusReason: string | null
   /** Number of its latest claim; 0 before the first. */
   fence: number
-  /** When the claim lapses unless its owner gives a sign of life; null without a lease. */
+  /** When the claim lapses unless its owner renews it; null without a lease. */
   leaseUntil: number | null
-  /** Who runs it; absent for a task that is claimed. */
+  /** Absent for a task that is claimed. */
   executor?: string
   progress?: { fraction: number; note: string | null }
   result?: unknown
@@ -140,7 +139,7 @@ export interface BoardTask {
   createdAt: number
   updatedAt: number
   completedAt: number | null
-  /** Keys of an imported file that nothing here has a word for. */
+  /** Unknown keys of an imported file. */
   extra?: Record<string, unknown>
 }
 
@@ -151,21 +150,21 @@ export interface MailRecord {
   board: string
   sender: string
   recipient: string
-  /** `message`, or a request that wants a yes or a no, or the answer to one. */
+  /** `message`, or a request to be approved or rejected, or the response to one. */
   kind: 'message' | 'request' | 'response'
-  /** What a request is about: `shutdown`, `plan_approval`, … ; empty for a plain message. */
+  /** The subject of a request: `shutdown`, `plan_approval`, … ; empty for a plain message. */
   topic: string
   body: string
   /** Of a request and of its answer; null for a plain message. */
   requestId: string | null
-  /** Of a request: pending until somebody has answered. Of an answer: what it says. Null for a plain message. */
+  /** Of a request: pending until it is answered. Of a response: its verdict. Null for a plain message. */
   verdict: 'pending' | 'approved' | 'rejected' | null
   createdAt: number
-  /** When its recipient took it out of the inbox. */
+  /** When its recipient read it. */
   readAt: number | null
 }
 
-/** One text of a mirrored file. `version` stands in it, so that an edit says what it was made from. */
+/** One version of a mirrored file. The text contains `version`, so that an edit names the version that it is based on. */
 export interface MirroredText {
   dir: string
   number: number

@@ -1,5 +1,5 @@
-// The journal: everything a run asked for and what came of it. Calls are what people list; questions, waits, sleeps, spawned
-// children and values are entries of the same journal, because they are found again by the same identity.
+// The journal: every request of a run and its outcome. People list calls only; questions, waits, sleeps, spawned children and values
+// are entries of the same journal, because they are found again by the same identity.
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { StoredError } from '../core/errors.ts'
@@ -23,13 +23,13 @@ export const callShape = {
   params: z.unknown(),
   status: z.enum(callStatuses),
   onInterrupt: z.enum(onInterruptPolicies),
-  /** What the call noted about itself while in progress (a process group, say); null when nothing. */
+  /** Details that the call noted while in progress, such as a process group; null for none. */
   details: z.unknown(),
   /** Null until completed. */
   result: z.unknown(),
   /** Null unless failed. */
   error: z.custom<StoredError>().nullable(),
-  /** Messages that tell of its beginning and its end, for people; null where nobody is told. */
+  /** The messages to people about its beginning and its end; null for none. */
   startMessageId: z.string().nullable(),
   endMessageId: z.string().nullable(),
   /** When a sleep ends, or a question or wait times out; null when never. */
@@ -44,11 +44,11 @@ export interface Call extends z.output<z.ZodObject<typeof callShape>> {}
 /** An entry of the journal. */
 export interface CallRecord extends Call {
   kind: CallKind
-  /** What it is found by, with kind, name and ordinal: the key if one was given, else the params (hashed when long). */
+  /** Its identity, with kind, name and ordinal: the key if one was given, else the params (hashed when long). */
   ident: string
   /** n-th among equals, from 0. */
   ordinal: number
-  /** The call whose function made it; null for an entry of the executor itself, and for what was made before this was recorded. */
+  /** The call whose function made it; null for an entry of the executor itself, and for entries of earlier versions. */
   parentId: string | null
 }
 
@@ -60,8 +60,8 @@ export function toCall(record: CallRecord): Call {
 const maxPlainIdentLength = 80
 
 /**
- * What an entry is found by: its key, else its params. Never its position alone (design section 2).
- * @throws ErrandError INVALID_INPUT for a key that would not be read back as it was: its entry would never be found again.
+ * The identity of an entry: its key, else its params, never its position alone (design section 2).
+ * @throws ErrandError INVALID_INPUT for a key that no database stores unchanged, because its entry could not be found again.
  */
 export function identOf(key: string | undefined, params: unknown): string {
   if (key !== undefined) {
@@ -72,12 +72,12 @@ export function identOf(key: string | undefined, params: unknown): string {
   return text.length > maxPlainIdentLength ? `p#${hash('sha256', text)}` : `p:${text}`
 }
 
-/** The call has noted a process of its own (`note({ processGroup })`): it is not closed while that lives. */
+/** True when the call has noted a process (`note({ processGroup })`): its run is not closed while that process lives. */
 export function notesProcess(details: unknown): boolean {
   return (details as { processGroup?: unknown } | null | undefined)?.processGroup !== undefined
 }
 
-/** The error of a call that a crash found in progress: it may have happened. */
+/** The error of a call that was in progress at a crash and may have taken effect. */
 export function interruptedError(name: string): StoredError {
   return {
     code: 'CALL_INTERRUPTED',

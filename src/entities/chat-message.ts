@@ -1,5 +1,5 @@
-// A conversation as chat messages, the shape in which models read it and in which people are shown what they read: what was
-// said, and step by step what the model answered, called, and got back (conformance S1-007…S1-011).
+// A conversation as chat messages, the format that models read and that is shown to people: messages, and for each step the model's
+// text, its calls and their results (conformance S1-007…S1-011).
 import type { CallRecord } from './call.ts'
 import type { Conversation, TakenStep } from './conversation.ts'
 import type { MessageRecord } from './message.ts'
@@ -16,30 +16,30 @@ export interface ChatToolCall {
   function: { name: string; arguments: string }
 }
 
-/** A step with what the model saw for the first time in it. Results stand in the order of the calls, whichever came first. */
+/** A step with the messages that the model saw for the first time in it. Results are in the order of the calls, not of their ends. */
 export function chatTurn({ inputs, content, calls }: TakenStep): ChatMessage[] {
-  return [...inputs.map(spoken), saidBy(content, calls), ...calls.map(resultOf)]
+  return [...inputs.map(toChatMessage), assistantMessage(content, calls), ...calls.map(resultOf)]
 }
 
-/** A message that no step of the model made. */
-export function spoken({ role, content }: MessageRecord): ChatMessage {
+/** A message that is not a step of the model. */
+export function toChatMessage({ role, content }: MessageRecord): ChatMessage {
   return { role: role === 'assistant' ? 'assistant' : 'user', content }
 }
 
-/** The whole conversation as it stands: what the model has not read yet comes last, and open calls have no result. */
+/** The whole conversation. Unread messages come last, and open calls have no result. */
 export function chatOf({ system, steps, unread }: Conversation): ChatMessage[] {
   return [
     ...system.map(({ content }): ChatMessage => ({ role: 'system', content })),
     ...steps.flatMap(({ inputs, content, calls }) => [
-      ...inputs.map(spoken),
-      saidBy(content, calls),
+      ...inputs.map(toChatMessage),
+      assistantMessage(content, calls),
       ...calls.filter(({ entry }) => entry?.status === 'completed' || entry?.status === 'failed').map(resultOf),
     ]),
-    ...unread.map(spoken),
+    ...unread.map(toChatMessage),
   ]
 }
 
-function saidBy(content: string, calls: TakenStep['calls']): ChatMessage {
+function assistantMessage(content: string, calls: TakenStep['calls']): ChatMessage {
   if (calls.length === 0) return { role: 'assistant', content }
   return {
     role: 'assistant',
@@ -56,7 +56,7 @@ function resultOf({ asked, entry }: TakenStep['calls'][number]): ChatMessage {
   return { role: 'tool', tool_call_id: asked.id, name: asked.tool, content: resultText(entry) }
 }
 
-/** What a model is told of a call (conformance S1-011). */
+/** The result of a call as text for the model (conformance S1-011). */
 function resultText(entry: CallRecord | undefined): string {
   if (entry?.status === 'completed')
     return typeof entry.result === 'string' ? entry.result : JSON.stringify(entry.result)

@@ -1,5 +1,5 @@
-// How sure a fact is, and what that makes of it: kept for good, or left on the branch of its task. Confidence is counted in whole
-// hundredths, 0 to 100, because in fractions 0.7 and a boost of 0.1 stay below 0.8.
+// The confidence of facts, and which facts are durable. Confidence is counted in whole hundredths, 0 to 100, because as fractions
+// 0.7 + 0.1 is less than 0.8.
 
 /** Of a fact that was observed once. */
 export const firstConfidence = 70
@@ -13,12 +13,12 @@ export function boosted(confidence: number): number {
   return Math.min(fullConfidence, confidence + boostBy)
 }
 
-/** Of one fact that stands for two: as sure as the surer one, and confirmed by the other. */
+/** The confidence of a fact that replaces two: the higher one, boosted by the other. */
 export function merged(a: number, b: number): number {
   return boosted(Math.max(a, b))
 }
 
-/** As people read it: 0 to 1. */
+/** As shown to users, 0 to 1. */
 export function toFraction(hundredths: number): number {
   return hundredths / fullConfidence
 }
@@ -28,9 +28,9 @@ export function toHundredths(fraction: number): number {
   return Math.round(fraction * fullConfidence)
 }
 
-/** Which facts are worth more than the task they come from. */
+/** Which facts outlast their task. */
 export interface DurableRule {
-  /** The least confidence, in hundredths. */
+  /** The minimum confidence, in hundredths. */
   threshold: number
   categories: readonly string[]
 }
@@ -40,7 +40,7 @@ export const defaultDurableRule: DurableRule = {
   categories: ['bug_fix', 'architecture', 'pattern', 'decision', 'security', 'performance'],
 }
 
-/** Of the fact that sums up what an agent found. It tells of other facts and is none that lasts, whatever the rule says. */
+/** The category of the summary of an agent's facts. It is never durable, regardless of the rule. */
 export const summaryCategory = 'summary'
 
 /** A category as it is stored: `arch` is short for `architecture`. */

@@ -1,15 +1,15 @@
-// The conversation of a task as its agent goes on from it: what a model has seen and said, what came of the calls it asked for,
-// and what it has not seen yet. Read from messages and journal entries; nothing of it is kept elsewhere.
+// The conversation of a task from which its agent continues: the steps of the model with their calls and results, and the messages that
+// it has not read. Derived from messages and journal entries only.
 import { type CallRecord, identOf } from './call.ts'
 import type { MessageRecord, ModelStep, ToolCall } from './message.ts'
 
-/** A step that a model took, with what it saw for the first time in it. */
+/** A step of a model, with the messages that it saw for the first time in it. */
 export interface TakenStep {
   messageId: string
   content: string
   step: ModelStep
   inputs: MessageRecord[]
-  /** In the order in which the model asked. */
+  /** In the order of the model's message. */
   calls: Array<{ asked: ToolCall; key: string; entry: CallRecord | undefined }>
 }
 
@@ -19,24 +19,24 @@ export interface Conversation {
   steps: TakenStep[]
   /** Messages for the model that no step has seen, oldest first. */
   unread: MessageRecord[]
-  /** Identities of the rests that were recorded, in order. */
+  /** Identities of the recorded sleeps, in order. */
   rests: string[]
 }
 
-/** What the journal entry of a call that a model asked for is found by. */
+/** The key of the journal entry of a model's call. */
 export function callKeyOf(messageId: string, index: number): string {
   return `${messageId}#${index}`
 }
 
-/** Announcements are for people: they are left out (conformance C-10). */
+/** Announcements, which are for people, are left out (conformance C-10). */
 export function conversationOf(messages: readonly MessageRecord[], entries: readonly CallRecord[]): Conversation {
-  const spoken = messages.filter((message) => !message.announcement)
+  const forModel = messages.filter((message) => !message.announcement)
   // Later rows of one identity are newer tries of it.
   const calls = new Map(entries.filter((entry) => entry.kind === 'call').map((entry) => [entry.ident, entry]))
-  const byId = new Map(spoken.map((message) => [message.id, message]))
+  const byId = new Map(forModel.map((message) => [message.id, message]))
   const seen = new Set<string>()
   const steps: TakenStep[] = []
-  for (const { id, content, step } of spoken) {
+  for (const { id, content, step } of forModel) {
     if (step === null) continue
     for (const input of step.inputs) seen.add(input)
     steps.push({
@@ -51,9 +51,9 @@ export function conversationOf(messages: readonly MessageRecord[], entries: read
     })
   }
   return {
-    system: spoken.filter((message) => message.role === 'system'),
+    system: forModel.filter((message) => message.role === 'system'),
     steps,
-    unread: spoken.filter((message) => message.role !== 'system' && message.step === null && !seen.has(message.id)),
+    unread: forModel.filter((message) => message.role !== 'system' && message.step === null && !seen.has(message.id)),
     rests: entries.filter((entry) => entry.kind === 'sleep').map((entry) => entry.ident),
   }
 }

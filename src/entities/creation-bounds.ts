@@ -1,11 +1,11 @@
-// How many tasks a caller may create that is a model, or speaks for one task; and how many a single request of a surface may.
+// How many tasks a model, or a caller with a task, may create; and how many a single request of a surface may.
 import { z } from 'zod'
 
-/** How many tasks a model, or a caller with a task, may create. Deleted tasks count, too. */
+/** How many tasks a model, or a caller with a task, may create. Deleted tasks count too. */
 export interface CreationBounds {
   /**
    * Tasks in all, below the caller's own task; for a caller without one, below each root that it creates, or below the task that it adds
-   * to. Subtasks of subtasks count, whichever model created them.
+   * to. Subtasks of subtasks count, whichever model creates them.
    */
   maxTasks: number
   /** Children of one task. */
@@ -15,25 +15,24 @@ export interface CreationBounds {
 }
 
 /**
- * What holds for models unless who configures them says otherwise. A model that creates tasks for models grows its tree by a power of its
- * depth, each of them costs money, and a prompt that it has read may have asked for them. The plans that models make have some dozens of
- * tasks and three or four levels: these bounds leave room for ten times that, and end what has run away within seconds.
+ * The default bounds of models. Models that create tasks for models grow a tree exponentially, each task costs money, and a prompt that was
+ * read may have asked for it. Plans of models have a few dozen tasks on three or four levels; these bounds allow ten times that and stop
+ * a runaway tree within seconds.
  */
 export const modelBounds: Readonly<CreationBounds> = Object.freeze({ maxTasks: 1_000, maxChildren: 100, maxDepth: 8 })
 
 /**
- * How many tasks one request of a surface may create unless its options say otherwise. A request is one transaction, and the event loop
- * does nothing else meanwhile: a body of one megabyte could name a hundred thousand tasks.
+ * The default maximum of tasks that one request of a surface may create. A request is one transaction that blocks the event loop, and a
+ * body of one megabyte could name a hundred thousand tasks.
  */
 export const maxTasksPerRequest = 1_000
 
-/** How many dependencies one request may create for each task that it may create, whichever of its tasks has them. */
+/** One request may create this number of dependencies for each task that it may create, distributed over its tasks in any way. */
 export const dependenciesPerTask = 10
 
-/** How much a request would create. */
+/** The number of tasks and dependencies that a request would create. */
 export interface CreationSize {
   tasks: number
-  /** Each task after which one of them comes. */
   dependencies: number
 }
 
@@ -44,18 +43,18 @@ export const creationBoundsSchema = z.strictObject({
   maxDepth: bound.exactOptional(),
 })
 
-/** Tasks that models create below a task are counted in its row, and are at most so many. */
+/** The limit on tasks that models create below a task, which counts them in its row. */
 export interface TaskBudget {
   /** Id of that task. */
   of: string
   maxTasks: number
 }
 
-/** What holds for models below a task, kept with it: whatever model works there, its bounds are never wider. */
+/** The bounds for models below a task, stored with it. They apply to every model that works there. */
 export interface TaskBounds {
-  /** All of them hold. */
+  /** All of them apply. */
   budgets: TaskBudget[]
   maxChildren: number
-  /** Levels that there may be below it. */
+  /** Levels below it. */
   maxDepth: number
 }

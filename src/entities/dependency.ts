@@ -9,7 +9,7 @@ export interface DependencyRecord {
   kind: DependencyKind
   /** The journal entry that waits; empty for `after`. */
   callId: string
-  /** When it ceased to block; null while open. */
+  /** When it stopped blocking; null while open. */
   satisfiedAt: number | null
   createdAt: number
 }

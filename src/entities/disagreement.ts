@@ -1,10 +1,10 @@
-// Whether two facts about one subject contradict each other, as far as their words show it: by their numbers, or because one
-// of them denies. That they are about one subject is for the caller to find: by `subjectOf`, or by their likeness.
+// Whether the texts of two facts about one subject contradict each other: by their numbers, or because one of them is negated. The
+// caller decides whether they are about one subject: by `subjectOf`, or by their similarity.
 import { comparable, spaced, splitRun, unspaced, wordOrRun } from './fact-tokens.ts'
 
 const negations = new Set(['not', 'no', 'never', 'without', 'cannot'])
 
-/** They hold a sentence together and say nothing of what it is about. */
+/** Stop words, which carry no subject. */
 const functionText = new Set(
   (
     'the a an is are was were be been being to of for in on at by with and or it its this that ' +
@@ -13,8 +13,8 @@ const functionText = new Set(
 )
 
 /**
- * The subject of a text: its distinct words, sorted and joined by spaces, without its numbers, its negations and what only
- * holds it together. Empty for a text that is about nothing, which is never compared.
+ * The subject of a text: its distinct words, sorted and joined by spaces, without numbers, negations and stop words. Empty for a text
+ * without other words, which is never compared.
  *
  * @example
  * subjectOf('The timeout is 30s') === subjectOf('Timeout is not 60s') // 'timeout'
@@ -24,8 +24,8 @@ export function subjectOf(text: string): string {
 }
 
 /**
- * How two texts about one subject contradict each other: both have numbers, and not the same (with their units: 30s is not
- * 30ms), or one of them is negated and the other is not. Null when neither shows.
+ * How two texts about one subject contradict each other: both have numbers that differ (with their units: 30s is not 30ms), or only one
+ * of them is negated. Null when neither applies.
  */
 export function disagree(a: string, b: string): 'numbers' | 'negation' | null {
   const [readingA, readingB] = [readingOf(a), readingOf(b)]
@@ -44,8 +44,8 @@ export function lacksNumbers(a: Reading, b: Reading): boolean {
 }
 
 /**
- * Whether the first of two texts about the same is the vaguer one: it lacks the numbers of the other, or all its words and numbers are
- * in the other, which has more.
+ * Whether the first of two texts about one subject is less specific: it lacks the numbers of the other, or its words and numbers are a
+ * proper subset of the other's.
  */
 export function saysLess(a: Reading, b: Reading): boolean {
   if (lacksNumbers(a, b)) return true
@@ -57,12 +57,12 @@ function isWithin(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
   return [...a].every((member) => b.has(member))
 }
 
-/** What a text says, as far as its words show it. */
+/** The words, numbers and negation of a text. */
 export interface Reading {
   words: Set<string>
   /** Normalized, each with its unit. */
   numbers: Set<string>
-  /** Denied an odd number of times: twice is an assertion again. */
+  /** It has an odd number of negations. */
   isNegated: boolean
 }
 
@@ -71,9 +71,9 @@ const digits = '(?:\\p{Nd}{1,3}(?:,\\p{Nd}{3})+(?!\\p{Nd})(?:\\.\\p{Nd}+)?|\\p{N
 const spacedLetter = `[${spaced}--\\p{N}]`
 const unspacedLetter = `[${unspaced}--\\p{N}]`
 const unit = `%|${spacedLetter}{1,3}(?![${spaced}\\p{M}])|${unspacedLetter}{1,3}(?![${unspaced}\\p{M}])`
-/** More letters than a unit has are a word of their own, as in 30seconds; with digits behind them all is one name, as in 3d2x. */
+/** More letters than a unit has are a separate word, as in 30seconds; followed by digits, all is one name, as in 3d2x. */
 const number = `(?<value>(?:${sign})?${digits})(?:(?<unit>${unit})|(?!${spacedLetter}*\\p{N}))`
-/** What is contracted to an apostrophe and a few letters is a negation or holds the sentence together. */
+/** A contraction with an apostrophe is a negation or a stop word. */
 const contraction = `(?:(?<denial>(?<=n)'t)|'(?:s|re|ve|ll|d|m))(?!${spaced})`
 const tokenPattern = new RegExp(`${number}|(?<run>${wordOrRun})(?:${contraction})?`, 'gv')
 
@@ -90,7 +90,7 @@ export function readingOf(text: string): Reading {
   return { words, numbers, isNegated: denials % 2 === 1 }
 }
 
-/** 1,000 as 1000 and 3.50 as 3.5, however many digits there are. A version like 1.2.0 is no decimal and stays as it is. */
+/** 1,000 as 1000 and 3.50 as 3.5, with any number of digits. A version like 1.2.0 is not a decimal and stays unchanged. */
 function normalizedNumber(value: string): string {
   const plain = value.replaceAll(',', '').replace('−', '-')
   const [whole, fraction = '', ...further] = plain.split('.')

@@ -1,4 +1,4 @@
-// The event: one row of the audit trail, which is also the feed that everyone follows. Nothing is published that is not here.
+// The event: one row of the audit trail, which is also the feed. Only stored events are published.
 import { z } from 'zod'
 
 /** Types of durable events, in the past tense. `subscribe` takes one of them or `*`. */
@@ -48,23 +48,23 @@ export const eventSchema = z.object({
   data: z.record(z.string(), z.unknown()),
 })
 
-/** Who asked for a change from outside. */
+/** The requester of a change from outside. */
 export interface Requester {
-  /** Where it came in: `http`, `mcp`, `cli`, `model`, … */
+  /** `http`, `mcp`, `cli`, `model`, … */
   surface: string
-  /** The name that their credentials stand for, or the owner of the task in whose name they ask. */
+  /** The name of the credentials, or the owner of the requesting task. */
   owner?: string
-  /** The task whose run, or whose model, asked. */
+  /** The task whose run or model requested the change. */
   taskId?: string
 }
 
 /**
- * One event. `data` always holds the task's `name` and `status` after it, and `requestedBy` (a `Requester`) where somebody else than
- * the program of the engine asked for the change; what follows from it in the same transaction has the same. The events of a cascade have
- * `cascadedFrom`, the id of the task whose own event says it.
+ * One event. `data` always holds the `name` and `status` of the task after it, and `requestedBy` (a `Requester`) unless the program of the
+ * engine itself requested the change; events that follow from it in the same transaction have the same. The events of a cascade have
+ * `cascadedFrom`, the id of the task that caused it.
  */
 export interface TaskEvent {
-  /** One global order: the position of every stream and the cursor of every follower. */
+  /** The global order: the position in every stream and the cursor of the feed. */
   seq: number
   type: EventType
   taskId: string

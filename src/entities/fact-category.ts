@@ -1,16 +1,16 @@
-// Which category a fact has, by the words in it. A word counts when it stands alone, with the endings that English gives it: an
-// author is no matter of security, and a prefix repairs nothing.
+// The category of a fact by its words. Whole words match, with English endings: "author" does not match `auth`, and "prefix" does not
+// match `fix`.
 import { categoryNamed } from './confidence.ts'
 import { comparable, spaced, unspaced } from './fact-tokens.ts'
 import type { MemorableType } from './memory.ts'
 
 export interface CategoryRule {
   category: string
-  /** Plain words. Those in English letters are found with their endings, all others as they are. */
+  /** Plain words. English words also match with their endings, all others exactly. */
   words: readonly string[]
 }
 
-/** The first that matches decides. */
+/** The first rule that matches decides. */
 export const defaultRules: readonly CategoryRule[] = [
   { category: 'bug_fix', words: ['bug', 'buggy', 'bugfix', 'hotfix', 'fix', 'error', 'issue'] },
   { category: 'architecture', words: ['architect', 'architecture', 'design', 'structure'] },
@@ -55,7 +55,7 @@ interface CompiledRule {
   patterns: RegExp[]
 }
 
-/** By the list itself, which is the same for every fact that an engine meets. */
+/** Cached by the list of rules, of which an engine has one. */
 const compiledRules = new WeakMap<readonly CategoryRule[], CompiledRule[]>()
 
 function compiled(rules: readonly CategoryRule[]): CompiledRule[] {
@@ -69,12 +69,12 @@ function compiled(rules: readonly CategoryRule[]): CompiledRule[] {
   return fresh
 }
 
-/** An underscore is no letter, so that `auth` is found in `auth_token`. */
+/** An underscore is not a letter, so that `auth` matches in `auth_token`. */
 const notWithinWord = { before: `(?<![${spaced}\\p{M}])`, after: `(?![${spaced}\\p{M}])` }
 const startsUnspaced = new RegExp(`^${unspaced}`, 'v')
 const endsUnspaced = new RegExp(`${unspaced}\\p{M}*$`, 'v')
 
-/** Where a script puts no spaces between words, letters stand beside nearly every word and do not make another one of it. */
+/** In scripts without spaces between words, adjacent letters do not prevent a match. */
 function patternOf(given: string): RegExp {
   const word = comparable(given).trim()
   const before = startsUnspaced.test(word) ? '' : notWithinWord.before

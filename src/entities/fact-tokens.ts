@@ -1,15 +1,15 @@
-// What a text is to the comparison of facts: the set of its words. No model is asked, so every ledger finds the same duplicates.
-// Facts are looked up by their words, and the last three functions say how few of these suffice to miss none that is alike.
+// A text as facts are compared: the set of its words. No model is involved, so every ledger finds the same duplicates. Facts are looked
+// up by their words; the last three functions compute how few words suffice to find every similar fact.
 
 /**
- * What a word is made of, as parts of regular expressions with the `v` flag: a letter or digit of the scripts that put spaces
- * between words, and one of those that put none.
+ * Character classes of words, for regular expressions with the `v` flag: letters and digits of scripts without spaces between words,
+ * and those of scripts with spaces.
  */
 const unspacedScripts = '[\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Thai}\\p{scx=Lao}\\p{scx=Khmr}\\p{scx=Mymr}]'
 export const unspaced = `[[\\p{L}\\p{N}]&&${unspacedScripts}]`
 export const spaced = `[[\\p{L}\\p{N}]--${unspacedScripts}]`
 
-/** A word, or a run of characters in which nobody can see where the words end. */
+/** A word, or a run of characters of a script without spaces. */
 export const wordOrRun = `${spaced}[${spaced}\\p{M}]*|${unspaced}[${unspaced}\\p{M}]*`
 
 const wordOrRunPattern = new RegExp(wordOrRun, 'gv')
@@ -17,18 +17,18 @@ const characterPattern = /.\p{M}*/gsu
 const startsUnspacedPattern = new RegExp(`^${unspaced}`, 'v')
 
 /**
- * Normalization sorts the marks on a letter, which takes the square of their number, so that a text made for it could hold up the
- * process for minutes. No language has more than a few; of more than thirty (where Unicode's stream-safe format draws the line)
- * the rest is dropped. The two halfwidth signs become marks by being normalized.
+ * Normalization sorts the marks on a letter in quadratic time, so a malicious text could block the process for minutes. No language needs
+ * more than a few marks; those after the thirtieth (the limit of Unicode's stream-safe format) are dropped. The two halfwidth signs
+ * become marks by normalization.
  */
 const tooManyMarksPattern = /([\p{M}\uFF9E\uFF9F]{30})[\p{M}\uFF9E\uFF9F]+/gu
 
-/** The text as it is compared: what only looks different (width, ligatures, composed accents) and letter case are gone. */
+/** The text normalized for comparison: without differences of width, ligatures, composed accents and letter case. */
 export function comparable(text: string): string {
   return text.replace(tooManyMarksPattern, '$1').normalize('NFKC').toLowerCase()
 }
 
-/** A word as it is; a run without spaces as its overlapping pairs of characters, so that near-equal sentences share most. */
+/** A word unchanged; a run without spaces as its overlapping pairs of characters, so that similar sentences share most of them. */
 export function splitRun(run: string): string[] {
   if (!startsUnspacedPattern.test(run)) return [run]
   const characters = run.match(characterPattern) as string[]
@@ -48,7 +48,7 @@ export function wordsOf(text: string): string[] {
   return [...new Set(everyWord(text))]
 }
 
-/** The words of a text in order, each as often as it stands there. */
+/** The words of a text in order, with repetitions. */
 export function* everyWord(text: string): Generator<string, void, void> {
   for (const [run] of comparable(text).matchAll(wordOrRunPattern)) {
     for (const word of splitRun(run)) if (!isSingleCharacter(word)) yield word
@@ -59,7 +59,7 @@ function isSingleCharacter(word: string): boolean {
   return word.length === String.fromCodePoint(word.codePointAt(0) as number).length
 }
 
-/** Jaccard: how many of all their words two texts share, 0 to 1. Who has no words is like nobody, not even like its own kind. */
+/** The Jaccard similarity of two sets of words, 0 to 1; 0 when one of them is empty, or both. */
 export function likeness(
   a: ReadonlySet<string> | readonly string[],
   b: ReadonlySet<string> | readonly string[],
@@ -69,7 +69,7 @@ export function likeness(
   const [fewer, more] = wordsA.size <= wordsB.size ? [wordsA, wordsB] : [wordsB, wordsA]
   let shared = 0
   for (const word of fewer) if (more.has(word)) shared++
-  // One rounding alone, which makes 17 of 20 the very number that 0.85 is written as, and not more than it.
+  // A single rounding, so that 17 of 20 equals the literal 0.85 exactly.
   return shared / (fewer.size + more.size - shared)
 }
 
@@ -77,29 +77,29 @@ function setOf(words: ReadonlySet<string> | readonly string[]): ReadonlySet<stri
   return words instanceof Set ? words : new Set(words)
 }
 
-/** Bounds are this much wider than computed, because a product of doubles may be on the wrong side of a whole number. */
+/** Widens computed bounds, because a product of doubles may be on the wrong side of a whole number. */
 const slack = 1e-9
 
 /**
- * The least number of words that a text of `size` words shares with any that is alike beyond the threshold (0 to 1). There are
- * at least `size` words in both together, so it is more than this part of them.
+ * The minimum number of words that a text of `size` words shares with any text whose similarity is above the threshold (0 to 1). The
+ * union has at least `size` words, so more than `threshold * size` are shared.
  */
-export function leastShared(size: number, threshold: number): number {
+export function minShared(size: number, threshold: number): number {
   return Math.max(1, Math.min(size, Math.floor(threshold * size * (1 - slack)) + 1))
 }
 
 /**
- * How many words of a text of `size` words have to be looked up, whichever they are, to meet every text that is alike beyond
- * the threshold: one more than such a text can do without.
+ * How many words of a text of `size` words, any of them, must be looked up to find every text whose similarity is above the threshold:
+ * one more than such a text can lack.
  */
 export function probeCount(size: number, threshold: number): number {
-  return size - leastShared(size, threshold) + 1
+  return size - minShared(size, threshold) + 1
 }
 
-/** How many words a text can have, `least` to `most`, that is alike beyond the threshold to one of `size` words. */
-export function sizesAlike(size: number, threshold: number): { least: number; most: number } {
-  const least = leastShared(size, threshold)
-  if (threshold === 0) return { least, most: Number.MAX_SAFE_INTEGER }
-  const most = Math.ceil((size / threshold) * (1 + slack)) - 1
-  return { least, most: Math.min(most, Number.MAX_SAFE_INTEGER) }
+/** The number of words that a text can have whose similarity to one of `size` words is above the threshold. */
+export function similarSizes(size: number, threshold: number): { min: number; max: number } {
+  const min = minShared(size, threshold)
+  if (threshold === 0) return { min, max: Number.MAX_SAFE_INTEGER }
+  const max = Math.ceil((size / threshold) * (1 + slack)) - 1
+  return { min, max: Math.min(max, Number.MAX_SAFE_INTEGER) }
 }

@@ -5,8 +5,8 @@ export interface InstanceRecord {
   pid: number
   host: string
   startedAt: number
-  /** Until when it counts as working without a sign of life. */
+  /** When its lease ends unless it is renewed. */
   leaseUntil: number
-  /** When it was closed, or found dead and recovered; null while it may be alive. */
+  /** When it was closed, or was found dead and recovered; null while it may be alive. */
   endedAt: number | null
 }

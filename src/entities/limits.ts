@@ -7,7 +7,7 @@ export interface SharedLimits {
   limits: Record<string, number>
 }
 
-/** Limits by name with some of them changed; null takes one away. */
+/** The limits with changes applied; null removes one. */
 export function changedLimits(
   limits: Readonly<Record<string, number>>,
   changes: Readonly<Record<string, number | null>> = {},

@@ -1,35 +1,35 @@
-// Memory: what agents observed, the facts that came of it, the branches that both lie on, and the record of how one became the
-// other. Vocabulary and shapes of what is stored; what is done with them lives in `memory/`.
+// Memory: observations of agents, the facts derived from them, their branches, and the record of how facts were derived. Vocabulary and
+// stored records; the operations are in `memory/`.
 import type { Source } from './source.ts'
 
-/** The branch that every ledger has: what is known for good. */
+/** The branch that every ledger has, for permanent facts. */
 export const mainBranch = 'main'
 
-/** What an agent may observe, in the words of the document (conformance S2-060). */
+/** Types of observations (conformance S2-060). */
 export const observationTypes = ['tool_use', 'discovery', 'decision', 'error', 'insight'] as const
 export type ObservationType = (typeof observationTypes)[number]
 
-/** The observations that become facts; the others are kept to look at. */
+/** The types of observations that become facts; the others are only stored. */
 export const memorableTypes = ['insight', 'decision', 'discovery'] as const
 export type MemorableType = (typeof memorableTypes)[number]
 
-/** `merged`: what it held has been given to the branch above it. `archived`: nothing is added to it any more. */
+/** `merged`: its facts have been merged into the parent branch. `archived`: it is read-only. */
 export const branchStatuses = ['active', 'merged', 'archived'] as const
 export type BranchStatus = (typeof branchStatuses)[number]
 
-/** `superseded`: another fact, its successor, says it now. */
+/** `superseded`: replaced by another fact, its successor. */
 export const factStatuses = ['active', 'superseded'] as const
 export type FactStatus = (typeof factStatuses)[number]
 
-/** What a checkpoint may say of a fact: that it outlasts its task, or not. */
+/** The verdicts of a checkpoint: whether a fact outlasts its task. */
 export const factVerdicts = ['durable', 'ephemeral'] as const
 export type FactVerdict = (typeof factVerdicts)[number]
 
-/** At which level somebody may ask for consolidation: of one session, of an agent, of a task, across tasks. */
+/** The levels of consolidation: one session, an agent, a task, across tasks. */
 export const consolidationLevels = ['session', 'agent', 'task', 'project'] as const
 export type ConsolidationLevel = (typeof consolidationLevels)[number]
 
-/** What a run of consolidation was about (conformance S2-096, Q-10), and the merge of one branch into another. */
+/** Types of consolidation runs (conformance S2-096, Q-10), and the merge of one branch into another. */
 export const consolidationTypes = [
   'session_end',
   'agent_complete',
@@ -39,7 +39,7 @@ export const consolidationTypes = [
 ] as const
 export type ConsolidationType = (typeof consolidationTypes)[number]
 
-/** How a contradiction between two facts is settled: both stay and are flagged, or one gives way to the other (conformance Q-11). */
+/** How a contradiction between two facts is resolved: both stay and are flagged, or one supersedes the other (conformance Q-11). */
 export const contradictionPolicies = ['keep-both', 'highest-confidence', 'newest'] as const
 export type ContradictionPolicy = (typeof contradictionPolicies)[number]
 
@@ -48,18 +48,18 @@ export interface BranchRecord {
   /** Short name in indexes; rising, never reused. */
   seq: number
   name: string
-  /** The branch above it, whose facts it sees; null for `main` alone. */
+  /** The parent branch, whose facts it sees; null only for `main`. */
   parent: string | null
   description: string
   status: BranchStatus
-  /** The task, and the agent, that it was made for; null for `main` and for branches that were made by hand. */
+  /** The task and the agent that it was created for; null for `main` and for branches that were created by hand. */
   taskId: string | null
   agentId: string | null
   createdAt: number
   updatedAt: number
 }
 
-/** A row of the observation table: what somebody saw, as it was said. */
+/** A row of the observation table, with the observation as stated. */
 export interface ObservationRecord {
   seq: number
   id: string
@@ -67,14 +67,14 @@ export interface ObservationRecord {
   branch: string
   type: ObservationType
   content: string
-  /** What came of it, in a few words; null when nobody said. */
+  /** Its outcome in a few words; null when not given. */
   outcome: string | null
   taskId: string | null
   agentId: string | null
-  /** Who stated it, as the engine knows the caller; `taskId` and `agentId` say what it is about. */
+  /** The source, set from the caller; `taskId` and `agentId` are what the observation is about. */
   statedBy: Source
   createdAt: number
-  /** The run of consolidation that has taken it up; null before. It is taken up once. */
+  /** The run that consolidated it; null before. It is consolidated once. */
   consolidatedBy: string | null
 }
 
@@ -87,33 +87,33 @@ export interface FactRecord {
   category: string
   /** Whole hundredths, 0 to 100 (conformance C-68). */
   confidence: number
-  /** Who stated it, and who confirmed it since; never empty. */
+  /** The sources that stated and confirmed it; never empty. */
   statedBy: Source[]
-  /** What it is about, as its observation says; null where nothing is said. */
+  /** Taken from its observation; null when not given. */
   sessionId: string | null
   taskId: string | null
   agentId: string | null
-  /** The observation that it was first made of; null for one that was stated, carried over, or made of others. */
+  /** The observation that it was first derived from; null for a fact that was stated, carried over, or derived from others. */
   observationId: string | null
-  /** The fact of another branch that it was carried over from. */
+  /** The fact of another branch from which it was carried over. */
   originId: string | null
   status: FactStatus
-  /** The fact that says it now; set exactly while it is superseded. */
+  /** The fact that replaced it; set exactly while it is superseded. */
   successorId: string | null
-  /** It contradicts another one, and both were kept. */
+  /** It contradicts another fact, and both were kept. */
   disputed: boolean
-  /** What the latest checkpoint of its task said of it; null before the first. */
+  /** The verdict of the latest checkpoint of its task; null before the first. */
   verdict: FactVerdict | null
-  /** Under which measure of likeness it has been compared with all active facts of its branch; null when it has not. */
+  /** The similarity measure with which it has been compared with all active facts of its branch; null when it has not. */
   comparedBy: string | null
-  /** The fact of the branch above that holds it since a merge, and the confidence that was carried there. */
+  /** The fact of the parent branch into which it was merged, and the confidence that was carried there. */
   mergedTo: string | null
   mergedConfidence: number | null
   createdAt: number
   updatedAt: number
 }
 
-/** A row of the consolidation table: one run, also of a merge. Only ever added. */
+/** A row of the consolidation table: one run or merge. Append-only. */
 export interface ConsolidationRecord {
   seq: number
   id: string
@@ -123,16 +123,16 @@ export interface ConsolidationRecord {
   sessionId: string | null
   agentId: string | null
   taskId: string | null
-  /** What set it off: `ability`, `agent:complete`, `task:complete`, `session-end`, `every-n`, … */
+  /** What triggered it: `ability`, `agent:complete`, `task:complete`, `session-end`, `every-n`, … */
   trigger: string
   observationsProcessed: number
   factsCreated: number
   factsUpdated: number
   factsDeduplicated: number
-  /** Of checkpoints; null elsewhere. */
+  /** Only of checkpoints. */
   durable: number | null
   ephemeral: number | null
-  /** Of merges; null elsewhere. Facts that reached the target, and facts that were settled against. */
+  /** Only of merges: facts that reached the target, and facts that lost a contradiction. */
   merged: number | null
   rejected: number | null
   summary: string | null
@@ -140,11 +140,12 @@ export interface ConsolidationRecord {
 }
 
 /**
- * What a run decided about one fact.
+ * The decisions of a run about one fact.
  *
- * `created`: it was made. `boosted`: seen again, so more certain. `confirmed`: seen again, and certain already. `superseded`: `otherId`
- * says it now. `summarized`: it is the summary of an agent. `carried`: it came from `otherId` on the branch below. `judged`: a checkpoint
- * found it durable or ephemeral. `contradicted`: it and `otherId` cannot both hold, and both stay. `settled`: it gave way to `otherId`.
+ * `created`: it was created. `boosted`: observed again, with higher confidence. `confirmed`: observed again at full confidence.
+ * `superseded`: replaced by `otherId`. `summarized`: it is the summary of an agent. `carried`: it came from `otherId` on a child branch.
+ * `judged`: a checkpoint found it durable or ephemeral. `contradicted`: it contradicts `otherId`, and both stay. `settled`: it lost a
+ * contradiction to `otherId`.
  */
 export const decisionKinds = [
   'created',
@@ -159,21 +160,21 @@ export const decisionKinds = [
 ] as const
 export type DecisionKind = (typeof decisionKinds)[number]
 
-/** A row of the decision table. Only ever added: with these every fact can say why it is as it is. */
+/** A row of the decision table. Append-only: these rows explain the state of every fact. */
 export interface DecisionRecord {
   seq: number
   consolidationId: string
   kind: DecisionKind
   factId: string
-  /** The other fact, where there is one: a successor, an origin, a contradiction. */
+  /** The other fact: a successor, an origin, a contradiction; null for none. */
   otherId: string | null
-  /** The observation that said it. */
+  /** The observation behind the decision. */
   observationId: string | null
-  /** How alike the two were, 0 to 1; null where nothing was compared. */
+  /** The similarity of the two facts, 0 to 1; null when they were not compared. */
   similarity: number | null
   /** Confidence before and after, in hundredths; null where it did not change. */
   before: number | null
   after: number | null
-  /** In words: the verdict, the policy, the ground. */
+  /** For people: the verdict, the policy, the reason. */
   note: string | null
 }

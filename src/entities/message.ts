@@ -1,31 +1,31 @@
-// The message: an immutable line of a task's conversation.
+// The message: an immutable entry of a task's conversation.
 
 export const messageRoles = ['system', 'user', 'assistant', 'tool'] as const
 export type MessageRole = (typeof messageRoles)[number]
 
-/** A call that a model asked for. */
+/** A call in a model's message. */
 export interface ToolCall {
-  /** The model's own name for this call: its result goes back under it. */
+  /** The model's id of this call, under which its result is returned. */
   id: string
   /** As the model wrote it. */
   tool: string
   /** The ability behind that name; the name itself when there is none. */
   ability: string
-  /** Text, as the model wrote it: JSON, if it kept to the rules. */
+  /** The text that the model wrote; valid JSON if the model followed the rules. */
   arguments: string
 }
 
-/** Tokens of a model step; null where the provider does not tell. */
+/** Tokens of a model step; null when the provider does not report them. */
 export interface Usage {
   inputTokens: number | null
   outputTokens: number | null
   totalTokens: number | null
 }
 
-/** What an assistant message is when a model wrote it: one step of the model, whole. */
+/** The complete model step behind an assistant message. */
 export interface ModelStep {
   modelId: string
-  /** In the provider's words. */
+  /** As reported by the provider. */
   finishReason: string
   usage: Usage
   calls: ToolCall[]
@@ -35,8 +35,8 @@ export interface ModelStep {
 }
 
 /**
- * When a message from outside reaches an agent: at once, and it stops; before its next step; or only when it would end. In this
- * order, each kind in the order of its coming (conformance S3-112).
+ * When an agent reads a message from outside: `abort` pauses the task at once; `steer` before its next step; `followup` only when it
+ * would otherwise end. In this order, each kind in the order of arrival (conformance S3-112).
  */
 export const deliveries = ['abort', 'steer', 'followup'] as const
 export type Delivery = (typeof deliveries)[number]
@@ -51,13 +51,13 @@ export interface MessageRecord {
   content: string
   /** For people only: not replayed to a model (notices of the engine). */
   announcement: boolean
-  /** Of an assistant message that a model wrote; else null. */
+  /** Of an assistant message from a model; else null. */
   step: ModelStep | null
   /** Of a user message from outside; else null. */
   delivery: Delivery | null
   /** The run that wrote it; null when it came from outside. */
   run: number | null
-  /** What it is found by when a run is repeated; null when it came from outside. */
+  /** Its identity for a later run; null when it came from outside. */
   ident: string | null
   /** n-th among equals, from 0. */
   ordinal: number

@@ -1,4 +1,4 @@
-// The question: what a run asks a person, as people see it while it is open.
+// The question of a run to a person, and its public view while it is open.
 import { z } from 'zod'
 
 /** Who may answer: people and programs only, or models too. */
@@ -20,23 +20,23 @@ export interface Question {
   /** Id of the journal entry; `answer(task, value, { question: id })` picks it among several. */
   id: string
   question: string
-  /** Who may answer: `person` refuses models and what they use, `anyone` does not. */
+  /** Who may answer: `person` refuses models and their tools, `anyone` does not. */
   for: Audience
-  /** JSON Schema of a valid answer; null when anything is. */
+  /** JSON Schema of a valid answer; null when every answer is valid. */
   schema: unknown
-  /** What answers it when nobody does; absent when there is none. */
+  /** The answer after the time-out; absent when there is none. */
   default?: unknown
   askedAt: number
   /** When it times out; null when never. */
   dueAt: number | null
 }
 
-/** What a question stores as its params. */
+/** The params of a question's journal entry. */
 export interface QuestionParams {
   question: string
   schema: unknown
   default?: unknown
-  /** Absent from questions of earlier versions: these are for anyone, unless they say `personOnly`. */
+  /** Absent in questions of earlier versions, which are for anyone unless they have `personOnly`. */
   for?: Audience
   personOnly?: true
 }
@@ -46,7 +46,7 @@ export function audienceOf({ for: audience, personOnly }: QuestionParams): Audie
   return audience ?? (personOnly === true ? 'person' : 'anyone')
 }
 
-/** What people see of a question's journal entry. */
+/** The public view of a question's journal entry. */
 export function toQuestion(call: { id: string; params: unknown; createdAt: number; dueAt: number | null }): Question {
   const params = call.params as QuestionParams
   return {

@@ -1,4 +1,4 @@
-// The run: one stretch of WORKING. Its number is the fence that keeps a stale owner out.
+// The run: one period of WORKING. Its number is the fence against writes of a stale owner.
 import { z } from 'zod'
 import type { StoredError } from '../core/errors.ts'
 
@@ -6,7 +6,7 @@ import type { StoredError } from '../core/errors.ts'
 export const runStatuses = ['live', 'ending', 'closed'] as const
 export type RunStatus = (typeof runStatuses)[number]
 
-/** Why a run ended. `interrupted` counts as a crash, `released` (the engine let go) does not. */
+/** Why a run ended. `interrupted` counts as a crash, `released` (the engine released the task) does not. */
 export const runOutcomes = [
   'completed',
   'failed',
@@ -33,7 +33,7 @@ export const runShape = {
   startedAt: z.number(),
   /** When the task left WORKING; null while live. */
   endedAt: z.number().nullable(),
-  /** When its executor had settled or was given up; null until then. */
+  /** When its executor had settled or was abandoned; null until then. */
   closedAt: z.number().nullable(),
   /** When it times out; null for no limit. */
   dueAt: z.number().nullable(),

@@ -1,11 +1,11 @@
-// The names of branches: what of a task's name or an agent's id can be a part of one.
+// Segments of branch names, made from the name of a task or the id of an agent.
 
 const maxSegmentLength = 60
 
 /**
- * A name as a part of a branch: lower case, words joined by single hyphens, at most 60 characters. Letters lose their accents;
- * what is no letter a to z, no digit, space, underscore or hyphen is left out. Empty when nothing is left, and the same for
- * many names: to make it distinct is for the caller.
+ * A name as a segment of a branch name: lower case, words joined by single hyphens, at most 60 characters. Accents are removed, and so is
+ * every character other than a to z, digits, spaces, underscores and hyphens. The result may be empty, and the same for several names:
+ * the caller makes it unique.
  *
  * @example
  * slugOf('Fix OAuth2 Bug') // 'fix-oauth2-bug'
@@ -20,8 +20,8 @@ export function slugOf(name: string): string {
 }
 
 /**
- * An agent's id as a part of a branch: letters a to z of either case, digits, `.`, `_` and `-` stay, anything else becomes a
- * hyphen. At most 60 characters, never empty: `agent` when nothing is left. Different ids may become the same.
+ * An agent's id as a segment of a branch name: letters a to z of either case, digits, `.`, `_` and `-` stay, any other character becomes
+ * a hyphen. At most 60 characters, never empty: `agent` when nothing is left. The result may be the same for different ids.
  *
  * @example
  * safeSegment('a/b c') // 'a-b-c'
@@ -33,7 +33,7 @@ export function safeSegment(agentId: string): string {
   return cutToSegment(safe) || 'agent'
 }
 
-/** Marks go before the text is normalized, too: to put thousands on one letter in order would take minutes. */
+/** Marks are removed before the normalization too, which would take minutes to sort thousands of them on one letter. */
 function withoutAccents(text: string): string {
   return text.replace(marks, '').normalize('NFKD').replace(marks, '')
 }

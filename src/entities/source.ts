@@ -1,10 +1,10 @@
-// Who stated what memory holds. One model, or one tool, is a single voice: what it states stays below a bound and does not reach the
-// branch above, until a person, a program or another agent has stated it too.
+// The sources of facts. A fact from a single model or tool has bounded confidence and is not merged into the parent branch until a
+// person, a program or an unrelated agent has stated it too. `voice` identifies independent models and tools.
 import { z } from 'zod'
 import { type DurableRule, firstConfidence, fullConfidence, isDurable } from './confidence.ts'
 
 /**
- * `person`: somebody at a terminal. `model`: a model, an agent's or one at the other end of a surface. `tool`: what a model has used.
+ * `person`: a user at a terminal. `model`: the model of an agent, or a client of a surface that is a model. `tool`: a tool of a model.
  * `program`: the code that embeds the engine, an executor, a client over HTTP, a script. `unknown`: recorded by an earlier version.
  */
 export const sourceKinds = ['person', 'model', 'tool', 'program', 'unknown'] as const
@@ -16,55 +16,55 @@ export const sourceSchema = z.object({
   agentId: z.string().optional(),
   voice: z.string().optional(),
 })
-/** Recorded from the caller, never from what the call says about itself. */
+/** Recorded from the caller, never from the arguments of the call. */
 export interface Source {
   kind: SourceKind
-  /** In which task it was stated; absent outside of tasks. */
+  /** The task in which it was stated; absent outside of tasks. */
   taskId?: string
-  /** Under which name the caller was known: in the team of the task, or to the surface. */
+  /** The name of the caller in the team of the task, or on the surface. */
   agentId?: string
   /**
-   * Of a model or a tool in a task: whose voice this is, after the voices of the agents that have created its task (`LEAD > OWN`). The tasks
-   * that one agent works in share a voice, and an agent does not confirm what those say by whom it was created, nor they what it says.
+   * For a model or a tool in a task: the identity of its agent, after those of the agents that created its task (`LEAD > OWN`). All tasks of
+   * one agent share it. An agent and the agents that created its task do not confirm each other.
    */
   voice?: string
 }
 
-/** The most that a single model or tool is believed: as much as what was observed once, and less than what lasts. */
+/** The maximum confidence from a single model or tool: that of one observation, below the default threshold of durable facts. */
 const singleVoiceConfidence = firstConfidence
 
-/** Sources that a fact names. */
+/** Maximum of sources that a fact keeps. */
 const maxSources = 20
 
-/** People and programs are believed as far as they say; so is what was recorded before sources were, like tasks of that time. */
+/** The confidence given by people and programs is not bounded, nor that of facts from before sources were recorded. */
 export function isTrusted({ kind }: Source): boolean {
   return kind !== 'model' && kind !== 'tool'
 }
 
-/** Between the voice of an agent and that of the one that has created its task. */
+/** Separates the voice of an agent from that of the agent that created its task. */
 export const voiceSeparator = ' > '
 
-/** What a fact is believed by: a person or a program, or two voices of which neither has created the other. */
+/** True when a person or a program stated the fact, or two voices of which neither created the other. */
 export function isConfirmed(sources: readonly Source[]): boolean {
   if (sources.some(isTrusted)) return true
   const voices = [...new Set(sources.map(voiceOf))]
   return voices.some((voice, at) => voices.slice(at + 1).some((other) => !areRelated(voice, other)))
 }
 
-/** One is the other, or stands among those that have created the other. */
+/** True when the two are the same, or one is among the creators of the other. */
 function areRelated(voice: string, other: string): boolean {
   const [one, two] = [voice.split(voiceSeparator), other.split(voiceSeparator)]
   return one.includes(two.at(-1) as string) || two.includes(one.at(-1) as string)
 }
 
-/** How sure a fact may be at most that these have stated, in hundredths. */
+/** The maximum confidence of a fact from these sources, in hundredths. */
 export function maxConfidence(sources: readonly Source[]): number {
   return isConfirmed(sources) ? fullConfidence : singleVoiceConfidence
 }
 
 /**
- * Whether these say more than `known` did: a model or a tool that repeats itself confirms nothing, nor does one that cannot be named any
- * more, which would seem new each time.
+ * Whether these sources confirm the fact further: a model or a tool that repeats itself does not, nor does one that `maxSources` would
+ * drop, because it would seem new each time.
  */
 export function addVoice(known: readonly Source[], more: readonly Source[]): boolean {
   const voices = known.map(voiceOf)
@@ -73,7 +73,7 @@ export function addVoice(known: readonly Source[], more: readonly Source[]): boo
   return more.some((source) => kept.includes(source) && (isTrusted(source) || isNew(source)))
 }
 
-/** Each source once, and as many as fit: people and programs first, then those that add a voice, each in the order in which they came. */
+/** Each source once, at most `maxSources`: people and programs first, then those that add a voice, in their original order. */
 export function joinedSources(lists: ReadonlyArray<readonly Source[]>): Source[] {
   const each = [...new Map(lists.flat().map((source) => [keyOf(source), source])).values()]
   const firsts = new Map(each.toReversed().map((source) => [voiceOf(source), source]))
@@ -82,7 +82,7 @@ export function joinedSources(lists: ReadonlyArray<readonly Source[]>): Source[]
   return each.toSorted((one, two) => rank(one) - rank(two)).slice(0, maxSources)
 }
 
-/** A fact that may be carried to the branch above without anybody asking for it. */
+/** True for a fact that is merged into the parent branch automatically. */
 export function lasts(
   fact: { confidence: number; category: string; statedBy: readonly Source[] },
   rule: DurableRule,
@@ -90,7 +90,7 @@ export function lasts(
   return isDurable(fact, rule) && isConfirmed(fact.statedBy)
 }
 
-/** All models and tools outside of tasks are one voice: the names that they give themselves tell nobody apart. */
+/** All models and tools outside of tasks are one voice, because they can choose their names freely. */
 function voiceOf(source: Source): string {
   const { taskId, voice } = source
   if (isTrusted(source)) return keyOf(source)

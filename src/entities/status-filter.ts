@@ -1,19 +1,19 @@
-// The words by which tasks are found by their state: the eight states, and what the designs that this engine joins call them
-// (conformance 1.1). For input alone: whatever is shown says one of the eight. One table, nowhere else.
+// The words that filter tasks by state: the eight states, and the words of the designs that this engine joins (conformance 1.1). For
+// input only; output always has one of the eight states.
 import { z } from 'zod'
 import { nearestName } from '../core/errors.ts'
 import type { TaskStatus } from './task.ts'
 
-/** What a word stands for. */
+/** The meaning of a word. */
 export interface StatusFilter {
   statuses: TaskStatus[]
-  /** Of the WAITING ones only those whose holder was lost or let go of them (true), or only the others (false). */
+  /** Of the WAITING ones only those whose holder was lost or released them (true), or only the others (false). */
   released?: boolean
 }
 
 /**
- * A word that is one of the eight states means that state, whatever else it means in a design: `waiting` is not all that waits in
- * the words of processes, and `failed` holds no canceled tasks as it does for teams.
+ * A word that is one of the eight states means that state, even if it means something else in a design: `waiting` of processes would
+ * include more, and `failed` of teams would include canceled tasks.
  */
 const meanings = {
   submitted: { statuses: ['submitted'] },
@@ -44,7 +44,7 @@ export const statusLabels = Object.keys(meanings) as [StatusWord, ...StatusWord[
 /** One word. */
 export const statusWordSchema = z.enum(statusLabels, { error: ({ input }) => unknownWord(input) })
 
-/** One word, or several: the tasks that any of them finds. */
+/** One word or several, joined by or. */
 export const statusFilterSchema = z.union([statusWordSchema, z.array(statusWordSchema).min(1)], {
   error: ({ input }) => unknownWord(input),
 })
@@ -56,7 +56,7 @@ function unknownWord(given: unknown): string {
   return `expected one of ${statusLabels.join(', ')}${got}.${nearest === undefined ? '' : ` Did you mean "${nearest}"?`}`
 }
 
-/** What any of the words finds. */
+/** The union of the meanings of the words. */
 export function filterByStatus(words: StatusWord | readonly StatusWord[]): StatusFilter {
   const found: StatusFilter[] = [words]
     .flat()

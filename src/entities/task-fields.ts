@@ -1,61 +1,60 @@
-// The fields that a task is created and changed with, each once: its schema with its bounds, what it means, what holds without it,
-// how it is stored, and who takes it. The types, the inputs of abilities, plans, flags and the tables of the documents derive from this.
+// The fields with which tasks are created and changed, each defined once: schema with bounds, meaning, default, storage, and the inputs
+// that take it. Types, inputs of abilities, plans, flags and the tables of the documents derive from these definitions.
 import { z } from 'zod'
 import { abilityListSchema } from './ability-pattern.ts'
 import { maxObjectives } from './team.ts'
 
 /**
- * Who takes fields: `create` and `update` (methods and abilities), plans, `errand add`, the board, and the abilities that models create
- * tasks with.
+ * The inputs that take fields: `create` and `update` (methods and abilities), plans, `errand add`, the board, and the abilities with which
+ * models create tasks.
  */
 export const fieldTakers = ['create', 'update', 'plans', 'add', 'board', 'models'] as const
 export type FieldTaker = (typeof fieldTakers)[number]
 
 interface FieldRules {
-  /** What it means, in a line: for people and models. */
-  says: string
+  /** One line for people and models. */
+  meaning: string
   by: readonly FieldTaker[]
-  /** What holds where nobody says it. */
   default?: string | number | boolean | readonly never[]
-  /** `update` takes null, too: then it is as if it had never been said. */
+  /** `update` takes null too, which restores the default. */
   clearable?: true
-  /** Part of the work itself: it cannot change while the task works, or after. */
+  /** Part of the work itself: it cannot change while the task is WORKING or afterwards. */
   definesWork?: true
-  /** Kept in the policy of the task, as it was given. */
+  /** Stored in the policy of the task, as given. */
   policy?: true
-  /** Kept in a column and shown with every task: what it is there, and at first. */
+  /** Stored in a column and shown with every task: its schema there, and its first value. */
   stored?: { shows: z.ZodType; first: () => unknown }
-  /** What its number is; people may write a time or a duration. */
+  /** The unit of a number; people may write a time or a duration instead. */
   unit?: keyof typeof units
-  /** The flag of `errand add`, where it is not the name itself in kebab-case. */
+  /** The flag of `errand add`, if it is not the name in kebab-case. */
   flag?: string
 }
 
 const units = { time: ' In epoch milliseconds.', duration: ' In milliseconds.' }
 
 function field<S extends z.ZodType, const R extends FieldRules>(schema: S, rules: R): { schema: S } & R {
-  const usual = rules.default === undefined ? '' : ` Default ${JSON.stringify(rules.default)}.`
+  const byDefault = rules.default === undefined ? '' : ` Default ${JSON.stringify(rules.default)}.`
   return {
-    schema: schema.describe(`${rules.says}${rules.unit === undefined ? '' : units[rules.unit]}${usual}`),
+    schema: schema.describe(`${rules.meaning}${rules.unit === undefined ? '' : units[rules.unit]}${byDefault}`),
     ...rules,
   }
 }
 
-/** What a call that a crash interrupted means for the next run: an error in it, a repetition, or a question to a person. */
+/** What the next run does about a call that a crash interrupted: throws an error, repeats it, or asks a person. */
 export const onInterruptPolicies = ['fail', 'rerun', 'ask'] as const
 export type OnInterrupt = (typeof onInterruptPolicies)[number]
 
 /**
- * When a parent is completed by its children, once its own work is done: when all are completed (`true`), or when all have settled,
- * whatever they came to (`all-settled`; conformance C-43).
+ * When a parent whose own work is done is completed by its children: when all are completed (`true`), or when all have settled with any
+ * outcome (`all-settled`; conformance C-43).
  */
 export type AutoComplete = boolean | 'all-settled'
 
-/** What the final failure of a child means for its parent: nothing, its failure too, or the end of the siblings. */
+/** The effect of the final failure of a child: none, the parent fails too, or the siblings are canceled. */
 export const childFailurePolicies = ['ignore', 'fail', 'cancel-siblings'] as const
 export type OnChildFailure = (typeof childFailurePolicies)[number]
 
-/** What a dependency that failed or was canceled means for who comes after it: it stays blocked, is canceled, or goes on. */
+/** The effect of a dependency that failed or was canceled on a dependent: it stays blocked, is canceled, or continues. */
 export const dependencyFailurePolicies = ['block', 'cancel', 'ignore'] as const
 export type OnDependencyFailure = (typeof dependencyFailurePolicies)[number]
 
@@ -64,24 +63,24 @@ const retryShape = {
   maxAttempts: z.int().min(1).max(1_000_000),
   /** Milliseconds before the second attempt. Default 0. */
   backoffMs: z.number().min(0),
-  /** `fixed` rests equally long each time, `exponential` twice as long as before. Default fixed. */
+  /** `fixed` waits equally long each time, `exponential` twice as long as before. Default fixed. */
   backoff: z.enum(['fixed', 'exponential']),
-  /** The longest rest that `exponential` comes to, in milliseconds. Default: none. */
+  /** The maximum delay of `exponential`, in milliseconds. Default: none. */
   maxBackoffMs: z.number().min(0),
-  /** Which part of each rest is random, 0 to 1: it is shortened by up to that part, so that many do not return at once. Default 0. */
+  /** The random part of each delay, 0 to 1: the delay is shortened by up to that part, so that many tasks do not retry at the same time. Default 0. */
   jitter: z.number().min(0).max(1),
-  /** Codes of the errors that are tried again (`TIMEOUT`, `ECONNRESET`, those of a `Failure`); any other is final. Default: all. */
+  /** Codes of the errors that are retried (`TIMEOUT`, `ECONNRESET`, those of a `Failure`); others are final. Default: all. */
   on: z.array(z.string().min(1).max(100)).min(1).max(100),
 }
 export const retryPolicySchema = z.strictObject(retryShape).partial()
 
-/** How often a task may be attempted, and how long it rests in between. */
+/** How often a task may be attempted, and the delay between attempts. */
 export interface RetryPolicy extends z.output<z.ZodObject<typeof retryShape>> {}
 
 export const taskIdSchema = z.string().min(1).max(100)
-/** Names an executor. */
+/** The name of an executor. */
 export const nameSchema = z.string().trim().min(1).max(500)
-/** What is stored and compared as it is: a letter that no store keeps would make an owner a stranger to its own claim. */
+/** A text that is compared after it was stored. Characters that no database keeps are refused, because an owner would not match its own claim. */
 export const wordSchema = z
   .string()
   .trim()
@@ -92,7 +91,7 @@ export const wordSchema = z
     'it holds a NUL character or half of a surrogate pair',
   )
 export const millisecondsSchema = z.number().min(0).max(8.64e15)
-/** A point in time, as the tables keep it: whole milliseconds, never earlier than it was named. */
+/** A point in time as stored: whole milliseconds, rounded up so that it is never earlier than given. */
 export const timeSchema = millisecondsSchema.overwrite(Math.ceil)
 const durationSchema = z.number().positive().max(8.64e15)
 const objective = z.string().trim().min(1).max(10_000)
@@ -102,74 +101,75 @@ const textOrNull = { shows: z.string().nullable(), first: () => null }
 const numberOrNull = { shows: z.number().nullable(), first: () => null }
 
 export const taskFields = {
-  /** Optional with an executor or a goal; else required. A line, which in a folder of files from elsewhere may be a long one. */
+  /** Required without an executor and a goal. A line; imported files may have a long one. */
   name: field(text.max(10_000), {
-    says: 'What it is called in lists. Without it: the executor, or the first line of the goal.',
+    meaning: 'Its name in lists. Default: the executor, or the first line of the goal.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     stored: { shows: z.string(), first: () => '' },
   }),
-  /** What an agent is to achieve. */
+  /** The assignment of an agent. */
   goal: field(text, {
-    says: 'What the task is to achieve, in full: it is all that its agent is told.',
+    meaning: 'What the task is to achieve, in full: its agent receives nothing else.',
     by: ['create', 'update', 'plans', 'models'],
     clearable: true,
     definesWork: true,
     stored: textOrNull,
   }),
   description: field(z.string(), {
-    says: 'What one needs to know to work on it.',
+    meaning: 'What a worker needs to know about it.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     default: '',
     stored: { shows: z.string(), first: () => '' },
   }),
   executor: field(nameSchema, {
-    says: 'The name of the agent, or other executor, that works on it. Without one, and without a goal, it waits to be claimed.',
+    meaning:
+      'The name of the agent or other executor that works on it. Without an executor and a goal it waits to be claimed.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     definesWork: true,
     stored: textOrNull,
   }),
   input: field(z.unknown(), {
-    says: 'What its executor is given, as JSON.',
+    meaning: 'The input of its executor, as JSON.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     definesWork: true,
     stored: { shows: z.unknown(), first: () => null },
   }),
   /** Higher runs first. Default 0. */
   priority: field(z.int().min(-1_000_000_000).max(1_000_000_000), {
-    says: 'Higher runs first.',
+    meaning: 'Higher runs first.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     default: 0,
     stored: { shows: z.number(), first: () => 0 },
   }),
   parentId: field(taskIdSchema, {
-    says: 'The task that it is a subtask of. Where a task creates it: that task.',
+    meaning: 'Its parent task. When a task creates it: that task.',
     by: ['create', 'add', 'board', 'models'],
     stored: textOrNull,
     flag: 'parent',
   }),
   /** Ids of tasks that must be completed before this one starts. */
   blockedBy: field(z.array(taskIdSchema).max(10_000), {
-    says: 'Tasks that must be completed before it starts, by their ids.',
+    meaning: 'Ids of the tasks that must be completed before it starts.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     definesWork: true,
     flag: 'after',
   }),
   metadata: field(z.record(z.string(), z.unknown()), {
-    says: 'Data of your own that is kept with it, as JSON.',
+    meaning: 'Your own data, stored with it as JSON.',
     by: ['create', 'update', 'plans', 'add', 'board'],
     stored: { shows: z.record(z.string(), z.unknown()), first: () => ({}) },
   }),
-  /** Only with an executor; the same holds for `timeoutMs`: without one it would do nothing, and is refused. */
+  /** Only with an executor, like `timeoutMs`: without one it would have no effect and is refused. */
   retry: field(retryPolicySchema, {
-    says: 'How often it is attempted, and how long it rests in between. Without it: as its executor says, else once.',
+    meaning: "How often it is attempted, and the delay between attempts. Default: its executor's, else one attempt.",
     by: ['create', 'update', 'plans', 'add'],
     clearable: true,
     definesWork: true,
     policy: true,
   }),
-  /** Longest run in milliseconds; beyond it the run fails with `TIMEOUT`. */
+  /** Milliseconds after which a run fails with `TIMEOUT`. */
   timeoutMs: field(durationSchema, {
-    says: 'The longest run. Without it: as its executor says, else unlimited.',
+    meaning: "The maximum duration of a run. Default: its executor's, else unlimited.",
     unit: 'duration',
     by: ['create', 'update', 'plans', 'add'],
     clearable: true,
@@ -177,106 +177,108 @@ export const taskFields = {
     policy: true,
     flag: 'timeout',
   }),
-  /** Epoch milliseconds: when it fails for good, with `TIMEOUT`, unless it has settled. A group takes its tasks along. */
+  /** Epoch milliseconds at which it finally fails with `TIMEOUT` unless it has settled. A group fails with its tasks. */
   deadline: field(timeSchema, {
-    says: 'When it fails unless it has settled.',
+    meaning: 'The time at which it fails unless it has settled.',
     unit: 'time',
     by: ['create', 'update', 'plans', 'add'],
     clearable: true,
     stored: numberOrNull,
   }),
-  /** Epoch milliseconds: it starts no earlier. Of a task: null when none was set or it has passed into history. */
+  /** Epoch milliseconds before which it does not start. Of a task: null when none was set or its timer has fired. */
   notBefore: field(timeSchema, {
-    says: 'When it may start at the earliest.',
+    meaning: 'The earliest time at which it may start.',
     unit: 'time',
     by: ['create', 'update', 'plans', 'add'],
     clearable: true,
     definesWork: true,
     stored: numberOrNull,
   }),
-  /** How many of its children (executor runs of its direct children) may be open at once, in all engines. Default: no limit. */
+  /** Maximum of open executor runs of its direct children, in all engines. Default: no limit. */
   concurrency: field(
     z.int('expected a number of tasks').min(1, 'at least one task must be able to run').max(1_000_000),
     {
-      says: 'How many of its children may run at once.',
+      meaning: 'How many of its children may run at the same time.',
       by: ['create', 'update', 'plans', 'add'],
       clearable: true,
       policy: true,
     },
   ),
-  /** Deleted children count, too. The engine's limit of the same name holds beside it. */
+  /** Deleted children count too. The engine's limit of the same name also applies. */
   maxChildren: field(z.int().min(1).max(1_000_000), {
-    says: 'How many children it may be given, at most as many as the engine allows.',
+    meaning: "How many children it may have, within the engine's limit.",
     by: ['create', 'update', 'plans', 'add'],
     clearable: true,
     policy: true,
   }),
   /**
-   * The same key returns the first task, whatever became of it. Compared are only the root's executor, goal, input, and whether
-   * it is a group: where one differs, or the first was deleted, it is a `KEY_CONFLICT`. Everything else is not compared and
-   * stays as it was: name, metadata, policy, dependencies, and the children in `tasks`, which may have changed by now.
+   * The same key returns the first task, in any state. Only the root's executor, goal, input, and whether it is a group are compared: when
+   * one differs, or the first task was deleted, it is a `KEY_CONFLICT`. Everything else is neither compared nor changed: name, metadata,
+   * policy, dependencies, and the children in `tasks`.
    */
   key: field(z.string().min(1).max(500), {
-    says: 'The same key returns the first task instead of making a second one.',
+    meaning: 'Creating a task with the same key again returns the first task.',
     by: ['create', 'add'],
     stored: textOrNull,
   }),
-  /** False: it waits for `start` or `schedule`. Default: as its group, else the engine says (`true`). */
+  /** False: it waits for `start` or `schedule`. Default: its group's, else the engine's (`true`). */
   autoStart: field(z.boolean(), {
-    says: 'Whether it starts by itself.',
+    meaning: 'Whether it starts by itself.',
     by: ['create', 'plans'],
     default: true,
   }),
   /**
-   * It is completed by its children once its own work is done: when all are completed (`true`), or when all have settled, whatever
-   * they came to (`all-settled`). Default: the engine's (`false`).
+   * When its own work is done, its children complete it: when all are completed (`true`), or when all have settled with any outcome
+   * (`all-settled`). Default: the engine's (`false`).
    */
   autoComplete: field(z.union([z.boolean(), z.literal('all-settled')]), {
-    says: 'Whether its children complete it once its own work is done: true (all are completed), false, or all-settled.',
+    meaning:
+      'Whether its children complete it when its own work is done: true (when all are completed), false, or all-settled.',
     by: ['create', 'update', 'plans', 'add'],
     default: false,
     clearable: true,
     policy: true,
   }),
-  /** What a call that was interrupted means for the next run. Default: the executor's, else the engine's (`fail`). */
+  /** What the next run does about an interrupted call. Default: the executor's, else the engine's (`fail`). */
   onInterrupt: field(z.enum(onInterruptPolicies), {
-    says: 'What a crash in the middle of a call means for the next run. Without it: as its executor says, else the engine.',
+    meaning:
+      "What the next run does about a call that a crash interrupted. Default: its executor's, else the engine's.",
     by: ['create', 'update', 'plans', 'add'],
     clearable: true,
     definesWork: true,
     policy: true,
   }),
-  /** What the final failure of a child means for this task. Default: the engine's (`ignore`). */
+  /** The effect of the final failure of a child on this task. Default: the engine's (`ignore`). */
   onChildFailure: field(z.enum(childFailurePolicies), {
-    says: 'What the final failure of a child means for it.',
+    meaning: 'The effect of the final failure of a child on it.',
     by: ['create', 'update', 'plans', 'add'],
     default: 'ignore',
     clearable: true,
     policy: true,
   }),
-  /** What becomes of this task when one that it comes after fails for good or is canceled. Default: the engine's (`block`). */
+  /** The effect on this task when a dependency finally fails or is canceled. Default: the engine's (`block`). */
   onDependencyFailure: field(z.enum(dependencyFailurePolicies), {
-    says: 'What becomes of it when one that it comes after fails or is canceled.',
+    meaning: 'The effect on it when a dependency fails or is canceled.',
     by: ['create', 'update', 'plans', 'add'],
     default: 'block',
     clearable: true,
     policy: true,
   }),
   /**
-   * When this task has settled for good, its parent gets a message of it, in the same transaction: what it came to, or how it
-   * failed, or that it was canceled. An agent reads it before its next step, as if it had been sent (`send` with `steer`), only that
-   * it answers no question; one that waits for tasks is woken. A parent that has settled itself gets none. Refused for a task
-   * without a parent, and below a group, which reads nothing. Default false.
+   * When this task has finally settled, a message with its result, its error or its cancellation is sent to its parent in the same
+   * transaction. An agent reads it before its next step, like a message sent with `steer`, but it does not answer a question; it ends
+   * `wait_for_tasks`. A settled parent receives none. Refused for a task without a parent, and below a group, which reads no messages.
+   * Default false.
    */
   notifyParent: field(z.boolean(), {
-    says: 'Whether its parent gets a message when it has settled. A group reads none.',
+    meaning: 'Whether its parent receives a message when it has settled. Refused below a group.',
     by: ['create', 'plans', 'add'],
     default: false,
     policy: true,
   }),
-  /** Without an executor: only claims of this role get it. */
+  /** Only without an executor: the role that a claim needs. */
   role: field(wordSchema, {
-    says: 'Only agents of this role may claim it.',
+    meaning: 'Only agents of this role may claim it.',
     by: ['create', 'update', 'plans', 'add', 'board'],
     clearable: true,
     definesWork: true,
@@ -289,110 +291,111 @@ export const taskFields = {
       // Each once, in the order given.
       .overwrite((words) => [...new Set(words)]),
     {
-      says: 'Words to claim and list by.',
+      meaning: 'Words to claim and list by.',
       by: ['create', 'update', 'plans', 'add', 'board', 'models'],
       default: [],
       stored: { shows: z.array(z.string()), first: () => [] as string[] },
       flag: 'tag',
     },
   ),
-  /** Who shall claim it: nobody else may, until it is claimed and released again. */
+  /** The only worker that may claim it, until it is claimed and released again. */
   owner: field(wordSchema, {
-    says: 'Who shall claim it; nobody else may then.',
+    meaning: 'The only worker that may claim it.',
     by: ['update', 'board'],
     clearable: true,
   }),
   /**
-   * Who created it: the task whose run or model did, else the name that is known of the caller (credentials, `--as`), else the surface
-   * (`library`, `cli`, `http`, `mcp`). Null of children that a run spawned, which `parentId` names, and of tasks of earlier versions.
+   * The creator: the task whose run or model created it, else the name of the caller (credentials, `--as`), else the surface (`library`,
+   * `cli`, `http`, `mcp`). Null for children that a run spawned, whose creator is `parentId`, and for tasks of earlier versions.
    */
   createdBy: field(z.string(), {
-    says: 'Who created it: a task, a name known from credentials, or the surface. Set by the engine.',
+    meaning: 'Its creator: a task, a name from credentials, or the surface. Set by the engine.',
     by: [],
     stored: textOrNull,
   }),
   /**
-   * Whether its executor may run commands: whether its creator, and whoever changed what it does, may. Without that right a task
-   * fails with `FORBIDDEN` where its executor runs commands.
+   * Whether its executor may run commands: true when its creator, and every caller that changed its work, may run them. Otherwise an
+   * executor that runs commands fails with `FORBIDDEN`.
    */
   mayRunCommands: field(z.boolean(), {
-    says: 'Whether its executor may run commands. Set by the engine, from the rights of its creator.',
+    meaning: 'Whether its executor may run commands. Set by the engine, from the rights of its creator.',
     by: [],
     default: true,
     stored: { shows: z.boolean(), first: () => true },
   }),
-  /** What its agent is told first, in place of the agent's own instructions. Only for agents. */
+  /** The first message to its agent, in place of the agent's own instructions. Only for agents. */
   systemPrompt: field(text, {
-    says: 'Instructions for its agent in place of the usual ones.',
+    meaning: "Instructions for its agent, in place of the agent's own.",
     by: ['create', 'plans', 'models'],
   }),
   /**
-   * The model that its agent uses. Only for agents. Default: the agent's, else the engine's. Models, and clients who may have no commands
-   * run, may only name one that the engine offers: a registered one, the default, or that of an agent.
+   * The model that its agent uses. Only for agents. Default: the agent's, else the engine's. Models, and clients without the right to run
+   * commands, may only name one that the engine offers: a registered one, the default, or that of an agent.
    */
   model: field(wordSchema, {
-    says: 'The name of the model that works on it.',
+    meaning: 'The name of the model that works on it.',
     by: ['create', 'plans', 'models'],
     policy: true,
   }),
   /**
-   * What its model may call: ids of abilities, `module:*`, `*`. Its children may never call more. Default: everything but `ldg:*`,
-   * `bus:*` and tasks outside of its own subtree, which no list allows.
+   * The abilities that its model may call: ids, `module:*`, `*`. Its children may not call others. Default: all except `ldg:*` and `bus:*`,
+   * which no list allows. Tasks outside of its own subtree are always refused.
    */
   abilities: field(abilityListSchema, {
-    says: 'What its model may call: ids of abilities, `module:*`, `*`. Never more than the task that it is below may.',
+    meaning: 'The abilities that its model may call: ids, `module:*`, `*`. Never more than its parent may call.',
     by: ['create', 'plans', 'models'],
   }),
   /**
-   * True: the task is for a team. It gets a branch of memory, `task/<its name>`, that agents join with branches of their own. Any of
-   * the five fields below says the same. `later`: it has that branch, and a team with its first agent; until then what an agent of the
-   * engine does on it is not observed. Default: it has neither until its first agent joins.
+   * True: the task is for a team. It has a branch of memory, `task/<its name>`, that agents join with their own branches. Any of the five
+   * fields below implies it. `later`: it has that branch, and becomes a team task when its first agent joins; until then the work of an
+   * agent of the engine on it is not observed. Default: neither until its first agent joins.
    */
   team: field(z.union([z.boolean(), z.literal('later')]), {
-    says: 'Whether it is for several agents with one memory; each of `type`, `objectives`, `parentBranch`, `durableThreshold` and `durableCategories` says so, too.',
+    meaning:
+      'Whether it is for several agents with one memory; implied by `type`, `objectives`, `parentBranch`, `durableThreshold` and `durableCategories`.',
     by: ['create', 'plans', 'add'],
   }),
-  /** What kind of work it is, to list and compare tasks by. */
+  /** The kind of work, to list and compare tasks by. */
   type: field(wordSchema, {
-    says: 'What kind of work it is, to list and compare tasks by: bug_fix, research, …',
+    meaning: 'The kind of work, to list and compare tasks by: bug_fix, research, …',
     by: ['create', 'plans', 'add', 'models'],
   }),
-  /** What is to be reached, in order; each is todo, active, done or blocked (conformance S2-023). */
+  /** In order; each is todo, active, done or blocked (conformance S2-023). */
   objectives: field(
     z
       .array(
         z.union(
           [objective, z.strictObject({ description: objective }).transform(({ description }) => description)],
-          'expected what is to be reached, as a text or { description }, of 1 to 10,000 characters',
+          'expected an objective, as a text or { description }, of 1 to 10,000 characters',
         ),
-        'expected a list of what is to be reached, like ["The login is repaired", "It has tests"]',
+        'expected a list of objectives, like ["The login is repaired", "It has tests"]',
       )
       .max(maxObjectives),
     {
-      says: 'What is to be reached, in parts; they are numbered from 1.',
+      meaning: 'Its objectives, numbered from 1.',
       by: ['create', 'plans', 'add', 'models'],
       flag: 'objective',
     },
   ),
-  /** The branch of memory that its own lies below. Default: that of the nearest team above, else `main`. */
+  /** The parent of its branch of memory. Default: the branch of the nearest team above, else `main`. */
   parentBranch: field(text.max(1_000), {
-    says: 'Branch of memory that gets what lasts. Without it: that of the nearest team above, else main.',
+    meaning: 'Branch of memory that receives durable facts. Default: that of the nearest team above, else main.',
     by: ['create', 'plans', 'add', 'models'],
   }),
-  /** How certain a fact must be to reach the parent branch, 0 to 1. Default: the engine's. */
+  /** The confidence that a fact needs to be merged into the parent branch, 0 to 1. Default: the engine's. */
   durableThreshold: field(z.number().min(0).max(1), {
-    says: 'How certain a fact must be to last, 0 to 1.',
+    meaning: 'The confidence that a durable fact needs, 0 to 1.',
     by: ['create', 'plans', 'add', 'models'],
   }),
-  /** Which categories of facts may. Default: the engine's. */
+  /** The categories of facts that are merged. Default: the engine's. */
   durableCategories: field(z.array(wordSchema).max(100), {
-    says: 'Categories of facts that last.',
+    meaning: 'Categories of durable facts.',
     by: ['create', 'plans', 'add', 'models'],
     flag: 'durable-category',
   }),
-  /** In a team (its own, or its parent's): under which name its agent works. Default: the name of its executor. */
+  /** The name of its agent in a team (its own, or its parent's). Default: the name of its executor. */
   agentId: field(wordSchema, {
-    says: 'The name under which its agent works in the team.',
+    meaning: 'The name of its agent in the team.',
     by: ['create', 'plans', 'models'],
   }),
 }
@@ -400,29 +403,29 @@ export const taskFields = {
 type TaskFields = typeof taskFields
 export type TaskField = keyof TaskFields
 
-/** The fields that somebody takes. */
+/** The fields that an input takes. */
 export type FieldOf<T extends FieldTaker> = {
   [K in TaskField]: T extends TaskFields[K]['by'][number] ? K : never
 }[TaskField]
 type PolicyField = { [K in TaskField]: TaskFields[K] extends { policy: true } ? K : never }[TaskField]
 type StoredField = { [K in TaskField]: TaskFields[K] extends { stored: object } ? K : never }[TaskField]
 
-/** What a caller may give. Editors show the comments above only where `keyof TaskFields` is written out. */
+/** The type of an input. Editors show the comments above only where `keyof TaskFields` is written out. */
 export type GivenFields<T extends FieldTaker> = {
   [K in keyof TaskFields as K extends FieldOf<T> ? K : never]?: Readable<
     z.input<TaskFields[K]['schema']> | (T extends 'update' ? ClearedValue<K> : never)
   >
 }
 type ClearedValue<K extends TaskField> = TaskFields[K] extends { clearable: true } ? null : never
-/** A list that is only read may be one that must not be written. */
+/** Allows read-only arrays. */
 type Readable<V> = V extends Array<infer E> ? readonly E[] : V
 
-/** What the policy of a task keeps as it was given. */
+/** The fields that the policy of a task stores as given. */
 export type PolicyFields = {
   [K in keyof TaskFields as K extends PolicyField ? K : never]?: z.output<TaskFields[K]['schema']>
 }
 
-/** What is kept in columns and shown. */
+/** The fields that are stored in columns and shown. */
 export type StoredFields = {
   [K in keyof TaskFields as K extends StoredField ? K : never]: TaskFields[K] extends { stored: { shows: infer S } }
     ? z.output<S>
@@ -442,17 +445,17 @@ function shapeOf(taker: FieldTaker, schemaOf: (rules: FieldRules & { schema: z.Z
   return Object.fromEntries(rulesFor(taker).map(([name, rules]) => [name, schemaOf(rules)]))
 }
 
-/** What is defined of each field that somebody takes, by its name. */
+/** The definitions of the fields that an input takes, by name. */
 export function rulesFor(taker: FieldTaker): Array<[name: string, rules: FieldRules & { schema: z.ZodType }]> {
   return [...rulesOf].filter(([, { by }]) => by.includes(taker))
 }
 
-/** The fields that somebody takes when a task is created, each of which may be left out. */
+/** The schemas of the fields that an input takes when a task is created, all optional. */
 export function fieldsFor<T extends Exclude<FieldTaker, 'update'>>(taker: T): OptionalShape<T> {
   return shapeOf(taker, ({ schema }) => schema.optional()) as OptionalShape<T>
 }
 
-/** The fields that `update` takes: null takes a value away. */
+/** The schemas of the fields that `update` takes; null clears a clearable field. */
 export const updateFields = shapeOf('update', ({ schema, clearable }) =>
   clearable ? schema.nullable().optional() : schema.optional(),
 ) as UpdateShape
@@ -460,7 +463,7 @@ export const updateFields = shapeOf('update', ({ schema, clearable }) =>
 const namesWhere = (applies: (rules: FieldRules) => boolean) =>
   [...rulesOf].filter(([, rules]) => applies(rules)).map(([name]) => name)
 
-/** What cannot change while the task works, or after. */
+/** The fields that cannot change while the task is WORKING or afterwards. */
 export const workFields = namesWhere(({ definesWork }) => definesWork === true) as Array<FieldOf<'update'>>
 export const policyFields = namesWhere(({ policy }) => policy === true) as PolicyField[]
 const defaultPolicy = policyFields.map((name) => [name, rulesOf.get(name)?.default] as const)
@@ -468,30 +471,30 @@ const storedFields = Object.entries(taskFields).flatMap(([name, rules]) =>
   'stored' in rules ? [[name as StoredField, rules.stored.first] as const] : [],
 )
 
-/** What `update` is told of a field that nobody says any more: undefined where it cannot be taken away. */
-export function unsaid(name: FieldOf<'update'>): unknown {
-  const { clearable, default: usual } = rulesOf.get(name) as FieldRules
-  return clearable ? null : usual
+/** The value that makes `update` reset a field to its default; undefined for a field without one. */
+export function resetValue(name: FieldOf<'update'>): unknown {
+  const { clearable, default: value } = rulesOf.get(name) as FieldRules
+  return clearable ? null : value
 }
 
-/** The part of a policy that was said: what holds anyway is not written into each row. */
-export function policyFrom(said: PolicyFields, usual: PolicyFields): PolicyFields {
+/** The policy to store: values that equal the default are not written into each row. */
+export function policyFrom(given: PolicyFields, engineDefaults: PolicyFields): PolicyFields {
   const policy: Record<string, unknown> = {}
-  for (const [name, unless] of defaultPolicy) {
-    const value = said[name] ?? usual[name]
-    if (value !== undefined && value !== unless) policy[name] = value
+  for (const [name, defaultValue] of defaultPolicy) {
+    const value = given[name] ?? engineDefaults[name]
+    if (value !== undefined && value !== defaultValue) policy[name] = value
   }
   return policy as PolicyFields
 }
 
-/** The stored fields of something that has them, or some: the others are what they are at first. */
+/** All stored fields; those that are not given have their first value. */
 export function storedFrom(given: Partial<StoredFields>): StoredFields {
   const stored: Record<string, unknown> = {}
   for (const [name, first] of storedFields) stored[name] = given[name] ?? first()
   return stored as StoredFields
 }
 
-/** The schemas of the stored fields as they are shown. */
+/** The schemas of the stored fields in views. */
 export const storedShape = Object.fromEntries(
   Object.entries(taskFields).flatMap(([name, rules]) => ('stored' in rules ? [[name, rules.stored.shows]] : [])),
 ) as unknown as {

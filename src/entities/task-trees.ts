@@ -1,4 +1,4 @@
-// Which trees of tasks are meant, as `work({ only })` says it: by the keys of their roots.
+// A selection of task trees by the keys of their roots, as in `work({ only })`.
 import type { Task } from './task.ts'
 
 /** The trees whose root has one of these keys, or a key that begins with one of these prefixes. */

@@ -1,4 +1,4 @@
-// The task: every status vocabulary, the stored noun, and the shape in which people see it. Nothing here touches a database.
+// The task: its statuses, its stored record, and its public view. Nothing here accesses a database.
 import { briefError, type StoredError } from '../core/errors.ts'
 import type { TaskBounds } from './creation-bounds.ts'
 import type { Question } from './question.ts'
@@ -18,39 +18,39 @@ export const taskStatuses = [
 ] as const
 export type TaskStatus = (typeof taskStatuses)[number]
 
-/** No way out: completed and canceled. A failed task can be retried. */
+/** Completed or canceled. A failed task is not terminal, because it can be retried. */
 export function isTerminal(status: TaskStatus): boolean {
   return status === 'completed' || status === 'canceled'
 }
 
-/** The work has ended, for now or for ever: completed, canceled or failed. */
+/** Completed, canceled or failed. */
 export function isSettled(status: TaskStatus): boolean {
   return isTerminal(status) || status === 'failed'
 }
 
-/** The states in which the work has ended. */
+/** Completed, canceled and failed. */
 export const settledStatuses: readonly TaskStatus[] = taskStatuses.filter(isSettled)
-/** All others: there is, or may be, something left to do. */
+/** All others. */
 export const openStatuses: readonly TaskStatus[] = taskStatuses.filter((status) => !isSettled(status))
 
-/** What a task was told at its creation and the engine consults at each turn; stored with it as JSON. */
+/** The policy of a task, set at its creation and stored with it as JSON. */
 export interface TaskPolicy extends PolicyFields {
-  /** Lists that must all allow what the task's model calls: its own and those of its ancestors. Absent: no list. */
+  /** Lists that must all allow the calls of the task's model: its own and those of its ancestors. Absent: no list. */
   abilities?: string[][]
   /** The team that its agent works in; absent: none. */
   team?: TeamPlace
-  /** Told to its agent in place of the agent's own instructions. */
+  /** Replaces the instructions of its agent. */
   systemPrompt?: string
   /**
-   * Its `model` was named by somebody who may only name models that an engine offers. An engine that does not offer it fails the task: the
+   * Its `model` was named by a caller that may only name models that an engine offers. An engine that does not offer it fails the task; the
    * name is never resolved to a provider or a script.
    */
   offeredModel?: true
-  /** How many tasks models may create below it; absent: as many as their own bounds allow. */
+  /** How many tasks models may create below it; absent: their own bounds only. */
   bounds?: TaskBounds
-  /** Whose task it is: the credentials of who created it, or a task above it. Absent: no credentials were needed. */
+  /** The principal that created it or one of its ancestors. Absent: no credentials were needed. */
   principal?: string
-  /** Said when it was retried by hand: new calls are made although recorded ones have not been asked for again. */
+  /** Set by a manual retry: new calls are made although recorded ones have not been replayed. */
   divergence?: 'allow'
 }
 
@@ -65,28 +65,28 @@ export interface TaskRecord extends StoredFields {
   statusReason: string | null
   /** A group has no work of its own: it starts with its first child and ends with its last. */
   group: boolean
-  /** Competes for a slot now. Derived by `machines/readiness`, stored because it is indexed. */
+  /** Waits for a slot. Derived by `machines/readiness`, stored because it is indexed. */
   ready: boolean
-  /** May be claimed now: it has no executor, and nothing stands in the way. Derived like `ready`. */
+  /** May be claimed now: it has no executor and no obstacle. Derived like `ready`. */
   claimable: boolean
-  /** Somebody must act before it may run: `autoStart: false` not yet started, or paused and not yet resumed. */
+  /** Must be started (`autoStart: false`) or resumed before it may run. */
   held: boolean
-  /** JSON image of what the executor returned; null until completed. */
+  /** The executor's result as JSON; null until completed. */
   result: unknown
   error: StoredError | null
-  /** The parent, if that limits how many of its children run at once; else empty. Admission takes each lane's first. */
+  /** The id of the parent if that limits how many of its children run at once; else empty. Admission takes the first task of each lane. */
   lane: string
-  /** Ancestors above it. */
+  /** Number of its ancestors. */
   depth: number
-  /** Children it was given so far, deleted ones included. */
+  /** Number of children created so far, deleted ones included. */
   childCount: number
   /** Tasks that models created below it, at any depth, where their budget began at this task; deleted ones included. */
   madeBelow: number
-  /** Who works on it from outside, or completed it; null when nobody has claimed it. */
+  /** The outside worker that has claimed or completed it; null when it is not claimed. */
   owner: string | null
-  /** Counts the claims: what a former owner still quotes is an older number. */
+  /** Counts the claims, so that the number of a former owner is lower. */
   fence: number
-  /** How long the owner may be silent; null for a claim without a lease. */
+  /** How long the claim lasts without a renewal; null for a claim without a lease. */
   leaseMs: number | null
   /** When the claim lapses; null while it is not WORKING, or without a lease. */
   leaseUntil: number | null
@@ -99,17 +99,17 @@ export interface TaskRecord extends StoredFields {
   /** Dependencies that are not yet satisfied. */
   openBlockers: number
   /**
-   * It is stuck: the task that it waits for failed, was canceled, or is stuck itself. Meaningless once it is settled.
-   * Written by judging alone (steps/stuck.ts), never by what saves the rest of the row.
+   * The task that makes it stuck: one that it waits for and that failed, was canceled, or is stuck itself. Meaningless once it is settled.
+   * Written by steps/stuck.ts only, never with the rest of the row.
    */
   stuckBy: string | null
-  /** Waits (ask, wait, sleep) that are over and have not been taken up by a run. */
+  /** Waits (ask, wait, sleep) that are over and that no run has consumed yet. */
   wakes: number
-  /** Runs in a row that a crash ended with nothing recorded in them. */
+  /** Consecutive runs that a crash ended with nothing recorded. */
   crashes: number
   policy: TaskPolicy
   progress: Progress | null
-  /** Image of its machine: version, state value, context. The row wins where they disagree. */
+  /** Snapshot of its machine: version, state value, context. The row wins where they disagree. */
   snapshot: string
   /** Counts the writes to this row. */
   version: number
@@ -121,7 +121,7 @@ export interface TaskRecord extends StoredFields {
   deletedAt: number | null
 }
 
-/** How far a run has come, in its own words. `fraction` is between 0 and 1. */
+/** The progress that a run reported. `fraction` is between 0 and 1. */
 export interface Progress {
   fraction: number
   note: string | null
@@ -139,17 +139,16 @@ export interface Task<R = unknown> extends StoredFields {
   seq: number
   status: TaskStatus
   /**
-   * Waits for nothing but a slot and the end of its last run (shown as *queued*), or without an executor for an owner who claims it
-   * (shown as *claimable*).
+   * Waits only for a slot and the end of its last run (shown as *queued*), or without an executor for a claim (shown as *claimable*).
    */
   ready: boolean
-  /** Why it is in this state: the reason given to `cancel` or `fail`, `interrupted`, `released`; null otherwise. */
+  /** The reason given to `cancel` or `fail`, `interrupted`, or `released`; null otherwise. */
   statusReason: string | null
   result: R | null
   error: StoredError | null
-  /** Who works on it from outside, or has completed it. */
+  /** The outside worker that has claimed or completed it. */
   owner: string | null
-  /** Number of its latest claim; a claimed task quotes it with every write. 0 before the first. */
+  /** Number of its latest claim, which every write of the owner passes; 0 before the first. */
   fence: number
   /** When the claim lapses unless its owner writes; null without a lease, or while it is not WORKING. */
   leaseUntil: number | null
@@ -163,17 +162,17 @@ export interface Task<R = unknown> extends StoredFields {
   attempt: number
   /** Number of its latest run; 0 before the first. */
   run: number
-  /** Counts what was written of it: quoted as `expectedVersion` it keeps a change from overwriting another. */
+  /** Counts the writes. Passed as `expectedVersion` it prevents a change from overwriting another. */
   version: number
   createdAt: number
   updatedAt: number
   completedAt: number | null
 }
 
-/** The message of a failure for which nobody gave a reason. */
+/** The message of a failure without a reason. */
 export const noReason = 'failed'
 
-/** What stands after `failed`: the reason behind a colon, or nothing where nobody gave one (conformance 1.1). */
+/** The text after `failed`: a colon and the reason, or nothing without a reason (conformance 1.1). */
 export function failureSuffix(reason: string | null | undefined): string {
   return reason == null || reason === '' || reason === noReason ? '' : `: ${reason}`
 }
@@ -198,7 +197,7 @@ export function outcomeOf(task: Pick<TaskRecord, 'status' | 'result' | 'error' |
   }
 }
 
-/** The task waits for a slot, or for the end of its last run, whatever state is stored: it needs no action. */
+/** True when the task waits for a slot, or for the end of its last run, and needs no action. */
 export function isQueuedTask(task: Pick<Task, 'ready' | 'executor'>): boolean {
   return task.ready && task.executor !== null
 }

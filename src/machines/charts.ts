@@ -1,5 +1,5 @@
-// The lifecycles as plain data for whoever draws or checks them: each as the configuration of an XState machine and as a Mermaid
-// diagram, both derived from the transition table that judges. What is written here knows no machine of its own.
+// The lifecycles as public data: each as the configuration of an XState machine and as a Mermaid diagram, both derived from the
+// transition table that the engine enforces.
 import {
   callTransitions,
   objectiveTransitions,
@@ -10,7 +10,7 @@ import {
 } from './lifecycles.ts'
 import { taskTransitions } from './task-machine.ts'
 
-/** What a task, one of its runs, a call, an objective, a stint and an engine go through. */
+/** The lifecycles of a task, a run, a call, an objective, a stint and an engine. */
 export const machineNames = ['task', 'run', 'call', 'objective', 'stint', 'supervisor'] as const
 export type MachineName = (typeof machineNames)[number]
 
@@ -20,7 +20,7 @@ export interface ChartState {
   readonly on?: Readonly<Record<string, string>>
 }
 
-/** The configuration of a machine as JSON: what XState's `createMachine` and the Stately editor take. */
+/** The configuration of a machine as JSON, for XState's `createMachine` and the Stately editor. */
 export interface ChartConfig {
   readonly id: string
   readonly initial: string
@@ -30,7 +30,7 @@ export interface ChartConfig {
 export interface MachineChart {
   readonly id: MachineName
   readonly config: ChartConfig
-  /** A Mermaid state diagram, without a fence around it. */
+  /** A Mermaid state diagram, without a code fence. */
   readonly mermaid: string
 }
 
@@ -49,7 +49,7 @@ export const machines: Readonly<Record<MachineName, MachineChart>> = {
   supervisor: toChart('supervisor', 'standby', supervisorTransitions),
 }
 
-/** A copy: who edits a chart must not change what the engine allows. */
+/** Copies the table, so that editing a chart does not change what the engine allows. */
 function toChart(id: MachineName, initial: string, table: Transitions<string, string>): MachineChart {
   const states = Object.fromEntries(
     Object.entries(table).map(([state, exits]): [string, ChartState] => [

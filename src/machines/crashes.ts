@@ -1,21 +1,21 @@
-// Which tasks a crash is charged to. Pure. A process that dies takes every run in it along, so neighbours of a task that kills
-// processes must not be taken for it.
+// Decides which tasks a crash is charged to. Pure. A crash ends every run in the process, so the other runs must not be blamed for
+// the one that caused it.
 
-/** What is known of a live run when its engine is lost. */
+/** A live run at the time when its engine is lost. */
 export interface CrashFacts {
-  /** Crashes in a row that its task has been charged with before. */
+  /** Consecutive crashes that its task has been charged with before. */
   crashes: number
   callInFlight: boolean
-  /** It had recorded an outcome or a message. */
+  /** The run had recorded an outcome or a message. */
   progressed: boolean
 }
 
-/** From so many crashes in a row a task is a suspect: at most one suspect runs in an engine at a time, from `maxCrashes` on alone. */
+/** Consecutive crashes from which a task is a suspect. An engine runs at most one suspect at a time, and from `maxCrashes` on alone. */
 export function suspectFrom(maxCrashes: number): number {
   return Math.min(2, maxCrashes)
 }
 
-/** For each live run, whether the crash is charged to its task: to the suspect alone, else to what had a call in flight, else to all. */
+/** For each live run, whether the crash is charged to its task: to suspects only, else to runs with a call in flight, else to all. */
 export function chargedBy(runs: readonly CrashFacts[], maxCrashes: number): boolean[] {
   const isSuspect = (run: CrashFacts): boolean => run.crashes >= suspectFrom(maxCrashes) && !run.progressed
   for (const picks of [isSuspect, (run: CrashFacts): boolean => run.callInFlight]) {

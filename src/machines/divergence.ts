@@ -1,21 +1,21 @@
-// The divergence guard as pure verdicts: may a call that the journal does not know be made while completed work of the journal
-// has not been asked for again, how long is it held back, and how is a refusal explained.
+// The rules of the divergence guard, pure: whether a call that is not in the journal may be made while recorded completed work has
+// not been replayed, how long it is held back, and how the refusal is explained.
 
 import { ErrandError } from '../core/errors.ts'
 import { canonicalJson } from '../core/json.ts'
 import { type CallRecord, identOf } from '../entities/call.ts'
 import type { OnInterrupt } from '../entities/task-fields.ts'
 
-/** What `divergence` may say: a new call is made although recorded work has not been asked for again, and an event tells of it. */
+/** `allow`: a new call is made although recorded work has not been replayed, and an event records it. */
 export type Divergence = 'allow'
 
-/** How long a run may ask for nothing before a call that is held back is refused. */
+/** How long a run may make no request before a call that is held back is refused. */
 export const defaultDivergenceWaitMs = 10_000
 
-/** The quiet time is counted in so many ticks, so that a blocked event loop counts as one of them. */
+/** The idle time is counted in this number of ticks, so that a blocked event loop counts as one tick. */
 export const divergenceTicks = 20
 
-/** Completed work of a run that must not be repeated in silence. Saved calls (run 0) are those of other programs. */
+/** True for completed work that must not be silently repeated. Saved calls (run 0) belong to other programs. */
 export function holdsBack(entry: Pick<CallRecord, 'kind' | 'status' | 'onInterrupt' | 'run'>): boolean {
   return (
     (entry.kind === 'call' || entry.kind === 'spawn') &&
@@ -25,17 +25,17 @@ export function holdsBack(entry: Pick<CallRecord, 'kind' | 'status' | 'onInterru
   )
 }
 
-/** A newer try of an entry: what came of it may lead elsewhere than what came of the earlier one. */
+/** Whether a newer try of an entry may send the run another way than the earlier one, because its outcome may differ. */
 export function isAnotherWay(
   earlier: Pick<CallRecord, 'kind' | 'status' | 'result'>,
   later: Pick<CallRecord, 'result'>,
 ): boolean {
   if (earlier.status !== 'completed') return true
-  // A wait is only made again when one of its tasks had failed, children when one of them was canceled or had failed.
+  // A wait is repeated only when one of its tasks failed, and a spawn only when a child failed or was canceled.
   return earlier.kind === 'wait' || canonicalJson(earlier.result) !== canonicalJson(later.result)
 }
 
-/** Once `failed` is made again, what earlier attempts recorded after its failure may have been the way around it. */
+/** When `failed` is repeated, entries that earlier attempts recorded after its failure may have been a workaround for it. */
 export function isExcusedBy(
   failed: Pick<CallRecord, 'seq' | 'updatedAt'>,
   entry: Pick<CallRecord, 'seq' | 'createdAt' | 'attempt'>,
@@ -45,17 +45,17 @@ export function isExcusedBy(
 }
 
 export interface NewWork {
-  /** The journal has an entry for it, whatever came of it. */
+  /** The journal has an entry for it, with any outcome. */
   known: boolean
   onInterrupt: OnInterrupt
   divergence: Divergence | undefined
-  /** Completed entries have not been asked for again, and hold calls back. */
+  /** Completed entries have not been replayed, and hold new calls back. */
   standing: boolean
-  /** Others have not been asked for again: excused, or equal to this one inside a call that is not made again. */
+  /** Other entries have not been replayed: excused ones, or equal ones inside a call that is not repeated. */
   excused: boolean
 }
 
-/** `report`: it is made, and an event tells what has not been asked for again. */
+/** `report`: the call is made, and an event records what has not been replayed. */
 export function verdictOn({ known, onInterrupt, divergence, standing, excused }: NewWork): 'make' | 'hold' | 'report' {
   if (known || onInterrupt === 'rerun') return 'make'
   if (standing) return divergence === 'allow' ? 'report' : 'hold'
@@ -63,13 +63,13 @@ export function verdictOn({ known, onInterrupt, divergence, standing, excused }:
 }
 
 export interface Tick {
-  /** The run has asked for something since the last tick. */
+  /** The run has made a request since the last tick. */
   asked: boolean
   /** Something of the run was in flight, or a wait open, since the last tick. */
   busy: boolean
 }
 
-/** Ticks in which the run has asked for nothing. While something of it is in flight the count stands still. */
+/** Ticks without a request of the run. The count does not change while something of the run is in flight. */
 export function quietTicksAfter(quiet: number, { asked, busy }: Tick): number {
   if (asked) return 0
   return busy ? quiet : quiet + 1
@@ -88,21 +88,21 @@ export interface AskedCall {
 
 type Recorded = Pick<CallRecord, 'id' | 'kind' | 'name' | 'ident' | 'params'>
 
-/** In an error or an event; the rest is counted. */
+/** Entries named in an error or an event; the others are only counted. */
 const maxNamed = 10
-/** Params may be large and entries many: so many are compared. */
+/** Entries that are compared, because there may be many with large params. */
 const maxCompared = 200
 const maxDifferences = 5
 
-/** @returns the refusal of a call that was held back in vain. `unasked` is not empty, and in the order of the journal. */
+/** The error of a call that was held back in vain. `unasked` is not empty and in journal order. */
 export function callDiverged(asked: AskedCall, unasked: readonly Recorded[]): ErrandError {
   const { taskId, run, kind, name } = asked
   const what = kind === 'spawn' ? 'run.spawn' : `The call "${name}"`
   const difference = differenceOf(asked, unasked)
   return new ErrandError(
     'CALL_DIVERGED',
-    `${what} was not made in run ${run} of ${taskId}: the journal does not know it, and what earlier runs completed has not been asked for again: ${named(unasked)}. ${difference.text}` +
-      "Params are what a call is found by: take volatile values from run.now(), run.uuid() or run.random() (with a `key` where calls run in parallel), or give the call a `key`. If it is new work, set divergence: 'allow' on the call, on the executor, or when the task is retried.",
+    `${what} was not made in run ${run} of ${taskId}: it is not in the journal, and work that earlier runs completed has not been asked for again: ${named(unasked)}. ${difference.text}` +
+      "Calls are identified by their params: take volatile values from run.now(), run.uuid() or run.random() (with a `key` where calls run in parallel), or give the call a `key`. If it is new work, set divergence: 'allow' on the call, on the executor, or when the task is retried.",
     {
       taskId,
       run,
@@ -114,7 +114,7 @@ export function callDiverged(asked: AskedCall, unasked: readonly Recorded[]): Er
   )
 }
 
-/** What the event tells of a new entry and of the completed ones that have not been asked for again. */
+/** The data of the event for a new entry and the completed ones that have not been replayed. */
 export function divergenceMessage(
   made: Pick<CallRecord, 'id' | 'kind' | 'name'>,
   left: readonly Pick<CallRecord, 'kind' | 'name'>[],
@@ -183,7 +183,7 @@ function nearestOf(
   return nearest
 }
 
-/** The params are the same, so it is the key. */
+/** The params are equal, so the keys differ. */
 function keysDiffer(asked: AskedCall, entry: Recorded): string {
   return `The params are the same, but ${keyOf(entry)} then and ${keyOf(asked)} now`
 }
@@ -199,7 +199,7 @@ export interface Difference {
   now: string
 }
 
-/** Beyond this nothing is gained by telling how much more they differ. */
+/** Further differences are not counted. */
 const maxCounted = 50
 
 /** Where two JSON values differ, by their paths. */
@@ -222,7 +222,7 @@ function compare(before: unknown, after: unknown, path: string, found: Differenc
   }
 }
 
-/** The keys of two objects, or of two lists, to look into; undefined when they are not of one kind. */
+/** The keys of two objects, or of two arrays; undefined when the values are of different kinds. */
 function keysOf(before: unknown, after: unknown): Iterable<string> | undefined {
   if (typeof before !== 'object' || typeof after !== 'object' || before === null || after === null) return undefined
   if (Array.isArray(before) !== Array.isArray(after)) return undefined

@@ -1,10 +1,10 @@
-// Which facts say the same, and which of them stays: likeness is found pair by pair, and whoever is like one of a group belongs
-// to all of it.
+// Groups of duplicate facts, and which fact of a group is kept. Similarity is found pair by pair; a fact that is similar to one
+// member belongs to the group.
 
 /**
  * The groups of two or more that the pairs make of the ids: a union-find with path compression. Groups come in the order of
- * their first member, members in the order of `ids`, whatever the order of the pairs. A pair with an id that is not listed
- * joins nobody.
+ * their first member, members in the order of `ids`, for any order of the pairs. A pair with an id that is not listed
+ * is ignored.
  *
  * @example
  * groupsOf(['a', 'b', 'c', 'd'], [['c', 'd'], ['a', 'd']]) // [['a', 'c', 'd']]
@@ -24,15 +24,15 @@ export function groupsOf(ids: readonly string[], pairs: Iterable<readonly [strin
   return [...groups.values()].filter((group) => group.length > 1)
 }
 
-/** Everyone on the way is linked to the root, so that nobody goes that way twice. */
+/** Path compression: every node on the path is linked to the root. */
 function rootOf(id: string, parents: Map<string, string>): string {
-  const way: string[] = []
+  const path: string[] = []
   let root = id
   for (let parent = parents.get(root) as string; parent !== root; parent = parents.get(root) as string) {
-    way.push(root)
+    path.push(root)
     root = parent
   }
-  for (const passed of way) parents.set(passed, root)
+  for (const passed of path) parents.set(passed, root)
   return root
 }
 
@@ -47,12 +47,12 @@ export interface Survivor {
 }
 
 /**
- * The fact of a group, which has at least one, that stands for all: the surest; among equals none that another of them says more than;
- * among these the newest.
+ * The fact of a non-empty group that is kept: the one with the highest confidence; among equals one that no other is more specific
+ * than; among these the newest.
  */
 export function survivorOf<T extends Survivor>(facts: readonly T[], saysLess: (a: T, b: T) => boolean): T {
-  const surest = facts.reduce((most, { confidence }) => Math.max(most, confidence), 0)
-  const equals = facts.filter(({ confidence }) => confidence === surest)
+  const highest = facts.reduce((max, { confidence }) => Math.max(max, confidence), 0)
+  const equals = facts.filter(({ confidence }) => confidence === highest)
   const fullest = equals.filter((fact) => !equals.some((other) => saysLess(fact, other)))
   return fullest.reduce((newest, fact) => (isNewer(fact, newest) ? fact : newest))
 }

@@ -1,11 +1,11 @@
-// What a settled task owes its relatives, as pure verdicts: does its parent end, is a wait over, may it be tried again?
+// The effects of a settled task on its relatives, pure: whether its parent ends, whether a wait is over, whether it is retried.
 
 import { ErrandError } from '../core/errors.ts'
 import { isSettled, type Outcome, type TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import { isReleased } from './readiness.ts'
 
-/** Of a parent's children that are not deleted. */
+/** About the children of a parent that are not deleted. */
 export interface ChildFacts {
   any: boolean
   /** One is not settled. */
@@ -19,28 +19,28 @@ export interface ChildFacts {
 }
 
 /**
- * What a child's end means for its parent (conformance C-43, design section 3).
+ * The effect of a child's end on its parent (conformance C-43, design section 3).
  *
- * A group ends with its last child: completed when all are, failed when one failed or was canceled; and it fails when none of the
- * open ones can move. Another parent is completed by its children only under `autoComplete`, when its own work is done.
+ * A group ends with its last child: completed when all are, failed when one failed or was canceled. It also fails when none of its
+ * open children can move. Any other parent is completed by its children only with `autoComplete`, when its own work is done.
  */
 export function parentVerdict(parent: TaskRecord, children: ChildFacts): 'complete' | 'fail' | null {
   if (isSettled(parent.status) || parent.deletedAt !== null) return null
-  // Told meanwhile not to wait for them.
+  // `autoComplete` has been turned off while it waited for them.
   if (awaitsChildren(parent) && !parent.policy.autoComplete) return 'complete'
   if (children.live) return parent.group && !children.movable ? 'fail' : null
-  // Who never had children is not completed by them (conformance S3-088); who waits for those that were deleted waits for nothing.
+  // A task that never had children is not completed by them (conformance S3-088); one that waits for deleted children is complete.
   if (!children.any && !parent.group && !awaitsChildren(parent)) return null
   if (parent.group) return children.broken === null ? 'complete' : 'fail'
   if (!parent.policy.autoComplete || isHeldUp(parent, children)) return null
-  // Its owner is still at work: it is completed when that one says so.
+  // While its run or its owner is at work, that one completes it.
   if (parent.status === 'working') return parent.runOpen || parent.owner !== null ? null : 'complete'
-  // Let go, it waits for another owner: its own work is not done.
+  // A released task waits for another owner: its own work is not done.
   const waitsByHand = parent.status === 'waiting' && parent.executor === null && !isReleased(parent)
   return waitsByHand || awaitsChildren(parent) ? 'complete' : null
 }
 
-/** Children that keep an autoComplete parent from its end. */
+/** True when its children prevent an autoComplete parent from ending. */
 export function isHeldUp(parent: Pick<TaskRecord, 'policy'>, children: ChildFacts): boolean {
   return children.live || (children.broken !== null && parent.policy.autoComplete !== 'all-settled')
 }
@@ -50,14 +50,14 @@ export function isStuckGroup(task: Pick<TaskRecord, 'group' | 'status' | 'error'
   return task.group && task.status === 'failed' && task.error?.code === 'GROUP_STUCK'
 }
 
-/** It will never be completed by itself. */
+/** Failed or canceled: it will not be completed without a retry. */
 export function isBroken(status: TaskRecord['status']): boolean {
   return status === 'failed' || status === 'canceled'
 }
 
 /**
- * What the end of a dependency means for who comes after it (conformance C-52): its edge is satisfied, it is canceled, or
- * nothing changes.
+ * The effect of the end of a dependency on a dependent (conformance C-52): the edge is satisfied, the dependent is canceled, or nothing
+ * changes.
  */
 export function dependencyVerdict(
   dependent: Pick<TaskRecord, 'status' | 'policy'>,
@@ -69,35 +69,35 @@ export function dependencyVerdict(
   return policy === 'ignore' ? 'satisfy' : policy === 'cancel' ? 'cancel' : null
 }
 
-/** What the final failure of a child sets off in its parent (conformance Q-06). */
+/** The effect of the final failure of a child on its parent (conformance Q-06). */
 export function childFailureVerdict(parent: TaskRecord): 'fail' | 'cancel-siblings' | null {
   if (isSettled(parent.status) || parent.deletedAt !== null) return null
   const policy = parent.policy.onChildFailure ?? 'ignore'
   return policy === 'ignore' ? null : policy
 }
 
-/** Its own work is done and its result kept; only its children are missing. */
+/** Its own work is done and its result stored; it waits for its children. */
 export function awaitsChildren(task: Pick<TaskRecord, 'status' | 'statusReason'>): boolean {
   return task.status === 'waiting' && task.statusReason === 'children'
 }
 
-/** What a `wait` entry stores as its params. */
+/** The params of a `wait` entry. */
 export interface WaitParams {
   tasks: string[]
   mode: 'all' | 'any'
   settled: boolean
-  /** A message beyond this number of the conversation ends it as well; absent: none does. */
+  /** A message after this number of the conversation ends the wait too; absent: messages do not. */
   untilMessageAfter?: number
 }
 
-/** Is a wait over? Failure ends it early, unless outcomes were asked for. */
+/** Whether a wait is over. A failure ends it early, unless it waits for outcomes (`settled`). */
 export function isWaitOver(params: WaitParams, statuses: ReadonlyArray<TaskRecord['status']>): boolean {
   const ended = statuses.filter(isSettled)
   const othersOpen = ended.length < statuses.length
   return statuses.length === 0 || ended.some((status) => endsWait(params, status, othersOpen))
 }
 
-/** Does the end of one awaited task end the wait, as it ended and where others are still awaited or are not? */
+/** Whether the end of one awaited task ends the wait, given its status and whether others are still open. */
 export function endsWait(
   params: Pick<WaitParams, 'mode' | 'settled'>,
   ended: TaskRecord['status'],
@@ -108,20 +108,20 @@ export function endsWait(
   return !params.settled && ended !== 'completed'
 }
 
-/** How an attempt failed, as far as its repetition is concerned. */
+/** The facts about a failed attempt that decide its retry. */
 export interface FailedAttempt {
   /** Counts from 1. */
   attempt: number
   code: string
-  /** Its `Failure` said `retry: false`. */
+  /** Its `Failure` had `retry: false`. */
   final?: boolean
-  /** Its `Failure` said when. */
+  /** From its `Failure`. */
   retryAfterMs?: number | undefined
 }
 
 /**
- * Milliseconds before the next attempt, or undefined when there is none. `chance` is a number from 0 to 1, drawn by the caller:
- * judging has no randomness of its own.
+ * Milliseconds before the next attempt, or undefined when there is none. `chance` is a random number from 0 to 1; the caller draws it, so
+ * that this function stays pure.
  */
 export function retryDelay(policy: RetryPolicy, failed: FailedAttempt, chance: number): number | undefined {
   if (failed.final || failed.attempt >= policy.maxAttempts) return undefined
@@ -136,7 +136,7 @@ export function retryDelay(policy: RetryPolicy, failed: FailedAttempt, chance: n
   return grown * (1 - policy.jitter * chance)
 }
 
-/** A policy with its defaults: one attempt, no rest, any error. Later arguments yield to earlier ones. */
+/** The first given policy with its defaults: one attempt, no delay, any error. */
 export function resolveRetry(...policies: Array<Partial<RetryPolicy> | undefined | null>): RetryPolicy {
   const found = policies.find((policy) => policy !== undefined && policy !== null)
   return {
@@ -149,7 +149,7 @@ export function resolveRetry(...policies: Array<Partial<RetryPolicy> | undefined
   }
 }
 
-/** What `wait` gives: outcomes, or results where the first failure is thrown. */
+/** The value that `wait` returns: outcomes, or results. Throws CHILD_FAILED for the first failure when results were requested. */
 export function resultsOf(params: WaitParams, outcomes: Array<Outcome | null>): unknown[] {
   if (params.settled) return outcomes
   const broken = outcomes.findIndex((outcome) => outcome !== null && outcome.status !== 'completed')
@@ -160,7 +160,7 @@ export function resultsOf(params: WaitParams, outcomes: Array<Outcome | null>): 
     const why = outcome.status === 'failed' ? outcome.error.message : 'it was canceled'
     throw new ErrandError(
       'CHILD_FAILED',
-      `Task ${taskId}, which this one waits for, did not complete: ${why}. Wait with { settled: true } to go on.`,
+      `Task ${taskId}, which this one waits for, did not complete: ${why}. Wait with { settled: true } to receive outcomes instead of an error.`,
       {
         taskId,
         outcome,

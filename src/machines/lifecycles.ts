@@ -1,10 +1,10 @@
-// The lifecycles beside that of a task, as plain data: of a run, a call, an objective, a stint and an engine. Charts and diagrams
-// derive from these tables, and so do the judgements of steps and the conditions of the ledger's statements.
+// The lifecycles of a run, a call, an objective, a stint and an engine, as plain data. Charts, diagrams, the checks of steps and the
+// conditions of the ledger's statements derive from these tables.
 import { type CallStatus, callStatuses } from '../entities/call.ts'
 import type { RunStatus } from '../entities/run.ts'
 import type { ObjectiveStatus, StintStatus } from '../entities/team.ts'
 
-/** For each state the events that it accepts, and where each leads. What is not here is refused; a state without exits is final. */
+/** For each state the events that it accepts and the next state of each. Other events are refused; a state without exits is final. */
 export type Transitions<Status extends string, Event extends string> = Readonly<
   Record<Status, Readonly<Partial<Record<Event, Status>>>>
 >
@@ -16,7 +16,7 @@ export const runTransitions: Transitions<RunStatus, 'end' | 'close'> = {
   closed: {},
 }
 
-/** Never backwards. A pending call may fail too: its task ended. */
+/** A pending call fails when its task ends. */
 export const callTransitions: Transitions<CallStatus, 'begin' | 'complete' | 'fail'> = {
   pending: { begin: 'in_progress', fail: 'failed' },
   in_progress: { complete: 'completed', fail: 'failed' },
@@ -32,8 +32,8 @@ export const openCallStatuses: readonly CallStatus[] = callStatuses.filter(
 type ObjectiveEvent = 'reopen' | 'start' | 'finish' | 'block'
 
 /**
- * The document draws arrows, its tests walk past them: any state may follow any other (conformance C-65), and only the set of states
- * is held to. Staying where it is, is no transition.
+ * Any state may follow any other (conformance C-65: the document draws fewer arrows, but its tests use all). Keeping the state is not a
+ * transition.
  */
 export const objectiveTransitions: Transitions<ObjectiveStatus, ObjectiveEvent> = {
   todo: { start: 'active', finish: 'done', block: 'blocked' },
@@ -48,7 +48,7 @@ export function objectiveEventBetween(from: ObjectiveStatus, to: ObjectiveStatus
   return events.find((event) => objectiveTransitions[from][event] === to)
 }
 
-/** No way back: an agent that comes back begins another stint (conformance S2-014). */
+/** A completed stint is final: an agent that joins again begins another stint (conformance S2-014). */
 export const stintTransitions: Transitions<StintStatus, 'complete'> = {
   active: { complete: 'completed' },
   completed: {},
@@ -56,7 +56,7 @@ export const stintTransitions: Transitions<StintStatus, 'complete'> = {
 
 export type SupervisorEvent = 'work' | 'drain' | 'close'
 
-/** An engine stands by or works, drains when it is closed, and is closed. */
+/** An engine stands by or works, and drains before it is closed. */
 export const supervisorTransitions: Transitions<'standby' | 'working' | 'draining' | 'closed', SupervisorEvent> = {
   standby: { work: 'working', close: 'closed' },
   working: { drain: 'draining' },

@@ -1,5 +1,5 @@
-// Readiness: may this task compete for a slot? A pure function of the task, its open blockers and its timer (design section 3).
-// It is stored with the row, because the supervisor reads heads of an index and never scans.
+// Readiness: whether a task may be admitted to a slot, a pure function of the task, its open blockers and its timer (design section 3).
+// It is stored in the row, because the supervisor reads the head of an index and never scans.
 import type { TaskRecord } from '../entities/task.ts'
 
 export type ReadinessInput = Pick<
@@ -16,12 +16,12 @@ export type ReadinessInput = Pick<
   | 'statusReason'
 >
 
-/** Worked on from outside: no executor runs it, and it is more than the sum of its children. */
+/** Worked on from outside: it has no executor and is not a group. */
 export function isByHand(task: Pick<TaskRecord, 'executor' | 'group'>): boolean {
   return task.executor === null && !task.group
 }
 
-/** What stands between a task and its next run, or null when nothing does but a slot (or somebody who claims it). */
+/** The reason why a task cannot run yet. */
 export type Obstacle =
   | 'settled'
   | 'running'
@@ -34,11 +34,11 @@ export type Obstacle =
   | 'closing'
 
 /**
- * The first obstacle of a task, in the order in which a person would want to hear of them. `closing`, a last run that has ended but
- * is not closed yet, comes last: it passes by itself.
+ * The first obstacle of a task, the one most relevant to people first; null when only a slot or a claim is missing. `closing`, a last run
+ * that has ended but is not closed yet, comes last, because it needs no action.
  *
  * A timer is pending exactly while `notBefore` is set: firing it clears the column, so readiness needs no clock.
- * A waiting task is free again as soon as one of its waits is over (`wakes`), or when its holder was lost or let go.
+ * A waiting task is free again when one of its waits is over (`wakes`), or when its holder was lost or released it.
  */
 export function obstacleOf(task: ReadinessInput): Obstacle | null {
   if (task.deletedAt !== null) return 'settled'
@@ -64,14 +64,14 @@ export function obstacleOf(task: ReadinessInput): Obstacle | null {
   return null
 }
 
-/** Ready: nothing but a free slot is missing. */
+/** Ready: only a free slot is missing. */
 export function isReady(task: ReadinessInput): boolean {
   return task.executor !== null && obstacleOf(task) === null
 }
 
 /**
- * Queued, as people see it: ready, or ready as soon as its last run is closed. It needs no action. An engine starts only
- * what is ready.
+ * Queued, as shown to people: ready, or ready as soon as its last run is closed. It needs no action. An engine starts only
+ * ready tasks.
  */
 export function isQueued(task: ReadinessInput): boolean {
   if (task.executor === null) return false
@@ -79,17 +79,17 @@ export function isQueued(task: ReadinessInput): boolean {
   return obstacle === null || obstacle === 'closing'
 }
 
-/** Claimable: nothing but somebody who works on it is missing. */
+/** Claimable: only a claim is missing. */
 export function isClaimable(task: ReadinessInput): boolean {
   return task.executor === null && obstacleOf(task) === null
 }
 
-/** What people see as `ready`: queued, or claimable. */
+/** Shown to people as `ready`: queued, or claimable. */
 export function isFree(task: ReadinessInput): boolean {
   return isQueued(task) || isClaimable(task)
 }
 
-/** Its holder was lost or let go: it waits for nothing but another holder. */
+/** Its holder was lost or released it: it waits only for another holder. */
 export function isReleased(task: Pick<TaskRecord, 'status' | 'statusReason'>): boolean {
   return task.status === 'waiting' && (task.statusReason === 'interrupted' || task.statusReason === 'released')
 }

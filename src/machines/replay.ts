@@ -1,4 +1,4 @@
-// What a repeated run does with what the journal knows: the identity rule's second half, as a pure verdict.
+// Decides what a later run does with an entry of the journal. Pure.
 
 import { briefError, ErrandError, Failure, type StoredError } from '../core/errors.ts'
 import { restoredCause } from '../core/stored-error.ts'
@@ -7,15 +7,14 @@ import type { Outcome } from '../entities/task.ts'
 import type { OnInterrupt } from '../entities/task-fields.ts'
 
 /**
- * `result`, `error`: give the recorded outcome. `anew`: do it again as a new entry. `begin`: it was recorded and never begun.
- * `resume`: it is still open, go on waiting.
- * `ask`: a person decides whether to do it again.
+ * `result`, `error`: return the recorded outcome. `anew`: repeat it as a new entry. `begin`: it was recorded but never begun.
+ * `resume`: it is still open, continue to wait. `ask`: a person decides whether to repeat it.
  */
 export type Replay = 'result' | 'error' | 'anew' | 'begin' | 'resume' | 'ask'
 
 /**
- * The runs of one attempt replay every recorded outcome; a new attempt replays what completed and does the rest anew.
- * Within an attempt, an interrupted call follows its policy: it may have happened.
+ * The runs of one attempt replay every recorded outcome; a new attempt replays what completed and repeats the rest.
+ * Within an attempt an interrupted call, which may have taken effect, follows its `onInterrupt` policy.
  */
 export function replayOf(
   found: (Pick<CallRecord, 'status' | 'attempt' | 'error' | 'kind'> & { result?: unknown }) | undefined,
@@ -32,14 +31,14 @@ export function replayOf(
   return onInterrupt === 'ask' ? 'ask' : 'error'
 }
 
-/** A wait for tasks of which one failed or was canceled: they may have been tried again since. */
+/** A wait for tasks of which one failed or was canceled: it may have been retried since. */
 function isBrokenWait({ kind, result }: { kind: CallRecord['kind']; result?: unknown }): boolean {
   return (
     kind === 'wait' && (result as Array<Outcome | null>).some((each) => each !== null && each.status !== 'completed')
   )
 }
 
-/** A recorded failure as it is thrown again; its cause is what was thrown first, or what lay below that. */
+/** The error that replays a recorded failure. */
 export function replayedError(call: CallRecord): Error {
   const error = call.error as StoredError
   const { code, details } = error
@@ -56,6 +55,6 @@ export function replayedError(call: CallRecord): Error {
     const known = { callId: call.id, call: call.name, error: briefError(error) }
     return new ErrandError(error.code, error.message, known, restoredCause(error))
   }
-  // Whoever threw it gave it a code: a repeated run sees the same one.
+  // The thrown error had a code; a later run throws the same one.
   return new Failure(error.message, { code, details, cause })
 }

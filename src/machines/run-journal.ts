@@ -1,5 +1,5 @@
-// What earlier runs of a task recorded, found by kind, name and params (or key), n-th among equals; never by position alone. It
-// also knows what has not been asked for again: completed work that a new call must not repeat in silence.
+// The entries that earlier runs of a task recorded, found by kind, name and params (or key), n-th among equals, never by position
+// alone. It also tracks entries that have not been asked for again: completed work that a new call must not silently repeat.
 import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
 import { callKeyOf } from '../entities/conversation.ts'
 import type { MessageRecord } from '../entities/message.ts'
@@ -18,23 +18,23 @@ export class RunJournal {
   readonly #messages = new Map<string, string>()
   readonly #claims = new Map<string, Claims>()
   readonly #unasked = new Map<string, Unasked>()
-  /** Completed entries that no longer hold calls back: the run takes another way than an earlier attempt did. */
+  /** Completed entries that no longer hold calls back, because the run takes another way than an earlier attempt. */
   readonly #excused = new Map<string, Unasked>()
   #excusedBy: CallRecord | undefined
-  /** The first failure at a place that has had several tries. */
+  /** The first failure at a place with several tries. */
   readonly #failures = new Map<string, CallRecord>()
-  /** The places of the calls that entries were made inside of, by their ids; and the places of these entries. */
+  /** The places of calls that contain entries, by call id; and the places of these entries. */
   readonly #parents = new Map<string, string>()
   readonly #inside = new Map<string, string[]>()
-  /** Calls whose recorded outcome was given: what is inside of them is not asked for. */
+  /** Calls whose recorded outcome was returned: entries inside them are not asked for. */
   readonly #replayed = new Set<string>()
-  /** Calls that are made again now, and those that were in this run. */
+  /** Calls whose function is running now, and all whose function ran in this run. */
   readonly #open = new Set<string>()
   readonly #made = new Set<string>()
   /** Called when fewer entries hold calls back. */
   onFewer: () => void = () => {}
 
-  /** `attempt` is the present one: what it recorded and the run does not ask for again has diverged. */
+  /** `attempt` is the present one: its entries that the run does not ask for again have diverged. */
   constructor(entries: readonly CallRecord[] = [], messages: readonly MessageRecord[] = [], attempt = 0) {
     this.#attempt = attempt
     const parents = new Set(entries.map((entry) => entry.parentId))
@@ -46,7 +46,7 @@ export class RunJournal {
         if (!this.#failures.has(place)) this.#failures.set(place, earlier)
         if (entry.attempt === attempt) remade.add(earlier)
       }
-      // Later rows of one place are newer tries of it; the list is in the order of their making.
+      // Entries are in the order of creation, so later ones of a place are newer tries.
       this.#entries.set(place, entry)
       if (parents.has(entry.id)) this.#parents.set(entry.id, place)
     }
@@ -71,8 +71,8 @@ export class RunJournal {
   }
 
   /**
-   * Claims the next ordinal of an identity. Synchronous, so that the order of asking decides and not that of finishing. What was
-   * recorded inside the same call (`scope`, its place; undefined for the executor itself) goes before what was recorded elsewhere.
+   * Claims the next ordinal of an identity. Synchronous, so that the order of the requests decides and not that of their ends. Entries
+   * recorded inside the same call (`scope`, its place; undefined for the executor itself) precede those recorded elsewhere.
    */
   claim(kind: CallKind, name: string, ident: string, scope?: string): number {
     const claims = this.#claimsOf(kind, name, ident)
@@ -87,12 +87,12 @@ export class RunJournal {
     return this.#claimsOf('message', role, ident).next()
   }
 
-  /** What this run has recorded ahead of its being asked for. */
+  /** Adds an entry that this run has recorded before asking for it. */
   remember(entry: CallRecord): void {
     this.#entries.set(placeOf(entry), entry)
   }
 
-  /** The run goes on from the ledger itself: nothing of its own counts as diverged. What is inside calls belongs to these. */
+  /** For a run that continues from the ledger itself: its own entries do not count as diverged. Entries inside calls still do. */
   takeAll(): void {
     for (const [place, { entry }] of this.#unasked) if (entry.parentId === null) this.#unasked.delete(place)
     this.onFewer()
@@ -109,37 +109,37 @@ export class RunJournal {
     return this.#messages.get(placeOf({ kind: 'message', name: role, ident, ordinal }))
   }
 
-  // ── what has not been asked for ──
+  // ── entries that have not been asked for ──
 
-  /** Completed entries have not been asked for, and hold new calls back. */
+  /** Whether completed entries have not been asked for and hold new calls back. */
   get isStanding(): boolean {
     for (const each of this.#unasked.values()) if (this.#counts(each)) return true
     return false
   }
 
-  /** These entries, in the order of the journal. */
+  /** These entries, in journal order. */
   get standing(): CallRecord[] {
     return [...this.#unasked.values()].filter((each) => this.#counts(each)).map(({ entry }) => entry)
   }
 
-  /** Those that hold nothing back any more, because a call that failed before has been made again. */
+  /** Entries that no longer hold calls back, because a call that failed before has been repeated. */
   get excused(): CallRecord[] {
     return [...this.#excused.values()].filter((each) => this.#counts(each)).map(({ entry }) => entry)
   }
 
-  /** Completed calls equal to this one, inside calls that are not made again. */
+  /** Completed calls equal to this one, inside calls that are not repeated. */
   equalsInside(kind: CallKind, name: string, ident: string): CallRecord[] {
     return this.#claimsOf(kind, name, ident).unclaimed.filter((entry) => holdsBack(entry) && this.#isShut(entry))
   }
 
-  /** The recorded outcome of a call was given: its function is not executed again. */
+  /** Marks a call whose recorded outcome was returned and whose function does not run again. */
   replayed(entry: CallRecord): void {
     const place = placeOf(entry)
     this.#replayed.add(place)
     this.#forgetInside(place)
   }
 
-  /** The function of a call is executed from now on: what was recorded inside of it is to be asked for again. */
+  /** Marks a call whose function starts now: entries recorded inside it are expected to be asked for again. */
   opened(place: string): void {
     this.#open.add(place)
     this.#made.add(place)
@@ -150,7 +150,7 @@ export class RunJournal {
     this.onFewer()
   }
 
-  /** An entry that failed before is made again. What counts is its first failure: later attempts may have gone around it as well. */
+  /** Marks an entry that failed before and is repeated. Its first failure counts, because later attempts may have worked around it too. */
   remade(entry: CallRecord): void {
     const failed = this.#failures.get(placeOf(entry)) ?? entry
     const before = this.#excusedBy
@@ -171,7 +171,7 @@ export class RunJournal {
       .map(({ entry }) => `${entry.kind} ${entry.name}`)
   }
 
-  // ── inside ──
+  // ── private ──
 
   #counts({ entry, holds }: Unasked): boolean {
     return holds && this.#isWithin(entry, this.#open)
@@ -185,7 +185,7 @@ export class RunJournal {
     }
   }
 
-  /** Made by the executor itself, or inside one of these calls. */
+  /** True for an entry of the executor itself, or inside one of these calls. */
   #isWithin(entry: CallRecord, calls: ReadonlySet<string>): boolean {
     const scope = this.#scopeOf(entry)
     return scope === undefined || calls.has(scope)
@@ -195,7 +195,7 @@ export class RunJournal {
     return entry.parentId === null ? undefined : this.#parents.get(entry.parentId)
   }
 
-  /** It was made inside a call whose outcome has been given: the run does not get there again. */
+  /** True for an entry inside a call whose recorded outcome was returned: the run does not reach it again. */
   #isShut(entry: CallRecord): boolean {
     const scope = this.#scopeOf(entry)
     if (scope === undefined) return false
@@ -213,7 +213,7 @@ function getOrAdd<V>(map: Map<string, V>, key: string, make: () => V): V {
   return value
 }
 
-/** The ordinals of one identity: those of the journal, and those that this run has been given. */
+/** The ordinals of one identity: those of the journal, and those that this run has claimed. */
 class Claims {
   readonly #unclaimed: CallRecord[] = []
   #next = 0
@@ -231,7 +231,7 @@ class Claims {
     this.#unclaimed.sort((one, other) => one.ordinal - other.ordinal)
   }
 
-  /** The first recorded ordinal that suits and has not been claimed. */
+  /** The first recorded ordinal that matches and has not been claimed. */
   take(suits: (entry: CallRecord) => boolean): number | undefined {
     const index = this.#unclaimed.findIndex(suits)
     return index < 0 ? undefined : (this.#unclaimed.splice(index, 1)[0] as CallRecord).ordinal
@@ -242,7 +242,7 @@ class Claims {
   }
 }
 
-/** Where an entry stands in the journal. */
+/** The identity of an entry with its ordinal, as a map key. */
 export function placeOf({
   kind,
   name,

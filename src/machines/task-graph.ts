@@ -1,18 +1,17 @@
-// The graph of what comes after what, as pure functions: in which order the open tasks can be worked off, which of them hold up
-// the most others, and how a cycle is refused.
+// The dependency graph, as pure functions: topological order, the tasks that block the most others, and cycles.
 import { ErrandError } from '../core/errors.ts'
 
 export interface GraphNode {
   id: string
   priority: number
   seq: number
-  /** What it comes after and is not completed. Ids that are no node of the graph are kept, and count for nothing here. */
+  /** Its open dependencies. Ids that are not in the graph are ignored. */
   blockedBy: readonly string[]
-  /** No work of its own: where others meet (a group, the end of a parent's children). Passed at once, listed and counted nowhere. */
+  /** A node without work that only joins edges (a group, the end of a parent's children). Not listed and not counted. */
   joint?: boolean
 }
 
-/** Every task after all that it comes after; among those that are free at once by priority, then age. */
+/** Every task after its dependencies; tasks that could start at the same time by priority, then age. */
 export function topologicalOrder(nodes: readonly GraphNode[]): string[] {
   const { left, dependents, byId } = linked(nodes)
   const free = new Heap(nodes.filter((node) => left.get(node.id) === 0))
@@ -29,14 +28,13 @@ export function topologicalOrder(nodes: readonly GraphNode[]): string[] {
 }
 
 /**
- * The tasks that come after nobody and hold up others, with how many come after each, directly or by others; most first. One that
- * is held up itself is no place to begin.
+ * The unblocked tasks that block others, with the number of their direct and indirect dependents, highest first.
  */
 export function criticalBlockers(nodes: readonly GraphNode[]): Array<{ id: string; holdsUp: number }> {
   const { dependents, left } = linked(nodes)
   const places = new Map(nodes.map(({ id }, place) => [id, place]))
   const after = nodes.map(({ id }) => (dependents.get(id) ?? []).map((dependent) => places.get(dependent) as number))
-  /** From which node each was reached last: no set is made for each of thousands. */
+  /** The start from which each node was reached last; cheaper than a set for each of thousands of starts. */
   const reachedFrom = new Int32Array(nodes.length).fill(-1)
   const found: Array<{ id: string; holdsUp: number; priority: number; seq: number }> = []
   for (const [start, { id, priority, seq, joint }] of nodes.entries()) {
@@ -57,15 +55,15 @@ export function criticalBlockers(nodes: readonly GraphNode[]): Array<{ id: strin
 }
 
 /**
- * A way from a node back to itself, along what each comes after; undefined when there is none. Each edge is looked at once, and on a
- * stack of its own: there may be thousands, each after the next.
+ * A path along dependencies from a node back to itself; undefined when there is none. Each edge is visited once. Uses its own stack
+ * instead of recursion, because a chain may have thousands of nodes.
  */
 export function cycleIn(
   names: Iterable<string>,
   comesAfter: (name: string) => readonly string[],
 ): string[] | undefined {
   const done = new Set<string>()
-  /** From where it began to where it stands. */
+  /** The nodes from the start to the present one. */
   const path = new Set<string>()
   for (const start of names) {
     const rest = [{ name: start, leaving: false }]
@@ -88,11 +86,9 @@ export function cycleIn(
 }
 
 export function cycleError(what: string, path: readonly string[]): ErrandError {
-  return new ErrandError(
-    'CYCLE',
-    `${what}: that would never end (${path.join(' → ')}). Remove one of these dependencies.`,
-    { path: [...path] },
-  )
+  return new ErrandError('CYCLE', `${what}: the dependencies form a cycle (${path.join(' → ')}). Remove one of them.`, {
+    path: [...path],
+  })
 }
 
 function linked(nodes: readonly GraphNode[]) {
@@ -111,7 +107,7 @@ function linked(nodes: readonly GraphNode[]) {
   return { byId, dependents, left }
 }
 
-/** A binary heap of what is free: the best first. */
+/** A binary heap of unblocked nodes: the highest priority first, then the oldest. */
 class Heap {
   readonly #nodes: GraphNode[] = []
 

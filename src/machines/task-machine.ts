@@ -5,7 +5,7 @@ import { ErrandError } from '../core/errors.ts'
 import type { EventType } from '../entities/event.ts'
 import { type TaskStatus, taskStatuses } from '../entities/task.ts'
 
-/** What can happen to a task, as plain imperatives. */
+/** The events of a task. */
 export const taskEvents = [
   'start',
   'pause',
@@ -23,7 +23,7 @@ export type TaskEventName = (typeof taskEvents)[number]
 
 type Exits = Readonly<Partial<Record<TaskEventName, TaskStatus>>>
 
-/** One line per state, in lifecycle order (conformance 1.2). What is not here is refused. */
+/** In lifecycle order (conformance 1.2). Events that are not listed are refused. */
 export const taskTransitions: Readonly<Record<TaskStatus, Exits>> = {
   submitted: { start: 'working', cancel: 'canceled' },
   working: {
@@ -42,7 +42,7 @@ export const taskTransitions: Readonly<Record<TaskStatus, Exits>> = {
   canceled: {},
 }
 
-/** As which event an edge is published. */
+/** The type of the durable event of each transition. */
 export const publishedAs: Readonly<Record<TaskEventName, EventType>> = {
   start: 'task.started',
   pause: 'task.paused',
@@ -57,10 +57,10 @@ export const publishedAs: Readonly<Record<TaskEventName, EventType>> = {
   retry: 'task.retried',
 }
 
-/** Bumped when a stored snapshot of an older machine needs more than the state's name to be restored. */
+/** Increased when a stored snapshot of an older machine can no longer be restored from the name of its state. */
 export const taskMachineVersion = 1
 
-/** The state that an event leads to, or undefined where the table has no such edge. */
+/** The state that an event leads to; undefined when there is no such transition. */
 export function nextStatus(from: TaskStatus, event: TaskEventName): TaskStatus | undefined {
   return taskTransitions[from][event]
 }
@@ -70,25 +70,25 @@ export function acceptedEvents(from: TaskStatus): TaskEventName[] {
   return Object.keys(taskTransitions[from]) as TaskEventName[]
 }
 
-/** The states that accept an event: what a set statement puts into its WHERE. */
+/** The states that accept an event, for the WHERE of an UPDATE. */
 export function statesAccepting(event: TaskEventName): TaskStatus[] {
   return taskStatuses.filter((status) => taskTransitions[status][event] !== undefined)
 }
 
-/** The event that leads from one state to another, if there is an edge. */
+/** The event that leads from one state to another; undefined when there is none. */
 export function eventBetween(from: TaskStatus, to: TaskStatus): TaskEventName | undefined {
   return acceptedEvents(from).find((event) => taskTransitions[from][event] === to)
 }
 
 /**
  * The state that an event leads to.
- * @throws ErrandError INVALID_TRANSITION { taskId, from, event, allowed } where the table has no such edge.
+ * @throws ErrandError INVALID_TRANSITION { taskId, from, event, allowed } when there is no such transition.
  */
 export function requireTransition(task: { id: string; status: TaskStatus }, event: TaskEventName): TaskStatus {
   return nextStatus(task.status, event) ?? refuseTransition(task, event)
 }
 
-/** Throws the refusal of an event, with what the state accepts instead. `to` names the state that was asked for by name. */
+/** Throws INVALID_TRANSITION with the events that the state accepts. `to` is the state that was requested by name. */
 export function refuseTransition(task: { id: string; status: TaskStatus }, event: string, to?: TaskStatus): never {
   const allowed = acceptedEvents(task.status)
   const accepts =
@@ -102,7 +102,7 @@ export function refuseTransition(task: { id: string; status: TaskStatus }, event
   )
 }
 
-/** What the chart carries along for whoever inspects it. */
+/** The context of the chart, for inspectors. */
 export interface TaskMachineContext {
   taskId: string
   name: string
@@ -110,7 +110,7 @@ export interface TaskMachineContext {
   run: number
 }
 
-/** The lifecycle as an XState chart, derived from the table: pure, without invoke, timers or inline functions. */
+/** The lifecycle as an XState machine, derived from the table: pure, without invoke, timers or inline functions. */
 export const taskMachine = setup({
   types: {
     context: {} as TaskMachineContext,

@@ -1,5 +1,5 @@
-// The stored image of a task's machine: version, state value and context as our own JSON, never XState's persisted shape, so
-// that a newer XState is a change of code and not of data. The row wins where the two disagree.
+// The stored snapshot of a task's machine: version, state value and context as JSON of our own, not XState's persisted format, so
+// that a newer XState changes code and not data. The row wins where the two disagree.
 import { z } from 'zod'
 import { type TaskRecord, taskStatuses } from '../entities/task.ts'
 import { type TaskMachineContext, taskMachine, taskMachineVersion } from './task-machine.ts'
@@ -23,9 +23,9 @@ export function restoreSnapshot(task: SnapshotSource): ReturnType<typeof taskMac
   return taskMachine.resolveState({ value: task.status, context })
 }
 
-/** What is wrong with a stored image, so that the row must stand in for it; null when nothing is (conformance X-012). */
+/** Why a stored snapshot is invalid and the row is used instead; null for a valid one (conformance X-012). */
 export function snapshotFault(task: SnapshotSource & { snapshot: string }): string | null {
-  // The text that we would write ourselves needs no parsing: that is the case of every healthy row.
+  // A valid snapshot equals the text that would be written now, so it needs no parsing.
   if (task.snapshot === writeSnapshot(task)) return null
   let stored: unknown
   try {
@@ -35,6 +35,6 @@ export function snapshotFault(task: SnapshotSource & { snapshot: string }): stri
   }
   const parsed = snapshotSchema.safeParse(stored)
   if (!parsed.success) return 'it is of an unknown version or shape'
-  if (parsed.data.value !== task.status) return `it says ${parsed.data.value}, the row says ${task.status}`
+  if (parsed.data.value !== task.status) return `its state is ${parsed.data.value}, that of the row is ${task.status}`
   return 'its context is not that of the row'
 }

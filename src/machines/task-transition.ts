@@ -1,10 +1,10 @@
-// How a task's row changes: along an edge of the table, or in place. Pure; readiness is derived here and nowhere else.
+// Changes of a task's row: by a transition, or in the same state. Pure; the only place where readiness is derived.
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { isClaimable, isReady } from './readiness.ts'
 import { requireTransition, type TaskEventName } from './task-machine.ts'
 import { writeSnapshot } from './task-snapshot.ts'
 
-/** Values of a row that its state does not decide. */
+/** The columns that callers may change; the others follow from the state. */
 export type Changes = Partial<
   Omit<
     TaskRecord,
@@ -22,8 +22,8 @@ export type Changes = Partial<
 >
 
 /**
- * The task after an event, at a time.
- * @throws ErrandError INVALID_TRANSITION where the table has no such edge.
+ * The task after an event at a time.
+ * @throws ErrandError INVALID_TRANSITION when there is no such transition.
  */
 export function moved(task: TaskRecord, event: TaskEventName, at: number, changes: Changes = {}): TaskRecord {
   const status = requireTransition(task, event)
@@ -35,7 +35,7 @@ export function moved(task: TaskRecord, event: TaskEventName, at: number, change
     updatedAt: at,
     completedAt: isSettled(status) ? at : null,
   }
-  // A timer of a task that is over would only keep others waiting for it.
+  // A settled task has no timer: it would only delay others.
   if (next.completedAt !== null) next.notBefore = null
   next.leaseUntil = leaseOf(next, at)
   return derived(next)
@@ -46,18 +46,18 @@ export function touched(task: TaskRecord, at: number, changes: Changes): TaskRec
   return derived({ ...task, ...changes, updatedAt: at })
 }
 
-/** A sign of life of its owner: the lease begins anew. */
+/** The task with a renewed lease. */
 export function renewed(task: TaskRecord, at: number): TaskRecord {
   return { ...task, leaseUntil: leaseOf(task, at), updatedAt: at }
 }
 
-/** A lease runs only while its owner is at work: nobody has to keep a paused task alive. */
+/** A lease runs only while the task is WORKING: a paused task needs no heartbeat. */
 function leaseOf(task: TaskRecord, at: number): number | null {
   if (task.status !== 'working' || task.owner === null || task.leaseMs === null) return null
   return Math.min(Math.ceil(at + task.leaseMs), 8.64e15)
 }
 
-/** Fills in what follows from the rest of the row. */
+/** Sets the columns that derive from the rest of the row. */
 function derived(task: TaskRecord): TaskRecord {
   task.ready = isReady(task)
   task.claimable = isClaimable(task)

@@ -85,7 +85,7 @@ export async function followRound(options: FollowOptions): Promise<KnownRound | 
   let known: KnownRound | undefined
   feed.open((event) => {
     observer.event(event)
-    if (observer.looksIdle) bell.ring()
+    if (observer.looksIdle) bell.notify()
   })
   await waitUntilIdle({
     engine,

@@ -119,16 +119,16 @@ const engineStopped = 'The engine has stopped in the middle of the work. What is
 /** Resolves when no task goes on, or when the signal aborts. It does not poll: the bell starts each further check. */
 export async function waitUntilIdle(options: IdleOptions): Promise<void> {
   const { engine, bell, signal, isActive, stopped = engineStopped, restPerLook = 0, clock = systemClock } = options
-  const watching = engine.status.subscribe(() => bell.ring())
+  const watching = engine.status.subscribe(() => bell.notify())
   try {
     while (!signal.aborted) {
       if (stopped !== null && !engine.status.get().context.working) throw new ErrandError('ENGINE_CLOSED', stopped)
       const begunAt = clock.now()
       const quiet = !(await isActive())
       // The check takes time: it may have missed what happened meanwhile.
-      if (quiet && !bell.heard) return
+      if (quiet && !bell.isNotified) return
       const restMs = Math.min((clock.now() - begunAt) * restPerLook, maxRestMs)
-      await bell.rung(signal)
+      await bell.wait(signal)
       await rest(clock, restMs, signal)
     }
   } finally {

@@ -111,7 +111,7 @@ const tasks = z.record(z.string(), z.unknown(), 'expected tasks by name, like { 
 
 /** A field of `create` that a plan takes in another form. */
 function inPlan<S extends z.ZodType>(field: FieldOf<'plans'>, schema: S): z.ZodOptional<S> {
-  return schema.optional().describe(taskFields[field].says)
+  return schema.optional().describe(taskFields[field].meaning)
 }
 
 /** The keys of a task: fields of `create`, and more. `tasks` is parsed level by level, so that each error is about one task. */

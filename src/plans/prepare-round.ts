@@ -7,7 +7,7 @@ import { systemClock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { CreateOptions, Engine } from '../engine-api.ts'
 import { isSettled, type Task } from '../entities/task.ts'
-import { type FieldOf, unsaid, updateFields, workFields } from '../entities/task-fields.ts'
+import { type FieldOf, resetValue, updateFields, workFields } from '../entities/task-fields.ts'
 import { allTasks } from './each-task.ts'
 import { deadlineOf, isGoal, type Plan, type PlanTask } from './plan.ts'
 import { planFields } from './plan-schema.ts'
@@ -168,7 +168,7 @@ const fieldsOfGroups = alignedFields.filter((field) => !workFields.includes(fiel
 function definitionPatch(task: PlanTask, mark: PlanMark, fields: typeof alignedFields): TaskPatch {
   const { spec, name, definitionHash: definition } = task
   return {
-    ...Object.fromEntries(fields.map((field) => [field, spec[field as keyof typeof spec] ?? unsaid(field)])),
+    ...Object.fromEntries(fields.map((field) => [field, spec[field as keyof typeof spec] ?? resetValue(field)])),
     // A change of the blockers alone does not set a new deadline.
     deadline: mark.definition === definition ? undefined : (deadlineOf(task, systemClock.now()) ?? null),
     name: spec.name ?? name,

@@ -37,7 +37,7 @@ export async function watchScreen<P>({ output, clock, bell, signal, read, draw }
       const begunAt = clock.now()
       show(await read())
       const restMs = Math.min(Math.max((clock.now() - begunAt) * restPerRead, minRestMs), maxRestMs)
-      await bell.rung(signal)
+      await bell.wait(signal)
       await rest(clock, restMs, signal)
     }
   } finally {

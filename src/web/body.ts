@@ -1,5 +1,5 @@
 // The body of a request as JSON, within bounds: no more is read than may be taken, and what has no bottom exhausts nothing.
-import { deepestJson } from '../core/json.ts'
+import { maxJsonDepth } from '../core/json.ts'
 
 /** Largest body, in bytes, unless a surface says otherwise. */
 export const maxBodyBytes = 1024 * 1024
@@ -49,7 +49,7 @@ async function readText(request: Request, limitBytes: number): Promise<string | 
 function refusedShape(json: unknown): string | undefined {
   let level: object[] = isObject(json) ? [json] : []
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth >= deepestJson) return `The body is nested deeper than ${deepestJson} levels.`
+    if (depth >= maxJsonDepth) return `The body is nested deeper than ${maxJsonDepth} levels.`
     if (level.some((each) => !Array.isArray(each) && Object.keys(each).length > maxKeys)) {
       return `An object of the body has more than ${maxKeys} keys. Send a list, or several requests.`
     }

@@ -6,7 +6,7 @@ import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { collect, model, refusalOf, register, setup } from './world.ts'
 
 describe('the log of calls', () => {
-  it('S1-086 holds caller, ability, time, duration and success of each call', async () => {
+  it('S1-086 the log has caller, ability, time, duration and success of each call', async () => {
     const clock = new SimulatedClock(1_000)
     const { bus } = setup({ clock })
     register(bus, 'slow:work', () => clock.advance(250))
@@ -18,7 +18,7 @@ describe('the log of calls', () => {
     ])
   })
 
-  it('S1-086 holds refused and failed calls too, with their codes', async () => {
+  it('S1-086 the log has refused and failed calls too, with their codes', async () => {
     const { bus } = setup()
     register(bus, 'bad:luck', () => {
       throw new Error('no luck')
@@ -42,7 +42,7 @@ describe('the log of calls', () => {
     expect(bus.log()[0]?.caller).toEqual(model)
   })
 
-  it('S1-086 holds a stream once, when it is over, with all the time that it took', async () => {
+  it('S1-086 the log has a stream once, when it ends, with its whole duration', async () => {
     const clock = new SimulatedClock(0)
     const { bus } = setup({ clock })
     const chunks = bus.invokeStream('notes:watch')('{}')
@@ -53,7 +53,7 @@ describe('the log of calls', () => {
     expect(bus.log()).toMatchObject([{ abilityId: 'notes:watch', at: 0, durationMs: 70, ok: true }])
   })
 
-  it('S1-086 holds the newest so many', async () => {
+  it('S1-086 the log keeps the newest `logSize` entries', async () => {
     const bus = createBus({ logSize: 3 })
     for (const n of [1, 2, 3, 4, 5, 6, 7]) register(bus, `n:${n}`)
     const ids = (entries: CallLogEntry[]) => entries.map(({ abilityId }) => abilityId)
@@ -68,16 +68,16 @@ describe('the log of calls', () => {
     await refusalOf(() => bus.log({ limit: -1 }), 'INVALID_INPUT')
   })
 
-  it('S1-086 may be switched off, and listeners still hear', async () => {
+  it('S1-086 the log can be switched off, and listeners are still notified', async () => {
     const { bus } = setup({ logSize: 0 })
-    const heard: string[] = []
-    bus.onCall(({ abilityId }) => heard.push(abilityId))
+    const received: string[] = []
+    bus.onCall(({ abilityId }) => received.push(abilityId))
     await bus.call('notes:add', { text: 'a' })
     expect(bus.log()).toEqual([])
-    expect(heard).toEqual(['notes:add'])
+    expect(received).toEqual(['notes:add'])
   })
 
-  it('S1-086 cannot be changed through what it gives', async () => {
+  it('S1-086 the log cannot be changed through its entries', async () => {
     const { bus } = setup()
     const caller = { surface: 'http', owner: 'ada' }
     await bus.call('notes:add', { text: 'a' }, { caller })
@@ -86,21 +86,21 @@ describe('the log of calls', () => {
     expect(bus.log()[0]?.caller.owner).toBe('ada')
   })
 
-  it('S1-086 a listener hears of each call until it stops; one that throws stops nobody', async () => {
+  it('S1-086 a listener receives each call until it is removed; an error in one does not affect others', async () => {
     const reported: unknown[] = []
     const { bus } = setup({ onError: (error, context) => reported.push([error, context]) })
-    const heard: boolean[] = []
+    const received: boolean[] = []
     const fault = new Error('bad listener')
     bus.onCall(() => {
       throw fault
     })
-    const stop = bus.onCall(({ ok }) => heard.push(ok))
+    const stop = bus.onCall(({ ok }) => received.push(ok))
     expect(await bus.call('notes:add', { text: 'a' })).toEqual({ id: 'note-1' })
     await bus.call('notes:add', {}).catch(() => {})
     stop()
     await bus.call('notes:add', { text: 'b' })
-    expect(heard).toEqual([true, false])
+    expect(received).toEqual([true, false])
     expect(reported).toHaveLength(3)
-    expect(reported[0]).toEqual([fault, { abilityId: 'notes:add', doing: 'tell a listener of calls' }])
+    expect(reported[0]).toEqual([fault, { abilityId: 'notes:add', doing: 'notify a listener of calls' }])
   })
 })

@@ -1,4 +1,4 @@
-// Who may call what: the judgement itself, and that the bus asks it, and its guards, before any handler is called.
+// Which abilities a caller may call: the check itself, and that the bus applies it and its guards before it calls a handler.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createBus } from '../../src/bus/bus.ts'
@@ -17,14 +17,14 @@ const meta = (id: string, models = true, access: Access = 'read') => ({
 const task = (...abilities: string[][]): Caller => ({ ...model, abilities })
 
 describe('mayCall', () => {
-  it('a caller with scopes may call what they hold, and `admin` holds all', () => {
+  it('mayCall allows abilities within the caller’s scopes, and `admin` allows all', () => {
     for (const access of accessClasses) {
       for (const scope of accessClasses) {
         const allowed = mayCall(meta('task:create', true, access), { surface: 'http', scopes: [scope] })
         expect(allowed === true).toBe(scope === access || scope === 'admin')
         if (allowed !== true) expect(allowed).toContain(`\`${access}\``)
       }
-      expect(mayCall(meta('task:create', true, access), { surface: 'http', scopes: [] })).toContain('hold none')
+      expect(mayCall(meta('task:create', true, access), { surface: 'http', scopes: [] })).toContain('have none')
       expect(mayCall(meta('task:create', true, access), { surface: 'http' })).toBe(true)
     }
   })
@@ -37,17 +37,17 @@ describe('mayCall', () => {
   it.each([
     ['ldg:task:save', 'no task may call ldg:*'],
     ['bus:list', 'no task may call bus:*'],
-  ])('one with a task never may call %s, whatever its lists say', (id, reason) => {
+  ])('a caller with a task may never call %s, regardless of its lists', (id, reason) => {
     expect(mayCall(meta(id), model)).toBe(reason)
     expect(mayCall(meta(id), task(['*', id]))).toBe(reason)
   })
 
-  it('one with a task never may call what is not for models', () => {
+  it('a model of a task may never call what is not for models', () => {
     expect(mayCall(meta('model:llm', false), model)).toContain('not for models')
     expect(mayCall(meta('model:llm', false), task(['model:llm']))).toContain('not for models')
   })
 
-  it('a module that only begins like a closed one is open', () => {
+  it('a module whose name only begins like a closed one is open', () => {
     for (const id of ['ldgx:a', 'business:plan', 'notes:ldg']) expect(mayCall(meta(id), model)).toBe(true)
   })
 
@@ -72,14 +72,14 @@ describe('mayCall', () => {
     if (!allowed) expect(verdict).toContain('list of abilities')
   })
 
-  it('lists bind a caller without a task as well', () => {
+  it('lists of abilities also restrict a caller without a task', () => {
     expect(mayCall(meta('notes:add'), { surface: 'http', abilities: [['web:*']] })).not.toBe(true)
     expect(mayCall(meta('ldg:task:get'), { surface: 'http', abilities: [['ldg:*']] })).toBe(true)
   })
 })
 
 describe('a list of abilities', () => {
-  it('holds ids and patterns', () => {
+  it('a list of abilities accepts ids and patterns', () => {
     const list = ['*', 'notes:add', 'notes:*', 'ldg:task:*', 'a:b:c:d']
     expect(checkAbilityList(list)).toEqual(list)
     expect(checkAbilityList([])).toEqual([])
@@ -92,7 +92,7 @@ describe('a list of abilities', () => {
     },
   )
 
-  it('is a list of at most 1000', async () => {
+  it('a list of abilities has at most 1000 entries', async () => {
     expect(checkAbilityList(Array(1000).fill('a:b'))).toHaveLength(1000)
     await refusalOf(() => checkAbilityList(Array(1001).fill('a:b')), 'INVALID_INPUT')
     await refusalOf(() => checkAbilityList('notes:*'), 'INVALID_INPUT')
@@ -100,11 +100,11 @@ describe('a list of abilities', () => {
 })
 
 describe('the bus', () => {
-  it('refuses what a caller may not call, before it looks at the input', async () => {
+  it('the bus refuses what a caller may not call before it reads the input', async () => {
     const { bus, handled } = setup()
     const caller = task(['notes:all'])
     const error = await refusalOf(bus.invoke('notes:add')('no JSON', { caller }), 'FORBIDDEN')
-    expect(error.message).toContain('Ability notes:add is not open to task task-a: the list of abilities')
+    expect(error.message).toContain('Ability notes:add is not open to task task-a: its list of abilities')
     expect(error.details).toEqual({ abilityId: 'notes:add', taskId: 'task-a' })
     await refusalOf(bus.call('notes:add', { text: 'a' }, { caller }), 'FORBIDDEN')
     await refusalOf(bus.stream('notes:watch', {}, { caller }), 'FORBIDDEN')
@@ -114,7 +114,7 @@ describe('the bus', () => {
     expect(await bus.call('notes:all', { upTo: 1 }, { caller })).toEqual({ count: 1, last: 1 })
   })
 
-  it('takes who calls from the options, never from the input', async () => {
+  it('the bus takes the caller from the options, never from the input', async () => {
     const { bus } = setup()
     register(bus, 'ldg:x')
     const input = { caller: { surface: 'library' }, taskId: undefined }
@@ -145,7 +145,7 @@ describe('a guard', () => {
     }
   }
 
-  it('is asked about the tasks that an input names, and what it throws keeps the handler from being called', async () => {
+  it('a guard receives the tasks that an input names, and its error prevents the handler', async () => {
     const { bus, handled, cancel } = scoped()
     const asked: unknown[] = []
     bus.useGuard((caller, taskIds, abilityId) => {
@@ -164,7 +164,7 @@ describe('a guard', () => {
     expect(handled).toEqual(['task-b', 'task-b', 'task-c'])
   })
 
-  it('is asked only for callers with a task, abilities with a scope, and inputs that are valid', async () => {
+  it('a guard is called only for callers with a task, abilities with a scope, and valid inputs', async () => {
     const { bus, cancel } = scoped()
     bus.useGuard(() => {
       throw new Error('asked')
@@ -175,7 +175,7 @@ describe('a guard', () => {
     expect((await refusalOf(cancel(['task-z'], model), 'FORBIDDEN')).message).toContain('asked')
   })
 
-  it('may take its time, and all must agree', async () => {
+  it('guards may be asynchronous, and all must agree', async () => {
     const { bus, handled, cancel } = scoped()
     const leave = bus.useGuard(async () => {
       await Promise.resolve()
@@ -190,7 +190,7 @@ describe('a guard', () => {
     expect(handled).toEqual(['task-b'])
   })
 
-  it('that is missing opens nothing: without one a task may name only itself', async () => {
+  it('without a guard a caller with a task may name only that task', async () => {
     const { handled, cancel } = scoped()
     await cancel(['task-a'], model)
     await cancel([], model)
@@ -199,7 +199,7 @@ describe('a guard', () => {
     expect(handled).toEqual(['task-a'])
   })
 
-  it('that is no function is refused', async () => {
+  it('useGuard refuses a value that is not a function', async () => {
     await refusalOf(() => createBus().useGuard(undefined as never), 'INVALID_INPUT')
   })
 })

@@ -13,7 +13,7 @@ function throwing(thrown: unknown) {
 }
 
 describe('the error of a handler', () => {
-  it('S1-085 keeps its message, and carries code, abilityId and cause', async () => {
+  it('S1-085 the error of a handler keeps its message, and has code, abilityId and cause', async () => {
     const original = new TypeError('disk on fire')
     const error = await refusalOf(throwing(original).invoke('a:b')('{}'), 'EXECUTION_ERROR')
     expect(error.message).toBe('disk on fire')
@@ -21,7 +21,7 @@ describe('the error of a handler', () => {
     expect(error.cause).toBe(original)
   })
 
-  it('S1-085 is the same for one that rejects, and for `call`', async () => {
+  it('S1-085 the error of a rejected handler is the same, and so is that of `call`', async () => {
     const bus = createBus()
     register(bus, 'a:b', () => Promise.reject(new Error('later')))
     for (const work of [bus.invoke('a:b')('{}'), bus.call('a:b', {})]) {
@@ -29,13 +29,13 @@ describe('the error of a handler', () => {
     }
   })
 
-  it('S1-085 keeps the word that the system put beside it', async () => {
+  it('S1-085 the error of a handler keeps the code of a system error', async () => {
     const original = Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
     const error = await refusalOf(throwing(original).invoke('a:b')('{}'), 'EXECUTION_ERROR')
     expect(error.details['error']).toEqual({ code: 'ECONNRESET', message: 'socket hang up' })
   })
 
-  it('S1-085 a Failure stays reachable as the cause, with what it says about retrying', async () => {
+  it('S1-085 a Failure stays reachable as the cause, with its retry options', async () => {
     const original = new Failure('slow down', { code: 'rate_limited', retryAfterMs: 1500, details: { status: 429 } })
     const error = await refusalOf(throwing(original).invoke('a:b')('{}'), 'EXECUTION_ERROR')
     expect(error.cause).toBe(original)
@@ -51,7 +51,7 @@ describe('the error of a handler', () => {
     expect(original.details).toEqual({ taskId: 'task-x' })
   })
 
-  it('S1-085 of an ability that another one called names the one that failed', async () => {
+  it('S1-085 the error of a nested call names the ability that failed', async () => {
     const bus = throwing(new Error('inner'))
     register(bus, 'c:d', () => bus.call('a:b', {}))
     const error = await refusalOf(bus.call('c:d', {}), 'EXECUTION_ERROR')
@@ -66,13 +66,13 @@ describe('the error of a handler', () => {
     ['a string', 'no', 'no'],
     ['undefined', undefined, 'undefined'],
     ['an object without text', Object.create(null) as unknown, 'an object that has no text'],
-  ])('S1-085 may be %s', async (_title, thrown, message) => {
+  ])('S1-085 a handler may throw %s', async (_title, thrown, message) => {
     const error = await refusalOf(throwing(thrown).invoke('a:b')('{}'), 'EXECUTION_ERROR')
     expect(error.message).toBe(message)
     expect(error.details['abilityId']).toBe('a:b')
   })
 
-  it('S1-085 of a stream is the same, after the chunks before it', async () => {
+  it('S1-085 the error of a stream is the same, after the chunks before it', async () => {
     const bus = createBus()
     const original = new Error('cut')
     bus.register(

@@ -1,11 +1,11 @@
-// Abilities of one bus on another one: which go there, and when they leave.
+// Abilities of one bus on another one: which are forwarded, and until when.
 import { describe, expect, it } from 'vitest'
 import { createBus } from '../../src/bus/bus.ts'
 import { forwardAbilities } from '../../src/bus/forward.ts'
 import { register } from './world.ts'
 
 describe('An ability of a bus', () => {
-  it('stands on the other bus too, registered before or later, until it is taken away here', () => {
+  it('forwardAbilities registers abilities on the other bus, now and later, until they are unregistered here', () => {
     const [from, to] = [createBus(), createBus()]
     register(from, 'a:early')
     forwardAbilities(from, to, new Set())
@@ -17,7 +17,7 @@ describe('An ability of a bus', () => {
     expect(to.has('a:early')).toBe(true)
   })
 
-  it('stays where it is when it is one of those that are kept, or when its id is taken there', () => {
+  it('forwardAbilities skips kept abilities, and ids that the other bus has', () => {
     const [from, to] = [createBus(), createBus()]
     register(from, 'a:kept')
     register(to, 'a:taken')
@@ -30,7 +30,7 @@ describe('An ability of a bus', () => {
     expect(to.get('a:taken')).toBe(own)
   })
 
-  it('leaves the other bus with the end of the forwarding, and later ones do not come', () => {
+  it('the end of the forwarding unregisters the abilities, and later ones are not forwarded', () => {
     const [from, to] = [createBus(), createBus()]
     const before = to.abilities().map(({ id }) => id)
     const stop = forwardAbilities(from, to, new Set())

@@ -7,7 +7,7 @@ const ask = async (bus: ReturnType<typeof setup>['bus'], id: string, input: unkn
   JSON.parse(await bus.invoke(id)(JSON.stringify(input)))
 
 describe('introspection', () => {
-  it('S1-083 bus:list gives the modules and how many abilities each has', async () => {
+  it('S1-083 bus:list returns the modules with the number of their abilities', async () => {
     const { bus } = setup()
     const modules = [
       { name: 'bus', abilityCount: 4 },
@@ -18,7 +18,7 @@ describe('introspection', () => {
     expect(await ask(bus, 'bus:list', {})).toMatchObject({ modules: [{}, { name: 'notes', abilityCount: 3 }] })
   })
 
-  it('S1-083 bus:abilities gives the abilities of a module', async () => {
+  it('S1-083 bus:abilities returns the abilities of a module', async () => {
     const { bus } = setup()
     bus.register({
       id: 'ldg:task:save',
@@ -41,13 +41,13 @@ describe('introspection', () => {
     })
   })
 
-  it('S1-083 bus:schema gives both schemas', async () => {
+  it('S1-083 bus:schema returns both schemas', async () => {
     const { bus, add } = setup()
     const { inputSchema, outputSchema } = add
     expect(await ask(bus, 'bus:schema', { abilityId: 'notes:add' })).toEqual({ inputSchema, outputSchema })
   })
 
-  it('S1-083 bus:inspect gives the metadata', async () => {
+  it('S1-083 bus:inspect returns the metadata', async () => {
     const { bus, all } = setup()
     const { inputSchema, outputSchema } = all
     expect(await ask(bus, 'bus:inspect', { abilityId: 'notes:all' })).toEqual({
@@ -64,14 +64,14 @@ describe('introspection', () => {
     })
   })
 
-  it('S1-083 describes itself as well', async () => {
+  it('S1-083 the bus describes its own abilities too', async () => {
     const { bus } = setup()
     expect(await ask(bus, 'bus:inspect', { abilityId: 'bus:inspect' })).toMatchObject({
       meta: { moduleName: 'bus', abilityName: 'inspect', inputSchema: { required: ['abilityId'] } },
     })
   })
 
-  it('S1-083 an unknown module or ability is NOT_FOUND, with the nearest', async () => {
+  it('S1-083 an unknown module or ability throws NOT_FOUND with the nearest name', async () => {
     const { bus } = setup()
     const unknown = await refusalOf(ask(bus, 'bus:abilities', { moduleName: 'note' }), 'NOT_FOUND')
     expect(unknown.message).toBe('Module not found: note. Did you mean notes? Known: bus, notes.')

@@ -2,11 +2,11 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createBus } from '../../src/bus/bus.ts'
-import { deepestJson, maxJsonLength } from '../../src/core/json.ts'
+import { maxJsonDepth, maxJsonLength } from '../../src/core/json.ts'
 import { model, refusalOf, register, setup } from './world.ts'
 
 describe('invoke', () => {
-  it('S1-077 is curried and can be used again; its result is a string', async () => {
+  it('S1-077 invoke returns a reusable function whose result is a string', async () => {
     const { bus, handled } = setup()
     const add = bus.invoke('notes:add')
     const first = await add('{"text":"one"}')
@@ -18,7 +18,7 @@ describe('invoke', () => {
     ])
   })
 
-  it('S1-077 finds the ability when it is called, not when the function is made', async () => {
+  it('S1-077 invoke finds the ability when the function is called, not when it is made', async () => {
     const bus = createBus()
     const later = bus.invoke('late:comer')
     await refusalOf(later('{}'), 'NOT_FOUND')
@@ -26,7 +26,7 @@ describe('invoke', () => {
     expect(await later('{}')).toBe('"here"')
   })
 
-  it('gives `null` for a handler that gives nothing', async () => {
+  it('invoke returns `null` for a handler that returns nothing', async () => {
     const bus = createBus()
     bus.register({ id: 'a:b', description: 'Nothing.', input: z.object({}), output: z.void(), handle: () => {} })
     expect(await bus.invoke('a:b')('{}')).toBe('null')
@@ -48,7 +48,7 @@ describe('invoke', () => {
     expect(error.message).toBe('Ability not found: notes:secre')
   })
 
-  it('an endless id is neither compared nor repeated in full', async () => {
+  it('a very long ability id is neither compared nor repeated in full', async () => {
     const { bus } = setup()
     const error = await refusalOf(bus.invoke('x'.repeat(1_000_000))('{}'), 'NOT_FOUND')
     expect(error.message.length).toBeLessThan(200)
@@ -80,7 +80,7 @@ describe('invoke', () => {
     ['S0-030 a field of the wrong type', '{"text":7}', ['text']],
     ['S1-081 several faults at once', '{"text":null,"stars":9}', ['text', 'stars']],
     ['S1-081 an array where an object belongs', '[]', ['']],
-  ])('%s: refused with all issues, the handler not called', async (_title, json, paths) => {
+  ])('invoke refuses with all issues and does not call the handler: %s', async (_title, json, paths) => {
     const { bus, handled } = setup()
     const error = await refusalOf(bus.invoke('notes:add')(json), 'INVALID_INPUT')
     expect(error.details['abilityId']).toBe('notes:add')
@@ -90,7 +90,7 @@ describe('invoke', () => {
     expect(handled).toEqual([])
   })
 
-  it('S1-081 a key that a strict schema does not know is an issue, with the nearest that it knows', async () => {
+  it('S1-081 an unknown key of a strict schema is an issue, with the nearest known key', async () => {
     const bus = createBus()
     const place = z.strictObject({ city: z.string().optional() })
     bus.register({
@@ -108,7 +108,7 @@ describe('invoke', () => {
     })
   })
 
-  it('S1-081 a schema that itself fails is the ability’s fault', async () => {
+  it('S1-081 an error thrown by a schema is reported as an error of the ability', async () => {
     const bus = createBus()
     const input = z.object({}).refine(() => {
       throw new TypeError('bad schema')
@@ -125,7 +125,7 @@ describe('invoke', () => {
     ['NUL', '{"text":"a\\u0000b"}', 'text'],
     ['half of a surrogate pair', '{"text":"\\ud800"}', 'text'],
     ['a key with NUL', '{"text":"a","\\u0000":1}', ''],
-  ])('S1-081 %s is refused before the schema sees it', async (_title, json, path) => {
+  ])('S1-081 %s is refused before the schema is applied', async (_title, json, path) => {
     const { bus, handled } = setup()
     for (const call of [bus.invoke('notes:add')(json), bus.call('notes:add', JSON.parse(json) as unknown)]) {
       const error = await refusalOf(call, 'INVALID_INPUT')
@@ -135,12 +135,12 @@ describe('invoke', () => {
     expect(({} as Record<string, unknown>)['admin']).toBeUndefined()
   })
 
-  it('S1-081 nesting and length have a limit', async () => {
+  it('S1-081 nesting and length of an input are limited', async () => {
     const bus = createBus()
     bus.register({ id: 'a:b', description: 'Echo.', input: z.unknown(), output: z.unknown(), handle: (input) => input })
     const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
-    expect(await bus.invoke('a:b')(nested(deepestJson))).toBe(nested(deepestJson))
-    for (const levels of [deepestJson + 1, 1_000_000]) {
+    expect(await bus.invoke('a:b')(nested(maxJsonDepth))).toBe(nested(maxJsonDepth))
+    for (const levels of [maxJsonDepth + 1, 1_000_000]) {
       expect((await refusalOf(bus.invoke('a:b')(nested(levels)), 'INVALID_INPUT')).message).toContain('deeper than')
     }
     const long = await refusalOf(bus.invoke('a:b')(JSON.stringify('x'.repeat(maxJsonLength))), 'INVALID_INPUT')
@@ -150,7 +150,7 @@ describe('invoke', () => {
     await refusalOf(bus.call('a:b', endless), 'INVALID_INPUT')
   })
 
-  it('options that are none are refused: a misspelled task would pass for the program itself', async () => {
+  it('invoke refuses unknown options, because a misspelled task would count as the program itself', async () => {
     const { bus } = setup()
     const typo = { caller: { surface: 'model', taskID: 'task-a' } } as never
     await refusalOf(bus.invoke('notes:secret')('{}', typo), 'UNKNOWN_OPTION')
@@ -162,7 +162,7 @@ describe('invoke', () => {
 })
 
 describe('call', () => {
-  it('takes and gives values, parsed by both schemas', async () => {
+  it('call takes and returns values, parsed by both schemas', async () => {
     const { bus, add, handled } = setup()
     expect(await bus.call(add, { text: 'one' })).toEqual({ id: 'note-1' })
     expect(await bus.call('notes:add', { text: 'two', more: true })).toEqual({ id: 'note-2' })
@@ -172,7 +172,7 @@ describe('call', () => {
     ])
   })
 
-  it('lets live objects through to a schema that knows them', async () => {
+  it('call passes live objects to a schema that accepts them', async () => {
     class Model {
       answer() {
         return 42
@@ -185,7 +185,7 @@ describe('call', () => {
     expect(result.model.answer()).toBe(42)
   })
 
-  it('gives the handler who calls, a signal, and the run when there is one', async () => {
+  it('call passes the caller, a signal, and the run to the handler', async () => {
     const bus = createBus()
     const contexts: unknown[] = []
     bus.register({
@@ -209,7 +209,7 @@ describe('call', () => {
     expect((contexts[0] as object) && 'run' in (contexts[0] as object)).toBe(false)
   })
 
-  it('a signal that has aborted keeps the handler from being called', async () => {
+  it('call does not run the handler when the signal has aborted', async () => {
     const { bus, handled } = setup()
     const signal = AbortSignal.abort(new Error('too late'))
     const error = await refusalOf(bus.call('notes:add', { text: 'one' }, { signal }), 'EXECUTION_ERROR')
@@ -221,12 +221,12 @@ describe('call', () => {
 })
 
 describe('an output', () => {
-  it('that does not fit its schema is an EXECUTION_ERROR that says where', async () => {
+  it('an output that does not match its schema throws EXECUTION_ERROR with the path', async () => {
     const bus = createBus()
     const output = z.object({ id: z.string() })
     bus.register({ id: 'a:b', description: 'Wrong.', input: z.object({}), output, handle: () => ({ id: 7 }) as never })
     const error = await refusalOf(bus.invoke('a:b')('{}'), 'EXECUTION_ERROR')
-    expect(error.message).toContain('Ability a:b gave an output that does not fit its schema: id: ')
+    expect(error.message).toContain('Ability a:b returned an output that does not match its schema: id: ')
     expect(error.details).toMatchObject({ abilityId: 'a:b', issues: [{ path: 'id' }] })
   })
 
@@ -241,16 +241,16 @@ describe('an output', () => {
         return circle
       },
     ],
-  ])('that is %s cannot leave as JSON text, but as a value', async (_title, handle) => {
+  ])('an output that is %s cannot be returned as JSON text, but as a value', async (_title, handle) => {
     const bus = createBus()
     register(bus, 'a:b', handle)
     const error = await refusalOf(bus.invoke('a:b')('{}'), 'EXECUTION_ERROR')
-    expect(error.message).toContain('cannot be turned into JSON')
+    expect(error.message).toContain('cannot be converted to JSON')
     expect(error.details).toEqual({ abilityId: 'a:b' })
     expect(await bus.call('a:b', {})).toBeDefined()
   })
 
-  it('is stripped of what its schema does not hold', async () => {
+  it('an output is stripped of keys that its schema does not have', async () => {
     const bus = createBus()
     const handle = () => ({ id: 'a', password: 'b' })
     bus.register({

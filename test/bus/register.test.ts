@@ -1,4 +1,4 @@
-// Registration: what an ability may be made of, the form in which handlers speak JSON text, and taking abilities away.
+// Registration: what an ability may be made of, handlers of JSON text, and unregistering.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineAbility, isAbility } from '../../src/bus/ability.ts'
@@ -17,7 +17,7 @@ describe('the registry', () => {
     await refusalOf(() => register(bus, 'bus:list'), 'ALREADY_REGISTERED')
   })
 
-  it('S1-079 an ability that is taken away is no longer there, and an unknown one is taken away without a word', async () => {
+  it('S1-079 unregister removes an ability, and ignores an unknown id', async () => {
     const { bus, add } = setup()
     expect(bus.has('notes:add')).toBe(true)
     expect(bus.get('notes:add')).toBe(add)
@@ -31,7 +31,7 @@ describe('the registry', () => {
     expect(bus.has('notes:add')).toBe(true)
   })
 
-  it('S1-079 what `register` returned takes away its own ability only, not a later one of the same id', () => {
+  it('S1-079 the function that `register` returned removes its own ability only, not a later one of the same id', () => {
     const bus = createBus()
     const leave = register(bus, 'a:b')
     leave()
@@ -55,7 +55,7 @@ describe('the registry', () => {
     ])
   })
 
-  it('goes on with an invocation whose ability is taken away meanwhile', async () => {
+  it('an invocation continues when its ability is unregistered meanwhile', async () => {
     const bus = createBus()
     const gate = Promise.withResolvers<string>()
     register(bus, 'a:b', () => gate.promise)
@@ -96,7 +96,7 @@ describe('defineAbility', () => {
     })
   })
 
-  it('S0-082 schemas authored in zod are plain JSON Schema: data only, of what goes in and what comes out', () => {
+  it('S0-082 zod schemas are converted to plain JSON Schema of input and output', () => {
     const length = z.string().transform((text) => text.length)
     const ability = defineAbility({
       ...basics,
@@ -116,7 +116,7 @@ describe('defineAbility', () => {
     expect(ability.outputSchema).toMatchObject({ properties: { text: {} } })
   })
 
-  it('S0-082 only a strict object is closed, inside too', () => {
+  it('S0-082 only strict objects are closed, nested ones too', () => {
     const shape = {
       open: z.object({ a: z.string() }),
       loose: z.looseObject({ a: z.string() }),
@@ -151,7 +151,7 @@ describe('defineAbility', () => {
     expect(JSON.stringify(inputSchema)).toContain('"$ref"')
   })
 
-  it('takes a plain JSON Schema, and judges by it', async () => {
+  it('defineAbility accepts a plain JSON Schema, and validates by it', async () => {
     const bus = createBus()
     const input = { type: 'object', properties: { goal: { type: 'string' } }, required: ['goal'] }
     const given: unknown[] = []
@@ -164,7 +164,7 @@ describe('defineAbility', () => {
     expect(given).toEqual([{ goal: 'rest', more: 1 }])
   })
 
-  it('is frozen, schemas and all, and keeps no tie to the schema it was given', () => {
+  it('an ability is frozen with its schemas, which are copies', () => {
     const input = { type: 'object', properties: { goal: { type: 'string' } } }
     const ability = defineAbility({ ...whole, input })
     expect(() => Object.assign(ability, { models: false })).toThrow(TypeError)
@@ -173,7 +173,7 @@ describe('defineAbility', () => {
     expect(ability.inputSchema).toEqual({ type: 'object', properties: { goal: { type: 'string' } } })
   })
 
-  it('keeps what a journaled call and a model need to know', () => {
+  it('an ability keeps the options for journaled calls and models', () => {
     const retry = { maxAttempts: 3 }
     const ability = defineAbility({
       ...whole,
@@ -187,7 +187,7 @@ describe('defineAbility', () => {
     expect(defineAbility(whole)).toMatchObject({ models: true, confirm: false })
   })
 
-  it('its results are known as abilities, and nothing else is', () => {
+  it('isAbility is true only for results of defineAbility', () => {
     expect(isAbility(defineAbility(whole))).toBe(true)
     for (const other of [whole, null, undefined, 'a:b', {}]) expect(isAbility(other)).toBe(false)
   })
@@ -199,7 +199,7 @@ describe('defineAbility', () => {
     },
   )
 
-  it.each(['a:b', 'a:b:c:d', 'A-1:b_2', `a:${'b'.repeat(98)}`])('takes the id %j', (id) => {
+  it.each(['a:b', 'a:b:c:d', 'A-1:b_2', `a:${'b'.repeat(98)}`])('defineAbility accepts the id %j', (id) => {
     expect(defineAbility({ ...whole, id }).id).toBe(id)
   })
 
@@ -210,25 +210,25 @@ describe('defineAbility', () => {
     ['no description', { ...whole, description: ' ' }, 'description: '],
     ['no schema', { ...whole, input: undefined }, 'input: expected a zod schema or a JSON Schema object'],
     ['a class in place of a schema', { ...whole, output: new Map() }, 'output: expected a zod schema'],
-    ['a schema of an unknown type', { ...whole, input: { type: 'frob' } }, 'The input of a:b is no usable schema'],
-    ['a reference to nowhere', { ...whole, output: { $ref: '#/nowhere' } }, 'The output of a:b is no usable schema'],
+    ['a schema of an unknown type', { ...whole, input: { type: 'frob' } }, 'The input of a:b is not a usable schema'],
+    ['a reference to nowhere', { ...whole, output: { $ref: '#/nowhere' } }, 'The output of a:b is not a usable schema'],
     ['retries that are none', { ...whole, retry: { maxAttempts: 0 } }, 'retry.maxAttempts: '],
     ['a time that is none', { ...whole, timeoutMs: -1 }, 'timeoutMs: '],
     ['an unknown policy', { ...whole, onInterrupt: 'hope' }, 'onInterrupt: '],
     ['an empty question', { ...whole, confirm: '' }, 'confirm: '],
-  ])('refuses %s', async (_title, definition, message) => {
+  ])('defineAbility refuses %s', async (_title, definition, message) => {
     const error = await refusalOf(() => defineAbility(definition as never), 'INVALID_INPUT')
     expect(error.message).toContain(message)
     await refusalOf(() => createBus().register(definition as never), 'INVALID_INPUT')
   })
 
-  it('refuses an option that is not offered, and names the nearest', async () => {
+  it('defineAbility refuses an unknown option, and names the nearest', async () => {
     const error = await refusalOf(() => defineAbility({ ...whole, confirmed: true } as never), 'UNKNOWN_OPTION')
     expect(error.details).toMatchObject({ option: 'confirmed', nearest: 'confirm' })
   })
 })
 
-describe('a handler that speaks JSON text', () => {
+describe('a handler of JSON text', () => {
   const inputSchema = {
     type: 'object',
     properties: { goal: { type: 'string' }, systemPrompt: { type: 'string' } },
@@ -245,7 +245,7 @@ describe('a handler that speaks JSON text', () => {
     outputSchema,
   }
 
-  it('S0-114 is registered with its metadata, takes JSON text and gives it', async () => {
+  it('S0-114 a handler of JSON text is registered with its metadata, and takes and returns JSON text', async () => {
     const bus = createBus()
     const given: string[] = []
     bus.register(meta, async (json) => {
@@ -266,7 +266,7 @@ describe('a handler that speaks JSON text', () => {
     expect(bus.get('ldg:task:save')).toMatchObject({ moduleName: 'ldg', abilityName: 'task:save', isStream: false })
   })
 
-  it('may be a stream', async () => {
+  it('a handler of JSON text may be a stream', async () => {
     const bus = createBus()
     const texts = {
       id: 'a:b',
@@ -283,14 +283,14 @@ describe('a handler that speaks JSON text', () => {
     leave()
     bus.register(texts, () => 'no chunks')
     const error = await refusalOf(bus.invokeStream('a:b')('{}'), 'EXECUTION_ERROR')
-    expect(error.message).toContain('gave no chunks')
+    expect(error.message).toContain('returned no chunks')
   })
 
   it.each([
-    ['no JSON', 'done', 'gave text that is not JSON'],
-    ['no text', undefined, 'gave text that is not JSON'],
-    ['what does not fit', '{"taskId":7}', 'does not fit its schema'],
-  ])('an output that is %s is an EXECUTION_ERROR', async (_title, output, message) => {
+    ['no JSON', 'done', 'returned text that is not JSON'],
+    ['no text', undefined, 'returned text that is not JSON'],
+    ['what does not fit', '{"taskId":7}', 'does not match its schema'],
+  ])('an output of JSON text that is %s throws EXECUTION_ERROR', async (_title, output, message) => {
     const bus = createBus()
     bus.register(meta, () => output as string)
     const error = await refusalOf(bus.invoke('task:create')('{"goal":"rest"}'), 'EXECUTION_ERROR')
@@ -298,7 +298,7 @@ describe('a handler that speaks JSON text', () => {
     expect(error.details['abilityId']).toBe('task:create')
   })
 
-  it('is refused with names that contradict its id, an unknown option, or no handler', async () => {
+  it('register refuses metadata with names that contradict the id, an unknown option, or no handler', async () => {
     const bus = createBus()
     const handler = () => '{}'
     await refusalOf(() => bus.register({ ...meta, moduleName: 'tasks' }, handler), 'INVALID_INPUT')
@@ -310,52 +310,52 @@ describe('a handler that speaks JSON text', () => {
 })
 
 describe('a listener of registrations', () => {
-  it('hears of each ability from then on, until it stops', () => {
+  it('onRegister calls a listener for each later ability, until it is removed', () => {
     const bus = createBus()
-    const heard: string[] = []
-    const stop = bus.onRegister(({ id }) => heard.push(id))
+    const received: string[] = []
+    const stop = bus.onRegister(({ id }) => received.push(id))
     register(bus, 'a:b')
     stop()
     register(bus, 'c:d')
-    expect(heard).toEqual(['a:b'])
+    expect(received).toEqual(['a:b'])
   })
 
-  it('hears of each ability that is taken away, however it is, and not of one that was replaced before', () => {
+  it('onUnregister calls a listener for each removed ability, and not for one that was replaced before', () => {
     const bus = createBus()
-    const heard: string[] = []
-    const stop = bus.onUnregister(({ id }) => heard.push(id))
+    const received: string[] = []
+    const stop = bus.onUnregister(({ id }) => received.push(id))
     const leave = register(bus, 'a:b')
     register(bus, 'c:d')
     bus.unregister('c:d')
     bus.unregister('never:there')
     leave()
     leave()
-    expect(heard).toEqual(['c:d', 'a:b'])
+    expect(received).toEqual(['c:d', 'a:b'])
     register(bus, 'a:b')
     leave()
-    expect([heard.length, bus.has('a:b')]).toEqual([2, true])
+    expect([received.length, bus.has('a:b')]).toEqual([2, true])
     stop()
     bus.unregister('a:b')
-    expect(heard).toHaveLength(2)
+    expect(received).toHaveLength(2)
   })
 
-  it('that throws is reported, and what was registered can be taken away again', () => {
+  it('an error of a listener is reported, and the ability can be unregistered again', () => {
     const reported: unknown[] = []
     const bus = createBus({ onError: (error, context) => reported.push([(error as Error).message, context]) })
     bus.onRegister(() => {
       throw new Error('no')
     })
-    const heard: string[] = []
-    bus.onRegister(({ id }) => heard.push(id))
+    const received: string[] = []
+    bus.onRegister(({ id }) => received.push(id))
     const leave = register(bus, 'a:b')
-    expect(heard).toEqual(['a:b'])
-    expect(reported).toEqual([['no', { abilityId: 'a:b', doing: 'tell a listener of registrations' }]])
+    expect(received).toEqual(['a:b'])
+    expect(reported).toEqual([['no', { abilityId: 'a:b', doing: 'notify a listener of registrations' }]])
     leave()
     expect(bus.has('a:b')).toBe(false)
   })
 })
 
-it('createBus refuses options that are none', async () => {
+it('createBus refuses unknown options', async () => {
   await refusalOf(() => createBus({ logsize: 5 } as never), 'UNKNOWN_OPTION')
   await refusalOf(() => createBus({ logSize: -1 }), 'INVALID_INPUT')
   await refusalOf(() => createBus({ clock: {} as never }), 'INVALID_INPUT')

@@ -5,7 +5,7 @@ import { createBus } from '../../src/bus/bus.ts'
 import { ErrandError } from '../../src/core/errors.ts'
 import { collect, refusalOf, register, setup } from './world.ts'
 
-/** A stream that yields once, then hangs until it is released; it tells when it has come to its `finally`. */
+/** A stream that yields once, then hangs until it is released; it reports when its `finally` has run. */
 function hanging() {
   const bus = createBus()
   const finished = Promise.withResolvers<string>()
@@ -31,14 +31,14 @@ function hanging() {
 }
 
 describe('invokeStream', () => {
-  it('S1-078 yields strings, and is reusable', async () => {
+  it('S1-078 invokeStream returns a reusable function that yields strings', async () => {
     const { bus } = setup()
     const watch = bus.invokeStream('notes:watch')
     expect(await collect(watch('{}'))).toEqual(['"first"', '"second"'])
     expect(await collect(watch('{}'))).toEqual(['"first"', '"second"'])
   })
 
-  it('S1-078 checks each chunk', async () => {
+  it('S1-078 invokeStream checks each chunk', async () => {
     const bus = createBus()
     bus.register({
       id: 'a:b',
@@ -55,22 +55,22 @@ describe('invokeStream', () => {
       for await (const chunk of bus.invokeStream('a:b')('{}')) seen.push(chunk)
     })()
     const error = await refusalOf(reading, 'EXECUTION_ERROR')
-    expect(error.message).toContain('does not fit its schema')
+    expect(error.message).toContain('does not match its schema')
     expect(seen).toEqual(['1'])
   })
 
-  it('S1-081 checks the input before the handler is called', async () => {
+  it('S1-081 invokeStream checks the input before the handler is called', async () => {
     const { bus } = setup()
     await refusalOf(bus.invokeStream('notes:all')('{"upTo":"three"}'), 'INVALID_INPUT')
     await refusalOf(bus.invokeStream('notes:all')('three'), 'INVALID_INPUT')
   })
 
-  it('S1-080 of an unknown ability is refused at the first chunk', async () => {
+  it('S1-080 invokeStream refuses an unknown ability at the first chunk', async () => {
     const { bus } = setup()
     await refusalOf(bus.invokeStream('notes:wat')('{}'), 'NOT_FOUND')
   })
 
-  it('says so when a handler gives no chunks', async () => {
+  it('invokeStream reports a handler that returns no chunks', async () => {
     const bus = createBus()
     const stream = () => [1, 2] as never
     bus.register({ id: 'a:b', description: 'A list.', input: z.object({}), output: z.int(), stream })
@@ -89,7 +89,7 @@ describe('the two kinds of abilities', () => {
     }
   })
 
-  it('S1-082 streaming what is no stream is refused with a hint, the handler not called', async () => {
+  it('S1-082 streaming an ability that is not a stream is refused with a hint, and the handler is not called', async () => {
     const { bus, handled } = setup()
     for (const work of [bus.invokeStream('notes:add')('{"text":"a"}'), bus.stream('notes:add', { text: 'a' })]) {
       const error = await refusalOf(work, 'TYPE_MISMATCH')
@@ -105,7 +105,7 @@ describe('the two kinds of abilities', () => {
     expect(await collect(bus.stream(all, { upTo: 2 }))).toEqual([{ n: 1 }, { n: 2 }])
   })
 
-  it('S1-082 the mismatch is told before the input is judged, and after who calls', async () => {
+  it('S1-082 TYPE_MISMATCH is thrown before the input is checked, and after the caller is', async () => {
     const { bus } = setup()
     await refusalOf(bus.invoke('notes:watch')('no JSON'), 'TYPE_MISMATCH')
     const caller = { surface: 'model', taskId: 'task-a', abilities: [[]] }
@@ -114,7 +114,7 @@ describe('the two kinds of abilities', () => {
 })
 
 describe('a stream comes to an end', () => {
-  it('when its reader leaves early: the handler’s `finally` has run by then', async () => {
+  it('a stream ends when its reader stops early: the handler’s `finally` has run by then', async () => {
     const { bus, finished, release } = hanging()
     let ended = false
     void finished.then(() => (ended = true))
@@ -127,7 +127,7 @@ describe('a stream comes to an end', () => {
     release()
   })
 
-  it('when its signal aborts while a chunk is awaited: at once, and the handler is told', async () => {
+  it('a stream ends at once when its signal aborts while a chunk is awaited, and the handler is notified', async () => {
     const { bus, finished, release, signals } = hanging()
     const control = new AbortController()
     const chunks = bus.stream('a:b', {}, { signal: control.signal })
@@ -143,7 +143,7 @@ describe('a stream comes to an end', () => {
     expect(bus.log()).toMatchObject([{ ok: false, code: 'EXECUTION_ERROR' }])
   })
 
-  it('when its signal aborts between two chunks, though nobody asks for another', async () => {
+  it('a stream ends when its signal aborts between two chunks, though no other chunk is read', async () => {
     const { bus, finished } = hanging()
     const control = new AbortController()
     const chunks = bus.stream('a:b', {}, { signal: control.signal })
@@ -153,7 +153,7 @@ describe('a stream comes to an end', () => {
     await refusalOf(chunks.next(), 'EXECUTION_ERROR')
   })
 
-  it('before it begins when its signal has aborted already', async () => {
+  it('a stream ends before it begins when its signal has already aborted', async () => {
     const { bus, signals } = hanging()
     const reason = new ErrandError('RUN_ENDED', 'The run of task-a has ended.', { taskId: 'task-a' })
     const error = await refusalOf(bus.stream('a:b', {}, { signal: AbortSignal.abort(reason) }), 'RUN_ENDED')
@@ -161,7 +161,7 @@ describe('a stream comes to an end', () => {
     expect(signals).toEqual([])
   })
 
-  it('when it is drained and aborted in the middle', async () => {
+  it('a stream ends when it is drained and aborted in the middle', async () => {
     const bus = createBus()
     const control = new AbortController()
     bus.register({
@@ -180,7 +180,7 @@ describe('a stream comes to an end', () => {
     expect(error.message).toBe('Ability a:b was aborted: enough')
   })
 
-  it('and leaves no listener on the signal of its caller', async () => {
+  it('a stream leaves no listener on the signal of its caller', async () => {
     const { bus } = setup()
     const { signal } = new AbortController()
     let listening = 0
@@ -198,7 +198,7 @@ describe('a stream comes to an end', () => {
     expect(listening).toBe(0)
   })
 
-  it('does not ask a source that has ended to end again', async () => {
+  it('a stream does not call `return` of a source that has ended', async () => {
     const bus = createBus()
     const asked: string[] = []
     const source: AsyncIterable<number> = {
@@ -222,7 +222,7 @@ describe('a stream comes to an end', () => {
   })
 })
 
-it('nothing happens before the first chunk is asked for', async () => {
+it('the handler of a stream starts when the first chunk is read', async () => {
   const bus = createBus()
   let begun = false
   register(bus, 'a:a')

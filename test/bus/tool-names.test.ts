@@ -13,7 +13,7 @@ const namesOf = (ids: readonly string[], reserved: readonly string[] = []) => {
 }
 
 describe('a tool definition', () => {
-  it('S1-084 S0-081 holds the name, the description, and the parameters as JSON Schema', () => {
+  it('S1-084 S0-081 a tool definition has the name, the description, and the parameters as JSON Schema', () => {
     const { bus } = setup()
     const { definitions } = bus.toolsFor(model)
     expect(definitions[0]).toEqual({
@@ -33,13 +33,13 @@ describe('a tool definition', () => {
     })
   })
 
-  it('S0-082 is plain data', () => {
+  it('S0-082 a tool definition is plain data', () => {
     const { bus } = setup()
     const { definitions } = bus.toolsFor(model)
     expect(JSON.parse(JSON.stringify(definitions))).toEqual(definitions)
   })
 
-  it('S1-084 says that parameters are an object where the schema leaves it open', () => {
+  it('S1-084 a tool definition declares its parameters as an object where the schema does not', () => {
     const [tool] = toolTable([{ id: 'a:b', description: 'Open.', modelInputSchema: {} }]).definitions
     expect(tool?.function.parameters).toEqual({ type: 'object' })
   })
@@ -51,7 +51,7 @@ describe('the tools for a caller', () => {
     return table.definitions.map(({ function: { name } }) => table.abilityOf(name))
   }
 
-  it('S0-081 are derived from the registered abilities, as they are now', () => {
+  it('S0-081 tools derive from the abilities that are registered now', () => {
     const { bus } = setup()
     expect(idsFor(bus, model)).toEqual(['notes:add'])
     const leave = register(bus, 'web:get')
@@ -60,7 +60,7 @@ describe('the tools for a caller', () => {
     expect(idsFor(bus, model)).toEqual(['notes:add'])
   })
 
-  it('S0-081 are no streams, nothing that is not for models, and only what its lists allow', () => {
+  it('S0-081 tools exclude streams, abilities that are not for models, and what the caller’s lists do not allow', () => {
     const { bus } = setup()
     for (const id of ['ldg:task:save', 'web:get', 'web:post']) register(bus, id)
     expect(idsFor(bus, model)).toEqual(['notes:add', 'web:get', 'web:post'])
@@ -69,7 +69,7 @@ describe('the tools for a caller', () => {
     expect(idsFor(bus, { ...model, abilities: [[]] })).toEqual([])
   })
 
-  it('S0-081 of a caller without a task hold the ledger and the bus, but still nothing that is not for models', () => {
+  it('S0-081 tools of a caller without a task include the ledger and the bus, but nothing that is not for models', () => {
     const { bus } = setup()
     register(bus, 'ldg:task:save')
     const ids = idsFor(bus, { surface: 'library' })
@@ -78,7 +78,7 @@ describe('the tools for a caller', () => {
     expect(ids).not.toContain('notes:secret')
   })
 
-  it('S0-081 hold no ability that takes a bare text: models give objects', () => {
+  it('S0-081 tools exclude abilities whose input is a text', () => {
     const { bus } = setup()
     const basics = { description: 'Says it.', output: z.null(), handle: () => null }
     bus.register({ ...basics, id: 'say:text', input: z.string() })
@@ -91,7 +91,7 @@ describe('the tools for a caller', () => {
     expect(idsFor(bus, model)).toEqual(['notes:add', 'say:any', 'say:one'])
   })
 
-  it('keep reserved names free', () => {
+  it('tools do not use reserved names', () => {
     const { bus } = setup()
     const table = bus.toolsFor(model, ['notes_add'])
     expect(table.abilityOf('notes_add')).toBeUndefined()
@@ -111,7 +111,7 @@ describe('the name of a tool', () => {
     expect(table.abilityOf('my_module_go')).toBe('my_module:go')
   })
 
-  it('S0-072 ids that look alike without colons get names of their own: their `_` are doubled', () => {
+  it('S0-072 ids that would have the same tool name get different ones: their `_` are doubled', () => {
     expect(namesOf(['a:b_c', 'a:b:c', 'a_b:c'])).toEqual({ 'a:b_c': 'a_b__c', 'a:b:c': 'a_b_c', 'a_b:c': 'a__b_c' })
   })
 
@@ -124,14 +124,14 @@ describe('the name of a tool', () => {
     expect(namesOf(['a:_b', 'a_:b', 'other:one'])).toMatchObject(names)
   })
 
-  it('S1-084 a doubled name never takes the place of a plain one', () => {
+  it('S1-084 a doubled name never replaces a plain one', () => {
     const names = namesOf(['a:b_c', 'a_b:c', 'a:b:_c'])
     expect(names['a:b:_c']).toBe('a_b__c')
     expect(names['a:b_c']).toMatch(/^a_b_c_[0-9a-f]{8}$/)
     expect(names['a_b:c']).toBe('a__b_c')
   })
 
-  it('S1-084 is at most 64 characters: what is longer ends in a hash', () => {
+  it('S1-084 a tool name has at most 64 characters: a longer one ends with a hash', () => {
     const [long, other] = [`a:${'b'.repeat(90)}`, `a:${'b'.repeat(91)}`]
     const names = Object.values(namesOf([long, other]))
     for (const name of names) expect(name).toMatch(/^a_b{53}_[0-9a-f]{8}$/)
@@ -139,20 +139,20 @@ describe('the name of a tool', () => {
     expect(namesOf([`a:${'b'.repeat(62)}`])).toEqual({ [`a:${'b'.repeat(62)}`]: `a_${'b'.repeat(62)}` })
   })
 
-  it('S1-084 avoids reserved names, whichever way it would come to them', () => {
+  it('S1-084 a tool name is never a reserved one', () => {
     expect(namesOf(['a:b_c'], ['a_b_c'])).toEqual({ 'a:b_c': 'a_b__c' })
     expect(namesOf(['a:b'], ['a_b'])['a:b']).toMatch(/^a_b_[0-9a-f]{8}$/)
     const taken = namesOf(['a:b'], ['a_b'])['a:b'] as string
     expect(namesOf(['a:b'], ['a_b', taken])['a:b']).toMatch(new RegExp(`^${taken}[0-9a-f]$`))
   })
 
-  it('S1-084 of nothing known is undefined', () => {
+  it('S1-084 the name of an unknown ability is undefined', () => {
     const table = tableOf(['a:b'])
     for (const name of ['a:b', 'a__b', 'constructor', '__proto__', '']) expect(table.abilityOf(name)).toBeUndefined()
     expect(table.nameOf('a:c')).toBeUndefined()
   })
 
-  it('S1-084 an ability that is given twice is one tool', () => {
+  it('S1-084 an ability that is listed twice is one tool', () => {
     expect(tableOf(['a:b', 'a:b']).definitions).toHaveLength(1)
   })
 })
@@ -178,7 +178,7 @@ function faultsOf(naming: (ids: readonly string[]) => Map<string, string>, given
 }
 
 describe('for any set of abilities', () => {
-  it('S1-084 names are allowed, one to one, and the same in whatever order the abilities come', () => {
+  it('S1-084 tool names are valid, one-to-one, and independent of the order of the abilities', () => {
     fc.assert(
       fc.property(ids, fc.array(part, { maxLength: 5 }), fc.integer({ min: 0, max: 59 }), (given, extra, turn) => {
         const reserved = [...extra, (given[0] as string).replaceAll(':', '_')]
@@ -202,7 +202,7 @@ describe('for any set of abilities', () => {
     ['replaces the first colon', (id) => id.replace(':', '_')],
     ['doubles underscores', (id) => id.replaceAll('_', '__').replaceAll(':', '_')],
     ['cuts what is too long', (id) => id.replaceAll('_', '-u').replaceAll(':', '_').slice(0, 64)],
-  ])('this would catch a way of naming that only %s', (_title, name) => {
+  ])('the property would catch a naming that only %s', (_title, name) => {
     const naming = (given: readonly string[]) => new Map(given.map((id) => [id, name(id)]))
     const caught = fc.check(
       fc.property(ids, (given) => faultsOf(naming, given).length === 0),

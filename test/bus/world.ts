@@ -76,7 +76,7 @@ export async function collect<T>(chunks: AsyncIterable<T>): Promise<T[]> {
   return all
 }
 
-/** An ability that does as it is told, under an id. */
+/** An ability with the given handler, under an id. */
 export function register(bus: Bus, id: string, handle: () => unknown = () => null): () => void {
   return bus.register({ id, description: `Does ${id}.`, input: z.object({}), output: z.unknown(), handle })
 }

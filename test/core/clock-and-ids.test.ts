@@ -1,9 +1,9 @@
-// Time and chance as they are in production.
+// The clock and the ids of production.
 import { expect, it, onTestFinished } from 'vitest'
 import { maxDelayMs, systemClock } from '../../src/core/clock.ts'
 import { createRandomIds } from '../../src/core/ids.ts'
 
-it('a delay longer than a timer can hold does not fire at once', async () => {
+it('systemClock does not fire a delay that is too long for a timer at once', async () => {
   let fired = false
   const timer = systemClock.setTimeout(() => (fired = true), maxDelayMs * 2)
   onTestFinished(() => systemClock.clearTimeout(timer))
@@ -12,11 +12,11 @@ it('a delay longer than a timer can hold does not fire at once', async () => {
   expect(fired).toBe(false)
 })
 
-it('a delay in the past fires at once', async () => {
+it('systemClock fires a delay in the past at once', async () => {
   await new Promise<void>((resolve) => systemClock.setTimeout(() => resolve(), -1_000))
 })
 
-it('ids are lower-case letters and digits behind their prefix, and never the same twice', () => {
+it('createRandomIds makes unique ids of a prefix, lower-case letters and digits', () => {
   const ids = createRandomIds()
   const drawn = Array.from({ length: 20_000 }, () => ids.next('task'))
   expect(drawn.every((id) => /^task-[a-z0-9]{13}$/.test(id))).toBe(true)

@@ -1,12 +1,15 @@
 // Durations, as plans write them and as the terminal shows them.
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { formatDuration, parseDuration } from '../../src/core/duration.ts'
 
-test.each(['90', '', 's', '-5s', '0s', '5 minutes', '1h30m', '1e3s', 'NaNs'])('"%s" is no duration', (text) => {
-  expect(parseDuration(text)).toBeUndefined()
-})
+it.each(['90', '', 's', '-5s', '0s', '5 minutes', '1h30m', '1e3s', 'NaNs'])(
+  'parseDuration returns undefined for "%s"',
+  (text) => {
+    expect(parseDuration(text)).toBeUndefined()
+  },
+)
 
-test.each([
+it.each([
   [0, '0.0s'],
   [234, '0.2s'],
   [59_949, '59.9s'],
@@ -16,6 +19,6 @@ test.each([
   [10_920_000, '3h02m'],
   [183_600_000, '2d03h'],
   [-5, '0.0s'],
-])('%i ms are shown as %s', (durationMs, text) => {
+])('formatDuration shows %i ms as %s', (durationMs, text) => {
   expect(formatDuration(durationMs)).toBe(text)
 })

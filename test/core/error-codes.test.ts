@@ -1,4 +1,4 @@
-// The reference of error codes in docs/errors.md is what their definitions print.
+// The reference of error codes in docs/errors.md derives from their definitions.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -20,11 +20,11 @@ function table(): string[] {
 }
 
 describe('The reference of error codes', () => {
-  it('has the line, the HTTP status and the exit code of every code', () => {
+  it('docs/errors.md has the description, the HTTP status and the exit code of every error code', () => {
     expect(readFileSync(join(root, 'docs/errors.md'), 'utf8').match(/^\|.*$/gm)).toEqual(table())
   })
 
-  it('is linked from the README', () => {
+  it('docs/errors.md is linked from the README', () => {
     expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('(docs/errors.md)')
   })
 })

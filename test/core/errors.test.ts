@@ -1,9 +1,9 @@
-// Errors: known across copies, and with the nearest name for a slip.
+// ErrandError across copies of the package, and the nearest name for a typo.
 import { describe, expect, it } from 'vitest'
 import { ErrandError, nearestName, TaskCanceledError, TaskFailedError } from '../../src/core/errors.ts'
 
 describe('an error of the engine', () => {
-  it('is known by its mark, also when it comes from another copy of the package', async () => {
+  it('ErrandError.isInstance recognizes errors of another copy of the package', async () => {
     const path = '../../src/core/errors.ts?another-copy'
     const other = (await import(/* @vite-ignore */ path)) as typeof import('../../src/core/errors.ts')
     const foreign = new other.ErrandError('CYCLE', 'round and round')
@@ -15,13 +15,13 @@ describe('an error of the engine', () => {
     }
   })
 
-  it('keeps its cause, and has none when none was given', () => {
+  it('keeps its cause, and has no cause by default', () => {
     const cause = new Error('below')
     expect(new ErrandError('CYCLE', 'x', {}, cause).cause).toBe(cause)
     expect('cause' in new ErrandError('CYCLE', 'x')).toBe(false)
   })
 
-  it('says what came of a task, with its id and why', () => {
+  it('TaskFailedError and TaskCanceledError name the task and the reason', () => {
     expect(new TaskFailedError('task-1', { code: 'TIMEOUT', message: 'too late' })).toMatchObject({
       name: 'TaskFailedError',
       code: 'TASK_FAILED',
@@ -43,11 +43,11 @@ describe('the nearest name', () => {
     ['aks', 'ask'],
     ['summarise', undefined],
     ['', undefined],
-  ])('of "%s" is %s', (written, nearest) => {
+  ])('nearestName finds for "%s" %s', (written, nearest) => {
     expect(nearestName(written, names)).toBe(nearest)
   })
 
-  it('is none among none', () => {
+  it('nearestName returns undefined without candidates', () => {
     expect(nearestName('x', [])).toBe(undefined)
   })
 })

@@ -1,28 +1,28 @@
-// The door for values: what passes comes back as it was, what could not is refused by name.
+// JSON values: what is accepted round-trips unchanged, anything else is refused by name.
 import { describe, expect, it } from 'vitest'
-import { canonicalJson, checkText, deepestJson, fromJson, maxJsonLength, toJson } from '../../src/core/json.ts'
+import { canonicalJson, checkText, fromJson, maxJsonDepth, maxJsonLength, toJson } from '../../src/core/json.ts'
 
 const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown
 const keyed = (key: string) => JSON.parse(`{"a":[{${JSON.stringify(key)}:1}]}`) as unknown
 
-describe('a value passes unchanged (X-037):', () => {
+describe('X-037 toJson stores unchanged:', () => {
   it.each([
     ['null', null],
     ['a number', -0.5],
     ['emoji and every plane', '👩‍👩‍👧 \u{10ffff} \u2028 ẗ̶̼'],
     ['text that looks like an escape', '\\u0000 \\ud800 "__proto__":'],
     ['controls other than NUL', '\u0001\u001f\u007f'],
-    ['the deepest nesting there may be', nested(deepestJson)],
+    ['the maximum nesting', nested(maxJsonDepth)],
     ['brackets in text, which nest nothing', '[{'.repeat(200)],
     ['keys that only resemble a prototype', { proto: 1, Constructor: 2, 'a.__proto__': 3 }],
     ['the word as a value', { key: '__proto__' }],
     ['a long list', Array.from({ length: 10_000 }, (_, n) => n)],
-  ])('%s', (_title, value) => {
+  ])('toJson stores %s unchanged', (_title, value) => {
     expect(fromJson(toJson(value, 'the value'))).toEqual(value)
   })
 })
 
-describe('a value is refused, and named (X-037):', () => {
+describe('X-037 toJson refuses and names:', () => {
   const circle: Record<string, unknown> = {}
   circle['self'] = circle
   it.each<[string, unknown, RegExp]>([
@@ -34,14 +34,14 @@ describe('a value is refused, and named (X-037):', () => {
     ['a prototype key', keyed('__proto__'), /"__proto__"/],
     ['a constructor key', keyed('constructor'), /"constructor"/],
     ['a prototype key of a class', keyed('prototype'), /"prototype"/],
-    ['one level too many', nested(deepestJson + 1), /deeper than 64/],
+    ['one level too many', nested(maxJsonDepth + 1), /deeper than 64/],
     ['a hundred thousand levels', nested(100_000), /./],
     ['too long a text', 'x'.repeat(maxJsonLength), /at most/],
     ['a circle', circle, /circular/i],
     ['a bigint', 1n, /BigInt/i],
     ['a function', () => 1, /a function has no JSON image/],
     ['a symbol', Symbol('x'), /a symbol has no JSON image/],
-  ])('%s', (_title, value, why) => {
+  ])('toJson refuses %s', (_title, value, why) => {
     expect(() => toJson(value, 'the input of "x"')).toThrow(why)
     expect(() => toJson(value, 'the input of "x"')).toThrow(
       expect.objectContaining({ code: 'INVALID_INPUT', details: { what: 'the input of "x"' } }),
@@ -50,14 +50,14 @@ describe('a value is refused, and named (X-037):', () => {
 })
 
 describe('the JSON image', () => {
-  it('of undefined is null, and of what JSON leaves out it is what JSON keeps', () => {
+  it('toJson writes null for undefined, and drops what JSON drops', () => {
     expect(toJson(undefined, 'x')).toBe('null')
     expect(toJson({ a: undefined, b: Number.NaN, c: new Date(0) }, 'x')).toBe(
       '{"b":null,"c":"1970-01-01T00:00:00.000Z"}',
     )
   })
 
-  it('read back pollutes no prototype', () => {
+  it('fromJson does not pollute prototypes', () => {
     const value = fromJson<Record<string, unknown>>('{"__proto__":{"polluted":true}}')
     expect(({} as Record<string, unknown>)['polluted']).toBe(undefined)
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
@@ -65,7 +65,7 @@ describe('the JSON image', () => {
 })
 
 describe('plain text', () => {
-  it('passes byte for byte, or is refused', () => {
+  it('checkText returns a text unchanged or refuses it', () => {
     expect(checkText(`'; drop table task; -- 👍`, 'the name')).toBe(`'; drop table task; -- 👍`)
     for (const text of ['\u0000', '\ud800', 'x'.repeat(maxJsonLength + 1)]) {
       expect(() => checkText(text, 'the name')).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
@@ -74,7 +74,7 @@ describe('plain text', () => {
 })
 
 describe('the canonical text', () => {
-  it('is the same for equal values and another for others', () => {
+  it('canonicalJson is the same for equal values only', () => {
     expect(canonicalJson({ b: [{ d: 1, c: 2 }], a: 1 })).toBe(canonicalJson({ a: 1, b: [{ c: 2, d: 1 }] }))
     expect(canonicalJson([1, 2])).not.toBe(canonicalJson([2, 1]))
     expect(canonicalJson(undefined)).toBe('null')

@@ -1,4 +1,4 @@
-// What the user's hook is shown, what becomes of what it returns, and that nothing passes where it fails.
+// The `redact` hook: the values that it receives, what is made of its results, and that nothing is stored when it fails.
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../src/core/errors.ts'
@@ -15,7 +15,7 @@ const fail = (): never => {
 }
 
 describe('redact', () => {
-  it('is shown every value with its place, the outer ones first', () => {
+  it('redact receives every value with its path, outer ones first', () => {
     const shown: string[] = []
     redactionBy((value, path) => {
       shown.push(`${path.join('.')}=${JSON.stringify(value)}`)
@@ -30,7 +30,7 @@ describe('redact', () => {
     ])
   })
 
-  it('gives a value in which nothing was changed back itself, and never changes what it was given', () => {
+  it('returns an unchanged value itself, and never modifies its argument', () => {
     const { value } = redactionBy(hidden)
     const plain = { a: [{ b: 1 }] }
     expect(value(plain, 'call', 'result')).toBe(plain)
@@ -39,21 +39,21 @@ describe('redact', () => {
     expect(given.user.password).toBe('x')
   })
 
-  it('looks into texts that are JSON', () => {
+  it('redacts inside texts that are JSON', () => {
     const { text } = redactionBy(hidden)
     expect(text('{"password":"x","a":1}', 'message', 'content')).toBe('{"password":"[redacted]","a":1}')
     expect(text('{ "a": 1 }', 'message', 'content')).toBe('{ "a": 1 }')
     expect(text('[no JSON', 'message', 'content')).toBe('[no JSON')
   })
 
-  it('V-10 keeps a text that is deeply nested JSON, and looks into it', () => {
+  it('V-10 keeps a text that is deeply nested JSON, and redacts inside it', () => {
     const nested = (inner: string) => `${'['.repeat(500)}${inner}${']'.repeat(500)}`
     const { text } = redactionBy(hidden)
     expect(text(nested(''), 'message', 'content')).toBe(nested(''))
     expect(text(nested('{"password":"x"}'), 'output')).toBe(nested('{"password":"[redacted]"}'))
   })
 
-  it('V-10 tells no beginning of the details of an error that are too large to be searched for keys', () => {
+  it('V-10 drops the preview of error details that are too large to be searched for keys', () => {
     const { storedError } = redactionBy(hidden)
     const cut = { truncated: true, preview: '{"password":"canary","x":"' }
     const error = { code: 'OWN', message: 'no', details: { error: { details: cut } } }
@@ -70,19 +70,19 @@ describe('redact', () => {
     ],
     ['returns nothing', () => undefined],
     ['returns a promise', () => Promise.reject(new Error('canary'))],
-    ['returns what is no JSON', () => () => 'x'],
-    ['returns ever more', (value) => ({ value })],
-    ['returns an object that holds itself', () => circular],
+    ['returns a value that is not JSON', () => () => 'x'],
+    ['returns ever deeper values', (value) => ({ value })],
+    ['returns a cyclic object', () => circular],
     ['returns an object that cannot be read', () => Object.defineProperty({}, 'a', { get: fail, enumerable: true })],
-    ['returns what lets nobody ask whether it is a promise', () => new Proxy({}, { get: fail })],
+    ['returns a value that throws when it is checked for a promise', () => new Proxy({}, { get: fail })],
     ['returns no text for a text', () => 1],
-  ])('V-10 lets nothing pass when it %s, and does not tell the value', async (_how, redact) => {
+  ])('V-10 stores nothing when the redact hook %s, and does not quote the value', async (_how, redact) => {
     const refusal = await refusalOf(() => redactionBy(redact).text('canary', 'task', 'name'), 'REDACT_FAILED')
     expect(inspect(refusal, { depth: 20 })).not.toContain('canary')
     expect(refusal.message).toContain('task.name')
   })
 
-  it('keeps the kind, the code and the place of an error, and redacts its texts, details and causes', () => {
+  it('redacts the texts, details and causes of an error, and keeps its class, code and stack frames', () => {
     const { thrown } = redactionBy((value) =>
       typeof value === 'string' ? value.replaceAll('canary', '[redacted]') : value,
     )
@@ -92,15 +92,20 @@ describe('redact', () => {
       details: { of: ['canary'] },
       cause: new Error('canary'),
     })
-    const told = thrown(error) as Failure
-    expect(told).toBeInstanceOf(Failure)
-    expect(told).toMatchObject({ message: 'no [redacted]', code: 'OWN', retry: false, details: { of: ['[redacted]'] } })
-    expect(told.stack).toContain('redact.test.ts')
-    expect(inspect(told, { depth: 20 })).not.toContain('canary')
+    const redacted = thrown(error) as Failure
+    expect(redacted).toBeInstanceOf(Failure)
+    expect(redacted).toMatchObject({
+      message: 'no [redacted]',
+      code: 'OWN',
+      retry: false,
+      details: { of: ['[redacted]'] },
+    })
+    expect(redacted.stack).toContain('redact.test.ts')
+    expect(inspect(redacted, { depth: 20 })).not.toContain('canary')
     expect(inspect(thrown('canary'))).not.toContain('canary')
   })
 
-  it('tells that an error could not be redacted in place of the error', () => {
+  it('replaces an error that cannot be redacted by REDACT_FAILED', () => {
     const { thrown } = redactionBy(() => undefined)
     expect(thrown(new Error('canary'))).toMatchObject({ code: 'REDACT_FAILED' })
   })

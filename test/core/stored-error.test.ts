@@ -1,5 +1,5 @@
-// What is stored of whatever was thrown. The search at the end throws arbitrary values at the conversion and holds what comes back
-// against the promise: it never throws, it is plain JSON that is read back as it was, and it stays within its bounds.
+// The stored form of thrown values. The property test at the end converts arbitrary values and checks
+// that the conversion never throws, and that its result is plain JSON that round-trips within its bounds.
 import { isDeepStrictEqual } from 'node:util'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
@@ -15,7 +15,7 @@ import {
 } from '../../src/core/stored-error.ts'
 import { arbitraryThrown, circle, hostileErrors, revokedProxy, withThrowingGetter } from '../thrown-values.ts'
 
-describe('whatever was thrown is stored:', () => {
+describe('toStoredError stores any thrown value:', () => {
   it.each<[string, unknown, object]>([
     ['undefined', undefined, { code: 'TASK_FAILED', message: 'undefined' }],
     ['null', null, { code: 'TASK_FAILED', message: 'null' }],
@@ -85,11 +85,11 @@ describe('whatever was thrown is stored:', () => {
     expect(briefError(toStoredError(thrown))).toEqual(stored)
   })
 
-  it('under the code that stands for those that carry none', () => {
+  it('toStoredError uses the fallback code for errors without a code', () => {
     expect(toStoredError('late', 'TIMEOUT').code).toBe('TIMEOUT')
   })
 
-  it('with name, stack and the chain of causes', () => {
+  it('toStoredError keeps name, stack and the chain of causes', () => {
     const below = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
     const stored = toStoredError(new TypeError('fetch failed', { cause: new RangeError('between', { cause: below }) }))
     expect(stored).toEqual({
@@ -106,7 +106,7 @@ describe('whatever was thrown is stored:', () => {
     })
   })
 
-  it('with a cause that is no error, and the errors that a cause holds', () => {
+  it('toStoredError keeps a cause that is not an error, and the errors of an aggregate cause', () => {
     expect(toStoredError(new Error('a', { cause: 'just words' })).cause).toEqual({ message: 'just words' })
     expect(toStoredError(new Error('a', { cause: new AggregateError([new Error('one')]) })).cause).toMatchObject({
       name: 'AggregateError',
@@ -114,25 +114,25 @@ describe('whatever was thrown is stored:', () => {
     })
   })
 
-  it('without a chain of causes that leads back', () => {
+  it('toStoredError ends a cyclic chain of causes', () => {
     const [one, two] = [new Error('one'), new Error('two')]
     one.cause = two
     two.cause = one
     expect(toStoredError(one).cause).toEqual({ message: 'two', name: 'Error', stack: expect.any(String) })
   })
 
-  it('with the beginning of details that are too large', () => {
+  it('toStoredError keeps the beginning of details that are too large', () => {
     const { details } = toStoredError(new Failure('no', { details: { body: 'x'.repeat(20_000) } }))
     expect(details).toEqual({ truncated: true, preview: expect.stringMatching(/^\{"body":"x{900,}…$/) })
   })
 
-  it('with the frames of a stack whose message is too long', () => {
+  it('toStoredError keeps the frames of a stack whose message is too long', () => {
     expect(toStoredError(new Error('x'.repeat(100_000))).stack).toContain('stored-error.test.ts')
   })
 })
 
 describe('a failure of the engine itself', () => {
-  it('keeps details that a repeated run needs whole, and no cause that belongs into no ledger', () => {
+  it('storedWith keeps whole details, and drops a cause that must not be stored', () => {
     const cause = new Error('a key is quoted here')
     const details = { rows: Array.from({ length: 20_000 }, (_, row) => row) }
     const failure = storedWith(new Failure('no', { details, cause }), { wholeDetails: true, withoutCause: true })
@@ -149,23 +149,23 @@ describe('how a failure is to be retried', () => {
     [-1, undefined],
     [Number.NaN, undefined],
     ['5', undefined],
-  ])('after %s milliseconds is %s', (retryAfterMs, read) => {
+  ])('retryAfterOf reads %s milliseconds as %s', (retryAfterMs, read) => {
     expect(retryAfterOf(new Failure('x', { retryAfterMs: retryAfterMs as number }))).toBe(read)
   })
 
-  it('is not asked of what is no failure', () => {
+  it('retryAfterOf returns undefined for errors other than Failure', () => {
     expect(retryAfterOf({ retryAfterMs: 5 })).toBe(undefined)
   })
 })
 
 describe('an error made readable', () => {
-  it('is the error itself when it can be read', () => {
+  it('readableError returns a readable error itself', () => {
     for (const error of [new Error('x'), new Failure('x'), new ErrandError('CYCLE', 'x'), 'text', undefined]) {
       expect(readableError(error)).toBe(error)
     }
   })
 
-  it('keeps its kind and what could be read of it', () => {
+  it('readableError keeps the class and the readable properties', () => {
     const failure = withThrowingGetter(new Failure('no', { code: 'MINE', retry: false, retryAfterMs: 5 }), 'details')
     expect(readableError(failure)).toMatchObject({ name: 'Failure', code: 'MINE', retry: false, retryAfterMs: 5 })
     expect(readableError(withThrowingGetter(new ErrandError('CYCLE', 'round'), 'details'))).toMatchObject({
@@ -177,7 +177,7 @@ describe('an error made readable', () => {
     expect(readableError(system)).toMatchObject({ name: 'TypeError', code: 'ECONNRESET', message: 'x' })
   })
 
-  it.each(Object.entries(hostileErrors))('can be read the usual way: %s', (_what, make) => {
+  it.each(Object.entries(hostileErrors))('readableError returns an error that is safe to read: %s', (_what, make) => {
     const error = readableError(make())
     const read = () => (error instanceof Error ? `${error.name} ${error.message} ${error.stack}` : String(error))
     expect(read).not.toThrow()
@@ -232,7 +232,7 @@ describe('Arbitrary thrown values', () => {
   const promiseOf = (convert: (thrown: unknown) => StoredError) =>
     fc.property(arbitraryThrown(), (make) => complaintsOf(convert, make()).length === 0)
 
-  it('are stored within the bounds, as JSON that is read back as it was', () => {
+  it('toStoredError stores arbitrary thrown values within the bounds, as JSON that round-trips', () => {
     fc.assert(
       fc.property(arbitraryThrown(), (make) => {
         expect(complaintsOf(toStoredError, make())).toEqual([])
@@ -241,7 +241,7 @@ describe('Arbitrary thrown values', () => {
     )
   })
 
-  it('can always be described and made readable', () => {
+  it('describeError and readableError never throw for arbitrary thrown values', () => {
     fc.assert(
       fc.property(arbitraryThrown(), (make) => {
         expect(typeof describeError(make())).toBe('string')
@@ -252,7 +252,7 @@ describe('Arbitrary thrown values', () => {
     )
   })
 
-  it.each(planted)('(planted: %s) find the fault', (_fault, convert) => {
+  it.each(planted)('the property finds a planted fault: %s', (_fault, convert) => {
     // As long as it takes: some faults show in one of hundreds of errors.
     expect(fc.check(promiseOf(convert), { ...settings, numRuns: 20_000 }).failed).toBe(true)
   })

@@ -35,7 +35,7 @@ describe('a lease of a claim', () => {
     const { clock, engine, mine } = await setup()
     expect(mine).toMatchObject({ fence: 1, leaseUntil: clock.now() + 100 })
     for (const write of Object.values(writesOf(engine, mine, { owner: 'ada' }))) {
-      expect((await refusalOf(write, 'STALE_CLAIM')).message).toContain('quoted with its fence')
+      expect((await refusalOf(write, 'STALE_CLAIM')).message).toContain('given with its fence')
     }
     expect((await engine.heartbeat(mine)).owner).toBe('ada')
     expect((await engine.heartbeat(mine.id, { owner: 'ada', fence: 1 })).owner).toBe('ada')

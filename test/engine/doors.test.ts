@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineExecutor } from '../../src/api/executor.ts'
-import { deepestTasks } from '../../src/core/parse.ts'
+import { maxTaskDepth } from '../../src/core/parse.ts'
 import { openEngine, refusalOf } from './world.ts'
 
 const noop = (): null => null
@@ -17,15 +17,15 @@ function nested(levels: number): Record<string, unknown> {
 describe('a tree passed to create', () => {
   it('may be 128 levels deep, and a deeper one is refused before it is read', async () => {
     const engine = await openEngine()
-    await engine.create(nested(deepestTasks) as never)
-    for (const levels of [deepestTasks + 1, 500, 100_000]) {
+    await engine.create(nested(maxTaskDepth) as never)
+    for (const levels of [maxTaskDepth + 1, 500, 100_000]) {
       const refusal = await refusalOf(engine.create(nested(levels) as never), 'INVALID_INPUT')
       expect(refusal.message).toContain('deeper than 128 levels')
     }
     const round: Record<string, unknown> = { name: 'round' }
     round['tasks'] = { a: round, b: round }
     await refusalOf(engine.create(round as never), 'INVALID_INPUT')
-    expect((await engine.list()).total).toBe(deepestTasks)
+    expect((await engine.list()).total).toBe(maxTaskDepth)
   })
 
   it('may be a chain of 10,000 siblings, each after the next', async () => {

@@ -1,4 +1,4 @@
-// How sure a fact is, and whether that makes it durable.
+// The confidence of facts, and which facts are durable.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -16,27 +16,27 @@ import {
 const durable = (confidence: number, category: string) => isDurable({ confidence, category }, defaultDurableRule)
 
 describe('confidence', () => {
-  it('S2-063 grows by a tenth with each observation, up to one and no further', () => {
+  it('S2-063 confidence grows by 0.1 with each observation, up to 1', () => {
     expect(toFraction(firstConfidence)).toBe(0.7)
     expect(boosted(firstConfidence)).toBe(80)
     expect(boosted(95)).toBe(100)
     expect(boosted(100)).toBe(100)
   })
 
-  it('S2-065 of a fact that was boosted once is 0.8 to the last bit', () => {
+  it('S2-065 a fact that was boosted once has a confidence of exactly 0.8', () => {
     expect(toFraction(boosted(firstConfidence))).toBe(0.8)
     expect(toFraction(boosted(firstConfidence)) >= 0.8).toBe(true)
     expect(durable(boosted(firstConfidence), 'pattern')).toBe(true)
   })
 
-  it('survives the way to a fraction and back', () => {
+  it('confidence round-trips through a fraction', () => {
     for (let hundredths = 0; hundredths <= 100; hundredths++)
       expect(toHundredths(toFraction(hundredths))).toBe(hundredths)
     expect(toHundredths(0.7 + 0.1)).toBe(80)
     expect(toHundredths(0.333)).toBe(33)
   })
 
-  it('S2-079 of two facts in one is that of the surer one, boosted, and never lower', () => {
+  it('S2-079 two merged facts have the higher confidence, boosted, and never a lower one', () => {
     expect(merged(70, 90)).toBe(100)
     expect(merged(75, 60)).toBe(85)
     const confidence = fc.integer({ min: 0, max: 100 })
@@ -68,7 +68,7 @@ describe('a fact', () => {
     },
   )
 
-  it('S2-085 is durable by the threshold and the categories that are given', () => {
+  it('S2-085 a fact is durable by the given threshold and categories', () => {
     const rule = { threshold: 50, categories: ['recipe'] }
     expect(isDurable({ confidence: 50, category: 'recipe' }, rule)).toBe(true)
     expect(isDurable({ confidence: 49, category: 'recipe' }, rule)).toBe(false)
@@ -76,13 +76,13 @@ describe('a fact', () => {
     expect(isDurable({ confidence: 100, category: 'recipe' }, { threshold: 0, categories: [] })).toBe(false)
   })
 
-  it('that sums up others is never durable, whatever the categories say', () => {
+  it('a summary is never durable, regardless of the categories', () => {
     const rule = { threshold: 0, categories: [summaryCategory, 'decision'] }
     expect(isDurable({ confidence: 100, category: summaryCategory }, rule)).toBe(false)
     expect(isDurable({ confidence: 100, category: 'decision' }, rule)).toBe(true)
   })
 
-  it('of category arch is one of architecture, on both sides', () => {
+  it('the category arch equals architecture, in facts and in rules', () => {
     expect(categoryNamed('arch')).toBe('architecture')
     expect(categoryNamed('archive')).toBe('archive')
     expect(durable(80, 'arch')).toBe(true)

@@ -1,10 +1,10 @@
-// What a fact is about, and how two facts about the same contradict each other.
+// The subject of a fact, and contradictions between two facts about one subject.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { disagree, subjectOf } from '../../src/entities/disagreement.ts'
 
 describe('the subject of a text', () => {
-  it('is its distinct words in order of the alphabet, without what only holds it together', () => {
+  it('subjectOf returns the distinct words in alphabetical order, without stop words', () => {
     expect(subjectOf('The timeout of the login is for the API: a login timeout')).toBe('api login timeout')
     expect(subjectOf('It has been that x, and y')).toBe('x y')
   })
@@ -24,7 +24,7 @@ describe('the subject of a text', () => {
     ['The limit is 30seconds', 'The limit is 60 seconds'],
     ['超时时间是30', '超时时间是60'],
     ['超时时间是30秒', '超时时间是60分'],
-  ])('is the same for "%s" and "%s"', (a, b) => {
+  ])('subjectOf is equal for "%s" and "%s"', (a, b) => {
     expect(subjectOf(a)).toBe(subjectOf(b))
     expect(subjectOf(a)).not.toBe('')
   })
@@ -35,11 +35,11 @@ describe('the subject of a text', () => {
     ['Option x is on', 'Option y is on'],
     ["O'Brien said so", "O'Neill said so"],
     ['修复登录错误', '修复登录'],
-  ])('is not the same for "%s" and "%s"', (a, b) => {
+  ])('subjectOf differs for "%s" and "%s"', (a, b) => {
     expect(subjectOf(a)).not.toBe(subjectOf(b))
   })
 
-  it.each(['', '30', 'It is not 3.5', '… !', 'the a an'])('is empty for "%s", which is about nothing', (text) => {
+  it.each(['', '30', 'It is not 3.5', '… !', 'the a an'])('subjectOf is empty for "%s"', (text) => {
     expect(subjectOf(text)).toBe('')
   })
 })
@@ -60,7 +60,7 @@ describe('two texts about one subject', () => {
     ['超时时间是30秒', '超时时间是60秒'],
     ['超时时间是30秒后重试', '超时时间是60秒后重试'],
     ['الحد ٣٠', 'الحد ٦٠'],
-  ])('disagree in their numbers: "%s", "%s"', (a, b) => {
+  ])('disagree finds different numbers: "%s", "%s"', (a, b) => {
     expect(disagree(a, b)).toBe('numbers')
     expect(disagree(b, a)).toBe('numbers')
   })
@@ -75,7 +75,7 @@ describe('two texts about one subject', () => {
     ['It can be undone', 'It cannot be undone'],
     ['Waits 30s', 'Does not wait 30s'],
     ['Waits 30s', 'Does not wait'],
-  ])('disagree by a negation: "%s", "%s"', (a, b) => {
+  ])('disagree finds a negation: "%s", "%s"', (a, b) => {
     expect(disagree(a, b)).toBe('negation')
     expect(disagree(b, a)).toBe('negation')
   })
@@ -97,12 +97,12 @@ describe('two texts about one subject', () => {
     ['Names: 3d2x', 'Names: 4d2x'],
     ['About noon', 'About a note'],
     ['', ''],
-  ])('agree: "%s", "%s"', (a, b) => {
+  ])('disagree finds no contradiction: "%s", "%s"', (a, b) => {
     expect(disagree(a, b)).toBeNull()
     expect(disagree(b, a)).toBeNull()
   })
 
-  it('agree with themselves, and with any order of their words', () => {
+  it('disagree finds no contradiction between a text and any order of its words', () => {
     const word = fc.constantFrom('use', 'tabs', '30s', '1,000', 'not', "don't", '80%', '缓存', 'x')
     const texts = fc
       .array(word)
@@ -124,6 +124,6 @@ it.each([
   ['digits and commas', `${'100,'.repeat(125_000)}1a1`],
   ['letters behind a digit', `1${'a'.repeat(500_000)}1`],
   ['apostrophes', "n'".repeat(250_000)],
-])('a text of half a million characters is read at once: %s', (_what, text) => {
+])('readingOf reads a text of half a million characters quickly: %s', (_what, text) => {
   expect(disagree(text, text)).toBeNull()
 })

@@ -47,20 +47,20 @@ describe('the category of a fact', () => {
     expect(categoryOf(text)).toBe(category)
   })
 
-  it('S2-092 is decision or discovery by the type of the observation, before any word', () => {
+  it('S2-092 decision and discovery come from the type of the observation, regardless of its words', () => {
     expect(inferCategory('decision', 'Fix the auth bug')).toBe('decision')
     expect(inferCategory('discovery', 'Fix the auth bug')).toBe('discovery')
     expect(inferCategory('insight', 'Fix the auth bug')).toBe('bug_fix')
   })
 
-  it('S2-092 is that of the first rule that matches, wherever in the text its word stands', () => {
+  it('S2-092 the first rule that matches decides, wherever in the text its word is', () => {
     expect(categoryOf('Security by design, with one bug')).toBe('bug_fix')
     expect(categoryOf('Security by design')).toBe('architecture')
     expect(categoryOf('A convention for the latency of auth')).toBe('security')
     expect(categoryOf('A convention for latency')).toBe('performance')
   })
 
-  it('S2-093 is found for authentication', () => {
+  it('S2-093 authentication is in the category security', () => {
     expect(categoryOf('Authentication needs two factors')).toBe('security')
   })
 
@@ -76,18 +76,18 @@ describe('the category of a fact', () => {
     'An erroneous assumption',
     'Infrastructure as code',
     'The authenticity of a text',
-  ])('S2-093 is not found within another word: "%s"', (text) => {
+  ])('S2-093 a rule does not match inside another word: "%s"', (text) => {
     expect(categoryOf(text)).toBe('insight')
   })
 
-  it('S2-094 is found in letters of any case and width', () => {
+  it('S2-094 a rule matches letters of any case and width', () => {
     expect(categoryOf('BUG')).toBe('bug_fix')
     expect(categoryOf('SeCuRiTy')).toBe('security')
     expect(categoryOf('ｂｕｇ')).toBe('bug_fix')
     expect(has('Bug', 'two BUGS')).toBe(true)
   })
 
-  it('S2-093 is by the rules that are given, in their order', () => {
+  it('S2-093 given rules are applied in their order', () => {
     const rules = [
       { category: 'cooking', words: ['salt', 'pepper'] },
       { category: 'arch', words: ['pepper', 'arch'] },
@@ -115,12 +115,12 @@ describe('a word of a rule', () => {
     ['authorise', ['authorisation', 'authorised'], ['author', 'authors']],
     ['structure', ['structural', 'structurally', 'structured'], ['infrastructure']],
     ['race condition', ['a race conditions b', 'race condition'], ['race conditional', 'grace condition']],
-  ])('"%s" is found with the usual endings, and not in another', (word, found, notFound) => {
+  ])('the word "%s" of a rule matches with English endings, and not inside another word', (word, found, notFound) => {
     for (const text of [word, ...found]) expect([text, has(word, text)]).toEqual([text, true])
     for (const text of notFound) expect([text, has(word, text)]).toEqual([text, false])
   })
 
-  it('is no regular expression', () => {
+  it('a word of a rule is not a regular expression', () => {
     expect(has('c++', 'Written in C++, mostly')).toBe(true)
     expect(has('c++', 'ccc')).toBe(false)
     expect(has('node.js', 'nodexjs')).toBe(false)
@@ -128,21 +128,21 @@ describe('a word of a rule', () => {
     expect(has('i/o (slow)', 'Found i/o (slow) here')).toBe(true)
   })
 
-  it('S2-090 in another script is found as it is, and alone', () => {
+  it('S2-090 a word of a rule in another script matches exactly, as a whole word', () => {
     expect(has('ошибка', 'Найдена ОШИБКА в модуле')).toBe(true)
     expect(has('ошибка', 'ошибками')).toBe(false)
     expect(has('größe', 'Die Größe zählt')).toBe(true)
     expect(has('größe', 'Größen')).toBe(false)
   })
 
-  it('S2-090 is found within a run without spaces, where no word stands alone', () => {
+  it('S2-090 a word of a rule matches inside a run of a script without spaces', () => {
     expect(has('漏洞', '修复了登录漏洞。')).toBe(true)
     expect(has('漏洞', '修复了登录')).toBe(false)
     expect(has('auth', '修复auth漏洞')).toBe(true)
     expect(has('auth', '修复author漏洞')).toBe(false)
   })
 
-  it('finds nothing when it is blank', () => {
+  it('a blank word of a rule matches nothing', () => {
     expect(has('', 'any text')).toBe(false)
     expect(has('  ', 'any  text')).toBe(false)
     expect(has(' fix ', 'a fix')).toBe(true)

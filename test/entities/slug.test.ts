@@ -18,20 +18,23 @@ describe('the slug of a name', () => {
     ['-_- edges -_-', 'edges'],
     ['Ünïcödé Ａｃｃｅｎｔｓ', 'unicode-accents'],
     ['tab\tand\nline\u00a0space', 'tab-and-line-space'],
-  ])('S2-003 of %j is %s', (name, slug) => {
+  ])('S2-003 slugOf(%j) is %s', (name, slug) => {
     expect(slugOf(name)).toBe(slug)
   })
 
-  it.each(['', '!!!', '修复登录', ' - _ '])('S2-004 of %j is empty, for the caller to name the branch', (name) => {
-    expect(slugOf(name)).toBe('')
-  })
+  it.each(['', '!!!', '修复登录', ' - _ '])(
+    'S2-004 slugOf(%j) is empty, so that the caller names the branch',
+    (name) => {
+      expect(slugOf(name)).toBe('')
+    },
+  )
 
   it('S2-003 has at most 60 characters, and no hyphen where it is cut', () => {
     expect(slugOf('x'.repeat(61))).toBe('x'.repeat(60))
     expect(slugOf(`${'x'.repeat(59)} more`)).toBe('x'.repeat(59))
   })
 
-  it('S2-003 is words of letters and digits joined by single hyphens, for any name', () => {
+  it('S2-003 slugOf returns letters and digits joined by single hyphens, for any name', () => {
     fc.assert(
       fc.property(anyText, (name) => {
         const slug = slugOf(name)
@@ -57,7 +60,7 @@ describe("an agent's id in the name of a branch", () => {
     ['/ /', 'agent'],
     ['..', 'agent'],
     ['代理', 'agent'],
-  ])('S2-015 is made safe: %j becomes %s', (agentId, segment) => {
+  ])('S2-015 safeSegment(%j) is %s', (agentId, segment) => {
     expect(safeSegment(agentId)).toBe(segment)
   })
 
@@ -66,7 +69,7 @@ describe("an agent's id in the name of a branch", () => {
     expect(safeSegment(`${'x'.repeat(59)}/more`)).toBe('x'.repeat(59))
   })
 
-  it('S2-015 is safe for any id', () => {
+  it('S2-015 safeSegment is safe for any id', () => {
     fc.assert(
       fc.property(anyText, (agentId) => {
         const segment = safeSegment(agentId)
@@ -82,7 +85,7 @@ it.each([
   ['marks', 'a'.padEnd(1_000_000, '\u0301\u0323')],
   ['hyphens', `a${'-'.repeat(1_000_000)}b`],
   ['dots', `a${'.'.repeat(1_000_000)}/`],
-])('a name of a million %s is read at once', (_what, name) => {
+])('slugOf reads a name of a million %s quickly', (_what, name) => {
   expect(slugOf(name)).toMatch(/^a/)
   expect(safeSegment(name)).toMatch(/^a/)
 })

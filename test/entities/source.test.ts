@@ -1,4 +1,4 @@
-// Who is believed how far: people and programs, and models and tools by how many voices they are.
+// The sources of facts: people and programs, and independent models and tools.
 import { describe, expect, it } from 'vitest'
 import { addVoice, isConfirmed, joinedSources, lasts, maxConfidence, type Source } from '../../src/entities/source.ts'
 
@@ -20,32 +20,32 @@ describe('V-05 sources', () => {
     [true, ann, bob],
     [true, ann, client],
     [true, ann, person],
-  ])('confirm a fact (%s): %j %j %j', (expected, ...sources) => {
+  ])('isConfirmed is %s for the sources %j %j %j', (expected, ...sources) => {
     expect(isConfirmed(sources)).toBe(expected)
     expect(maxConfidence(sources)).toBe(expected ? 100 : 70)
     const fact = { confidence: 100, category: 'security', statedBy: sources }
     expect(lasts(fact, { threshold: 0, categories: ['security'] })).toBe(expected)
   })
 
-  it('say more by a voice that was not there, and people and programs each time', () => {
+  it('addVoice is true for a new voice, and for people and programs each time', () => {
     expect(addVoice([ann], [annsTool, annsChild])).toBe(false)
     expect(addVoice([ann], [bob])).toBe(true)
     expect(addVoice([person], [person])).toBe(true)
     expect(addVoice([person], [ann])).toBe(true)
   })
 
-  it('V-05 keep a person whom they name when there are more voices than fit, and a voice that does not fit adds nothing', () => {
+  it('V-05 joinedSources keeps a person when there are more voices than fit, and a voice that is dropped adds nothing', () => {
     // Each has created the next: together they are one voice.
     const names = Array.from({ length: 30 }, (_, n) => `agent-${n}`)
     const led = names.map((_, n): Source => ({ kind: 'model', voice: names.slice(0, n + 1).join(' > ') }))
     const known = joinedSources([led])
-    const told = joinedSources([known, [person]])
-    expect(told).toHaveLength(20)
-    expect([isConfirmed(known), isConfirmed(told), addVoice(known, [person])]).toEqual([false, true, true])
+    const joined = joinedSources([known, [person]])
+    expect(joined).toHaveLength(20)
+    expect([isConfirmed(known), isConfirmed(joined), addVoice(known, [person])]).toEqual([false, true, true])
     expect([addVoice(known.slice(1), [bob]), addVoice(known, [bob])]).toEqual([true, false])
   })
 
-  it('are named once each, people first, then those that add a voice, and no more than twenty', () => {
+  it('joinedSources lists each source once, people first, then new voices, at most twenty', () => {
     expect(
       joinedSources([
         [ann, annsTool],

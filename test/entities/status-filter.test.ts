@@ -1,4 +1,4 @@
-// The words by which tasks are found by their state: each against what the designs say of it, row by row.
+// The words that filter tasks by state, each against its design, row by row.
 import { describe, expect, it } from 'vitest'
 import { filterByStatus, statusFilterSchema, statusLabels } from '../../src/entities/status-filter.ts'
 import type { TaskStatus } from '../../src/entities/task.ts'
@@ -25,7 +25,7 @@ const expected: Record<string, [states: TaskStatus[], released?: boolean]> = {
 }
 
 describe('A word for a state', () => {
-  it('X-019 C-05 stands for the states that its design means, and a state for itself', () => {
+  it('X-019 C-05 a status word means the states of its design, and a state means itself', () => {
     expect([...statusLabels].sort()).toEqual(Object.keys(expected).sort())
     for (const [word, [statuses, released]] of Object.entries(expected)) {
       expect([word, filterByStatus(word as never)]).toEqual([
@@ -35,7 +35,7 @@ describe('A word for a state', () => {
     }
   })
 
-  it('finds with others what any of them finds', () => {
+  it('several status words find the union of their tasks', () => {
     expect(filterByStatus(['completed', 'killed'])).toEqual({ statuses: ['completed', 'canceled'] })
     expect(filterByStatus(['pending', 'running'])).toEqual({
       statuses: ['submitted', 'waiting', 'working'],
@@ -46,7 +46,7 @@ describe('A word for a state', () => {
     expect(filterByStatus(['in_progress', 'waiting']).released).toBeUndefined()
   })
 
-  it('is refused with the nearest when there is no such word', () => {
+  it('an unknown status word is refused with the nearest known one', () => {
     const messageOf = (given: unknown) => statusFilterSchema.safeParse(given).error?.issues[0]?.message
     expect(messageOf('runing')).toMatch(/got "runing"\. Did you mean "running"\?$/)
     expect(messageOf(['completed', 'kiled'])).toMatch(/got "kiled"\. Did you mean "killed"\?$/)
@@ -58,16 +58,16 @@ describe('A word for a state', () => {
     expect(messageOf('constructor')).toMatch(/got "constructor"/)
   })
 
-  it('X-019 finds the same tasks wherever tasks are listed', async () => {
+  it('X-019 a status word finds the same tasks on every surface', async () => {
     const engine = await openEngine()
     for (const [status, way] of Object.entries(waysTo)) {
       const task = await engine.create({ name: status })
       for (const next of way) await engine.update(task, { status: next })
     }
-    await engine.release(await engine.claim(await engine.create({ name: 'let go' }), { owner: 'ann' }))
+    await engine.release(await engine.claim(await engine.create({ name: 'released one' }), { owner: 'ann' }))
     for (const [word, [states, released]] of Object.entries(expected)) {
       const names = states.filter((state) => !(state === 'waiting' && released === true))
-      if (states.includes('waiting') && released !== false) names.push('let go' as TaskStatus)
+      if (states.includes('waiting') && released !== false) names.push('released one' as TaskStatus)
       const listed = (await engine.list({ status: word as never })).tasks.map(({ name }) => name)
       const { tasks } = await engine.bus.call('task:list', { status: [word as never] })
       expect([word, listed.sort()]).toEqual([word, [...names].sort()])

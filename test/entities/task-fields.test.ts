@@ -1,7 +1,7 @@
-// The documents that list the fields of a task are what the definitions print, and every surface takes the fields that the table gives it.
+// The documents list the fields of a task as defined, and every surface takes the fields of its column.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type FieldTaker, fieldTakers, rulesFor, taskFields } from '../../src/entities/task-fields.ts'
 import { planJsonSchema, planKeys, planTaskSchema } from '../../src/plans/plan-schema.ts'
 import { openEngine } from '../engine/world.ts'
@@ -34,16 +34,16 @@ function table(): string[] {
 const namesFor = (taker: FieldTaker) => rulesFor(taker).map(([name]) => name)
 
 describe('docs/task-fields.md', () => {
-  test('has the table that the definitions of the fields print', () => {
+  it('docs/task-fields.md has the table that derives from the definitions of the fields', () => {
     expect(page.match(/^\|.*$/gm)).toEqual(table())
   })
 
-  test('is linked from the README', () => {
+  it('docs/task-fields.md is linked from the README', () => {
     expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('(docs/task-fields.md)')
   })
 })
 
-test('the JSON Schema of plans has every key of a plan and of its tasks, however deep, and is built into the package', () => {
+it('the JSON Schema of plans has every key of a plan and of its tasks, however deep, and is built into the package', () => {
   const schema = JSON.parse(readFileSync(join(root, 'dist/plan.schema.json'), 'utf8'))
   expect(schema).toEqual(planJsonSchema())
   expect(Object.keys(schema.properties).toSorted()).toEqual(planKeys.plan.toSorted())
@@ -51,19 +51,19 @@ test('the JSON Schema of plans has every key of a plan and of its tasks, however
   expect(Object.keys(task.properties).toSorted()).toEqual(planKeys.task.toSorted())
   expect(task.additionalProperties).toBe(false)
   expect(task.properties.tasks).toEqual(schema.properties.tasks)
-  expect(task.properties.deadline).toMatchObject({ type: 'string', description: taskFields.deadline.says })
+  expect(task.properties.deadline).toMatchObject({ type: 'string', description: taskFields.deadline.meaning })
 })
 
 describe('the fields of the table', () => {
-  test('are taken by plans', () => {
+  it('plans take all fields of the table', () => {
     expect(Object.keys(planTaskSchema.shape)).toEqual(expect.arrayContaining(namesFor('plans')))
   })
 
-  test.each([
+  it.each([
     ['task:create', 'create'],
     ['task:update', 'update'],
     ['task:create', 'models'],
-  ] as const)('are taken by %s', async (id, taker) => {
+  ] as const)('%s takes all fields of the table for %s', async (id, taker) => {
     const engine = await openEngine({ work: false })
     const ability = engine.bus.abilities().find((each) => each.id === id)
     const schema = taker === 'models' ? ability?.modelInputSchema : ability?.inputSchema

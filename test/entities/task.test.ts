@@ -1,4 +1,4 @@
-// The nouns: what people see of a row, how a task ended, what an entry is found by.
+// The public views of rows, the outcome of a task, and the identity of a journal entry.
 import { describe, expect, it } from 'vitest'
 import { type CallRecord, identOf, interruptedError, toCall } from '../../src/entities/call.ts'
 import { toMessage } from '../../src/entities/message.ts'
@@ -8,7 +8,7 @@ import { toTask } from '../../src/steps/views.ts'
 import { taskOf } from '../machines/task-of.ts'
 
 describe('a task', () => {
-  it('is shown with the fields people know, and with nothing of the machinery (S3-015)', () => {
+  it('S3-015 toTask shows public fields only', () => {
     expect(toTask(taskOf(), ['task-b'], [])).toEqual({
       id: 'task-a',
       seq: 1,
@@ -48,7 +48,7 @@ describe('a task', () => {
     })
   })
 
-  it('has an outcome when it is settled, and none before', () => {
+  it('outcomeOf returns the outcome of a settled task, and undefined before', () => {
     expect(outcomeOf(taskOf({ status: 'completed', result: 7 }))).toEqual({ status: 'completed', result: 7 })
     expect(outcomeOf(taskOf({ status: 'canceled', statusReason: 'why' }))).toEqual({
       status: 'canceled',
@@ -90,14 +90,14 @@ const call: CallRecord = {
 }
 
 describe('an entry of the journal', () => {
-  it('is found by its key, or by its params whatever the order of their keys', () => {
+  it('identOf uses the key, or the params in any order of their keys', () => {
     expect(identOf('k', { a: 1 })).toBe('k:k')
     expect(identOf(undefined, { a: 1, b: [2] })).toBe(identOf(undefined, { b: [2], a: 1 }))
     expect(identOf(undefined, { a: 1 })).not.toBe(identOf(undefined, { a: 2 }))
     expect(identOf(undefined, undefined)).toBe(identOf(undefined, null))
   })
 
-  it('never takes a key for params, and stays short when these are long', () => {
+  it('identOf distinguishes keys from params, and hashes long ones', () => {
     expect(identOf('null', null)).not.toBe(identOf(undefined, null))
     const long = 'x'.repeat(10_000)
     expect(identOf(undefined, long).length).toBeLessThan(80)
@@ -106,12 +106,12 @@ describe('an entry of the journal', () => {
     expect(identOf(undefined, long)).not.toBe(identOf(undefined, `${long}y`))
   })
 
-  it('is listed as a call without how it is found', () => {
+  it('toCall omits the identity of a journal entry', () => {
     const { kind: _kind, ident: _ident, ordinal: _ordinal, parentId: _parent, ...shown } = call
     expect(toCall(call)).toEqual(shown)
   })
 
-  it('says after a crash that it may have happened', () => {
+  it('interruptedError says that the call may have happened', () => {
     expect(interruptedError('fetch')).toEqual({
       code: 'CALL_INTERRUPTED',
       message: 'Process crashed during execution',
@@ -119,7 +119,7 @@ describe('an entry of the journal', () => {
     })
   })
 
-  it('that asks is shown as a question, with a default only if it has one', () => {
+  it('toQuestion shows a question, with a default only if it has one', () => {
     const question = { ...call, params: { question: 'Go?', schema: { type: 'boolean' } }, dueAt: 9 }
     expect(toQuestion(question)).toEqual({
       id: 'call-a',
@@ -137,7 +137,7 @@ describe('an entry of the journal', () => {
 })
 
 describe('a message', () => {
-  it('is listed without how it is found', () => {
+  it('toMessage omits the identity of a message', () => {
     const shown = {
       id: 'msg-a',
       taskId: 'task-a',

@@ -1,5 +1,5 @@
-// The rules of the house. Each is a pure function from source files to complaints, so that the test can hold it
-// against src and also show, on a planted fault, that it is able to complain.
+// The rules of the house. Each is a pure function from source files to complaints, so that the test can apply it to
+// src and to planted faults.
 
 import { libraryEntries } from '../../scripts/entries.ts'
 import { functionSizes } from './functions.ts'
@@ -166,8 +166,8 @@ const driverHome = 'src/ledger/dialects/sqlite/'
 /** Any literal that names the driver counts: it may also be loaded through `createRequire` or a dynamic import. */
 const oneFileKnowsTheDriver: Rule = (files) => {
   const knowing = files.filter((file) => file.literals.some((literal) => packageOf(literal) === 'better-sqlite3'))
-  const strangers = knowing.filter((file) => !file.path.startsWith(driverHome))
-  const complaints = strangers.map((file) => `${file.path} names better-sqlite3 outside ${driverHome}`)
+  const outside = knowing.filter((file) => !file.path.startsWith(driverHome))
+  const complaints = outside.map((file) => `${file.path} names better-sqlite3 outside ${driverHome}`)
   if (knowing.length > 1) complaints.push(`better-sqlite3 is named in more than one file: ${pathsOf(knowing)}`)
   return complaints
 }
@@ -275,7 +275,7 @@ const makesPatterns = [
   'src/entities/fact-tokens.ts',
   // Of the secrets that its options name.
   'src/surfaces/inspector/redact.ts',
-  // Scripts of models are written by whoever starts the engine.
+  // Scripts of models are written by the user that starts the engine.
   'src/models/script.ts',
 ]
 

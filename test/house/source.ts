@@ -1,5 +1,5 @@
-// Reads source files the way the house rules need them: comments, string literals and code told apart, and what is
-// imported. Written by hand because TypeScript 7 exposes no parser; it knows just enough of the language for that.
+// Reads source files the way the house rules need them: comments, string literals and code separated, and the
+// imports. Written by hand because TypeScript 7 exposes no parser; it parses just enough of the language for that.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix, relative, sep } from 'node:path'

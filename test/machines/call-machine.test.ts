@@ -1,4 +1,4 @@
-// The call's table and the run's, cell by cell, and that the charts say the same.
+// The call's table and the run's, cell by cell, and that the charts agree.
 
 import { describe, expect, it } from 'vitest'
 import { createMachine, transition } from 'xstate'
@@ -20,7 +20,7 @@ const callEdges: Record<string, string> = {
 const cells = callStatuses.flatMap((from) => callEvents.map((event) => ({ from, event })))
 
 describe('a call', () => {
-  it.each(cells)('answers $event when $from as its table says, in the chart too (X-005)', ({ from, event }) => {
+  it.each(cells)('X-005 a call answers $event when $from as in its table, and so does its chart', ({ from, event }) => {
     const to = callEdges[`${from} ${event}`]
     const snapshot = callMachine.resolveState({ value: from })
     expect(callTransitions[from][event]).toBe(to)
@@ -28,7 +28,7 @@ describe('a call', () => {
     expect(transition(callMachine, snapshot, { type: event })[0].value).toBe(to ?? from)
   })
 
-  it('is open until it has completed or failed', () => {
+  it('a call is open until it has completed or failed', () => {
     expect(openCallStatuses).toEqual(['pending', 'in_progress'])
     for (const status of callStatuses) {
       expect(callMachine.resolveState({ value: status }).status).toBe(
@@ -39,7 +39,7 @@ describe('a call', () => {
 })
 
 describe('a run', () => {
-  it('ends, then is closed, and is never live again (X-005)', () => {
+  it('X-005 a run ends, then is closed, and is never live again', () => {
     const reached = runStatuses.map((from) => [from, runTransitions[from].end, runTransitions[from].close])
     expect(reached).toEqual([
       ['live', 'ending', 'closed'],
@@ -50,7 +50,7 @@ describe('a run', () => {
 })
 
 describe('the supervisor', () => {
-  it('stands by, works, drains and is closed, in this order only (X-005)', () => {
+  it('X-005 the supervisor stands by, works, drains and is closed, in this order only', () => {
     const cellsOf = ['standby', 'working', 'draining', 'closed'] as const
     const events = ['work', 'drain', 'close'] as const
     const reached = cellsOf.map((value) =>

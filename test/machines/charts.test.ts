@@ -1,4 +1,4 @@
-// The charts as data: what a Stately editor, a diagram and a newer XState are given.
+// The charts as data for the Stately editor, diagrams and newer versions of XState.
 
 import { describe, expect, it } from 'vitest'
 import { createMachine } from 'xstate'
@@ -17,20 +17,20 @@ function losses(value: unknown, path = 'config'): string[] {
 }
 
 describe('the charts', () => {
-  it('are copies: who edits one changes nothing of what the engine allows', () => {
+  it('charts are copies, so that editing one does not change what the engine allows', () => {
     const { on } = machines.task.config.states['working'] as { on: object }
     expect(on).toEqual(taskTransitions.working)
     expect(on).not.toBe(taskTransitions.working)
   })
 
-  it.each(Object.entries(charts))('%s hides no logic: its states are plain data (X-003)', (_name, chart) => {
+  it.each(Object.entries(charts))('X-003 the states of the chart of %s are plain data', (_name, chart) => {
     expect(losses(chart.config.states)).toEqual([])
     const states = JSON.parse(JSON.stringify(chart.config.states)) as object
     expect(states).toEqual(chart.config.states)
     expect(JSON.stringify(chart.config)).not.toMatch(/"(invoke|after|always|entry|exit|actions|guard)"/)
   })
 
-  it('the task is a whole chart again when it is read from its JSON, context aside (X-003)', () => {
+  it('X-003 the chart of a task round-trips through JSON, except its context', () => {
     const copy = createMachine(JSON.parse(JSON.stringify(taskMachine.config)) as never)
     for (const status of taskStatuses) {
       for (const type of taskEvents) {
@@ -41,7 +41,7 @@ describe('the charts', () => {
         expect(copy.resolveState({ value: status }).can({ type })).toBe(original.can({ type }))
       }
     }
-    // The one function there is: what the actor was told becomes its context. It decides nothing.
+    // The only function: the input becomes the context. It decides nothing.
     expect(losses(taskMachine.config)).toEqual(['config.context'])
     expect(losses(machines.call.config)).toEqual([])
     expect(losses(machines.supervisor.config)).toEqual([])
@@ -49,7 +49,7 @@ describe('the charts', () => {
 })
 
 describe('the diagram', () => {
-  it('is drawn from the table (X-003)', () => {
+  it('X-003 toMermaid draws the diagram from the transition table', () => {
     expect(toMermaid('submitted', taskTransitions)).toBe(
       [
         'stateDiagram-v2',

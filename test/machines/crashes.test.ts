@@ -11,23 +11,24 @@ const run = (facts: Partial<CrashFacts> = {}): CrashFacts => ({
 
 describe('a crash is charged', () => {
   const cases: Array<[string, CrashFacts[], boolean[]]> = [
-    ['to all runs, where nothing tells them apart', [run(), run()], [true, true]],
+    ['to all runs without further evidence', [run(), run()], [true, true]],
     ['to the runs with a call in flight', [run(), run({ callInFlight: true })], [false, true]],
     [
-      'to a suspect alone, whatever its neighbours had in flight',
+      'to a suspect alone, regardless of calls in flight of other runs',
       [run({ crashes: 2 }), run({ callInFlight: true })],
       [true, false],
     ],
     [
-      'to no suspect that has recorded something since',
+      'not to a suspect that has recorded something since',
       [run({ crashes: 2, progressed: true }), run({ callInFlight: true })],
       [false, true],
     ],
-    ['to nobody where nothing ran', [], []],
+    ['to no task when nothing ran', [], []],
   ]
-  for (const [title, runs, charged] of cases) it(title, () => expect(chargedBy(runs, 3)).toEqual(charged))
+  for (const [title, runs, charged] of cases)
+    it(`a crash is charged ${title}`, () => expect(chargedBy(runs, 3)).toEqual(charged))
 })
 
-it('A task is a suspect from its second crash in a row, or from its first where that is all that it is allowed', () => {
+it('suspectFrom makes a task a suspect at its second consecutive crash, or at its first when only one is allowed', () => {
   expect([1, 2, 3, 4, 100].map(suspectFrom)).toEqual([1, 2, 2, 2, 2])
 })

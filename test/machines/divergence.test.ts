@@ -27,7 +27,7 @@ describe('An entry holds new calls back', () => {
     ['a sleep', { kind: 'sleep' }, false],
     ['a value', { kind: 'value' }, false],
     ['a call that another program saved', { run: 0 }, false],
-  ] as const)('%s: %s', (_what, more, holds) => {
+  ] as const)('holdsBack for %s is %s', (_what, more, holds) => {
     expect(holdsBack({ ...completed, ...more })).toBe(holds)
   })
 })
@@ -35,13 +35,13 @@ describe('An entry holds new calls back', () => {
 describe('A call that is asked for', () => {
   const known = { known: true, onInterrupt: 'fail', divergence: undefined, standing: true, excused: true } as const
   it.each([
-    ['is made when it is known', known, 'make'],
+    ['is made when it is in the journal', known, 'make'],
     ['is made when it is marked rerun', { ...known, known: false, onInterrupt: 'rerun' }, 'make'],
-    ['is held while entries stand', { ...known, known: false }, 'hold'],
-    ['is made and told where that is allowed', { ...known, known: false, divergence: 'allow' }, 'report'],
-    ['is made and told while entries are excused', { ...known, known: false, standing: false }, 'report'],
+    ['is held while entries have not been asked for', { ...known, known: false }, 'hold'],
+    ['is made and reported with divergence allow', { ...known, known: false, divergence: 'allow' }, 'report'],
+    ['is made and reported while entries are excused', { ...known, known: false, standing: false }, 'report'],
     ['is made when none is left', { ...known, known: false, standing: false, excused: false }, 'make'],
-  ] as const)('%s', (_what, work, verdict) => {
+  ] as const)('a call %s', (_what, work, verdict) => {
     expect(verdictOn(work)).toBe(verdict)
   })
 })
@@ -49,15 +49,15 @@ describe('A call that is asked for', () => {
 describe('A failure that is made again', () => {
   const failed = { seq: 5, updatedAt: 100 }
   it.each([
-    ['what an earlier attempt recorded after it', { seq: 6, createdAt: 100, attempt: 1 }, true],
-    ['what was begun before it', { seq: 4, createdAt: 100, attempt: 1 }, false],
-    ['what was begun while it was in flight', { seq: 6, createdAt: 99, attempt: 1 }, false],
-    ['what this attempt recorded', { seq: 6, createdAt: 101, attempt: 2 }, false],
-  ])('excuses %s: %s', (_what, entry, excused) => {
+    ['an entry that an earlier attempt recorded after it', { seq: 6, createdAt: 100, attempt: 1 }, true],
+    ['an entry begun before it', { seq: 4, createdAt: 100, attempt: 1 }, false],
+    ['an entry begun while it was in flight', { seq: 6, createdAt: 99, attempt: 1 }, false],
+    ['an entry of this attempt', { seq: 6, createdAt: 101, attempt: 2 }, false],
+  ])('a repeated failure excuses %s: %s', (_what, entry, excused) => {
     expect(isExcusedBy(failed, entry, 2)).toBe(excused)
   })
 
-  it('leads another way, and so do a broken wait and children of which one is another; others do not', () => {
+  it('isAnotherWay is true for a failure, a broken wait and a changed child, and false otherwise', () => {
     const way = (earlier: object, result: unknown = 1) =>
       isAnotherWay({ kind: 'call', status: 'completed', result: 1, ...earlier } as never, { result })
     expect(way({ status: 'failed' })).toBe(true)
@@ -67,7 +67,7 @@ describe('A failure that is made again', () => {
   })
 })
 
-it('The quiet time begins anew when the run asks, and stands still while something is in flight', () => {
+it('quietTicksAfter restarts at a request, and does not count while something is in flight', () => {
   expect(quietTicksAfter(7, { asked: true, busy: true })).toBe(0)
   expect(quietTicksAfter(7, { asked: false, busy: true })).toBe(7)
   expect(quietTicksAfter(7, { asked: false, busy: false })).toBe(8)
@@ -84,12 +84,12 @@ describe('A refusal', () => {
   const refusal = (name: string, params: unknown, unasked: Array<ReturnType<typeof recorded>>, key?: string) =>
     callDiverged({ taskId: 'task-1', run: 2, kind: 'call', name, params, ident: identOf(key, params) }, unasked)
 
-  it('names the call, what has not been asked for, and what would work', () => {
+  it('callDiverged names the call, the entries that have not been asked for, and what would work', () => {
     const error = refusal('pay', { amount: 1 }, [recorded('call-a', 'look', null)])
     expect(error.code).toBe('CALL_DIVERGED')
     expect(error.message).toBe(
-      'The call "pay" was not made in run 2 of task-1: the journal does not know it, and what earlier runs completed has not been ' +
-        'asked for again: call "look" (call-a). Params are what a call is found by: take volatile values from run.now(), run.uuid() ' +
+      'The call "pay" was not made in run 2 of task-1: it is not in the journal, and work that earlier runs completed has not been ' +
+        'asked for again: call "look" (call-a). Calls are identified by their params: take volatile values from run.now(), run.uuid() ' +
         "or run.random() (with a `key` where calls run in parallel), or give the call a `key`. If it is new work, set divergence: 'allow' on the call, on the executor, or when " +
         'the task is retried.',
     )
@@ -102,18 +102,18 @@ describe('A refusal', () => {
     })
   })
 
-  it('compares with the entry of the same name that differs least', () => {
+  it('callDiverged compares with the entry of the same name that differs least', () => {
     const entries = [
       recorded('call-a', 'pay', { to: 'ann', at: 1 }),
       recorded('call-b', 'pay', { to: 'bob', at: 1 }),
       recorded('call-c', 'other', { to: 'bob', at: 2 }),
     ]
     const error = refusal('pay', { to: 'bob', at: 2 }, entries)
-    expect(error.message).toContain(' `at` was 1, now 2. Params')
+    expect(error.message).toContain(' `at` was 1, now 2. Calls')
     expect(error.details).toMatchObject({ nearest: 'call-b', differences: [{ path: 'at', was: '1', now: '2' }] })
   })
 
-  it('says when the same params were recorded under another name', () => {
+  it('callDiverged reports equal params that were recorded under another name', () => {
     const error = refusal('charge-card', { amount: 1 }, [recorded('call-a', 'charge', { amount: 1 })])
     expect(error.message).toContain('`charge` was recorded with these params; the run now asks for `charge-card`.')
     expect(error.details).toMatchObject({ nearest: 'call-a' })
@@ -124,14 +124,14 @@ describe('A refusal', () => {
     ).not.toHaveProperty('nearest')
   })
 
-  it('says when only the key differs', () => {
+  it('callDiverged reports that only the key differs', () => {
     const keyed = refusal('pay', { amount: 1 }, [recorded('call-a', 'pay', { amount: 1 }, 'x')], 'y')
     expect(keyed.message).toContain('The params are the same, but the key was "x" then and the key was "y" now.')
     const unkeyed = refusal('pay', { amount: 1 }, [recorded('call-a', 'pay', { amount: 1 })], 'k'.repeat(99))
     expect(unkeyed.message).toContain('The params are the same, but it had no key then and it had another key now.')
   })
 
-  it('of children says what differs inside of them', () => {
+  it('callDiverged reports the differences between spawned children', () => {
     const image = (at: number) => [[{ name: 'child', input: { at } }]]
     const entry = { ...recorded('call-a', 'spawn', image(1)), kind: 'spawn' as const }
     const asked = { taskId: 'task-1', run: 2, kind: 'spawn' as const, name: 'spawn', params: image(2), ident: 'p:2' }
@@ -140,7 +140,7 @@ describe('A refusal', () => {
     expect(message).toContain('`[0][0].input.at` was 1, now 2.')
   })
 
-  it('is bounded, however many entries there are and however large their params', () => {
+  it('callDiverged is bounded for any number of entries and any size of params', () => {
     const large = Array.from({ length: 100 }, (_, n) => ({ n, text: 'x'.repeat(200) }))
     const entries = Array.from({ length: 500 }, (_, n) => recorded(`call-${n}`, 'pay', { list: large, n }))
     const { message, details } = refusal(
@@ -156,7 +156,7 @@ describe('A refusal', () => {
   })
 })
 
-it('Differences are told by their paths: what is added, what is gone, what is of another kind', () => {
+it('differencesOf lists added, removed and changed values by path', () => {
   expect(differencesOf({ a: 1, b: [1, 2], c: null }, { a: '1', b: [1], d: {} })).toEqual([
     { path: 'a', was: '1', now: '"1"' },
     { path: 'b[1]', was: '2', now: 'not given' },
@@ -168,9 +168,9 @@ it('Differences are told by their paths: what is added, what is gone, what is of
   expect(differencesOf({ a: [1] }, { a: [1] })).toEqual([])
 })
 
-it('An event names the call and at most ten of the entries that have not been asked for', () => {
+it('divergenceMessage names the call and at most ten entries that have not been asked for', () => {
   const left = Array.from({ length: 12 }, (_, n) => ({ kind: 'call' as const, name: `old ${n}` }))
-  const told = divergenceMessage({ id: 'call-new', kind: 'call', name: 'new' }, left)
-  expect(told).toMatchObject({ callId: 'call-new', call: 'new', unasked: 12 })
-  expect(told['entries']).toHaveLength(10)
+  const data = divergenceMessage({ id: 'call-new', kind: 'call', name: 'new' }, left)
+  expect(data).toMatchObject({ callId: 'call-new', call: 'new', unasked: 12 })
+  expect(data['entries']).toHaveLength(10)
 })

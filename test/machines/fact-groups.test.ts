@@ -24,7 +24,7 @@ function reachedFrom(start: string, pairs: readonly Pair[]): Set<string> {
 }
 
 describe('the groups of facts', () => {
-  it('S2-074 are transitive: who is like one of a group belongs to all of it', () => {
+  it('S2-074 groupsOf is transitive: a fact that is similar to one member belongs to the group', () => {
     expect(
       groupsOf(
         ['a', 'b', 'c', 'd', 'e', 'f'],
@@ -40,7 +40,7 @@ describe('the groups of facts', () => {
     ])
   })
 
-  it('have two members or more, and come in the order of their first', () => {
+  it('groupsOf returns groups of two or more, in the order of their first member', () => {
     expect(groupsOf([], [])).toEqual([])
     expect(groupsOf(['a', 'b'], [])).toEqual([])
     expect(groupsOf(['a', 'b'], [['b', 'b']])).toEqual([])
@@ -58,7 +58,7 @@ describe('the groups of facts', () => {
     ])
   })
 
-  it('hold each id once, and none that was not listed', () => {
+  it('groupsOf returns each id once, and no id that was not listed', () => {
     expect(groupsOf(['a', 'b', 'a'], [['a', 'b']])).toEqual([['a', 'b']])
     expect(
       groupsOf(
@@ -71,7 +71,7 @@ describe('the groups of facts', () => {
     ).toEqual([])
   })
 
-  it('S2-074 are what the pairs reach, each id in one group, with all its partners', () => {
+  it('S2-074 groupsOf puts each id into one group with everything that its pairs reach', () => {
     fc.assert(
       fc.property(worlds, ({ ids, pairs }) => {
         const groups = groupsOf(ids, pairs)
@@ -87,7 +87,7 @@ describe('the groups of facts', () => {
     )
   })
 
-  it('S2-074 do not depend on the order of the pairs, nor on the order within one', () => {
+  it('S2-074 groupsOf does not depend on the order of pairs or within pairs', () => {
     const shuffled = worlds.chain(({ ids, pairs }) =>
       fc.record({
         ids: fc.constant(ids),
@@ -107,7 +107,7 @@ describe('the groups of facts', () => {
     )
   })
 
-  it('are found at once in a chain of a hundred thousand, from either end', () => {
+  it('groupsOf is fast for a chain of a hundred thousand, from either end', () => {
     const ids = Array.from({ length: 100_000 }, (_, at) => `f${at}`)
     const chain = ids.slice(1).map((id, at): Pair => [ids[at] as string, id])
     expect(groupsOf(ids, chain)).toEqual([ids])
@@ -119,14 +119,14 @@ describe('the fact that stays', () => {
   const fact = (id: string, confidence: number, createdAt: number, seq: number) => ({ id, confidence, createdAt, seq })
   const neither = () => false
 
-  it('S2-075 is the surest, then the newest, then the last of one millisecond', () => {
+  it('S2-075 survivorOf picks the highest confidence, then the newest, then the last of one millisecond', () => {
     expect(survivorOf([fact('old', 80, 1, 1), fact('sure', 90, 1, 2), fact('new', 80, 9, 3)], neither).id).toBe('sure')
     expect(survivorOf([fact('new', 80, 9, 1), fact('old', 80, 1, 2)], neither).id).toBe('new')
     expect(survivorOf([fact('first', 80, 1, 1), fact('last', 80, 1, 2)], neither).id).toBe('last')
     expect(survivorOf([fact('alone', 0, 1, 1)], neither).id).toBe('alone')
   })
 
-  it('V-05 of equally sure ones is none that says less than another of them, in any order', () => {
+  it('V-05 survivorOf never picks a less specific fact of equal confidence, in any order', () => {
     const saysLess = (a: { id: string }, b: { id: string }) => a.id.length < b.id.length && b.id.startsWith(a.id)
     const [vague, full, other] = [fact('a', 80, 9, 3), fact('a1', 80, 1, 1), fact('b', 80, 0, 2)]
     for (const group of [
@@ -138,7 +138,7 @@ describe('the fact that stays', () => {
     expect(survivorOf([fact('a', 90, 1, 1), full], saysLess).id).toBe('a')
   })
 
-  it('S2-075 S2-079 is as sure as any of the group, whatever the order of the facts', () => {
+  it('S2-075 S2-079 survivorOf picks the highest confidence in any order of the facts', () => {
     const few = fc.integer({ min: 0, max: 3 })
     const facts = fc
       .array(fc.tuple(few, few), { minLength: 1, maxLength: 12 })

@@ -6,7 +6,7 @@ import { childFailureVerdict, dependencyVerdict, isBroken } from '../../src/mach
 import { taskOf } from './task-of.ts'
 
 describe('the final failure of a child', () => {
-  it('does what its live parent’s policy says, and nothing by default (Q-06)', () => {
+  it('Q-06 the final failure of a child has the effect of its open parent’s policy, and none by default', () => {
     for (const status of taskStatuses) {
       for (const onChildFailure of [undefined, ...childFailurePolicies]) {
         const policy: TaskPolicy = onChildFailure === undefined ? {} : { onChildFailure }
@@ -20,7 +20,7 @@ describe('the final failure of a child', () => {
 })
 
 describe('the end of a dependency', () => {
-  it('satisfies when it is completed or deleted, whatever the policy and whoever comes after it (C-52, C-53)', () => {
+  it('C-52 C-53 a dependency that is completed or deleted is satisfied under every policy, for every dependent', () => {
     for (const status of taskStatuses) {
       for (const onDependencyFailure of dependencyFailurePolicies) {
         const dependent = taskOf({ status, policy: { onDependencyFailure } })
@@ -31,7 +31,7 @@ describe('the end of a dependency', () => {
     }
   })
 
-  it('that is broken does what the open dependent’s policy says, and by default nothing (C-52)', () => {
+  it('C-52 a failed or canceled dependency has the effect of the open dependent’s policy, and none by default', () => {
     const means = { block: null, cancel: 'cancel', ignore: 'satisfy' } as const
     for (const status of taskStatuses) {
       for (const broken of ['failed', 'canceled'] as const) {
@@ -47,14 +47,14 @@ describe('the end of a dependency', () => {
     }
   })
 
-  it('is none while it lives', () => {
+  it('an open dependency changes nothing', () => {
     for (const status of taskStatuses.filter((each) => !isSettled(each))) {
       const dependent = taskOf({ policy: { onDependencyFailure: 'cancel' } })
       expect(dependencyVerdict(dependent, { status, deletedAt: null })).toBeNull()
     }
   })
 
-  it('breaks what failed or was canceled, and nothing else', () => {
+  it('isBroken is true for failed and canceled only', () => {
     expect(taskStatuses.filter(isBroken)).toEqual(['failed', 'canceled'])
   })
 })

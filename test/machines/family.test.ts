@@ -23,17 +23,17 @@ describe('a group', () => {
   const group = taskOf({ status: 'working', group: true, executor: null })
 
   it.each([
-    ['completes when all its children have', done, 'complete'],
-    ['fails once all are settled and one is broken', broken, 'fail'],
-    ['goes on while one is live, whatever the others came to', live, null],
-    ['fails when none of those that are open can move', stuck, 'fail'],
-    ['fails when they wait for one of their own that broke', { ...stuck, broken: 'task-1' }, 'fail'],
-    ['completes when the last of its children was deleted: nothing is left to do', none, 'complete'],
+    ['a group completes when all its children have', done, 'complete'],
+    ['a group fails once all children are settled and one is broken', broken, 'fail'],
+    ['a group continues while one child is open, with any outcome of the others', live, null],
+    ['a group fails when none of its open children can move', stuck, 'fail'],
+    ['a group fails when its open children wait for one that failed', { ...stuck, broken: 'task-1' }, 'fail'],
+    ['a group completes when the last of its children was deleted', none, 'complete'],
   ] as const)('%s', (_title, facts, verdict) => {
     expect(parentVerdict(group, facts)).toBe(verdict)
   })
 
-  it('that is settled or deleted stays as it is', () => {
+  it('a settled or deleted group is not changed by its children', () => {
     expect(parentVerdict({ ...group, status: 'failed' }, done)).toBeNull()
     expect(parentVerdict({ ...group, deletedAt: 5 }, done)).toBeNull()
   })
@@ -44,37 +44,47 @@ describe('another parent', () => {
     taskOf({ status: 'working', policy: { autoComplete: true }, ...changes })
 
   it.each([
-    ['is completed by its children when its own work is done', { runOpen: false }, done, 'complete'],
-    ['is not while its own run is open', { runOpen: true }, done, null],
-    ['is not when a child failed or was canceled', {}, broken, null],
+    ['a parent is completed by its children when its own work is done', { runOpen: false }, done, 'complete'],
+    ['a parent is not completed while its own run is open', { runOpen: true }, done, null],
+    ['a parent is not completed when a child failed or was canceled', {}, broken, null],
     [
-      'is, all the same, where settled children are enough (C-43)',
+      'C-43 a parent with all-settled is completed when a child failed',
       { policy: { autoComplete: 'all-settled' } },
       broken,
       'complete',
     ],
-    ['is not before the last of them', { policy: { autoComplete: 'all-settled' } }, live, null],
-    ['is not before the last child', {}, live, null],
-    ['does not fail when no child can move (S3-089, S3-091)', {}, stuck, null],
-    ['is not without children (S3-088)', {}, none, null],
     [
-      'is when those that it waited for were deleted',
+      'a parent with all-settled is not completed before the last child',
+      { policy: { autoComplete: 'all-settled' } },
+      live,
+      null,
+    ],
+    ['a parent is not completed before the last child', {}, live, null],
+    ['S3-089 S3-091 a parent does not fail when no child can move', {}, stuck, null],
+    ['S3-088 a parent without children is not completed by them', {}, none, null],
+    [
+      'a parent is completed when the children that it waited for were deleted',
       { status: 'waiting', statusReason: 'children' },
       none,
       'complete',
     ],
-    ['is not while its owner is at work', { executor: null, owner: 'ada' }, done, null],
-    ['is not without the option', { policy: {} }, done, null],
-    ['is when it only waits for them', { status: 'waiting', statusReason: 'children' }, done, 'complete'],
-    ['is not while it waits for something else', { status: 'waiting', statusReason: null }, done, null],
-    ['is not before it has started', { status: 'submitted' }, done, null],
-    ['is not while it is paused', { status: 'paused' }, done, null],
-    ['is when it waits by hand', { status: 'waiting', executor: null }, done, 'complete'],
+    ['a parent is not completed while its owner is at work', { executor: null, owner: 'ada' }, done, null],
+    ['a parent without autoComplete is not completed', { policy: {} }, done, null],
+    [
+      'a parent that only waits for its children is completed',
+      { status: 'waiting', statusReason: 'children' },
+      done,
+      'complete',
+    ],
+    ['a parent that waits for something else is not completed', { status: 'waiting', statusReason: null }, done, null],
+    ['a parent is not completed before it has started', { status: 'submitted' }, done, null],
+    ['a paused parent is not completed', { status: 'paused' }, done, null],
+    ['a waiting parent without an executor is completed', { status: 'waiting', executor: null }, done, 'complete'],
   ] as const)('%s', (_title, changes, facts, verdict) => {
     expect(parentVerdict(parent(changes), facts)).toBe(verdict)
   })
 
-  it('awaits its children only by that reason', () => {
+  it('awaitsChildren is true only for the reason `children`', () => {
     expect(awaitsChildren({ status: 'waiting', statusReason: 'children' })).toBe(true)
     expect(awaitsChildren({ status: 'waiting', statusReason: 'released' })).toBe(false)
     expect(awaitsChildren({ status: 'working', statusReason: 'children' })).toBe(false)
@@ -85,19 +95,19 @@ describe('a wait', () => {
   const over = (mode: 'all' | 'any', settled: boolean, ...statuses: Array<TaskRecord['status']>) =>
     isWaitOver({ tasks: statuses.map((_, index) => `task-${index}`), mode, settled }, statuses)
 
-  it('for all is over when all have completed, or as soon as one cannot', () => {
+  it('a wait for all is over when all have completed, or as soon as one cannot', () => {
     expect(over('all', false, 'completed', 'working')).toBe(false)
     expect(over('all', false, 'completed', 'completed')).toBe(true)
     expect(over('all', false, 'working', 'failed')).toBe(true)
     expect(over('all', false, 'working', 'canceled')).toBe(true)
   })
 
-  it('for the outcomes of all goes on past a failure', () => {
+  it('a wait for all outcomes continues after a failure', () => {
     expect(over('all', true, 'working', 'failed')).toBe(false)
     expect(over('all', true, 'canceled', 'failed')).toBe(true)
   })
 
-  it('for any is over with the first that completes, or when none is left that could', () => {
+  it('a wait for any is over with the first that completes, or when none is left that could', () => {
     expect(over('any', false, 'working', 'failed')).toBe(false)
     expect(over('any', false, 'working', 'completed')).toBe(true)
     expect(over('any', false, 'canceled', 'failed')).toBe(true)
@@ -105,7 +115,7 @@ describe('a wait', () => {
     expect(over('any', true, 'working', 'submitted')).toBe(false)
   })
 
-  it('for nothing is over, whatever its mode', () => {
+  it('a wait for no tasks is over in every mode', () => {
     for (const mode of ['all', 'any'] as const)
       for (const settled of [true, false]) expect(over(mode, settled)).toBe(true)
   })
@@ -116,17 +126,17 @@ describe('a wait', () => {
   const given = (mode: 'all' | 'any', settled: boolean, ...outcomes: Array<Outcome | null>) =>
     resultsOf({ tasks: outcomes.map((_, index) => `task-${index}`), mode, settled }, outcomes)
 
-  it('gives results in order, and null for those that any did not need', () => {
+  it('resultsOf returns results in order, and null for tasks that `any` did not need', () => {
     expect(given('all', false, one, { status: 'completed', result: 2 })).toEqual([1, 2])
     expect(given('any', false, null, one)).toEqual([null, 1])
     expect(given('any', false, failed, one)).toEqual([null, 1])
   })
 
-  it('gives outcomes when they were asked for', () => {
+  it('resultsOf returns outcomes with `settled`', () => {
     expect(given('all', true, one, failed, canceled)).toEqual([one, failed, canceled])
   })
 
-  it('throws the first that did not complete, with its outcome', () => {
+  it('resultsOf throws for the first task that did not complete, with its outcome', () => {
     for (const [outcome, why] of [
       [failed, 'broke'],
       [canceled, 'it was canceled'],
@@ -143,7 +153,7 @@ describe('a wait', () => {
 describe('a retry', () => {
   const failedAt = (attempt: number, code = 'TASK_FAILED') => ({ attempt, code })
 
-  it('rests equally long each time, or twice as long as before (S3-058)', () => {
+  it('S3-058 retryDelay is constant, or doubles each time', () => {
     const fixed = resolveRetry({ maxAttempts: 4, backoffMs: 100 })
     expect([1, 2, 3, 4].map((attempt) => retryDelay(fixed, failedAt(attempt), 0))).toEqual([100, 100, 100, undefined])
     const doubling = resolveRetry({ maxAttempts: 5, backoffMs: 100, backoff: 'exponential' })
@@ -156,18 +166,18 @@ describe('a retry', () => {
     ])
   })
 
-  it('stays finite after very many attempts', () => {
+  it('retryDelay stays finite after very many attempts', () => {
     const endless = resolveRetry({ maxAttempts: 1_000_000, backoffMs: 1, backoff: 'exponential' })
     expect(retryDelay(endless, failedAt(5_000), 0)).toBe(2 ** 30)
   })
 
-  it('rests as long as the failure asks, if there is an attempt left', () => {
+  it('retryDelay is the `retryAfterMs` of the failure, if there is an attempt left', () => {
     const policy = resolveRetry({ maxAttempts: 2, backoffMs: 100 })
     expect(retryDelay(policy, { ...failedAt(1), retryAfterMs: 7 }, 0)).toBe(7)
     expect(retryDelay(policy, { ...failedAt(2), retryAfterMs: 7 }, 0)).toBeUndefined()
   })
 
-  it('is by default none, and the nearest policy decides alone', () => {
+  it('resolveRetry defaults to one attempt, and uses the first policy only', () => {
     expect(resolveRetry()).toMatchObject({ maxAttempts: 1, backoffMs: 0, backoff: 'fixed', jitter: 0, on: [] })
     expect(resolveRetry(undefined, null, { maxAttempts: 3 }, { maxAttempts: 9, backoffMs: 9 })).toMatchObject({
       maxAttempts: 3,
@@ -180,7 +190,7 @@ describe('a retry', () => {
 describe('the end of one awaited task', () => {
   const states = ['working', 'completed', 'failed', 'canceled'] as const
 
-  it('ends the wait exactly when the whole wait is over by it, whatever the others are', () => {
+  it('endsWait agrees with isWaitOver for every state of the other tasks', () => {
     let weighed = 0
     for (const mode of ['all', 'any'] as const) {
       for (const settled of [true, false]) {

@@ -29,37 +29,37 @@ function refusal(task: TaskRecord, quote: ClaimToken | undefined): ErrandError |
 
 describe('A write to a task', () => {
   it.each([
-    ['that nobody owns, by nobody in particular', free, undefined, 'ok'],
-    ['that nobody owns, by somebody who thinks to own it', free, { owner: 'ada' }, 'STALE_CLAIM'],
-    ['that was released, by who released it', released, { owner: 'ada', fence: 1 }, 'STALE_CLAIM'],
+    ['without an owner, by a writer without a token', free, undefined, 'ok'],
+    ['without an owner, by a writer that claims to own it', free, { owner: 'ada' }, 'STALE_CLAIM'],
+    ['that was released, by the former owner', released, { owner: 'ada', fence: 1 }, 'STALE_CLAIM'],
     ['by its owner', plain, { owner: 'ada' }, 'ok'],
     ['by its owner, with the number of the claim', plain, { owner: 'ada', fence: 2 }, 'ok'],
     ['by its owner, with the number of an earlier claim', plain, { owner: 'ada', fence: 1 }, 'STALE_CLAIM'],
     ['by another', plain, { owner: 'bob' }, 'NOT_OWNER'],
     ['by another, with an earlier number', plain, { owner: 'bob', fence: 1 }, 'STALE_CLAIM'],
-    ['of another, by nobody in particular', plain, undefined, 'NOT_OWNER'],
+    ['of another owner, by a writer without a token', plain, undefined, 'NOT_OWNER'],
     ['under a lease, with its number', leased, { owner: 'ada', fence: 2 }, 'ok'],
     ['under a lease, without its number', leased, { owner: 'ada' }, 'STALE_CLAIM'],
-    ['that is over, by nobody in particular: the table refuses it better', over, undefined, 'ok'],
-    ['that is over, by another', over, { owner: 'bob' }, 'NOT_OWNER'],
-    ['whose lease is over with it, by its owner', leasedAndOver, { owner: 'ada' }, 'ok'],
-  ] as const)('%s (C-54)', (_what, task, quote, expected) => {
+    ['that is settled, by a writer without a token', over, undefined, 'ok'],
+    ['that is settled, by another', over, { owner: 'bob' }, 'NOT_OWNER'],
+    ['that is settled under a lease, by its owner', leasedAndOver, { owner: 'ada' }, 'ok'],
+  ] as const)('C-54 a write to a task %s', (_what, task, quote, expected) => {
     expect(verdict(task, quote)).toBe(expected)
   })
 
-  it('that is refused tells whose the task is, and what would work (S4-055)', () => {
+  it('S4-055 the error of a refused write names the owner and what would work', () => {
     const foreign = refusal(plain, { owner: 'bob' })
     expect(foreign?.message).toContain('is worked on by ada, not by bob')
     expect(foreign?.details).toMatchObject({ owner: 'ada', by: 'bob' })
-    expect(refusal(plain, undefined)?.message).toContain('does not say who it is from')
+    expect(refusal(plain, undefined)?.message).toContain('this write has no owner')
     const late = refusal(plain, { owner: 'bob', fence: 1 })
     expect(late?.message).toContain('ada owns it now (number 2)')
     expect(late?.details).toMatchObject({ owner: 'ada', fence: 2, quoted: 1 })
-    expect(refusal(released, { owner: 'ada' })?.message).toContain('Nobody owns it now')
+    expect(refusal(released, { owner: 'ada' })?.message).toContain('It has no owner now')
     expect(refusal(released, { owner: 'ada' })?.message).toContain('released or its lease is over')
     expect(refusal(free, { owner: 'ada' })?.message).toContain('it was never claimed')
     expect(refusal(plain, { owner: 'ada', fence: 9 })?.message).toContain('no claim has this number')
-    expect(refusal(leased, { owner: 'ada' })?.message).toContain('quoted with its fence')
+    expect(refusal(leased, { owner: 'ada' })?.message).toContain('given with its fence')
   })
 })
 
@@ -70,9 +70,6 @@ it.each([
   [plain, { owner: 'ada', fence: 1 }, false],
   [leased, { owner: 'ada' }, false],
   [leased, { owner: 'ada', fence: 2 }, true],
-] as const)(
-  'A write that is anybody’s is a sign of life only under the claim that holds: %#',
-  (task, quote, expected) => {
-    expect(isOwner(task, quote)).toBe(expected)
-  },
-)
+] as const)('isOwner is true only for a write of the owner under the present claim: %#', (task, quote, expected) => {
+  expect(isOwner(task, quote)).toBe(expected)
+})

@@ -1,4 +1,4 @@
-// Readiness: what stands between a task and a slot, one obstacle at a time, and that it is kept up with every change of a row.
+// Readiness: the obstacles between a task and a slot, one at a time, and that every change of a row derives it.
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import { taskStatuses } from '../../src/entities/task.ts'
@@ -36,7 +36,7 @@ describe('obstacleOf', () => {
     [{ status: 'waiting', statusReason: 'released' }, null],
     [{ status: 'waiting', statusReason: 'children' }, 'children'],
     [{ status: 'waiting', statusReason: 'interrupted', runOpen: true }, 'closing'],
-  ] as const)('of %j is %s', (changes, obstacle) => {
+  ] as const)('obstacleOf(%j) is %s', (changes, obstacle) => {
     expect(obstacleOf(taskOf(changes))).toBe(obstacle)
     const task = taskOf(changes)
     expect(isReady(task)).toBe(obstacle === null && task.executor !== null)
@@ -45,7 +45,7 @@ describe('obstacleOf', () => {
     expect(isFree(task)).toBe(isQueued(task) || isClaimable(task))
   })
 
-  it('tells of the one that a person would want to hear first', () => {
+  it('obstacleOf returns the most relevant of several obstacles', () => {
     const all = { held: true, runOpen: true, openBlockers: 1, notBefore: 9 }
     expect(obstacleOf(taskOf(all))).toBe('held')
     expect(obstacleOf(taskOf({ ...all, held: false }))).toBe('blocked')
@@ -55,7 +55,7 @@ describe('obstacleOf', () => {
     expect(obstacleOf(taskOf({ status: 'waiting', runOpen: true }))).toBe('children')
   })
 
-  it('takes only a waiting task for one that was let go', () => {
+  it('isReleased is true for waiting tasks only', () => {
     expect(isReleased({ status: 'waiting', statusReason: 'released' })).toBe(true)
     expect(isReleased({ status: 'canceled', statusReason: 'released' })).toBe(false)
   })
@@ -76,20 +76,20 @@ describe('a change of a row', () => {
     },
   )
 
-  it('is refused where there is no edge, and leaves the row as it was', () => {
+  it('moved refuses an event without a transition, and does not change the row', () => {
     const before = taskOf({ status: 'completed', completedAt: 1_000 })
     const copy = structuredClone(before)
     expect(() => moved(before, 'start', 2_000)).toThrow(ErrandError)
     expect(before).toEqual(copy)
   })
 
-  it('in place keeps the state and derives the rest anew', () => {
+  it('touched keeps the state and derives the rest of the row', () => {
     const after = touched(taskOf({ openBlockers: 1 }), 2_000, { openBlockers: 0 })
     expect(after).toMatchObject({ status: 'submitted', ready: true, updatedAt: 2_000 })
     expect(touched(after, 3_000, { name: 'b' }).snapshot).toContain('"name":"b"')
   })
 
-  it('leaves no timer behind on a task that is over', () => {
+  it('moved clears the timer of a settled task', () => {
     expect(moved(taskOf({ notBefore: 9_000 }), 'cancel', 2_000).notBefore).toBeNull()
   })
 })

@@ -13,20 +13,26 @@ const entry = (status: CallStatus, attempt = 1, code: string | null = null, kind
 
 describe('replayOf', () => {
   it.each([
-    ['does anew what was never done', undefined, 1, 'fail', 'anew'],
-    ['gives what completed, in a later attempt too', entry('completed'), 3, 'fail', 'result'],
-    ['gives the failure again within the attempt', entry('failed', 1, 'CALL_FAILED'), 1, 'rerun', 'error'],
-    ['does a failed call anew in the next attempt', entry('failed', 1, 'CALL_FAILED'), 2, 'fail', 'anew'],
-    ['does anew what only ended with its run', entry('failed', 1, 'RUN_ENDED', 'ask'), 1, 'fail', 'anew'],
-    ['gives an interruption as an error by default', entry('failed', 1, 'CALL_INTERRUPTED'), 1, 'fail', 'error'],
-    ['runs an interrupted call again if told so', entry('failed', 1, 'CALL_INTERRUPTED'), 1, 'rerun', 'anew'],
-    ['asks a person about it if told so', entry('failed', 1, 'CALL_INTERRUPTED'), 1, 'ask', 'ask'],
-    ['does it anew in the next attempt, without asking', entry('failed', 1, 'CALL_INTERRUPTED'), 2, 'ask', 'anew'],
-    ['gives a wait that failed as its error', entry('failed', 1, 'TIMEOUT', 'wait'), 1, 'rerun', 'error'],
-    ['goes on waiting for an open question', entry('pending', 1, null, 'ask'), 1, 'fail', 'resume'],
-    ['goes on with an open sleep', entry('pending', 1, null, 'sleep'), 2, 'fail', 'resume'],
-    ['does a call anew that nobody closed', entry('in_progress'), 1, 'fail', 'anew'],
-  ] as const)('%s', (_title, found, attempt, onInterrupt, expected) => {
+    ['does what was never done', undefined, 1, 'fail', 'anew'],
+    ['returns a completed result, in a later attempt too', entry('completed'), 3, 'fail', 'result'],
+    ['throws the failure again within the attempt', entry('failed', 1, 'CALL_FAILED'), 1, 'rerun', 'error'],
+    ['repeats a failed call in the next attempt', entry('failed', 1, 'CALL_FAILED'), 2, 'fail', 'anew'],
+    ['repeats an entry that only ended with its run', entry('failed', 1, 'RUN_ENDED', 'ask'), 1, 'fail', 'anew'],
+    ['throws an error for an interrupted call by default', entry('failed', 1, 'CALL_INTERRUPTED'), 1, 'fail', 'error'],
+    ['repeats an interrupted call with rerun', entry('failed', 1, 'CALL_INTERRUPTED'), 1, 'rerun', 'anew'],
+    ['asks a person about an interrupted call with ask', entry('failed', 1, 'CALL_INTERRUPTED'), 1, 'ask', 'ask'],
+    [
+      'repeats an interrupted call in the next attempt, without asking',
+      entry('failed', 1, 'CALL_INTERRUPTED'),
+      2,
+      'ask',
+      'anew',
+    ],
+    ['throws the error of a failed wait', entry('failed', 1, 'TIMEOUT', 'wait'), 1, 'rerun', 'error'],
+    ['continues to wait for an open question', entry('pending', 1, null, 'ask'), 1, 'fail', 'resume'],
+    ['continues an open sleep', entry('pending', 1, null, 'sleep'), 2, 'fail', 'resume'],
+    ['repeats a call that was never closed', entry('in_progress'), 1, 'fail', 'anew'],
+  ] as const)('replayOf %s', (_title, found, attempt, onInterrupt, expected) => {
     expect(replayOf(found, attempt, onInterrupt)).toBe(expected)
   })
 })
@@ -40,12 +46,12 @@ describe('A wait that a failed task ended', () => {
     result: statuses.map((status) => ({ status })),
   })
 
-  it('is waited again by a new attempt, which may find it tried again', () => {
+  it('a broken wait is repeated by a new attempt, because the task may have been retried', () => {
     expect(replayOf(wait(1, ['completed', 'failed']), 2, 'fail')).toBe('anew')
     expect(replayOf(wait(1, ['canceled']), 2, 'fail')).toBe('anew')
   })
 
-  it('is replayed within its attempt, and by any when all completed', () => {
+  it('a broken wait is replayed within its attempt, and a completed one by every attempt', () => {
     expect(replayOf(wait(1, ['completed', 'failed']), 1, 'fail')).toBe('result')
     expect(replayOf(wait(1, ['completed']), 2, 'fail')).toBe('result')
     expect(replayOf({ ...wait(1, []), result: [null, { status: 'completed' }] }, 2, 'fail')).toBe('result')
@@ -55,19 +61,19 @@ describe('A wait that a failed task ended', () => {
 describe('replayedError', () => {
   const thrown = (error: StoredError) => replayedError({ id: 'call-a', name: 'fetch', error } as CallRecord)
 
-  it('keeps a final failure final', () => {
+  it('replayedError keeps a final failure final', () => {
     const error = thrown({ code: 'NO_MONEY', message: 'broke', details: { balance: 0 }, final: true })
     expect(error).toBeInstanceOf(Failure)
     expect(error).toMatchObject({ code: 'NO_MONEY', message: 'broke', retry: false, details: { balance: 0 } })
   })
 
-  it('says of an interrupted call what would help', () => {
+  it('replayedError says what to do about an interrupted call', () => {
     const error = thrown({ code: 'CALL_INTERRUPTED', message: 'Process crashed during execution' })
     expect(ErrandError.isInstance(error) && error.code).toBe('CALL_INTERRUPTED')
     expect(error.message).toContain("onInterrupt: 'rerun'")
   })
 
-  it('gives a time-out as one, and what had no code as a failed call with what was recorded', () => {
+  it('replayedError keeps TIMEOUT, and uses CALL_FAILED for an error without a code', () => {
     expect(thrown({ code: 'TIMEOUT', message: 'late' })).toMatchObject({ code: 'TIMEOUT', message: 'late' })
     const error = { code: 'CALL_FAILED', message: 'broke' }
     expect(thrown(error)).toMatchObject({
@@ -77,7 +83,7 @@ describe('replayedError', () => {
     })
   })
 
-  it('keeps the code that whoever threw it gave it', () => {
+  it('replayedError keeps the code of the thrown error', () => {
     const error = thrown({ code: 'NO_MONEY', message: 'broke', details: { balance: 0 } })
     expect(error).toBeInstanceOf(Failure)
     expect(error).toMatchObject({ code: 'NO_MONEY', message: 'broke', retry: true, details: { balance: 0 } })

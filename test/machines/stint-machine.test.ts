@@ -1,4 +1,4 @@
-// The table of a stint, cell by cell, and that the chart says the same.
+// The table of a stint, cell by cell, and that the chart agrees.
 import { describe, expect, it } from 'vitest'
 import { createMachine, transition } from 'xstate'
 import { stintStatuses } from '../../src/entities/team.ts'
@@ -12,15 +12,18 @@ const edges: Record<string, string> = { 'active complete': 'completed' }
 const cells = stintStatuses.flatMap((from) => stintEvents.map((event) => ({ from, event })))
 
 describe('a stint', () => {
-  it.each(cells)('S2-014 answers $event when $from as its table says, in the chart too', ({ from, event }) => {
-    const to = edges[`${from} ${event}`]
-    const snapshot = stintMachine.resolveState({ value: from })
-    expect(stintTransitions[from][event]).toBe(to)
-    expect(snapshot.can({ type: event })).toBe(to !== undefined)
-    expect(transition(stintMachine, snapshot, { type: event })[0].value).toBe(to ?? from)
-  })
+  it.each(cells)(
+    'S2-014 a stint answers $event when $from as in its table, and so does its chart',
+    ({ from, event }) => {
+      const to = edges[`${from} ${event}`]
+      const snapshot = stintMachine.resolveState({ value: from })
+      expect(stintTransitions[from][event]).toBe(to)
+      expect(snapshot.can({ type: event })).toBe(to !== undefined)
+      expect(transition(stintMachine, snapshot, { type: event })[0].value).toBe(to ?? from)
+    },
+  )
 
-  it('S2-019 is over when it is completed', () => {
+  it('S2-019 a completed stint is final', () => {
     expect(stintMachine.resolveState({ value: 'active' }).status).toBe('active')
     expect(stintMachine.resolveState({ value: 'completed' }).status).toBe('done')
   })

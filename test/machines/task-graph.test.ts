@@ -1,4 +1,4 @@
-// The graph of what comes after what, as pure functions: orders, and who holds up the most.
+// The dependency graph, as pure functions: topological order, and the tasks that block the most others.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { criticalBlockers, type GraphNode, topologicalOrder } from '../../src/machines/task-graph.ts'
@@ -8,7 +8,7 @@ function node(id: string, blockedBy: string[] = [], more: Partial<GraphNode> = {
 }
 
 describe('an order', () => {
-  it('has each after what it comes after, and among the free the urgent, then the old first (S4-049)', () => {
+  it('S4-049 topologicalOrder puts each task after its dependencies, and unblocked tasks by priority, then age', () => {
     const nodes = [
       node('last', ['left', 'right'], { seq: 1, priority: 99 }),
       node('right', ['top'], { seq: 2 }),
@@ -19,13 +19,13 @@ describe('an order', () => {
     expect(topologicalOrder(nodes)).toEqual(['top', 'left', 'right', 'last', 'alone'])
   })
 
-  it('takes what is no node for no obstacle, and leaves out what is in a circle', () => {
+  it('topologicalOrder ignores unknown ids, and omits tasks in a cycle', () => {
     expect(topologicalOrder([node('a', ['gone'])])).toEqual(['a'])
     expect(topologicalOrder([node('a', ['b']), node('b', ['a']), node('c')])).toEqual(['c'])
     expect(topologicalOrder([])).toEqual([])
   })
 
-  it('passes joints at once, whatever their urgency, and does not name them', () => {
+  it('topologicalOrder passes joints at once in any priority, and omits them', () => {
     const nodes = [
       node('in group', [], { seq: 2 }),
       node('group', ['in group'], { seq: 1, priority: -9, joint: true }),
@@ -35,7 +35,7 @@ describe('an order', () => {
     expect(topologicalOrder(nodes)).toEqual(['in group', 'after', 'other'])
   })
 
-  it('keeps every edge and every rank, in any graph without circles', () => {
+  it('topologicalOrder keeps every edge and every rank in any acyclic graph', () => {
     const graphs = fc.integer({ min: 0, max: 40 }).chain((size) =>
       fc.tuple(
         ...Array.from({ length: size }, (_, at) =>
@@ -69,7 +69,7 @@ describe('an order', () => {
 })
 
 describe('critical blockers', () => {
-  it('are free themselves and counted with all that comes after them, once each, most first (S4-049)', () => {
+  it('S4-049 criticalBlockers lists unblocked tasks with the number of their dependents, highest first', () => {
     const nodes = [
       node('top', [], { seq: 1 }),
       node('left', ['top'], { seq: 2 }),
@@ -87,7 +87,7 @@ describe('critical blockers', () => {
     ])
   })
 
-  it('are no joints, and joints count for nothing', () => {
+  it('criticalBlockers neither lists nor counts joints', () => {
     const nodes = [
       node('a'),
       node('group', ['a'], { joint: true }),

@@ -52,48 +52,54 @@ const inState = (status: TaskStatus) =>
   taskMachine.resolveState({ value: status, context: { taskId: 'task-a', name: 'a', attempt: 1, run: 0 } })
 
 describe('the states', () => {
-  it('are eight, spelled as in the seed (S3-001)', () => {
+  it('S3-001 a task has eight states, spelled as in the seed', () => {
     expect([...taskStatuses].sort()).toEqual(
       ['submitted', 'working', 'paused', 'input_required', 'completed', 'canceled', 'failed', 'waiting'].sort(),
     )
   })
 
-  it('are terminal when completed or canceled, and only then (S3-012)', () => {
+  it('S3-012 only completed and canceled are terminal', () => {
     expect(taskStatuses.filter(isTerminal)).toEqual(['completed', 'canceled'])
     expect(taskStatuses.filter(isSettled)).toEqual(['completed', 'failed', 'canceled'])
   })
 })
 
 describe('the table', () => {
-  it('has the fifteen edges and no more (S3-009)', () => {
+  it('S3-009 the transition table has exactly fifteen edges', () => {
     const joined = pairs.filter(({ from, to }) => eventBetween(from, to) !== undefined)
     expect(joined).toHaveLength(15)
     expect(pairs).toHaveLength(64)
   })
 
-  it.each(pairs)('joins $from and $to exactly if conformance 1.2 does (S3-002…S3-009, S3-011)', ({ from, to }) => {
-    const edge = edges.find(([source, , target]) => source === from && target === to)
-    expect(eventBetween(from, to), idOfRow[from]).toBe(edge?.[1])
-  })
+  it.each(pairs)(
+    'S3-002…S3-009 S3-011 the table joins $from and $to exactly if conformance 1.2 does',
+    ({ from, to }) => {
+      const edge = edges.find(([source, , target]) => source === from && target === to)
+      expect(eventBetween(from, to), idOfRow[from]).toBe(edge?.[1])
+    },
+  )
 
-  it.each(cells)('answers $event in $from with its edge, or with a refusal that names what works (X-005)', (cell) => {
-    const { from, event } = cell
-    const edge = edges.find(([source, name]) => source === from && name === event)
-    expect(nextStatus(from, event)).toBe(edge?.[2])
-    if (edge) {
-      expect(requireTransition(task(from), event)).toBe(edge[2])
-      return
-    }
-    const allowed = edges.filter(([source]) => source === from).map(([, name]) => name)
-    const refusal = refusalOf(() => requireTransition(task(from), event))
-    expect(refusal.code).toBe('INVALID_TRANSITION')
-    expect(refusal.details).toMatchObject({ taskId: 'task-a', from, event })
-    expect([...(refusal.details.allowed as string[])].sort()).toEqual([...allowed].sort())
-    expect(refusal.message).toContain(`it is ${from}`)
-    for (const name of allowed) expect(refusal.message).toContain(name)
-  })
+  it.each(cells)(
+    'X-005 the table answers $event in $from with its edge, or with an error that names the accepted events',
+    (cell) => {
+      const { from, event } = cell
+      const edge = edges.find(([source, name]) => source === from && name === event)
+      expect(nextStatus(from, event)).toBe(edge?.[2])
+      if (edge) {
+        expect(requireTransition(task(from), event)).toBe(edge[2])
+        return
+      }
+      const allowed = edges.filter(([source]) => source === from).map(([, name]) => name)
+      const refusal = refusalOf(() => requireTransition(task(from), event))
+      expect(refusal.code).toBe('INVALID_TRANSITION')
+      expect(refusal.details).toMatchObject({ taskId: 'task-a', from, event })
+      expect([...(refusal.details.allowed as string[])].sort()).toEqual([...allowed].sort())
+      expect(refusal.message).toContain(`it is ${from}`)
+      for (const name of allowed) expect(refusal.message).toContain(name)
+    },
+  )
 
-  it('names both states when a state was asked for by name (S3-009)', () => {
+  it('S3-009 the error names both states when a state was requested by name', () => {
     const refusal = refusalOf(() => refuseTransition(task('paused'), 'update', 'completed'))
     expect(refusal.details).toMatchObject({ from: 'paused', to: 'completed' })
     expect(refusal.message).toBe(
@@ -101,13 +107,13 @@ describe('the table', () => {
     )
   })
 
-  it('says of a final state that it is final', () => {
+  it('the error says that a final state is final', () => {
     expect(refusalOf(() => requireTransition(task('canceled'), 'retry')).message).toBe(
       'Cannot retry task-a: it is canceled. canceled is final.',
     )
   })
 
-  it('lists for each event the states that accept it, and for each state its events', () => {
+  it('statesAccepting and acceptedEvents agree with the table', () => {
     for (const event of taskEvents) {
       expect(statesAccepting(event)).toEqual(
         taskStatuses.filter((from) => edges.some(([source, name]) => source === from && name === event)),
@@ -122,30 +128,30 @@ describe('the table', () => {
 })
 
 describe('the chart', () => {
-  it.each(cells)('can $event in $from exactly if the table can (S3-013)', ({ from, event }) => {
+  it.each(cells)('S3-013 the chart can $event in $from exactly if the table can', ({ from, event }) => {
     expect(inState(from).can({ type: event })).toBe(nextStatus(from, event) !== undefined)
   })
 
-  it.each(cells)('goes where the table goes on $event in $from, or stays (S3-013, X-005)', ({ from, event }) => {
+  it.each(cells)('S3-013 X-005 the chart goes where the table goes on $event in $from, or stays', ({ from, event }) => {
     const [next] = transition(taskMachine, inState(from), { type: event })
     expect(next.value).toBe(nextStatus(from, event) ?? from)
   })
 
-  it('begins submitted, with what it was told as its context', () => {
+  it('the chart begins submitted, with its input as context', () => {
     const snapshot = getInitialSnapshot(taskMachine, { taskId: 'task-a', name: 'a' })
     expect(snapshot.value).toBe('submitted')
     expect(snapshot.context).toEqual({ taskId: 'task-a', name: 'a', attempt: 1, run: 0 })
   })
 
-  it('is done when terminal and goes on when failed, which is no final state (conformance 1.2)', () => {
+  it('the chart is done in a terminal state, and not when failed (conformance 1.2)', () => {
     for (const status of taskStatuses) {
       expect(inState(status).status).toBe(isTerminal(status) ? 'done' : 'active')
       expect(taskMachine.states[status]?.type).toBe(isTerminal(status) ? 'final' : 'atomic')
     }
   })
 
-  it('lets a stopped actor ignore what comes too late (X-006)', () => {
-    // XState's development build tells of each; its production build is silent.
+  it('X-006 a stopped actor ignores late events', () => {
+    // XState's development build warns of each; its production build does not.
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const actor = createActor(taskMachine, { snapshot: inState('working'), input: {} }).start()
     actor.send({ type: 'complete' })

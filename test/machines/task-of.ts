@@ -1,4 +1,4 @@
-// A task's row for tests of pure functions: whole, sound, and submitted unless told otherwise.
+// A task's row for tests of pure functions: complete, valid, and submitted by default.
 import type { TaskRecord } from '../../src/entities/task.ts'
 import { isReady } from '../../src/machines/readiness.ts'
 import { writeSnapshot } from '../../src/machines/task-snapshot.ts'

@@ -12,7 +12,7 @@ interface Path {
   steps: Array<{ event: TaskEventName; to: TaskStatus }>
 }
 
-/** The shortest way over each edge: what tells two visits of a state apart is the edge by which it was entered. */
+/** The shortest way over each edge: two visits of a state differ by the edge by which it was entered. */
 function paths(): Path[] {
   const found = getShortestPaths(
     taskMachine as never,
@@ -37,7 +37,7 @@ function paths(): Path[] {
   })
 }
 
-/** A task that does what it is told, on a ledger whose engine is a new one for every step. */
+/** A task that follows commands, on a ledger whose engine is a new one for every step. */
 async function setup() {
   const ledger = ledgerFile()
   // Opened by a producer: it does not start by itself.
@@ -109,7 +109,7 @@ async function setup() {
     at = to
   }
 
-  /** What the ledger holds at the end, for whoever opens it. */
+  /** What the ledger holds at the end. */
   async function found() {
     const { engine } = await inHand()
     return { task: await engine.get(task), events: await history(engine, task.id), engine }
@@ -121,7 +121,7 @@ async function setup() {
 describe('the paths of the chart', () => {
   const all = paths()
 
-  it('cover the fifteen edges and end in every state (X-005)', () => {
+  it('X-005 the paths of the chart cover the fifteen edges and end in every state', () => {
     const taken = new Set(
       all.flatMap(({ steps }) =>
         steps.map(({ event, to }, index) => `${steps[index - 1]?.to ?? 'submitted'} ${event} ${to}`),
@@ -131,12 +131,12 @@ describe('the paths of the chart', () => {
     expect(new Set(all.map(({ steps }) => steps.at(-1)?.to ?? 'submitted'))).toEqual(new Set(taskStatuses))
   })
 
-  it.each(all)('run on the engine, restarted at each step: $title (X-005, X-011)', async ({ steps }) => {
+  it.each(all)('X-005 X-011 the engine follows the path, restarted at each step: $title', async ({ steps }) => {
     const { take, found } = await setup()
     for (const { event, to } of steps) await take(event, to)
     const { task, events } = await found()
     expect(task?.status).toBe(steps.at(-1)?.to ?? 'submitted')
-    // Nothing that the ledger tells of ever left the table.
+    // Every transition in the ledger is an edge of the table.
     let at: TaskStatus = 'submitted'
     for (const { type, data } of events) {
       const to = data.status as TaskStatus

@@ -5,7 +5,7 @@ import { restoreSnapshot, snapshotFault, writeSnapshot } from '../../src/machine
 import { taskOf } from './task-of.ts'
 
 describe('the snapshot', () => {
-  it.each(taskStatuses)('of a %s task is version, value and context, and restores to it', (status) => {
+  it.each(taskStatuses)('the snapshot of a %s task is version, value and context, and restores the task', (status) => {
     const task = taskOf({ status, name: 'quotes " and \n lines', attempt: 2, run: 3 })
     expect(JSON.parse(writeSnapshot(task))).toEqual({
       version: 1,
@@ -24,9 +24,9 @@ describe('the snapshot', () => {
     ['null', 'it is of an unknown version or shape'],
     ['{"version":99,"value":"submitted","context":{}}', 'it is of an unknown version or shape'],
     [writeSnapshot(taskOf()).replace('submitted', 'dreaming'), 'it is of an unknown version or shape'],
-    [writeSnapshot(taskOf({ status: 'paused' })), 'it says paused, the row says submitted'],
+    [writeSnapshot(taskOf({ status: 'paused' })), 'its state is paused, that of the row is submitted'],
     [writeSnapshot(taskOf({ run: 9 })), 'its context is not that of the row'],
-  ])('that reads %j is at fault: %s (X-012)', (snapshot, fault) => {
+  ])('X-012 that reads %j is at fault: %s', (snapshot, fault) => {
     expect(snapshotFault({ ...taskOf(), snapshot })).toBe(fault)
   })
 })

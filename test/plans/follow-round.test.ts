@@ -93,7 +93,7 @@ it('reads a round at most a fifth of the time, however often it is notified', as
   const { bell, looks, tasks, elapse } = setup({ status: 'working' })
   await settle()
   for (let ring = 0; ring < 50; ring++) {
-    bell.ring()
+    bell.notify()
     await settle()
   }
   expect(looks).toEqual([0])
@@ -106,7 +106,7 @@ it('reads a round at most a fifth of the time, however often it is notified', as
 
 it('reads a round again when it was notified during the read', async () => {
   const { bell, looks, elapse } = setup({ status: 'completed' })
-  bell.ring()
+  bell.notify()
   await elapse()
   expect(looks).toHaveLength(2)
 })
@@ -114,7 +114,7 @@ it('reads a round again when it was notified during the read', async () => {
 it('ends the rest between two reads of a round when the signal aborts', async () => {
   const { ended, bell, looks, stop } = setup({ status: 'working' })
   await settle()
-  bell.ring()
+  bell.notify()
   await settle()
   stop()
   await ended

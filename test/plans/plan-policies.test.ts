@@ -109,7 +109,7 @@ describe('errand run', () => {
     place.write('plan.yaml', 'tasks: { a: { run: "true", notifyParent: true } }')
     expect(await place.errand('run', 'plan.yaml')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('`notifyParent` does nothing for "a": its parent'),
+      err: expect.stringContaining('`notifyParent` has no effect on "a": its parent'),
     })
     expect((await place.errand('ps', '--all', '--json')).out).toBe('')
   })

@@ -104,7 +104,7 @@ describe('task:create for a team', () => {
     [[7], 'as a text or { description }'],
     [[''], 'objectives.0'],
     [[{ description: 'Find it', status: 'done' }], 'has no option "status"'],
-    ['Find it', 'expected a list of what is to be reached'],
+    ['Find it', 'expected a list of objectives'],
   ])('S2-025 task:create refuses the objectives %j: %s', async (objectives, said) => {
     const team = await openTeams()
     const refusal = await refusalOf(team.call('task:create', { name: 'x', objectives }), 'INVALID_INPUT')

@@ -2,7 +2,7 @@
 // team, and what memory recalls. Everything stated by others goes into user messages; system messages hold only what
 // the creator of the task and the agent say.
 import { z } from 'zod'
-import type { AgentRun, WorkPlace } from '../../agent-run.ts'
+import type { AgentRun, TeamMembership } from '../../agent-run.ts'
 import type { ExecutorTask, Run } from '../../api/executor.ts'
 import { defined } from '../../core/defined.ts'
 import { Failure } from '../../core/errors.ts'
@@ -24,7 +24,7 @@ export async function openConversation(
 ): Promise<void> {
   const { system, steps, unread } = await agentRun.conversation()
   // A task that continues has its stint already, but may have been waiting for one.
-  const place = steps.length === 0 || agentRun.policy.team !== undefined ? await agentRun.place() : undefined
+  const place = steps.length === 0 || agentRun.policy.team !== undefined ? await agentRun.teamMembership() : undefined
   if (steps.length > 0) return
   const add = (role: 'system' | 'user', content: string): Promise<void> =>
     agentRun.append({ id: agentRun.nextId('msg'), role, content })
@@ -99,7 +99,7 @@ const briefingSchema = z.object({ text: z.string() })
  * The other agents of the team, its objectives and its facts so far (conformance S2-046). Empty for an agent alone on a
  * task. Rejects only at the end of the run.
  */
-async function teamBriefing(agentRun: AgentRun, place: WorkPlace, signal: AbortSignal): Promise<string> {
+async function teamBriefing(agentRun: AgentRun, place: TeamMembership, signal: AbortSignal): Promise<string> {
   const { taskId, agentId } = place
   const context = await askMemory(agentRun, 'task:context', { taskId }, contextSchema, signal)
   if (context === undefined || isAlone(context, agentId)) return ''

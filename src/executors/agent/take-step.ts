@@ -11,7 +11,7 @@ import { rest as waitFor } from '../../core/signals.ts'
 import { storableText } from '../../core/storable-text.ts'
 import { toStoredError } from '../../core/stored-error.ts'
 import { identOf } from '../../entities/call.ts'
-import { chatTurn, spoken } from '../../entities/chat-message.ts'
+import { chatTurn, toChatMessage } from '../../entities/chat-message.ts'
 import type { Conversation } from '../../entities/conversation.ts'
 import type { MessageRecord, ToolCall } from '../../entities/message.ts'
 import type { RetryPolicy } from '../../entities/task-fields.ts'
@@ -128,7 +128,7 @@ function contextOf(
   return [
     ...(instructions === '' ? [] : [{ role: 'system' as const, content: instructions }]),
     ...conversation.steps.flatMap(chatTurn),
-    ...inputs.map(spoken),
+    ...inputs.map(toChatMessage),
   ]
 }
 

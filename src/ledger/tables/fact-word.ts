@@ -1,7 +1,7 @@
 // Which facts a word is found in: how those that may be alike are looked up without reading all. Two texts that are alike share
 // so many words that any few of the one, the rarest for choice, lead to the other (`probeCount`).
 import { createHash } from 'node:crypto'
-import { leastShared, probeCount, sizesAlike } from '../../entities/fact-tokens.ts'
+import { minShared, probeCount, similarSizes } from '../../entities/fact-tokens.ts'
 import type { Op } from '../ledger.ts'
 import { change, column, listed, rows, type StatementCompiler, sql } from '../statement.ts'
 
@@ -59,13 +59,13 @@ export function createFactWords(compiler: StatementCompiler): FactWords {
   const countEach = prepareText(
     (hole) => sql`select word.value as word, (select count(*) from (
         select 1 from fact_word where branch = branch.seq and word = word.value
-          and size between ${hole('least')} and ${hole('most')} limit ${hole('most counted')}) as counted) as facts
+          and size between ${hole('min')} and ${hole('max')} limit ${hole('most counted')}) as counted) as facts
       from branch cross join ${listed(dialect, hole('words'))} as word where branch.name = ${hole('branch')}`,
   )
   const selectMet = prepareText(
     (hole) => sql`select fact from fact_word
       where branch = (select seq from branch where name = ${hole('branch')})
-        and word in ${listed(dialect, hole('words'))} and size between ${hole('least')} and ${hole('most')}
+        and word in ${listed(dialect, hole('words'))} and size between ${hole('min')} and ${hole('max')}
       group by fact having count(*) >= ${hole('shared')} limit ${hole('limit')}`,
   )
 
@@ -76,7 +76,7 @@ export function createFactWords(compiler: StatementCompiler): FactWords {
   function* rarestFirst(
     branch: string,
     words: readonly string[],
-    sizes: { least: number; most: number },
+    sizes: { min: number; max: number },
     needed: number,
   ): Op<Counted[]> {
     const { first, second } = countedAtMost
@@ -98,9 +98,9 @@ export function createFactWords(compiler: StatementCompiler): FactWords {
     },
     *candidates(branch, words, threshold) {
       if (words.length === 0) return []
-      const sizes = sizesAlike(words.length, threshold)
+      const sizes = similarSizes(words.length, threshold)
       const probes = probeCount(words.length, threshold)
-      const maxExtra = leastShared(words.length, threshold) - 1
+      const maxExtra = minShared(words.length, threshold) - 1
       const extras = [...new Set(extraProbes.map((wanted) => Math.min(wanted, maxExtra)))]
       const byRarity = yield* rarestFirst(branch, words, sizes, probes + (extras[1] ?? 0))
       const met = byRarity.slice(0, probes).reduce((sum, { facts }) => sum + facts, 0)

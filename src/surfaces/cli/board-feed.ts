@@ -21,7 +21,7 @@ export class BoardFeed {
     this.#unsubscribe = access.engine.subscribe('*', (event) => {
       if (!event.type.startsWith('task.')) return
       this.#events.push(event)
-      bell.ring()
+      bell.notify()
     })
   }
 

@@ -38,7 +38,7 @@ export class ChatSession {
     this.#options = options
     this.#unsubscribe = engine.subscribe('*', (event) => {
       if (event.type === 'model.failed') this.#followed.get(event.taskId)?.answers.note(modelFailure(event))
-      this.#bell.ring()
+      this.#bell.notify()
     })
   }
 

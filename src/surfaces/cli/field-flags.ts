@@ -21,7 +21,7 @@ interface FieldFlag {
 const switches: readonly string[] = ['team']
 
 const flags = new Map(
-  rulesFor('add').map(([field, { schema, flag, unit, says, default: fallback }]): [string, FieldFlag] => {
+  rulesFor('add').map(([field, { schema, flag, unit, meaning, default: fallback }]): [string, FieldFlag] => {
     const name = flag ?? field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
     const isSwitch = schema instanceof z.ZodBoolean || switches.includes(field)
     const option = { type: isSwitch ? 'boolean' : 'string', multiple: schema instanceof z.ZodArray } as const
@@ -29,7 +29,7 @@ const flags = new Map(
     const more = option.multiple ? ' May be given several times.' : ''
     const otherwise =
       fallback === undefined || option.multiple || fallback === '' ? '' : ` Default ${fallback.toString()}.`
-    return [name, { field, option, value, says: `${says}${hint}${isSwitch ? '' : otherwise}${more}`, read }]
+    return [name, { field, option, value, says: `${meaning}${hint}${isSwitch ? '' : otherwise}${more}`, read }]
   }),
 )
 

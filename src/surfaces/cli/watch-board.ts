@@ -78,7 +78,7 @@ async function watchAsLines(
     else print(io, lineOf(task))
   }
   while (!signal.aborted) {
-    await bell.rung(signal)
+    await bell.wait(signal)
     for await (const { event, task, text, before } of feed.take()) {
       if (signal.aborted) return
       const isShown = [before, task].some((each) => each !== undefined && isChosen(each, choice))

@@ -42,7 +42,7 @@ async function watchOnScreen(
   signal: AbortSignal,
 ): Promise<void> {
   const bell = new Notifier()
-  const unsubscribe = engine.subscribe('*', () => bell.ring())
+  const unsubscribe = engine.subscribe('*', () => bell.notify())
   try {
     await watchScreen({
       output: io.stdout,
@@ -80,12 +80,12 @@ async function watchAsLines(io: CommandIo, engine: Engine, options: WatchOptions
   const unsubscribe = engine.subscribe('*', (event) => {
     if (!mayShow(event)) return
     changed.add(event.taskId)
-    bell.ring()
+    bell.notify()
   })
   try {
     for await (const task of eachTask(engine, options.choice)) lines.print(task)
     while (!signal.aborted) {
-      await bell.rung(signal)
+      await bell.wait(signal)
       for (const taskId of changed) {
         if (signal.aborted) return
         changed.delete(taskId)

@@ -55,7 +55,7 @@ describe('teams in a plan', () => {
       )
     }
     expect(refusalOf('{ run: x, team: false, type: t }').message).toContain('`team: false`')
-    expect(refusalOf('{ run: x, objectives: done }').message).toContain('a list of what is to be reached')
+    expect(refusalOf('{ run: x, objectives: done }').message).toContain('a list of objectives')
     expect(refusalOf('{ run: x, objectives: [{ text: t }] }').message).toContain('{ description }')
     expect(refusalOf('{ run: x, objective: [t] }').message).toContain('Did you mean "objectives"?')
     expect(refusalOf('{ run: x, durableThreshold: 2 }').message).toContain('durableThreshold')

@@ -178,7 +178,7 @@ describe('add', () => {
 
   it.each([
     [['--auto-complete', 'all'], /--auto-complete takes one of true, false, all-settled, got "all"/],
-    [['--notify-parent'], /`notifyParent` does nothing for "one": it has no parent/],
+    [['--notify-parent'], /`notifyParent` has no effect on "one": it has no parent/],
     [['--timeout', '5'], /--timeout takes a duration/],
     [['--durable-threshold', 'x'], /--durable-threshold takes a number/],
     [['--metadata', '{'], /--metadata takes JSON/],
@@ -188,7 +188,7 @@ describe('add', () => {
     [['--on-child-failure', 'cancel'], /--on-child-failure takes one of ignore, fail, cancel-siblings, got "cancel"/],
     [['--on-dependency-failure', 'blok'], /Did you mean "block"\?/],
     [['--concurrency', '0'], /--concurrency takes a whole number of at least 1/],
-    [['--role', 'x', '--run', 'true'], /`role` does nothing for/],
+    [['--role', 'x', '--run', 'true'], /`role` has no effect on/],
     [['--roll', 'x'], /Did you mean "--role"\?/],
   ])('errand add refuses %j', async (args, words) => {
     await using place = new Workplace()

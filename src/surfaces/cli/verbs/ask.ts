@@ -83,7 +83,7 @@ async function workOn(io: CommandIo, engine: Engine, task: Task, flags: AskFlags
   })
   const unsubscribe = engine.subscribe('*', (event) => {
     noteEvent(event, view, task, flags.json ? undefined : answers)
-    bell.ring()
+    bell.notify()
   })
   const line = questionLine(io, engine, view, answers)
   stop.beforeExit = () => line?.end()

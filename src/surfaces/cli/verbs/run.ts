@@ -127,7 +127,7 @@ async function runRound(
   const bell = new Notifier()
   const engine = await openEngine(io, request, options, (error) => {
     notes.add(`errand: ${messageOf(error)}`)
-    bell.ring()
+    bell.notify()
   })
   stop.endCommands = () => endCommands(engine)
   const feed = new RoundFeed(engine)
