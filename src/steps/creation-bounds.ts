@@ -114,7 +114,7 @@ export function requireFewChildren(parent: NewTask, added: number, before: numbe
 function tooMany(added: number, of: string, before: number, value: number): ErrandError {
   return new ErrandError(
     'LIMIT_EXCEEDED',
-    `Cannot add ${added === 1 ? 'a task' : `${added} tasks`} below ${of}: models have created ${before} there, and may create ${value} (\`bounds.maxTasks\`). Do the work in the tasks that there are.`,
+    `Cannot add ${added === 1 ? 'a task' : `${added} tasks`} below ${of}: models and clients have created ${before} tasks below it in its whole life, ended and deleted ones included, and at most ${value} are allowed (\`bounds.maxTasks\`). Work in tasks that exist, or create below another task; the program can raise \`bounds.maxTasks\` of the agent, of \`boardTools\` or of the MCP server (\`errand mcp --max-tasks\`), but a task that a model has created keeps its bounds.`,
     { limit: 'bounds.maxTasks', value, taskId: of, made: before },
   )
 }
