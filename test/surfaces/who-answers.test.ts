@@ -148,6 +148,7 @@ describe.each(people)('%s', (_name, caller, answeredBy) => {
     expect(await engine.result(deploy)).toBe('deployed')
     const answered = (await history(engine, approve.id)).find(({ type }) => type === 'task.answered')
     expect(answered?.data).toMatchObject({ questionId: questions[0]?.id, answer: 'yes', answeredBy })
+    expect(answered?.data['requestedBy']).toEqual(caller.surface === 'library' ? undefined : answeredBy)
     const [entry] = await ledger.read((tx) => tx.call.list(approve.id, ['ask']))
     expect(entry).toMatchObject({ status: 'completed', result: 'yes', details: { answeredBy } })
   })
