@@ -1,7 +1,7 @@
 // What a working engine does for the whole ledger, beside its own runs: it gives signs of life, takes up what lost engines left,
 // fires timers, and removes what is older than the retention.
 import type { PurgePosition } from '../ledger/ledger.ts'
-import { signOfLife } from '../steps/admit.ts'
+import { renewInstance } from '../steps/admit.ts'
 import { purge } from '../steps/purge.ts'
 import { dueAfter } from '../steps/step-context.ts'
 import { fireTimers } from '../steps/timers.ts'
@@ -114,7 +114,7 @@ export class Maintenance {
     while (this.#beatDue) {
       this.#beatDue = false
       const instance = enlisted(dueAfter(stepContext().at, leaseMs))
-      const sign = () => ledger.step({ name: 'sign of life', decide: (tx) => signOfLife(tx, instance) })
+      const sign = () => ledger.step({ name: 'sign of life', decide: (tx) => renewInstance(tx, instance) })
       await this.#try(sign, 'give a sign of life', { instance: instanceId })
     }
     this.#beating = false
