@@ -4,7 +4,16 @@ import type { CallRecord } from '../../entities/call.ts'
 import { isTerminal, taskStatuses } from '../../entities/task.ts'
 import { statesAccepting } from '../../machines/task-machine.ts'
 import type { Cascade, Tx } from '../ledger.ts'
-import { appendEvents, change, type Holes, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import {
+  appendEvents,
+  change,
+  type Holes,
+  row,
+  rows,
+  type Statement,
+  type StatementCompiler,
+  sql,
+} from '../statement.ts'
 import { calls } from './call.ts'
 import { dependencies } from './dependency.ts'
 import { createPurge } from './purge.ts'
@@ -13,14 +22,54 @@ import { withBelow } from './task-row.ts'
 const cancelable = sql.join(statesAccepting('cancel').map((status) => sql.lit(status)))
 const terminal = sql.join(taskStatuses.filter(isTerminal).map((status) => sql.lit(status)))
 
+const listed = (hole: Holes) =>
+  sql`select task_id from event where seq between ${hole('first')} and ${hole('last')} and type = ${hole('type')}`
+
 export function createCascadeTable(compiler: StatementCompiler): Tx['cascade'] {
-  const { dialect } = compiler
-  const { prepareText } = compiler
+  const {
+    insertCanceled,
+    updateCanceled,
+    endRuns,
+    selectOpenEntries,
+    selectEdgesOut,
+    insertDeleted,
+    updateDeleted,
+    selectBounds,
+    selectLast,
+  } = cascadeStatements(compiler)
+  function* list(insert: Statement, values: Record<string, unknown>, type: Cascade['type']) {
+    const before = (yield* row<{ last: number | null }>(selectLast))?.last ?? 0
+    if ((yield* appendEvents(insert, values)) === 0) return undefined
+    const bounds = yield* row<{ first: number; last: number }>(selectBounds, { after: before })
+    return { type, first: Number(bounds?.first), last: Number(bounds?.last) } satisfies Cascade
+  }
+
+  return {
+    *cancel({ root, reason, at, instanceId }) {
+      const values = { root, reason, at, instance: instanceId, from: root }
+      const found = yield* list(insertCanceled, values, 'task.canceled')
+      if (found === undefined) return undefined
+      yield* change(updateCanceled, { ...found, reason, at })
+      yield* change(endRuns, { ...found, at })
+      return found
+    },
+    *hide({ root, at, instanceId }) {
+      const found = yield* list(insertDeleted, { root, at, instance: instanceId }, 'task.deleted')
+      if (found !== undefined) yield* change(updateDeleted, { ...found, at })
+      return found
+    },
+    *openEntries(of) {
+      const found = yield* rows<CallRecord & { run_open: number }>(selectOpenEntries, of)
+      return found.map(({ run_open, ...call }) => ({ call: calls.read(call), runOpen: run_open === 1 }))
+    },
+    edgesOut: (of) => dependencies.list(selectEdgesOut, of),
+    purge: createPurge(compiler),
+  }
+}
+
+function cascadeStatements(compiler: StatementCompiler) {
+  const { prepareText, dialect } = compiler
   const object = sql.raw(dialect.kind === 'postgres' ? 'json_build_object' : 'json_object')
-
-  const listed = (hole: Holes) =>
-    sql`select task_id from event where seq between ${hole('first')} and ${hole('last')} and type = ${hole('type')}`
-
   const insertCanceled = prepareText(
     (hole) => sql`insert into event (type, task_id, at, instance_id, data)
       ${withBelow(hole('root'))}
@@ -73,33 +122,15 @@ export function createCascadeTable(compiler: StatementCompiler): Tx['cascade'] {
     (hole) => sql`select min(seq) as first, max(seq) as last from event where seq > ${hole('after')}`,
   )
   const selectLast = prepareText(() => sql`select max(seq) as last from event`)
-
-  function* list(insert: typeof insertCanceled, values: Record<string, unknown>, type: Cascade['type']) {
-    const before = (yield* row<{ last: number | null }>(selectLast))?.last ?? 0
-    if ((yield* appendEvents(insert, values)) === 0) return undefined
-    const bounds = yield* row<{ first: number; last: number }>(selectBounds, { after: before })
-    return { type, first: Number(bounds?.first), last: Number(bounds?.last) } satisfies Cascade
-  }
-
   return {
-    *cancel({ root, reason, at, instanceId }) {
-      const values = { root, reason, at, instance: instanceId, from: root }
-      const found = yield* list(insertCanceled, values, 'task.canceled')
-      if (found === undefined) return undefined
-      yield* change(updateCanceled, { ...found, reason, at })
-      yield* change(endRuns, { ...found, at })
-      return found
-    },
-    *hide({ root, at, instanceId }) {
-      const found = yield* list(insertDeleted, { root, at, instance: instanceId }, 'task.deleted')
-      if (found !== undefined) yield* change(updateDeleted, { ...found, at })
-      return found
-    },
-    *openEntries(of) {
-      const found = yield* rows<CallRecord & { run_open: number }>(selectOpenEntries, of)
-      return found.map(({ run_open, ...call }) => ({ call: calls.read(call), runOpen: run_open === 1 }))
-    },
-    edgesOut: (of) => dependencies.list(selectEdgesOut, of),
-    purge: createPurge(compiler),
+    insertCanceled,
+    updateCanceled,
+    endRuns,
+    selectOpenEntries,
+    selectEdgesOut,
+    insertDeleted,
+    updateDeleted,
+    selectBounds,
+    selectLast,
   }
 }

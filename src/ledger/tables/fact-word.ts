@@ -43,31 +43,7 @@ interface Counted {
 const byFacts = (a: Counted, b: Counted): number => a.facts - b.facts
 
 export function createFactWords(compiler: StatementCompiler): FactWords {
-  const { prepareText } = compiler
-  const { dialect } = compiler
-
-  const insertWords = prepareText(
-    (hole) => sql`insert into fact_word (branch, word, size, fact)
-      select branch.seq, word.value, ${hole('size')}, ${hole('fact')}
-      from branch cross join ${listed(dialect, hole('words'))} as word where branch.name = ${hole('branch')}`,
-  )
-  const deleteText = prepareText(
-    (hole) => sql`delete from fact_word
-      where branch = (select seq from branch where name = ${hole('branch')})
-        and word in ${listed(dialect, hole('words'))} and size = ${hole('size')} and fact = ${hole('fact')}`,
-  )
-  const countEach = prepareText(
-    (hole) => sql`select word.value as word, (select count(*) from (
-        select 1 from fact_word where branch = branch.seq and word = word.value
-          and size between ${hole('least')} and ${hole('most')} limit ${hole('most counted')}) as counted) as facts
-      from branch cross join ${listed(dialect, hole('words'))} as word where branch.name = ${hole('branch')}`,
-  )
-  const selectMet = prepareText(
-    (hole) => sql`select fact from fact_word
-      where branch = (select seq from branch where name = ${hole('branch')})
-        and word in ${listed(dialect, hole('words'))} and size between ${hole('least')} and ${hole('most')}
-      group by fact having count(*) >= ${hole('shared')} limit ${hole('limit')}`,
-  )
+  const { insertWords, deleteText, countEach, selectMet } = wordStatements(compiler)
 
   /**
    * The words by how many facts of such a size have them, the rarest first, for as many as are `needed`. Of those that are more common
@@ -120,4 +96,31 @@ export function createFactWords(compiler: StatementCompiler): FactWords {
       return []
     },
   }
+}
+
+function wordStatements(compiler: StatementCompiler) {
+  const { prepareText, dialect } = compiler
+  const insertWords = prepareText(
+    (hole) => sql`insert into fact_word (branch, word, size, fact)
+      select branch.seq, word.value, ${hole('size')}, ${hole('fact')}
+      from branch cross join ${listed(dialect, hole('words'))} as word where branch.name = ${hole('branch')}`,
+  )
+  const deleteText = prepareText(
+    (hole) => sql`delete from fact_word
+      where branch = (select seq from branch where name = ${hole('branch')})
+        and word in ${listed(dialect, hole('words'))} and size = ${hole('size')} and fact = ${hole('fact')}`,
+  )
+  const countEach = prepareText(
+    (hole) => sql`select word.value as word, (select count(*) from (
+        select 1 from fact_word where branch = branch.seq and word = word.value
+          and size between ${hole('least')} and ${hole('most')} limit ${hole('most counted')}) as counted) as facts
+      from branch cross join ${listed(dialect, hole('words'))} as word where branch.name = ${hole('branch')}`,
+  )
+  const selectMet = prepareText(
+    (hole) => sql`select fact from fact_word
+      where branch = (select seq from branch where name = ${hole('branch')})
+        and word in ${listed(dialect, hole('words'))} and size between ${hole('least')} and ${hole('most')}
+      group by fact having count(*) >= ${hole('shared')} limit ${hole('limit')}`,
+  )
+  return { insertWords, deleteText, countEach, selectMet }
 }

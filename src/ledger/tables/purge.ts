@@ -5,15 +5,43 @@ import { change, type Holes, row, rows, type StatementCompiler, sql } from '../s
 
 const settled = sql.join(settledStatuses.map((status) => sql.lit(status)))
 
-export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge'] {
-  const { prepareText } = compiler
-  const family = (hole: Holes) => sql`with recursive family(id) as (
-      select id from task where id = ${hole('root')}
-      union
-      select task.id from task join family on task.parent_id = family.id
-    )`
-  const members = sql`select id from family`
+const family = (hole: Holes) => sql`with recursive family(id) as (
+    select id from task where id = ${hole('root')}
+    union
+    select task.id from task join family on task.parent_id = family.id
+  )`
+const members = sql`select id from family`
 
+export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge'] {
+  const { selectRoots, selectObstacle, selectSize } = purgeReads(compiler)
+  const { removals } = removalStatements(compiler)
+
+  return function* (before, limit, after: PurgePosition = { completedAt: -1, seq: 0 }) {
+    const purged: Purged = { families: 0, tasks: 0, events: 0, through: 0, next: undefined }
+    const roots = yield* rows<{ id: string; completed_at: number; seq: number }>(selectRoots, {
+      before,
+      limit,
+      ...after,
+    })
+    for (const { id: root } of roots) {
+      if ((yield* row(selectObstacle, { root, before })) !== undefined) continue
+      const size = yield* row<Record<'tasks' | 'events' | 'through', number | null>>(selectSize, { root })
+      for (const removal of removals) yield* change(removal, { root })
+      purged.families++
+      purged.tasks += Number(size?.tasks ?? 0)
+      purged.events += Number(size?.events ?? 0)
+      purged.through = Math.max(purged.through, Number(size?.through ?? 0))
+    }
+    const last = roots.at(-1)
+    if (last !== undefined && roots.length === limit) {
+      purged.next = { completedAt: Number(last.completed_at), seq: Number(last.seq) }
+    }
+    return purged
+  }
+}
+
+function purgeReads(compiler: StatementCompiler) {
+  const { prepareText } = compiler
   const selectRoots = prepareText(
     (hole) => sql`select id, completed_at, seq from task
       where parent_id is null and completed_at is not null and completed_at < ${hole('before')}
@@ -47,6 +75,11 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
         (select count(*) from event where task_id in (${members})) as events,
         (select max(seq) from event where task_id in (${members})) as through`,
   )
+  return { selectRoots, selectObstacle, selectSize }
+}
+
+function removalStatements(compiler: StatementCompiler) {
+  const { prepareText } = compiler
   const removals = [
     // Only failed ones are left of those that come after (see the obstacles): a retry must not find them blocked by what is gone.
     sql`update task set open_blockers = open_blockers - (
@@ -76,27 +109,5 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
     // Last: the family is found by its parents.
     sql`delete from task where id in (${members})`,
   ].map((removal) => prepareText((hole) => sql`${family(hole)} ${removal}`))
-
-  return function* (before, limit, after: PurgePosition = { completedAt: -1, seq: 0 }) {
-    const purged: Purged = { families: 0, tasks: 0, events: 0, through: 0, next: undefined }
-    const roots = yield* rows<{ id: string; completed_at: number; seq: number }>(selectRoots, {
-      before,
-      limit,
-      ...after,
-    })
-    for (const { id: root } of roots) {
-      if ((yield* row(selectObstacle, { root, before })) !== undefined) continue
-      const size = yield* row<Record<'tasks' | 'events' | 'through', number | null>>(selectSize, { root })
-      for (const removal of removals) yield* change(removal, { root })
-      purged.families++
-      purged.tasks += Number(size?.tasks ?? 0)
-      purged.events += Number(size?.events ?? 0)
-      purged.through = Math.max(purged.through, Number(size?.through ?? 0))
-    }
-    const last = roots.at(-1)
-    if (last !== undefined && roots.length === limit) {
-      purged.next = { completedAt: Number(last.completed_at), seq: Number(last.seq) }
-    }
-    return purged
-  }
+  return { removals }
 }

@@ -42,8 +42,62 @@ const teamOf = (joined: object) => teams.pick(joined, 'team.')
 const stintOf = (joined: object) => stints.pick(joined, 'stint.')
 
 export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
-  const { prepareText, dialect } = compiler
+  const { dialect } = compiler
   const ofTeams = statementsOf(compiler, teams)
+  const ofObjectives = statementsOf(compiler, objectives)
+  const ofStints = statementsOf(compiler, stints)
+  const {
+    selectUnclosed,
+    selectObjectives,
+    selectStints,
+    selectActive,
+    selectLatest,
+    selectOfWorker,
+    selectAbandoned,
+    selectTimeline,
+    countByType,
+  } = teamStatements(compiler)
+
+  return {
+    get: ofTeams.finds('taskId'),
+    ofBranch: ofTeams.finds('branch'),
+    *list(filter, limit, offset) {
+      // PostgreSQL has no empty list.
+      if (filter.statuses?.length === 0) return []
+      let query = dialect.db
+        .selectFrom('task')
+        .innerJoin('team', 'team.task_id', 'task.id')
+        .select([tasks.columns(), asTeam] as never)
+        .where('task.deleted_at', 'is', null)
+      if (filter.type !== undefined) query = query.where('team.type', '=', filter.type)
+      if (filter.statuses !== undefined) query = query.where('task.status', 'in', filter.statuses)
+      const page = query.orderBy('task.seq', 'desc').limit(limit).offset(offset)
+      const found = yield* queryRows<object>(page.compile())
+      return found.map((joined) => ({ team: teamOf(joined), task: tasks.pick(joined) }))
+    },
+    unclosed: (limit, after) => rows(selectUnclosed, { limit, after }),
+    objectives: (task) => objectives.list(selectObjectives, { task }),
+    stints: (task) => stints.list(selectStints, { task }),
+    activeStints: (task) => stints.list(selectActive, { task }),
+    latestStint: (task, agent) => stints.one(selectLatest, { task, agent }),
+    stintOfWorker: (worker) => stints.one(selectOfWorker, { worker }),
+    abandoned: (limit) => stints.list(selectAbandoned, { limit }),
+    *timeline(agent, limit, offset) {
+      const found = yield* rows<object>(selectTimeline, { agent, limit, offset })
+      return found.map((joined) => ({ stint: stintOf(joined), task: tasks.pick(joined), team: teamOf(joined) }))
+    },
+    countByType: () => rows<TypeCount>(countByType),
+    insert: ofTeams.inserts(),
+    save: ofTeams.saves(teamFields, ['taskId']),
+    insertObjective: ofObjectives.inserts(),
+    saveObjective: ofObjectives.saves(objectiveFields, ['taskId', 'number']),
+    insertStint: ofStints.inserts(),
+    saveStint: ofStints.saves(stintFields, ['taskId', 'agentId', 'number']),
+  }
+}
+
+function teamStatements(compiler: StatementCompiler) {
+  const { prepareText } = compiler
   const ofObjectives = statementsOf(compiler, objectives)
   const ofStints = statementsOf(compiler, stints)
   // From the open ones on, of which there are few: their partial index leads.
@@ -93,41 +147,15 @@ export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
       from team join task on task.id = team.task_id and task.deleted_at is null
       group by team.type order by team.type is null, team.type`,
   )
-
   return {
-    get: ofTeams.finds('taskId'),
-    ofBranch: ofTeams.finds('branch'),
-    *list(filter, limit, offset) {
-      // PostgreSQL has no empty list.
-      if (filter.statuses?.length === 0) return []
-      let query = dialect.db
-        .selectFrom('task')
-        .innerJoin('team', 'team.task_id', 'task.id')
-        .select([tasks.columns(), asTeam] as never)
-        .where('task.deleted_at', 'is', null)
-      if (filter.type !== undefined) query = query.where('team.type', '=', filter.type)
-      if (filter.statuses !== undefined) query = query.where('task.status', 'in', filter.statuses)
-      const page = query.orderBy('task.seq', 'desc').limit(limit).offset(offset)
-      const found = yield* queryRows<object>(page.compile())
-      return found.map((joined) => ({ team: teamOf(joined), task: tasks.pick(joined) }))
-    },
-    unclosed: (limit, after) => rows(selectUnclosed, { limit, after }),
-    objectives: (task) => objectives.list(selectObjectives, { task }),
-    stints: (task) => stints.list(selectStints, { task }),
-    activeStints: (task) => stints.list(selectActive, { task }),
-    latestStint: (task, agent) => stints.one(selectLatest, { task, agent }),
-    stintOfWorker: (worker) => stints.one(selectOfWorker, { worker }),
-    abandoned: (limit) => stints.list(selectAbandoned, { limit }),
-    *timeline(agent, limit, offset) {
-      const found = yield* rows<object>(selectTimeline, { agent, limit, offset })
-      return found.map((joined) => ({ stint: stintOf(joined), task: tasks.pick(joined), team: teamOf(joined) }))
-    },
-    countByType: () => rows<TypeCount>(countByType),
-    insert: ofTeams.inserts(),
-    save: ofTeams.saves(teamFields, ['taskId']),
-    insertObjective: ofObjectives.inserts(),
-    saveObjective: ofObjectives.saves(objectiveFields, ['taskId', 'number']),
-    insertStint: ofStints.inserts(),
-    saveStint: ofStints.saves(stintFields, ['taskId', 'agentId', 'number']),
+    selectUnclosed,
+    selectObjectives,
+    selectStints,
+    selectActive,
+    selectLatest,
+    selectOfWorker,
+    selectAbandoned,
+    selectTimeline,
+    countByType,
   }
 }
