@@ -41,9 +41,9 @@ const memoryRows = [
 ]
 
 /** What versions before 8 wrote for a child whose parent gets a message of its end, with the same words in a text. */
-const systemPrompt = 'say "notifyParent":true'
+const systemPrompt = 'say "tellParent":true'
 const notifying = (version: number) => {
-  const policy = version < 8 ? { notifyParent: true, systemPrompt } : { notifyParent: true, systemPrompt }
+  const policy = version < 8 ? { tellParent: true, systemPrompt } : { notifyParent: true, systemPrompt }
   return `update task set policy = '${JSON.stringify(policy)}' where id = 'task-grandchild'`
 }
 const notifyingPolicy = { notifyParent: true, systemPrompt }
