@@ -1,5 +1,5 @@
-// What happens to whole families at once: set statements, so that a tree of a hundred thousand tasks is canceled in one commit.
-// The events of a cascade come first: their rows are the list that the other statements go by.
+// Set statements over whole families, so that a tree of a hundred thousand tasks is canceled in one commit. The events of a cascade are
+// written first: the other statements use their rows as the list of its tasks.
 import type { CallRecord } from '../../entities/call.ts'
 import { isTerminal, taskStatuses } from '../../entities/task.ts'
 import { statesAccepting } from '../../machines/task-machine.ts'
@@ -80,7 +80,7 @@ function cascadeStatements(compiler: StatementCompiler) {
       where task.status in (${cancelable})
       order by task.seq`,
   )
-  // A snapshot is our own text with its state at a known place (machines/task-snapshot); the row wins where it is damaged.
+  // A snapshot is text that errand wrote, with its state at a known position (machines/task-snapshot); if it is damaged, the row is used.
   const updateCanceled = prepareText(
     (hole) => sql`update task set
         status = 'canceled', status_reason = ${hole('reason')}, ready = 0, claimable = 0, not_before = null,
@@ -97,7 +97,7 @@ function cascadeStatements(compiler: StatementCompiler) {
       where call.status in ('pending', 'in_progress') and call.task_id in (${listed(hole)})
       order by call.seq`,
   )
-  // To failed ones too: a retry must not find them blocked by what is gone.
+  // Failed tasks too: a retry must not find them blocked by a deleted task.
   const selectEdgesOut = prepareText(
     (hole) => sql`select ${dependencies.columns('edge')} from dependency as edge join task on task.id = edge.task_id
       where edge.satisfied_at is null and edge.blocker_id in (${listed(hole)})

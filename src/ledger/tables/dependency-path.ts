@@ -1,4 +1,4 @@
-// Paths through the graph of waiting tasks: who would, in the end, wait for whom.
+// Paths through the graph of waiting tasks, to find waits that would never end.
 import type { Reads } from '../ledger.ts'
 import { rows, type StatementCompiler } from '../statement.ts'
 

@@ -1,4 +1,4 @@
-// The dependency table: which task waits for which, once and for all; open edges are those without a time of satisfaction.
+// The dependency table: which task waits for which, recorded once; open edges have no time of satisfaction.
 import { defineTable, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { column, type Holes, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
@@ -13,7 +13,7 @@ export const dependencies = defineTable('dependency', {
   createdAt: plain,
 })
 
-/** The condition of the partial index over waits: in the text, so that the planner sees that it serves. */
+/** The condition of the partial index over waits, part of the text because the planner uses the index only then. */
 const aWait = sql<boolean>`kind = 'wait'`
 
 export function createDependencyTable(compiler: StatementCompiler): Tx['dependency'] {

@@ -1,4 +1,4 @@
-// The fact table. What a fact says never changes; while it is active it is also found by its words, its subject and its vectors.
+// The fact table. The text of a fact never changes; an active fact is also found by its words, its subject and its vectors.
 import { summaryCategory } from '../../entities/confidence.ts'
 import { subjectOf } from '../../entities/disagreement.ts'
 import { wordsOf } from '../../entities/fact-tokens.ts'
@@ -9,13 +9,13 @@ import { type Dialect, insertSeq, listed, rows, type StatementCompiler, sql, wri
 import { createFactSearch, rankedByBm25 } from './fact-search.ts'
 import { createFactWords, indexKey } from './fact-word.ts'
 
-/** Of the texts that a search finds so many are ranked by the whole formula: reading more of them would cost more than it brings. */
+/** The number of found texts that are ranked by the whole formula: reading more would cost more than it improves. */
 const minRanked = 100
 
-/** Of what is measured again and again there is a fact for each value; the latest of them show well enough that they differ. */
+/** A value that is measured repeatedly has a fact for each measurement; the latest ones are enough to show that they differ. */
 const maxOfSubject = 100
 
-/** What `save` writes: everything that changes while a fact lives. */
+/** What `save` writes: everything that changes while a fact is active. */
 const stateFields = {
   confidence: plain,
   statedBy: json,
@@ -44,7 +44,7 @@ const facts = defineTable('fact', {
   ...stateFields,
 })
 
-/** The conditions of the partial indexes, in their very words: only so does the planner see that they serve. */
+/** The conditions of the partial indexes, verbatim, because the planner uses the indexes only then. */
 const isComparable = sql<boolean>`status = 'active' and category <> 'summary'`
 const isUnmerged = sql<boolean>`merged_confidence is distinct from confidence`
 
@@ -126,7 +126,7 @@ function factStatements(compiler: StatementCompiler) {
   const selectByPrefix = select((fact, hole) =>
     fact.where('id', '>=', hole('from')).where('id', '<', hole('to')).orderBy('id').limit(hole('limit')),
   )
-  // What an index leads to is looked at once more: it was written by another version, which may have seen other words in a text.
+  // Rows found by an index are checked again: another version, which may split a text into other words, may have written it.
   const selectBySeqs = prepareText((hole) => {
     const integer = sql.raw(dialect.kind === 'sqlite' ? 'integer' : 'bigint')
     return sql`select ${facts.columns()} from fact
@@ -141,7 +141,7 @@ function factStatements(compiler: StatementCompiler) {
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
-  // All less the summaries: both are counted in indexes alone, where the condition on the category would have every row read.
+  // All minus the summaries: both are counted in indexes alone, while a condition on the category would read every row.
   const countActive = prepareText((hole) => {
     const active = sql`select count(*) from fact where branch = each.value and status = 'active'`
     return sql`select each.value as branch, (${active}) - (${active} and category = 'summary') as facts
@@ -187,7 +187,7 @@ function comparisonStatements(compiler: StatementCompiler) {
       .orderBy('seq', 'desc')
       .limit(maxOfSubject),
   )
-  // Three stretches of one index; a condition that says "is another one" would walk through all of it to find that none is.
+  // Three ranges of one index; a condition "is different" would scan all of it.
   const selectUncompared = prepareText((hole) => {
     const stretch = (compared: unknown) =>
       sql`select seq from fact where ${isComparable} and branch = ${hole('branch')} and ${compared}`

@@ -1,4 +1,4 @@
-// The observation table: what somebody saw, as it was said. A row changes once, when a run of consolidation takes it up.
+// The observation table. A row changes once, when a run of consolidation consumes it.
 import { defineTable, json, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { change, column, numberOf, type StatementCompiler, sql, write } from '../statement.ts'
@@ -18,7 +18,7 @@ const observations = defineTable('observation', {
   consolidatedBy: plain,
 })
 
-/** The condition of the partial indexes, in their very words: only so does the planner see that they serve. */
+/** The condition of the partial indexes, verbatim, because the planner uses them only then. */
 const isPending = sql<boolean>`consolidated_by is null and type in ('insight', 'decision', 'discovery')`
 
 export function createObservationTable(compiler: StatementCompiler): Tx['observation'] {

@@ -61,7 +61,7 @@ function runStatements(compiler: StatementCompiler) {
       .orderBy('number', 'asc')
       .limit(hole('limit')),
   )
-  // The conditions of the partial indexes stand in the text, so that the planner sees that they serve.
+  // The conditions of the partial indexes are part of the text, because the planner uses the indexes only then.
   const selectOpenOf = select((run, hole) =>
     run
       .where('instance_id', '=', hole('instance'))
@@ -87,7 +87,7 @@ function runStatements(compiler: StatementCompiler) {
   const selectNextDue = prepare((db, hole) =>
     timed(db, hole).select('run.due_at as at').orderBy('run.due_at', 'asc').limit(1),
   )
-  /** Open runs by executor. Each leads to its task by the primary key: as many look-ups as there are slots. */
+  /** Open runs by executor. Each finds its task by the primary key: as many look-ups as there are slots. */
   const openRuns = (db: typeof dialect.db) =>
     db
       .selectFrom('run')

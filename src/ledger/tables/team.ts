@@ -1,4 +1,4 @@
-// The tables of team tasks: what is known of a task that several agents work on, its objectives, and who worked on it when.
+// The tables of team tasks: the team of a task on which several agents work, its objectives, and the stints of its agents.
 import { defineTable, json, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { Tx, TypeCount } from '../ledger.ts'
 import { queryRows, rows, type StatementCompiler, sql } from '../statement.ts'
@@ -35,7 +35,7 @@ const stintFields = {
 }
 const stints = defineTable('stint', { taskId: plain, agentId: plain, number: plain, ...stintFields })
 
-/** Where they meet the columns of a task. */
+/** The columns in rows that also have those of a task. */
 const asTeam = teams.columns('team', 'team.')
 const asStint = stints.columns('stint', 'stint.')
 const teamOf = (joined: object) => teams.pick(joined, 'team.')
@@ -100,7 +100,7 @@ function teamStatements(compiler: StatementCompiler) {
   const { prepareText } = compiler
   const ofObjectives = statementsOf(compiler, objectives)
   const ofStints = statementsOf(compiler, stints)
-  // From the open ones on, of which there are few: their partial index leads.
+  // Begins at the open teams, which are few, by their partial index.
   const selectUnclosed = prepareText(
     (hole) => sql`select task.id as "taskId", task.seq from team cross join task
       where team.closed_at is null and task.id = team.task_id and task.status = 'completed' and task.seq > ${hole('after')}
@@ -110,7 +110,7 @@ function teamStatements(compiler: StatementCompiler) {
     objective.where('task_id', '=', hole('task')).orderBy('number', 'asc'),
   )
   const selectStints = ofStints.select((stint, hole) => stint.where('task_id', '=', hole('task')).orderBy('seq', 'asc'))
-  // The conditions of partial indexes stand in the text, so that the planner sees that they serve.
+  // The conditions of partial indexes are part of the text, because the planner uses the indexes only then.
   const selectActive = ofStints.select((stint, hole) =>
     stint.where(sql<boolean>`status = 'active'`).where('task_id', '=', hole('task')).orderBy('seq', 'asc'),
   )
@@ -124,8 +124,8 @@ function teamStatements(compiler: StatementCompiler) {
       .orderBy('seq', 'desc')
       .limit(1),
   )
-  // A worker that has left the ledger had settled before. `+ 0`, or SQLite walks through all stints in the order that is asked for
-  // instead of through the active ones.
+  // A worker that was purged had settled before. `+ 0`, because SQLite would otherwise read all stints in the requested order instead of
+  // the active ones.
   const selectAbandoned = prepareText(
     (hole) => sql`select ${stints.columns()} from stint left join task on task.id = stint.worker_id
       where stint.status = 'active' and stint.worker_id is not null and (task.id is null or task.completed_at is not null)
