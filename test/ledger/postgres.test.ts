@@ -68,7 +68,7 @@ ledgerContract(
 )
 
 describe('a ledger on PostgreSQL', () => {
-  it('is migrated once and found again by whoever opens it later (X-013)', async () => {
+  it('X-013 is migrated once and found again by whoever opens it later', async () => {
     const { client, drop } = await openSchema()
     const first = await openPostgresLedger(client)
     await first.step(add('a'))

@@ -1,4 +1,4 @@
-// Cascades: set statements over whole families. Each row that they change has its event, and the events are the list of them.
+// Cascades: set statements over whole families. Each row that they change has its event, and the events are the list of these rows.
 import type { Ledger } from '../../ledger/ledger.ts'
 import { callRow, edgeRow, runRow, someTime, taskRow } from '../factories.ts'
 import { type Theme, write } from './contract-world.ts'
@@ -50,7 +50,7 @@ export const cascades: Theme = ({ describe, proves, expect }) => {
       expect(await statusOf('stranger')).toBe('submitted')
       expect(await statusOf('done')).toBe('completed')
       expect(await statusOf('failed')).toBe('failed')
-      // Who worked on it stays to be read; the lease, the timer and all that competes is over.
+      // The owner stays readable; its lease, its timer and its place in queues end.
       expect(await l.read((tx) => tx.task.get('working'))).toEqual({
         ...before,
         status: 'canceled',

@@ -1,4 +1,4 @@
-// Guards: what the tables refuse whoever writes, so that a wrong step cannot make a wrong ledger.
+// Guards: what the tables refuse from any writer, so that a wrong step cannot make a wrong ledger.
 import type { TaskStatus } from '../../entities/task.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
 import { callRow, edgeRow, eventRow, messageRow, runRow, someTime, taskRow } from '../factories.ts'
@@ -81,7 +81,7 @@ export const guards: Theme = ({ describe, proves, expect }) => {
       })
     }
 
-    proves('a message under an id that is taken, and the stored text stays (S0-022)', async (ledger) => {
+    proves('S0-022 a message under an id that is taken, and the stored text stays', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a' }))
         yield* tx.message.append(messageRow({ id: 'm', taskId: 'a', content: 'first' }))

@@ -1,4 +1,4 @@
-// Mirrors of a board: who writes the files of a folder, and the texts that were written.
+// Mirrors of a board: which process writes the files of a folder, and the texts that were written.
 import { type Theme, write } from './contract-world.ts'
 
 export const mirrors: Theme = ({ describe, proves, expect }) => {

@@ -1,4 +1,4 @@
-// Purging: whole families leave, with all that belongs to them, when all of it has been settled for long enough.
+// Purge: whole families are deleted, with all that belongs to them, when all of it has been settled for long enough.
 import type { Ledger } from '../../ledger/ledger.ts'
 import { callRow, edgeRow, eventRow, messageRow, runRow, taskRow } from '../factories.ts'
 import { appended, inserted, type Theme, write } from './contract-world.ts'
@@ -29,7 +29,7 @@ export const purging: Theme = ({ describe, proves, expect }) => {
           }
           yield* tx.dependency.insert(edgeRow({ taskId: root, blockerId: child, satisfiedAt: 1 }))
         }
-        // A settled one that came after it: the edge goes, the task stays.
+        // A settled dependent: its edge is deleted, the task stays.
         yield* tx.dependency.insert(edgeRow({ taskId: 'kept', blockerId: 'old-child' }))
       })
       const purged = await write(ledger, (tx) => tx.cascade.purge(50, 100))

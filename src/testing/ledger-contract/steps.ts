@@ -1,9 +1,9 @@
-// Steps: judged in order on what the ledger holds, all or nothing each, together in one commit.
+// Steps: judged in order on the state of the ledger, each all or nothing, together in one commit.
 import type { LedgerObserver, Step } from '../../ledger/ledger.ts'
 import { eventRow, taskRow } from '../factories.ts'
 import { idsIn, inserted, type Theme, write } from './contract-world.ts'
 
-/** Inserts a task; refuses, as an engine's step would, when there is one of that id. */
+/** Inserts a task; refuses, as a step of the engine would, when its id exists. */
 function add(id: string): Step<number> {
   return {
     name: 'add',
