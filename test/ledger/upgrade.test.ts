@@ -166,7 +166,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
   })
 
   it.runIf(version >= 5)(
-    'X-013 keeps what it remembers, whose sources nobody recorded, as sure as it was',
+    'X-013 keeps what it remembers, whose sources were not recorded, as sure as it was',
     async () => {
       const file = fileOf(version)
       withFile(file, (old) => old.execute(memoryRows.join(';')))

@@ -124,7 +124,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('lanes', () => {
-    proves('are told apart: who is ready in which, and how many run in it', async (ledger) => {
+    proves('are separate: which tasks are ready in a lane, and how many run in it', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'lane-1', group: true }))
         yield* tx.task.insert(taskRow({ id: 'lane-2', group: true }))

@@ -35,7 +35,7 @@ export const feed: Theme = ({ describe, proves, expect }) => {
       expect(await back(seqs[0] as number, 9)).toEqual([])
     })
 
-    proves('tells how tasks stood at a position, those that were deleted since included', async (ledger) => {
+    proves('returns the tasks as of a position, with those that were deleted since', async (ledger) => {
       const seqs = await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a', status: 'working' }))
         yield* tx.task.insert(taskRow({ id: 'b', status: 'completed', completedAt: someTime }))
@@ -76,7 +76,7 @@ export const feed: Theme = ({ describe, proves, expect }) => {
       expect((await ledger.read((tx) => tx.task.asOf(seqs[3] as number, 1, second?.task.seq ?? 0))).length).toBe(1)
     })
 
-    proves('knows the latest position of a type for a task, and 0 for what never was', async (ledger) => {
+    proves('returns the latest position of a type for a task, and 0 without one', async (ledger) => {
       const seqs = await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a' }))
         const first = yield* appended(tx, eventRow({ taskId: 'a', type: 'task.started' }))

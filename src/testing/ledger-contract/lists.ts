@@ -125,7 +125,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('waiting tasks', () => {
-    proves('are told by whether their holder let go of them', async (ledger) => {
+    proves('are filtered by whether their holder released them', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'paused', status: 'paused' }))
         yield* tx.task.insert(taskRow({ id: 'children', status: 'waiting', statusReason: 'children' }))
@@ -425,7 +425,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
     })
   })
 
-  describe('somebody is awake', () => {
+  describe('anyAwake', () => {
     const reasons: Array<[string, Partial<NewTask>, 'run' | 'call' | undefined]> = [
       ['a task that is ready', { ready: true }, undefined],
       ['a run that is open', { status: 'working', runOpen: true, run: 1 }, 'run'],

@@ -62,7 +62,7 @@ export const purging: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.task.count({}))).toBe(8)
     })
 
-    proves('leaves a family that somebody live still comes after, until it does no more', async (ledger) => {
+    proves('keeps a family as long as a live task comes after one of its tasks', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(done('root', 1))
         yield* tx.task.insert(done('child', 1, { parentId: 'root', status: 'failed' }))

@@ -127,7 +127,7 @@ describe('an opened ledger file', () => {
     }
   })
 
-  it('would not be synced fully if nobody said so: the driver falls back to NORMAL', async () => {
+  it('would not be synced fully without the pragma: the driver falls back to NORMAL', async () => {
     const { file } = setup()
     await makeLedger(file, 1)
     const connection = connect(file, { busyTimeoutMs })
@@ -170,7 +170,7 @@ describe('an opened ledger file', () => {
     }
   })
 
-  it('X-014 is one file when it is closed, free for anybody else', async () => {
+  it('X-014 a closed ledger is one file that other processes can open', async () => {
     const { folder, file } = setup()
     const ledger = await openLedger(file)
     await ledger.register('engine-1')
@@ -402,7 +402,7 @@ describe('a file of more than 32 MB', () => {
     await ledger.close()
   }
 
-  it('is checked in a worker, and damage in it stops whoever works on it', { timeout: 60_000 }, async () => {
+  it('is checked in a worker, and damage in it stops the engines that work on it', { timeout: 60_000 }, async () => {
     const { file } = setup()
     await makeLarge(file)
     overwritePage(file, 5_000)
@@ -426,7 +426,7 @@ describe('a file of more than 32 MB', () => {
 })
 
 describe('a name', () => {
-  it('of a PostgreSQL server is told that it is not offered yet, without its secrets', async () => {
+  it('the URL of a PostgreSQL server is refused as not offered yet, without its secrets in the message', async () => {
     const refused = openLedger('postgres://user:secret@host/db')
     await expect(refused).rejects.toMatchObject({ code: 'NOT_OFFERED' })
     await expect(refused).rejects.not.toThrow(/secret/)

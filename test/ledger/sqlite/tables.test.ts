@@ -95,7 +95,7 @@ describe('the words in the tables', () => {
     expect(drift(listsIn(text ?? '', column)[nth], words)).toBe(null)
   })
 
-  it('would be found to drift: a word too many, one too few, a list that is gone', async () => {
+  it('would be found to drift: a word too many, one too few, a list that is missing', async () => {
     expect(drift(['a', 'b', 'c'], ['a', 'b'])).toContain('surplus: c')
     expect(drift(['a'], ['a', 'b'])).toContain('missing: b')
     expect(drift(listsIn('status text', 'status')[0], ['a'])).toContain('no such list')
