@@ -202,12 +202,12 @@ export function statementsOf<T extends TableName>({ prepare, dialect }: Statemen
     },
     /** Inserts a record, or writes these fields of it to the row that has the same keys. */
     upsert(keys: Key[], fields: Key[]): Statement {
-      const told = Object.fromEntries(fields.map(columnOf).map((column) => [column, sql.ref(`excluded.${column}`)]))
+      const excluded = Object.fromEntries(fields.map(columnOf).map((column) => [column, sql.ref(`excluded.${column}`)]))
       return prepare((db, hole) =>
         db
           .insertInto(table.name as 'task')
           .values(table.holes(hole) as never)
-          .onConflict((conflict) => conflict.columns(keys.map(columnOf) as never).doUpdateSet(told as never)),
+          .onConflict((conflict) => conflict.columns(keys.map(columnOf) as never).doUpdateSet(excluded as never)),
       )
     },
     /** The verb that writes these fields of a record to the row that has the same keys; `counted`: as a new version of it. */

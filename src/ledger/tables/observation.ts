@@ -36,14 +36,14 @@ export function createObservationTable(compiler: StatementCompiler): Tx['observa
       .limit(hole('limit')),
   )
   /** The values of one column in the pending rows that have a value in the other, in the order of the first row of each. */
-  const pendingBy = (told: 'session_id' | 'branch', given: 'session_id' | 'branch') =>
+  const pendingBy = (field: 'session_id' | 'branch', given: 'session_id' | 'branch') =>
     prepare((db, hole) =>
       db
         .selectFrom('observation')
-        .select(told)
+        .select(field)
         .where(isPending)
         .where(given, '=', hole('given'))
-        .groupBy(told)
+        .groupBy(field)
         .orderBy((query) => query.fn.min('seq'), 'asc'),
     )
   const selectSessions = pendingBy('session_id', 'branch')

@@ -31,7 +31,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
     })
 
     proves(
-      'is left out where it is meant for somebody else, or is not below the task that is asked for',
+      'is left out where it is meant for another owner, or is not below the task that is asked for',
       async (ledger) => {
         await write(ledger, function* (tx) {
           const add = (id: string, more = {}) => tx.task.insert(taskRow({ id, claimable: true, ...more }))

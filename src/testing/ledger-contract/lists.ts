@@ -42,7 +42,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       ['an entry that no task has', { metadata: { nobody: 'x' } }, []],
       ['several things at once', { executor: 'x', parentId: null, statuses: ['failed'] }, ['c']],
       ['standing below another', { below: 'a' }, ['b']],
-      ['standing below nobody', { below: 'b' }, []],
+      ['below an unknown task', { below: 'b' }, []],
       ['the message of a failure', { statuses: ['failed'], failedWith: 'broke' }, ['c']],
       ['the message of no failure', { statuses: ['failed'], failedWith: 'brok' }, []],
       ['the time of creation', { createdFrom: someTime + 1, createdTo: someTime + 2 }, ['b']],
