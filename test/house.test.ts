@@ -179,7 +179,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       { 'src/steps/create.ts': 'sql\n  .table(name)' },
     ],
     fine: {
-      'src/ledger/tables/task.ts': 'sql`${sql.ref(column)} = ${value} and ${sql.raw(`deleted_at is null`)}`',
+      'src/ledger/tables/task-ready.ts': 'sql`${sql.ref(column)} = ${value} and ${sql.raw(`deleted_at is null`)}`',
       'src/ledger/tables/fact.ts': `const integer = sql.raw(dialect.kind === 'sqlite' ? 'integer' : 'bigint')`,
       'src/ledger/migrations/0001-first.ts': 'sql.raw(text) // of the code',
       'src/ledger/tables/call.ts': `sql.join(statuses.map((status) => sql.lit(status)))`,

@@ -13,7 +13,7 @@ import type { Task, TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Trees } from '../entities/task-trees.ts'
 import { type Ledger, type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
-import { takePlace } from '../steps/enter-team.ts'
+import { joinTeam } from '../steps/enter-team.ts'
 import { hasOldGroups, judgeOldGroups } from '../steps/judge-old-groups.ts'
 import { publishModels } from '../steps/offered-models.ts'
 import { type PublishedTraits, publishExecutors } from '../steps/published-executors.ts'
@@ -220,7 +220,7 @@ export class Lifecycle {
     await this.#teamReconciler.accountFor(team?.taskId)
     if (team === undefined || team.agentId === null) return undefined
     const found = await this.ledger.read((tx) => tx.team.stintOfWorker(id))
-    const stint = found ?? (await this.withRetry(takePlace({ taskId: id, run }, this.stepContext())))
+    const stint = found ?? (await this.withRetry(joinTeam({ taskId: id, run }, this.stepContext())))
     return stint && { taskId: stint.taskId, agentId: stint.agentId }
   }
 

@@ -1,7 +1,7 @@
 // What a working engine does for the whole ledger, beside its own runs: renews its lease, takes over what lost engines
 // left, fires timers, and removes what is older than the retention.
 import type { PurgePosition } from '../ledger/ledger.ts'
-import { signOfLife } from '../steps/admit.ts'
+import { renewInstance } from '../steps/admit.ts'
 import { purge } from '../steps/purge.ts'
 import { dueAfter } from '../steps/step-context.ts'
 import { fireTimers } from '../steps/timers.ts'
@@ -118,7 +118,7 @@ export class Maintenance {
     while (this.#beatDue) {
       this.#beatDue = false
       const instance = instanceRow(dueAfter(stepContext().at, leaseMs))
-      const renew = () => ledger.step({ name: 'heartbeat', decide: (tx) => signOfLife(tx, instance) })
+      const renew = () => ledger.step({ name: 'heartbeat', decide: (tx) => renewInstance(tx, instance) })
       await this.#try(renew, 'renew the lease', { instance: instanceId })
     }
     this.#beating = false

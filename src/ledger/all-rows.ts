@@ -1,12 +1,9 @@
-// Reading a list to its end, for those that need it whole: page by page, so that no statement's limit is silently the end of it.
+// Reads a list to its end, page by page, so that no limit of a statement silently cuts it.
 import type { Op } from './ledger.ts'
 
 const rowsAtOnce = 1_000
 
-/**
- * All rows of a list that is read in the order of `seq`, which rises and is above 0, or those of them that are wanted. They are held
- * together in memory.
- */
+/** All rows of a list in the order of `seq` (rising, above 0), or those that pass the filter. They are held in memory together. */
 export function* everyRow<T extends { seq: number }>(
   page: (after: number, limit: number) => Op<T[]>,
   isWanted: (row: T) => boolean = () => true,

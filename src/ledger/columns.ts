@@ -1,6 +1,5 @@
-// The columns of a table, stated once: how each field of a record is stored. Statements read columns under the names of the record's
-// fields, so that of a row only flags and JSON are left to be turned into values; the holes of writing statements bear these names too,
-// and are filled from the record itself.
+// The columns of a table, stated once: how each field of a record is stored. Statements select columns under the names of the fields, so
+// that only flags and JSON need to be converted. The holes of writing statements have these names too, and are filled from the record.
 import { type Compilable, type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { ErrandError } from '../core/errors.ts'
 import { fromJson } from '../core/json.ts'
@@ -11,9 +10,9 @@ import type { ColumnName, Database, Records, TableName } from './schema.ts'
 import { byKey, type Holes, queryRows, row, rows, type Statement, type StatementCompiler, write } from './statement.ts'
 import { standingFor, unreadableText } from './unreadable.ts'
 
-/** As it is: text, a number or NULL. */
+/** Stored as it is: text, a number or NULL. */
 export const plain = { kind: 'plain' } as const
-/** A number that the database gives. */
+/** A number that the database assigns. */
 export const serial = { kind: 'serial' } as const
 /** 0 or 1. */
 export const flag = {
@@ -67,9 +66,9 @@ export interface Table<T extends TableName> {
   readonly isSerial: boolean
   /** For the list of a SELECT: all columns under the names of the fields, with a prefix where several tables meet. */
   columns(alias?: string, prefix?: string): RawBuilder<unknown>
-  /** Its rows, as records; of those only the ones that have these values. One that is undefined leaves out none. */
+  /** Selects the rows as records; with `having`, those with these values. An undefined value excludes none. */
   from(db: Kysely<Database>, having?: Partial<Records[T]>): SelectQueryBuilder<Database, T, Records[T]>
-  /** A hole for the column of each of these fields, to be filled from a record; without any: of all that an INSERT writes. */
+  /** A hole for the column of each of these fields, filled from a record; without fields: for all that an INSERT writes. */
   holes<F extends object = Omit<Fields<T>, 'seq'>>(
     hole: Holes,
     fields?: F,
@@ -82,21 +81,21 @@ export interface Table<T extends TableName> {
   one(statement: Statement, values: object): Op<Records[T] | undefined>
   /** All rows that a statement finds. */
   list(statement: Statement, values?: object): Op<Array<Records[T]>>
-  /** All rows that a query finds which was built for this one use. */
+  /** All rows of a query that was built for a single use. */
   query(query: Compilable<Records[T]>): Op<Array<Records[T]>>
 }
 
-/** What stands for a JSON text that cannot be read, or whose value is of another kind, by the field that holds it. */
+/** The replacements, by field, of a JSON text that cannot be read or whose value is of another type. */
 export type StandIns = Readonly<Record<string, StandIn>>
 
 interface StandIn {
-  /** Whether a value is of the kind that belongs there; a record shows its plain fields. */
+  /** Whether a value has the type of the field; `row` is the record with its plain fields. */
   fits(value: unknown, row: Readonly<Record<string, unknown>>): boolean
-  /** Undefined where nothing may stand for it: then the row is refused. */
+  /** Undefined where there is no replacement: the row is refused then. */
   of(text: string, row: Readonly<Record<string, unknown>>): object | undefined
 }
 
-/** Without a stand-in for a field, a row whose text there cannot be read is refused with LEDGER_CORRUPT. */
+/** A field without a replacement whose text cannot be read makes the row refused with LEDGER_CORRUPT. */
 export function defineTable<T extends TableName>(name: T, fields: Fields<T>, standIns: StandIns = {}): Table<T> {
   const all = Object.entries<Kind>(fields).map(([field, kind]) => ({ field, ...kind }))
   const turned = all.flatMap(({ field, read }) => (read === undefined ? [] : [{ field, read }]))
@@ -169,7 +168,7 @@ export function statementsOf<T extends TableName>({ prepare, dialect }: Statemen
   const insertion = (more: (hole: Holes) => object = () => ({})): Statement =>
     prepare((db, hole) => {
       const query = db.insertInto(table.name as 'task').values({ ...table.holes(hole), ...more(hole) } as never)
-      // A table with a rising key tells the key of a new row: SQLite by itself, PostgreSQL when asked.
+      // A table with a rising key returns the key of a new row: SQLite by itself, PostgreSQL on request.
       return table.isSerial && dialect.kind === 'postgres' ? query.returning('seq') : query
     })
   return {
@@ -194,7 +193,7 @@ export function statementsOf<T extends TableName>({ prepare, dialect }: Statemen
     },
     /** Inserts a record. `more`: columns that a record does not have. */
     insert: insertion,
-    /** The verb that inserts a record; one that is read by these keys, if there are any. */
+    /** The verb that inserts a record; with keys, one that can be read by them. */
     inserts(...keys: Key[]): (record: object) => Op<void> {
       const unkeyed = insertion()
       const keyed = { ...byKey(unkeyed, table.name, keys), wantsSeq: table.isSerial }
@@ -203,12 +202,12 @@ export function statementsOf<T extends TableName>({ prepare, dialect }: Statemen
     },
     /** Inserts a record, or writes these fields of it to the row that has the same keys. */
     upsert(keys: Key[], fields: Key[]): Statement {
-      const told = Object.fromEntries(fields.map(columnOf).map((column) => [column, sql.ref(`excluded.${column}`)]))
+      const excluded = Object.fromEntries(fields.map(columnOf).map((column) => [column, sql.ref(`excluded.${column}`)]))
       return prepare((db, hole) =>
         db
           .insertInto(table.name as 'task')
           .values(table.holes(hole) as never)
-          .onConflict((conflict) => conflict.columns(keys.map(columnOf) as never).doUpdateSet(told as never)),
+          .onConflict((conflict) => conflict.columns(keys.map(columnOf) as never).doUpdateSet(excluded as never)),
       )
     },
     /** The verb that writes these fields of a record to the row that has the same keys; `counted`: as a new version of it. */

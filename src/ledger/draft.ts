@@ -1,11 +1,11 @@
-// What a step has decided and what it knows: its writes are kept until it is over, or until it reads something else than a row by its
-// id. A record that it has read or written is answered from here, as the database would return it by now. A step that is refused before
-// anything was written loses its draft, and that is all.
+// The draft of a step: its writes are kept until it ends, or until it reads something else than a row by its id. A record that it has read
+// or written is answered from here, as the database would return it. A step that is refused before it wrote to the database only loses its
+// draft.
 import type { ByKey, Request } from './statement.ts'
 
 type Fields = Record<string, unknown>
 
-/** A record, and what was written over it since; put together when it is read again, which most never are. */
+/** A record and the writes to it since; combined only when it is read again, which is rare. */
 interface Known {
   record: Fields
   writes: Request[]
@@ -13,13 +13,13 @@ interface Known {
   unnumbered: boolean
 }
 
-/** The records of a table that are known, by the values of their keys. */
+/** The records of a table that have been read or written, by the values of their keys. */
 interface KnownTable {
   keys: string
   records: Map<unknown, Known>
 }
 
-/** The reply to a read by id that is answered from the draft: a record, not a row to be turned into one. */
+/** The reply to a read by id that is answered from the draft: a record, not a row to be converted. */
 export class KnownRecord {
   readonly record: Fields
 
@@ -43,14 +43,14 @@ export class Draft {
     }
   }
 
-  /** The writes that were kept, in order: they are to be run now. */
+  /** Returns the kept writes, in order, to be run now. */
   take(): readonly Request[] {
     const writes = this.#writes
     if (writes.length > 0) this.#writes = []
     return writes
   }
 
-  /** What a read by id finds, if that is known. */
+  /** The result of a read by id, if it is known. */
   answer(request: Request): KnownRecord[] | undefined {
     const known = this.#find(request)
     if (known === undefined || known.unnumbered) return undefined
@@ -61,7 +61,7 @@ export class Draft {
     return [new KnownRecord({ ...known.record })]
   }
 
-  /** A request was run, at once or from the draft. A row that was found is turned into its record in place by who asked for it. */
+  /** Records that a request was run, at once or from the draft. The reader converts a found row into its record in place. */
   noteReply(request: Request, reply: unknown): void {
     const { want, deferred, statement } = request
     if (want === 'rows') {
@@ -76,7 +76,7 @@ export class Draft {
     }
   }
 
-  /** One record follows the write; of a table that a set statement has written nothing is known any more. */
+  /** Applies the write to its record; after a set statement no record of the table is known any more. */
   #change(write: Request): void {
     const { changes, byKey } = write.statement ?? {}
     if (changes === undefined) this.#tables.clear()

@@ -1,5 +1,5 @@
-// Where the ledger of a place is when nobody has named one: `.errand/ledger.db` found upwards, no further than the user's home, else
-// the one in git's common directory (so that all worktrees of a repository share it), else `.errand/ledger.db` here.
+// Finds the ledger of a folder when none is named: `.errand/ledger.db` there or above, up to the user's home; else the one in git's common
+// directory (so that all worktrees of a repository share it); else `.errand/ledger.db` in the folder.
 import { execFileSync } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -7,7 +7,7 @@ import { type Environment, homeOf } from './home.ts'
 
 const besideWork = join('.errand', 'ledger.db')
 
-/** The path of a ledger that may not be there yet. `env`: what git is run with. */
+/** The path of a ledger that may not exist yet. `env`: the environment of git. */
 export function findLedger(cwd: string, env: Environment): string {
   return findUpwards(cwd, homeOf(env)) ?? inGitDirectory(cwd, env) ?? join(cwd, besideWork)
 }

@@ -1,6 +1,5 @@
-// Group commit: steps that arrive in one turn of the event loop share one transaction and one fsync. Each is judged alone: it
-// sees the ones before it, and one that is refused leaves nothing behind and rejects alone. Observers hear only what a runner
-// returned from a commit that succeeded.
+// Group commit: steps that arrive in one turn of the event loop share a transaction and an fsync. Each is judged alone: it sees the steps
+// before it, and a refused one leaves nothing behind and rejects alone. Observers receive only the events of a successful commit.
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { TaskEvent } from '../entities/event.ts'
@@ -14,15 +13,15 @@ export interface QueuedStep {
   readonly reject: (error: unknown) => void
 }
 
-/** How a step of a group went. */
+/** The outcome of a step in its group. */
 export type StepOutcome = { ok: true; value: unknown } | { ok: false; error: unknown }
 
-/** The events of a commit in order; 'unseen' when a set statement wrote some of them, so that they must be read. */
+/** The events of a commit in order; 'unseen' if a set statement wrote some of them, so that they must be read. */
 export type CommittedEvents = readonly TaskEvent[] | 'unseen'
 
 /**
- * The events of one transaction, collected while its statements run. The transaction's runner owns the list and hands it on only once
- * the commit has succeeded; a transaction that fails takes its list with it.
+ * The events of one transaction, collected while its statements run. The runner returns the list only after the commit has succeeded; a
+ * failed transaction discards it.
  */
 export class AppendedEvents {
   /** Undefined stands for the events of a set statement. */
@@ -33,39 +32,39 @@ export class AppendedEvents {
     return this.#events.length
   }
 
-  /** Writing statements so far. */
+  /** The number of writing statements so far. */
   get writes(): number {
     return this.#writes
   }
 
-  /** Takes note of what a statement has appended. `reply`: the seq of the event, or how many a set statement wrote. */
+  /** Records what a statement has appended. `reply`: the seq of the event, or the number that a set statement wrote. */
   note({ appends, want }: Request, reply: unknown): void {
     if (want !== 'rows') this.#writes++
     if (appends === undefined || reply === 0) return
     this.#events.push(appends === 'unseen' ? undefined : { seq: reply as number, ...appends })
   }
 
-  /** Drops what came after the first `length`: their step was taken back. */
+  /** Drops the events after the first `length`: their step was rolled back. */
   truncate(length: number): void {
     this.#events.length = length
   }
 
-  /** The list, for the one who has committed. */
+  /** The list, after the commit. */
   committed(): CommittedEvents {
     const seen = this.#events.filter((event) => event !== undefined)
     return seen.length === this.#events.length ? seen : 'unseen'
   }
 }
 
-/** A group that is durable: one outcome per step, and the events of all of them. */
+/** A durable group: one outcome per step, and the events of all of them. */
 export interface CommittedGroup {
   readonly outcomes: readonly StepOutcome[]
   readonly events: CommittedEvents
 }
 
-/** Thrown by `runGroup` when another process holds the write lock: nothing has happened, the same group may be run again. */
+/** Thrown by `runGroup` when another process holds the write lock: nothing has happened, and the same group may be run again. */
 export class LedgerBusy extends Error {
-  /** How long the attempt waited for the lock. */
+  /** How long the attempt waited for the lock, in milliseconds. */
   readonly waitedMs: number
 
   constructor(waitedMs = 0) {
@@ -74,7 +73,7 @@ export class LedgerBusy extends Error {
   }
 }
 
-/** What a step is told whose statement the database refused. `code`: the database's own word for it. */
+/** The error of a step whose statement the database refused. `code`: the code of the database. */
 export function refusedStep(step: Step, error: Error, code: Record<string, string | undefined>): ErrandError {
   const message = `The ledger refused the step "${step.name}" (${error.message}). Nothing of it was kept.`
   return new ErrandError('LEDGER_WRITE_FAILED', message, { step: step.name, ...code }, error)
@@ -94,12 +93,12 @@ interface FailedGroup {
   readonly isUnknown: boolean
 }
 
-/** The most steps in one transaction: keeps a single commit, and with it the longest stall, short. */
+/** The maximum of steps in one transaction: keeps a single commit, and with it the longest stall, short. */
 const maxGroupSize = 1_000
 /** How long a busy ledger is tried again before the steps are refused. */
 const busyPatienceMs = 10_000
 
-/** Who observes a ledger, and what each observer hears: the same on every dialect. */
+/** The observers of a ledger, and what each receives; the same on every dialect. */
 export class LedgerObservers {
   readonly #observers = new Map<LedgerObserver, { watchOthers: boolean }>()
 
@@ -115,12 +114,12 @@ export class LedgerObservers {
     this.#observers.clear()
   }
 
-  /** Does any observer want to hear of other processes' commits? */
+  /** Whether any observer follows the commits of other processes. */
   get watchOthers(): boolean {
     return [...this.#observers.values()].some((options) => options.watchOthers)
   }
 
-  /** A commit of ours has succeeded. */
+  /** Notifies observers of a successful commit of this process. */
   committed(events: CommittedEvents): void {
     if (events.length === 0) return
     for (const observer of this.#observers.keys()) {
@@ -129,12 +128,12 @@ export class LedgerObservers {
     }
   }
 
-  /** A commit of ours may have succeeded. */
+  /** Notifies observers of a commit of this process that may have succeeded. */
   stirred(): void {
     for (const observer of this.#observers.keys()) observer.stirred()
   }
 
-  /** Another process may have committed. */
+  /** Notifies observers that another process may have committed. */
   othersStirred(): void {
     for (const [observer, { watchOthers }] of this.#observers) if (watchOthers) observer.stirred()
   }
@@ -173,8 +172,8 @@ export class GroupCommit {
   }
 
   /**
-   * Refuses what comes from now on and resolves when everything before it is done. Steps that still wait for another process
-   * after `withinMs` are refused with LEDGER_BUSY.
+   * Refuses new steps and resolves when all earlier ones are done. Steps that still wait for another process after `withinMs` are refused
+   * with LEDGER_BUSY.
    */
   async close(withinMs = busyPatienceMs): Promise<void> {
     this.#closed = true
@@ -225,8 +224,8 @@ export class GroupCommit {
   }
 
   /**
-   * Waits with jitter, so that two processes that collided do not collide again. The pauses are counted and the clock is not
-   * asked: a wall clock that jumps says nothing about how long the ledger has been busy.
+   * Waits with jitter, so that two processes that collided do not collide again. The pauses are added up instead of reading the clock: a
+   * wall clock that jumps says nothing about how long the ledger has been busy.
    */
   async #tryAgain(group: readonly QueuedStep[], busy: LedgerBusy): Promise<CommittedGroup | FailedGroup> {
     let waitedMs = 0
@@ -257,7 +256,7 @@ export class GroupCommit {
     }
   }
 
-  /** Callers first, then observers, in the same turn: an observer sees the ledger before any caller goes on. */
+  /** Callers first, then observers, in the same turn: an observer reads the ledger before any caller goes on. */
   #answer(group: readonly QueuedStep[], result: CommittedGroup | FailedGroup): void {
     if ('error' in result) {
       for (const queued of group) queued.reject(result.error)

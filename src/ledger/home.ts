@@ -1,9 +1,9 @@
-// The home of a user: where what belongs to them alone is kept, and where a search for a ledger ends.
+// The home of a user: holds files of that user alone, and ends the search for a ledger.
 import { homedir } from 'node:os'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Undefined for a user that the system does not know, and without HOME. */
+/** Undefined for a user that the system does not list, and without HOME. */
 export function homeOf(env: Environment): string | undefined {
   if (env['HOME']) return env['HOME']
   try {

@@ -1,5 +1,5 @@
-// The port: all that the engine knows of storage. Whoever implements it decides where the rows lie; nothing outside `ledger/`
-// knows SQL. A step judges rows that it reads inside its own transaction, and steps that arrive together share one commit.
+// The port: the engine's only access to storage. An implementation decides where the rows are; only `ledger/` contains SQL. A step judges
+// rows that it reads inside its own transaction, and steps that arrive together share one commit.
 import type { Reader } from '../bus/reader.ts'
 import type { BoardEntry, BoardFields, BoardRecord, MailRecord, MirroredText } from '../entities/board.ts'
 import type { CallKind, CallRecord } from '../entities/call.ts'
@@ -17,14 +17,14 @@ import type { Op } from './op.ts'
 export type * from './memory-port.ts'
 export type { Op } from './op.ts'
 
-/** One engine step: it reads what it concerns, judges it, and writes what it decides, all in one transaction. */
+/** One step of the engine: it reads rows, judges them, and writes what it decides, in one transaction. */
 export interface Step<R = unknown> {
   /** For errors and traces. */
   readonly name: string
   /**
-   * No clock, no randomness, no I/O, and no change of a record that it was given: the same rows lead to the same decision, and the
-   * ledger may run it again. Its writes may be kept until it ends or reads a set. Throws an ErrandError to refuse; then nothing of
-   * the step is written.
+   * No clock, no randomness, no I/O, and no change of a record that it was given: the same rows lead to the same decision, and the ledger
+   * may run it again. Its writes may be kept until it ends or reads a set. Throws an ErrandError to refuse; then nothing of the step is
+   * written.
    */
   decide(tx: Tx): Op<R>
 }
@@ -41,19 +41,19 @@ export interface TaskFilter {
   metadata?: Record<string, string | number | boolean | null>
   keyPrefix?: string
   owner?: string
-  /** All of them. */
+  /** The task has all of them. */
   tags?: string[]
-  /** Competes for a slot or a claim, or does not. */
+  /** Whether it competes for a slot or a claim. */
   ready?: boolean
   /** Below this task, at any depth. */
   below?: string
-  /** Of the WAITING ones only those whose holder was lost or released them (true), or only the others (false). */
+  /** Of the WAITING tasks only those whose holder was lost or released them (true), or only the others (false). */
   released?: boolean | undefined
-  /** Of the failed ones only those with this message. */
+  /** Of the failed tasks only those with this message. */
   failedWith?: string | undefined
-  /** The type of work, of those that have a team. */
+  /** The type of the team; only tasks with a team. */
   type?: string
-  /** Words that must all stand in the name, the goal or the description, or begin the id; in either case of letters. */
+  /** Words that must all be in the name, the goal or the description, or begin the id; case-insensitive. */
   words?: string[]
   ids?: readonly string[]
   /** Created at this time or later, in epoch milliseconds. */
@@ -62,16 +62,16 @@ export interface TaskFilter {
   createdTo?: number | undefined
 }
 
-/** Which task somebody is looking for. */
+/** Which tasks a claim may take. */
 export interface ClaimFilter {
-  /** Who claims: tasks that are meant for somebody else are left out. */
+  /** The claimant: tasks that are meant for another one are excluded. */
   owner?: string | undefined
   parentId?: string | undefined
   /** Below this task, at any depth. */
   below?: string | undefined
-  /** Tasks for this role and for nobody in particular; without it only the latter. */
+  /** Tasks for this role and without a role; undefined: only tasks without a role. */
   role?: string | undefined
-  /** All of them. */
+  /** The task has all of them. */
   tags?: string[] | undefined
 }
 
@@ -81,13 +81,13 @@ export interface OwnRuns {
   executors: readonly string[]
 }
 
-/** A task, and what an event told of it once. */
+/** A task with its last event at a past position. */
 export interface TaskAtEvent {
   task: TaskRecord
   event: TaskEvent
 }
 
-/** What a set statement canceled or hid: the positions of its events, which are the list of it. */
+/** What a set statement canceled or hid, as the positions of its events. */
 export interface Cascade {
   type: EventType
   first: number
@@ -96,7 +96,7 @@ export interface Cascade {
 
 /** Narrows the ready tasks of an executor. */
 export interface ReadyFilter {
-  /** Only tasks that name a model of their own. Default false. */
+  /** Only tasks that name a model. Default false. */
   named?: boolean
   /** Only tasks of these trees. Default: of all. */
   trees?: Trees | undefined
@@ -116,10 +116,10 @@ export interface Reads extends MemoryReads {
     ready(executor: string, lane: string, limit: number, crashes?: number, only?: ReadyFilter): Op<TaskRecord[]>
     /** Ready tasks of one executor in any lane with `crashes` crashes in a row or more, in the same order. */
     suspects(executor: string, limit: number, crashes: number, only?: ReadyFilter): Op<TaskRecord[]>
-    /** Is any task of these executors ready, or any task of `named` that names a model? */
+    /** Whether any task of these executors is ready, or any task of `named` that names a model. */
     anyReady(executors: readonly string[], named?: readonly string[], trees?: Trees): Op<boolean>
-    /** Lanes in which an executor has ready tasks, the first `most` (or all); that with the best of them first, by priority, then age. */
-    lanes(executor: string, most?: number, only?: ReadyFilter): Op<string[]>
+    /** Lanes in which an executor has ready tasks, at most `max`; the lane with the best task first, by priority, then age. */
+    lanes(executor: string, max?: number, only?: ReadyFilter): Op<string[]>
     /** Open runs in a lane. */
     openInLane(lane: string): Op<number>
     /** The best task that may be claimed: highest priority, then oldest. */
@@ -128,17 +128,17 @@ export interface Reads extends MemoryReads {
     lapsed(now: number, limit: number): Op<TaskRecord[]>
     /** Tasks that are not settled and whose deadline is over at `now`. */
     late(now: number, limit: number): Op<TaskRecord[]>
-    /** Of the tasks that are not deleted. Reads all of them: for a read model that begins, not for a step. */
+    /** Of the tasks that are not deleted. Reads all of them: for a read model, not for a step. */
     countByStatus(): Op<Record<TaskStatus, number>>
     countQueued(): Op<{ ready: number; claimable: number }>
-    /** Is any task of these executors, or any of `named` that names a model, ready or on a timer, or has an open run? */
+    /** Whether any task of these executors, or any of `named` that names a model, is ready or on a timer, or has an open run. */
     anyAwake(executors: readonly string[], named?: readonly string[], trees?: Trees): Op<boolean>
     list(filter: TaskFilter, limit: number, after?: { priority: number; seq: number }): Op<TaskRecord[]>
     /** The same tasks by age, the latest first. */
     newest(filter: TaskFilter, limit: number, offset: number): Op<TaskRecord[]>
     /** The same by age, the oldest first, from a `seq` on. */
     oldest(filter: TaskFilter, limit: number, afterSeq: number): Op<TaskRecord[]>
-    /** Tasks as an event at or before a position last told of them, deleted ones since included; the oldest first. */
+    /** Tasks with their last event at or before a position, deleted ones included; the oldest first. */
     asOf(position: number, limit: number, afterSeq: number, ids?: readonly string[]): Op<TaskAtEvent[]>
     count(filter: TaskFilter): Op<number>
     children(parentId: string): Op<TaskRecord[]>
@@ -148,7 +148,7 @@ export interface Reads extends MemoryReads {
     idsBelow(rootId: string): Op<string[]>
     /** From the task's parent up to the root. */
     ancestors(id: string): Op<TaskRecord[]>
-    /** Of the children that are not deleted. Where one can move, nothing more is looked for. */
+    /** Of the children that are not deleted. If one can move, the other facts are not read. */
     childFacts(parentId: string): Op<ChildFacts>
     /** Tasks whose timer is due at `now`, soonest first. */
     due(now: number, limit: number): Op<TaskRecord[]>
@@ -156,17 +156,20 @@ export interface Reads extends MemoryReads {
     nextDue(): Op<number | undefined>
   }
   readonly dependency: {
-    /** Ids of what a task is blocked by, in the order in which they were named. */
+    /** Ids of the open blockers of a task, in the order in which they were named. */
     openBlockers(taskId: string): Op<string[]>
-    /** The first open blocker that will not be completed by itself: it failed, was canceled, or is stuck. */
+    /** The first open blocker that will not complete by itself: it failed, was canceled, or is stuck. */
     stuckBehind(taskId: string): Op<string | undefined>
-    /** All that it was told to come after, satisfied or not, in order. */
+    /** All tasks that it comes after, satisfied or not, in order. */
     blockers(taskId: string): Op<string[]>
     /** Open edges that point at a blocker: all, or the first `limit`. */
     dependents(blockerId: string, limit?: number): Op<DependencyRecord[]>
     openWaits(callId: string): Op<DependencyRecord[]>
     hasOpenWaits(callId: string): Op<boolean>
-    /** Is one of the targets reachable from `from` over open edges and over parents that wait for children? The path to it. */
+    /**
+     * The path to a target that is reachable from `from` over open edges and over parents that wait for children; undefined if there is
+     * none.
+     */
     path(from: readonly string[], targets: ReadonlySet<string>): Op<string[] | undefined>
   }
   readonly run: {
@@ -177,7 +180,7 @@ export interface Reads extends MemoryReads {
     openOf(instanceId: string): Op<RunRecord[]>
     /** Open runs of all engines, by executor. */
     countOpen(): Op<Map<string, number>>
-    /** Open runs of one engine, by executor, and the most crashes in a row that one of their tasks has seen. */
+    /** Open runs of one engine, by executor, and the maximum of crashes in a row of their tasks. */
     countOpenOf(instanceId: string): Op<{ perExecutor: Map<string, number>; crashes: number }>
     /** Live runs whose time is over at `now` and that this engine may end, soonest first. */
     due(now: number, limit: number, own: OwnRuns): Op<RunRecord[]>
@@ -189,7 +192,7 @@ export interface Reads extends MemoryReads {
     list(taskId: string, kinds?: CallKind[]): Op<CallRecord[]>
     /** At most `limit` entries of kind `call` whose `seq` is above `after`, in order. */
     page(taskId: string, after: number, limit: number): Op<CallRecord[]>
-    /** From a `seq` on, of the given kinds. */
+    /** Entries from a `seq` on, of the given kinds. */
     since(taskId: string, seq: number, kinds: CallKind[]): Op<CallRecord[]>
     /** Entries without an outcome. */
     open(taskId: string): Op<CallRecord[]>
@@ -201,10 +204,10 @@ export interface Reads extends MemoryReads {
     /** At most `limit` messages whose number is above `after`, in order. */
     page(taskId: string, after: number, limit: number): Op<MessageRecord[]>
     get(id: string): Op<MessageRecord | undefined>
-    /** Those that are no announcements, beyond a number. */
+    /** Messages that are not announcements, after a number. */
     spoken(taskId: string, after: number): Op<MessageRecord[]>
     count(taskId: string): Op<number>
-    /** Number of the latest message that was sent to the task and is meant for its model; 0 when there is none. */
+    /** Number of the latest message that was sent to the task and is meant for its model; 0 without one. */
     lastDelivered(taskId: string): Op<number>
   }
   readonly event: {
@@ -213,7 +216,7 @@ export interface Reads extends MemoryReads {
     /** Events before a position, latest first; of one task, or of all. */
     before(seq: number, limit: number, taskId?: string): Op<TaskEvent[]>
     last(): Op<number>
-    /** The position of the latest event of a type for a task; 0 when there is none. */
+    /** The position of the latest event of a type for a task; 0 without one. */
     lastOf(taskId: string, type: EventType): Op<number>
   }
   readonly instance: {
@@ -222,7 +225,7 @@ export interface Reads extends MemoryReads {
     /** Ids whose life still matters: instances that have not ended or own an open run, and mirrors that write a folder. */
     named(): Op<string[]>
   }
-  /** What the ledger itself was told, as JSON by name. */
+  /** Settings of the ledger, as JSON by name. */
   readonly setting: {
     get(name: string): Op<unknown>
   }
@@ -235,9 +238,9 @@ export interface Reads extends MemoryReads {
     entryOf(board: string, taskId: string): Op<BoardEntry | undefined>
     /** Tasks with their numbers, deleted ones excluded, by number: at most `limit` beyond `after`. */
     page(board: string, after: number, limit: number): Op<Array<{ entry: BoardEntry; task: TaskRecord }>>
-    /** Every task that comes after this one, freed by now or not, oldest first. */
+    /** Every task that comes after this one, free or not, oldest first. */
     dependentsOf(board: string, taskId: string): Op<BoardNeighbour[]>
-    /** Every task that this one was told to come after, in order. */
+    /** Every task that this one comes after, in order. */
     blockersOf(board: string, taskId: string): Op<BoardNeighbour[]>
     /** Tasks younger than `seq` that are not deleted and have no number on the board, by age. */
     unnumbered(board: string, seq: number, limit: number): Op<Array<{ id: string; seq: number }>>
@@ -251,11 +254,11 @@ export interface Reads extends MemoryReads {
     request(requestId: string): Op<MailRecord | undefined>
     /** Unread, oldest first. */
     unread(board: string, recipient: string, limit: number): Op<MailRecord[]>
-    /** Requests and their answers to or from somebody, the latest first. */
+    /** Requests and their answers to or from a member, the latest first. */
     requests(board: string, member: string, limit: number): Op<MailRecord[]>
   }
   readonly mirror: {
-    /** Who writes the files of a folder, and until when it may be trusted to. */
+    /** The writer of the files of a folder, and until when it counts as alive. */
     holder(dir: string): Op<{ board: string; instanceId: string; until: number } | undefined>
     /** The latest texts of a file, the newest first. */
     texts(dir: string, number: number, limit: number): Op<MirroredText[]>
@@ -277,14 +280,14 @@ export interface CascadeOrder {
   instanceId: string
 }
 
-/** What left the ledger. */
+/** What was purged. */
 export interface Purged {
   families: number
   tasks: number
   events: number
-  /** Position of the latest event that left; 0 when none did. */
+  /** Position of the latest purged event; 0 without one. */
   through: number
-  /** Where to go on; undefined when all were looked at. */
+  /** Where to continue; undefined when all were checked. */
   next: PurgePosition | undefined
 }
 
@@ -295,7 +298,7 @@ export interface PurgePosition {
 
 export type NewTask = Omit<TaskRecord, 'seq'>
 export type NewCall = Omit<CallRecord, 'seq'>
-/** What changes of a journal entry, and of which kind it is. */
+/** The changes of a journal entry, and its kind. */
 export type SavedCall = Pick<
   CallRecord,
   'kind' | 'status' | 'details' | 'result' | 'error' | 'startMessageId' | 'endMessageId' | 'dueAt' | 'updatedAt'
@@ -308,25 +311,25 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
     insert(task: NewTask): Op<void>
     /** Writes all that changes while a task lives: state, counters, outcome. Raises `version`. */
     save(task: TaskRecord): Op<void>
-    /** Writes what a task was told to be: name, input, policy, parent, deletion. */
+    /** Writes the definition of a task: name, input, policy, parent, deletion. */
     saveDefinition(task: TaskRecord): Op<void>
     saveProgress(task: TaskRecord): Op<void>
-    /** Writes behind which task it is stuck, and nothing else: no new version. */
+    /** Writes behind which task it is stuck, and nothing else; `version` stays. */
     setStuck(id: string, by: string | null): Op<void>
-    /** Counts children that a stored task was given. */
+    /** Adds to the number of children of a stored task. */
     addChildren(id: string, added: number): Op<void>
-    /** Counts tasks that models created below a stored task. */
+    /** Adds to the number of tasks that models created below a stored task. */
     addMade(id: string, made: number): Op<void>
-    /** Puts the children of a parent that have executors into a lane, or with '' out of it. */
+    /** Puts the children of a parent that have executors into a lane; '' takes them out of it. */
     setLanes(parentId: string, lane: string): Op<void>
-    /** Everything below a task is so many levels nearer to its root. */
+    /** Reduces the depth of all tasks below one. */
     raise(rootId: string, by: number): Op<void>
   }
   readonly dependency: Reads['dependency'] & {
     insert(edge: DependencyRecord): Op<void>
     /** Closes one open edge. */
     satisfy(edge: DependencyRecord, at: number): Op<void>
-    /** A task that had settled is open again: who still waits for it waits again. Edges of waits only. */
+    /** Reopens the wait edges of a task that was settled and is open again. */
     reopenWaits(blockerId: string): Op<void>
     /** Closes every open edge of one journal entry. */
     satisfyWaits(callId: string, at: number): Op<void>
@@ -349,10 +352,10 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   }
   readonly instance: Reads['instance'] & {
     insert(instance: InstanceRecord): Op<void>
-    /** A sign of life: it is open (again) until then. False when it has no row, because it was forgotten: insert it again. */
+    /** Renews the lease; a row that had ended is open again. False if there is no row: insert it again. */
     renew(id: string, leaseUntil: number): Op<boolean>
     end(id: string, at: number): Op<void>
-    /** Removes instances that ended before a time and own no open run; how many. */
+    /** Removes instances that ended before a time and own no open run. Returns the number. */
     forget(before: number): Op<number>
   }
   readonly setting: Reads['setting'] & {
@@ -368,81 +371,80 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
     insert(mail: Omit<MailRecord, 'seq'>): Op<number>
     markRead(id: string, at: number): Op<void>
     decide(id: string, verdict: 'approved' | 'rejected'): Op<void>
-    /** Removes what was read before a time; a request that nobody has answered stays. */
+    /** Removes mail that was read before a time, except requests without an answer. */
     forget(before: number): Op<void>
   }
   readonly mirror: Reads['mirror'] & {
     hold(dir: string, board: string, instanceId: string, until: number): Op<void>
     release(dir: string, instanceId: string): Op<void>
     keep(text: MirroredText): Op<void>
-    /** Forgets texts of a file older than a version; with Infinity all of them. */
+    /** Removes texts of a file older than a version; with Infinity all of them. */
     forget(dir: string, number: number, before: number): Op<void>
   }
-  /** Set statements over whole families, however large. */
+  /** Set statements over whole families of any size. */
   readonly cascade: {
     /** Cancels every live descendant of a task, below settled ones too, each with its event; undefined when there is none. */
     cancel(order: CascadeOrder & { reason: string | null }): Op<Cascade | undefined>
-    /** Marks everything below a task as deleted, each with its event; undefined when there is nothing. */
+    /** Marks everything below a task as deleted, each with its event; undefined without any. */
     hide(order: CascadeOrder): Op<Cascade | undefined>
     /** Journal entries that canceled tasks left open, and whether the run of each is open. */
     openEntries(of: Cascade): Op<Array<{ call: CallRecord; runOpen: boolean }>>
-    /** Open edges that lead out of a cascade: from its tasks to others that come after them or wait for them. */
+    /** Open edges from the tasks of a cascade to others that come after them or wait for them. */
     edgesOut(of: Cascade): Op<DependencyRecord[]>
-    /** Looks at so many roots that settled before a time, and removes those whose whole family did, with all that belongs to it. */
+    /** Checks so many roots that settled before a time, and removes those whose whole family did, with all that belongs to them. */
     purge(before: number, limit: number, after?: PurgePosition): Op<Purged>
   }
 }
 
-/** What a ledger tells whoever acts on it. */
+/** What a ledger reports to its observers. */
 export interface LedgerObserver {
-  /** Events of a commit of ours, in order. They are durable. */
+  /** Events of a commit of this process, in order. They are durable. */
   committed(events: readonly TaskEvent[]): void
-  /** There may be events that nobody told of: somebody else's commit, or one of ours whose outcome is unknown. */
+  /** There may be unreported events: a commit of another process, or one of this process whose outcome is unknown. */
   stirred(): void
   /** The ledger can no longer be trusted or written: stop. */
   failed(error: unknown): void
 }
 
 /**
- * What is known of an instance's life. `alive` and `dead` are certain, by a lock that dies with its process; of `unknown` only the
- * lease can tell: its lock cannot be looked at from here, or is missing although the instance may live.
+ * Whether an instance lives. `alive` and `dead` are certain, by a lock that ends with its process; for `unknown` only the lease can decide:
+ * its lock cannot be checked from here, or is missing although the instance may live.
  */
 export type Life = 'alive' | 'dead' | 'unknown'
 
-/** Where tasks live. */
+/** The storage of tasks. */
 export interface Ledger {
-  /** A path, `:memory:` or a URL without its secrets: for messages and for child processes. */
+  /** A path, `:memory:` or a URL without its secrets: for messages and child processes. */
   readonly name: string
   /**
-   * Runs a step in order of arrival, on what those before it have written; resolves when it is durable.
-   * @throws what the step threw, with nothing written; OUTCOME_UNKNOWN when the commit itself failed; LEDGER_BUSY and
-   *   LEDGER_WRITE_FAILED with nothing written.
+   * Runs a step in order of arrival, on the writes of the steps before it; resolves when it is durable.
+   * @throws what the step threw, with nothing written; OUTCOME_UNKNOWN when the commit itself failed; LEDGER_BUSY and LEDGER_WRITE_FAILED
+   *   with nothing written.
    */
   step<R>(step: Step<R>): Promise<R>
   /**
-   * Reads one state outside of any step: whatever others commit meanwhile, all statements of the query see the same. A query that
-   * takes long may be begun again, and gives way to other work of the process; so it changes nothing outside of itself.
-   * Principals take turns at long reads.
+   * Reads one state outside of any step: all statements of the query see the same state. A query that takes long may be started again, and
+   * gives way to other work of the process, so it must have no side effects. Principals take turns at long reads.
    * @throws LEDGER_UNAVAILABLE or LEDGER_BUSY when the database cannot be read, with its error as the cause; the reason of the reader's
    *   signal; RATE_LIMITED when too many long reads of its principal are waiting
    */
   read<R>(query: (tx: Reads) => Op<R>, reader?: Reader): Promise<R>
   /**
-   * Makes the death of this instance visible to the others at once. Call before its row is inserted.
+   * Makes a later death of this instance visible to the others at once. Call it before the row is inserted.
    * @throws LEDGER_UNAVAILABLE, with nothing left behind
    */
   register(instanceId: string): Promise<void>
   isAlive(instanceId: string): Promise<Life>
   /**
-   * Forgets an instance whose row has ended, ours or a dead one. When our own row could not be ended, `asDead` lets the others
-   * see a dead instance, so that they recover it at once.
+   * Unregisters an instance whose row has ended, of this process or a dead one. If the own row could not be ended, `asDead` shows the
+   * others a dead instance, so that they recover it at once.
    */
   unregister(instanceId: string, options?: { asDead?: boolean }): void
-  /** Tells the observer of commits, ours and others'; returns how to stop. `watchOthers` costs a cheap poll. */
+  /** Notifies the observer of commits of this and other processes. Returns a function that ends this. `watchOthers` costs a cheap poll. */
   observe(observer: LedgerObserver, options: { watchOthers: boolean }): () => void
   /**
-   * Writes what was asked for, then closes the database. Steps that still wait for another process's write lock after
-   * `withinMs` (10 s unless given) are refused with LEDGER_BUSY.
+   * Writes the queued steps, then closes the database. Steps that still wait for another process's write lock after `withinMs` (default 10
+   * s) are refused with LEDGER_BUSY.
    */
   close(options?: { withinMs?: number }): Promise<void>
 }

@@ -1,4 +1,4 @@
-// The part of the port that memory stands on: branches, observations, facts, what was decided about them, and teams.
+// The part of the port for memory: branches, observations, facts, decisions about them, and teams.
 import type {
   BranchRecord,
   BranchStatus,
@@ -15,14 +15,14 @@ import type { TaskRecord, TaskStatus } from '../entities/task.ts'
 import type { ObjectiveRecord, StintRecord, TeamRecord } from '../entities/team.ts'
 import type { Op } from './op.ts'
 
-/** Which branches somebody is looking for. */
+/** Which branches to find. */
 export interface BranchFilter {
   status?: BranchStatus
   parent?: string
   taskId?: string
 }
 
-/** Which observations somebody is looking for. */
+/** Which observations to find. */
 export interface ObservationFilter {
   branch?: string
   sessionId?: string
@@ -31,7 +31,7 @@ export interface ObservationFilter {
   types?: readonly ObservationType[]
 }
 
-/** Which facts somebody is looking for. */
+/** Which facts to find. */
 export interface FactFilter {
   branches: readonly string[]
   status?: FactStatus
@@ -39,12 +39,12 @@ export interface FactFilter {
   taskId?: string
   agentId?: string
   sessionId?: string
-  /** Only what a checkpoint has found so. */
+  /** Only facts with this verdict of a checkpoint. */
   verdict?: FactVerdict
   disputed?: boolean
 }
 
-/** Which runs of consolidation somebody is looking for. */
+/** Which runs of consolidation to find. */
 export interface ConsolidationFilter {
   type?: ConsolidationType
   taskId?: string
@@ -54,13 +54,13 @@ export interface ConsolidationFilter {
   branch?: string
 }
 
-/** Which team tasks somebody is looking for. */
+/** Which team tasks to find. */
 export interface TeamFilter {
   type?: string | undefined
   statuses?: readonly TaskStatus[] | undefined
 }
 
-/** How many tasks of a type there were, and what they came to. */
+/** The number of tasks of a type, by their outcomes. */
 export interface TypeCount {
   type: string | null
   total: number
@@ -83,11 +83,11 @@ export interface MemoryReads {
   }
   readonly observation: {
     get(id: string): Op<ObservationRecord | undefined>
-    /** Memorable ones of a branch that no run has taken up, oldest first; of one session, or of all. */
+    /** Memorable observations of a branch that no run has consumed, oldest first; of one session, or of all. */
     pending(branch: string, sessionId: string | null, limit: number): Op<ObservationRecord[]>
-    /** The sessions that have such, in the order of their first one, each once. */
+    /** The sessions with such observations, in the order of their first one, each once. */
     pendingSessions(branch: string): Op<string[]>
-    /** The branches on which a session has such. */
+    /** The branches on which a session has such observations. */
     pendingBranches(sessionId: string): Op<string[]>
     countPending(branch: string, sessionId: string): Op<number>
     /** The latest first: at most `limit` before the `seq`. */
@@ -104,13 +104,13 @@ export interface MemoryReads {
     /** How many such facts each of these branches has, 0 for an unknown one. Takes time in proportion to them: 6 ms for 100,000. */
     countActive(branches: readonly string[]): Op<Map<string, number>>
     /**
-     * Active facts of a branch, summaries excluded, that may be alike beyond a threshold to a text of these distinct words: none that
-     * is alike is missing. Found through an index of words, the rarest first, never by reading all facts.
+     * Active facts of a branch, summaries excluded, that may be alike beyond a threshold to a text of these distinct words; contains all
+     * that are alike. Found through an index of words, the rarest first, never by reading all facts.
      */
     candidates(branch: string, words: readonly string[], threshold: number): Op<FactRecord[]>
     /**
-     * Active facts of a branch, summaries excluded, that are about the same subject (see `subjectOf`), oldest first; of more than a
-     * hundred the latest. None for ''.
+     * Active facts of a branch, summaries excluded, about the same subject (see `subjectOf`), oldest first; the latest hundred of more.
+     * None for ''.
      */
     sameSubject(branch: string, subject: string): Op<FactRecord[]>
     /** Active facts of a branch, summaries excluded, that have not been compared under this measure, by age. */
@@ -123,8 +123,8 @@ export interface MemoryReads {
     /** The summary of an agent on a branch. */
     summaryOf(branch: string, agentId: string): Op<FactRecord | undefined>
     /**
-     * Active facts of these branches, summaries excluded, that any of the words is found in (by its stem), best first. Text rank:
-     * higher is better, of no fixed scale; rare words count for more. Of words that thousands of facts have the latest are found.
+     * Active facts of these branches, summaries excluded, in which any of the words is found (by its stem), best first. Text rank: higher
+     * is better, without a fixed scale; rare words count for more. Of words that thousands of facts have, the latest are found.
      */
     search(
       branches: readonly string[],
@@ -182,17 +182,17 @@ export interface MemoryTx {
     save(branch: Pick<BranchRecord, 'name' | 'status' | 'description' | 'updatedAt'>): Op<void>
   }
   readonly observation: MemoryReads['observation'] & {
-    /** False, and nothing written, where the id is there already. */
+    /** False if the id exists; nothing is written then. */
     insert(observation: Omit<ObservationRecord, 'seq'>): Op<boolean>
-    /** Marks as taken up; one that is already stays with its first run. */
+    /** Marks as consumed; an observation that is already consumed keeps its first run. */
     consume(id: string, consolidationId: string): Op<void>
   }
   readonly fact: MemoryReads['fact'] & {
-    /** Inserts an active fact with what it is found by; a summary is found by `list` and `summaryOf` only. The new row's seq. */
+    /** Inserts an active fact with its indexes; a summary is found by `list` and `summaryOf` only. Returns the seq of the new row. */
     insert(fact: Omit<FactRecord, 'seq'>): Op<number>
-    /** Writes all that changes while a fact lives. One that is no longer active is found by nothing any more. */
+    /** Writes all that changes while a fact is active. A fact that is no longer active is removed from the indexes. */
     save(fact: FactRecord): Op<void>
-    /** In place of the one that was kept under this model, if any. */
+    /** Replaces the vector that was kept under this model, if any. */
     keepVector(factId: string, model: string, vector: string): Op<void>
   }
   readonly consolidation: MemoryReads['consolidation'] & {

@@ -1,10 +1,10 @@
-// The ledger files that this process has open. Closing any descriptor of such a file drops the locks that SQLite holds on it in
-// this process (fcntl(2)), so code that reads files for others asks here first.
+// The ledger files that this process has open. Closing any descriptor of such a file drops the locks that SQLite holds on it in this
+// process (fcntl(2)), so code that reads files for others checks this list first.
 
-/** By real path, how often each is open. */
+/** How often each file is open, by real path. */
 const open = new Map<string, number>()
 
-/** Takes note of an open ledger; returns what is called when it has been closed. */
+/** Records an open ledger; returns the function to call when it has been closed. */
 export function noteOpenLedger(realPath: string): () => void {
   open.set(realPath, (open.get(realPath) ?? 0) + 1)
   return () => {
@@ -14,7 +14,7 @@ export function noteOpenLedger(realPath: string): () => void {
   }
 }
 
-/** Is it an open ledger, or one of the files that SQLite and instance locks keep beside it? */
+/** Whether a file is an open ledger, or one of the files beside it of SQLite and of instance locks. */
 export function isOpenLedgerFile(realPath: string): boolean {
   for (const ledger of open.keys()) if (realPath === ledger || realPath.startsWith(`${ledger}-`)) return true
   return false

@@ -1,4 +1,4 @@
-// Opens a ledger by its name: the one place that knows which dialects there are.
+// Opens a ledger by its name: the only place that selects a dialect.
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { Ledger } from './ledger.ts'

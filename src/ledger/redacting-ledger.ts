@@ -1,6 +1,6 @@
-// A ledger whose steps store nothing that the `redact` hook has not seen. Every verb that writes what users and programs say is wrapped, so
-// no step can pass the hook by; events that are published are those that were appended. The fields of a record are redacted in the record
-// itself: what a step goes on with, and what it resolves to, is what is stored. Ids, keys, names of executors and the like are no content.
+// A ledger whose steps store nothing that the `redact` hook has not seen. Every verb that writes content of users and programs is wrapped,
+// so no step can bypass the hook; published events are the ones that were appended. The fields are redacted in the record itself, so that a
+// step goes on with, and returns, what is stored. Ids, keys, names of executors and the like are not content.
 
 import type { StoredError } from '../core/errors.ts'
 import { mapFields, objectToStore, type Redaction } from '../core/redact.ts'
@@ -10,24 +10,24 @@ import type { Ledger, Reads, Tx } from './ledger.ts'
 import type { Records, TableName } from './schema.ts'
 import { definitionFields, stateFields } from './tables/task-row.ts'
 
-/** What becomes of a value that is neither null nor undefined. */
+/** How a value that is neither null nor undefined is redacted. */
 type How = (redaction: Redaction, value: unknown, path: string[]) => unknown
 
 const text: How = (redaction, value, path) => redaction.text(value as string, ...path)
 const json: How = (redaction, value, path) => redaction.value(value, ...path)
 const object: How = (redaction, value, path) => objectToStore(redaction, value as object, ...path)
 const error: How = (redaction, value, path) => redaction.storedError(value as StoredError, ...path)
-/** It holds nothing that users and programs say: ids, states, times, names that are looked up. */
+/** The value is not content of users or programs: ids, states, times, names that are looked up. */
 const none: How = (_redaction, value) => value
 
 type Words<S extends string> = S extends `${infer First} ${infer Rest}` ? First | Words<Rest> : S
 
-/** Fields that hold no content, by their names with a space between. */
+/** Fields without content; their names are separated by spaces. */
 function noneOf<const S extends string>(fields: S): { readonly [Field in Words<S>]: How } {
   return Object.fromEntries(fields.split(' ').map((field) => [field, none])) as { readonly [Field in Words<S>]: How }
 }
 
-/** An object of ours: these keys hold content, its other keys stay. */
+/** An object of the engine: these keys hold content, its other keys stay. */
 function inside(fields: Readonly<Record<string, How>>): How {
   return (redaction, value, path) =>
     mapFields(value as object, (inner, key) => {
@@ -41,14 +41,14 @@ function each(how: How): How {
     mapFields(list as object, (value) => (value === null ? null : how(redaction, value, path)))
 }
 
-/** The texts in a JSON Schema, each by itself: a property that is called `password` holds no password, and without its schema nothing works. */
+/** Redacts the texts in a JSON Schema one by one: a property named `password` holds no password, and nothing works without its schema. */
 const schema: How = (redaction, value, path) => {
   if (typeof value === 'string') return redaction.text(value, ...path)
   if (typeof value !== 'object' || value === null) return value
   return mapFields(value, (inner, key) => schema(redaction, inner, [...path, key]))
 }
 
-/** What a program notes of a call, beside what the engine finds its processes by. */
+/** The details of a call: what a program notes, beside what the engine finds its processes by. */
 const notes: How = (redaction, value, path) => {
   const changed = redaction.value(value, ...path)
   const { processGroup } = value as { processGroup?: unknown }
@@ -57,24 +57,24 @@ const notes: How = (redaction, value, path) => {
   return { ...others, processGroup }
 }
 
-/** What entries of the journal hold, by their kind. What the engine itself has made (ids, times, random numbers) is no content. */
+/** The content of journal entries, by their kind. Ids, times and random numbers of the engine are not content. */
 const contentOfCalls: Readonly<Record<CallKind, { params: How; result: How; details: How }>> = {
   call: { params: json, result: json, details: notes },
   ask: { params: inside({ question: text, schema, default: json }), result: json, details: none },
   wait: { params: none, result: each(inside({ result: json, error, statusReason: text })), details: none },
   sleep: { params: none, result: none, details: none },
-  // The drafts of its tasks, which are redacted already, and their ids.
+  // The drafts of its tasks, which are already redacted, and their ids.
   spawn: { params: none, result: none, details: none },
   value: { params: none, result: none, details: none },
 }
 
-/** Params of a journal entry as they are stored. */
+/** The params of a journal entry as they are stored. */
 export function paramsToStore(redaction: Redaction, kind: CallKind, params: unknown): unknown {
   if (!redaction.isOn || params === null || params === undefined) return params
   return contentOfCalls[kind].params(redaction, params, ['call', 'params'])
 }
 
-/** How every field of every record is redacted. A new field does not compile before it stands here. */
+/** How each field of each record is redacted. A new field that is missing here does not compile. */
 export const contentOfTables = {
   task: {
     name: text,
@@ -91,7 +91,7 @@ export const contentOfTables = {
     ...noneOf('owner fence leaseMs leaseUntil attempt run runOpen openBlockers stuckBy wakes crashes priority'),
     ...noneOf('notBefore deadline role tags version createdAt updatedAt completedAt deletedAt createdBy'),
     ...noneOf('mayRunCommands'),
-    // It holds the name, and is written anew when that changes.
+    // It contains the name, and is written again when that changes.
     snapshot: none,
   },
   dependency: noneOf('taskId blockerId kind callId satisfiedAt createdAt'),
@@ -100,17 +100,17 @@ export const contentOfTables = {
     ...noneOf('taskId number attempt instanceId status outcome startedAt endedAt closedAt dueAt'),
   },
   call: {
-    // These by the kind of the entry: `contentOfCalls`.
+    // By the kind of the entry: `contentOfCalls`.
     ...noneOf('params result details'),
     error,
-    // Of keys, and of params that are redacted already.
+    // From keys, and from params that are already redacted.
     ident: none,
     ...noneOf('seq id taskId run attempt kind name ordinal status onInterrupt parentId startMessageId'),
     ...noneOf('endMessageId dueAt createdAt updatedAt'),
   },
   message: {
     content: text,
-    // What a model gives a call, and not the names by which that is found.
+    // The arguments that a model gives a call, but not the names by which it is found.
     step: inside({ calls: each(inside({ arguments: text })) }),
     ...noneOf('id taskId n role announcement delivery run ident ordinal timestamp'),
   },
@@ -148,7 +148,7 @@ export const contentOfTables = {
     ...noneOf('factsCreated factsUpdated factsDeduplicated durable ephemeral merged rejected at'),
   },
   decision: {
-    // Words of the engine, which it reads again.
+    // Texts of the engine, which it reads again.
     note: none,
     ...noneOf('seq consolidationId kind factId otherId observationId similarity before after'),
   },
@@ -164,7 +164,7 @@ export const contentOfTables = {
   },
 } satisfies { readonly [T in TableName]: { readonly [Field in keyof Records[T]]: How } }
 
-/** Fields whose values are shown to the hook, as it is told where they lie: `task.input`. */
+/** The fields whose values the hook receives, as its paths name them: `task.input`. */
 export const contentFields: readonly string[] = Object.entries({
   ...contentOfTables,
   call: { ...contentOfTables.call, ...contentOfCalls.call },
@@ -172,7 +172,10 @@ export const contentFields: readonly string[] = Object.entries({
   Object.entries<How>(fields).flatMap(([field, how]) => (how === none ? [] : [`${table}.${field}`])),
 )
 
-/** What an event tells that is no content: states, names that are looked up, and numbers. Ids end like it. What is new is content. */
+/**
+ * The data of events that are not content: states, names that are looked up, and numbers. Keys of ids end in `Id`. Every new key is
+ * content.
+ */
 const structural: ReadonlySet<string> = new Set(
   'status ready team from to attempt run willRetry executor changed removed by kind call tool entries waits role n branch stint owner type for requestedBy answeredBy'.split(
     ' ',
@@ -180,10 +183,10 @@ const structural: ReadonlySet<string> = new Set(
 )
 const isStructural = (key: string): boolean => structural.has(key) || /Ids?$/.test(key)
 
-/** Why a task waits, in words of the engine that it reads again. Any other reason, somebody has given. */
+/** The reasons of a waiting task that the engine writes and reads again. Other reasons come from users. */
 const enginesReasons: ReadonlySet<unknown> = new Set(['children', 'message', 'released', 'interrupted'])
 
-/** The verbs of a transaction that write: those that a read does not have. */
+/** The verbs of a transaction that write. */
 type Writes = {
   readonly [N in keyof Tx]: Omit<Tx[N], N extends keyof Reads ? keyof Reads[N] : never>
 }
@@ -207,7 +210,9 @@ export function redactingLedger(inner: Ledger, redaction: Redaction): Ledger {
   }
 }
 
-/** A part of a transaction with other verbs in place of some. A verb is called on its own part, whatever a ledger makes its parts of. */
+/**
+ * A part of a transaction with some verbs replaced. Verbs are called on their own part, so that a ledger may make its parts of anything.
+ */
 function partOf<P extends object>(own: P, instead: object = {}): P {
   return new Proxy(own, {
     get(target, name) {
@@ -254,16 +259,16 @@ function redactingTx(given: Tx, redaction: Redaction): Tx {
   const callVerb =
     <C extends { kind: CallKind }, R>(write: (call: C) => R) =>
     (call: C): R => {
-      // A kind that there is not is for the ledger to refuse.
+      // An unknown kind is refused by the ledger.
       redactFields(contentOfCalls[call.kind] ?? contentOfCalls.call, call, 'call')
       return write(clean('call', call))
     }
 
-  // Each verb that writes stands here, those that write no content too: a new one does not compile before it does.
+  // Lists each verb that writes, also those without content, so that a new one does not compile without it.
   const writes: Writes = {
     task: {
       insert: taskVerb(tx.task.insert),
-      // The snapshot holds the name.
+      // The snapshot contains the name.
       save: taskVerb(tx.task.save, { ...stateFields, name: true }),
       saveDefinition: taskVerb(tx.task.saveDefinition, definitionFields),
       saveProgress: taskVerb(tx.task.saveProgress, { progress: true }),
@@ -327,7 +332,7 @@ function redactingTx(given: Tx, redaction: Redaction): Tx {
     fact: {
       insert: verb('fact', tx.fact.insert),
       save: verb('fact', tx.fact.save),
-      // Made of the text of a stored fact.
+      // Made from the text of a stored fact.
       keepVector: tx.fact.keepVector,
     },
     consolidation: {

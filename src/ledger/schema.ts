@@ -18,7 +18,7 @@ import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { ObjectiveRecord, StintRecord, TeamRecord } from '../entities/team.ts'
 
-/** What a row of each table is read as. */
+/** The record of a row of each table. */
 export interface Records {
   task: TaskRecord
   dependency: DependencyRecord
@@ -43,7 +43,7 @@ export interface Records {
 
 export type TableName = keyof Records
 
-/** `parentId` is kept in `parent_id`; GROUP is a word of SQL. */
+/** `parentId` is stored in `parent_id`; GROUP is a keyword of SQL. */
 export type ColumnName<Key extends string> = Key extends 'group' ? 'is_group' : SnakeCase<Key>
 
 type SnakeCase<Text extends string> = Text extends `${infer First}${infer Rest}`
@@ -62,7 +62,7 @@ type Row<R> = {
   [Key in keyof R & string as ColumnName<Key>]: Key extends 'seq' ? Generated<number> : Stored<R[Key]>
 }
 
-/** Written once: no statement can be built that changes it. */
+/** Written once: a statement that changes it does not compile. */
 type Fixed = ColumnType<string, string, never>
 
 export interface Database extends Omit<{ [T in TableName]: Row<Records[T]> }, 'dependency' | 'fact' | 'stint'> {
@@ -72,7 +72,7 @@ export interface Database extends Omit<{ [T in TableName]: Row<Records[T]> }, 'd
     branch: Fixed
     text: Fixed
     category: Fixed
-    /** What it is about, as a key; '' for nothing. Never read back. */
+    /** The subject as a key; '' for none. Never read back. */
     subject: Fixed
   }
   stint: Row<StintRecord> & { seq: Generated<number> }

@@ -1,5 +1,5 @@
-// Statements: built once with Kysely, compiled once, run many times with other values. Kysely is only the builder here; its
-// SQLite driver prepares every query anew and would make a task eight times as dear.
+// Statements: built and compiled once with Kysely, and run many times with other values. Kysely is only the builder here; its SQLite driver
+// prepares every query again and would make a task eight times as expensive.
 import { type Compilable, type CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { NewEvent, Op } from './ledger.ts'
 import type { Database } from './schema.ts'
@@ -13,13 +13,13 @@ export interface Request {
   readonly parameters: readonly unknown[]
   readonly want: Want
   readonly statement?: Statement
-  /** Of a deferred write: what fills its holes, before it is turned into what is stored. */
+  /** Of a deferred write: the values of its holes, before they are converted to what is stored. */
   readonly values?: object
-  /** A write whose reply nobody needs: it may be run later. */
+  /** A write whose reply is not used: it may be run later. */
   readonly deferred?: true
   /** The event that this statement appends, or 'unseen' when a set statement appends events that only the table holds. */
   readonly appends?: NewEvent | 'unseen'
-  /** One of as many as there are tasks, perhaps: a read that has taken long gives way to other work before it. */
+  /** One of possibly as many as there are tasks: before it, a read that has taken long gives way to other work. */
   readonly slice?: true
 }
 
@@ -41,13 +41,13 @@ export type Holes = (name: string, write?: Write) => any
 export interface Statement {
   readonly sql: string
   readonly values: readonly unknown[]
-  /** The names of its holes, each at the place of its value. */
+  /** The names of its holes, each at the position of its value. */
   readonly names: ReadonlyArray<string | undefined>
-  /** It adds rows and changes none. */
+  /** It inserts rows and changes none. */
   readonly inserts: boolean
-  /** It adds a row that the database numbers. */
+  /** It inserts a row that the database numbers. */
   readonly wantsSeq?: boolean
-  /** The table whose rows it changes, if that is one table. */
+  /** The table whose rows it changes, if it is a single one. */
   readonly changes: string | undefined
   /** It reads or writes the one row that has these keys. */
   readonly byKey?: ByKey
@@ -57,19 +57,19 @@ export interface ByKey {
   readonly table: string
   /** The names of the keys, in one text. */
   readonly keys: string
-  /** Where their values stand among those of the statement. */
+  /** The positions of their values among those of the statement. */
   readonly places: readonly number[]
   /** The row gets a new version. */
   readonly counted: boolean
 }
 
-/** The statement, known to read or write the one row that has these keys. */
+/** Marks a statement that reads or writes the one row with these keys. */
 export function byKey(statement: Statement, table: string, keys: readonly string[], counted = false): Statement {
   const places = keys.map((key) => statement.names.indexOf(key))
   return { ...statement, byKey: { table, keys: keys.join(), places, counted } }
 }
 
-/** How the two databases differ, in one place. */
+/** The differences of the two databases, in one place. */
 export interface Dialect {
   readonly kind: 'sqlite' | 'postgres'
   /** Compiles only; never connected. */
@@ -80,7 +80,7 @@ export interface StatementCompiler {
   readonly dialect: Dialect
   /** Compiles a query with holes: `(db, hole) => db.selectFrom('task')…where('id', '=', hole('id'))`. */
   prepare(build: (db: Kysely<Database>, hole: Holes) => Compilable): Statement
-  /** The same for a statement written as text: what the builder has no words for. Values are holes here too. */
+  /** Prepares a statement written as text, which the builder cannot express. Values are holes here too. */
   prepareText(build: (hole: Holes) => RawBuilder<unknown>): Statement
 }
 
@@ -117,7 +117,7 @@ function request(statement: Statement, values: object, want: Want): Request {
   return { sql: statement.sql, parameters: fill(statement, values), want, statement }
 }
 
-/** The same request, as one of the slices of a read whose length grows with the ledger. */
+/** The same request, as one slice of a read whose length grows with the ledger. */
 export function* sliced<R>(op: Op<R>): Op<R> {
   let next = op.next()
   while (!next.done) next = op.next(yield { ...(next.value as Request), slice: true })
@@ -190,8 +190,8 @@ export function* queryRows<T>(query: CompiledQuery): Op<T[]> {
 }
 
 /**
- * A list of any length as one value, JSON, so that the statement is prepared once: a source of rows with a column `value`, to be
- * named by whoever selects from it.
+ * A list of any length as one JSON value, so that the statement is prepared once: a source of rows with a column `value`, to be named in
+ * the query.
  */
 export function listed(dialect: Dialect, json: unknown): RawBuilder<unknown> {
   return dialect.kind === 'postgres'

@@ -1,5 +1,5 @@
-// Whether a ledger that was found, and not named, may be opened: what stands in it is worked on as the user who opens it, so a file
-// that somebody else has put there is a program of theirs. The same idea as git's `safe.directory`.
+// Whether a ledger that was found, and not named, may be opened: its tasks run as the user who opens it, so a file that another user put
+// there is a program of theirs. The same idea as git's `safe.directory`.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -22,27 +22,27 @@ import { createRandomIds } from '../core/ids.ts'
 import { parse } from '../core/parse.ts'
 import { type Environment, homeOf } from './home.ts'
 
-/** `refused`: not even by somebody who says that they trust it. `asked`: whoever opens it is asked first. */
+/** `refused`: even if the user says that they trust it. `asked`: the user is asked first. */
 export type Trust =
   | { verdict: 'trusted' }
   | { verdict: 'asked' | 'refused' /** Continues "the ledger was found, and". */; why: string }
 
-/** A file or folder that a ledger rests on. */
+/** A file or folder that a ledger depends on. */
 interface Place {
   path: string
   stat: Stats
 }
 
 /**
- * Judges the place of a ledger, which may not be there yet. One that nobody else can write, and that git does not track, is the user's
- * own, and is listed as trusted when it is seen first. Where that list cannot be kept, owners and modes alone decide. A listed ledger
- * is judged anew when its file, its folder or their owner is another one.
+ * Judges the location of a ledger that may not exist yet. If no other user can write it and git does not track it, it is the user's own,
+ * and is listed as trusted when it is first seen. If that list cannot be kept, owners and modes alone decide. A listed ledger is judged
+ * again when its file, its folder or their owner has changed.
  *
- * @throws ErrandError INVALID_INPUT for a list that is none.
+ * @throws ErrandError INVALID_INPUT for a list that is not one.
  */
 export function judgeLedger(path: string, env: Environment): Trust {
   const uid = process.getuid?.()
-  // Windows keeps other users out of a user's folders by itself.
+  // Windows keeps other users out of a user's folders.
   if (uid === undefined) return { verdict: 'trusted' }
   const places = placesOf(path)
   const open = places.find(({ stat }) => (stat.mode & constants.S_IWOTH) !== 0)
@@ -57,7 +57,7 @@ export function judgeLedger(path: string, env: Environment): Trust {
   return { verdict: 'trusted' }
 }
 
-/** Lists a ledger as trusted by this user. False where the list cannot be written. */
+/** Lists a ledger as trusted by this user. False if the list cannot be written. */
 export function trustLedger(path: string, env: Environment): boolean {
   const file = listFile(path, env)
   if (file === undefined || !isListKept(env)) return false
@@ -84,7 +84,7 @@ export function untrusted(path: string, { verdict, why }: Exclude<Trust, { verdi
   )
 }
 
-/** Its folder and its file, as far as they are there. */
+/** Its folder and its file, if they exist. */
 function placesOf(path: string): Place[] {
   return [dirname(path), path].flatMap((each) => {
     if (!existsSync(each)) return []
@@ -97,7 +97,7 @@ function placesOf(path: string): Place[] {
 
 const entrySchema = z.object({ ledger: z.string(), places: z.array(z.string()) })
 
-/** Where it is kept that the user trusts a ledger (XDG base directories); undefined for a user without a home. */
+/** Where the trust in a ledger is recorded (XDG base directories); undefined for a user without a home. */
 export function listFile(path: string, env: Environment): string | undefined {
   const folder = listFolder(env)
   const name = createHash('sha256').update(realOf(path)).digest('hex').slice(0, 32)
@@ -114,7 +114,7 @@ function realOf(path: string): string {
   return existsSync(path) ? realpathSync(path) : path
 }
 
-/** What must be the same for a ledger to be the one that was trusted. */
+/** The properties by which a trusted ledger is recognized. */
 function entryOf(path: string, places: readonly Place[]): z.output<typeof entrySchema> {
   return { ledger: realOf(path), places: places.map(({ stat }) => `${stat.dev}:${stat.ino}:${stat.uid}`) }
 }
@@ -147,7 +147,7 @@ function isListKept(env: Environment): boolean {
 
 // --- Who else may have written it --------------------------------------------------------------------------------------
 
-/** The group that most systems make for each user: of the user's name, primary to nobody else, without further members. */
+/** The group that most systems create for each user: named after the user, primary to no other, without further members. */
 function isOwnGroup(gid: number, uid: number): boolean {
   try {
     const entries = (file: string) =>
@@ -165,7 +165,7 @@ function isOwnGroup(gid: number, uid: number): boolean {
   }
 }
 
-/** The file itself, a link to it, or its folder where that is a link: what git has put there, or may have. */
+/** The file itself, a link to it, or its folder where that is a link: what git may have put there. */
 function isTracked(path: string, env: Environment): boolean {
   const folder = dirname(path)
   const places = new Set([path, realOf(path)])
@@ -175,8 +175,8 @@ function isTracked(path: string, env: Environment): boolean {
 
 function isTrackedByGit(path: string, env: Environment): boolean {
   const kept = Object.entries(env).filter(([name]) => !name.startsWith('GIT_') || name === 'GIT_CEILING_DIRECTORIES')
-  // A repository that is not ours may name programs: one to be run for each look at its files, and one to fetch what is missing from it
-  // (`core.sshCommand`), which no protocol may do here. Looking at its index runs nothing else.
+  // A foreign repository may name programs: one that runs for each look at its files, and one that fetches missing objects
+  // (`core.sshCommand`), which no protocol may do here. Reading its index runs nothing else.
   const options = ['--literal-pathspecs', '-c', 'core.fsmonitor=false', '-c', 'safe.directory=*']
   const git = spawnSync('git', [...options, 'ls-files', '--error-unmatch', '--', basename(path)], {
     cwd: dirname(path),
@@ -185,6 +185,6 @@ function isTrackedByGit(path: string, env: Environment): boolean {
   })
   if (git.error !== undefined) return false // no git: then it has brought nothing
   if (git.status === 0) return true
-  // 1: not tracked. Outside of repositories, and in git's own folder, nothing is; what else git says leaves it open.
+  // 1: not tracked. Outside of repositories, and in git's own folder, nothing is; other errors of git leave it open.
   return git.status !== 1 && !/not a git repository|must be run in a work tree/.test(git.stderr)
 }

@@ -1,5 +1,5 @@
-// Admission: ready tasks start as runs of this instance, by priority, then age, as many as there are free slots. Slots are counted
-// here, in the transaction that fills them, and each is a sign of life.
+// Admission: ready tasks start as runs of this instance, by priority and then age, as many as there are free slots. The slots are counted
+// in the transaction that fills them. Each admission also renews the lease of the engine.
 
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -23,9 +23,9 @@ export interface AdmitRequest extends StepContext {
   /** Executors that can run here, with their slots. */
   executors: readonly AdmittedExecutor[]
   maxCrashes: number
-  /** Only tasks of these trees are started. Undefined: of all. */
+  /** Only tasks of these trees are started. Undefined: tasks of all trees. */
   trees: Trees | undefined
-  /** The row of this engine, with its lease begun anew: an engine that owns runs counts as alive. */
+  /** The row of this engine with a renewed lease: an engine that owns runs counts as alive. */
   instance: InstanceRecord
 }
 
@@ -33,50 +33,50 @@ interface AdmittedExecutor {
   name: string
   limit: number
   timeoutMs: number | undefined
-  /** Only its tasks that name a model. */
+  /** Admits only its tasks that name a model. */
   named: boolean
 }
 
-/** So many lanes with nothing but full ones before them are looked through at once. */
-const usuallyFull = 50
-/** So many suspects are looked at for one that may start. */
-const suspectsSeen = 10
+/** The number of lane heads, beyond those that are wanted, that are read at first: so many lanes may be full. */
+const spareLanes = 50
+/** The number of suspects that are read to find one that may start. */
+const maxSuspects = 10
 
 interface Loaded {
   heads: TaskRecord[]
   room: Room
 }
 
-/** What may still be started. Counted inside the transaction, so that two engines never fill one place twice. */
+/** What may still be started. It is counted inside the transaction, so that two engines never fill the same slot. */
 interface Room {
   total: number
   perExecutor: Map<string, number>
   perLane: Map<string, number>
-  /** One suspect may start: none runs here. */
+  /** Whether one suspect may start: nothing runs here. */
   suspects: number
   /** Nothing runs here. */
   isEmpty: boolean
 }
 
-/** Starts what may start; the tasks as they are then, WORKING, each with its new run. */
+/** Starts what may start. Returns these tasks, WORKING, each with its new run. */
 export function admit(request: AdmitRequest): Step<TaskRecord[]> {
   return step('admit', function* (tx) {
     const { heads, room } = yield* loadHeads(tx, request)
     const chosen = choose(heads, room, request)
-    if (chosen.length > 0) yield* signOfLife(tx, request.instance)
+    if (chosen.length > 0) yield* renewInstance(tx, request.instance)
     const started: TaskRecord[] = []
     const damaged: TaskRecord[] = []
     for (const task of chosen) {
       if (unreadableFields(task).length > 0) damaged.push(task)
       else started.push(yield* startRun(tx, task, request))
     }
-    // Last, because their ends may cancel others.
+    // Last, because the end of a damaged task may cancel others.
     for (const { id } of damaged) yield* failDamaged(tx, id, request)
     return started
   })
 }
 
-/** What a task should do is not known: nothing is run by a part of it, and the others have its place. */
+/** The definition of a damaged task is not known, so no part of it is run. It fails and frees its slot for others. */
 function* failDamaged(tx: Tx, id: string, request: AdmitRequest): Op<void> {
   const task = yield* tx.task.get(id)
   if (task?.ready !== true) return
@@ -90,10 +90,10 @@ function* failDamaged(tx: Tx, id: string, request: AdmitRequest): Op<void> {
 }
 
 /**
- * The engine counts as working until its lease is over. Its row may have been forgotten while it was silent for a day; then it is written
- * anew, because nothing recovers the runs of an engine that has no row.
+ * Records the engine as working until its lease is over. Its row may have been deleted while it was silent for a day. It is then written
+ * anew, because the runs of an engine without a row are never recovered.
  */
-export function* signOfLife(tx: Tx, instance: InstanceRecord): Op<void> {
+export function* renewInstance(tx: Tx, instance: InstanceRecord): Op<void> {
   if (!(yield* tx.instance.renew(instance.id, instance.leaseUntil))) yield* tx.instance.insert(instance)
 }
 
@@ -104,7 +104,7 @@ function* startRun(tx: Tx, task: TaskRecord, request: AdmitRequest): Op<TaskReco
   const started = yield* transition(tx, task, wayToWorking[task.status] as TaskEventName, request, {
     set: { run, runOpen: true, held: false, wakes: 0 },
     data: { run },
-    // The stored image of its machine was not sound, and is made anew from the row.
+    // The stored image of its machine was not sound and is made anew from the row.
     ...(fault !== null && { cause: { type: 'task.repaired', data: () => ({ fault }) } }),
   })
   const timeoutMs = task.policy.timeoutMs ?? executors.find((each) => each.name === task.executor)?.timeoutMs
@@ -125,8 +125,8 @@ function* startRun(tx: Tx, task: TaskRecord, request: AdmitRequest): Op<TaskReco
 }
 
 /**
- * The first of each executor and lane, as many as might be started, and the first tasks that are suspected of crashes. No more is
- * read, however much waits.
+ * Loads the first tasks of each executor and lane, as many as may be started, and the first suspects of crashes. No more rows are read,
+ * however many tasks wait.
  */
 function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
   const room = yield* loadRoom(tx, request)
@@ -152,7 +152,10 @@ function filterOf({ named }: AdmittedExecutor, { trees }: AdmitRequest): ReadyFi
   return { named, trees }
 }
 
-/** A task that has died `maxCrashes` times beside others is tried by itself, as soon as nothing runs here: so its engine's death is its own. */
+/**
+ * A task that died `maxCrashes` times beside others runs alone, as soon as nothing runs here: then the next death of its engine is
+ * attributed to it.
+ */
 function* loadSolitary(tx: Reads, room: Room, request: AdmitRequest): Op<TaskRecord | undefined> {
   for (const executor of request.executors) {
     if (Math.min(room.total, room.perExecutor.get(executor.name) as number) <= 0) continue
@@ -162,7 +165,7 @@ function* loadSolitary(tx: Reads, room: Room, request: AdmitRequest): Op<TaskRec
   return undefined
 }
 
-/** The first suspects of an executor whose lanes have a place. */
+/** Loads the first suspects of an executor whose lanes have a free slot. */
 function* loadSuspects(
   tx: Reads,
   executor: AdmittedExecutor,
@@ -171,13 +174,13 @@ function* loadSuspects(
   request: AdmitRequest,
 ): Op<TaskRecord[]> {
   const found: TaskRecord[] = []
-  for (const suspect of yield* tx.task.suspects(executor.name, suspectsSeen, crashes, filterOf(executor, request))) {
-    if (suspect.lane === '' || (yield* placesInLane(tx, suspect.lane, room, request)) > 0) found.push(suspect)
+  for (const suspect of yield* tx.task.suspects(executor.name, maxSuspects, crashes, filterOf(executor, request))) {
+    if (suspect.lane === '' || (yield* freeSlotsInLane(tx, suspect.lane, room, request)) > 0) found.push(suspect)
   }
   return found
 }
 
-/** By their heads, and no more lanes with places than there are slots: there may be thousands of lanes. */
+/** Loads lanes by their heads, and no more lanes with a free slot than there are slots: there may be thousands of lanes. */
 function* loadLaneHeads(
   tx: Reads,
   executor: AdmittedExecutor,
@@ -191,28 +194,28 @@ function* loadLaneHeads(
   let lanesWanted = room.total
   const seen = new Set<string>()
   // The first few are enough, unless they are full.
-  for (const most of [2 * lanesWanted + usuallyFull, undefined]) {
-    const lanes = yield* tx.task.lanes(name, most, only)
+  for (const maxLanes of [2 * lanesWanted + spareLanes, undefined]) {
+    const lanes = yield* tx.task.lanes(name, maxLanes, only)
     for (const lane of lanes) {
       if (lanesWanted === 0) break
       if (seen.has(lane)) continue
       seen.add(lane)
-      const places = Math.min(limit, yield* placesInLane(tx, lane, room, request))
-      if (places <= 0) continue
+      const slots = Math.min(limit, yield* freeSlotsInLane(tx, lane, room, request))
+      if (slots <= 0) continue
       lanesWanted--
-      heads.push(...(yield* tx.task.ready(name, lane, places, suspectFrom(request.maxCrashes), only)))
+      heads.push(...(yield* tx.task.ready(name, lane, slots, suspectFrom(request.maxCrashes), only)))
     }
-    if (lanesWanted === 0 || lanes.length < (most ?? 0)) break
+    if (lanesWanted === 0 || lanes.length < (maxLanes ?? 0)) break
   }
 }
 
-function* placesInLane(tx: Reads, lane: string, room: Room, request: AdmitRequest): Op<number> {
+function* freeSlotsInLane(tx: Reads, lane: string, room: Room, request: AdmitRequest): Op<number> {
   const known = room.perLane.get(lane)
   if (known !== undefined) return known
   const concurrency = (yield* tx.task.get(lane))?.policy.concurrency ?? request.maxConcurrent
-  const places = concurrency - (yield* tx.task.openInLane(lane))
-  room.perLane.set(lane, places)
-  return places
+  const slots = concurrency - (yield* tx.task.openInLane(lane))
+  room.perLane.set(lane, slots)
+  return slots
 }
 
 function* loadRoom(tx: Reads, { instanceId, maxConcurrent, executors, maxCrashes }: AdmitRequest): Op<Room> {
@@ -243,7 +246,7 @@ function sumOf(counts: ReadonlyMap<string, number>): number {
   return sum
 }
 
-/** The best of the heads, as far as there is room. */
+/** Returns the best of the heads, as many as there is room for. */
 function choose(heads: TaskRecord[], room: Room, request: AdmitRequest): TaskRecord[] {
   const left: Room = { ...room, perExecutor: new Map(room.perExecutor), perLane: new Map(room.perLane) }
   const chosen: TaskRecord[] = []

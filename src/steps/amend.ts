@@ -1,11 +1,11 @@
-// A change of a row that walks no edge of the chart, with the event that tells of it.
+// A change of a row that follows no edge of the chart, with the event that reports it.
 import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { type Changes, touched } from '../machines/task-transition.ts'
 import { eventOf, type StepContext } from './step-context.ts'
 
-/** Saves the change and appends the event; resolves to the task as it is then. */
+/** Saves the change, appends the event and returns the changed task. */
 export function* amend(
   tx: Tx,
   task: TaskRecord,

@@ -1,4 +1,4 @@
-// Answers against the JSON Schema of their question. The schema is stored, so it is compiled from JSON again; zod does both.
+// Checks answers against the JSON Schema of their question. The schema is stored, so it is compiled from JSON again; zod does both.
 import { z } from 'zod'
 import type { AnswerSchema } from '../api/executor.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -6,7 +6,7 @@ import { issuesIn, issueText } from '../core/parse.ts'
 import { maxSearchMs, withinTime } from '../core/within-time.ts'
 import type { QuestionParams } from '../entities/question.ts'
 
-/** The JSON Schema that is stored for a question. @throws ErrandError INVALID_INPUT when it is not one. */
+/** Returns the JSON Schema that is stored for a question. @throws ErrandError INVALID_INPUT when the schema is not valid. */
 export function toAnswerSchema(schema: AnswerSchema | null | undefined): unknown {
   if (schema === null || schema === undefined) return null
   try {
@@ -23,7 +23,7 @@ export function toAnswerSchema(schema: AnswerSchema | null | undefined): unknown
   }
 }
 
-/** @throws ErrandError INVALID_ANSWER { taskId, issues } when the answer does not fit; the question stays open. */
+/** @throws ErrandError INVALID_ANSWER { taskId, issues } when the answer does not fit the schema; the question stays open. */
 export function checkAnswer(taskId: string, params: QuestionParams, value: unknown): void {
   const parsed = judged(params.schema, value)
   if (parsed === undefined) throw tooLong(taskId, params)
@@ -36,13 +36,12 @@ export function checkAnswer(taskId: string, params: QuestionParams, value: unkno
   )
 }
 
-/** Is this a valid answer? */
 export function fitsAnswer({ schema }: QuestionParams, value: unknown): boolean {
   if (schema === null || schema === undefined) return true
   return judged(schema, value)?.success ?? false
 }
 
-/** Undefined when it takes too long: the schema, with its patterns, is written by whoever asks, and that may be a model. */
+/** Undefined when the check takes too long: a model may have written the schema and its patterns. */
 function judged(schema: unknown, value: unknown): z.ZodSafeParseResult<unknown> | undefined {
   const expected = z.fromJSONSchema(schema as never)
   return withinTime(() => expected.safeParse(value))?.value

@@ -1,5 +1,5 @@
-// Answer: a question of a task takes its answer, from a person where it is put to people, and who gave it is recorded. The last open one
-// lets the task go on.
+// Answer: completes an open question of a task and records who answered. Questions put to people are answered by people only. After the
+// last answer the task goes on.
 
 import { type Caller, recordedCaller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -47,7 +47,7 @@ export function answer(request: AnswerRequest): Step<void> {
   })
 }
 
-/** Null: a task that is worked on by hand asks by its state alone. */
+/** Null: a task that is worked on by hand has no question but its state. */
 function chooseQuestion(
   task: TaskRecord,
   questions: readonly CallRecord[],

@@ -1,5 +1,5 @@
-// Branches of memory as steps see them: found or refused, made below another, closed. A branch is made with what it belongs to (a
-// task, an agent's stint), in the same transaction, so none is ever half there.
+// Branches of memory in steps: find, create, close. A branch is created in the same transaction as its task or stint, so neither exists
+// without the other.
 import { type Caller, mayAffect } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import { type BranchRecord, type BranchStatus, mainBranch } from '../entities/memory.ts'
@@ -13,7 +13,10 @@ export function* requireBranch(tx: Reads, name: string): Op<BranchRecord> {
   throw unknownBranch(name)
 }
 
-/** The branch for what a caller adds: one of a task that it may not affect is as good as unknown. @throws ErrandError NOT_FOUND { branch } */
+/**
+ * Returns the branch to which a caller adds. A branch of a task that the caller may not affect is reported as unknown. @throws ErrandError
+ * NOT_FOUND { branch }
+ */
 export function* requireBranchFor(tx: Reads, caller: Caller, name: string): Op<BranchRecord> {
   const found = yield* requireBranch(tx, name)
   if (found.taskId === null || mayAffect(caller, (yield* tx.task.get(found.taskId))?.policy.principal)) return found
@@ -23,23 +26,26 @@ export function* requireBranchFor(tx: Reads, caller: Caller, name: string): Op<B
 function unknownBranch(name: string): ErrandError {
   return new ErrandError(
     'NOT_FOUND',
-    `There is no branch "${name}". \`mem:branches\` lists those there are; "${mainBranch}" is always one of them.`,
+    `There is no branch "${name}". \`mem:branches\` lists the branches; "${mainBranch}" always exists.`,
     { branch: name },
   )
 }
 
-/** A branch that takes what is new. A merged one does too: what its agent says late must not be lost. @throws ErrandError NOT_FOUND, BRANCH_CLOSED */
+/**
+ * Returns a branch that accepts additions. A merged branch does too, so that what its agent adds late is not lost. @throws ErrandError
+ * NOT_FOUND, BRANCH_CLOSED
+ */
 export function* requireOpenBranch(tx: Reads, name: string): Op<BranchRecord> {
   const branch = yield* requireBranch(tx, name)
   if (branch.status !== 'archived') return branch
   throw new ErrandError(
     'BRANCH_CLOSED',
-    `The branch "${name}" is archived: it can be read, but takes nothing new. Use "${branch.parent ?? mainBranch}", or another branch.`,
+    `The branch "${name}" is archived: it can be read, but accepts no additions. Use "${branch.parent ?? mainBranch}", or another branch.`,
     { branch: name, status: branch.status },
   )
 }
 
-/** The branch, or where it is archived (or unknown) the nearest above that takes what is new; `main` always does. */
+/** Returns the branch, or, if it is archived or unknown, the nearest branch above that accepts additions; `main` always does. */
 export function* nearestOpenBranch(tx: Reads, name: string): Op<string> {
   const lineage = yield* tx.branch.lineage(name)
   return lineage.find(({ status }) => status !== 'archived')?.name ?? mainBranch
@@ -70,7 +76,7 @@ export function* setBranchStatus(
   if (branch.name === mainBranch) {
     throw new ErrandError(
       'INVALID_INPUT',
-      `The branch "${mainBranch}" holds what is known for good: it is never ${status}. Name another branch.`,
+      `The branch "${mainBranch}" is permanent and cannot be ${status}. Name another branch.`,
       { branch: branch.name, status },
     )
   }

@@ -1,4 +1,4 @@
-// Cancel: the task and every live descendant, below settled ones too, in one transaction; each with its own event.
+// Cancel: cancels the task and every live descendant, also below settled ones, in one transaction. Each of them has its own event.
 
 import { type Step, step } from '../ledger/ledger.ts'
 import { isStuckGroup } from '../machines/family.ts'
@@ -6,7 +6,7 @@ import { cancelBelow, settleAll } from './settle-family.ts'
 import { loadTask, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 
-/** A group that failed because nothing in it could move stays FAILED: what is open below it is canceled. */
+/** A group that failed because nothing in it could move stays FAILED; its open descendants are canceled. */
 export function cancel(id: string, reason: string | null, ctx: StepContext): Step<void> {
   return step('cancel', function* (tx) {
     const task = yield* loadTask(tx, id)

@@ -1,5 +1,5 @@
-// Work done outside of the engine: a task without an executor is claimed, kept alive, and let go. One claim is one transaction,
-// so of any number of claimers exactly one wins; a claim whose lease is over is closed by whoever comes next.
+// Work outside the engine: a task without an executor is claimed, kept alive and released. A claim is one transaction, so of any number of
+// claimants exactly one succeeds. The next claim closes claims whose lease is over.
 
 import { ErrandError } from '../core/errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -15,27 +15,27 @@ import { endRest } from './wait.ts'
 import { wayToWorking } from './walk.ts'
 
 export interface ClaimRequest extends StepContext, ClaimFilter {
-  /** Null: the best that may be claimed. */
+  /** Null: the best claimable task. */
   taskId: string | null
   owner: string
   leaseMs: number | undefined
-  /** Which surface the claim came by. */
+  /** The surface through which the claim came. */
   source: string
 }
 
-/** Leases and timers that are closed on the way, at most: the rest falls to the next claim, or to a working engine's timer. */
+/** The maximum of leases and timers that one claim closes. The next claim, or the timer of a working engine, closes the rest. */
 const maxOverdue = 200
 
 /**
- * Resolves to the task as this claim made it, or null when none may be claimed. Not to what is read later: by then it may be
- * somebody else's, and whoever passed that on would write in that one's name.
+ * Returns the task as this claim left it, or null when none is claimable. The task is not read again after the commit: another client may
+ * own it by then, and a caller with that row would write in the name of that owner.
  */
 export function claim(request: ClaimRequest): Step<TaskRecord | null> {
   return step('claim', function* (tx) {
     const { taskId, owner, source } = request
     const named = taskId === null ? undefined : yield* loadTask(tx, taskId)
     if (named !== undefined) {
-      // Judged before others are freed: what is refused after it has written costs all that shares its commit.
+      // Checked before other tasks are freed: a refusal after a write makes the whole group commit run again.
       yield* endIfOver(tx, named, request)
       yield* requireClaimable(tx, yield* loadTask(tx, named.id), request)
     }
@@ -48,19 +48,19 @@ export function claim(request: ClaimRequest): Step<TaskRecord | null> {
       cause: { type: 'task.claimed', data: ({ fence, leaseUntil }) => ({ ...claimed, fence, leaseUntil }) },
       data: { owner },
     })
-    // Read back, for its version.
+    // Read back for its version.
     return yield* loadTask(tx, from.id)
   })
 }
 
-/** Ends claims whose lease is over, and frees tasks whose `notBefore` has passed without an engine that works telling them so. */
+/** Ends claims whose lease is over, and frees tasks whose `notBefore` has passed while no engine worked. */
 function* closeOverdue(tx: Tx, ctx: StepContext): Op<void> {
   const overdue = yield* tx.task.lapsed(ctx.at, maxOverdue)
   overdue.push(...(yield* tx.task.due(ctx.at, maxOverdue)).filter((task) => task.leaseUntil === null))
   for (const task of overdue) yield* endIfOver(tx, task, ctx)
 }
 
-/** By the time, and not by who claims: its events record nobody. */
+/** The time ends it, not the claimant: its events record no requester. */
 function* endIfOver(tx: Tx, task: TaskRecord, { at, instanceId }: StepContext): Op<void> {
   const ctx: StepContext = { at, instanceId }
   if (isOver(task.leaseUntil, ctx.at)) yield* writeLapse(tx, task, ctx)
@@ -80,12 +80,12 @@ function meets(task: TaskRecord, claim: ClaimFilter): boolean {
   )
 }
 
-/** It has been given to somebody who has not begun yet. */
+/** The task has an assignee who has not begun. */
 function isMeantForAnother(task: TaskRecord, claim: ClaimFilter): boolean {
   return task.owner !== null && task.owner !== claim.owner
 }
 
-/** @throws ErrandError BLOCKED, NOT_CLAIMABLE, with what stands in the way and what would help. */
+/** @throws ErrandError BLOCKED or NOT_CLAIMABLE, with the reason and what would help */
 function* requireClaimable(tx: Reads, task: TaskRecord, request: ClaimRequest): Op<void> {
   const what = `claim ${task.id}`
   if (task.group) throw notClaimable(task, what, 'it is a group; claim one of its tasks', 'group')
@@ -112,7 +112,7 @@ function reasonOf(task: TaskRecord): string {
         ? 'it is being worked on by hand (`fail` ends that, and `retry` then opens it to claims)'
         : `it is worked on${by}`
     case 'submitted':
-      return 'its time has not come; `why` says when'
+      return 'its `notBefore` has not passed; `why` shows the time'
     case 'completed':
       return `it is completed${by}`
     case 'failed':
@@ -127,64 +127,67 @@ function reasonOf(task: TaskRecord): string {
 function unmet(task: TaskRecord, claim: ClaimFilter): string {
   if (isMeantForAnother(task, claim)) return `it is meant for ${task.owner}, and this claim is ${claim.owner}'s`
   if (task.role !== null && task.role !== claim.role)
-    return `it is for the role ${task.role}, and this claim is ${claim.role === undefined ? 'for none; say yours with `role`' : `for ${claim.role}`}`
-  return `it is not what this claim is for (${claim.parentId === undefined ? '' : `below ${claim.parentId}; `}tags ${(claim.tags ?? []).join(', ') || 'any'})`
+    return `it is for the role ${task.role}, and this claim ${claim.role === undefined ? 'names no role; pass `role`' : `is for ${claim.role}`}`
+  return `it does not match this claim (${claim.parentId === undefined ? '' : `below ${claim.parentId}; `}tags ${(claim.tags ?? []).join(', ') || 'any'})`
 }
 
-/** A sign of life of the owner; the task as it is under this claim. */
-export function heartbeat(id: string, quote: ClaimToken | undefined, ctx: StepContext): Step<TaskRecord> {
+/** Renews the lease of the owner. Returns the task under this claim. */
+export function heartbeat(id: string, token: ClaimToken | undefined, ctx: StepContext): Step<TaskRecord> {
   return step('heartbeat', function* (tx) {
     const task = yield* loadTask(tx, id)
-    requireClaim(task, quote, 'keep alive')
+    requireClaim(task, token, 'keep alive')
     yield* tx.task.save(renewed(task, ctx.at))
     return yield* loadTask(tx, id)
   })
 }
 
-/** The owner lets go: WORKING → WAITING, and anybody may claim it; a task that rests (paused, say) stays as it is, unowned. */
+/**
+ * The owner releases the task: WORKING → WAITING, claimable by all. A task that rests (for example paused) keeps its state without an
+ * owner.
+ */
 export function release(
   id: string,
   reason: string | null,
-  quote: ClaimToken | undefined,
+  token: ClaimToken | undefined,
   ctx: StepContext,
 ): Step<void> {
   return step('release', function* (tx) {
     const task = yield* loadTask(tx, id)
-    requireClaim(task, quote, 'release')
+    requireClaim(task, token, 'release')
     yield* writeReleased(tx, task, 'released', { reason }, ctx)
   })
 }
 
-/** Somebody put it to work by hand, without a claim, and it goes back to where anybody may claim it: WORKING → WAITING, `released`. */
+/** A task that was started by hand without a claim becomes claimable: WORKING → WAITING, `released`. */
 export function putBack(id: string, ctx: StepContext): Step<void> {
   return step('put back', function* (tx) {
     const task = yield* loadTask(tx, id)
     requireTransition(task, 'wait')
     const what = `put ${id} back`
     if (task.owner !== null) {
-      throw notClaimable(task, what, `${task.owner} owns it, and \`release\` is its owner's`, 'owner')
+      throw notClaimable(task, what, `${task.owner} owns it and must \`release\` it`, 'owner')
     }
     if (!isByHand(task)) throw notClaimable(task, what, 'it is not worked on by hand', 'executor')
     yield* writeReleased(tx, task, 'released', { reason: null }, ctx)
   })
 }
 
-/** A claim that holds, quoted by its owner. One who has lost it hears that first, whatever has become of the task since. */
-function requireClaim(task: TaskRecord, quote: ClaimToken | undefined, what: string): void {
-  if (task.fence > 0 || task.owner !== null) requireOwner(task, quote)
+/** Checks the claim token of the owner. A lost claim is reported first, whatever state the task has reached since. */
+function requireClaim(task: TaskRecord, token: ClaimToken | undefined, what: string): void {
+  if (task.fence > 0 || task.owner !== null) requireOwner(task, token)
   if (task.completedAt !== null) requireTransition(task, 'wait')
   if (task.owner !== null) return
-  throw notClaimable(task, `${what} ${task.id}`, 'nobody has claimed it. `claim` it first', 'unclaimed')
+  throw notClaimable(task, `${what} ${task.id}`, 'no client has claimed it; `claim` it first', 'unclaimed')
 }
 
-/** The owner gave no sign of life for the length of its lease. */
+/** Records that the owner sent no heartbeat within its lease. */
 export function* writeLapse(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
   yield* writeReleased(tx, task, 'interrupted', { reason: 'the lease is over', lapsed: true }, ctx)
 }
 
 type ReleaseReason = 'released' | 'interrupted'
 
-/** A claim ends without an outcome. */
+/** Ends a claim without an outcome. */
 function* writeReleased(tx: Tx, task: TaskRecord, why: ReleaseReason, data: object, ctx: StepContext): Op<void> {
   const { owner, fence } = task
   const released = { owner, fence, ...data }
@@ -195,5 +198,5 @@ function* writeReleased(tx: Tx, task: TaskRecord, why: ReleaseReason, data: obje
   yield* amend(tx, task, unowned(why), ctx, 'task.released', released)
 }
 
-/** A task that rests keeps the reason too: when it goes on, it waits for another owner (verbs.ts). */
+/** A task that rests keeps the reason too: after its rest it waits for another owner (verbs.ts). */
 const unowned = (why: ReleaseReason) => ({ owner: null, leaseMs: null, statusReason: why })

@@ -1,5 +1,5 @@
-// Closing a run that has ended: its executor and its calls have settled, or their grace is over. Until then the task has no other
-// run. What is still in flight may have happened, and is closed as interrupted; later outcomes of it are refused.
+// Closes a run that has ended, once its executor and its calls have settled or their grace is over. Until then the task has no other run.
+// Calls still in flight may have taken effect: they are recorded as interrupted, and later outcomes of them are refused.
 
 import type { StoredError } from '../core/errors.ts'
 import { type CallRecord, interruptedError } from '../entities/call.ts'
@@ -11,7 +11,7 @@ import { closeEntries, isInFlight } from './journal-closing.ts'
 import type { StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 
-/** Closes the run if it is still open. One that has not ended is released first: its task is ready for another holder. */
+/** Closes the run if it is still open. If it has not ended, it is released first: its task is then ready for another holder. */
 export function closeRun(ref: RunRef, ctx: StepContext): Step<void> {
   return step('close run', function* (tx) {
     const task = yield* tx.task.get(ref.taskId)
@@ -33,14 +33,14 @@ export function* releaseRun(
   return yield* transition(tx, task, 'wait', ctx, { set, outcome: reason })
 }
 
-/** An engine whose runs are taken up by another. */
+/** An engine whose runs another engine takes over. */
 export interface FormerHolder {
   instanceId: string
-  /** `interrupted`: it died or hangs. `released`: it closes, which counts for no crash. */
+  /** `interrupted`: the engine died or hangs. `released`: it closes, which does not count as a crash. */
   reason: 'interrupted' | 'released'
 }
 
-/** Closes the ended run of a task, and with it its calls in flight. */
+/** Closes the ended run of a task and its calls in flight. */
 export function* closeEndedRun(tx: Tx, task: TaskRecord, ctx: StepContext, former?: FormerHolder): Op<void> {
   yield* closeEntries(tx, task, isInFlight, (call) => brokenOff(call, task, former), ctx)
   const run = yield* tx.run.get(task.id, task.run)
@@ -49,7 +49,7 @@ export function* closeEndedRun(tx: Tx, task: TaskRecord, ctx: StepContext, forme
   yield* amend(tx, task, { runOpen: false }, ctx, 'run.closed', { run: task.run, ...lost })
 }
 
-/** What had begun may have happened. Only a death is called one. */
+/** The error of a call that was begun and may have taken effect. Only the death of an engine is reported as a crash. */
 function brokenOff({ name }: CallRecord, task: TaskRecord, former: FormerHolder | undefined): StoredError {
   if (former?.reason === 'interrupted') return interruptedError(name)
   const why =

@@ -1,11 +1,11 @@
-// Conditions of a change, judged in the transaction of the step itself. The bounds of a model: it touches its own task and what is below
-// it, and nothing else; a task may be moved between the asking and the doing. And that a task is still as somebody has read it.
+// Conditions of a change, checked in the transaction of the step itself, because a task may be moved or changed between the request and the
+// step. A model may touch only its own task and those below it; a version must be the one that the caller read.
 
 import { ErrandError } from '../core/errors.ts'
 import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import { loadTask } from './step-context.ts'
 
-/** @throws ErrandError FORBIDDEN { taskId, scope } for a task that is neither `scope` nor below it; unknown ones are told the same. */
+/** @throws ErrandError FORBIDDEN { taskId, scope } for a task that is neither `scope` nor below it; also for an unknown task. */
 export function* requireWithin(tx: Reads, scope: string, ids: readonly string[]): Op<void> {
   for (const id of ids) {
     if (id === scope || (yield* tx.task.ancestors(id)).some((above) => above.id === scope)) continue
@@ -17,7 +17,7 @@ export function* requireWithin(tx: Reads, scope: string, ids: readonly string[])
   }
 }
 
-/** The step, if all it names lies within a scope; unbounded without one. */
+/** Refuses the step unless all tasks it names are within the scope. Null: no check. */
 export function within<R>(judged: Step<R>, scope: string | null, ids: readonly string[]): Step<R> {
   if (scope === null) return judged
   return step(judged.name, function* (tx) {
@@ -27,7 +27,7 @@ export function within<R>(judged: Step<R>, scope: string | null, ids: readonly s
 }
 
 /**
- * The step, if nothing has been written to the task since its version was read; unconditional without one.
+ * Refuses the step if the task was written since the given version was read. Undefined: no check.
  * @throws ErrandError VERSION_CONFLICT { taskId, expected, actual }
  */
 export function expecting<R>(judged: Step<R>, taskId: string, expected: number | undefined): Step<R> {
@@ -37,7 +37,7 @@ export function expecting<R>(judged: Step<R>, taskId: string, expected: number |
     if (version !== expected) {
       throw new ErrandError(
         'VERSION_CONFLICT',
-        `Cannot ${judged.name} ${taskId}: it is at version ${version}, and version ${expected} was expected. Read it again, and decide anew.`,
+        `Cannot ${judged.name} ${taskId}: it is at version ${version}, and version ${expected} was expected. Read it again and repeat the change.`,
         { taskId, expected, actual: version },
       )
     }

@@ -1,4 +1,4 @@
-// Creation: one task, a tree or several, all or nothing. What exists under the same key is returned instead of made again.
+// Creation: one task, a tree or several trees, all or nothing. A task that exists under the same key is returned instead of created again.
 
 import { type Caller, mayAffect, mayKnowOf } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -28,28 +28,28 @@ import { ensureBranch, openTeam } from './team.ts'
 import { writeLine } from './write-message.ts'
 
 interface Loaded {
-  /** What stands under the drafts' keys already, by key. */
+  /** Existing tasks with the keys of the drafts, by key. */
   keyed: Map<string, NewTask>
   /** Stored tasks that drafts name: parents and blockers. */
   stored: Map<string, TaskRecord>
-  /** By draft: open blockers of the stored group that it gets into, directly or in groups of its own. It comes after them too. */
+  /** By draft: the open blockers of the stored group it joins, directly or in groups of its own. They block the draft too. */
   inherited: Map<string, string[]>
   /** Canceled tasks above stored parents, by parent. */
   canceled: Map<string, TaskRecord>
   cycle: { draft: TaskDraft; path: string[] } | undefined
-  /** What whoever asks for them may create. */
+  /** What the caller may create. */
   allowance: Allowance
 }
 
-/** Drafts in trees: the first of each is its root. */
+/** Drafts in trees: the first draft of each is its root. */
 export interface CreateRequest extends StepContext {
   trees: ReadonlyArray<readonly TaskDraft[]>
   treeLimits: TreeLimits
-  /** Who asks for them; absent: a program, which may create and name any. */
+  /** The caller; absent: a program, which may create and name any task. */
   by?: Caller
 }
 
-/** Resolves to one task for each tree: its root, made or found. */
+/** Returns the root of each tree, created or found. */
 export function create(request: CreateRequest): Step<TaskRecord[]> {
   const drafts = request.trees.flat()
   const own = new Set(drafts.map((draft) => draft.id))
@@ -58,34 +58,34 @@ export function create(request: CreateRequest): Step<TaskRecord[]> {
       if (executor !== null && !mayRunCommands) yield* refuseCommands(tx, executor, runsCommands)
     }
     const loaded = yield* loadRelatives(tx, drafts, own, request.by)
-    const newborns: Newborn[] = []
+    const insertions: Insertion[] = []
     for (const tree of request.trees) {
-      for (const newborn of judgeTree(tree, own, loaded, request)) {
-        newborns.push(newborn)
-        // A tree that comes later in the same creation may name the same key.
-        if (newborn.task.key !== null) loaded.keyed.set(newborn.task.key, newborn.task)
+      for (const insertion of judgeTree(tree, own, loaded, request)) {
+        insertions.push(insertion)
+        // A later tree of the same creation may name the same key.
+        if (insertion.task.key !== null) loaded.keyed.set(insertion.task.key, insertion.task)
       }
     }
-    requireRoom(newborns, loaded, request.treeLimits)
+    requireRoom(insertions, loaded, request.treeLimits)
     const spent = spendBudgets(
-      newborns.map(({ task }) => task),
+      insertions.map(({ task }) => task),
       loaded.allowance,
     )
-    const made = new Set(newborns.map(({ task }) => task.id))
-    for (const { task } of newborns) yield* tx.task.insert(task)
-    const concerned = concernedBy(newborns, loaded)
-    // Edges and events only now: a task may come after a sibling that was inserted later.
+    const made = new Set(insertions.map(({ task }) => task.id))
+    for (const { task } of insertions) yield* tx.task.insert(task)
+    const concerned = concernedBy(insertions, loaded)
+    // Edges and events follow all inserts: a task may come after a sibling that was inserted later.
     const opened: TaskRecord[] = []
-    for (const newborn of newborns) {
-      opened.push(...(yield* announce(tx, newborn, request)))
+    for (const insertion of insertions) {
+      opened.push(...(yield* announce(tx, insertion, request)))
     }
     for (const group of opened) yield* noteConcerned(tx, group, concerned)
-    for (const [parentId, children] of addedChildren(newborns)) {
+    for (const [parentId, children] of addedChildren(insertions)) {
       if (!made.has(parentId)) yield* tx.task.addChildren(parentId, children)
     }
     yield* saveSpent(tx, spent)
-    // A dependency that had failed by now counts as if it failed now.
-    const broken = brokenBlockers(newborns)
+    // A dependency that failed earlier counts as if it failed now.
+    const broken = brokenBlockers(insertions)
     for (const [blockerId, taskIds] of broken) yield* settleEdges(tx, taskIds, blockerId, request)
     for (const group of opened) yield* settleBlockers(tx, group, request)
     yield* settleAll(tx, [], request, concerned)
@@ -98,18 +98,18 @@ export function create(request: CreateRequest): Step<TaskRecord[]> {
   })
 }
 
-/** A task to insert, with what it comes after. */
-interface Newborn {
+/** A task to insert, with its dependencies. */
+interface Insertion {
   task: NewTask
   edges: Array<{ blockerId: string; open: boolean; broken: boolean }>
   opening: readonly Opening[]
   team: TaskDraft['team']
 }
 
-/** Who comes after what can only be completed by a retry. */
-function brokenBlockers(newborns: readonly Newborn[]): Map<string, Set<string>> {
+/** The dependents of each blocker that only a retry can complete. */
+function brokenBlockers(insertions: readonly Insertion[]): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>()
-  for (const { task, edges } of newborns) {
+  for (const { task, edges } of insertions) {
     for (const { blockerId, broken } of edges) {
       if (broken) found.set(blockerId, (found.get(blockerId) ?? new Set()).add(task.id))
     }
@@ -117,11 +117,11 @@ function brokenBlockers(newborns: readonly Newborn[]): Map<string, Set<string>> 
   return found
 }
 
-/** New tasks that come after what cannot move, and parents and groups that could not move until now. */
-function concernedBy(newborns: readonly Newborn[], { stored }: Loaded) {
+/** New tasks whose blockers cannot move, and the parents and groups that could not move until now. */
+function concernedBy(insertions: readonly Insertion[], { stored }: Loaded) {
   const tasks = new Set<string>()
   const parents = new Set<string>()
-  for (const { task, edges } of newborns) {
+  for (const { task, edges } of insertions) {
     const parent = stored.get(task.parentId as string)
     if (parent !== undefined && (parent.stuckBy !== null || isStuckGroup(parent))) parents.add(parent.id)
     if (edges.some(({ blockerId, broken }) => broken || (stored.get(blockerId)?.stuckBy ?? null) !== null)) {
@@ -167,14 +167,14 @@ function* loadRelatives(
   return { ...loaded, allowance: yield* loadAllowance(tx, by, stored) }
 }
 
-/** A draft seen from those below it. */
+/** A draft as seen from those below it. */
 interface Place {
   draft: TaskDraft
   /** The stored task that ends only after this draft, if there is one. */
   waiter: string | undefined
 }
 
-/** Notes what a draft inherits from where it stands; the stored task above that waits for it. */
+/** Records what a draft inherits from its position. Returns the stored task above that waits for it. */
 function* placeOf(
   tx: Reads,
   draft: TaskDraft,
@@ -216,7 +216,7 @@ function judgeTree(
   own: ReadonlySet<string>,
   loaded: Loaded,
   request: CreateRequest,
-): Newborn[] {
+): Insertion[] {
   const root = tree[0] as TaskDraft
   const existing = root.key === null ? undefined : loaded.keyed.get(root.key)
   if (existing) {
@@ -228,7 +228,7 @@ function judgeTree(
   const born = new Map<string, NewTask>()
   return tree.map((draft) => {
     const taken = draft.key === null ? undefined : loaded.keyed.get(draft.key)
-    if (draft.key !== null && keys.has(draft.key)) throw keyConflict(draft, root, 'it stands twice in this tree')
+    if (draft.key !== null && keys.has(draft.key)) throw keyConflict(draft, root, 'it occurs twice in this tree')
     if (draft.key !== null) keys.add(draft.key)
     if (taken) {
       requireKeyOfOwn(draft, taken, request.by)
@@ -249,19 +249,23 @@ function judgeTree(
   })
 }
 
-function addedChildren(newborns: readonly Newborn[]): Map<string, number> {
+function addedChildren(insertions: readonly Insertion[]): Map<string, number> {
   const added = new Map<string, number>()
-  for (const { task } of newborns) {
+  for (const { task } of insertions) {
     if (task.parentId !== null) added.set(task.parentId, (added.get(task.parentId) ?? 0) + 1)
   }
   return added
 }
 
-/** Counts what each parent gets; a new parent is born with its count. */
-function requireRoom(newborns: readonly Newborn[], { stored, allowance }: Loaded, { maxChildren }: TreeLimits): void {
-  const born = new Map(newborns.map(({ task }) => [task.id, task]))
-  const added = addedChildren(newborns)
-  for (const { task } of newborns) task.childCount = added.get(task.id) ?? 0
+/** Counts the children that each parent gets. A new parent is inserted with its count. */
+function requireRoom(
+  insertions: readonly Insertion[],
+  { stored, allowance }: Loaded,
+  { maxChildren }: TreeLimits,
+): void {
+  const born = new Map(insertions.map(({ task }) => [task.id, task]))
+  const added = addedChildren(insertions)
+  for (const { task } of insertions) task.childCount = added.get(task.id) ?? 0
   for (const [parentId, children] of added) {
     const before = stored.get(parentId)?.childCount ?? 0
     const parent = (born.get(parentId) ?? stored.get(parentId)) as NewTask
@@ -272,21 +276,21 @@ function requireRoom(newborns: readonly Newborn[], { stored, allowance }: Loaded
     const places = [...(own === value ? [`on ${parentId}`] : []), ...(maxChildren === value ? ['in createEngine'] : [])]
     throw new ErrandError(
       'LIMIT_EXCEEDED',
-      `Cannot add ${children} children to ${parentId}: it has had ${before}, and \`maxChildren\` is ${value}. Group them, or raise \`maxChildren\` ${places.join(' and ')}.`,
+      `Cannot add ${children} children to ${parentId}: it has had ${before} children, and \`maxChildren\` is ${value}. Group them, or raise \`maxChildren\` ${places.join(' and ')}.`,
       { limit: 'maxChildren', value, parentId, children: before },
     )
   }
 }
 
 /**
- * What stands under a key is for those whose task it is, or who may read. Keys of a principal are told apart by its name
- * (abilities/task/keys.ts); this one is of those who have none.
+ * A task under a key is shown only to its owner and to callers with the right to read. The keys of a principal are prefixed by its name
+ * (abilities/task/keys.ts); this check covers the keys of callers without a name.
  */
 function requireKeyOfOwn(draft: TaskDraft, existing: NewTask, by: Caller | undefined): void {
   if (by !== undefined && !mayKnowOf(by, existing.policy.principal)) throw keyTaken(draft)
 }
 
-/** A task that is not for the caller to name is as good as unknown. */
+/** Reports a task that the caller may not name as unknown. */
 function known(
   task: TaskRecord | undefined,
   id: string,
@@ -308,8 +312,13 @@ function requireOpenParent(parentId: string, loaded: Loaded, by: Caller | undefi
   )
 }
 
-/** What a draft comes after, in order: its own, and what a stored group that it joins still comes after. */
-function edgesOf(draft: TaskDraft, own: ReadonlySet<string>, loaded: Loaded, by: Caller | undefined): Newborn['edges'] {
+/** The dependencies of a draft, in order: its own, and the open ones of a stored group that it joins. */
+function edgesOf(
+  draft: TaskDraft,
+  own: ReadonlySet<string>,
+  loaded: Loaded,
+  by: Caller | undefined,
+): Insertion['edges'] {
   const inherited = new Set(loaded.inherited.get(draft.id))
   const named = new Set([...draft.blockedBy, ...inherited])
   return [...named].map((blockerId) => {
@@ -321,8 +330,8 @@ function edgesOf(draft: TaskDraft, own: ReadonlySet<string>, loaded: Loaded, by:
   })
 }
 
-/** What stands with a new task: its edges, its event, its team, its conversation. Resolves to the groups that it opens again. */
-function* announce(tx: Tx, { task, edges, opening, team }: Newborn, ctx: StepContext): Op<TaskRecord[]> {
+/** Writes what belongs to a new task: its edges, event, team and conversation. Returns the groups that it reopens. */
+function* announce(tx: Tx, { task, edges, opening, team }: Insertion, ctx: StepContext): Op<TaskRecord[]> {
   for (const { blockerId, open } of edges) yield* insertAfter(tx, task.id, blockerId, !open, ctx)
   yield* tx.event.append(
     eventOf(ctx, 'task.created', task, {
@@ -333,10 +342,10 @@ function* announce(tx: Tx, { task, edges, opening, team }: Newborn, ctx: StepCon
   )
   if (isSpec(team)) yield* openTeam(tx, task, team, ctx)
   else if (team === 'later') yield* ensureBranch(tx, task, null, ctx)
-  // What its agent hears first: its instructions, then the goal, which is a message from outside like any later one.
+  // The first lines of its agent: the instructions, then the goal, which is a message from outside like any later one.
   for (const line of opening) {
     yield* writeLine(tx, task, { ...line, delivery: line.role === 'user' ? 'steer' : null }, ctx)
   }
-  // A child of a failed group opens it again.
+  // A child of a failed group reopens it.
   return yield* reviveGroupsAbove(tx, task, ctx)
 }

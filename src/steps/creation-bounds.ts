@@ -1,5 +1,5 @@
-// Judges how many tasks a model creates: in all, as children of one task, and in levels. The judgement is part of the step that creates
-// them, so that models that create at the same time do not together exceed what each of them alone would keep.
+// Checks how many tasks a model creates: in all, as children of one task, and in levels. The check is part of the step that creates them,
+// so that models that create at the same time do not exceed a bound together.
 import { boundsOf, type Caller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { CreationBounds, TaskBounds, TaskBudget } from '../entities/creation-bounds.ts'
@@ -12,11 +12,11 @@ export interface Allowance {
   given: CreationBounds | undefined
   /** The caller's own task. */
   own: TaskRecord | undefined
-  /** The tasks at which budgets began, by id; undefined for one that was purged, whose budget has ended. */
+  /** The tasks at which budgets began, by id; undefined for a purged task, whose budget has ended. */
   holders: Map<string, TaskRecord | undefined>
 }
 
-/** Reads what is needed to judge new children of stored parents. */
+/** Reads what the check of new children of stored parents needs. */
 export function* loadAllowance(tx: Reads, caller: Caller | undefined, parents: Iterable<TaskRecord>): Op<Allowance> {
   const given = caller && boundsOf(caller)
   const allowance: Allowance = { given, own: undefined, holders: new Map() }
@@ -32,8 +32,8 @@ export function* loadAllowance(tx: Reads, caller: Caller | undefined, parents: I
 }
 
 /**
- * The bounds that a new task keeps for what models create below it; undefined where none hold.
- * @throws ErrandError LIMIT_EXCEEDED for a level too deep.
+ * The bounds that a new task keeps for what models create below it; undefined where none apply.
+ * @throws ErrandError LIMIT_EXCEEDED for a level that is too deep.
  */
 export function boundsOfNew(
   { id, name }: Pick<NewTask, 'id' | 'name'>,
@@ -57,11 +57,11 @@ export function boundsOfNew(
   }
 }
 
-/** Those of the parent, and one that begins at the caller's own task, or at the parent, where that is narrower than all of them. */
+/** The budgets of the parent, and one that begins at the caller's own task, or at the parent, if it is narrower than all of them. */
 function budgetsBelow(parent: NewTask, { maxTasks }: CreationBounds, { own, holders }: Allowance): TaskBudget[] {
   const of = (own ?? parent).id
-  const isGone = (budget: TaskBudget): boolean => holders.has(budget.of) && holders.get(budget.of) === undefined
-  const kept = (parent.policy.bounds?.budgets ?? []).filter((budget) => !isGone(budget))
+  const isPurged = (budget: TaskBudget): boolean => holders.has(budget.of) && holders.get(budget.of) === undefined
+  const kept = (parent.policy.bounds?.budgets ?? []).filter((budget) => !isPurged(budget))
   if (kept.some((budget) => budget.of === of)) {
     return kept.map((budget) => (budget.of === of ? { of, maxTasks: Math.min(maxTasks, budget.maxTasks) } : budget))
   }
@@ -69,7 +69,7 @@ function budgetsBelow(parent: NewTask, { maxTasks }: CreationBounds, { own, hold
 }
 
 /**
- * Counts new tasks in the budgets in which they are, those of new holders in their rows. Resolves to what is to be added to stored ones.
+ * Counts new tasks in their budgets. The counts of new tasks are set in their rows; those of stored tasks are returned, to be added.
  * @throws ErrandError LIMIT_EXCEEDED
  */
 export function spendBudgets(tasks: readonly NewTask[], { given, holders }: Allowance): Map<string, number> {
@@ -96,7 +96,8 @@ export function* saveSpent(tx: Tx, spent: ReadonlyMap<string, number>): Op<void>
 }
 
 /**
- * Judges how many children a model gives one task: its own, or one that has bounds. How many children any other task has is the program's.
+ * Checks how many children a model gives one task: its own, or one that has bounds. The children of all other tasks are bounded by the
+ * program.
  * @throws ErrandError LIMIT_EXCEEDED
  */
 export function requireFewChildren(parent: NewTask, added: number, before: number, { given, own }: Allowance): void {
@@ -106,7 +107,7 @@ export function requireFewChildren(parent: NewTask, added: number, before: numbe
   if (before + added <= value) return
   throw new ErrandError(
     'LIMIT_EXCEEDED',
-    `Cannot add ${added} children to ${parent.id}: it has had ${before}, and models may give a task ${value} (\`bounds.maxChildren\`). Let some of its children have these as theirs, or do the work in fewer tasks.`,
+    `Cannot add ${added} children to ${parent.id}: it has had ${before} children, and models may create ${value} below one task (\`bounds.maxChildren\`). Create them below its children, or do the work in fewer tasks.`,
     { limit: 'bounds.maxChildren', value, parentId: parent.id, children: before },
   )
 }
@@ -114,7 +115,7 @@ export function requireFewChildren(parent: NewTask, added: number, before: numbe
 function tooMany(added: number, of: string, before: number, value: number): ErrandError {
   return new ErrandError(
     'LIMIT_EXCEEDED',
-    `Cannot add ${added === 1 ? 'a task' : `${added} tasks`} below ${of}: models have created ${before} there, and may create ${value} (\`bounds.maxTasks\`). Do the work in the tasks that there are.`,
+    `Cannot add ${added === 1 ? 'a task' : `${added} tasks`} below ${of}: models and clients have created ${before} tasks below it in its whole life, ended and deleted ones included, and at most ${value} are allowed (\`bounds.maxTasks\`). Work in tasks that exist, or create below another task; the program can raise \`bounds.maxTasks\` of the agent, of \`boardTools\` or of the MCP server (\`errand mcp --max-tasks\`), but a task that a model has created keeps its bounds.`,
     { limit: 'bounds.maxTasks', value, taskId: of, made: before },
   )
 }

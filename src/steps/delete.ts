@@ -1,4 +1,4 @@
-// Delete: the row is hidden, edges to and from it cease to block, live work is aborted first. Rows leave the file only by purge.
+// Delete: the row is hidden, edges to and from it no longer block, and live work is aborted first. Only purge removes rows from the file.
 
 import { ErrandError } from '../core/errors.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
@@ -10,7 +10,7 @@ import { eventOf, type StepContext } from './step-context.ts'
 
 export type ChildrenPolicy = 'promote' | 'cascade' | 'refuse'
 
-/** Resolves to false for a task that is not there. */
+/** Returns false when the task does not exist. */
 export function deleteTask(id: string, policy: ChildrenPolicy, ctx: StepContext): Step<boolean> {
   return step('delete', function* (tx) {
     const task = yield* tx.task.get(id)
@@ -37,20 +37,20 @@ function* promote(tx: Tx, child: TaskRecord, ctx: StepContext): Op<void> {
   yield* tx.event.append(eventOf(ctx, 'task.promoted', root, { from: child.parentId }))
 }
 
-/** Hides a task and what is still below it, all of it canceled first. */
+/** Hides a task and all tasks that are still below it, canceled first. */
 function* hide(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
-  // Hidden before it is canceled: a child that goes is no reason for its group to fail.
+  // Hidden before it is canceled: a child that is deleted must not fail its group.
   const hidden = touched(task, ctx.at, { deletedAt: ctx.at })
   yield* tx.task.saveDefinition(hidden)
   const live = nextStatus(task.status, 'cancel') !== undefined
   const [canceled] = live ? yield* cancelFamily(tx, hidden, 'deleted', ctx) : []
   if (!live) yield* cancelBelow(tx, hidden, 'deleted', ctx)
-  const gone = (yield* tx.task.get(task.id)) as TaskRecord
-  yield* tx.event.append(eventOf(ctx, 'task.deleted', gone, { settled: isSettled(task.status), run: gone.run }))
+  const deleted = (yield* tx.task.get(task.id)) as TaskRecord
+  yield* tx.event.append(eventOf(ctx, 'task.deleted', deleted, { settled: isSettled(task.status), run: deleted.run }))
   const below = yield* tx.cascade.hide({ root: task.id, ...ctx })
-  // Only now that all are hidden, and for all at once: who comes after one of them is free, whatever became of it, and no group is
-  // told that nothing in it can move before that is known.
-  const ended = [canceled ?? { task: gone, edges: yield* tx.dependency.dependents(task.id) }]
-  if (below) ended.push({ task: gone, edges: yield* tx.cascade.edgesOut(below) })
+  // Settled after all are hidden, and for all at once: the dependents of a hidden task are free, whatever became of it, and no group may
+  // fail before that is known.
+  const ended = [canceled ?? { task: deleted, edges: yield* tx.dependency.dependents(task.id) }]
+  if (below) ended.push({ task: deleted, edges: yield* tx.cascade.edgesOut(below) })
   yield* settleAll(tx, ended, ctx)
 }

@@ -1,5 +1,5 @@
-// Dependencies that are added and taken away while tasks live: the one place that rewires `after` edges. A group passes them on
-// to what it holds, as it does at creation.
+// Adds and removes dependencies of live tasks: the only place that changes `after` edges. A group passes them on to its tasks, as at
+// creation.
 
 import { ErrandError } from '../core/errors.ts'
 import { isTerminal, type TaskRecord } from '../entities/task.ts'
@@ -10,17 +10,17 @@ import { amend } from './amend.ts'
 import { settleAll, settleEdges } from './settle-family.ts'
 import { eventOf, loadTask, type StepContext } from './step-context.ts'
 
-/** What is to change, loaded and free of cycles. */
+/** The change, loaded and free of cycles. */
 export interface Rewiring {
-  /** The task, and below a group everything in it that may still be told. */
+  /** The task, and, for a group, all tasks in it whose dependencies may still change. */
   tasks: TaskRecord[]
   added: TaskRecord[]
   removed: string[]
 }
 
 /**
- * @throws ErrandError NOT_FOUND for a blocker that is not there; CYCLE { path } for one that would never end;
- *   INVALID_TRANSITION for a task that works or is over.
+ * @throws ErrandError NOT_FOUND for an unknown blocker; CYCLE { path } for one that would never end;
+ * INVALID_TRANSITION for a task that works or has ended.
  */
 export function* loadRewiring(
   tx: Reads,
@@ -29,7 +29,7 @@ export function* loadRewiring(
 ): Op<Rewiring> {
   const added: TaskRecord[] = []
   for (const id of new Set(change.add)) added.push(yield* loadTask(tx, id))
-  const inGroup = task.group ? (yield* tx.task.subtree(task.id)).filter(mayBeNotified) : []
+  const inGroup = task.group ? (yield* tx.task.subtree(task.id)).filter(mayBeRewired) : []
   const ids = added.map((each) => each.id)
   if (ids.length > 0) {
     const targets = new Set([task, ...inGroup].map((each) => each.id))
@@ -39,14 +39,14 @@ export function* loadRewiring(
   return { tasks: [task, ...inGroup], added, removed: [...new Set(change.remove)] }
 }
 
-/** Neither at work nor over: its next start may still be made to wait. */
-function mayBeNotified(task: TaskRecord): boolean {
+/** The task neither works nor has ended: its next start may still be made to wait. */
+function mayBeRewired(task: TaskRecord): boolean {
   return task.status !== 'working' && !isTerminal(task.status)
 }
 
 export function* writeRewiring(tx: Tx, { tasks, added, removed }: Rewiring, ctx: StepContext): Op<void> {
   for (const task of tasks) yield* rewire(tx, task, added, removed, ctx)
-  // One that has failed by now means what it would have meant then.
+  // A blocker that has already failed has the same effect as one that fails later.
   const ids = new Set(tasks.map((task) => task.id))
   for (const blocker of added) if (isBroken(blocker.status)) yield* settleEdges(tx, ids, blocker.id, ctx)
   yield* settleAll(tx, [], ctx, { tasks: [...ids] })
@@ -74,7 +74,7 @@ function* rewire(tx: Tx, task: TaskRecord, added: TaskRecord[], removed: string[
   }
 }
 
-/** A task comes after another one, which satisfies that already or is still open. */
+/** Adds a dependency; `satisfied`: its blocker is completed already. */
 export function* insertAfter(
   tx: Tx,
   taskId: string,
@@ -86,12 +86,12 @@ export function* insertAfter(
   yield* tx.dependency.insert({ ...edge, satisfiedAt: satisfied ? at : null })
 }
 
-/** The task comes after these too; what it comes after already stays as it is. */
+/** Adds dependencies. Those that exist stay as they are. */
 export function block(id: string, blockers: readonly string[], ctx: StepContext): Step<void> {
   return rewiring('block', id, { add: blockers, remove: [] }, ctx)
 }
 
-/** The task no longer comes after these; one that it did not come after is no error. */
+/** Removes dependencies. One that does not exist is no error. */
 export function unblock(id: string, blockers: readonly string[], ctx: StepContext): Step<void> {
   return rewiring('unblock', id, { add: [], remove: blockers }, ctx)
 }
@@ -105,20 +105,20 @@ function rewiring(
   return step(name, function* (tx) {
     const task = yield* loadTask(tx, id)
     const loaded = yield* loadRewiring(tx, task, change)
-    requireTellable(task, name)
+    requireRewirable(task, name)
     yield* writeRewiring(tx, loaded, ctx)
   })
 }
 
-/** A working group has no run of its own: what it holds and has not begun may still be told to wait. */
-function requireTellable(task: TaskRecord, verb: 'block' | 'unblock'): void {
+/** A working group has no run of its own: its tasks that have not begun may still be made to wait. */
+function requireRewirable(task: TaskRecord, verb: 'block' | 'unblock'): void {
   const isDone = isTerminal(task.status) || awaitsChildren(task)
-  if (!isDone && (mayBeNotified(task) || (task.group && task.status === 'working'))) return
+  if (!isDone && (mayBeRewired(task) || (task.group && task.status === 'working'))) return
   throw new ErrandError(
     'INVALID_TRANSITION',
     `Cannot ${verb} ${task.id}: ${awaitsChildren(task) ? 'its own work is done' : `it is ${task.status}`}. ${
       isDone ? 'Create a new task' : 'Pause it first'
-    }: dependencies change while a task has work before it.`,
+    }: dependencies can change only while a task has work left and does not work.`,
     { taskId: task.id, from: task.status, event: verb, allowed: [] },
   )
 }

@@ -1,6 +1,6 @@
-// What around a task `why` tells of: its children and what its policies make of them, and for a ready task what keeps it from any free
-// slot. Its parent lets only so many of its children run at once, or the ledger only so many tasks: counted as admission counts, so
-// that what `why` says is what holds it.
+// The part of `why` that concerns other tasks: the children and what the policies make of them, and, for a ready task, what keeps it from a
+// slot. Its parent limits how many of its children run at once, or the ledger limits all tasks. Both are counted as admission counts them,
+// so that `why` names the actual reason.
 
 import type { Why } from '../api/views.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
@@ -9,7 +9,7 @@ import { isBroken } from '../machines/family.ts'
 import { isQueued } from '../machines/readiness.ts'
 import { loadSharedLimits } from './limits.ts'
 
-/** A sentence holds only so many. */
+/** The maximum of tasks that one sentence lists. */
 const maxListed = 5
 
 export function nameOf(task: Pick<TaskRecord, 'id' | 'name'>): string {
@@ -21,15 +21,15 @@ export function listOf(items: readonly string[], between = ', '): string {
   return items.length > maxListed ? `${listed} and ${items.length - maxListed} more` : listed
 }
 
-/** Sentences to follow what else is said of a live task, beginning with a space; empty when there is nothing to say. */
+/** Sentences that follow the reason of a live task, beginning with a space; empty when there are none. */
 export function* familyText(tx: Reads, parent: TaskRecord): Op<string> {
   if (parent.childCount === 0) return ''
   const children = (yield* tx.task.children(parent.id)).filter((child) => child.deletedAt === null)
   const open = children.filter((child) => !isSettled(child.status))
   const broken = children.filter((child) => isBroken(child.status))
   return [
-    ...openWords(parent, open, broken),
-    ...brokenWords(parent, broken),
+    ...openSentences(parent, open, broken),
+    ...brokenSentences(parent, broken),
     ...policyText(parent, open),
     ...(yield* laneText(tx, parent, open)),
   ]
@@ -37,8 +37,8 @@ export function* familyText(tx: Reads, parent: TaskRecord): Op<string> {
     .join('')
 }
 
-/** A group tells of all that it holds, however deep, in words of its own. */
-function openWords(parent: TaskRecord, open: TaskRecord[], broken: TaskRecord[]): string[] {
+/** A group lists all open tasks in it, at any depth, in sentences of its own. */
+function openSentences(parent: TaskRecord, open: TaskRecord[], broken: TaskRecord[]): string[] {
   if (parent.group || open.length === 0) return []
   const named = listOf(
     open.map((child) => `${nameOf(child)}, ${isQueued(child) ? 'queued' : child.status}`),
@@ -49,7 +49,7 @@ function openWords(parent: TaskRecord, open: TaskRecord[], broken: TaskRecord[])
   return [`${ends ? 'It completes with the last of its open children' : 'Open below it'}: ${named}.`]
 }
 
-function brokenWords(parent: TaskRecord, broken: TaskRecord[]): string[] {
+function brokenSentences(parent: TaskRecord, broken: TaskRecord[]): string[] {
   if (broken.length === 0) return []
   const ended = listOf(
     broken.map((child) => `${nameOf(child)} ${child.status === 'failed' ? 'failed' : 'was canceled'}`),
@@ -79,11 +79,11 @@ function* laneText(tx: Reads, parent: TaskRecord, open: TaskRecord[]): Op<string
   if (concurrency === undefined || queued.length === 0) return []
   if ((yield* tx.task.openInLane(parent.id)) < concurrency) return []
   return [
-    `Only ${concurrency} of its children may run at once: ${queued.length} more ${queued.length === 1 ? 'waits' : 'wait'} for a place.`,
+    `Only ${concurrency} of its children may run at once: ${queued.length} more ${queued.length === 1 ? 'waits' : 'wait'} for a slot.`,
   ]
 }
 
-/** What keeps a ready task from any free slot; undefined when nothing does. */
+/** What keeps a ready task from a slot; undefined when nothing does. */
 export function* explainPlace(tx: Reads, task: TaskRecord): Op<Pick<Why, 'reason' | 'message' | 'tasks'> | undefined> {
   return (yield* explainLane(tx, task)) ?? (yield* explainLimit(tx, task.executor as string))
 }
@@ -101,7 +101,7 @@ function* explainLane(tx: Reads, task: TaskRecord): Op<Pick<Why, 'reason' | 'mes
   return {
     reason: 'lane',
     tasks: busy.map((each) => each.id),
-    message: `It waits for a place among its siblings: of the children of ${nameOf(parent)} only ${concurrency} may run at once, and ${open} ${open === 1 ? 'does' : 'do'}${who}.`,
+    message: `It waits for a slot among its siblings: of the children of ${nameOf(parent)} only ${concurrency} may run at once, and ${open} ${open === 1 ? 'does' : 'do'}${who}.`,
   }
 }
 

@@ -1,4 +1,4 @@
-// Why a task does not run, in a word for programs and a sentence for people. A read: nothing is judged or written.
+// Explains why a task does not run, as a code for programs and a sentence for people. Only reads.
 
 import type { RunnableTasks } from '../api/executor.ts'
 import type { Why } from '../api/views.ts'
@@ -11,10 +11,9 @@ import { isQueued, obstacleOf } from '../machines/readiness.ts'
 import { explainPlace, familyText, listOf, nameOf } from './explain-place.ts'
 import { loadTask, loadTasks } from './step-context.ts'
 
-/** Which tasks of an executor this engine can run; null for one that only commands. */
+/** Which tasks of an executor this engine can run; null for an engine that runs none. */
 type CanRun = ((executor: string) => RunnableTasks) | null
 
-/** Why a task does not run. */
 export function* explain(tx: Reads, id: string, canRun: CanRun): Op<Why> {
   const task = yield* loadTask(tx, id)
   const base = { taskId: id, status: task.status, tasks: [] as string[], at: null as number | null }
@@ -59,7 +58,7 @@ export function* explain(tx: Reads, id: string, canRun: CanRun): Op<Why> {
   }
 }
 
-/** Undefined where this engine can run it, or does not run tasks at all. */
+/** Undefined if this engine can run the task, or runs no tasks. */
 function explainExecutor({ executor, policy }: TaskRecord, canRun: CanRun): Explained | undefined {
   const tasks = canRun?.(executor as string) ?? 'all'
   if (tasks === 'all' || (tasks === 'named' && policy.model !== undefined)) return undefined
@@ -82,7 +81,7 @@ function* explainQueue(tx: Reads, task: TaskRecord, canRun: CanRun): Op<Explaine
   if (place !== undefined) return place
   if (canRun !== null) return { reason: 'slot', message: 'It is ready and waits for a free slot.' }
   const withModel = task.executor === agentName ? ' that has a model' : ''
-  return { reason: 'slot', message: `It is ready: the next free slot of a working engine${withModel} is its.` }
+  return { reason: 'slot', message: `It is ready and gets the next free slot of a working engine${withModel}.` }
 }
 
 function* whoWorks(tx: Reads, task: TaskRecord): Op<string> {
@@ -101,9 +100,9 @@ function* claimedSince(tx: Reads, taskId: string): Op<string> {
 function claimableMessage(task: TaskRecord): string {
   const past =
     task.statusReason === 'interrupted'
-      ? ' Its owner gave no sign of life.'
+      ? ' Its owner sent no heartbeat within its lease.'
       : task.statusReason === 'released'
-        ? ' Its owner let go of it.'
+        ? ' Its owner released it.'
         : ''
   const who = task.role === null ? 'anybody' : `the role ${task.role}`
   return `It has no executor and waits for ${who} to \`claim\` it${task.status === 'submitted' ? ', or for `start` by hand' : ''}.${past}`
@@ -128,7 +127,7 @@ function* explainQuestions(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   }
 }
 
-/** It has begun without an executor, and somebody put it where it stands. */
+/** A task without an executor that was put into its state by hand. */
 function* explainByHand(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   if (task.status === 'paused') return explainHeld(task, base)
   if (task.status === 'input_required') return yield* explainQuestions(tx, task, base)
@@ -136,7 +135,7 @@ function* explainByHand(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   return { ...base, reason: 'children', message }
 }
 
-/** A group has no work of its own: it goes on for as long as a task in it, however deep, is not settled. */
+/** A group has no work of its own: it stays open as long as a task in it, at any depth, is not settled. */
 function* explainGroup(tx: Reads, group: TaskRecord, base: Base): Op<Why> {
   const open = (yield* tx.task.subtree(group.id)).filter(
     (each) => !each.group && each.deletedAt === null && !isSettled(each.status),
@@ -163,7 +162,7 @@ function* explainGroup(tx: Reads, group: TaskRecord, base: Base): Op<Why> {
   }
 }
 
-/** What it comes after, and for what will not complete by itself what would help. */
+/** The blockers of a task, with what would help for those that will not complete by themselves. */
 function* explainBlockers(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   const ids = yield* tx.dependency.openBlockers(task.id)
   const by = { open: [] as string[], failed: [] as string[], canceled: [] as string[] }

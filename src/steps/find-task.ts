@@ -1,4 +1,4 @@
-// Finding a task by what people write: an id, a prefix of one, or `#seq`.
+// Finds a task by an id, a prefix of an id, or `#seq`.
 
 import { ErrandError } from '../core/errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -6,7 +6,7 @@ import type { Op, Reads } from '../ledger/ledger.ts'
 
 const idPattern = /^task-[a-z0-9]+$/
 
-/** @throws ErrandError INVALID_INPUT { candidates } when several ids begin so. */
+/** @throws ErrandError INVALID_INPUT { candidates } when several ids begin with the prefix. */
 export function* findTask(tx: Reads, ref: string): Op<TaskRecord | undefined> {
   if (/^#\d+$/.test(ref)) {
     const bySeq = yield* tx.task.getBySeq(Number(ref.slice(1)))

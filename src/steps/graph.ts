@@ -1,4 +1,4 @@
-// The open tasks as a graph: in which order they can be worked off, and which of them hold up the most.
+// The open tasks as a graph: an order in which they can be worked off, and which of them block the most others.
 
 import type { TaskGraph } from '../api/views.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -7,13 +7,12 @@ import type { Op, Reads } from '../ledger/ledger.ts'
 import { criticalBlockers, type GraphNode, topologicalOrder } from '../machines/task-graph.ts'
 import { loadTask } from './step-context.ts'
 
-/** Tasks that are put into an order at once. More would make an answer that nobody reads, and take long to compute. */
+/** The maximum of tasks in a graph. More would take long to compute and be too long to read. */
 const maxInGraph = 5_000
 
 /**
- * Groups are not listed: what they hold is worked off, not they. Who comes after one comes after all that it
- * holds.
- * @throws ErrandError LIMIT_EXCEEDED { limit } for more open tasks than can be put into an order at once.
+ * Groups are not listed, because only their tasks are worked off. A task after a group comes after all tasks in it.
+ * @throws ErrandError LIMIT_EXCEEDED { limit } for too many open tasks.
  */
 export function* graphOf(
   tx: Reads,
@@ -59,7 +58,7 @@ function tooMany(parentId: string | undefined): ErrandError {
   const where = parentId === undefined ? 'in the ledger' : `below ${parentId}`
   return new ErrandError(
     'LIMIT_EXCEEDED',
-    `More than ${maxInGraph} tasks are open ${where}, and that many are not put into an order at once. Ask for those below one task, with \`parentId\`.`,
+    `More than ${maxInGraph} tasks are open ${where}, the limit of one graph. Request the tasks below one task with \`parentId\`.`,
     { limit: maxInGraph, parentId: parentId ?? null },
   )
 }

@@ -1,5 +1,5 @@
-// What stands above a task. Groups start with the first of their tasks, and a failed one is open again when one of its tasks is. Below a
-// canceled task everything has ended for good: nothing there starts, is tried again or is added.
+// The ancestors of a task. A group starts with the first of its tasks, and a failed group reopens when one of its tasks does. Below a
+// canceled task everything has ended for good: nothing there is started, retried or added.
 
 import { ErrandError } from '../core/errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -8,7 +8,7 @@ import { isStuckGroup } from '../machines/family.ts'
 import type { StepContext } from './step-context.ts'
 import { walk, walkToWorking } from './walk.ts'
 
-/** A child starts: the groups above it that have not started do. */
+/** A child starts: so do the groups above it that have not started. */
 export function* startGroupsAbove(tx: Tx, child: TaskRecord, ctx: StepContext): Op<void> {
   for (let id = child.parentId; id !== null; ) {
     const parent: TaskRecord | undefined = yield* tx.task.get(id)
@@ -24,15 +24,15 @@ export function futureDeadline({ deadline }: Pick<TaskRecord, 'deadline'>, at: n
 }
 
 /**
- * A child is tried again, or is new: the failed groups above it are open again. Resolves to these. One in which nothing could move
- * is opened by what can, when that is judged.
+ * A child is retried or new: the failed groups above it reopen and are returned. A group in which nothing could move reopens later, when
+ * its tasks are judged.
  */
 export function* reviveGroupsAbove(tx: Tx, { parentId }: NewTask, ctx: StepContext): Op<TaskRecord[]> {
   const parent = parentId === null ? undefined : yield* tx.task.get(parentId)
   return parent === undefined || isStuckGroup(parent) ? [] : yield* reviveGroups(tx, parent, ctx)
 }
 
-/** Opens a failed group again, and the failed groups around it up to one in which nothing could move. */
+/** Reopens a failed group and the failed groups around it, up to one in which nothing could move. */
 export function* reviveGroups(tx: Tx, innermost: TaskRecord, ctx: StepContext): Op<TaskRecord[]> {
   const revived: TaskRecord[] = []
   for (let group: TaskRecord | undefined = innermost; group?.group && group.status === 'failed'; ) {
@@ -44,7 +44,7 @@ export function* reviveGroups(tx: Tx, innermost: TaskRecord, ctx: StepContext): 
   return revived
 }
 
-/** The topmost canceled task above this one: what had settled before the cancel has kept its state, so those above are asked. */
+/** Returns the topmost canceled ancestor. Tasks that had settled before the cancel kept their state, so all ancestors are checked. */
 export function* canceledAbove(tx: Reads, id: string): Op<TaskRecord | undefined> {
   return (yield* tx.task.ancestors(id)).findLast((above) => above.status === 'canceled')
 }

@@ -1,4 +1,4 @@
-// How entries of the journal end, one by one or with their run or task, and the event that tells how a call stands.
+// Ends entries of the journal, one by one or with their run or task, and makes the event that reports the state of a call.
 
 import type { StoredError } from '../core/errors.ts'
 import type { CallRecord } from '../entities/call.ts'
@@ -8,7 +8,7 @@ import { observeCall } from './observe-work.ts'
 import { eventOf, type StepContext } from './step-context.ts'
 import { announceEnd } from './write-message.ts'
 
-/** Fails the open entries that `closes` picks. */
+/** Fails the open entries that `closes` selects. */
 export function* closeEntries(
   tx: Tx,
   task: TaskRecord,
@@ -21,7 +21,7 @@ export function* closeEntries(
   }
 }
 
-/** Saves an entry that has its outcome now. A call has its event, and its line where it was announced. */
+/** Saves an entry with its outcome. For a call it appends the event, and the line of the conversation if its start was announced. */
 export function* endEntry(tx: Tx, task: TaskRecord, outcome: CallRecord, ctx: StepContext): Op<void> {
   const ended = { ...outcome, dueAt: null, updatedAt: ctx.at }
   yield* tx.call.save({ ...ended, endMessageId: yield* announceEnd(tx, task, ended, ctx) })
@@ -31,7 +31,7 @@ export function* endEntry(tx: Tx, task: TaskRecord, outcome: CallRecord, ctx: St
   yield* observeCall(tx, task, ended, ctx)
 }
 
-/** The event that tells how a call stands. */
+/** The event that reports the state of a call. */
 export function callEvent(
   ctx: StepContext,
   task: TaskRecord,
@@ -42,12 +42,12 @@ export function callEvent(
   return eventOf(ctx, 'call.started', task, { callId, tool, args, run })
 }
 
-/** It may be on its way: asked for and begun. One that was never begun waits for a later run. */
+/** The entry may be executing: requested and begun. One that was never begun waits for a later run. */
 export function isInFlight(entry: CallRecord): boolean {
   return entry.kind === 'call' && entry.status === 'in_progress'
 }
 
-/** Nothing of it is on its way: a question, other tasks, a time, a call that was never begun. It ends with its task. */
+/** Nothing of the entry is executing: a question, a wait, a sleep, or a call that was never begun. It ends with its task. */
 export function isIdle(entry: CallRecord): boolean {
   return entry.kind !== 'call' || entry.status === 'pending'
 }
@@ -55,5 +55,5 @@ export function isIdle(entry: CallRecord): boolean {
 /** Why a wait ends with its task. */
 export function endedWith(task: TaskRecord): StoredError {
   const reason = task.statusReason === null ? '' : `: ${task.statusReason}`
-  return { code: 'RUN_ENDED', message: `The task was ${task.status} before this was over${reason}` }
+  return { code: 'RUN_ENDED', message: `The task was ${task.status} before this ended${reason}` }
 }

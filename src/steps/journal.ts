@@ -1,5 +1,5 @@
-// The journal's steps: what a live run asks for is recorded before it acts, its outcome after. Every one of them checks, in
-// its own transaction, that the run is still the task's own: that is the fence.
+// The journal's steps: each request of a live run is recorded before it takes effect, and its outcome after. Each step checks in its own
+// transaction that the run is still the run of the task: this is the fence.
 
 import type { ModelFailure } from '../agent-run.ts'
 import { ErrandError, type StoredError } from '../core/errors.ts'
@@ -12,7 +12,7 @@ import { observeAnswer } from './observe-work.ts'
 import { eventOf, type StepContext } from './step-context.ts'
 import { announceStart, writeMessage } from './write-message.ts'
 
-/** Which run asks. */
+/** The run that makes the request. */
 export interface RunRef {
   taskId: string
   run: number
@@ -34,8 +34,8 @@ export function* loadLive(tx: Reads, ref: RunRef): Op<TaskRecord> {
 }
 
 /**
- * Records an entry before it acts. An announced call has a line in the conversation, for people. `left`: completed entries that
- * the run has not asked for again.
+ * Records an entry before it takes effect. An announced call has a line in the conversation, for people. `left`: completed entries that the
+ * run has not requested again.
  */
 export function beginEntry(
   entry: NewCall,
@@ -48,12 +48,12 @@ export function beginEntry(
     const startMessageId = announced ? yield* announceStart(tx, task, entry, ctx) : null
     yield* tx.call.insert({ ...entry, startMessageId })
     yield* publishDivergence(tx, task, entry, left, ctx)
-    // A question is published when the run has ended for it (suspend.ts): before that nobody could answer it.
+    // A question is published when the run has ended for it (suspend.ts): until then it cannot be answered.
     if (entry.kind === 'call') yield* publishStart(tx, task, entry, ctx)
   })
 }
 
-/** Tells of a new entry that was made although completed work of the journal had not been asked for again. */
+/** Reports a new entry that was made although completed entries of the journal had not been requested again. */
 export function* publishDivergence(
   tx: Tx,
   task: TaskRecord,
@@ -65,7 +65,7 @@ export function* publishDivergence(
   yield* tx.event.append(eventOf(ctx, 'task.diverged', task, { run: task.run, ...divergenceMessage(entry, left) }))
 }
 
-/** Records a value that a run has drawn: known at once, and the same in every later run. */
+/** Records a value that a run has drawn; all later runs get the same value. */
 export function recordValue(entry: NewCall, value: unknown): Step<void> {
   return step('record value', function* (tx) {
     yield* loadLive(tx, entry)
@@ -73,7 +73,7 @@ export function recordValue(entry: NewCall, value: unknown): Step<void> {
   })
 }
 
-/** Begins a call that was recorded when a model asked for it. */
+/** Begins a call that was recorded when a model requested it. */
 export function beginPending(ref: RunRef, callId: string, announced: boolean, ctx: StepContext): Step<void> {
   return step('begin call', function* (tx) {
     const task = yield* loadLive(tx, ref)
@@ -88,7 +88,7 @@ function* publishStart(tx: Tx, task: TaskRecord, call: NewCall, ctx: StepContext
   yield* tx.event.append(callEvent(ctx, task, { ...call, status: 'in_progress', run: task.run }))
 }
 
-/** Keeps details of a call in progress, while its run is open. */
+/** Saves details of a call in progress while its run is open. */
 export function noteEntry(ref: RunRef, callId: string, details: unknown, ctx: StepContext): Step<void> {
   return step('note call', function* (tx) {
     yield* loadOpenRun(tx, ref)
@@ -100,8 +100,8 @@ export function noteEntry(ref: RunRef, callId: string, details: unknown, ctx: St
 export type EntryOutcome = { ok: true; result: unknown } | { ok: false; error: StoredError }
 
 /**
- * Records the outcome of an entry. A call may still end while its run is ending: its result is not lost. May be repeated with the
- * same moment when it is unknown whether the outcome was written.
+ * Records the outcome of an entry. A call may end while its run is ending, and its result is kept. May be repeated with the same time when
+ * it is unknown whether the outcome was written.
  */
 export function finishEntry(ref: RunRef, callId: string, outcome: EntryOutcome, ctx: StepContext): Step<void> {
   const status = outcome.ok ? 'completed' : 'failed'
@@ -115,7 +115,7 @@ export function finishEntry(ref: RunRef, callId: string, outcome: EntryOutcome, 
   })
 }
 
-/** The task of a run that may be ending, and is not closed. */
+/** Returns the task of a run that is not closed; it may be ending. */
 function* loadOpenRun(tx: Reads, ref: RunRef): Op<TaskRecord> {
   const task = yield* tx.task.get(ref.taskId)
   if (!task || task.run !== ref.run || !task.runOpen) throw runEnded(ref, 'it was closed')
@@ -129,7 +129,7 @@ function* loadOpenEntry(tx: Reads, ref: RunRef, callId: string): Op<CallRecord> 
   return call
 }
 
-/** Appends a message of the run, and with it the calls that it asks for: recorded, and not begun. */
+/** Appends a message of the run and records the calls that it requests, without beginning them. */
 export function appendMessage(
   ref: RunRef,
   message: NewMessage,
@@ -147,7 +147,7 @@ export function appendMessage(
   })
 }
 
-/** Records that a try of a model step failed: a step that was not taken is no message and no call, but people should know. */
+/** Records that a try of a model step failed. It is neither a message nor a call, but people need to see it. */
 export function recordModelFailure(ref: RunRef, failure: ModelFailure, ctx: StepContext): Step<void> {
   return step('record model failure', function* (tx) {
     const task = yield* loadLive(tx, ref)
@@ -155,7 +155,7 @@ export function recordModelFailure(ref: RunRef, failure: ModelFailure, ctx: Step
   })
 }
 
-/** Keeps a batch of output. */
+/** Saves a batch of output. */
 export function writeOutput(ref: RunRef, text: string, ctx: StepContext): Step<void> {
   return step('write output', function* (tx) {
     const task = yield* loadOpenRun(tx, ref)

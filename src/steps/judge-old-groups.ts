@@ -1,4 +1,4 @@
-// A ledger from before groups failed when nothing in them could move: once, its open tasks are judged, and such groups fail.
+// Judges the open tasks of a ledger once that was written before groups failed when nothing in them could move; such groups fail then.
 import { openStatuses } from '../entities/task.ts'
 import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import { awaitsChildren } from '../machines/family.ts'

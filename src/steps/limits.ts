@@ -6,14 +6,14 @@ import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 
 const setting = 'limits'
 
-/** Undefined while there is none: then nothing has to be counted. */
+/** Undefined if there are none: nothing has to be counted then. */
 export function* loadSharedLimits(tx: Reads): Op<SharedLimits | undefined> {
   const limits = (yield* tx.setting.get(setting)) as SharedLimits | undefined
   const any = limits !== undefined && (limits.maxConcurrent !== null || Object.keys(limits.limits).length > 0)
   return any ? limits : undefined
 }
 
-/** Changes what is named and leaves the rest; null takes a limit away. Resolves to the limits as they are then. */
+/** Sets the given limits and keeps the others; null removes a limit. Returns all limits. */
 export function setSharedLimits(patch: SharedLimitsPatch): Step<SharedLimits> {
   return step('set limits', function* (tx) {
     const { maxConcurrent, limits } = (yield* loadSharedLimits(tx)) ?? noSharedLimits

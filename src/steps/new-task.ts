@@ -1,5 +1,5 @@
-// From a draft to the first row of a task: what the draft says, what it takes over from its parent, and nothing done yet; and what a draft
-// is refused for: options that would do nothing where it stands, a place that is too deep, keys that mean something else. Pure.
+// Makes the first row of a task from its draft and its parent, and refuses drafts that cannot be created: options without effect, positions
+// that are too deep, keys that belong to another definition. Pure.
 
 import { ErrandError } from '../core/errors.ts'
 import { canonicalJson } from '../core/json.ts'
@@ -15,7 +15,7 @@ import { dueAfter } from './step-context.ts'
 
 const submitted: TaskStatus = 'submitted'
 
-/** `bounds` hold for what models create below it. */
+/** `bounds` apply to what models create below it. */
 export function newTask(
   draft: TaskDraft,
   parent: NewTask | undefined,
@@ -79,34 +79,34 @@ export function newTask(
 
 export const isSpec = (team: TaskDraft['team']): team is TeamSpec => team !== null && team !== 'later'
 
-/** Which team it works in: its own, else that of its parent. */
+/** The team in which it works: its own, else that of its parent. */
 function placeInTeam(draft: TaskDraft, parent: NewTask | undefined): Pick<TaskPolicy, 'team'> {
   const taskId = isSpec(draft.team) ? draft.id : parent?.policy.team?.taskId
   return taskId === undefined ? {} : { team: { taskId, agentId: draft.agentId } }
 }
 
-/** A child may call what its parent may, or less: the parent's lists hold for it too, whatever becomes of the parent. */
+/** A child may call at most what its parent may: the lists of the parent apply to it as well, whatever becomes of the parent. */
 function inheriting(policy: TaskPolicy, above: TaskPolicy | undefined): TaskPolicy {
   const lists = [...(above?.abilities ?? []), ...(policy.abilities ?? [])]
   if (lists.length === 0) return policy
   return { ...policy, abilities: [...new Map(lists.map((list) => [canonicalJson(list), list])).values()] }
 }
 
-/** @throws ErrandError INVALID_INPUT for an option that would do nothing, LIMIT_EXCEEDED for a place that is too deep. */
+/** @throws ErrandError INVALID_INPUT for an option without effect, LIMIT_EXCEEDED for a position that is too deep. */
 export function requirePlace(draft: TaskDraft, parent: NewTask | undefined, { maxDepth }: TreeLimits): void {
   if (draft.policy.notifyParent) requireReader(draft, parent)
   if (draft.agentNamed) requireTeam(draft, parent)
   if (parent !== undefined && parent.depth >= maxDepth) throw tooDeep(draft, parent, maxDepth)
 }
 
-/** A group reads nothing, and a root has nobody to tell: an option that does nothing is not taken. */
+/** A group reads no messages, and a root has no parent: an option without effect is refused. */
 function requireReader(draft: TaskDraft, parent: NewTask | undefined): void {
   if (parent !== undefined && !parent.group) return
   const why = parent === undefined ? 'it has no parent' : `its parent ${parent.id} is a group, which reads no messages`
   throw doesNothing('notifyParent', draft.name, `${why}. Leave it out.`)
 }
 
-/** A name to work under in a team is of no use without one. */
+/** The name of a worker has no effect without a team. */
 function requireTeam(draft: TaskDraft, parent: NewTask | undefined): void {
   if (isSpec(draft.team) || parent?.policy.team !== undefined) return
   const why = "neither it nor its parent has a team. Make it a team's task with `team: true`, or create it below one."
@@ -130,10 +130,10 @@ export function requireSameDefinition(draft: TaskDraft, existing: NewTask): void
   const differs = (['executor', 'goal', 'group'] as const).find((field) => draft[field] !== stored[field])
   if (differs) throw keyConflict(draft, existing, `its ${differs} is another`)
   if (canonicalJson(draft.input) !== canonicalJson(existing.input))
-    throw keyConflict(draft, existing, 'its input is another')
+    throw keyConflict(draft, existing, 'its input differs')
 }
 
-/** The refusal of a key whose task is not for the caller to see. */
+/** The refusal of a key whose task the caller may not see. */
 export function keyTaken({ key }: TaskDraft): ErrandError {
   return new ErrandError('KEY_CONFLICT', `The key "${key}" is taken. Use another key.`, { key })
 }

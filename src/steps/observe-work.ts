@@ -1,5 +1,5 @@
-// What the agent of a team does becomes what it has observed: each call that its model asked for, each answer. Written in the
-// transaction that records the outcome, under an id that follows from it, so that none is missing and none is there twice.
+// Records what the agent of a team does as observations: each call that its model requested, and each answer. They are written in the
+// transaction that records the outcome, under an id derived from it, so that each is there exactly once.
 
 import { clipped, storableText } from '../core/storable-text.ts'
 import type { CallRecord } from '../entities/call.ts'
@@ -11,17 +11,17 @@ import type { NewMessage, Op, Reads, Tx } from '../ledger/ledger.ts'
 import { sourceIn } from './source.ts'
 import type { StepContext } from './step-context.ts'
 
-/** Characters. The whole stands in the calls and in the conversation of the task. */
-const longest = { call: 2_000, outcome: 500, answer: 10_000 }
+/** In characters. The whole text is in the calls and the conversation of the task. */
+const maxLength = { call: 2_000, outcome: 500, answer: 10_000 }
 
-/** A call has ended, or was broken off. One that no model asked for, or that was never begun, is nothing that an agent did. */
+/** Records a call that has ended or was interrupted. A call that no model requested, or that was never begun, is not recorded. */
 export function* observeCall(tx: Tx, task: TaskRecord, call: CallRecord, ctx: StepContext): Op<void> {
   const isTheModels = call.kind === 'call' && call.startMessageId !== null
   if (task.policy.team === undefined || !isTheModels) return
   yield* observe(tx, task, callObserved(call), ctx)
 }
 
-/** A step of the model without calls is what the agent has found. */
+/** Records an answer: a model step without calls is a finding of the agent. */
 export function* observeAnswer(tx: Tx, task: TaskRecord, message: NewMessage, ctx: StepContext): Op<void> {
   const isAnswer = message.step !== null && message.step.calls.length === 0 && message.content.trim() !== ''
   if (task.policy.team === undefined || !isAnswer) return
@@ -29,31 +29,37 @@ export function* observeAnswer(tx: Tx, task: TaskRecord, message: NewMessage, ct
 }
 
 export interface Observed extends Pick<ObservationRecord, 'id' | 'type' | 'content' | 'outcome'> {
-  /** What a call came to is said by its tool, an answer by the model. */
+  /** The source of the outcome of a call is its tool, that of an answer the model. */
   by: Extract<SourceKind, 'model' | 'tool'>
 }
 
-/** What a call that has ended is as an observation, whenever it is made. */
+/** The observation of an ended call; the same whenever it is made. */
 export function callObserved({ id, name, params, result, error }: CallRecord): Observed {
   const what = error === null ? textOf(result) : error.message
   return toolObserved(id, `${name} ${textOf(params)}`, what, error !== null)
 }
 
-/** The use of a tool of which no more is known than these words. */
+/** The observation of the use of a tool of which only these texts are known. */
 export function toolObserved(id: string, call: string, outcome: string, failed: boolean): Observed {
   const type = failed ? 'error' : 'tool_use'
-  return { id: `obs-${id}`, type, content: cut(call, longest.call), outcome: cut(outcome, longest.outcome), by: 'tool' }
+  return {
+    id: `obs-${id}`,
+    type,
+    content: cut(call, maxLength.call),
+    outcome: cut(outcome, maxLength.outcome),
+    by: 'tool',
+  }
 }
 
-/** What an agent answered, as an observation. */
+/** The observation of an agent's answer. */
 export function answerObserved(id: string, content: string): Observed {
-  return { id: `obs-${id}`, type: 'insight', content: cut(content, longest.answer), outcome: null, by: 'model' }
+  return { id: `obs-${id}`, type: 'insight', content: cut(content, maxLength.answer), outcome: null, by: 'model' }
 }
 
 function* observe(tx: Tx, task: TaskRecord, { by, ...observed }: Observed, { at }: StepContext): Op<void> {
   const stint = yield* stintOf(tx, task)
   if (stint === undefined) return
-  // Closed by hand while the agent is at work: that is no reason to lose what the call came to.
+  // The branch may have been closed by hand while the agent works: the outcome of the call is recorded all the same.
   if ((yield* tx.branch.get(stint.branch))?.status === 'archived') return
   yield* tx.observation.insert({
     ...observed,
@@ -67,7 +73,7 @@ function* observe(tx: Tx, task: TaskRecord, { by, ...observed }: Observed, { at 
   })
 }
 
-/** The stint that the task works in; or the last one, for a call that ends when its agent has been completed already. */
+/** The stint that the task works in, or its last one, for a call that ends after its agent was completed. */
 function* stintOf(tx: Reads, task: TaskRecord): Op<StintRecord | undefined> {
   const active = yield* tx.team.stintOfWorker(task.id)
   const teamId = task.policy.team?.taskId

@@ -1,13 +1,13 @@
-// The names under which working engines offer models, published in the ledger for processes that have no models themselves.
+// The names of the models that working engines offer, published in the ledger for processes without models.
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 
 const setting = 'models'
 
-/** Tells the other processes on the ledger which models this engine offers. */
+/** Publishes the models that this engine offers to the other processes on the ledger. */
 export function* publishModels(tx: Tx, offered: readonly string[]): Op<void> {
   const known = yield* publishedModels(tx)
-  const news = offered.filter((name) => !known.includes(name))
-  if (news.length > 0) yield* tx.setting.put(setting, [...known, ...news])
+  const added = offered.filter((name) => !known.includes(name))
+  if (added.length > 0) yield* tx.setting.put(setting, [...known, ...added])
 }
 
 export function* publishedModels(tx: Reads): Op<string[]> {

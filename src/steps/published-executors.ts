@@ -1,5 +1,5 @@
-// What the engines that work on a ledger say of their executors, for processes that do not have these: whether one runs commands, and
-// whether it asks people.
+// The traits of the executors of working engines, published in the ledger for processes without these executors: whether an executor runs
+// commands, and whether it asks people.
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 
 export interface PublishedTraits {

@@ -1,7 +1,7 @@
-// Recovery: what a lost engine left, and nothing else, in two steps. The first judges that it is lost and ends its runs, so that
-// nothing new starts in them; then the commands that they left running are ended (actors/recovery.ts); the second closes the runs,
-// and with them, once, their calls in flight. Whichever engine comes by between the two goes on from there. And tasks that are
-// suspected of crashing their engine: what clears one, and whether one must run alone.
+// Recovers what a lost engine left, in two steps. The first checks that the engine is lost and ends its runs, so that nothing new starts in
+// them. Then the commands that they left running are ended (actors/recovery.ts). The second step closes the runs and, once, their calls in
+// flight. Any engine can continue between the two. Also checks of tasks that are suspected of crashing their engine: what clears one, and
+// whether one must run alone.
 
 import type { StoredError } from '../core/errors.ts'
 import { type CallRecord, notesProcess } from '../entities/call.ts'
@@ -14,13 +14,13 @@ import { isInFlight } from './journal-closing.ts'
 import type { StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 
-/** An engine whose runs are to be taken up. */
+/** An engine whose runs are taken over. */
 export interface LostEngine extends FormerHolder {
-  /** It may still be alive, and is only taken for lost if its lease was over at this time; null for one that is gone. */
+  /** The engine may be alive, and counts as lost only if its lease was over at this time; null for one that has ended. */
   onlyIfSilentAt: number | null
 }
 
-/** Null when it is not lost after all. */
+/** Null if the engine is not lost. */
 function* loadRuns(tx: Reads, { instanceId, onlyIfSilentAt }: LostEngine): Op<RunRecord[] | null> {
   const instance = yield* tx.instance.get(instanceId)
   const showsUp = onlyIfSilentAt !== null && instance !== undefined && instance.leaseUntil > onlyIfSilentAt
@@ -34,8 +34,8 @@ interface Live {
 }
 
 /**
- * Ends the live runs of a lost engine: their tasks are WAITING for another holder, or FAILED as POISONED. Resolves to the calls of
- * these tasks whose processes may still run; null when the engine is not lost.
+ * Ends the live runs of a lost engine: their tasks are WAITING for another holder, or FAILED as POISONED. Returns the calls of these tasks
+ * whose processes may still run; null if the engine is not lost.
  */
 export function endRunsOf(lost: LostEngine, maxCrashes: number, ctx: StepContext): Step<CallRecord[] | null> {
   return step('end runs of a lost engine', function* (tx) {
@@ -61,7 +61,7 @@ export function endRunsOf(lost: LostEngine, maxCrashes: number, ctx: StepContext
   })
 }
 
-/** It noted a process and did not settle by itself: it is in flight, or was closed while its function still worked. */
+/** The call noted a process and did not settle by itself: it is in flight, or was closed while its function still worked. */
 function mayHaveLeftProcess({ status, details, error }: CallRecord): boolean {
   return notesProcess(details) && (status === 'in_progress' || error?.code === 'CALL_INTERRUPTED')
 }
@@ -73,26 +73,27 @@ function* endCrashed(tx: Tx, live: readonly Live[], lost: LostEngine, maxCrashes
   )
   for (const [index, { task, facts }] of live.entries()) {
     const crashes = (facts.progressed ? 0 : task.crashes) + (charged[index] ? 1 : 0)
-    // Only what ran alone is certain: a suspect that died beside others is tried once more, by itself (admit.ts).
+    // Only a run that was alone is certain to have caused the crash: a suspect that died beside others is tried once more, alone
+    // (admit.ts).
     const poisoned = charged[index] && !facts.progressed && crashes >= maxCrashes && live.length === 1
     if (poisoned) yield* poison(tx, task, crashes, lost, ctx)
     else yield* releaseRun(tx, task, 'interrupted', ctx, crashes)
   }
 }
 
-/** Its runs died again and again and left nothing. */
+/** Fails a task whose runs died repeatedly without progress. */
 function* poison(tx: Tx, task: TaskRecord, crashes: number, lost: LostEngine, ctx: StepContext): Op<void> {
   const error: StoredError = {
     code: 'POISONED',
-    message: `${crashes} runs in a row died with nothing recorded in between: it seems to take its process down`,
+    message: `${crashes} runs in a row died with nothing recorded in between: the task seems to crash its process`,
     details: { crashes, lastInstance: lost.instanceId },
   }
   yield* transition(tx, task, 'fail', ctx, { set: { crashes, error }, outcome: 'interrupted' })
 }
 
 /**
- * Closes the runs of a lost engine that have ended, except those of `kept` tasks, and with the last of them the engine. Resolves to
- * how many were closed. An engine that shows up meanwhile closes them itself.
+ * Closes the ended runs of a lost engine, except those of `kept` tasks, and with the last of them the engine. Returns how many were closed.
+ * An engine that comes back meanwhile closes its runs itself.
  */
 export function closeRunsOf(lost: LostEngine, kept: ReadonlySet<string>, ctx: StepContext): Step<number> {
   return step('close runs of a lost engine', function* (tx) {
@@ -104,7 +105,7 @@ export function closeRunsOf(lost: LostEngine, kept: ReadonlySet<string>, ctx: St
   })
 }
 
-/** An outcome or a message of this run is in the ledger. A call that has only begun is no progress. */
+/** Whether an outcome or a message of this run is in the ledger. A call that has only begun is no progress. */
 export function* hasProgressed(tx: Reads, run: RunRecord): Op<boolean> {
   const isOfRun = (each: { run: number | null }): boolean => each.run === run.number
   const entries = yield* tx.call.list(run.taskId)
@@ -113,7 +114,7 @@ export function* hasProgressed(tx: Reads, run: RunRecord): Op<boolean> {
   return (yield* tx.message.list(run.taskId)).some(isOfRun)
 }
 
-/** A task that has seen `maxCrashes` crashes runs in this engine, and nothing cleared it yet: nothing may start beside it. */
+/** Whether this engine runs a task that has had `maxCrashes` crashes and is not cleared: nothing may start beside it. */
 export function* runsAlone(tx: Reads, instanceId: string, maxCrashes: number): Op<boolean> {
   for (const run of yield* tx.run.openOf(instanceId)) {
     const task = (yield* tx.task.get(run.taskId)) as TaskRecord

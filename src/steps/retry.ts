@@ -1,4 +1,4 @@
-// Retry: a failed task gets another attempt, and with a group what failed in it.
+// Retry: gives a failed task another attempt, and in a group also its failed tasks.
 
 import type { TaskPolicy, TaskRecord } from '../entities/task.ts'
 import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
@@ -8,7 +8,7 @@ import { loadTask, type StepContext } from './step-context.ts'
 import { transitionAll } from './transition.ts'
 import type { Edge } from './walk.ts'
 
-/** FAILED → SUBMITTED. A group tries its failed children again. `divergence` holds until the next retry by hand. */
+/** FAILED → SUBMITTED. A group retries its failed children. `divergence` applies until the next retry by hand. */
 export function retry(id: string, ctx: StepContext, divergence?: TaskPolicy['divergence']): Step<void> {
   return step('retry', function* (tx) {
     const task = yield* loadTask(tx, id)
@@ -20,7 +20,7 @@ export function retry(id: string, ctx: StepContext, divergence?: TaskPolicy['div
   })
 }
 
-/** What failed in a group, except below what was canceled. */
+/** The failed tasks of a group, except those below a canceled one. */
 function* failedIn(tx: Reads, groupId: string): Op<TaskRecord[]> {
   const below = new Map((yield* tx.task.subtree(groupId)).map((task) => [task.id, task]))
   const isBelowCanceled = ({ parentId }: TaskRecord): boolean => {
@@ -43,7 +43,7 @@ function newAttempt(failed: TaskRecord, { at }: StepContext, divergence: TaskPol
       held: false,
       notBefore: null,
       policy: { ...policy, ...chosen },
-      // A new attempt is anybody's.
+      // A new attempt has no owner.
       owner: null,
       leaseMs: null,
       deadline: futureDeadline(failed, at),

@@ -1,7 +1,7 @@
-// Refuses what people are asked to callers who may not answer for people: the answer itself, and whatever would let others go on without
-// it. An executor declares that its tasks ask people; working engines publish that in the ledger; an unknown executor counts as one that
-// does.
-import { type Caller, mayAnswerForPeople } from '../bus/caller.ts'
+// Guards the questions that are put to people: callers who may not answer for people can neither answer one nor let a task go on without
+// the answer. An executor declares with `asksPeople` that its tasks ask people; working engines publish that in the ledger. An executor
+// that no engine has published counts as one that asks.
+import { type Caller, isModel, mayAnswerForPeople } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import { agentName } from '../drafts/known-executors.ts'
 import type { CallRecord } from '../entities/call.ts'
@@ -14,48 +14,67 @@ export function mayAnswer(question: QuestionParams, caller: Caller): boolean {
   return audienceOf(question) === 'anyone' || mayAnswerForPeople(caller)
 }
 
-/** @throws ErrandError FORBIDDEN for a question that is put to people, and a caller who may not answer for them. */
+/** @throws ErrandError FORBIDDEN if the question is put to people and the caller may not answer for them. */
 export function requireAnswerer(task: TaskRecord, question: CallRecord, caller: Caller): void {
   if (mayAnswer(question.params as QuestionParams, caller)) return
   throw new ErrandError(
     'FORBIDDEN',
-    `Question ${question.id} of ${task.id} is put to people: a model, a run, or a tool of theirs may not answer it. A person does, with "errand answer", over HTTP, or in your program; a question that models may answer is asked with \`for: 'anyone'\`.`,
+    `Cannot answer question ${question.id} of ${task.id}: it is put to people, and ${whyNotForPeople(caller)}. A person can answer it with "errand answer" or over HTTP with credentials that name no task, and your program with \`engine.answer\`. A question that models may answer is asked with \`for: 'anyone'\`.`,
     { taskId: task.id, question: question.id },
   )
 }
 
-/** How a change goes around a question, as the refusal says it. */
+/** Why this caller may not answer for people. */
+function whyNotForPeople(caller: Caller): string {
+  const { surface, taskId } = caller
+  if (isModel(caller)) return 'this caller is a model'
+  if (taskId !== undefined) return `this caller acts for task ${taskId} (\`taskId\`, surface "${surface}")`
+  return `this caller comes through "${surface}", which models use`
+}
+
+/** The change that is refused, as the message names it. */
 type Detour = 'complete' | 'change' | 'delete' | 'go on without'
 
 /**
- * Refuses a change of a task whose outcome is what people answer: its executor asks people, or it has an open question for them.
+ * Refuses a change of a task whose outcome is a person's answer: its executor asks people, or it has an open question for them.
  *
  * @throws ErrandError FORBIDDEN
  */
 export function* refuseDetour(tx: Reads, task: TaskRecord, detour: Detour, caller: Caller): Op<void> {
-  // One that failed or was canceled has no answer either, and others may still wait for it.
+  // A failed or canceled task has no answer either, and others may still wait for it.
   if (mayAnswerForPeople(caller) || task.status === 'completed' || task.deletedAt !== null) return
-  const asks = yield* asksPeople(tx, task)
-  if (!asks && (detour === 'change' || !(yield* hasOpenQuestion(tx, task)))) return
+  const why = yield* whyForPeople(tx, task, detour)
+  if (why === undefined) return
   throw new ErrandError(
     'FORBIDDEN',
-    `Cannot ${detour} ${task.id}: what it comes to is for people to say, and this caller may not answer for them. Wait until a person has answered, or have a person make this change.`,
+    `Cannot ${detour} ${task.id}: ${why.holds}, and ${whyNotForPeople(caller)}. ${why.help}`,
     { taskId: task.id },
   )
 }
 
-/** No task that is worked on by hand does; one whose executor no engine has published may. */
-function* asksPeople(tx: Reads, { executor }: TaskRecord): Op<boolean> {
-  if (executor === null || executor === agentName) return false
-  return (yield* publishedExecutors(tx))[executor]?.asksPeople !== false
+/** Why the outcome of a task is for people to decide, and what would work; undefined if it is not. */
+function* whyForPeople(tx: Reads, task: TaskRecord, detour: Detour): Op<{ holds: string; help: string } | undefined> {
+  const wait = 'Wait until a person has answered, or have a person make this change.'
+  const question = detour === 'change' ? undefined : yield* openQuestion(tx, task)
+  if (question !== undefined) return { holds: `its question ${question.id} is open and put to people`, help: wait }
+  const { executor } = task
+  // A task that is worked on by hand, or by an agent, asks people by an open question only.
+  if (executor === null || executor === agentName) return undefined
+  const asksPeople = (yield* publishedExecutors(tx))[executor]?.asksPeople
+  if (asksPeople === false) return undefined
+  if (asksPeople) return { holds: `its executor "${executor}" asks people for its result`, help: wait }
+  return {
+    holds: `no engine has published in this ledger whether its executor "${executor}" asks people, so its result may be a person's answer`,
+    help: `Start an engine with the executor "${executor}" on this ledger, or have a person make this change.`,
+  }
 }
 
-function* hasOpenQuestion(tx: Reads, { id }: TaskRecord): Op<boolean> {
+function* openQuestion(tx: Reads, { id }: TaskRecord): Op<CallRecord | undefined> {
   const open = yield* tx.call.open(id)
-  return open.some(({ kind, params }) => kind === 'ask' && audienceOf(params as QuestionParams) === 'person')
+  return open.find(({ kind, params }) => kind === 'ask' && audienceOf(params as QuestionParams) === 'person')
 }
 
-/** The change of one task, unless it settles or changes what people answer. */
+/** The change of one task, refused if it settles or changes what is a person's answer. */
 export function notAround<R>(change: Step<R>, id: string, detour: Detour, caller: Caller): Step<R> {
   if (mayAnswerForPeople(caller)) return change
   return step(change.name, function* (tx) {
@@ -65,7 +84,7 @@ export function notAround<R>(change: Step<R>, id: string, detour: Detour, caller
   })
 }
 
-/** The change that lets a task go on without others, unless it would go on without an answer of people: theirs, or one before them. */
+/** The change that lets a task go on without its blockers, refused if one of these, or of the tasks before them, awaits a person's answer. */
 export function notWithoutAnswer<R>(change: Step<R>, blockers: readonly string[], caller: Caller): Step<R> {
   if (mayAnswerForPeople(caller)) return change
   return step(change.name, function* (tx) {
@@ -74,7 +93,7 @@ export function notWithoutAnswer<R>(change: Step<R>, blockers: readonly string[]
   })
 }
 
-/** The deletion of a task, unless it or what is below it puts a question to people, or what comes after it would go on without an answer. */
+/** The deletion of a task, refused if it or a task below it asks people, or if its dependents would go on without a person's answer. */
 export function notDeletingQuestions<R>(deletion: Step<R>, id: string, caller: Caller): Step<R> {
   if (mayAnswerForPeople(caller)) return deletion
   return step(deletion.name, function* (tx) {
@@ -89,7 +108,7 @@ export function notDeletingQuestions<R>(deletion: Step<R>, id: string, caller: C
   })
 }
 
-/** Looks at the tasks, at what is below them, and at all that these still come after. */
+/** Checks the tasks, those below them, and all that these still come after. */
 function* refuseToSkip(tx: Reads, ids: readonly string[], detour: Detour, caller: Caller): Op<void> {
   const seen = new Set<string>()
   const open = [...ids]

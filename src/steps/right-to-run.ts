@@ -1,5 +1,5 @@
-// Refuses executors that run commands to callers without the right to run any. An executor declares that it runs commands; working
-// engines publish their executors in the ledger for processes that do not have them; an unknown executor counts as one that does.
+// Refuses executors that run commands to callers without the right to run commands. An executor declares that it runs commands, and working
+// engines publish that in the ledger for processes without it. An executor that is not published counts as one that runs commands.
 import { isDeepStrictEqual } from 'node:util'
 import { type Caller, mayRunCommands } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -7,9 +7,9 @@ import type { Op, Reads } from '../ledger/ledger.ts'
 import { publishedExecutors } from './published-executors.ts'
 
 /**
- * Refuses an executor that runs commands where none may be run: because of who calls, or of whoever gave the task its input.
+ * Refuses an executor that runs commands if the caller, or the source of the task's input, may not run commands.
  *
- * @param runsCommands as the engine knows it; null: it does not have that executor.
+ * @param runsCommands as declared in this engine; null: the engine does not have that executor.
  * @throws ErrandError FORBIDDEN
  */
 export function* refuseCommands(
@@ -23,7 +23,7 @@ export function* refuseCommands(
   const what = known ? `${executor} runs commands` : `no engine on this ledger has published what ${executor} does`
   const why =
     because === 'caller'
-      ? `this caller may not run commands. Offer an executor of your own that does what is wanted, and name that.`
+      ? `this caller may not run commands. Register an executor of your own for this work and name that.`
       : `the task's input comes from a caller who may not run commands. Give \`input\` with it.`
   throw new ErrandError('FORBIDDEN', `The executor is refused: ${what}, and ${why}`, { executor })
 }
@@ -31,8 +31,8 @@ export function* refuseCommands(
 type Metadata = Readonly<Record<string, unknown>>
 
 /**
- * Refuses another mark of a plan (`metadata.plan`) to a caller who may have no commands run: by it `errand run` knows which command a task is, and
- * whether it has been run.
+ * Refuses a change of the mark of a plan (`metadata.plan`) by a caller who may not run commands: `errand run` finds by it which command a
+ * task is, and whether it has been run.
  *
  * @throws ErrandError FORBIDDEN
  */
@@ -40,7 +40,7 @@ export function refusePlanMark(before: Metadata, after: Metadata, caller: Caller
   if (mayRunCommands(caller) || isDeepStrictEqual(before['plan'], after['plan'])) return
   throw new ErrandError(
     'FORBIDDEN',
-    'The change of `metadata.plan` is refused: a plan finds its tasks by it and runs commands accordingly, and this caller may have none run. Leave `plan` out of the metadata.',
+    'The change of `metadata.plan` is refused: a plan finds its tasks by it and runs commands accordingly, and this caller may not run commands. Leave `plan` out of the metadata.',
     {},
   )
 }

@@ -1,5 +1,5 @@
-// A call saved from outside: by whoever works on a task without a run of ours and keeps its calls in the ledger. Such a call
-// belongs to run 0 and attempt 0, so no run ever takes it for one of its own; and what a run has recorded is the run's alone.
+// Saves calls from outside: those of a client that works on a task without a run of the engine and keeps its calls in the ledger. Such a
+// call belongs to run 0 and attempt 0, so that no run takes it for its own. Calls that a run has recorded cannot be saved from outside.
 
 import { ErrandError } from '../core/errors.ts'
 import { canonicalJson } from '../core/json.ts'
@@ -10,7 +10,7 @@ import { callTransitions, openCallStatuses } from '../machines/lifecycles.ts'
 import { callEvent } from './journal-closing.ts'
 import { loadTask, type StepContext } from './step-context.ts'
 
-/** The run that saved calls belong to: none. */
+/** The number of the run of saved calls: none. */
 const noRun = 0
 
 export interface SaveCallRequest extends StepContext {
@@ -26,17 +26,17 @@ export interface SaveCallRequest extends StepContext {
     | 'error'
     | 'startMessageId'
     | 'endMessageId'
-    // Only a new call takes it.
+    // Used for a new call only.
     | 'createdAt'
   >
 }
 
 /**
- * A new call may be saved in any state, a known one moves on only: pending → in_progress → completed | failed, each with its
- * event. Name and parameters stay.
+ * Saves a new call in any state; a known one only moves on: pending → in_progress → completed | failed, each with its event. Its name and
+ * parameters stay.
  *
- * @throws ErrandError NOT_FOUND for the task or a message; FORBIDDEN for a call that a run made; KEY_CONFLICT for another call
- *   under the same id; INVALID_TRANSITION for a way back, and for an open call in a task that has settled.
+ * @throws ErrandError NOT_FOUND for the task or a message; FORBIDDEN for a call of a run; KEY_CONFLICT for another call under the same id;
+ *   INVALID_TRANSITION for a move back, and for an open call in a settled task.
  */
 export function saveCall(request: SaveCallRequest): Step<void> {
   const { call } = request
@@ -81,15 +81,14 @@ function requireSameCall(existing: CallRecord, call: SaveCallRequest['call']): v
   if (existing.run !== noRun) {
     throw new ErrandError(
       'FORBIDDEN',
-      `Call ${call.id} was made by run ${existing.run} of ${call.taskId}, and what a run records nobody else changes. Save calls of your own, under ids of their own.`,
+      `Call ${call.id} was recorded by run ${existing.run} of ${call.taskId}, and a call of a run cannot be saved from outside. Save your own calls under other ids.`,
       { callId: call.id, taskId: call.taskId, run: existing.run },
     )
   }
-  if (canonicalJson(existing.params) !== canonicalJson(call.params))
-    throw another(existing, 'its parameters are others')
+  if (canonicalJson(existing.params) !== canonicalJson(call.params)) throw another(existing, 'its parameters differ')
 }
 
-/** The states on the way along the table, the last one included; empty for one that is reached already. */
+/** The states on the way along the table, with the last one; empty if the call is in it already. */
 function pathTo(from: CallStatus, to: CallStatus): CallStatus[] | undefined {
   if (from === to) return []
   const nexts = Object.values(callTransitions[from])
@@ -127,7 +126,7 @@ function another(existing: CallRecord, why: string): ErrandError {
 function wayBack({ id, status }: SaveCallRequest['call'], from: CallStatus): ErrandError {
   return new ErrandError(
     'INVALID_TRANSITION',
-    `Cannot save call ${id} as ${status}: it is ${from}, and a call never goes back.`,
+    `Cannot save call ${id} as ${status}: it is ${from}, and a call never moves back.`,
     { callId: id, from, to: status },
   )
 }
@@ -135,7 +134,7 @@ function wayBack({ id, status }: SaveCallRequest['call'], from: CallStatus): Err
 function tooLate({ id, status }: SaveCallRequest['call'], task: TaskRecord): ErrandError {
   return new ErrandError(
     'INVALID_TRANSITION',
-    `Cannot begin call ${id} in ${task.id}: the task is ${task.status}. Only what a call came to is saved now.`,
+    `Cannot begin call ${id} in ${task.id}: the task is ${task.status}. Only the outcome of a call can be saved now.`,
     { callId: id, to: status, taskId: task.id, from: task.status },
   )
 }

@@ -1,5 +1,5 @@
-// A message saved from outside, as it is: under an id of the saver's own, once. One of the user is sent like any other, so an
-// agent reads it; what the assistant is said to have said is for people, because no run has said it.
+// Saves a message from outside under an id of the caller, once. A message of the user is sent like any other, so an agent reads it. A
+// message of the assistant is an announcement for people, because no run has written it.
 
 import type { Caller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -15,7 +15,7 @@ export interface SaveMessageRequest extends StepContext {
   caller: Caller
 }
 
-/** @throws ErrandError NOT_FOUND for the task; KEY_CONFLICT { messageId } for an id that is taken: messages never change. */
+/** @throws ErrandError NOT_FOUND for the task; KEY_CONFLICT { messageId } for an existing id: messages never change. */
 export function saveMessage(request: SaveMessageRequest): Step<void> {
   const { message } = request
   return step('save message', function* (tx) {
@@ -24,9 +24,16 @@ export function saveMessage(request: SaveMessageRequest): Step<void> {
     const existing = yield* tx.message.get(id)
     if (existing !== undefined) throw taken(existing)
     if (role !== 'user' || isSettled(task.status)) {
-      const isSaid = role === 'assistant' || role === 'tool'
+      const isFromAgent = role === 'assistant' || role === 'tool'
       const delivery = role === 'user' ? 'steer' : null
-      const line = { id, role, content, delivery, announcement: isSaid && task.executor !== null, timestamp } as const
+      const line = {
+        id,
+        role,
+        content,
+        delivery,
+        announcement: isFromAgent && task.executor !== null,
+        timestamp,
+      } as const
       return yield* writeLine(tx, task, line, request)
     }
     const { message: _message, ...ctx } = request

@@ -1,5 +1,5 @@
-// A task saved from outside by its state: made if it is not there, else walked along the edges of the table to where it is said
-// to stand. It goes through the same steps as every verb, so no save is a way around the machine (conformance S0-094).
+// Saves a task from outside by its state: creates it, or moves it along the edges of the table to the saved state. It uses the same steps
+// as all verbs, so that no save bypasses the machine (conformance S0-094).
 
 import type { Caller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -21,32 +21,32 @@ import { complete, fail, start } from './verbs.ts'
 
 export interface SaveTaskRequest extends StepContext {
   id: string
-  /** Undefined: none for a new task, whatever it has for a known one. */
+  /** Undefined: none for a new task; unchanged for a known one. */
   parentId: string | undefined
-  /** Undefined: the usual one for a new task, whatever it has for a known one. */
+  /** Undefined: the default for a new task; unchanged for a known one. */
   systemPrompt: string | undefined
   outcome: SavedOutcome
-  /** When a new one was created, in epoch milliseconds. */
+  /** When a new task was created, in epoch milliseconds. */
   createdAt: number
-  /** When it was last changed, as its record says. */
+  /** When the task was last changed according to the saved record. */
   updatedAt: number | undefined
   treeLimits: TreeLimits
   caller: Caller
 }
 
-/** `open`: it has not settled, wherever it stands. */
+/** `open`: not settled, in any state. */
 export type SavedOutcome = { status: 'open' | 'completed' | 'canceled' } | { status: 'failed'; reason: string | null }
 
 /**
- * A new task has no executor: whoever saves it works on it, so it is WORKING by hand until it is saved as settled. A save that
- * changes nothing does nothing.
+ * Saves a task. A new task has no executor: the client works on it, so it is WORKING by hand until it is saved as settled. A save without
+ * changes does nothing.
  *
- * @throws ErrandError INVALID_TRANSITION for a task that has settled otherwise, or whose executor decides; NOT_FOUND,
- *   PARENT_CLOSED for the parent; KEY_CONFLICT for another parent or the id of a deleted task; INVALID_INPUT for instructions
- *   that an agent has been given otherwise.
+ * @throws ErrandError INVALID_TRANSITION for a task that has settled otherwise, or whose executor decides its outcome; NOT_FOUND,
+ *   PARENT_CLOSED for the parent; KEY_CONFLICT for another parent or the id of a deleted task; INVALID_INPUT for instructions that differ
+ *   from those of its agent.
  */
 export function saveTask(request: SaveTaskRequest): Step<void> {
-  // A refusal in the middle takes back what was written before it.
+  // A refusal in the middle undoes what was written before it.
   return step('save task', function* (tx) {
     const task = yield* tx.task.get(request.id)
     if (task === undefined) return yield* makeTask(tx, request)
@@ -65,7 +65,7 @@ export function saveTask(request: SaveTaskRequest): Step<void> {
 
 function* makeTask(tx: Tx, request: SaveTaskRequest): Op<void> {
   const { id, instanceId, treeLimits } = request
-  // It was created when its record says, but not later than now.
+  // The time of creation is that of the record, but not later than now.
   const at = Math.min(request.createdAt, request.at)
   yield* create({ at, instanceId, trees: [[draftOf(request)]], treeLimits }).decide(tx)
   if (request.outcome.status !== 'canceled') yield* start(id, request).decide(tx)
@@ -73,20 +73,20 @@ function* makeTask(tx: Tx, request: SaveTaskRequest): Op<void> {
   yield* keepTime(tx, at, request)
 }
 
-/** The record says when its task was changed, unless that is earlier than what had happened by then (conformance S0-007). */
+/** Keeps the time of the change of the record, unless it is earlier than what had happened by then (conformance S0-007). */
 function* keepTime(tx: Tx, earliest: number, request: SaveTaskRequest, version?: number): Op<void> {
   const { id, updatedAt } = request
   if (updatedAt === undefined || updatedAt < earliest) return
   const task = (yield* tx.task.get(id)) as TaskRecord
   const kept = { ...task, updatedAt }
   yield* tx.task.saveDefinition(kept)
-  // Where the save has changed nothing else, nothing else tells of it.
+  // If the save changed nothing else, no other event reports it.
   if (task.version === version) {
     yield* tx.event.append(eventOf(request, 'task.updated', kept, { changed: ['updatedAt'] }))
   }
 }
 
-/** Only what is worked on by hand is brought there: an executor's task ends where it stands, or the table refuses it. */
+/** Only a task that is worked on by hand is moved: one with an executor ends in its state, or the table refuses it. */
 function* walkToWorking(tx: Tx, task: TaskRecord, request: SaveTaskRequest): Op<void> {
   const { id: taskId, status } = task
   if (status === 'working' || !isByHand(task)) return
@@ -95,7 +95,7 @@ function* walkToWorking(tx: Tx, task: TaskRecord, request: SaveTaskRequest): Op<
     : update(taskId, { status: 'working' }, undefined, request).decide(tx)
 }
 
-/** To where it is said to stand. */
+/** Ends the task in the saved state. */
 function* end(tx: Tx, request: SaveTaskRequest): Op<void> {
   const { id, outcome } = request
   switch (outcome.status) {
@@ -130,7 +130,7 @@ function requireSameTask(task: TaskRecord, { parentId }: SaveTaskRequest): void 
     task.deletedAt !== null
       ? 'it was deleted, and ids are not used again'
       : parentId !== undefined && parentId !== task.parentId
-        ? `its parent is ${task.parentId ?? 'nobody'}, and a save does not move it`
+        ? `its parent is ${task.parentId ?? 'none'}, and a save does not move it`
         : undefined
   if (why === undefined) return
   throw new ErrandError('KEY_CONFLICT', `Cannot save ${task.id}: ${why}. Save it under another id.`, {
@@ -138,7 +138,7 @@ function requireSameTask(task: TaskRecord, { parentId }: SaveTaskRequest): void 
   })
 }
 
-/** Gives the task other instructions, if they are others. */
+/** Changes the instructions of the task, if they differ. */
 function* instruct(tx: Tx, task: TaskRecord, request: SaveTaskRequest): Op<void> {
   const { systemPrompt } = request
   if (systemPrompt === undefined) return

@@ -1,5 +1,5 @@
-// A message for a task: appended to its conversation, and whatever it sets off in the same transaction. It answers a question,
-// ends a wait that it may end, interrupts the run, or gives a failed task a new attempt (conformance C-33, S1-027…S1-031).
+// Sends a message to a task: appends it to the conversation, and in the same transaction answers a question, ends a wait, interrupts the
+// run or gives a failed task a new attempt (conformance C-33, S1-027…S1-031).
 
 import type { Caller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
@@ -14,18 +14,18 @@ import { mayAnswer } from './right-to-answer.ts'
 import { settleAll } from './settle-family.ts'
 import { loadTask, type StepContext } from './step-context.ts'
 import { pause } from './verbs.ts'
-import { rouse } from './wait.ts'
+import { wakeByMessage } from './wait.ts'
 import { writeLine } from './write-message.ts'
 
 export interface SendRequest extends StepContext {
   taskId: string
   messageId: string
   content: string
-  /** When it was received, in epoch milliseconds. Default: now. */
+  /** When the message was received, in epoch milliseconds. Default: now. */
   timestamp?: number
-  /** Before the agent's next step; only when it would end; or at once, and the task is paused. */
+  /** `steer`: before the agent's next step; `followup`: only when the agent would end; `abort`: at once, and the task is paused. */
   delivery: 'steer' | 'followup' | 'abort'
-  /** A failed task gets a new attempt. */
+  /** Gives a failed task a new attempt. */
   retry: boolean
   caller: Caller
 }
@@ -35,19 +35,19 @@ export function send(request: SendRequest): Step<void> {
     const task = yield* loadTask(tx, request.taskId)
     requireListening(task, request)
     const question = yield* answerable(tx, task, request)
-    // A message that answers a question reaches the model as that answer, and not a second time.
+    // A message that answers a question reaches the model as that answer only.
     const { messageId: id, content, delivery, timestamp = request.at } = request
     const answers = question !== undefined
     yield* writeLine(tx, task, { id, role: 'user', content, delivery, announcement: answers, timestamp }, request)
     const verb = verbOf(task, request, question)
-    if (verb === undefined) yield* rouse(tx, task, request.delivery, request)
+    if (verb === undefined) yield* wakeByMessage(tx, task, request.delivery, request)
     else yield* verb.decide(tx)
-    // What only awaited its children has more to do now.
+    // A task that only waited for its children has more to do now.
     if (task.stuckBy !== null) yield* settleAll(tx, [], request, { tasks: [task.id] })
   })
 }
 
-/** What the message sets off besides. */
+/** The step that the message causes besides. */
 function verbOf(task: TaskRecord, request: SendRequest, questionId: string | undefined): Step | undefined {
   if (request.delivery === 'abort') return pause(task.id, request)
   if (task.status === 'failed' && request.retry) return retry(task.id, request)
@@ -55,7 +55,7 @@ function verbOf(task: TaskRecord, request: SendRequest, questionId: string | und
   return answer({ ...request, questionId, value: { given: request.content } })
 }
 
-/** The one open question, if plain text answers it, and the caller may. */
+/** The id of the one open question, if plain text answers it and the caller may answer. */
 function* answerable(tx: Reads, task: TaskRecord, { content, delivery, caller }: SendRequest): Op<string | undefined> {
   if (task.status !== 'input_required' || delivery !== 'steer') return undefined
   const questions = (yield* tx.call.open(task.id)).filter((entry) => entry.kind === 'ask')

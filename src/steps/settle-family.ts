@@ -1,5 +1,5 @@
-// What a settlement sets off, in the same transaction: dependents are unblocked or canceled, waits end, parents that want to be
-// told are told, parents end with their last child or fail with one, and theirs in turn. Each turn of the loop loads, asks a pure
+// The consequences of a settlement, in the same transaction: dependents are unblocked or canceled, waits end, parents are notified, and
+// parents end with their last child or fail with one; then the same for the families of these. Each turn of the loop loads, calls a pure
 // verdict, and writes.
 
 import type { StoredError } from '../core/errors.ts'
@@ -26,7 +26,7 @@ import { type Concerned, judgeTask, noteConcerned, stuckError, Turns } from './s
 import { wake } from './wait.ts'
 import { walk, walkToWorking } from './walk.ts'
 
-/** Something has ended: one task, or with `edges` a whole cascade, of which only the edges that lead out of it are left. */
+/** What has ended: one task, or, with `edges`, a whole cascade with the edges that lead out of it. */
 export interface Ended {
   task: TaskRecord
   edges?: readonly DependencyRecord[]
@@ -37,7 +37,7 @@ class Pending implements Concerned {
   readonly ended: Ended[]
   readonly tasks: Turns
   readonly parents: Turns
-  /** Groups in which nothing could move: opened again only when all else is judged, so that inner ones come first. */
+  /** Groups in which nothing could move: reopened only after all else is judged, so that inner ones come first. */
   readonly stuckGroups = new Turns()
 
   constructor(ended: readonly Ended[], { tasks, parents }: ConcernedIds) {
@@ -52,7 +52,7 @@ interface ConcernedIds {
   parents?: Iterable<string>
 }
 
-/** Settles the relatives of what has ended, and judges anew whether tasks that this or something else concerns can move. */
+/** Settles the relatives of what has ended, and judges again whether the tasks that this or `concerned` affects can move. */
 export function* settleAll(tx: Tx, ended: readonly Ended[], ctx: StepContext, concerned: ConcernedIds = {}): Op<void> {
   const pending = new Pending(ended, concerned)
   let settled = 0
@@ -64,7 +64,7 @@ export function* settleAll(tx: Tx, ended: readonly Ended[], ctx: StepContext, co
   }
 }
 
-/** Judges one of those that are concerned; false when none is left. */
+/** Judges one of the concerned tasks; false when none is left. */
 function* judgeNext(tx: Tx, pending: Pending, ctx: StepContext): Op<boolean> {
   const taskId = pending.tasks.next()
   if (taskId !== undefined) {
@@ -88,15 +88,15 @@ function* settleOne(tx: Tx, { task, edges }: Ended, pending: Pending, ctx: StepC
     if (blocker) yield* endEdge(tx, edge, blocker, pending, ctx)
   }
   if (edges !== undefined || task.parentId === null) return
-  // First of all: a parent that is told of an end goes on, and is not completed by it.
+  // First: a parent that receives a message goes on and is not completed by this end.
   yield* notifyParent(tx, task, ctx)
   if (task.status === 'failed') pending.ended.push(...(yield* childFailed(tx, task.parentId, task, ctx)))
   yield* judgeParent(tx, task.parentId, pending, ctx, false)
 }
 
 /**
- * A child has ended, or can move or no longer: its parent ends by it, or the same becomes true of it. That nothing can move is said
- * only when all tasks are judged: until then one of them may be free already and not known to be.
+ * Judges a parent whose child has ended, or can move or no longer can: the parent ends, or can itself no longer move. That nothing can move
+ * is decided only after all tasks are judged: until then one of them may be free without being known to be.
  */
 function* judgeParent(tx: Tx, id: string, pending: Pending, ctx: StepContext, allJudged: boolean): Op<void> {
   const parent = yield* tx.task.get(id)
@@ -106,7 +106,7 @@ function* judgeParent(tx: Tx, id: string, pending: Pending, ctx: StepContext, al
   const verdict = children === undefined ? null : parentVerdict(parent, children)
   if (children === undefined || verdict === null) {
     const by = yield* judgeTask(tx, parent, pending)
-    // What is below a stuck task may move all the same: those above it go by that.
+    // A task below a stuck one may still move: the ancestors are judged by that.
     if (by !== null && parent.parentId !== null) pending.parents.add(parent.parentId)
     return
   }
@@ -114,7 +114,7 @@ function* judgeParent(tx: Tx, id: string, pending: Pending, ctx: StepContext, al
   pending.ended.push({ task: yield* endParent(tx, parent, verdict, children, ctx) })
 }
 
-/** One of its tasks may be able to move again: then it is open again, with the failed groups around it. */
+/** Reopens a group, with the failed groups around it, if one of its tasks may be able to move again. */
 function* judgeStuckGroup(tx: Tx, id: string, pending: Pending, ctx: StepContext): Op<void> {
   const group = (yield* tx.task.get(id)) as TaskRecord
   if (!isStuckGroup(group) || !(yield* tx.task.childFacts(id)).movable) return
@@ -124,7 +124,7 @@ function* judgeStuckGroup(tx: Tx, id: string, pending: Pending, ctx: StepContext
   }
 }
 
-/** A blocker was named as a dependency after its end: the edges of those that come after it since are judged now. */
+/** Judges the edges of tasks that were made to come after a blocker that had already ended. */
 export function* settleEdges(tx: Tx, taskIds: ReadonlySet<string>, blockerId: string, ctx: StepContext): Op<void> {
   const task = yield* tx.task.get(blockerId)
   if (!task) return
@@ -132,12 +132,12 @@ export function* settleEdges(tx: Tx, taskIds: ReadonlySet<string>, blockerId: st
   yield* settleAll(tx, [{ task, edges }], ctx)
 }
 
-/** What a task comes after ended while that meant nothing to it (it had settled, or its policy was another): it is judged now. */
+/** Judges the blockers of a task that ended while they had no effect on it: it had settled, or had another policy. */
 export function* settleBlockers(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
   yield* settleAll(tx, yield* brokenBlockers(tx, task), ctx)
 }
 
-/** What a task comes after and has failed or was canceled; each with the edge that leads to the task. */
+/** The failed and canceled blockers of a task, each with its edge. */
 function* brokenBlockers(tx: Tx, { id, openBlockers }: TaskRecord): Op<Ended[]> {
   const broken: Ended[] = []
   for (const blockerId of openBlockers === 0 ? [] : yield* tx.dependency.openBlockers(id)) {
@@ -148,7 +148,7 @@ function* brokenBlockers(tx: Tx, { id, openBlockers }: TaskRecord): Op<Ended[]> 
   return broken
 }
 
-/** Closes one edge that points at a settled (or deleted) task, if that satisfies it. */
+/** Closes one edge from a settled or deleted blocker, if that satisfies it. */
 function* endEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord, pending: Pending, ctx: StepContext): Op<void> {
   if (edge.kind === 'wait') return yield* endWaitEdge(tx, edge, blocker, ctx)
   const dependent = yield* tx.task.get(edge.taskId)
@@ -156,7 +156,7 @@ function* endEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord, pending: 
   switch (dependencyVerdict(dependent, blocker)) {
     case 'satisfy':
       yield* satisfyDependency(tx, edge, dependent, ctx)
-      // Stuck behind another one, it still is.
+      // A dependent that is stuck behind another blocker stays stuck.
       if (dependent.stuckBy === blocker.id) pending.tasks.add(dependent.id)
       return
     case 'cancel': {
@@ -183,15 +183,15 @@ function* endWaitEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord, ctx: 
 }
 
 /**
- * Cancels a task and everything live below it, below settled ones too (conformance C-42); what ended by that. The task itself
- * is one row, what is below it one set statement.
+ * Cancels a task and everything live below it, also below settled tasks (conformance C-42). Returns what ended. The task itself is one row;
+ * its descendants are one set statement.
  */
 export function* cancelFamily(tx: Tx, task: TaskRecord, reason: string | null, ctx: StepContext): Op<Ended[]> {
   const next = yield* walk(tx, task, 'cancel', ctx, { set: { statusReason: reason } })
   return [{ task: next }, ...(yield* cancelBelow(tx, next, reason, ctx))]
 }
 
-/** Cancels everything live below a task, and not the task. */
+/** Cancels everything live below a task, but not the task. */
 export function* cancelBelow(tx: Tx, root: TaskRecord, reason: string | null, ctx: StepContext): Op<Ended[]> {
   const canceled = yield* tx.cascade.cancel({ root: root.id, reason, ...ctx })
   if (canceled === undefined) return []
@@ -203,7 +203,7 @@ export function* cancelBelow(tx: Tx, root: TaskRecord, reason: string | null, ct
   return [{ task: root, edges: yield* tx.cascade.edgesOut(canceled) }]
 }
 
-/** What the parent's policy makes of a child that failed for good. */
+/** Applies the policy of the parent to a child that failed for good. */
 function* childFailed(tx: Tx, parentId: string, child: TaskRecord, ctx: StepContext): Op<Ended[]> {
   const parent = yield* tx.task.get(parentId)
   const verdict = parent && childFailureVerdict(parent)
@@ -218,7 +218,7 @@ function* childFailed(tx: Tx, parentId: string, child: TaskRecord, ctx: StepCont
   return [{ task: yield* failWhereItStands(tx, parent, error, ctx) }]
 }
 
-/** The parent goes on without its children, so it is told of those that tell it of their end. */
+/** The parent goes on without its children, so it is notified of those with `notifyParent`. */
 function* cancelSiblings(tx: Tx, parent: TaskRecord, why: string, ctx: StepContext): Op<Ended[]> {
   const telling = (yield* tx.task.children(parent.id)).filter(
     (child) => child.policy.notifyParent && !isSettled(child.status),
@@ -228,7 +228,7 @@ function* cancelSiblings(tx: Tx, parent: TaskRecord, why: string, ctx: StepConte
   return ended
 }
 
-/** Fails a task from whatever live state it is in: it walks to WORKING if it must, and its run, if it has one, ends. */
+/** Fails a task in any live state: it moves to WORKING first if it must, and its run, if any, ends. */
 export function* failWhereItStands(tx: Tx, task: TaskRecord, error: StoredError, ctx: StepContext): Op<TaskRecord> {
   return yield* walk(tx, yield* walkToWorking(tx, task, ctx), 'fail', ctx, { set: { error } })
 }
@@ -242,12 +242,12 @@ function* satisfyDependency(tx: Tx, edge: DependencyRecord, dependent: TaskRecor
   }
 }
 
-/** Asked of the row first: counting children for a parent that cannot end would make a wide family's cancel quadratic. */
+/** The row is checked first: counting the children of a parent that cannot end would make the cancel of a wide family quadratic. */
 function mayEndByChildren(parent: TaskRecord): boolean {
   return !isSettled(parent.status) && (parent.group || Boolean(parent.policy.autoComplete) || awaitsChildren(parent))
 }
 
-/** The parent as its children end it. */
+/** Ends the parent according to its children. */
 function* endParent(
   tx: Tx,
   parent: TaskRecord,
@@ -262,7 +262,7 @@ function* endParent(
   return yield* walk(tx, working, verdict, ctx, { set: { error } })
 }
 
-/** Ends a task that has just begun, or was opened again, if its children have all ended already; then its family in turn. */
+/** Ends a task that has just begun or reopened if all its children have ended; then its family in turn. */
 export function* settleByChildren(tx: Tx, taskId: string, ctx: StepContext): Op<void> {
   yield* settleAll(tx, [], ctx, { parents: [taskId] })
 }

@@ -1,5 +1,5 @@
-// The outcome of a run whose executor has settled: the task takes it if the run is still the task's live one. The run is closed
-// with it, unless one of its calls is still in flight: then it has ended, and is closed when these have settled (close-run.ts).
+// Settles a run whose executor has ended: the task takes the outcome if the run is still its live one. The run is closed as well, unless
+// one of its calls is in flight: then it has ended, and is closed when its calls have settled (close-run.ts).
 
 import type { StoredError } from '../core/errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -23,20 +23,20 @@ export interface SettleRunRequest extends StepContext, RunRef {
   retry: RetryPolicy
   /** From 0 to 1, for the jitter of the next attempt. */
   chance: number
-  /** Journal entries of this attempt that the run did not ask for again. */
+  /** Journal entries of this attempt that the run did not request again. */
   diverged: string[]
   /** The run has made journal entries that may still be open. */
   journaled: boolean
-  /** Number of the last message of the conversation that the run has read; null for one that reads none. */
+  /** Number of the last message that the run has read; null for a run that reads none. */
   readThrough: number | null
 }
 
-/** Resolves to whether the run is still open: it had ended before, or a call is in flight. `closeRun` closes it then. */
+/** Returns whether the run is still open: it had ended before, or a call is in flight. `closeRun` closes it then. */
 export function settleRun(request: SettleRunRequest): Step<boolean> {
   const { taskId, run, outcome, journaled, diverged } = request
   return step('settle run', function* (tx) {
     const task = yield* tx.task.get(taskId)
-    // It has ended before: the outcome of its executor is ignored.
+    // The run had ended before: the outcome of its executor is ignored.
     if (task?.run !== run || task.status !== 'working') return true
     const inFlight = journaled && (yield* tx.call.open(taskId)).some(isInFlight)
     const edge: Edge = {
@@ -59,7 +59,7 @@ function* settleReturned(
   request: SettleRunRequest,
 ): Op<TaskRecord> {
   if (yield* hasUnread(tx, request)) {
-    // The answer of an agent that has not read a message is not its last word.
+    // An agent that has not read all messages waits and answers again.
     return yield* transition(tx, task, 'wait', request, setting(edge, { statusReason: 'message', wakes: 1 }))
   }
   if (task.policy.autoComplete) {
@@ -77,7 +77,7 @@ function* hasUnread(tx: Reads, { taskId, readThrough }: SettleRunRequest): Op<bo
   return readThrough !== null && (yield* tx.message.lastDelivered(taskId)) > readThrough
 }
 
-/** WORKING → FAILED, and on to SUBMITTED with the next attempt where the retry policy gives one; the task as it is then. */
+/** WORKING → FAILED, and on to SUBMITTED if the retry policy gives another attempt. Returns the task after that. */
 export function* failAttempt(
   tx: Tx,
   task: TaskRecord,
@@ -96,7 +96,7 @@ export function* failAttempt(
   return yield* transition(tx, failed, 'retry', request, { set })
 }
 
-/** People who read the conversation find its end there (conformance S0-079). */
+/** People who read the conversation see its end there (conformance S0-079). */
 function* announceFailure(tx: Tx, task: TaskRecord, error: StoredError, request: SettleRunRequest): Op<void> {
   const id = `${task.id.replace(/^task-/, 'msg-')}-failed-${request.run}`
   yield* announce(tx, task, id, `Task failed: ${error.message}`, request)

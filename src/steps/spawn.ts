@@ -1,4 +1,4 @@
-// Spawning: children and the journal entry that finds them again, in one transaction.
+// Spawns children together with the journal entry that finds them again, in one transaction.
 
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -7,13 +7,13 @@ import { type CreateRequest, create } from './create.ts'
 import { loadLive, publishDivergence } from './journal.ts'
 import { retry } from './retry.ts'
 
-/** Of an earlier attempt, by the index of their tree; undefined where there is none to keep. */
+/** Tasks of an earlier attempt, by the index of their tree; undefined where none is kept. */
 type Kept = Array<TaskRecord | undefined>
 
 /**
- * Creates the trees below the running task and records their roots as the entry's result. `earlier` are the roots that an
- * earlier attempt made of the same trees: they stay, but a failed one gets a new attempt too, and a canceled one is made anew.
- * `left`: completed entries that the run has not asked for again.
+ * Creates the trees below the running task and records their roots as the result of the entry. `earlier`: the roots that an earlier attempt
+ * created of the same trees. They stay, but a failed one gets a new attempt too, and a canceled one is created again. `left`: completed
+ * entries that the run has not requested again.
  */
 export function spawn(
   entry: NewCall,
@@ -46,7 +46,7 @@ function* loadKept(tx: Reads, request: CreateRequest, earlier: readonly string[]
   return kept
 }
 
-/** The roots as they are now, each at the place of its tree. */
+/** Returns the current roots, in the order of their trees. */
 function* inOrder(tx: Tx, kept: Kept, made: readonly TaskRecord[]): Op<TaskRecord[]> {
   const roots: TaskRecord[] = []
   let next = 0

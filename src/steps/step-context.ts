@@ -1,4 +1,5 @@
-// When and by whom: what every step is told, so that judging needs no clock. And what most steps begin with: the task, or a refusal.
+// The context of a step (when, and who requested it), so that judging needs no clock. And what many steps begin with: the task, or a
+// refusal.
 import { type Caller, requesterOf } from '../bus/caller.ts'
 import { briefError, ErrandError, type StoredError } from '../core/errors.ts'
 import type { EventType, Requester } from '../entities/event.ts'
@@ -10,29 +11,29 @@ export interface StepContext {
   /** Epoch milliseconds. */
   at: number
   instanceId: string
-  /** Who asked for what is done now; absent: the program of the engine itself. */
+  /** The client that requested the change; absent: the program of the engine itself. */
   requester?: Requester
 }
 
-/** The same moment, with who asked for what is done at it: all events of the step record them. */
+/** Adds the requester to the context: all events of the step record it. */
 export function requestedBy<M extends StepContext>(ctx: M, caller: Caller): M {
   const requester = requesterOf(caller)
   return requester === undefined ? ctx : { ...ctx, requester }
 }
 
-/** The same host for one caller: the contexts that it gives record the requester. */
+/** The host for one caller: its step contexts record the requester. */
 export function onBehalfOf<H extends { stepContext(): Promise<StepContext> }>(host: H, caller: Caller): H {
   return { ...host, stepContext: async () => requestedBy(await host.stepContext(), caller) }
 }
 
 const latestDate = 8.64e15
 
-/** When a delay is over. Whole milliseconds, as the tables keep them; never earlier than it was asked for. */
+/** When a delay ends. Rounded up to whole milliseconds, as the tables store them, so that it is never too early. */
 export function dueAfter(at: number, delayMs: number): number {
   return Math.min(Math.ceil(at + delayMs), latestDate)
 }
 
-/** An event about a task as it is after the step. `ready` stands in it when the task is queued, `team` when a team may have to be. */
+/** An event about a task in its state after the step. `ready` is set when the task is queued, `team` when it works in a team. */
 export function eventOf(
   ctx: StepContext,
   type: EventType,
@@ -51,30 +52,30 @@ export function eventOf(
       ...(task.policy.team === undefined ? {} : { team: task.policy.team.taskId }),
       ...(ctx.requester === undefined ? {} : { requestedBy: ctx.requester }),
       ...data,
-      // The stack stays in the row: events go to every subscriber and every surface, and a model may read them.
+      // The stack stays in the row: every subscriber and every surface receives events, and a model may read them.
       ...(data.error ? { error: briefError(data.error as StoredError) } : {}),
     },
   }
 }
 
-/** The stored task, or a refusal. A deleted one is as good as unknown. */
+/** The stored task, or a refusal. A deleted task is reported as unknown. */
 export function requireTask(task: TaskRecord | undefined, id: string): TaskRecord {
   if (task !== undefined && task.deletedAt === null) return task
-  throw new ErrandError('NOT_FOUND', `Task not found: ${id}. \`list\` shows what there is.`, { taskId: id })
+  throw new ErrandError('NOT_FOUND', `Task not found: ${id}. \`list\` shows the tasks that exist.`, { taskId: id })
 }
 
-/** Loads a task, or refuses. @throws ErrandError NOT_FOUND */
+/** Loads a task. @throws ErrandError NOT_FOUND */
 export function* loadTask(tx: Reads, id: string): Op<TaskRecord> {
   return requireTask(yield* tx.task.get(id), id)
 }
 
-/** The refusal of what a task may do only when all that it comes after is completed. */
+/** The refusal of a change for which all blockers of the task must be completed. */
 export function blocked(what: string, blockedBy: readonly string[], details: object): ErrandError {
   const message = `Cannot ${what}: it comes after ${blockedBy.join(', ')}, which must be completed first.`
   return new ErrandError('BLOCKED', message, { ...details, blockedBy })
 }
 
-/** Those of these tasks that are there, in the same order. */
+/** Returns those of these tasks that exist, in the same order. */
 export function* loadTasks(tx: Reads, ids: readonly string[]): Op<TaskRecord[]> {
   const found: TaskRecord[] = []
   for (const id of ids) {

@@ -1,6 +1,6 @@
-// Tasks that are stuck: each waits, directly or through others, for one that failed or was canceled. The row says behind which
-// (`stuckBy`), so that a group learns with one look-up whether anything in it can still move. Whatever waits for a person, a claim,
-// a timer, a slot, an executor or `run.wait` can; and so can a stuck task that has a child which can.
+// Tasks that are stuck: each waits, directly or through others, for a task that failed or was canceled. The row records which one
+// (`stuckBy`), so that one look-up shows whether anything in a group can still move. A task that waits for a person, a claim, a timer, a
+// slot, an executor or `run.wait` can move; so can a stuck task with a child that can.
 
 import type { StoredError } from '../core/errors.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
@@ -11,11 +11,11 @@ interface Ids {
   add(id: string): unknown
 }
 
-/** Ids, each taken up in its turn; one that waits already does not wait twice. */
+/** A queue of ids; an id that is queued already is not added again. */
 export class Turns {
   readonly #ids: string[]
   readonly #waiting: Set<string>
-  // By position: to shift a hundred thousand entries one by one would be quadratic.
+  // A position, because shifting a hundred thousand entries one by one would be quadratic.
   #at = 0
 
   constructor(ids: Iterable<string> = []) {
@@ -38,35 +38,35 @@ export class Turns {
   }
 }
 
-/** Tasks to judge anew. */
+/** Tasks to judge again. */
 export interface Concerned {
-  /** They may be stuck now, or no longer. */
+  /** They may have become stuck, or free. */
   tasks: Ids
-  /** A child of theirs may be able to move now, or no longer. */
+  /** One of their children may have become stuck, or free. */
   parents: Ids
 }
 
 /**
- * Judges anew whether a task is stuck, and notes those that this concerns; behind which task it is. A group has no work of its own that
- * could be.
+ * Judges again whether a task is stuck, and records those that this concerns. Returns the task behind which it is stuck. A group has no
+ * work of its own that could be stuck.
  */
 export function* judgeTask(tx: Tx, task: TaskRecord, concerned: Concerned): Op<string | null> {
   if (task.group) return null
   const by = yield* stuckBehind(tx, task)
   if (by === task.stuckBy) return by
   yield* tx.task.setStuck(task.id, by)
-  // Another reason for the same is news to nobody.
+  // Another blocker changes nothing for those that wait for this task.
   if (by === null || task.stuckBy === null) yield* noteConcerned(tx, task, concerned)
   return by
 }
 
-/** Notes those that wait for a task: who comes after it, and its parent. */
+/** Records those that wait for a task: its dependents and its parent. */
 export function* noteConcerned(tx: Reads, { id, parentId }: TaskRecord, concerned: Concerned): Op<void> {
   for (const { kind, taskId } of yield* tx.dependency.dependents(id)) if (kind === 'after') concerned.tasks.add(taskId)
   if (parentId !== null) concerned.parents.add(parentId)
 }
 
-/** The blocker, or for a task that only awaits its children the child, that keeps it from moving. */
+/** The blocker that keeps a task from moving, or, for a task that only waits for its children, the child. */
 function* stuckBehind(tx: Reads, task: TaskRecord): Op<string | null> {
   if (isSettled(task.status) || task.deletedAt !== null) return null
   const blocker = task.openBlockers === 0 ? undefined : yield* tx.dependency.stuckBehind(task.id)
@@ -75,7 +75,7 @@ function* stuckBehind(tx: Reads, task: TaskRecord): Op<string | null> {
   return children.movable ? null : (children.stuck ?? children.broken)
 }
 
-/** Why a group fails in which nothing can move: what one of its tasks waits for in the end. */
+/** The error of a group in which nothing can move: the task that one of its tasks waits for in the end. */
 export function* stuckError(tx: Reads, stuck: string): Op<StoredError> {
   const task = (yield* tx.task.get(stuck)) as TaskRecord
   let cause = task

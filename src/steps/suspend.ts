@@ -1,4 +1,4 @@
-// A quiet run ends: nothing of it is in flight and it waits for an answer, for other tasks or for a time.
+// Suspends a quiet run: nothing of it is in flight, and it waits for an answer, for other tasks or for a time.
 
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -8,11 +8,11 @@ import { eventOf, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 
 export interface SuspendRequest extends StepContext, RunRef {
-  /** Entries that the run waits for. One that is over by now would wake nobody any more: the run takes it up instead. */
+  /** Entries that the run waits for. One that is over would never wake the task: the run continues with it instead. */
   waits: readonly string[]
 }
 
-/** Resolves to whether the run has ended: false when one of its waits is over. Nothing of the run is in flight. */
+/** Returns whether the run has ended: false when one of its waits is over. Nothing of the run is in flight. */
 export function suspend(request: SuspendRequest): Step<boolean> {
   return step('suspend', function* (tx) {
     const task = yield* tx.task.get(request.taskId)
@@ -20,7 +20,7 @@ export function suspend(request: SuspendRequest): Step<boolean> {
     const waits = (yield* tx.call.open(task.id)).filter((entry) => entry.kind !== 'call')
     if (request.waits.some((id) => !waits.some((entry) => entry.id === id))) return false
     const questions = waits.filter((entry) => entry.kind === 'ask')
-    // What came to its end between the asking and now has woken nobody: the next run may start at once.
+    // Waits that ended since the request have woken no run: the next run may start at once.
     const wakes = waits.filter((entry) => (entry.details as { over?: boolean } | null)?.over === true).length
     const suspended = yield* transition(tx, task, questions.length > 0 ? 'ask' : 'wait', request, {
       set: { wakes, crashes: 0 },
@@ -31,7 +31,7 @@ export function suspend(request: SuspendRequest): Step<boolean> {
   })
 }
 
-/** Once for each question, when it can be answered. */
+/** Published once for each question, when it can be answered. */
 function* publishQuestion(tx: Tx, task: TaskRecord, question: CallRecord, request: SuspendRequest): Op<void> {
   if ((question.details as { published?: boolean } | null)?.published) return
   yield* tx.call.save({ ...question, details: { published: true }, updatedAt: request.at })

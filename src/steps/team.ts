@@ -1,5 +1,5 @@
-// Teams: what a task is given when several agents are to work on it (a branch of memory, objectives), and how an agent begins to.
-// The parts of other steps: a team is there with its task, a stint with the run that works in it.
+// Teams: the branch of memory and the objectives of a task on which several agents work, and how an agent begins. These are parts of other
+// steps: a team is created with its task, a stint with the run that works in it.
 
 import { ErrandError } from '../core/errors.ts'
 import type { TeamSpec } from '../drafts/agent-draft.ts'
@@ -11,7 +11,7 @@ import type { NewTask, Op, Reads, Tx } from '../ledger/ledger.ts'
 import { makeBranch, nearestOpenBranch, requireBranch, setBranchStatus } from './branch.ts'
 import { eventOf, type StepContext } from './step-context.ts'
 
-/** A team of which nothing was said. */
+/** A team without options. */
 const plainTeam: TeamSpec = {
   type: null,
   objectives: [],
@@ -20,7 +20,9 @@ const plainTeam: TeamSpec = {
   durableCategories: null,
 }
 
-/** Gives a task its team: a branch of its own, and its objectives. @throws ErrandError NOT_FOUND, BRANCH_CLOSED for the parent branch. */
+/**
+ * Creates the team of a task: a branch of its own, and its objectives. @throws ErrandError NOT_FOUND, BRANCH_CLOSED for the parent branch.
+ */
 export function* openTeam(tx: Tx, task: NewTask, spec: TeamSpec, ctx: StepContext): Op<TeamRecord> {
   const branch = yield* ensureBranch(tx, task, spec.parentBranch, ctx)
   const team: TeamRecord = {
@@ -43,7 +45,10 @@ export function* openTeam(tx: Tx, task: NewTask, spec: TeamSpec, ctx: StepContex
 
 type NamedTask = Pick<NewTask, 'id' | 'name'>
 
-/** The branch of a task, made if it has none yet. `parent` null: the nearest open one, from that of the team above on. */
+/**
+ * Returns the branch of a task, and creates it if there is none. `parent` null: the nearest open branch, beginning with that of the team
+ * above.
+ */
 export function* ensureBranch(tx: Tx, task: NamedTask, parent: string | null, ctx: StepContext): Op<BranchRecord> {
   const found = yield* tx.branch.ofTask(task.id)
   if (found !== undefined) return found
@@ -77,7 +82,7 @@ export function* addObjectives(
   }
 }
 
-/** The team of a task; one that was created without gets one with its first agent (conformance X-022). */
+/** Returns the team of a task; a task that was created without one gets it with its first agent (conformance X-022). */
 export function* ensureTeam(tx: Tx, task: TaskRecord, ctx: StepContext): Op<TeamRecord> {
   const found = yield* tx.team.get(task.id)
   if (found !== undefined) return found
@@ -90,13 +95,16 @@ export function* ensureTeam(tx: Tx, task: TaskRecord, ctx: StepContext): Op<Team
 function* branchAbove(tx: Reads, task: NamedTask): Op<string> {
   for (const above of yield* tx.task.ancestors(task.id)) {
     const team = yield* tx.team.get(above.id)
-    // Somebody may have archived its branch; that is no reason to refuse the tasks below it.
+    // Its branch may have been archived; the tasks below it are not refused for that.
     if (team !== undefined) return yield* nearestOpenBranch(tx, team.branch)
   }
   return mainBranch
 }
 
-/** So many tasks of one name are told apart by a number; more by their ids, so that none is looked for among thousands. */
+/**
+ * The maximum of tasks of one name whose branches are numbered; further ones have their ids, so that no number has to be searched among
+ * thousands.
+ */
 const maxNumbered = 9
 
 function* branchNames({ id, name }: NamedTask): Generator<string, void, void> {
@@ -116,14 +124,14 @@ function* freeName(tx: Reads, names: Iterable<string>): Op<string> {
 export interface NewStint {
   agentId: string
   role: string | null
-  /** Numbers of its objectives. */
+  /** The numbers of its objectives. */
   objectives: readonly number[]
-  /** The task whose runs are this agent; null for one that works from outside. */
+  /** The task whose runs are this agent; null for an agent outside the engine. */
   workerId: string | null
 }
 
 /**
- * An agent begins to work on a team's task, on a branch of its own; one that comes back goes on where it was (conformance S2-014).
+ * An agent begins to work on a team's task, on a branch of its own; one that returns continues on its branch (conformance S2-014).
  * @throws ErrandError ALREADY_ACTIVE { taskId, agentId }
  */
 export function* beginStint(
@@ -170,7 +178,7 @@ function alreadyActive({ taskId, agentId, branch }: StintRecord): ErrandError {
   )
 }
 
-/** Two agents whose names come to the same letters have branches of their own. */
+/** Two agents whose names map to the same letters have different branches. */
 function* agentBranch(tx: Tx, team: TeamRecord, agentId: string, ctx: StepContext): Op<string> {
   const name = `${team.branch}/${safeSegment(agentId)}`
   function* names(): Generator<string, void, void> {

@@ -1,4 +1,4 @@
-// Timers: rows with a due time. A timer flips what it stands on by an event, so it fires after any restart and at any distance.
+// Timers: rows with a due time. A timer moves its task by an event, so it fires after any restart and any delay.
 
 import { isoTime } from '../core/clock.ts'
 import type { StoredError } from '../core/errors.ts'
@@ -14,18 +14,18 @@ import { failAttempt } from './settle-run.ts'
 import { eventOf, type StepContext } from './step-context.ts'
 import { endRest, wake } from './wait.ts'
 
-/** At most so many of each kind in one step: the rest follow in the next. */
+/** The maximum of timers of each kind in one step; the rest follow in the next. */
 const batch = 200
 
 export interface TimerRequest extends StepContext {
   /** From 0 to 1, for the jitter of next attempts. */
   chance: number
   retryOf(task: TaskRecord): RetryPolicy
-  /** Executors of this engine: it times out their runs, and its own. Those of others are none of its business. */
+  /** The executors of this engine, whose runs, and only these, it times out. */
   executors: readonly string[]
 }
 
-/** Fires what is due; resolves to how many timers that were. */
+/** Fires what is due. Returns the number of timers. */
 export function fireTimers(request: TimerRequest): Step<number> {
   return step('fire timers', function* (tx) {
     const { at } = request
@@ -34,7 +34,7 @@ export function fireTimers(request: TimerRequest): Step<number> {
     const calls = yield* tx.call.due(at, batch)
     const runs = yield* tx.run.due(at, batch, request)
     const late = yield* tx.task.late(at, batch)
-    // First what touches a row of its own: what follows may cancel or fail whole families, and those rows with them.
+    // First the timers of single rows: the later ones may cancel or fail whole families with these rows.
     for (const task of rested) yield* endRest(tx, task, request)
     for (const task of lapsed) yield* writeLapse(tx, task, request)
     for (const call of calls) yield* fireEntry(tx, call, request)
@@ -44,7 +44,7 @@ export function fireTimers(request: TimerRequest): Step<number> {
   })
 }
 
-/** When the next timer that an engine fires is due; undefined without one. */
+/** When the next timer of an engine is due; undefined without one. */
 export function* nextDue(tx: Reads, own: OwnRuns): Op<number | undefined> {
   const times = [yield* tx.task.nextDue(), yield* tx.call.nextDue(), yield* tx.run.nextDue(own)]
   const known = times.filter((time) => time !== undefined)
@@ -89,7 +89,7 @@ function* timeOutRun(tx: Tx, run: RunRecord, request: TimerRequest): Op<void> {
   yield* failAttempt(tx, task, { error }, edge, { ...request, retry: request.retryOf(task) })
 }
 
-/** A task that has not settled by its deadline fails for good, from whatever state; what a group holds is canceled with it. */
+/** A task that has not settled by its deadline fails for good, in any state; the tasks of a group are canceled with it. */
 function* missDeadline(tx: Tx, taskId: string, request: TimerRequest): Op<void> {
   const task = yield* tx.task.get(taskId)
   if (!task || task.completedAt !== null) return

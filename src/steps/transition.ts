@@ -1,5 +1,5 @@
-// The one way along an edge of the table: the row moves, what must be closed is closed, the event is added (walk.ts), and the family
-// follows (settle-family.ts).
+// The only way along an edge of the table: the row changes, its run and journal entries are closed, the event is added (walk.ts), and the
+// family follows (settle-family.ts).
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { awaitsChildren } from '../machines/family.ts'
@@ -11,8 +11,8 @@ import { noteConcerned } from './stuck.ts'
 import { type Edge, walk } from './walk.ts'
 
 /**
- * Moves a task along an edge; the task as the edge leaves it. Its family may have moved it further since.
- * @throws ErrandError INVALID_TRANSITION where the table has no such edge.
+ * Moves a task along an edge. Returns the task after the edge; its family may have moved it further since.
+ * @throws ErrandError INVALID_TRANSITION if the table has no such edge.
  */
 export function* transition(
   tx: Tx,
@@ -26,7 +26,7 @@ export function* transition(
   return next
 }
 
-/** The same for several tasks: the family of each follows when all have moved. */
+/** Moves several tasks along an edge; the families follow when all have moved. */
 export function* transitionAll(
   tx: Tx,
   tasks: readonly TaskRecord[],
@@ -49,11 +49,11 @@ function* settle(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
   if (task.status === 'submitted') {
     const opened = [task, ...(yield* reviveGroupsAbove(tx, task, ctx))]
     for (const each of opened) yield* noteConcerned(tx, each, concerned)
-    // What they come after ended while that meant nothing to them.
+    // Their blockers may have ended while that had no effect on them.
     for (const each of opened) yield* settleBlockers(tx, each, ctx)
   }
   if (task.status === 'working') yield* startGroupsAbove(tx, task, ctx)
-  // Its children may all have ended, or be stuck, before it began, was opened again, or began to wait for them.
+  // All its children may have ended or be stuck before it began, reopened, or began to wait for them.
   const endsByChildren = (task.status === 'working' && !task.runOpen) || task.group || awaitsChildren(task)
   if (endsByChildren) concerned.parents.add(task.id)
   if (concerned.tasks.size + concerned.parents.size > 0) yield* settleAll(tx, [], ctx, concerned)

@@ -1,4 +1,4 @@
-// Update: new values for a task's definition, and with `status` the one edge that leads there; all of it or nothing.
+// Update: new values for the definition of a task, and, with `status`, the one edge that leads to it; all or nothing.
 
 import type { TaskPatch } from '../api/options.ts'
 import type { Caller } from '../bus/caller.ts'
@@ -25,50 +25,50 @@ import { eventOf, loadTask, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 import { complete, fail, loadFree, pause, resume, saveWhole, start } from './verbs.ts'
 
-/** Who asks for an update from outside. */
+/** The caller of an update from outside. */
 interface Updater {
   caller: Caller
   /**
-   * Refuses an input that the executor does not take: the one that the task has in this transaction, for another one may have been given to
-   * it since the caller read the task.
+   * Refuses an input that the executor does not accept. It checks the executor that the task has in this transaction, which may have
+   * changed since the caller read the task.
    */
   checkInput(executor: string | null, input: unknown, name: string): void
 }
 
 /**
- * `quote`: who writes, when it is about the state of a claimed task. Without an updater it is a part of another step, and answers no
- * question.
+ * `token`: the claim token, for a change of the state of a claimed task. Without an updater the update is part of another step, and answers
+ * no question.
  */
 export function update(
   id: string,
   patch: TaskPatch,
-  quote: ClaimToken | undefined,
+  token: ClaimToken | undefined,
   ctx: StepContext,
   updater?: Updater,
 ): Step<void> {
   return step('update', function* (tx) {
-    const { status, blockedBy, ...told } = patch
-    const changed = Object.keys(told).filter((field) => told[field as keyof typeof told] !== undefined)
+    const { status, blockedBy, ...given } = patch
+    const changed = Object.keys(given).filter((field) => given[field as keyof typeof given] !== undefined)
     const task = yield* loadTask(tx, id)
-    const executor = told.executor ?? task.executor
-    if (told.owner !== undefined) requireAssignable(task)
-    if (told.autoComplete && !task.policy.autoComplete) yield* requireEndingChildren(tx, id)
+    const executor = given.executor ?? task.executor
+    if (given.owner !== undefined) requireAssignable(task)
+    if (given.autoComplete && !task.policy.autoComplete) yield* requireEndingChildren(tx, id)
     const rewiring = blockedBy && (yield* rewiringTo(tx, task, patch, blockedBy))
-    if (told.input !== undefined) updater?.checkInput(executor, told.input, told.name ?? task.name)
+    if (given.input !== undefined) updater?.checkInput(executor, given.input, given.name ?? task.name)
     refuseLateChange(task, patch)
     refuseIdlePolicy(patch, task.name, executor, task.group)
-    const next = yield* toldAnew(tx, task, told, ctx.at)
-    const verb = status && verbTo(task, status, quote, ctx, updater?.caller)
+    const next = yield* withPatch(tx, task, given, ctx.at)
+    const verb = status && verbTo(task, status, token, ctx, updater?.caller)
 
-    // What its owner writes is a sign of life; what anybody else may write is none.
-    const saved = isOwner(task, quote) ? renewed(next, ctx.at) : next
+    // A write of the owner renews its lease; other writes do not.
+    const saved = isOwner(task, token) ? renewed(next, ctx.at) : next
     yield* saveWhole(tx, saved)
     if (changed.includes('concurrency')) {
       yield* tx.task.setLanes(id, saved.policy.concurrency === undefined ? '' : id)
     }
     if (changed.length > 0) yield* tx.event.append(eventOf(ctx, 'task.updated', saved, { changed }))
     if (rewiring !== undefined) yield* writeRewiring(tx, rewiring, ctx)
-    // What its policies speak of may have happened before: its dependencies failed, its children ended.
+    // The new policies may apply to what happened before: its dependencies failed, its children ended.
     if (changed.includes('onDependencyFailure')) yield* settleBlockers(tx, yield* loadTask(tx, id), ctx)
     if (verb !== undefined) yield* verb.decide(tx)
     if (changed.includes('autoComplete')) yield* settleByChildren(tx, id, ctx)
@@ -84,19 +84,19 @@ function* rewiringTo(tx: Reads, task: TaskRecord, patch: TaskPatch, after: reado
   })
 }
 
-/** The task with what the patch says of its row. @throws ErrandError INVALID_INPUT for a group that is given an executor */
-function* toldAnew(tx: Reads, task: TaskRecord, told: TaskPatch, at: number): Op<TaskRecord> {
+/** The task with the row changes of the patch. @throws ErrandError INVALID_INPUT for a group that is given an executor */
+function* withPatch(tx: Reads, task: TaskRecord, given: TaskPatch, at: number): Op<TaskRecord> {
   const policy: Record<string, unknown> = { ...task.policy }
   const changes: Record<string, unknown> = { policy }
-  for (const [field, value] of Object.entries(told)) {
+  for (const [field, value] of Object.entries(given)) {
     if (value === undefined) continue
     if (!(policyFields as string[]).includes(field)) changes[field] = value
     else if (value === null) delete policy[field]
     else policy[field] = value
   }
-  if (told.notBefore !== undefined && (told.notBefore ?? 0) <= at) changes.notBefore = null
-  if (told.executor !== undefined) {
-    // An executor is nobody's deputy: a claim that rested (its task was paused, say) has ended.
+  if (given.notBefore !== undefined && (given.notBefore ?? 0) <= at) changes.notBefore = null
+  if (given.executor !== undefined) {
+    // A task with an executor has no owner: a claim that rested (its task was paused, for example) ends.
     Object.assign(changes, { lane: yield* laneBelow(tx, task), owner: null, leaseMs: null })
   }
   return touched(task, at, changes)
@@ -112,7 +112,7 @@ function* requireEndingChildren(tx: Reads, id: string): Op<void> {
   if (path) throw cycleError(`${id} cannot be completed by its children`, [id, ...path])
 }
 
-/** The parent may limit how many of its children run. @throws ErrandError INVALID_INPUT for a group: what it holds is run, not it. */
+/** The parent may limit how many of its children run. @throws ErrandError INVALID_INPUT for a group: its tasks are run, not the group. */
 function* laneBelow(tx: Reads, task: TaskRecord): Op<string> {
   if (task.group) {
     throw new ErrandError(
@@ -138,7 +138,7 @@ function refuseLateChange(task: TaskRecord, patch: TaskPatch): void {
   )
 }
 
-/** To name an owner is to say who shall begin: not for what runs by itself, nor over the head of who is at work. */
+/** A named owner is the one who is to begin: refused for a task with an executor, and for one that another client works on. */
 function requireAssignable(task: TaskRecord): void {
   const why = isByHand(task)
     ? task.status === 'submitted' || isReleased(task)
@@ -151,11 +151,11 @@ function requireAssignable(task: TaskRecord): void {
   throw notClaimable(task, `name an owner for ${task.id}`, why, isByHand(task) ? 'owner' : 'executor')
 }
 
-/** The verb whose edge leads to a status. @throws ErrandError INVALID_TRANSITION where there is none. */
+/** The verb whose edge leads to a status. @throws ErrandError INVALID_TRANSITION if there is none. */
 function verbTo(
   task: TaskRecord,
   status: TaskRecord['status'],
-  quote: ClaimToken | undefined,
+  token: ClaimToken | undefined,
   ctx: StepContext,
   caller: Caller | undefined,
 ): Step {
@@ -169,10 +169,10 @@ function verbTo(
       return resume(id, ctx)
     case 'complete':
       return caller === undefined
-        ? complete(id, null, quote, ctx)
-        : notAround(complete(id, null, quote, ctx), id, 'complete', caller)
+        ? complete(id, null, token, ctx)
+        : notAround(complete(id, null, token, ctx), id, 'complete', caller)
     case 'fail':
-      return fail(id, { reason: noReason, code: 'TASK_FAILED' }, quote, ctx)
+      return fail(id, { reason: noReason, code: 'TASK_FAILED' }, token, ctx)
     case 'cancel':
       return cancel(id, null, ctx)
     case 'retry':
@@ -181,18 +181,18 @@ function verbTo(
       if (caller === undefined) return refuseTransition(task, 'update', status)
       return answer({ ...ctx, taskId: id, questionId: undefined, caller })
     case 'ask':
-      return walkByHand(id, 'ask', quote, ctx)
+      return walkByHand(id, 'ask', token, ctx)
     case 'wait':
-      return walkByHand(id, 'wait', quote, ctx)
+      return walkByHand(id, 'wait', token, ctx)
     case 'unblock':
-      return walkByHand(id, 'unblock', quote, ctx)
+      return walkByHand(id, 'unblock', token, ctx)
     case undefined:
       return refuseTransition(task, 'update', status)
   }
 }
 
-/** A task that is worked on by hand may be put into the waiting states by hand; one with an executor gets there by its run. */
-function walkByHand(id: string, event: TaskEventName, quote: ClaimToken | undefined, ctx: StepContext): Step<void> {
+/** A task that is worked on by hand may be moved to the waiting states by hand; one with an executor gets there by its run. */
+function walkByHand(id: string, event: TaskEventName, token: ClaimToken | undefined, ctx: StepContext): Step<void> {
   return step(event, function* (tx) {
     const task = yield* loadFree(tx, id, event)
     if (!isByHand(task)) {
@@ -202,7 +202,7 @@ function walkByHand(id: string, event: TaskEventName, quote: ClaimToken | undefi
         { taskId: id, executor: task.executor },
       )
     }
-    requireOwner(task, quote)
+    requireOwner(task, token)
     yield* transition(tx, task, event, ctx)
   })
 }

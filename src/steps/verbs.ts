@@ -1,4 +1,4 @@
-// The verbs of a task: start, pause, resume, complete, fail. Each is one edge of the table, or is refused.
+// The verbs of a task: start, pause, resume, complete, fail. Each follows one edge of the table or is refused.
 
 import { ErrandError } from '../core/errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -11,7 +11,7 @@ import { blocked, loadTask, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
 import type { Edge } from './walk.ts'
 
-/** SUBMITTED: with an executor it may compete for a slot; without one it is WORKING by hand; a group lets its children go. */
+/** SUBMITTED: a task with an executor may compete for a slot; one without is WORKING by hand; a group starts its children. */
 export function start(id: string, ctx: StepContext): Step<void> {
   return step('start', function* (tx) {
     const task = yield* loadFree(tx, id, 'start')
@@ -28,8 +28,8 @@ export function start(id: string, ctx: StepContext): Step<void> {
 }
 
 /**
- * Loads a task that an event is to move on.
- * @throws ErrandError NOT_FOUND; BLOCKED { blockedBy } for one that is worked on by hand and would go on by this event
+ * Loads a task that an event is to move.
+ * @throws ErrandError NOT_FOUND; BLOCKED { blockedBy } for a task that is worked on by hand and would go on by this event
  */
 export function* loadFree(tx: Reads, id: string, event: TaskEventName): Op<TaskRecord> {
   const task = yield* loadTask(tx, id)
@@ -41,7 +41,7 @@ function* release(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
   if (task.held) yield* amend(tx, task, { held: false }, ctx, 'task.updated', { changed: ['held'] })
 }
 
-/** SUBMITTED tasks of these executors that only `autoStart: false` holds back may now start; their ids. */
+/** Lets SUBMITTED tasks of these executors start that only `autoStart: false` holds back. Returns their ids. */
 export function startHeld(executors: readonly string[], ctx: StepContext): Step<string[]> {
   return step('schedule', function* (tx) {
     const ids: string[] = []
@@ -56,12 +56,12 @@ export function startHeld(executors: readonly string[], ctx: StepContext): Step<
   })
 }
 
-/** WORKING: its run ends. PAUSED and resumed, but not running yet: the resume is withdrawn. */
+/** WORKING: the run ends. PAUSED and resumed but not running yet: the resume is withdrawn. */
 export function pause(id: string, ctx: StepContext): Step<void> {
   return step('pause', function* (tx) {
     const task = yield* loadTask(tx, id)
     const { status: from } = task
-    // Resumed and still queued: no edge is walked, the resume is withdrawn.
+    // Resumed and still queued: the resume is withdrawn, without an edge.
     if (from === 'paused' && !task.held) {
       yield* amend(tx, task, { held: true }, ctx, 'task.paused', { from, withdrawn: 'resume' })
       return
@@ -84,14 +84,14 @@ export function resume(id: string, ctx: StepContext): Step<void> {
   })
 }
 
-/** Its owner let go of it, or was lost, while it rested. */
+/** Why it has no owner: the owner released it, or was lost, while it rested. */
 function leftBehind(task: TaskRecord): string | null {
   return task.owner === null && (task.statusReason === 'released' || task.statusReason === 'interrupted')
     ? task.statusReason
     : null
 }
 
-/** A task that is worked on by hand is WORKING again. One that was left behind meanwhile waits for the next claim at once. */
+/** A task that is worked on by hand is WORKING again. If it lost its owner meanwhile, it waits for the next claim at once. */
 export function* goOnByHand(
   tx: Tx,
   task: TaskRecord,
@@ -104,44 +104,44 @@ export function* goOnByHand(
   if (reason !== null) yield* transition(tx, working, 'wait', ctx, { set: { statusReason: reason } })
 }
 
-export function complete(id: string, result: unknown, quote: ClaimToken | undefined, ctx: StepContext): Step<void> {
-  return end(id, 'complete', { result, error: null }, quote, ctx)
+export function complete(id: string, result: unknown, token: ClaimToken | undefined, ctx: StepContext): Step<void> {
+  return end(id, 'complete', { result, error: null }, token, ctx)
 }
 
-/** An explicit failure is final: no retry policy is asked. */
+/** An explicit failure is final: the retry policy is not applied. */
 export function fail(
   id: string,
   { reason, code }: { reason: string; code: string },
-  quote: ClaimToken | undefined,
+  token: ClaimToken | undefined,
   ctx: StepContext,
 ): Step<void> {
-  return end(id, 'fail', { statusReason: reason, error: { code, message: reason } }, quote, ctx)
+  return end(id, 'fail', { statusReason: reason, error: { code, message: reason } }, token, ctx)
 }
 
-/** By the owner, where there is one. */
+/** Refuses all but the owner of a claimed task. */
 function end(
   id: string,
   event: 'complete' | 'fail',
   outcome: Partial<Pick<TaskRecord, 'result' | 'statusReason' | 'error'>>,
-  quote: ClaimToken | undefined,
+  token: ClaimToken | undefined,
   ctx: StepContext,
 ): Step<void> {
   return step(event, function* (tx) {
     const working = yield* loadTask(tx, id)
-    requireOwner(working, quote)
+    requireOwner(working, token)
     const data = event === 'complete' ? { by: working.owner ?? 'verb' } : {}
     yield* transition(tx, working, event, ctx, { set: outcome, data })
   })
 }
 
-/** Saves both what a task was told to be and how it stands. */
+/** Saves both the definition of a task and its state. */
 export function* saveWhole(tx: Tx, task: TaskRecord): Op<void> {
-  // Readiness rests on columns of both statements, so only the second returns it.
+  // `ready` depends on columns of both statements, so only the second returns it.
   yield* tx.task.saveDefinition({ ...task, ready: false, claimable: false })
   yield* tx.task.save(task)
 }
 
-/** A second resume would be lost on whoever gave it: the first is still on its way to a slot. */
+/** A second resume would have no effect: the first is still waiting for a slot. */
 function resumedAlready(task: TaskRecord): ErrandError {
   return new ErrandError(
     'INVALID_TRANSITION',

@@ -1,4 +1,4 @@
-// Tasks as people see them: the row, with what is kept beside it.
+// Tasks as people see them: the row, with the related rows.
 import type { Question } from '../entities/question.ts'
 import type { Task, TaskRecord } from '../entities/task.ts'
 import { storedFrom } from '../entities/task-fields.ts'
@@ -16,13 +16,13 @@ export function* viewsOf(tx: Reads, records: readonly TaskRecord[]): Op<Task[]> 
   return views
 }
 
-/** A task that is stored, as it is now. */
+/** The view of a stored task. */
 export function* viewOf(tx: Reads, taskId: string): Op<Task> {
   const [view] = yield* viewsOf(tx, [(yield* tx.task.get(taskId)) as TaskRecord])
   return view as Task
 }
 
-/** What people see of a stored task. */
+/** Makes the view of a task from its row. */
 export function toTask(record: TaskRecord, blockedBy: string[], questions: Question[]): Task {
   return {
     id: record.id,

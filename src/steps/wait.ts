@@ -1,6 +1,5 @@
-// Waiting for other tasks: the edges are stored, so that whoever settles them wakes the waiter in the same transaction. A wait
-// that could never end is refused with the path of the cycle. And what else ends a task's rest: its time has come, or a message that an
-// agent is to take up.
+// Waiting for other tasks: the edges are stored, so that the step that settles them wakes the waiter in the same transaction. A wait that
+// could never end is refused with the path of the cycle. Also the other ends of a rest: a time, or a message for an agent.
 
 import type { CallRecord } from '../entities/call.ts'
 import type { Delivery } from '../entities/message.ts'
@@ -13,10 +12,10 @@ import { amend } from './amend.ts'
 import { loadLive, type RunRef } from './journal.ts'
 import { eventOf, loadTask, type StepContext } from './step-context.ts'
 
-/** What a wait came to: `open` while it is not over. */
+/** The outcome of a wait; `open` while it is not over. */
 export type WaitState = { open: true } | { open: false; outcomes: Array<Outcome | null> }
 
-/** Records a wait; one that is over already has its outcome at once. */
+/** Records a wait; one that is already over has its outcome at once. */
 export function beginWait(entry: NewCall, ctx: StepContext): Step<WaitState> {
   const params = entry.params as WaitParams
   return step('begin wait', function* (tx) {
@@ -58,7 +57,7 @@ function* refuseCycle(tx: Reads, waiter: string, awaited: readonly TaskRecord[])
   if (cycle !== undefined) throw cycleError(`${waiter} cannot wait for ${cycle[0]}`, [waiter, ...cycle])
 }
 
-/** Takes up the outcome of a recorded wait if it is over. */
+/** Returns the outcome of a recorded wait if it is over. */
 export function takeWait(ref: RunRef, callId: string, ctx: StepContext): Step<WaitState> {
   return step('take wait', function* (tx) {
     yield* loadLive(tx, ref)
@@ -67,13 +66,13 @@ export function takeWait(ref: RunRef, callId: string, ctx: StepContext): Step<Wa
     const params = call.params as WaitParams
     const statuses = (yield* awaitedOf(tx, params)).map((each) => each?.status ?? 'canceled')
     if (isWaitOver(params, statuses)) return { open: false, outcomes: yield* endWait(tx, call, ctx.at) }
-    // It was over, and one of its tasks has been tried again since: the edge is open anew, and so is the wait.
+    // It was over, and one of its tasks has been retried since: the edge is open again, and so is the wait.
     if (call.details !== null) yield* tx.call.save({ ...call, details: null, updatedAt: ctx.at })
     return { open: true }
   })
 }
 
-/** A message ends the waits of a task that it may end, with what there is by now. Their ids. */
+/** A message ends the waits of a task that messages may end, with the outcomes that there are. Returns their ids. */
 function* endWaitsByMessage(tx: Tx, task: TaskRecord, at: number): Op<string[]> {
   const ended: string[] = []
   for (const call of yield* tx.call.open(task.id)) {
@@ -92,7 +91,7 @@ function* endWait(tx: Tx, call: CallRecord, at: number): Op<Array<Outcome | null
   return outcomes
 }
 
-/** One for each task that was named, in order; null for one that has not settled. */
+/** One outcome for each named task, in order; null for a task that has not settled. */
 function* outcomesOf(tx: Reads, params: WaitParams): Op<Array<Outcome | null>> {
   return (yield* awaitedOf(tx, params)).map((each) => (each ? (outcomeOf(each) ?? null) : null))
 }
@@ -103,27 +102,27 @@ function* awaitedOf(tx: Reads, params: WaitParams): Op<Array<TaskRecord | undefi
   return found
 }
 
-/** One of a task's waits is over: it may run again, or its live run goes on. */
+/** One of a task's waits is over: the task may run again, or its live run goes on. */
 export function* wake(tx: Tx, waiter: TaskRecord, callId: string | undefined, ctx: StepContext): Op<TaskRecord> {
-  const told = callId === undefined ? {} : { callId }
-  return yield* amend(tx, waiter, { wakes: waiter.wakes + 1 }, ctx, 'task.unblocked', told)
+  const data = callId === undefined ? {} : { callId }
+  return yield* amend(tx, waiter, { wakes: waiter.wakes + 1 }, ctx, 'task.unblocked', data)
 }
 
-/** Its `notBefore` has passed: cleared, so that readiness needs no clock. */
+/** Its `notBefore` has passed and is cleared, so that readiness needs no clock. */
 export function* endRest(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
   const free = touched(task, ctx.at, { notBefore: null })
   yield* tx.task.save(free)
   if (free.completedAt === null) yield* tx.event.append(eventOf(ctx, 'timer.fired', free))
 }
 
-/** A message has just been written: an agent that only waits takes it up, by the end of its wait or in a new run. */
-export function* rouse(tx: Tx, task: TaskRecord, delivery: Delivery, ctx: StepContext): Op<void> {
+/** A message has just been written: an agent that only waits reads it, by the end of its wait or in a new run. */
+export function* wakeByMessage(tx: Tx, task: TaskRecord, delivery: Delivery, ctx: StepContext): Op<void> {
   let current = task
   if (delivery === 'steer') {
     for (const callId of yield* endWaitsByMessage(tx, task, ctx.at)) current = yield* wake(tx, current, callId, ctx)
   }
-  // Its own work was done; now there is more of it, and its children do not complete it meanwhile. Only a task that has heard
-  // messages before is an agent's.
+  // Its own work was done. Now there is more of it, and its children do not complete it meanwhile. Only the task of an agent has read
+  // messages before.
   const isAgents = awaitsChildren(task) && (yield* tx.message.list(task.id)).some((message) => message.step !== null)
   if (isAgents) yield* wake(tx, touched(current, ctx.at, { statusReason: 'message' }), undefined, ctx)
 }

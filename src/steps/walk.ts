@@ -1,5 +1,5 @@
-// One edge of the table, walked in a transaction: the row moves, its run ends, what it left open in the journal is closed, and the
-// event is added. `transition` (transition.ts) walks and lets the family follow; only the family itself walks alone.
+// Walks one edge of the table in a transaction: the row changes, its run ends, its open journal entries are closed, and the event is added.
+// `transition` (transition.ts) calls this and then settles the family; only the family steps call it alone.
 import type { EventType } from '../entities/event.ts'
 import type { RunOutcome } from '../entities/run.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
@@ -14,21 +14,21 @@ import { eventOf, type StepContext } from './step-context.ts'
 export interface Edge {
   /** New values of the row beside its state. */
   set?: Changes
-  /** What the event says beside what every event of its kind says. */
+  /** Data of the event beside what each event of its kind has. */
   data?: Record<string, unknown>
-  /** The event that says what led to it, before the edge's own. */
+  /** The event that led to this edge, written before the event of the edge. */
   cause?: { type: EventType; data: (next: TaskRecord) => Record<string, unknown> }
-  /** How the run ends, where the state that follows does not say it. */
+  /** The outcome of the run, where the next state does not determine it. */
   outcome?: RunOutcome
-  /** Of a run that settles: whether it is closed at once, because nothing of it is in flight, and whether it made any entry. */
+  /** For a run that settles: whether it is closed at once, because nothing of it is in flight, and whether it made any entry. */
   settling?: { closed: boolean; journaled: boolean }
-  /** The task moves on by another edge in the same step: its family follows that one. */
+  /** The task leaves the state by another edge in the same step: its family follows that one. */
   passing?: boolean
 }
 
 /**
- * Walks one edge; the task as it is then.
- * @throws ErrandError INVALID_TRANSITION where the table has no such edge.
+ * Walks one edge and returns the changed task.
+ * @throws ErrandError INVALID_TRANSITION if the table has no such edge.
  */
 export function* walk(
   tx: Tx,
@@ -42,23 +42,23 @@ export function* walk(
     ...(edge.settling === undefined ? {} : { runOpen: !edge.settling.closed }),
   })
   if (task.status === 'working' && task.runOpen) {
-    // From WORKING the state that the task gets to says how its run has ended.
+    // From WORKING, the next state determines the outcome of the run.
     yield* endRun(tx, task, edge.outcome ?? (next.status as RunOutcome), next, ctx, edge.settling)
   }
   if (edge.settling?.journaled !== false && (isSettled(next.status) || awaitsChildren(next))) {
     yield* closeEntries(tx, next, task.runOpen ? isIdle : () => true, () => endedWith(next), ctx)
   }
-  // Readiness rests on columns of both statements, so only the second returns it.
+  // `ready` depends on columns of both statements, so only the second returns it.
   if (edge.set?.policy !== undefined) yield* tx.task.saveDefinition({ ...next, ready: false, claimable: false })
   if (event === 'retry') yield* tx.dependency.reopenWaits(next.id)
-  // What has ended waits for nothing, and must not be taken for stuck when it is opened again.
+  // A settled task waits for nothing, and must not count as stuck when it reopens.
   if (isSettled(next.status) && next.stuckBy !== null) {
     next.stuckBy = null
     yield* tx.task.setStuck(next.id, null)
   }
   yield* tx.task.save(next)
   if (edge.cause !== undefined) yield* tx.event.append(eventOf(ctx, edge.cause.type, next, edge.cause.data(next)))
-  yield* tx.event.append(eventOf(ctx, publishedAs[event], next, { ...toldOf(task, next, edge), ...edge.data }))
+  yield* tx.event.append(eventOf(ctx, publishedAs[event], next, { ...dataOf(task, next, edge), ...edge.data }))
   return next
 }
 
@@ -70,14 +70,14 @@ export const wayToWorking: Partial<Record<TaskRecord['status'], TaskEventName>> 
   input_required: 'answer',
 }
 
-/** Walks a task into WORKING without a run: the edges stay legal and each emits its event. */
+/** Moves a task to WORKING without a run: each edge is legal and has its event. */
 export function* walkToWorking(tx: Tx, task: TaskRecord, ctx: StepContext): Op<TaskRecord> {
   const event = wayToWorking[task.status]
   if (event === undefined) return task
   return yield* walk(tx, task, event, ctx, { set: { held: false, wakes: 0 } })
 }
 
-/** Marks the task's live run as ending, or as closed; one that has ended already stays as it is. */
+/** Marks the live run of the task as ending, or as closed; a run that has ended already is not changed. */
 function* endRun(
   tx: Tx,
   { id, run }: TaskRecord,
@@ -100,7 +100,7 @@ function* endRun(
   })
 }
 
-function toldOf(before: TaskRecord, { status, statusReason, attempt, error }: TaskRecord, edge: Edge) {
+function dataOf(before: TaskRecord, { status, statusReason, attempt, error }: TaskRecord, edge: Edge) {
   const from = { from: before.status }
   const left = before.runOpen ? { ...from, run: before.run } : from
   switch (status) {

@@ -1,6 +1,6 @@
-// One message of a conversation: its row, and the event that tells of it. The text stays in the row alone. And what a conversation tells
-// people of its calls: a line when one begins and one when it has ended, marked as announcements, so that no model reads them
-// (conformance C-10); each stands in the transaction of what it tells of.
+// Writes one message of a conversation: its row, and the event, which does not contain the text. Also the announcements of calls for
+// people: a line when a call begins and one when it has ended, in the transaction that they report. They are marked, so that no model reads
+// them (conformance C-10).
 import { type CallRecord, interruptedError } from '../entities/call.ts'
 import type { Delivery } from '../entities/message.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -21,7 +21,7 @@ export function* writeMessage(tx: Tx, task: NewTask, message: NewMessage, ctx: S
   )
 }
 
-/** A line that no run has written: said from outside, or by the engine to people. */
+/** A line that no run has written: a message from outside, or an announcement of the engine. */
 export interface Line extends Pick<NewMessage, 'id' | 'role' | 'content'> {
   delivery?: Delivery | null
   announcement?: boolean
@@ -34,12 +34,14 @@ export function* writeLine(tx: Tx, task: NewTask, line: Line, ctx: StepContext):
   yield* writeMessage(tx, task, { ...said, step: null, run: null, ident: null, ordinal: 0 }, ctx)
 }
 
-/** The id of the line. */
+/** Returns the id of the line. */
 export function* announceStart(tx: Tx, task: TaskRecord, call: NewCall, ctx: StepContext): Op<string> {
   return yield* announce(tx, task, lineId(call.id, 'start'), `🔧 Calling ${call.name}...`, ctx)
 }
 
-/** The id of the line, or null for a call whose beginning was not told. A crash is told of whatever it broke off. */
+/**
+ * Returns the id of the line, or null for a call whose start was not announced. A crash is announced for every call that it interrupted.
+ */
 export function* announceEnd(tx: Tx, task: TaskRecord, call: CallRecord, ctx: StepContext): Op<string | null> {
   if (call.kind !== 'call') return call.endMessageId
   const crashed = call.error?.message === interruptedError(call.name).message
@@ -52,7 +54,7 @@ function endOf({ name, error }: CallRecord, crashed: boolean): string {
   return crashed ? `✗ ${name} failed due to process crash` : `✗ ${name} failed: ${error.message}`
 }
 
-/** One of each kind for a call: its id follows from the call's. */
+/** One of each kind for a call: its id is derived from the id of the call. */
 function lineId(callId: string, which: 'start' | 'end'): string {
   return `${callId.replace(/^call-/, 'msg-')}-${which}`
 }

@@ -1,4 +1,4 @@
-// Rows for tests of a ledger: each a sound one, with whatever the test cares about put in its place.
+// Rows for tests of a ledger: each valid, with the given fields replaced.
 import type { DependencyRecord } from '../entities/dependency.ts'
 import type {
   BranchRecord,
@@ -12,10 +12,10 @@ import { storedFrom } from '../entities/task-fields.ts'
 import type { ObjectiveRecord, StintRecord, TeamRecord } from '../entities/team.ts'
 import type { NewCall, NewEvent, NewMessage, NewTask } from '../ledger/ledger.ts'
 
-/** A moment in 2030: rows are made at it unless they say otherwise. */
+/** A time in 2030, the default of all rows. */
 export const someTime: number = Date.UTC(2030, 0, 1)
 
-/** A submitted task. Its snapshot is its machine's image only in name: a ledger keeps it as text. */
+/** A submitted task. Its snapshot is not a real image of its machine: a ledger keeps it as text. */
 export function taskRow(task: Partial<NewTask> & { id: string }): NewTask {
   return {
     ...storedFrom({ name: task.id }),
@@ -138,7 +138,7 @@ export function branchRow(branch: Partial<BranchRecord> & { name: string }): Unn
   }
 }
 
-/** An insight on `main` that no run has taken up. */
+/** An insight on `main` that no run has consumed. */
 export function observationRow(
   observation: Partial<ObservationRecord> & { id: string },
 ): Unnumbered<ObservationRecord> {
@@ -157,7 +157,7 @@ export function observationRow(
   }
 }
 
-/** An active fact on `main` that nobody has compared, judged or carried. */
+/** An active fact on `main` that was not compared, judged or merged. */
 export function factRow(fact: Partial<FactRecord> & { id: string }): Unnumbered<FactRecord> {
   return {
     branch: 'main',
@@ -223,7 +223,7 @@ export function decisionRow(
   }
 }
 
-/** What is known of a task whose branch lies below `main`. */
+/** The team of a task whose branch is below `main`. */
 export function teamRow(team: Partial<TeamRecord> & { taskId: string; branch: string }): TeamRecord {
   return {
     type: null,

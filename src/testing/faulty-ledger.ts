@@ -14,7 +14,7 @@ export type FaultKind = 'refused' | 'lost' | 'kept'
 /** How probable each fault is, between 0 and 1; `read`: a read that rejects with LEDGER_UNAVAILABLE. */
 export type FaultRates = Partial<Record<FaultKind | 'read', number>>
 
-/** Which steps a fault or a gate meets: the n-th from now (from 1), all of a name, or those that a function picks. */
+/** The steps that a fault or a gate applies to: the n-th from now (from 1), all of a name, or those that a function selects. */
 export type StepChoice = number | string | ((name: string, nth: number) => boolean)
 
 /** Holds steps back until it is opened. */
@@ -24,19 +24,19 @@ export interface Gate {
   open(): void
 }
 
-/** A ledger with faults to order. */
+/** A ledger with configurable faults. */
 export interface FaultyLedger extends Ledger {
   /** Names of the steps that arrived, in order. */
   readonly steps: readonly string[]
-  /** Lets chosen steps fail; once, or every time until `mend`. A full disk: `fail(() => true, 'refused', { persistent: true })`. */
+  /** Makes chosen steps fail, once, or every time until `mend`. A full disk: `fail(() => true, 'refused', { persistent: true })`. */
   fail(choice: StepChoice, how: FaultKind, options?: { persistent?: boolean }): void
-  /** Lets so many reads from now on fail with LEDGER_UNAVAILABLE; all of them until `mend` unless a number is given. */
+  /** Makes the next `count` reads fail with LEDGER_UNAVAILABLE; without a number all of them until `mend`. */
   failReads(count?: number): void
-  /** Lets steps and reads fail by chance until `mend`. The same `random` leads to the same faults. */
+  /** Makes steps and reads fail at random until `mend`. The same `random` leads to the same faults. */
   failAtRandom(random: () => number, rates: FaultRates): void
   /** Holds chosen steps back before they reach the ledger. Steps behind them overtake. */
   hold(choice: StepChoice): Gate
-  /** Takes back all faults and opens all gates. */
+  /** Removes all faults and opens all gates. */
   mend(): void
 }
 
@@ -70,7 +70,7 @@ class Faulty implements FaultyLedger {
   readonly #observers = new Set<LedgerObserver>()
   #failingReads = 0
   #chance: { random: () => number; rates: FaultRates } | undefined
-  /** A step is in the ledger, and its caller must not know: observers of its commit are only asked to look. */
+  /** A step is in the ledger, and its caller must not know: observers of its commit are only notified to read. */
   #doubtful = false
   #faults: Fault[] = []
   #gates: HeldGate[] = []
@@ -120,7 +120,7 @@ class Faulty implements FaultyLedger {
 
   async step<R>(step: Step<R>): Promise<R> {
     this.steps.push(step.name)
-    // Every matcher counts every step, whichever of them it falls to.
+    // Every matcher counts every step, also one that another matcher fails.
     const faults = this.#faults.filter((fault) => fault.meets(step.name))
     const gates = this.#gates.filter((gate) => gate.meets(step.name))
     const fault = faults[0]
@@ -227,7 +227,7 @@ class Faulty implements FaultyLedger {
   }
 }
 
-/** Writes all that the step writes and then throws inside its transaction. */
+/** Runs all writes of the step and then throws inside its transaction. */
 function takenBack<R>(step: Step<R>, error: unknown): Step<R> {
   return {
     name: step.name,

@@ -1,4 +1,4 @@
-// What is shipped as `errand/testing`: time, ids and a ledger in the hands of a test, and the contract that every ledger keeps.
+// The entry point `errand/testing`: time, ids and a ledger under the control of a test, and the contract of every ledger.
 
 export type { Clock } from '../core/clock.ts'
 export type { Ids } from '../core/ids.ts'

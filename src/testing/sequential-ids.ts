@@ -1,4 +1,4 @@
-// Ids in order and chance from a seed: what a test draws is the same in every run.
+// Ids in order and randomness from a seed: a test draws the same in every run.
 import type { Ids } from '../core/ids.ts'
 
 /**

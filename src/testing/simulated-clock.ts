@@ -17,7 +17,7 @@ interface Timer {
  */
 export class SimulatedClock implements Clock {
   #now: number
-  /** What timers go by: it never goes back, whatever the wall clock does. */
+  /** The time of timers: it never goes back, whatever the wall clock does. */
   #elapsed = 0
   #drawn = 0
   readonly #timers = new Map<number, Timer>()
@@ -58,7 +58,7 @@ export class SimulatedClock implements Clock {
     this.#pass(until - this.#elapsed)
   }
 
-  /** Sets the wall clock, backwards too, as an administrator or NTP would: no time passes and no timer fires. */
+  /** Sets the wall clock, also backwards, as an administrator or NTP would: no time passes and no timer fires. */
   jumpTo(now: number): void {
     this.#now = now
   }

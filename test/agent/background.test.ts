@@ -84,7 +84,7 @@ describe('a command in the background', () => {
       delivery: 'steer',
       run: null,
       announcement: false,
-      content: `[background] ${child?.id} "true" completed: exit 0, and it printed nothing`,
+      content: `[background] ${child?.id} "true" completed: exit 0, no output`,
     })
   })
 

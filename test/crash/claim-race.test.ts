@@ -36,7 +36,7 @@ function startClaimer(ledger: string, owner: string) {
   }
 }
 
-it(`${processes} processes that claim ${tasks} tasks get each once and leave none (S4-054, X-038)`, async () => {
+it(`S4-054 X-038 ${processes} processes that claim ${tasks} tasks get each once and leave none`, async () => {
   const place = createPlace()
   const engine = await createEngine({ ledger: place.ledger, work: false })
   onTestFinished(() => engine.close())

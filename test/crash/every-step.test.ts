@@ -35,7 +35,7 @@ async function goOn(place: Place): Promise<void> {
 }
 
 describe('Killed at every step', () => {
-  it('a task is completed by the next process, nothing lost, nothing done twice silently, S0-106', async () => {
+  it('S0-106 a task is completed by the next process, nothing lost, nothing done twice silently', async () => {
     const steps = await stepsOfACleanRun()
     // Before each step or after it: which of the two is drawn, so that some runs of the suite have had them all.
     const parity = drawSeed('killed at every step') % 2

@@ -201,7 +201,7 @@ describe('An engine that hangs for longer than its lease', () => {
     },
   )
 
-  it('is left alone for as long as its lease says: without leases that end, nothing is taken over (S0-109)', async () => {
+  it('S0-109 is left alone for as long as its lease says: without leases that end, nothing is taken over', async () => {
     const { first, second, task, instance } = await stopped(createPlace(), 'call', 60_000)
     await pass(second, 2 * leaseMs + lookEveryMs)
     expect(await second.runs(task)).toMatchObject([{ status: 'live', instanceId: instance }])
@@ -229,7 +229,7 @@ describe('A machine that slept for an hour', () => {
   it.each([
     ['and whose timers fired one after the other when it woke', (clock: SimulatedClock) => clock.advance(3_600_000)],
     ['and whose clock was another when it woke', (clock: SimulatedClock) => clock.jumpTo(clock.now() + 3_600_000)],
-  ])('%s takes no run from engines that are awake again (S0-109)', async (_how, sleep) => {
+  ])('S0-109 %s takes no run from engines that are awake again', async (_how, sleep) => {
     const place = createPlace()
     const clock = new SimulatedClock()
     const end = Promise.withResolvers<void>()

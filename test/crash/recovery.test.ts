@@ -123,7 +123,7 @@ describe('A killed engine', () => {
     expect(await hands.result(submitted as string)).toBe(`leaf of ${submitted}`)
   })
 
-  it('that had told of an event had it durable before, X-009', async () => {
+  it('X-009 an engine publishes an event only after it is durable', async () => {
     await twoAtATime([1, 2, 3, 4, 5, 6, 7, 8], async (nth) => {
       const place = createPlace()
       const child = startEngine(place, { create: [keyed('story')], leave: 'never', follow: true })
@@ -138,7 +138,7 @@ describe('A killed engine', () => {
     })
   })
 
-  it('whose snapshots are of another version or damaged is gone on from by its rows, and that is told, X-012', async () => {
+  it('X-012 tasks whose snapshots are of another version or damaged go on from their rows, with an event for each', async () => {
     const place = createPlace()
     const producer = await openEngine(place, { work: false })
     for (const key of ['a', 'b', 'c']) await createOne(producer, keyed('leaf', { key }))
@@ -162,7 +162,7 @@ describe('A killed engine', () => {
 })
 
 describe('Killed inside recovery', () => {
-  it('three times in a row, at each of its steps, the ledger is that of one clean recovery, S0-103', async () => {
+  it('S0-103 three times in a row, at each of its steps, the ledger is that of one clean recovery', async () => {
     const points = [1, 2].flatMap((step) => [
       { step, when: 'before' as const },
       { step, when: 'after' as const },
@@ -188,7 +188,7 @@ describe('Killed inside recovery', () => {
 })
 
 describe('An engine that closes', () => {
-  it('leaves nothing behind that keeps its process alive, and refuses new work, S0-108', async () => {
+  it('S0-108 leaves nothing behind that keeps its process alive, and refuses new work', async () => {
     const place = createPlace()
     const child = startEngine(place, { create: [keyed('sleeps', { input: { ms: 3_600_000 } })], leave: 'at once' })
     expect(await child.exited).toEqual({ code: 0, signal: null })
@@ -197,7 +197,7 @@ describe('An engine that closes', () => {
     await expect(createOne(engine, keyed('leaf'))).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
   })
 
-  it('waits for its runs as long as it was told and no longer, and nothing is lost, S0-107', async () => {
+  it('S0-107 an engine that closes waits for its runs for the given time, and nothing is lost', async () => {
     const place = createPlace()
     const stubborn = Promise.withResolvers<void>()
     const inside = Promise.withResolvers<void>()
@@ -222,7 +222,7 @@ describe('An engine that closes', () => {
   })
 })
 
-it('Details come from the ledger: a process that has just started knows as much as the one that did the work, S0-098', async () => {
+it('S0-098 a process that has just started shows the same details as the one that did the work, from the ledger', async () => {
   const place = createPlace()
   const child = startEngine(place, { create: [keyed('story')], leave: 'settled' })
   expect((await child.exited).code).toBe(0)

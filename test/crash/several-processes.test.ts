@@ -38,7 +38,7 @@ describe('Two engines on one file', () => {
   it.each([
     ['busy', false],
     ['stopped by SIGSTOP', true],
-  ])('do not fail the calls of the other while it lives, though it be %s, S0-109', async (_how, stop) => {
+  ])('S0-109 do not fail the calls of the other while it lives, though it be %s', async (_how, stop) => {
     const place = createPlace()
     const first = startEngine(place, { create: [held], leave: 'settled' })
     await first.heard((line) => 'inside' in line)
@@ -78,7 +78,7 @@ describe('Two engines on one file', () => {
     for (const ms of noticed) expect(ms).toBeLessThan(3_000)
   })
 
-  it('never run one task twice, S0-109', async () => {
+  it('S0-109 never run one task twice', async () => {
     const place = createPlace()
     const create = Array.from({ length: 60 }, (_, index) => ({ executor: 'leaf', key: `task ${index}` }))
     const processes = [0, 1].map(() => startEngine(place, { create, leave: 'settled', maxConcurrent: 4 }))
@@ -171,7 +171,7 @@ it('Two engines that are killed in turn at random moments lose nothing, do nothi
 }, 60_000)
 
 describe('An owner that was taken for dead and is not', () => {
-  it('can write nothing any more: its late result is refused by the number of its run, S3-051', async () => {
+  it('S3-051 can write nothing any more: its late result is refused by the number of its run', async () => {
     const { results, outcome } = await zombie(createPlace(), (step) => step)
     expect(results).toEqual([null, 'second'])
     expect(outcome).toMatchObject({ status: 'completed', result: 'second' })

@@ -69,7 +69,7 @@ describe('a task without an executor', () => {
       'timer',
       'submitted',
       (engine: Engine, id: string) => engine.update(id, { notBefore: 9e12 }),
-      'its time has not come',
+      'its `notBefore` has not passed',
     ],
     [
       'asking',
@@ -164,7 +164,7 @@ describe('the next task to claim', () => {
     const wrong = await refusalOf(engine.claim(task, { owner: 'ada', role: 'tester' }), 'NOT_CLAIMABLE')
     expect(wrong.details).toMatchObject({ reason: 'role', status: 'submitted', owner: null })
     expect(wrong.message).toContain('for the role writer, and this claim is for tester')
-    expect((await refusalOf(engine.claim(task, ada), 'NOT_CLAIMABLE')).message).toContain('is for none')
+    expect((await refusalOf(engine.claim(task, ada), 'NOT_CLAIMABLE')).message).toContain('names no role; pass')
     const other = await refusalOf(engine.claim(task, { owner: 'ada', role: 'writer', tags: ['api'] }), 'NOT_CLAIMABLE')
     expect(other.message).toContain('tags api')
     expect((await engine.claim(task, { owner: 'ada', role: 'writer', tags: ['ui'] })).owner).toBe('ada')

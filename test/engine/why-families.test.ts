@@ -19,7 +19,7 @@ it('engine.why names the owner of a claimed task, since when, and when the lease
   })
   await engine.release(claimed)
   expect((await engine.why(task)).message).toBe(
-    'It has no executor and waits for anybody to `claim` it. Its owner let go of it.',
+    'It has no executor and waits for anybody to `claim` it. Its owner released it.',
   )
   await engine.claim(task, { owner: 'bob' })
   expect((await engine.why(task)).message).toBe('review is worked on by bob (claim 2) since 1970-01-01T00:00:06.000Z.')
@@ -38,11 +38,11 @@ it('engine.why names the siblings of a ready child that occupy all places of the
   expect(await engine.why(second!)).toMatchObject({
     reason: 'lane',
     tasks: [first!.id],
-    message: `It waits for a place among its siblings: of the children of plan (${group.id}) only 1 may run at once, and 1 does: first (${first!.id}).`,
+    message: `It waits for a slot among its siblings: of the children of plan (${group.id}) only 1 may run at once, and 1 does: first (${first!.id}).`,
   })
   expect((await engine.why(third!)).reason).toBe('timer')
   expect((await engine.why(group)).message).toContain(
-    'is running, 2 more to come. Only 1 of its children may run at once: 1 more waits for a place.',
+    'is running, 2 more to come. Only 1 of its children may run at once: 1 more waits for a slot.',
   )
   running.end.resolve(null)
   await reached(engine, second!, 'working')

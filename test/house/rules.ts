@@ -231,7 +231,8 @@ const wordsOfTheCode: Record<string, string[]> = {
   'src/ledger/tables/call.ts': ['status'],
   'src/ledger/tables/cascade.ts': ['status'],
   'src/ledger/tables/purge.ts': ['status', 'table'],
-  'src/ledger/tables/task.ts': ['column'],
+  'src/ledger/tables/task-claimable.ts': ['column'],
+  'src/ledger/tables/task-ready.ts': ['column'],
 }
 
 /** `sql` binds what stands in it; these words of it do not. Migrations know nothing of what comes in. */

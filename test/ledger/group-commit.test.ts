@@ -92,7 +92,7 @@ it('a ledger that stays busy for ten seconds is LEDGER_BUSY, and the next step h
   expect(await add('b')).toBe('b')
 })
 
-it('all of a group are told when its commit fails, and when its writes do', async () => {
+it('all steps of a group reject when its commit fails, and when its writes do', async () => {
   const failures: Array<[Error, string]> = [
     [new CommitFailed('disk I/O error'), 'OUTCOME_UNKNOWN'],
     [new Error('disk full'), 'LEDGER_WRITE_FAILED'],

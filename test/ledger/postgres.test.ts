@@ -68,7 +68,7 @@ ledgerContract(
 )
 
 describe('a ledger on PostgreSQL', () => {
-  it('is migrated once and found again by whoever opens it later (X-013)', async () => {
+  it('X-013 a PostgreSQL schema is migrated once and opened as it is later', async () => {
     const { client, drop } = await openSchema()
     const first = await openPostgresLedger(client)
     await first.step(add('a'))
@@ -116,7 +116,7 @@ describe('a ledger on PostgreSQL', () => {
     await drop()
   })
 
-  it('rejects with OUTCOME_UNKNOWN when the commit fails, tells its observers to look, and goes on', async () => {
+  it('rejects with OUTCOME_UNKNOWN when the commit fails, notifies its observers to read, and goes on', async () => {
     const { client, drop } = await openSchema()
     let broken = false
     const ledger = await openPostgresLedger({
@@ -138,7 +138,7 @@ describe('a ledger on PostgreSQL', () => {
     await drop()
   })
 
-  it('publishes nothing of a group whose connection is lost, and what is committed later is heard', async () => {
+  it('publishes nothing of a group whose connection is lost, and observers receive what is committed later', async () => {
     const { client, drop } = await openSchema()
     let left = Number.POSITIVE_INFINITY
     let losesRollbacks = false

@@ -30,7 +30,7 @@ function mail(): Omit<MailRecord, 'seq'> {
 }
 
 describe('a new column', () => {
-  it('V-10 is judged: `redactingLedger` shows it to the hook, or it holds nothing that anybody says', async () => {
+  it('V-10 every stored field is either shown to the redact hook or listed as holding no content', async () => {
     const file = ledgerFile()
     await (await openLedger(file)).close()
     const connection = connect(file, { busyTimeoutMs: 50 })

@@ -127,7 +127,7 @@ const poisoned: Record<string, (tx: Tx) => Op<unknown>> = {
 }
 
 describe.each([sqliteDialect, postgresDialect])(
-  'on $kind, user text is a value and never part of a statement (X-043):',
+  'X-043 on $kind, user text is a value and never part of a statement:',
   (dialect) => {
     it.each(Object.keys(poisoned))('%s', (name) => {
       const requests = requestsOf((poisoned[name] as (tx: Tx) => Op<unknown>)(createTables(dialect)))

@@ -41,9 +41,9 @@ const memoryRows = [
 ]
 
 /** What versions before 8 wrote for a child whose parent gets a message of its end, with the same words in a text. */
-const systemPrompt = 'say "notifyParent":true'
+const systemPrompt = 'say "tellParent":true'
 const notifying = (version: number) => {
-  const policy = version < 8 ? { notifyParent: true, systemPrompt } : { notifyParent: true, systemPrompt }
+  const policy = version < 8 ? { tellParent: true, systemPrompt } : { notifyParent: true, systemPrompt }
   return `update task set policy = '${JSON.stringify(policy)}' where id = 'task-grandchild'`
 }
 const notifyingPolicy = { notifyParent: true, systemPrompt }
@@ -106,7 +106,7 @@ afterAll(async () => {
 })
 
 describe.each(earlierVersions)('a ledger of version %i', (version) => {
-  it('keeps every row with all that was in it, and its columns and indexes are those of a new one (X-013)', async () => {
+  it('X-013 keeps every row with all that was in it, and its columns and indexes are those of a new one', async () => {
     const file = fileOf(version)
     const before = contentOf(file)
     await (await openLedger(file)).close()
@@ -128,7 +128,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     expect(rowsIn(file, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }])
   })
 
-  it('gives no entry of the journal a number that another one had, also when that one was purged (X-013)', async () => {
+  it('X-013 gives no entry of the journal a number that another one had, also when that one was purged', async () => {
     const file = fileOf(version)
     const highest = withFile(file, (old) => {
       old.execute(`update sqlite_sequence set seq = seq + 100 where name = 'call'`)
@@ -147,7 +147,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     expect(made).toMatchObject({ seq: Number(highest?.['seq']) + 1, kind: 'value', parentId: null })
   })
 
-  it('remembers from then on, and what it had on boards is there (X-013)', async () => {
+  it('X-013 remembers from then on, and what it had on boards is there', async () => {
     const file = fileOf(version)
     const hasBoards = version >= 4
     if (hasBoards) withFile(file, (old) => old.execute(boardRows.join(';')))
@@ -166,7 +166,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
   })
 
   it.runIf(version >= 5)(
-    'keeps what it remembers, whose sources nobody recorded, as sure as it was (X-013)',
+    'X-013 keeps what it remembers, whose sources were not recorded, as sure as it was',
     async () => {
       const file = fileOf(version)
       withFile(file, (old) => old.execute(memoryRows.join(';')))
@@ -181,7 +181,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     },
   )
 
-  it('counts depths, children and what may be claimed as if it had always done so (X-013)', async () => {
+  it('X-013 counts depths, children and what may be claimed as if it had always done so', async () => {
     const ledger = await openLedger(fileOf(version))
     onTestFinished(() => ledger.close())
     expect(await numbersOf(ledger)).toEqual(upgradedNumbers)
@@ -197,7 +197,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     })
   })
 
-  it('does so on PostgreSQL too (X-013)', async () => {
+  it('X-013 does so on PostgreSQL too', async () => {
     server ??= PGlite.create()
     const client = await server
     await client.query(`create schema version_${version}`)
@@ -236,7 +236,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     ])
   })
 
-  it('is worked on: its runs are recovered, its waits end, its tasks are claimed, run and canceled (X-013)', async () => {
+  it('X-013 is worked on: its runs are recovered, its waits end, its tasks are claimed, run and canceled', async () => {
     const reported: unknown[] = []
     const engine = await createEngine({
       ledger: fileOf(version),

@@ -205,9 +205,30 @@ describe('A model without a task of its own', () => {
     const { dispatch, close } = boardTools(engine, { as: 'ann', board: 'team', bounds: { maxTasks: 2 } })
     await dispatch('task_create', { subject: 'a' })
     await dispatch('task_create', { subject: 'b' })
-    expect(await dispatch('task_create', { subject: 'c' })).toContain('models have created 2 there')
+    expect(await dispatch('task_create', { subject: 'c' })).toContain(
+      'models and clients have created 2 tasks below it',
+    )
     close()
     expect(await engine.children(top)).toHaveLength(2)
+  })
+
+  it('V-06 may create bounds.maxTasks below the task of a board in its whole life, and the refusal names the option that raises it', async () => {
+    const engine = await openEngine()
+    const top = await engine.create({ name: 'top' })
+    await engine.bus.call('board:open', { board: 'team', parent: top.id })
+    const createOnBoard = (maxTasks: number) =>
+      engine.bus.call('board:create', { subject: 'x', board: 'team' }, { caller: overMcp({ maxTasks }) })
+    for (const _ of times(2, 0)) {
+      const { task } = await createOnBoard(2)
+      await engine.bus.call('board:delete', { id: task.id, board: 'team' })
+    }
+    expect(await engine.children(top)).toHaveLength(0)
+    const { message, details } = await refusalOf(createOnBoard(2), 'LIMIT_EXCEEDED')
+    expect(details).toMatchObject({ limit: 'bounds.maxTasks', value: 2, taskId: top.id, made: 2 })
+    expect(message).toContain('created 2 tasks below it in its whole life, ended and deleted ones included')
+    expect(message).toContain('`errand mcp --max-tasks`')
+    await createOnBoard(3)
+    await engine.create({ name: 'by the program', parentId: top.id })
   })
 
   it('V-06 is one on the bus of Agent OS', async () => {

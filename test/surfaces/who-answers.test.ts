@@ -148,6 +148,7 @@ describe.each(people)('%s', (_name, caller, answeredBy) => {
     expect(await engine.result(deploy)).toBe('deployed')
     const answered = (await history(engine, approve.id)).find(({ type }) => type === 'task.answered')
     expect(answered?.data).toMatchObject({ questionId: questions[0]?.id, answer: 'yes', answeredBy })
+    expect(answered?.data['requestedBy']).toEqual(caller.surface === 'library' ? undefined : answeredBy)
     const [entry] = await ledger.read((tx) => tx.call.list(approve.id, ['ask']))
     expect(entry).toMatchObject({ status: 'completed', result: 'yes', details: { answeredBy } })
   })
@@ -238,6 +239,55 @@ describe('A question', () => {
       await refusalOf(call(engine, abilityId, input, model), 'FORBIDDEN')
     await engine.answer(task, 'yes')
     expect(await engine.result(after)).toBe('deployed')
+  })
+
+  it('V-03 refuses a person whose credentials name a task, a model and the tools of a model, each with its own reason', async () => {
+    const { engine, group, approve } = await asking()
+    const question = approve.questions[0]?.id as string
+    for (const [caller, reason] of [
+      [
+        { surface: 'http', owner: 'ann', scopes: ['admin'], taskId: group.id },
+        `this caller acts for task ${group.id} (\`taskId\`, surface "http")`,
+      ],
+      [{ surface: 'mcp', model: true }, 'this caller is a model'],
+      [{ surface: 'tools', owner: 'ada' }, 'this caller comes through "tools", which models use'],
+    ] as Array<[Caller, string]>) {
+      const answered = await refusalOf(
+        call(engine, 'task:answer', { taskId: approve.id, value: 'x' }, caller),
+        'FORBIDDEN',
+      )
+      expect(answered.message).toContain(
+        `question ${question} of ${approve.id}: it is put to people, and ${reason}. A person`,
+      )
+      const ended = await refusalOf(call(engine, 'task:complete', { taskId: approve.id }, caller), 'FORBIDDEN')
+      expect(ended.message).toBe(
+        `Cannot complete ${approve.id}: its question ${question} is open and put to people, and ${reason}. Wait until a person has answered, or have a person make this change.`,
+      )
+    }
+  })
+
+  it('V-03 refuses to complete a task whose executor asks people, or whose executor no engine has published, and says which', async () => {
+    const ledger = await openLedger(':memory:')
+    onTestFinished(() => ledger.close())
+    const engine = (await openEngine({ ledger, executors })) as unknown as Engine
+    const model: Caller = { surface: 'mcp', model: true }
+    for (const [executor, message] of [
+      ['ask', 'its executor "ask" asks people for its result, and this caller is a model. Wait until'],
+      [
+        'elsewhere',
+        'no engine has published in this ledger whether its executor "elsewhere" asks people, so its result may be a person\'s answer, and this caller is a model. Start an engine with the executor "elsewhere" on this ledger',
+      ],
+    ] as const) {
+      const id = `task-${executor}`
+      await ledger.step({
+        name: 'another process',
+        *decide(tx) {
+          yield* tx.task.insert(whole({ id, executor }))
+        },
+      })
+      const refusal = await refusalOf(call(engine, 'task:complete', { taskId: id }, model), 'FORBIDDEN')
+      expect(refusal.message).toContain(`Cannot complete ${id}: ${message}`)
+    }
   })
 
   it('V-03 is not completed in its place while the run that asks it is under way', async () => {

@@ -10,7 +10,7 @@ async function setup() {
   return { ledger, ids, add }
 }
 
-it('refuses a step with nothing kept, loses one, or keeps one, and its caller cannot tell the last two apart', async () => {
+it('refuses a step with nothing kept, loses one, or keeps one, and its caller cannot distinguish the last two', async () => {
   const { ledger, ids, add } = await setup()
   ledger.fail(2, 'refused')
   ledger.fail(3, 'lost')
@@ -68,7 +68,7 @@ it('holds a step back at a gate, while others overtake it', async () => {
   expect(await ids()).toEqual(['quick', 'slow', 'later'])
 })
 
-it('opens its gates when it is closed, so that nobody waits for ever', async () => {
+it('opens its gates when it is closed, so that no step waits for ever', async () => {
   const { ledger, add } = await setup()
   const gate = ledger.hold(1)
   const held = add('a')
@@ -122,7 +122,7 @@ it('fails by chance, in the same way for the same chance', async () => {
   expect(first.kept).toEqual(inLedger)
 })
 
-it('tells observers only to look when an outcome is unknown, as a ledger whose commit fails does', async () => {
+it('notifies observers without events when an outcome is unknown, as a ledger whose commit fails does', async () => {
   for (const [how, inLedger] of [
     ['kept', ['a', 'b']],
     ['lost', ['b']],

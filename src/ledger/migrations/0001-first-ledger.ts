@@ -1,4 +1,4 @@
-// The first ledger. Its CHECKs repeat the states as frozen literals; a test holds them against the table of machines/.
+// The first ledger. Its CHECKs repeat the states as frozen literals; a test compares them with the table of machines/.
 import { type Compilable, sql } from 'kysely'
 import type { Migration, Spelling } from './migration.ts'
 
@@ -140,7 +140,7 @@ function runTable({ db, integer, strict }: Spelling): Compilable[] {
         .addCheckConstraint('run_closed_has_time', sql`(closed_at is not null) = (status = 'closed')`)
         .addCheckConstraint('run_ended_has_outcome', sql`(outcome is null) = (status = 'live')`),
     ),
-    // One open run a task: two live runs of one task cannot even be written.
+    // One open run for each task: a second live run cannot be written.
     schema
       .createIndex('run_one_open')
       .unique()
@@ -253,7 +253,7 @@ function instanceTable({ db, integer, strict }: Spelling): Compilable[] {
   ]
 }
 
-/** What no writer may do, whoever opened the file: revive a terminal task, take back an outcome, rewrite history. */
+/** What no writer may do, through any connection: revive a terminal task, take back an outcome, rewrite history. */
 function guards({ kind, db }: Spelling): Compilable[] {
   const rules: Array<{ name: string; table: string; on: string; when: string; message: string }> = [
     {

@@ -70,7 +70,7 @@ function taskIndexes({ db }: Spelling): Compilable[] {
       .column('deadline')
       .where(sql.ref('deadline'), 'is not', null)
       .where(sql.ref('completed_at'), 'is', null),
-    // Every edge that points at a task: purge takes them along, and foreign keys ask for them.
+    // Every edge to a task: purge removes them with the task, and foreign keys require them.
     schema.createIndex('dependency_on').on('dependency').column('blocker_id'),
     schema.dropIndex('dependency_awaited'),
     schema
@@ -82,7 +82,7 @@ function taskIndexes({ db }: Spelling): Compilable[] {
   ]
 }
 
-/** What the columns would hold if they had been there from the beginning. */
+/** The values that the columns would have if they had existed from the beginning. */
 function treeNumbers({ db }: Spelling): Compilable[] {
   const raw = (text: string): Compilable => ({ compile: () => sql.raw(text).compile(db) }) as Compilable
   return [
@@ -113,7 +113,7 @@ function otherTables({ db, integer, strict }: Spelling): Compilable[] {
   ]
 }
 
-/** Messages leave with their whole family, and only by purge: not while their task lives. They still never change. */
+/** Messages are deleted with their whole family, and only by purge: not while their task lives. They still never change. */
 function purgeMayDelete({ kind, db }: Spelling): Compilable[] {
   const message = 'a message is never deleted while its task is open'
   const open = `exists (select 1 from task where task.id = old.task_id and task.completed_at is null)`

@@ -1,5 +1,5 @@
-// Conversations of agents: what a model step asked for and cost, how a message from outside reaches its agent, the messages that
-// tell of a call; and the indexes by which conversations and tasks are listed by time.
+// Conversations of agents: what a model step requested and cost, how a message from outside reaches its agent, the messages that report a
+// call; and the indexes by which conversations and tasks are listed by time.
 import { type Compilable, sql } from 'kysely'
 import type { Migration, Spelling } from './migration.ts'
 

@@ -1,4 +1,4 @@
-// Boards: tasks under numbers of their own, mail between those who work on them, and the texts of files that mirror a board.
+// Boards: tasks under numbers of their own, mail between members, and the texts of files that mirror a board.
 import { type Compilable, sql } from 'kysely'
 import type { Migration, Spelling } from './migration.ts'
 
@@ -63,7 +63,7 @@ function mailTable({ db: { schema }, integer, risingType, rising, strict }: Spel
         .columns(['board', member])
         .where(sql.ref('kind'), '=', sql`'request'`),
     ),
-    // One request and one answer an id: a second answer cannot even be written.
+    // One request and one answer for each id: a second answer cannot be written.
     schema
       .createIndex('mail_request')
       .unique()

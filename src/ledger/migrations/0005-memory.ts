@@ -1,5 +1,5 @@
-// Memory and teams: observations, facts and how they are found, the record of what became of them, and what is known of a task
-// that several agents work on. Memory has no foreign key to tasks: it outlives those that are purged.
+// Memory and teams: observations, facts and their indexes, the record of decisions about them, and the team of a task on which several
+// agents work. Memory has no foreign key to tasks: it outlives purged ones.
 import { type ColumnDefinitionBuilder, type Compilable, sql } from 'kysely'
 import type { Migration, Spelling } from './migration.ts'
 
@@ -150,7 +150,7 @@ function factTable({ db, integer, risingType, rising, strict }: Spelling): Compi
   ]
 }
 
-/** Which facts a word is found in: active ones that are no summaries, by how many words they have. */
+/** The facts in which a word is found: active ones that are not summaries, by their number of words. */
 function factWordTable({ db, integer, keyOnly }: Spelling): Compilable[] {
   return [
     keyOnly(
@@ -166,10 +166,9 @@ function factWordTable({ db, integer, keyOnly }: Spelling): Compilable[] {
 }
 
 /**
- * The same facts for whoever searches, by the stems of their words. Each database has an index of its own for that, and the builder
- * has words for neither. FTS5 keeps no text (the fact has it) and no positions; `ascii` takes all that is not ASCII for letters,
- * which is right because it is given words and blanks only, and no list of letters that a later Unicode has more of decides what a
- * word is.
+ * The same facts for searches, by the stems of their words. Each database has an index of its own for that, which the builder cannot
+ * express. FTS5 keeps no text (the fact has it) and no positions. `ascii` counts all non-ASCII characters as letters, which is right
+ * because it receives words and blanks only, and no Unicode table of a later version then changes what a word is.
  */
 function factTextTable({ kind, db }: Spelling): Compilable[] {
   const texts =
@@ -304,7 +303,7 @@ function teamTables({ db, integer, risingType, rising, strict }: Spelling): Comp
         .addColumn('updated_at', integer, (column) => column.notNull())
         .addPrimaryKeyConstraint('objective_key', ['task_id', 'number']),
     ),
-    // `seq` is nobody's but the table's: in which order they joined, when two did within a millisecond.
+    // `seq` belongs to this table alone: the order in which agents joined, also within a millisecond.
     strict(
       schema
         .createTable('stint')
@@ -323,7 +322,7 @@ function teamTables({ db, integer, risingType, rising, strict }: Spelling): Comp
         .addUniqueConstraint('stint_key', ['task_id', 'agent_id', 'number'])
         .addCheckConstraint('stint_completed_has_time', sql`(left_at is not null) = (status = 'completed')`),
     ),
-    // An agent works once at a time on a task: two active stints of one cannot even be written.
+    // An agent works once at a time on a task: a second active stint cannot be written.
     schema
       .createIndex('stint_one_active')
       .unique()
@@ -341,7 +340,7 @@ function teamTables({ db, integer, risingType, rising, strict }: Spelling): Comp
   ]
 }
 
-/** What no writer may do, whoever opened the file: change what a fact says, revive one, rewrite or shorten the record. */
+/** What no writer may do, through any connection: change the text of a fact, revive one, rewrite or shorten the record. */
 function guards({ kind, db }: Spelling): Compilable[] {
   const kept = ['consolidation', 'decision'].flatMap((table) => [
     { name: `${table}_is_immutable`, table, on: 'update', when: '', message: `a ${table} never changes` },

@@ -1,5 +1,5 @@
-// The journal takes values (`run.now()` and its kind) and knows which entries were made inside a call. Tasks that are suspected of
-// crashing their engine are found among thousands that are ready.
+// The journal holds values (`run.now()` and others) and marks entries that were made inside a call. An index finds the tasks that are
+// suspected of crashing their engine among thousands of ready ones.
 import { type Compilable, sql } from 'kysely'
 import type { Migration, Spelling } from './migration.ts'
 
@@ -27,7 +27,7 @@ function alteredCalls({ db }: Spelling): Compilable[] {
   ]
 }
 
-/** SQLite alters no CHECK: the table is made anew and the rows move over, with everything that hung on the old one. */
+/** SQLite cannot alter a CHECK: the table is created again and the rows are moved, with all that depended on the old one. */
 function rebuiltCalls({ db, integer, risingType, rising, strict }: Spelling): Compilable[] {
   const { schema } = db
   const columns = sql.raw(
@@ -68,7 +68,7 @@ function rebuiltCalls({ db, integer, risingType, rising, strict }: Spelling): Co
         .addCheckConstraint('call_due_is_open', sql`due_at is null or status in ('pending', 'in_progress')`),
     ),
     raw(db, sql`insert into "call" (${columns}) select ${columns} from call_before order by seq`),
-    // A number is never used twice, also where the rows that had the highest ones have been purged.
+    // A number is never reused, also if the rows with the highest numbers were purged.
     raw(db, sql`delete from sqlite_sequence where name = 'call'`),
     raw(db, sql`update sqlite_sequence set name = 'call' where name = 'call_before'`),
     schema.dropTable('call_before'),

@@ -1,4 +1,4 @@
-// Groups fail when nothing in them can move. Which tasks cannot is a column; a ledger that has open tasks is judged once, by the first
+// Groups fail when nothing in them can move. A column records which tasks cannot. A ledger with open tasks is judged once, by the first
 // engine that opens it (steps/judge-old-groups.ts), because a group that fails has events and relatives.
 import { type Compilable, sql } from 'kysely'
 import type { Migration } from './migration.ts'

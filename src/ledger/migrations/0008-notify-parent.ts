@@ -1,4 +1,4 @@
-// The policy that was called `notifyParent` is called `notifyParent`.
+// Renames the policy `tellParent` to `notifyParent`.
 import { type Compilable, sql } from 'kysely'
 import type { Migration } from './migration.ts'
 
@@ -10,8 +10,8 @@ export const notifyParent: Migration = {
       compile: () =>
         sql
           .raw(
-            `update task set policy = replace(policy, '"notifyParent":true', '"notifyParent":true')
-             where policy like '%"notifyParent":true%'`,
+            `update task set policy = replace(policy, '"tellParent":true', '"notifyParent":true')
+             where policy like '%"tellParent":true%'`,
           )
           .compile(db),
     } as Compilable,

@@ -1,4 +1,4 @@
-// Who created a task. Of tasks of earlier versions nobody knows.
+// The creator of a task; unknown for tasks of earlier versions.
 import type { Migration } from './migration.ts'
 
 export const creators: Migration = {

@@ -1,4 +1,4 @@
-// Whether who created a task may run commands. Tasks of earlier versions count as created by the ledger's owner, who may.
+// Whether the creator of a task may run commands. Tasks of earlier versions count as created by the owner of the ledger, who may.
 import { sql } from 'kysely'
 import type { Migration } from './migration.ts'
 

@@ -1,4 +1,4 @@
-// Who stated a fact or an observation. Of those of earlier versions it is not known.
+// The source of a fact or an observation; unknown for those of earlier versions.
 import { sql } from 'kysely'
 import type { Migration } from './migration.ts'
 

@@ -2,7 +2,7 @@
 import type { Compilable, Kysely, RawBuilder } from 'kysely'
 import type { Dialect } from '../statement.ts'
 
-/** The words in which the two databases spell the same column. */
+/** How each database spells a column. */
 export interface Spelling {
   readonly kind: Dialect['kind']
   readonly db: Kysely<any>
@@ -10,13 +10,13 @@ export interface Spelling {
   readonly integer: 'integer' | 'bigint'
   /** A 64-bit floating-point number. */
   readonly real: 'real' | 'double precision'
-  /** Text whose order is that of its bytes, whatever the database's locale: what is searched by its beginning. */
+  /** Text in the order of its bytes in any locale, for searches by its beginning. */
   readonly orderedText: 'text' | RawBuilder<unknown>
   /** SQLite's STRICT tables refuse a value of another type, as PostgreSQL always does. */
   strict<T extends { modifyEnd: (end: any) => T }>(table: T): T
-  /** A table whose columns are its primary key: SQLite keeps it once, as the index that it is. STRICT, too. */
+  /** A table whose columns are its primary key: SQLite stores it once, as that index. STRICT too. */
   keyOnly<T extends { modifyEnd: (end: any) => T }>(table: T): T
-  /** A rising key that is never used twice. */
+  /** A rising key that is never reused. */
   rising(column: any): any
   readonly risingType: 'integer' | 'bigserial'
 }

@@ -1,4 +1,4 @@
-// The list of migrations; a ledger's version is how many of them it has had.
+// The list of migrations; the version of a ledger is the number of those applied to it.
 import type { ColumnDefinitionBuilder } from 'kysely'
 import { sql } from 'kysely'
 import { ErrandError } from '../../core/errors.ts'
@@ -41,7 +41,7 @@ export function requireKnownVersion(version: number, name: string, details: obje
   throw new ErrandError('LEDGER_NEWER', message, { ...details, version, known: ledgerVersion })
 }
 
-/** Marks a SQLite file as ours: "ERND" in its header. */
+/** Marks a SQLite file as a ledger: "ERND" in its header. */
 export const applicationId = 0x45524e44
 
 function spellingOf({ kind, db }: Dialect): Spelling {

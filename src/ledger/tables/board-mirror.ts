@@ -1,5 +1,5 @@
-// The mirror tables: who writes the files of a folder, and the texts that were written to them, by which an edit is told from
-// what the mirror wrote itself.
+// The mirror tables: which process writes the files of a folder, and the texts that it wrote, which distinguish an edit from its own
+// writes.
 import { defineTable, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { column, row, type StatementCompiler, sql, write } from '../statement.ts'

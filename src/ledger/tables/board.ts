@@ -15,28 +15,12 @@ const boards = defineTable('board', {
 const entries = defineTable('board_task', { board: plain, number: plain, taskId: plain, fields: json })
 
 export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
-  const { prepare, prepareText } = compiler
-  const { select, inserts, saves } = statementsOf(compiler, entries)
+  const { prepareText } = compiler
+  const { inserts, saves } = statementsOf(compiler, entries)
   const ofBoards = statementsOf(compiler, boards)
   const selectBoards = ofBoards.select((board) => board.orderBy('name', 'asc'))
   const upsertBoard = ofBoards.upsert(['name'], ['nextNumber', 'seenSeq'])
-  const selectEntry = select((entry, hole) =>
-    entry.where('board', '=', hole('board')).where('number', '=', hole('number')),
-  )
-  const selectEntryOf = select((entry, hole) =>
-    entry.where('task_id', '=', hole('task')).where('board', '=', hole('board')),
-  )
-  const selectPage = prepare((db, hole) =>
-    db
-      .selectFrom('board_task')
-      .innerJoin('task', 'task.id', 'board_task.task_id')
-      .select([tasks.columns(), entries.columns()] as never)
-      .where('board_task.board', '=', hole('board'))
-      .where('board_task.number', '>', hole('after'))
-      .where('task.deleted_at', 'is', null)
-      .orderBy('board_task.number', 'asc')
-      .limit(hole('limit')),
-  )
+  const { selectEntry, selectEntryOf, selectPage } = boardStatements(compiler)
   /** The tasks at the other end of the edges that a task has on one side. */
   const neighbours = (side: 'task_id' | 'blocker_id', other: 'task_id' | 'blocker_id', order: string) => {
     const [here, there] = [sql.ref(`edge.${side}`), sql.ref(`edge.${other}`)]
@@ -55,18 +39,7 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
       return found.map(({ taskId, number, satisfied_at }) => ({ taskId, number, open: satisfied_at === null }))
     }
   }
-  const selectUnnumbered = prepareText(
-    (hole) => sql`select id, seq from task
-      where seq > ${hole('seq')} and deleted_at is null
-        and not exists (select 1 from board_task where board_task.task_id = task.id and board = ${hole('board')})
-      order by seq limit ${hole('limit')}`,
-  )
-  const selectLastSeq = prepare((db) => db.selectFrom('task').select('seq').orderBy('seq', 'desc').limit(1))
-  const selectBound = prepareText(
-    (hole) => sql`select ${entries.columns()} from board_task join task on task.id = board_task.task_id
-      where board_task.board = ${hole('board')} and board_task.fields like '%"workspace":%'
-        and task.completed_at is null and task.deleted_at is null`,
-  )
+  const { selectUnnumbered, selectLastSeq, selectBound } = numberStatements(compiler)
   const saveFields = saves({ fields: json }, ['board', 'number'])
 
   return {
@@ -90,4 +63,44 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
     insert: inserts(),
     saveFields: (board, number, fields) => saveFields({ board, number, fields }),
   }
+}
+
+function boardStatements(compiler: StatementCompiler) {
+  const { prepare } = compiler
+  const { select } = statementsOf(compiler, entries)
+  const selectEntry = select((entry, hole) =>
+    entry.where('board', '=', hole('board')).where('number', '=', hole('number')),
+  )
+  const selectEntryOf = select((entry, hole) =>
+    entry.where('task_id', '=', hole('task')).where('board', '=', hole('board')),
+  )
+  const selectPage = prepare((db, hole) =>
+    db
+      .selectFrom('board_task')
+      .innerJoin('task', 'task.id', 'board_task.task_id')
+      .select([tasks.columns(), entries.columns()] as never)
+      .where('board_task.board', '=', hole('board'))
+      .where('board_task.number', '>', hole('after'))
+      .where('task.deleted_at', 'is', null)
+      .orderBy('board_task.number', 'asc')
+      .limit(hole('limit')),
+  )
+  return { selectEntry, selectEntryOf, selectPage }
+}
+
+function numberStatements(compiler: StatementCompiler) {
+  const { prepare, prepareText } = compiler
+  const selectUnnumbered = prepareText(
+    (hole) => sql`select id, seq from task
+      where seq > ${hole('seq')} and deleted_at is null
+        and not exists (select 1 from board_task where board_task.task_id = task.id and board = ${hole('board')})
+      order by seq limit ${hole('limit')}`,
+  )
+  const selectLastSeq = prepare((db) => db.selectFrom('task').select('seq').orderBy('seq', 'desc').limit(1))
+  const selectBound = prepareText(
+    (hole) => sql`select ${entries.columns()} from board_task join task on task.id = board_task.task_id
+      where board_task.board = ${hole('board')} and board_task.fields like '%"workspace":%'
+        and task.completed_at is null and task.deleted_at is null`,
+  )
+  return { selectUnnumbered, selectLastSeq, selectBound }
 }

@@ -1,4 +1,4 @@
-// The branch table: where observations and facts lie. `main` is made by the migration; all others lie below it.
+// The branch table: branches hold observations and facts. `main` is created by the migration; all others are below it.
 import type { BranchRecord } from '../../entities/memory.ts'
 import { defineTable, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
@@ -30,7 +30,7 @@ export function createBranchTable(compiler: StatementCompiler): Tx['branch'] {
     get,
     ofTask: (task) => branches.one(selectOfTask, { task }),
     *lineage(name) {
-      // Step by step, each an indexed look-up: a cycle, which nothing should ever have written, ends here too.
+      // Step by step, each an indexed look-up: a cycle, which errand never writes, ends here too.
       const found = new Map<string, BranchRecord>()
       for (let next: string | null = name; next !== null && !found.has(next); ) {
         const branch: BranchRecord | undefined = yield* get(next)

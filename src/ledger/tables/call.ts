@@ -1,4 +1,4 @@
-// The call table: the journal of every task. A trigger keeps an outcome from ever being taken back.
+// The call table: the journal of every task. A trigger refuses the change of an outcome.
 
 import { clipped } from '../../core/storable-text.ts'
 import type { CallRecord } from '../../entities/call.ts'
@@ -22,8 +22,8 @@ const outcomeFields = {
 }
 
 /**
- * Lists of tasks show their open questions, and one that cannot be read must not stop them: it is shown as such, to people alone. The
- * outcome of a call that is over goes back into its run; nothing may stand for that.
+ * Lists of tasks show their open questions, and one that cannot be read must not break them: it is shown as unreadable, to people only. The
+ * outcome of an ended call goes back into its run and has no replacement.
  */
 const standIns: StandIns = {
   params: {

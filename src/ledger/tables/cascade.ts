@@ -1,10 +1,19 @@
-// What happens to whole families at once: set statements, so that a tree of a hundred thousand tasks is canceled in one commit.
-// The events of a cascade come first: their rows are the list that the other statements go by.
+// Set statements over whole families, so that a tree of a hundred thousand tasks is canceled in one commit. The events of a cascade are
+// written first: the other statements use their rows as the list of its tasks.
 import type { CallRecord } from '../../entities/call.ts'
 import { isTerminal, taskStatuses } from '../../entities/task.ts'
 import { statesAccepting } from '../../machines/task-machine.ts'
 import type { Cascade, Tx } from '../ledger.ts'
-import { appendEvents, change, type Holes, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import {
+  appendEvents,
+  change,
+  type Holes,
+  row,
+  rows,
+  type Statement,
+  type StatementCompiler,
+  sql,
+} from '../statement.ts'
 import { calls } from './call.ts'
 import { dependencies } from './dependency.ts'
 import { createPurge } from './purge.ts'
@@ -13,68 +22,22 @@ import { withBelow } from './task-row.ts'
 const cancelable = sql.join(statesAccepting('cancel').map((status) => sql.lit(status)))
 const terminal = sql.join(taskStatuses.filter(isTerminal).map((status) => sql.lit(status)))
 
+const listed = (hole: Holes) =>
+  sql`select task_id from event where seq between ${hole('first')} and ${hole('last')} and type = ${hole('type')}`
+
 export function createCascadeTable(compiler: StatementCompiler): Tx['cascade'] {
-  const { dialect } = compiler
-  const { prepareText } = compiler
-  const object = sql.raw(dialect.kind === 'postgres' ? 'json_build_object' : 'json_object')
-
-  const listed = (hole: Holes) =>
-    sql`select task_id from event where seq between ${hole('first')} and ${hole('last')} and type = ${hole('type')}`
-
-  const insertCanceled = prepareText(
-    (hole) => sql`insert into event (type, task_id, at, instance_id, data)
-      ${withBelow(hole('root'))}
-      select 'task.canceled', task.id, ${hole('at')}, ${hole('instance')},
-        cast(${object}('name', task.name, 'status', 'canceled', 'from', task.status, 'run', task.run,
-          'reason', cast(${hole('reason')} as text), 'cascadedFrom', cast(${hole('from')} as text)) as text)
-      from below join task on task.id = below.id
-      where task.status in (${cancelable})
-      order by task.seq`,
-  )
-  // A snapshot is our own text with its state at a known place (machines/task-snapshot); the row wins where it is damaged.
-  const updateCanceled = prepareText(
-    (hole) => sql`update task set
-        status = 'canceled', status_reason = ${hole('reason')}, ready = 0, claimable = 0, not_before = null,
-        lease_until = null, completed_at = ${hole('at')}, updated_at = ${hole('at')}, version = version + 1,
-        snapshot = replace(snapshot, '"value":"' || status || '"', '"value":"canceled"')
-      where id in (${listed(hole)})`,
-  )
-  const endRuns = prepareText(
-    (hole) => sql`update run set status = 'ending', outcome = 'canceled', ended_at = ${hole('at')}
-      where status = 'live' and task_id in (${listed(hole)})`,
-  )
-  const selectOpenEntries = prepareText(
-    (hole) => sql`select ${calls.columns()}, task.run_open from call join task on task.id = call.task_id
-      where call.status in ('pending', 'in_progress') and call.task_id in (${listed(hole)})
-      order by call.seq`,
-  )
-  // To failed ones too: a retry must not find them blocked by what is gone.
-  const selectEdgesOut = prepareText(
-    (hole) => sql`select ${dependencies.columns('edge')} from dependency as edge join task on task.id = edge.task_id
-      where edge.satisfied_at is null and edge.blocker_id in (${listed(hole)})
-        and task.status not in (${terminal}) and task.deleted_at is null`,
-  )
-  const insertDeleted = prepareText(
-    (hole) => sql`insert into event (type, task_id, at, instance_id, data)
-      ${withBelow(hole('root'))}
-      select 'task.deleted', task.id, ${hole('at')}, ${hole('instance')},
-        cast(${object}('name', task.name, 'status', task.status, 'run', task.run,
-          'cascadedFrom', cast(${hole('root')} as text)) as text)
-      from below join task on task.id = below.id
-      where task.deleted_at is null
-      order by task.seq`,
-  )
-  const updateDeleted = prepareText(
-    (hole) => sql`update task set
-        deleted_at = ${hole('at')}, ready = 0, claimable = 0, updated_at = ${hole('at')}, version = version + 1
-      where id in (${listed(hole)})`,
-  )
-  const selectBounds = prepareText(
-    (hole) => sql`select min(seq) as first, max(seq) as last from event where seq > ${hole('after')}`,
-  )
-  const selectLast = prepareText(() => sql`select max(seq) as last from event`)
-
-  function* list(insert: typeof insertCanceled, values: Record<string, unknown>, type: Cascade['type']) {
+  const {
+    insertCanceled,
+    updateCanceled,
+    endRuns,
+    selectOpenEntries,
+    selectEdgesOut,
+    insertDeleted,
+    updateDeleted,
+    selectBounds,
+    selectLast,
+  } = cascadeStatements(compiler)
+  function* list(insert: Statement, values: Record<string, unknown>, type: Cascade['type']) {
     const before = (yield* row<{ last: number | null }>(selectLast))?.last ?? 0
     if ((yield* appendEvents(insert, values)) === 0) return undefined
     const bounds = yield* row<{ first: number; last: number }>(selectBounds, { after: before })
@@ -101,5 +64,73 @@ export function createCascadeTable(compiler: StatementCompiler): Tx['cascade'] {
     },
     edgesOut: (of) => dependencies.list(selectEdgesOut, of),
     purge: createPurge(compiler),
+  }
+}
+
+function cascadeStatements(compiler: StatementCompiler) {
+  const { prepareText, dialect } = compiler
+  const object = sql.raw(dialect.kind === 'postgres' ? 'json_build_object' : 'json_object')
+  const insertCanceled = prepareText(
+    (hole) => sql`insert into event (type, task_id, at, instance_id, data)
+      ${withBelow(hole('root'))}
+      select 'task.canceled', task.id, ${hole('at')}, ${hole('instance')},
+        cast(${object}('name', task.name, 'status', 'canceled', 'from', task.status, 'run', task.run,
+          'reason', cast(${hole('reason')} as text), 'cascadedFrom', cast(${hole('from')} as text)) as text)
+      from below join task on task.id = below.id
+      where task.status in (${cancelable})
+      order by task.seq`,
+  )
+  // A snapshot is text that errand wrote, with its state at a known position (machines/task-snapshot); if it is damaged, the row is used.
+  const updateCanceled = prepareText(
+    (hole) => sql`update task set
+        status = 'canceled', status_reason = ${hole('reason')}, ready = 0, claimable = 0, not_before = null,
+        lease_until = null, completed_at = ${hole('at')}, updated_at = ${hole('at')}, version = version + 1,
+        snapshot = replace(snapshot, '"value":"' || status || '"', '"value":"canceled"')
+      where id in (${listed(hole)})`,
+  )
+  const endRuns = prepareText(
+    (hole) => sql`update run set status = 'ending', outcome = 'canceled', ended_at = ${hole('at')}
+      where status = 'live' and task_id in (${listed(hole)})`,
+  )
+  const selectOpenEntries = prepareText(
+    (hole) => sql`select ${calls.columns()}, task.run_open from call join task on task.id = call.task_id
+      where call.status in ('pending', 'in_progress') and call.task_id in (${listed(hole)})
+      order by call.seq`,
+  )
+  // Failed tasks too: a retry must not find them blocked by a deleted task.
+  const selectEdgesOut = prepareText(
+    (hole) => sql`select ${dependencies.columns('edge')} from dependency as edge join task on task.id = edge.task_id
+      where edge.satisfied_at is null and edge.blocker_id in (${listed(hole)})
+        and task.status not in (${terminal}) and task.deleted_at is null`,
+  )
+  const insertDeleted = prepareText(
+    (hole) => sql`insert into event (type, task_id, at, instance_id, data)
+      ${withBelow(hole('root'))}
+      select 'task.deleted', task.id, ${hole('at')}, ${hole('instance')},
+        cast(${object}('name', task.name, 'status', task.status, 'run', task.run,
+          'cascadedFrom', cast(${hole('root')} as text)) as text)
+      from below join task on task.id = below.id
+      where task.deleted_at is null
+      order by task.seq`,
+  )
+  const updateDeleted = prepareText(
+    (hole) => sql`update task set
+        deleted_at = ${hole('at')}, ready = 0, claimable = 0, updated_at = ${hole('at')}, version = version + 1
+      where id in (${listed(hole)})`,
+  )
+  const selectBounds = prepareText(
+    (hole) => sql`select min(seq) as first, max(seq) as last from event where seq > ${hole('after')}`,
+  )
+  const selectLast = prepareText(() => sql`select max(seq) as last from event`)
+  return {
+    insertCanceled,
+    updateCanceled,
+    endRuns,
+    selectOpenEntries,
+    selectEdgesOut,
+    insertDeleted,
+    updateDeleted,
+    selectBounds,
+    selectLast,
   }
 }

@@ -1,4 +1,4 @@
-// The record of memory: runs of consolidation and what each decided. Rows are only ever added; triggers refuse everything else.
+// The record of memory: runs of consolidation and the decisions of each. Rows are only added; triggers refuse all other changes.
 import { defineTable, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { insertSeq, type StatementCompiler } from '../statement.ts'

@@ -1,7 +1,8 @@
-// The dependency table: which task waits for which, once and for all; open edges are those without a time of satisfaction.
+// The dependency table: which task waits for which, recorded once; open edges have no time of satisfaction.
 import { defineTable, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { column, type Holes, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { createPathSearch } from './dependency-path.ts'
 
 export const dependencies = defineTable('dependency', {
   taskId: plain,
@@ -12,12 +13,40 @@ export const dependencies = defineTable('dependency', {
   createdAt: plain,
 })
 
-/** The condition of the partial index over waits: in the text, so that the planner sees that it serves. */
+/** The condition of the partial index over waits, part of the text because the planner uses the index only then. */
 const aWait = sql<boolean>`kind = 'wait'`
 
 export function createDependencyTable(compiler: StatementCompiler): Tx['dependency'] {
+  const { insert } = statementsOf(compiler, dependencies)
+  const { selectBlockers, selectOpenBlockers, selectStuckBehind } = blockerStatements(compiler)
+  const { selectDependents, selectOpenWaits, selectAnyOpenWait } = edgeStatements(compiler)
+  const insertEdge = insert((hole) => ({
+    position: sql`(select coalesce(max(position), -1) + 1 from dependency where task_id = ${hole('taskId')})`,
+  }))
+  const { updateSatisfied, updateSatisfiedWaits, updateReopened, deleteEdge } = updateStatements(compiler)
+
+  return {
+    openBlockers: (task) => column(selectOpenBlockers, { task }),
+    *stuckBehind(task) {
+      return (yield* row<{ id: string }>(selectStuckBehind, { task }))?.id
+    },
+    blockers: (task) => column(selectBlockers, { task }),
+    dependents: (blocker, limit = Number.MAX_SAFE_INTEGER) => dependencies.list(selectDependents, { blocker, limit }),
+    openWaits: (call) => dependencies.list(selectOpenWaits, { call }),
+    *hasOpenWaits(call) {
+      return (yield* rows(selectAnyOpenWait, { call })).length > 0
+    },
+    path: createPathSearch(compiler),
+    insert: (edge) => write(insertEdge, edge),
+    satisfy: (edge, at) => write(updateSatisfied, { ...edge, at }),
+    satisfyWaits: (call, at) => write(updateSatisfiedWaits, { call, at }),
+    reopenWaits: (blocker) => write(updateReopened, { blocker }),
+    remove: (task, blocker) => write(deleteEdge, { task, blocker }),
+  }
+}
+
+function blockerStatements(compiler: StatementCompiler) {
   const { prepare, dialect } = compiler
-  const { select, insert } = statementsOf(compiler, dependencies)
   const blockersOf = (db: typeof dialect.db, hole: Holes) =>
     db
       .selectFrom('dependency')
@@ -45,6 +74,12 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
       .orderBy('position', 'asc')
       .limit(1),
   )
+  return { selectBlockers, selectOpenBlockers, selectStuckBehind }
+}
+
+function edgeStatements(compiler: StatementCompiler) {
+  const { prepare } = compiler
+  const { select } = statementsOf(compiler, dependencies)
   const selectDependents = select((edge, hole) =>
     edge.where('blocker_id', '=', hole('blocker')).where('satisfied_at', 'is', null).limit(hole('limit')),
   )
@@ -60,33 +95,11 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
       .where('satisfied_at', 'is', null)
       .limit(1),
   )
-  const selectWaitedFor = prepare((db, hole) =>
-    db
-      .selectFrom('dependency')
-      .select('blocker_id as id')
-      .where('task_id', '=', hole('task'))
-      .where('satisfied_at', 'is', null),
-  )
-  // A parent waits for its children when it is a group, or when they complete it; for a failed one from its retry on.
-  const selectWaitedChildren = prepare((db, hole) =>
-    db
-      .selectFrom('task as child')
-      .innerJoin('task as parent', 'parent.id', 'child.parent_id')
-      .select('child.id as id')
-      .where('child.parent_id', '=', hole('task'))
-      .where((where) => where.or([where('child.completed_at', 'is', null), where('child.status', '=', 'failed')]))
-      .where('child.deleted_at', 'is', null)
-      .where((where) =>
-        where.or([
-          where('parent.is_group', '=', 1),
-          where('parent.policy', 'like', '%"autoComplete":true%'),
-          where('parent.policy', 'like', '%"autoComplete":"all-settled"%'),
-        ]),
-      ),
-  )
-  const insertEdge = insert((hole) => ({
-    position: sql`(select coalesce(max(position), -1) + 1 from dependency where task_id = ${hole('taskId')})`,
-  }))
+  return { selectDependents, selectOpenWaits, selectAnyOpenWait }
+}
+
+function updateStatements(compiler: StatementCompiler) {
+  const { prepare } = compiler
   const updateSatisfied = prepare((db, hole) =>
     db
       .updateTable('dependency')
@@ -104,7 +117,7 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
       .where('call_id', '=', hole('call'))
       .where('satisfied_at', 'is', null),
   )
-  // Only for waits that nobody has taken up: a closed entry waits for nothing any more.
+  // Only waits whose entry is open: a closed entry waits for nothing.
   const updateReopened = prepare((db, hole) =>
     db
       .updateTable('dependency')
@@ -126,44 +139,5 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
       .where('blocker_id', '=', hole('blocker'))
       .where('kind', '=', 'after'),
   )
-
-  return {
-    openBlockers: (task) => column(selectOpenBlockers, { task }),
-    *stuckBehind(task) {
-      return (yield* row<{ id: string }>(selectStuckBehind, { task }))?.id
-    },
-    blockers: (task) => column(selectBlockers, { task }),
-    dependents: (blocker, limit = Number.MAX_SAFE_INTEGER) => dependencies.list(selectDependents, { blocker, limit }),
-    openWaits: (call) => dependencies.list(selectOpenWaits, { call }),
-    *hasOpenWaits(call) {
-      return (yield* rows(selectAnyOpenWait, { call })).length > 0
-    },
-    *path(from, targets) {
-      // Breadth first, one indexed look-up a task: shared sub-graphs are walked once, and nothing is scanned.
-      const cameFrom = new Map<string, string | null>(from.map((id) => [id, null]))
-      const queue = [...cameFrom.keys()]
-      for (let id = queue.shift(); id !== undefined; id = queue.shift()) {
-        if (targets.has(id)) return trace(cameFrom, id)
-        const blockers = yield* rows<{ id: string }>(selectWaitedFor, { task: id })
-        const children = yield* rows<{ id: string }>(selectWaitedChildren, { task: id })
-        for (const reached of [...blockers, ...children]) {
-          if (cameFrom.has(reached.id)) continue
-          cameFrom.set(reached.id, id)
-          queue.push(reached.id)
-        }
-      }
-      return undefined
-    },
-    insert: (edge) => write(insertEdge, edge),
-    satisfy: (edge, at) => write(updateSatisfied, { ...edge, at }),
-    satisfyWaits: (call, at) => write(updateSatisfiedWaits, { call, at }),
-    reopenWaits: (blocker) => write(updateReopened, { blocker }),
-    remove: (task, blocker) => write(deleteEdge, { task, blocker }),
-  }
-}
-
-function trace(cameFrom: ReadonlyMap<string, string | null>, end: string): string[] {
-  const path: string[] = []
-  for (let step: string | null = end; step !== null; step = cameFrom.get(step) ?? null) path.unshift(step)
-  return path
+  return { updateSatisfied, updateSatisfiedWaits, updateReopened, deleteEdge }
 }

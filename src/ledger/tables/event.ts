@@ -1,4 +1,4 @@
-// The event table: the audit trail and the one feed. Its `seq` is the position of everyone who follows.
+// The event table: the audit trail and the only feed. Its `seq` is the position of each follower.
 import { defineTable, json, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { appendEvent, numberOf, type StatementCompiler } from '../statement.ts'
@@ -15,7 +15,7 @@ export const events = defineTable('event', {
 export function createEventTable(compiler: StatementCompiler): Tx['event'] {
   const { prepare } = compiler
   const { select, insert } = statementsOf(compiler, events)
-  /** To one side of a position, of one task or of all. */
+  /** On one side of a position, of one task or of all. */
   const onSide = (side: '<' | '>', order: 'asc' | 'desc'): Tx['event']['after'] => {
     const selectOfAll = select((event, hole) =>
       event.where('seq', side, hole('seq')).orderBy('seq', order).limit(hole('limit')),

@@ -1,30 +1,30 @@
-// Full text of facts: each database's own index finds which facts have a word, by its stem; how they are ranked is the same on
-// both, and is BM25. The functions of the databases that rank would read every match of a common word, tens of thousands of them;
-// here a first rank, by what the words found are worth, chooses the texts that the whole formula is computed for.
+// Full-text search of facts: the index of each database finds the facts with a word, by its stem; the ranking is the same on both, BM25.
+// The ranking functions of the databases would read every match of a common word, tens of thousands of them; here a first rank, by the
+// weight of the found words, selects the texts for the whole formula.
 import { everyWord, wordsOf } from '../../entities/fact-tokens.ts'
 import type { FactRecord } from '../../entities/memory.ts'
 import type { Op } from '../ledger.ts'
 import { change, column, listed, numberOf, type StatementCompiler, sql } from '../statement.ts'
 import { type IndexedFact, indexKey } from './fact-word.ts'
 
-/** More words than these say nothing more of what is looked for. */
+/** The maximum of words of a search; more add nothing. */
 const mostWords = 64
 
-/** So many matches of all words together are read, so that a search takes as long among 100,000 facts as among 10,000. */
+/** The maximum of matches that are read, so that a search takes as long among 100,000 facts as among 10,000. */
 const maxMatches = 4_000
 
 export interface FactSearch extends Pick<TextIndex, 'add' | 'remove'> {
-  /** Facts by their `seq`, those with the words that are worth most first, of equals the latest. */
+  /** Facts by their `seq`, those with the words of the highest weight first, the latest of equals first. */
   search(branches: readonly string[], words: readonly string[], limit: number): Op<Found[]>
 }
 
-/** A fact that was found, and what each of the words that it was found by is worth (the idf of BM25). */
+/** A found fact, with the weight of each word by which it was found (the idf of BM25). */
 export interface Found {
   seq: number
   worths: Array<readonly [word: string, worth: number]>
 }
 
-/** Facts that have all of the one and, when there is any, one of the other. */
+/** Facts with all words of the one list and, if the other is not empty, any of its words. */
 interface Match {
   all: readonly string[]
   any: readonly string[]
@@ -66,8 +66,8 @@ export function createFactSearch(compiler: StatementCompiler): FactSearch {
 }
 
 /**
- * Of a word that has used up its share only the latest facts were seen. Which of the facts with a rare word have it, too, is to be
- * asked about each; or, when all words are common, which facts have all of them.
+ * The words to look up again: of a word that has used up its share only the latest facts were read. Which facts with a rare word also have
+ * it is checked for each; if all words are common, which facts have all of them.
  */
 function stillToAsk(found: ReadonlyMap<string, ReadonlySet<number>>, share: number): Match[] {
   const words = [...found.keys()]
@@ -91,11 +91,11 @@ function byWorth(found: ReadonlyMap<string, ReadonlySet<number>>, facts: number)
     .map((each) => each.found)
 }
 
-/** How soon a word that is said again adds nothing, and how much the length of a text counts against it: the usual values. */
+/** How soon a repeated word adds nothing, and how much the length of a text counts against it: the standard values. */
 const saturation = 1.2
 const lengthPenalty = 0.75
 
-/** BM25 of texts that were found, against their average length. A word that was found by its stem alone counts as said once. */
+/** BM25 of the found texts, relative to their average length. A word that was found only by its stem counts once. */
 export function rankedByBm25(
   found: readonly Found[],
   facts: ReadonlyMap<number, FactRecord>,
@@ -124,8 +124,8 @@ interface TextIndex {
 }
 
 /**
- * SQLite: FTS5, whose language of queries the builder does not speak. Each word stands there with the number of its branch before it,
- * joined by a sign that FTS5 takes for a letter: with a word for the branch alone, every search would walk through all of its facts.
+ * SQLite: FTS5, whose query language the builder does not support. Each word has the number of its branch before it, joined by a character
+ * that FTS5 takes for a letter: with a separate word for the branch, every search would read all facts of the branch.
  */
 function withFts5(compiler: StatementCompiler): TextIndex {
   const { prepareText } = compiler
@@ -167,8 +167,7 @@ function withFts5(compiler: StatementCompiler): TextIndex {
 }
 
 /**
- * PostgreSQL: an array of stems under a GIN index. Not `to_tsvector`, whose parser has a mind of its own about what a word is and
- * drops the words that it takes for noise.
+ * PostgreSQL: an array of stems under a GIN index. Not `to_tsvector`, whose parser splits words by rules of its own and drops stop words.
  */
 function withArrays(compiler: StatementCompiler): TextIndex {
   const { prepareText } = compiler

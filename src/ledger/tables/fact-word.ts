@@ -1,20 +1,20 @@
-// Which facts a word is found in: how those that may be alike are looked up without reading all. Two texts that are alike share
-// so many words that any few of the one, the rarest for choice, lead to the other (`probeCount`).
+// The facts in which a word is found: looks up the facts that may be alike without reading all. Two alike texts share so many words that a
+// few of one, preferably the rarest, find the other (`probeCount`).
 import { createHash } from 'node:crypto'
 import { minShared, probeCount, similarSizes } from '../../entities/fact-tokens.ts'
 import type { Op } from '../ledger.ts'
 import { change, column, listed, rows, type StatementCompiler, sql } from '../statement.ts'
 
-/** How common a word is, is counted so far; further only where too few are rarer than that. */
+/** The facts of a word are counted up to the first number; up to the second only if too few words are rarer than that. */
 const countedAtMost = { first: 128, second: 512 }
 
-/** Rather than to read and compare more candidates than these, more words are looked up: that leaves hardly any that is not alike. */
+/** With more candidates than these, more words are looked up instead of comparing all: that leaves hardly any that is not alike. */
 const fewCandidates = 16
 
-/** How many words more than needed are looked up, from one attempt to the next. */
+/** How many additional words are looked up in each attempt. */
 const extraProbes = [0, 1, 3] as const
 
-/** A fact as its words are kept under it. */
+/** A fact with the words under which it is indexed. */
 export interface IndexedFact {
   seq: number
   branch: string
@@ -24,11 +24,11 @@ export interface IndexedFact {
 export interface FactWords {
   add(fact: IndexedFact): Op<void>
   remove(fact: IndexedFact): Op<void>
-  /** The `seq` of every fact that may be alike: none that is alike is missing. In no order. */
+  /** The `seq` of every fact that may be alike; contains all that are alike. In no order. */
   candidates(branch: string, words: readonly string[], threshold: number): Op<number[]>
 }
 
-/** What stands for a text in an index: itself, or a digest of a long one, because an entry of PostgreSQL's holds 2,700 bytes at most. */
+/** The key of a text in an index: itself, or a digest of a long one, because an index entry of PostgreSQL holds at most 2,700 bytes. */
 export function indexKey(text: string): string {
   return text.length <= 100 ? text : createHash('sha256').update(text).digest('hex')
 }
@@ -43,35 +43,11 @@ interface Counted {
 const byFacts = (a: Counted, b: Counted): number => a.facts - b.facts
 
 export function createFactWords(compiler: StatementCompiler): FactWords {
-  const { prepareText } = compiler
-  const { dialect } = compiler
-
-  const insertWords = prepareText(
-    (hole) => sql`insert into fact_word (branch, word, size, fact)
-      select branch.seq, word.value, ${hole('size')}, ${hole('fact')}
-      from branch cross join ${listed(dialect, hole('words'))} as word where branch.name = ${hole('branch')}`,
-  )
-  const deleteText = prepareText(
-    (hole) => sql`delete from fact_word
-      where branch = (select seq from branch where name = ${hole('branch')})
-        and word in ${listed(dialect, hole('words'))} and size = ${hole('size')} and fact = ${hole('fact')}`,
-  )
-  const countEach = prepareText(
-    (hole) => sql`select word.value as word, (select count(*) from (
-        select 1 from fact_word where branch = branch.seq and word = word.value
-          and size between ${hole('min')} and ${hole('max')} limit ${hole('most counted')}) as counted) as facts
-      from branch cross join ${listed(dialect, hole('words'))} as word where branch.name = ${hole('branch')}`,
-  )
-  const selectMet = prepareText(
-    (hole) => sql`select fact from fact_word
-      where branch = (select seq from branch where name = ${hole('branch')})
-        and word in ${listed(dialect, hole('words'))} and size between ${hole('min')} and ${hole('max')}
-      group by fact having count(*) >= ${hole('shared')} limit ${hole('limit')}`,
-  )
+  const { insertWords, deleteText, countEach, selectMet } = wordStatements(compiler)
 
   /**
-   * The words by how many facts of such a size have them, the rarest first, for as many as are `needed`. Of those that are more common
-   * than was counted the longer ones come first: in any language what is said more often is shorter, as a rule.
+   * The words by how many facts of such a size have them, the rarest first, for as many as are `needed`. Of words more common than was
+   * counted the longer ones come first: in any language frequent words are shorter, as a rule.
    */
   function* rarestFirst(
     branch: string,
@@ -104,9 +80,9 @@ export function createFactWords(compiler: StatementCompiler): FactWords {
       const extras = [...new Set(extraProbes.map((wanted) => Math.min(wanted, maxExtra)))]
       const byRarity = yield* rarestFirst(branch, words, sizes, probes + (extras[1] ?? 0))
       const met = byRarity.slice(0, probes).reduce((sum, { facts }) => sum + facts, 0)
-      // Where the rarest words lead to too many, these alone are not even tried.
+      // If the rarest words find too many facts, they are not tried alone.
       for (const extra of met > fewCandidates && extras.length > 1 ? extras.slice(1) : extras) {
-        // Of so many words more, an alike fact has one more of each: it can do without no more of them than before.
+        // With so many additional words, an alike fact shares one more for each: it may miss no more of them than before.
         const last = extra === extras.at(-1)
         const found = yield* column<number>(selectMet, {
           branch,
@@ -120,4 +96,31 @@ export function createFactWords(compiler: StatementCompiler): FactWords {
       return []
     },
   }
+}
+
+function wordStatements(compiler: StatementCompiler) {
+  const { prepareText, dialect } = compiler
+  const insertWords = prepareText(
+    (hole) => sql`insert into fact_word (branch, word, size, fact)
+      select branch.seq, word.value, ${hole('size')}, ${hole('fact')}
+      from branch cross join ${listed(dialect, hole('words'))} as word where branch.name = ${hole('branch')}`,
+  )
+  const deleteText = prepareText(
+    (hole) => sql`delete from fact_word
+      where branch = (select seq from branch where name = ${hole('branch')})
+        and word in ${listed(dialect, hole('words'))} and size = ${hole('size')} and fact = ${hole('fact')}`,
+  )
+  const countEach = prepareText(
+    (hole) => sql`select word.value as word, (select count(*) from (
+        select 1 from fact_word where branch = branch.seq and word = word.value
+          and size between ${hole('min')} and ${hole('max')} limit ${hole('most counted')}) as counted) as facts
+      from branch cross join ${listed(dialect, hole('words'))} as word where branch.name = ${hole('branch')}`,
+  )
+  const selectMet = prepareText(
+    (hole) => sql`select fact from fact_word
+      where branch = (select seq from branch where name = ${hole('branch')})
+        and word in ${listed(dialect, hole('words'))} and size between ${hole('min')} and ${hole('max')}
+      group by fact having count(*) >= ${hole('shared')} limit ${hole('limit')}`,
+  )
+  return { insertWords, deleteText, countEach, selectMet }
 }

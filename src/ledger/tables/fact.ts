@@ -1,21 +1,21 @@
-// The fact table. What a fact says never changes; while it is active it is also found by its words, its subject and its vectors.
+// The fact table. The text of a fact never changes; an active fact is also found by its words, its subject and its vectors.
 import { summaryCategory } from '../../entities/confidence.ts'
 import { subjectOf } from '../../entities/disagreement.ts'
 import { wordsOf } from '../../entities/fact-tokens.ts'
 import { type FactRecord, type FactStatus, factStatuses } from '../../entities/memory.ts'
 import { defineTable, flag, json, plain, serial, statementsOf } from '../columns.ts'
 import type { FactFilter, Op, Tx } from '../ledger.ts'
-import { insertSeq, listed, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { type Dialect, insertSeq, listed, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { createFactSearch, rankedByBm25 } from './fact-search.ts'
 import { createFactWords, indexKey } from './fact-word.ts'
 
-/** Of the texts that a search finds so many are ranked by the whole formula: reading more of them would cost more than it brings. */
+/** The number of found texts that are ranked by the whole formula: reading more would cost more than it improves. */
 const minRanked = 100
 
-/** Of what is measured again and again there is a fact for each value; the latest of them show well enough that they differ. */
+/** A value that is measured repeatedly has a fact for each measurement; the latest ones are enough to show that they differ. */
 const maxOfSubject = 100
 
-/** What `save` writes: everything that changes while a fact lives. */
+/** What `save` writes: everything that changes while a fact is active. */
 const stateFields = {
   confidence: plain,
   statedBy: json,
@@ -44,7 +44,7 @@ const facts = defineTable('fact', {
   ...stateFields,
 })
 
-/** The conditions of the partial indexes, in their very words: only so does the planner see that they serve. */
+/** The conditions of the partial indexes, verbatim, because the planner uses the indexes only then. */
 const isComparable = sql<boolean>`status = 'active' and category <> 'summary'`
 const isUnmerged = sql<boolean>`merged_confidence is distinct from confidence`
 
@@ -52,100 +52,18 @@ const isIndexed = (fact: Pick<FactRecord, 'status' | 'category'>): boolean =>
   fact.status === 'active' && fact.category !== summaryCategory
 
 export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
-  const { prepare, prepareText, dialect } = compiler
+  const { dialect } = compiler
   const wordIndex = createFactWords(compiler)
   const textIndex = createFactSearch(compiler)
 
-  const { select, finds, insert, saves } = statementsOf(compiler, facts)
-  const selectByPrefix = select((fact, hole) =>
-    fact.where('id', '>=', hole('from')).where('id', '<', hole('to')).orderBy('id').limit(hole('limit')),
-  )
-  // What an index leads to is looked at once more: it was written by another version, which may have seen other words in a text.
-  const selectBySeqs = prepareText((hole) => {
-    const integer = sql.raw(dialect.kind === 'sqlite' ? 'integer' : 'bigint')
-    return sql`select ${facts.columns()} from fact
-      where seq in (select cast(value as ${integer}) from ${listed(dialect, hole('seqs'))} as each) and ${isComparable}
-      order by seq`
-  })
-  const selectActive = select((fact, hole) =>
-    fact
-      .where(isComparable)
-      .where('branch', '=', hole('branch'))
-      .where('seq', '>', hole('after'))
-      .orderBy('seq', 'asc')
-      .limit(hole('limit')),
-  )
-  // All less the summaries: both are counted in indexes alone, where the condition on the category would have every row read.
-  const countActive = prepareText((hole) => {
-    const active = sql`select count(*) from fact where branch = each.value and status = 'active'`
-    return sql`select each.value as branch, (${active}) - (${active} and category = 'summary') as facts
-      from ${listed(dialect, hole('branches'))} as each`
-  })
-  const selectSameSubject = select((fact, hole) =>
-    fact
-      .where(isComparable)
-      .where(sql<boolean>`subject <> ''`)
-      .where('branch', '=', hole('branch'))
-      .where('subject', '=', hole('subject'))
-      .orderBy('seq', 'desc')
-      .limit(maxOfSubject),
-  )
-  // Three stretches of one index; a condition that says "is another one" would walk through all of it to find that none is.
-  const selectUncompared = prepareText((hole) => {
-    const stretch = (compared: unknown) =>
-      sql`select seq from fact where ${isComparable} and branch = ${hole('branch')} and ${compared}`
-    return sql`select ${facts.columns()} from fact where seq in (
-        ${stretch(sql`compared_by is null`)}
-        union all ${stretch(sql`compared_by < ${hole('measure')}`)}
-        union all ${stretch(sql`compared_by > ${hole('measure')}`)})
-      order by seq limit ${hole('limit')}`
-  })
-  const selectUnmerged = select((fact, hole) =>
-    fact
-      .where(isComparable)
-      .where(isUnmerged)
-      .where('branch', '=', hole('branch'))
-      .where('seq', '>', hole('after'))
-      .orderBy('seq', 'asc')
-      .limit(hole('limit')),
-  )
-  const selectSummary = select((fact, hole) =>
-    fact
-      .where(sql<boolean>`status = 'active' and category = 'summary'`)
-      .where('branch', '=', hole('branch'))
-      .where('agent_id', '=', hole('agent'))
-      .orderBy('seq', 'desc')
-      .limit(1),
-  )
-  const selectVectors = prepareText(
-    (hole) => sql`select fact.id as "factId", fact_vector.vector from fact cross join fact_vector
-      where fact.branch = ${hole('branch')} and fact.status = 'active'
-        and fact_vector.fact = fact.seq and fact_vector.model = ${hole('model')}
-      order by fact.seq`,
-  )
+  const { finds, insert, saves } = statementsOf(compiler, facts)
+  const { selectByPrefix, selectBySeqs, selectActive, countActive, selectSummary } = factStatements(compiler)
+  const { selectSameSubject, selectUncompared, selectUnmerged } = comparisonStatements(compiler)
+  const { selectVectors, upsertVector, deleteVectors } = vectorStatements(compiler)
   const insertFact = insert((hole) => ({ subject: hole('subject') }))
   const saveState = saves(stateFields, ['seq'])
-  const upsertVector = prepareText(
-    (hole) => sql`insert into fact_vector (fact, model, vector)
-      select seq, ${hole('model')}, ${hole('vector')} from fact where id = ${hole('id')}
-      on conflict (fact, model) do update set vector = excluded.vector`,
-  )
-  const deleteVectors = prepare((db, hole) => db.deleteFrom('fact_vector').where('fact', '=', hole('fact')))
-
   function* bySeqs(seqs: readonly number[]): Op<FactRecord[]> {
     return seqs.length === 0 ? [] : yield* facts.list(selectBySeqs, { seqs: JSON.stringify(seqs) })
-  }
-
-  /** One branch and one status at a time, because so the index leads to the latest; they are few. */
-  function latestOf(
-    branch: string,
-    status: FactStatus,
-    { category, taskId, agentId, sessionId, verdict, disputed }: FactFilter,
-    limit: number,
-    before: number,
-  ): Op<FactRecord[]> {
-    const having = { branch, status, category, taskId, agentId, sessionId, verdict, disputed }
-    return facts.query(facts.from(dialect.db, having).where('seq', '<', before).orderBy('seq', 'desc').limit(limit))
   }
 
   return {
@@ -155,7 +73,7 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       const found: FactRecord[] = []
       for (const branch of new Set(filter.branches)) {
         for (const status of filter.status === undefined ? factStatuses : [filter.status]) {
-          found.push(...(yield* latestOf(branch, status, filter, limit, before)))
+          found.push(...(yield* latestOf(dialect, branch, status, filter, limit, before)))
         }
       }
       return found.sort((a, b) => b.seq - a.seq).slice(0, limit)
@@ -200,4 +118,106 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
     },
     keepVector: (id, model, vector) => write(upsertVector, { id, model, vector }),
   }
+}
+
+function factStatements(compiler: StatementCompiler) {
+  const { prepareText, dialect } = compiler
+  const { select } = statementsOf(compiler, facts)
+  const selectByPrefix = select((fact, hole) =>
+    fact.where('id', '>=', hole('from')).where('id', '<', hole('to')).orderBy('id').limit(hole('limit')),
+  )
+  // Rows found by an index are checked again: another version, which may split a text into other words, may have written it.
+  const selectBySeqs = prepareText((hole) => {
+    const integer = sql.raw(dialect.kind === 'sqlite' ? 'integer' : 'bigint')
+    return sql`select ${facts.columns()} from fact
+      where seq in (select cast(value as ${integer}) from ${listed(dialect, hole('seqs'))} as each) and ${isComparable}
+      order by seq`
+  })
+  const selectActive = select((fact, hole) =>
+    fact
+      .where(isComparable)
+      .where('branch', '=', hole('branch'))
+      .where('seq', '>', hole('after'))
+      .orderBy('seq', 'asc')
+      .limit(hole('limit')),
+  )
+  // All minus the summaries: both are counted in indexes alone, while a condition on the category would read every row.
+  const countActive = prepareText((hole) => {
+    const active = sql`select count(*) from fact where branch = each.value and status = 'active'`
+    return sql`select each.value as branch, (${active}) - (${active} and category = 'summary') as facts
+      from ${listed(dialect, hole('branches'))} as each`
+  })
+  const selectSummary = select((fact, hole) =>
+    fact
+      .where(sql<boolean>`status = 'active' and category = 'summary'`)
+      .where('branch', '=', hole('branch'))
+      .where('agent_id', '=', hole('agent'))
+      .orderBy('seq', 'desc')
+      .limit(1),
+  )
+  return { selectByPrefix, selectBySeqs, selectActive, countActive, selectSummary }
+}
+
+function vectorStatements(compiler: StatementCompiler) {
+  const { prepare, prepareText } = compiler
+  const selectVectors = prepareText(
+    (hole) => sql`select fact.id as "factId", fact_vector.vector from fact cross join fact_vector
+      where fact.branch = ${hole('branch')} and fact.status = 'active'
+        and fact_vector.fact = fact.seq and fact_vector.model = ${hole('model')}
+      order by fact.seq`,
+  )
+  const upsertVector = prepareText(
+    (hole) => sql`insert into fact_vector (fact, model, vector)
+      select seq, ${hole('model')}, ${hole('vector')} from fact where id = ${hole('id')}
+      on conflict (fact, model) do update set vector = excluded.vector`,
+  )
+  const deleteVectors = prepare((db, hole) => db.deleteFrom('fact_vector').where('fact', '=', hole('fact')))
+  return { selectVectors, upsertVector, deleteVectors }
+}
+
+function comparisonStatements(compiler: StatementCompiler) {
+  const { prepareText } = compiler
+  const { select } = statementsOf(compiler, facts)
+  const selectSameSubject = select((fact, hole) =>
+    fact
+      .where(isComparable)
+      .where(sql<boolean>`subject <> ''`)
+      .where('branch', '=', hole('branch'))
+      .where('subject', '=', hole('subject'))
+      .orderBy('seq', 'desc')
+      .limit(maxOfSubject),
+  )
+  // Three ranges of one index; a condition "is different" would scan all of it.
+  const selectUncompared = prepareText((hole) => {
+    const stretch = (compared: unknown) =>
+      sql`select seq from fact where ${isComparable} and branch = ${hole('branch')} and ${compared}`
+    return sql`select ${facts.columns()} from fact where seq in (
+        ${stretch(sql`compared_by is null`)}
+        union all ${stretch(sql`compared_by < ${hole('measure')}`)}
+        union all ${stretch(sql`compared_by > ${hole('measure')}`)})
+      order by seq limit ${hole('limit')}`
+  })
+  const selectUnmerged = select((fact, hole) =>
+    fact
+      .where(isComparable)
+      .where(isUnmerged)
+      .where('branch', '=', hole('branch'))
+      .where('seq', '>', hole('after'))
+      .orderBy('seq', 'asc')
+      .limit(hole('limit')),
+  )
+  return { selectSameSubject, selectUncompared, selectUnmerged }
+}
+
+/** One branch and one status at a time, so that the index finds the latest. */
+function latestOf(
+  dialect: Dialect,
+  branch: string,
+  status: FactStatus,
+  { category, taskId, agentId, sessionId, verdict, disputed }: FactFilter,
+  limit: number,
+  before: number,
+): Op<FactRecord[]> {
+  const having = { branch, status, category, taskId, agentId, sessionId, verdict, disputed }
+  return facts.query(facts.from(dialect.db, having).where('seq', '<', before).orderBy('seq', 'desc').limit(limit))
 }

@@ -1,4 +1,4 @@
-// The instance table: the engines that have this ledger open, or had it when they died.
+// The instance table: the engines that have this ledger open, or had it open when they died.
 import { defineTable, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { change, column, type StatementCompiler, sql, write } from '../statement.ts'

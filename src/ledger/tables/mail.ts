@@ -1,4 +1,4 @@
-// The mail table: what members of a team tell and ask each other. A message is taken out of the inbox once.
+// The mail table: messages and requests between members of a team. A message is taken out of the inbox once.
 import { defineTable, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { insertSeq, type StatementCompiler, sql, write } from '../statement.ts'
@@ -18,7 +18,7 @@ const mails = defineTable('mail', {
   readAt: plain,
 })
 
-/** The condition of the partial indexes over requests: in the text, so that the planner sees that they serve. */
+/** The condition of the partial indexes over requests, part of the text because the planner uses them only then. */
 const aRequest = sql<boolean>`kind = 'request'`
 
 export function createMailTable(compiler: StatementCompiler): Tx['mail'] {

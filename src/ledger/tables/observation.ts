@@ -1,4 +1,4 @@
-// The observation table: what somebody saw, as it was said. A row changes once, when a run of consolidation takes it up.
+// The observation table. A row changes once, when a run of consolidation consumes it.
 import { defineTable, json, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { change, column, numberOf, type StatementCompiler, sql, write } from '../statement.ts'
@@ -18,7 +18,7 @@ const observations = defineTable('observation', {
   consolidatedBy: plain,
 })
 
-/** The condition of the partial indexes, in their very words: only so does the planner see that they serve. */
+/** The condition of the partial indexes, verbatim, because the planner uses them only then. */
 const isPending = sql<boolean>`consolidated_by is null and type in ('insight', 'decision', 'discovery')`
 
 export function createObservationTable(compiler: StatementCompiler): Tx['observation'] {
@@ -36,14 +36,14 @@ export function createObservationTable(compiler: StatementCompiler): Tx['observa
       .limit(hole('limit')),
   )
   /** The values of one column in the pending rows that have a value in the other, in the order of the first row of each. */
-  const pendingBy = (told: 'session_id' | 'branch', given: 'session_id' | 'branch') =>
+  const pendingBy = (field: 'session_id' | 'branch', given: 'session_id' | 'branch') =>
     prepare((db, hole) =>
       db
         .selectFrom('observation')
-        .select(told)
+        .select(field)
         .where(isPending)
         .where(given, '=', hole('given'))
-        .groupBy(told)
+        .groupBy(field)
         .orderBy((query) => query.fn.min('seq'), 'asc'),
     )
   const selectSessions = pendingBy('session_id', 'branch')

@@ -1,27 +1,55 @@
-// Purging: rows leave the ledger in whole families, all of them settled for long enough and nobody still coming after one.
+// Purge: deletes whole families that have been settled for long enough and for which no other task waits.
 import { settledStatuses } from '../../entities/task.ts'
 import type { Purged, PurgePosition, Tx } from '../ledger.ts'
 import { change, type Holes, row, rows, type StatementCompiler, sql } from '../statement.ts'
 
 const settled = sql.join(settledStatuses.map((status) => sql.lit(status)))
 
-export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge'] {
-  const { prepareText } = compiler
-  const family = (hole: Holes) => sql`with recursive family(id) as (
-      select id from task where id = ${hole('root')}
-      union
-      select task.id from task join family on task.parent_id = family.id
-    )`
-  const members = sql`select id from family`
+const family = (hole: Holes) => sql`with recursive family(id) as (
+    select id from task where id = ${hole('root')}
+    union
+    select task.id from task join family on task.parent_id = family.id
+  )`
+const members = sql`select id from family`
 
+export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge'] {
+  const { selectRoots, selectObstacle, selectSize } = purgeReads(compiler)
+  const { removals } = removalStatements(compiler)
+
+  return function* (before, limit, after: PurgePosition = { completedAt: -1, seq: 0 }) {
+    const purged: Purged = { families: 0, tasks: 0, events: 0, through: 0, next: undefined }
+    const roots = yield* rows<{ id: string; completed_at: number; seq: number }>(selectRoots, {
+      before,
+      limit,
+      ...after,
+    })
+    for (const { id: root } of roots) {
+      if ((yield* row(selectObstacle, { root, before })) !== undefined) continue
+      const size = yield* row<Record<'tasks' | 'events' | 'through', number | null>>(selectSize, { root })
+      for (const removal of removals) yield* change(removal, { root })
+      purged.families++
+      purged.tasks += Number(size?.tasks ?? 0)
+      purged.events += Number(size?.events ?? 0)
+      purged.through = Math.max(purged.through, Number(size?.through ?? 0))
+    }
+    const last = roots.at(-1)
+    if (last !== undefined && roots.length === limit) {
+      purged.next = { completedAt: Number(last.completed_at), seq: Number(last.seq) }
+    }
+    return purged
+  }
+}
+
+function purgeReads(compiler: StatementCompiler) {
+  const { prepareText } = compiler
   const selectRoots = prepareText(
     (hole) => sql`select id, completed_at, seq from task
       where parent_id is null and completed_at is not null and completed_at < ${hole('before')}
         and (completed_at, seq) > (${hole('completedAt')}, ${hole('seq')})
       order by completed_at, seq limit ${hole('limit')}`,
   )
-  // Satisfied edges too: an open task still reads the results of what it came after, and of what it waited for. And what an engine is
-  // about to make of the memory of a team (its agents completed, the team closed) would be lost with the team.
+  // Satisfied edges count too: an open task still reads the results of its blockers, and of the tasks it waited for. So does the memory of
+  // a team that an engine still has to consolidate (its agents completed, the team closed): it would be lost with the team.
   const selectObstacle = prepareText(
     (hole) => sql`${family(hole)}
       select 1 from task join family on family.id = task.id
@@ -47,8 +75,13 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
         (select count(*) from event where task_id in (${members})) as events,
         (select max(seq) from event where task_id in (${members})) as through`,
   )
+  return { selectRoots, selectObstacle, selectSize }
+}
+
+function removalStatements(compiler: StatementCompiler) {
+  const { prepareText } = compiler
   const removals = [
-    // Only failed ones are left of those that come after (see the obstacles): a retry must not find them blocked by what is gone.
+    // Of the dependents only failed ones are left (see the obstacles): a retry must not find them blocked by a deleted task.
     sql`update task set open_blockers = open_blockers - (
         select count(*) from dependency as edge
         where edge.task_id = task.id and edge.kind = 'after' and edge.satisfied_at is null
@@ -57,11 +90,11 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
         where kind = 'after' and satisfied_at is null and blocker_id in (${members}))`,
     sql`delete from dependency
       where task_id in (${members}) or blocker_id in (${members})`,
-    // What the team came to know stays: branches, observations, facts and their record outlive its task.
+    // The memory of the team stays: branches, observations, facts and their record outlive its task.
     ...['call', 'message', 'event', 'run', 'board_task', 'stint', 'objective', 'team'].map(
       (table) => sql`delete from ${sql.table(table)} where task_id in (${members})`,
     ),
-    // A branch that nothing ever came to knows nothing: those of agents before those that they lie below.
+    // A branch without any content is deleted: those of agents before those above them.
     ...[sql`agent_id is not null`, sql`agent_id is null`].map(
       (whose) =>
         sql`delete from branch where task_id in (${members}) and ${whose}
@@ -73,30 +106,8 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
         and not exists (select 1 from stint where stint.branch = branch.name)
         and not exists (select 1 from branch as below where below.parent = branch.name)`,
     ),
-    // Last: the family is found by its parents.
+    // Last, because the family is found by its parents.
     sql`delete from task where id in (${members})`,
   ].map((removal) => prepareText((hole) => sql`${family(hole)} ${removal}`))
-
-  return function* (before, limit, after: PurgePosition = { completedAt: -1, seq: 0 }) {
-    const purged: Purged = { families: 0, tasks: 0, events: 0, through: 0, next: undefined }
-    const roots = yield* rows<{ id: string; completed_at: number; seq: number }>(selectRoots, {
-      before,
-      limit,
-      ...after,
-    })
-    for (const { id: root } of roots) {
-      if ((yield* row(selectObstacle, { root, before })) !== undefined) continue
-      const size = yield* row<Record<'tasks' | 'events' | 'through', number | null>>(selectSize, { root })
-      for (const removal of removals) yield* change(removal, { root })
-      purged.families++
-      purged.tasks += Number(size?.tasks ?? 0)
-      purged.events += Number(size?.events ?? 0)
-      purged.through = Math.max(purged.through, Number(size?.through ?? 0))
-    }
-    const last = roots.at(-1)
-    if (last !== undefined && roots.length === limit) {
-      purged.next = { completedAt: Number(last.completed_at), seq: Number(last.seq) }
-    }
-    return purged
-  }
+  return { removals }
 }

@@ -20,8 +20,38 @@ const runs = defineTable('run', {
 const ownerOf = ({ instanceId, executors }: OwnRuns) => ({ instance: instanceId, executors: JSON.stringify(executors) })
 
 export function createRunTable(compiler: StatementCompiler): Tx['run'] {
+  const { inserts, saves } = statementsOf(compiler, runs)
+  const { selectOne, selectOfTask, selectPage, selectOpenOf, selectDue, selectNextDue, countOpen, countOpenOf } =
+    runStatements(compiler)
+
+  return {
+    get: (taskId, number) => runs.one(selectOne, { taskId, number }),
+    list: (task) => runs.list(selectOfTask, { task }),
+    page: (task, after, limit) => runs.list(selectPage, { task, after, limit }),
+    openOf: (instance) => runs.list(selectOpenOf, { instance }),
+    *countOpen() {
+      const counted = yield* rows<{ executor: string; open: number }>(countOpen)
+      return new Map(counted.map(({ executor, open }) => [executor, Number(open)]))
+    },
+    *countOpenOf(instance) {
+      const counted = yield* rows<{ executor: string; open: number; crashes: number }>(countOpenOf, { instance })
+      return {
+        perExecutor: new Map(counted.map(({ executor, open }) => [executor, Number(open)])),
+        crashes: Math.max(0, ...counted.map(({ crashes }) => Number(crashes))),
+      }
+    },
+    due: (now, limit, own) => runs.list(selectDue, { now, limit, ...ownerOf(own) }),
+    *nextDue(own) {
+      return (yield* row<{ at: number }>(selectNextDue, ownerOf(own)))?.at
+    },
+    insert: inserts('taskId', 'number'),
+    save: saves(endFields, ['taskId', 'number']),
+  }
+}
+
+function runStatements(compiler: StatementCompiler) {
   const { prepare, dialect } = compiler
-  const { selectRow, select, inserts, saves } = statementsOf(compiler, runs)
+  const { selectRow, select } = statementsOf(compiler, runs)
   const selectOne = selectRow('taskId', 'number')
   const selectOfTask = select((run, hole) => run.where('task_id', '=', hole('task')).orderBy('number', 'asc'))
   const selectPage = select((run, hole) =>
@@ -31,7 +61,7 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
       .orderBy('number', 'asc')
       .limit(hole('limit')),
   )
-  // The conditions of the partial indexes stand in the text, so that the planner sees that they serve.
+  // The conditions of the partial indexes are part of the text, because the planner uses the indexes only then.
   const selectOpenOf = select((run, hole) =>
     run
       .where('instance_id', '=', hole('instance'))
@@ -57,7 +87,7 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
   const selectNextDue = prepare((db, hole) =>
     timed(db, hole).select('run.due_at as at').orderBy('run.due_at', 'asc').limit(1),
   )
-  /** Open runs by executor. Each leads to its task by the primary key: as many look-ups as there are slots. */
+  /** Open runs by executor. Each finds its task by the primary key: as many look-ups as there are slots. */
   const openRuns = (db: typeof dialect.db) =>
     db
       .selectFrom('run')
@@ -69,28 +99,5 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
   const countOpenOf = prepare((db, hole) =>
     openRuns(db).select(sql<number>`max(task.crashes)`.as('crashes')).where('run.instance_id', '=', hole('instance')),
   )
-
-  return {
-    get: (taskId, number) => runs.one(selectOne, { taskId, number }),
-    list: (task) => runs.list(selectOfTask, { task }),
-    page: (task, after, limit) => runs.list(selectPage, { task, after, limit }),
-    openOf: (instance) => runs.list(selectOpenOf, { instance }),
-    *countOpen() {
-      const counted = yield* rows<{ executor: string; open: number }>(countOpen)
-      return new Map(counted.map(({ executor, open }) => [executor, Number(open)]))
-    },
-    *countOpenOf(instance) {
-      const counted = yield* rows<{ executor: string; open: number; crashes: number }>(countOpenOf, { instance })
-      return {
-        perExecutor: new Map(counted.map(({ executor, open }) => [executor, Number(open)])),
-        crashes: Math.max(0, ...counted.map(({ crashes }) => Number(crashes))),
-      }
-    },
-    due: (now, limit, own) => runs.list(selectDue, { now, limit, ...ownerOf(own) }),
-    *nextDue(own) {
-      return (yield* row<{ at: number }>(selectNextDue, ownerOf(own)))?.at
-    },
-    insert: inserts('taskId', 'number'),
-    save: saves(endFields, ['taskId', 'number']),
-  }
+  return { selectOne, selectOfTask, selectPage, selectOpenOf, selectDue, selectNextDue, countOpen, countOpenOf }
 }

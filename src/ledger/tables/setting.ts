@@ -1,4 +1,4 @@
-// The setting table: what the ledger itself was told, for every engine that opens it.
+// The setting table: settings of the ledger, for every engine that opens it.
 import { fromJson } from '../../core/json.ts'
 import type { Tx } from '../ledger.ts'
 import { row, type StatementCompiler, write } from '../statement.ts'

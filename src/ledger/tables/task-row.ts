@@ -1,4 +1,4 @@
-// The columns of the task table, by which statement writes them, and what statements of several tables say of tasks.
+// The columns of the task table, by the statement that writes them, and SQL about tasks that several tables use.
 import { defineTable, flag, json, jsonOrNull, plain, type StandIns, serial } from '../columns.ts'
 import { type Dialect, listed, type RawSql, type StatementCompiler, sql } from '../statement.ts'
 import { unreadableValue } from '../unreadable.ts'
@@ -29,7 +29,7 @@ export const stateFields = {
   completedAt: plain,
 }
 
-/** What `saveDefinition` writes: what the task was told to be. */
+/** What `saveDefinition` writes: the definition of the task. */
 export const definitionFields = {
   name: plain,
   goal: plain,
@@ -49,7 +49,10 @@ export const definitionFields = {
   mayRunCommands: flag,
 }
 
-/** `unreadable` is shown to people; what judges a task is harmless. Admission fails a task that has any of these (steps/admit.ts). */
+/**
+ * `unreadable` is shown to people; the replacements of fields that are judged are harmless. Admission fails a task with any of them
+ * (steps/admit.ts).
+ */
 const standIns: StandIns = {
   input: { fits: () => true, of: unreadableValue },
   result: { fits: () => true, of: unreadableValue },
@@ -104,8 +107,8 @@ export const tasks = defineTable(
 )
 
 /**
- * All that lies below a task, at any depth, as the head of a statement. UNION, not UNION ALL: a cycle in the parents, which nothing
- * should ever have written, ends instead of looping.
+ * All tasks below one, at any depth, as the head of a statement. UNION, not UNION ALL, so that a cycle of parents, which errand never
+ * writes, ends instead of looping.
  */
 export const withBelow = (root: unknown) => sql`with recursive below (id) as (
     select id from task where parent_id = ${root}
@@ -124,11 +127,11 @@ export function idsInTrees(dialect: Dialect, keys: unknown, prefixes: unknown): 
     select id from inside)`
 }
 
-/** How many tasks are below one; no more are counted than `most`. */
-export function countOfBelow({ prepareText }: StatementCompiler, most: number) {
+/** How many tasks are below one, counted up to `limit`. */
+export function countOfBelow({ prepareText }: StatementCompiler, limit: number) {
   return prepareText(
     (hole) => sql`${withBelow(hole('root'))}
-      select count(*) as tasks from (select 1 from below limit ${most}) as counted`,
+      select count(*) as tasks from (select 1 from below limit ${limit}) as counted`,
   )
 }
 
@@ -141,16 +144,15 @@ export function hasTag({ kind }: Dialect, tag: string) {
 const isReleased = sql`coalesce(task.status_reason, '') in ('interrupted', 'released')`
 
 /**
- * Tasks that people see as queued while their last run is still ending. The column `ready` leaves them out, because no engine may start
- * them before that run is closed. What `isQueued` of machines/readiness.ts says of a row is repeated here in SQL; the contract compares
- * the two.
+ * Tasks that people see as queued while their last run is still ending. The column `ready` excludes them, because no engine may start them
+ * before that run is closed. This repeats `isQueued` of machines/readiness.ts in SQL; the contract compares the two.
  */
 export const isQueuedBehindItsRun = sql<boolean>`(task.run_open = 1 and task.executor is not null and task.held = 0
   and task.open_blockers = 0 and task.not_before is null and task.deleted_at is null and (task.status in ('submitted', 'paused')
     or (task.status = 'input_required' and task.wakes > 0)
     or (task.status = 'waiting' and (task.wakes > 0 or ${isReleased}))))`
 
-/** The runs that are open lead to them: they are few, however many tasks there are. CROSS JOIN keeps SQLite to that order. */
+/** Found through the open runs, which are few however many tasks there are. CROSS JOIN forces that order in SQLite. */
 export function countQueuedBehindRuns({ prepareText }: StatementCompiler) {
   return prepareText(
     () => sql`select count(*) as tasks from run cross join task

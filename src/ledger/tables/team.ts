@@ -1,4 +1,4 @@
-// The tables of team tasks: what is known of a task that several agents work on, its objectives, and who worked on it when.
+// The tables of team tasks: the team of a task on which several agents work, its objectives, and the stints of its agents.
 import { defineTable, json, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { Tx, TypeCount } from '../ledger.ts'
 import { queryRows, rows, type StatementCompiler, sql } from '../statement.ts'
@@ -35,64 +35,28 @@ const stintFields = {
 }
 const stints = defineTable('stint', { taskId: plain, agentId: plain, number: plain, ...stintFields })
 
-/** Where they meet the columns of a task. */
+/** The columns in rows that also have those of a task. */
 const asTeam = teams.columns('team', 'team.')
 const asStint = stints.columns('stint', 'stint.')
 const teamOf = (joined: object) => teams.pick(joined, 'team.')
 const stintOf = (joined: object) => stints.pick(joined, 'stint.')
 
 export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
-  const { prepareText, dialect } = compiler
+  const { dialect } = compiler
   const ofTeams = statementsOf(compiler, teams)
   const ofObjectives = statementsOf(compiler, objectives)
   const ofStints = statementsOf(compiler, stints)
-  // From the open ones on, of which there are few: their partial index leads.
-  const selectUnclosed = prepareText(
-    (hole) => sql`select task.id as "taskId", task.seq from team cross join task
-      where team.closed_at is null and task.id = team.task_id and task.status = 'completed' and task.seq > ${hole('after')}
-      order by task.seq limit ${hole('limit')}`,
-  )
-  const selectObjectives = ofObjectives.select((objective, hole) =>
-    objective.where('task_id', '=', hole('task')).orderBy('number', 'asc'),
-  )
-  const selectStints = ofStints.select((stint, hole) => stint.where('task_id', '=', hole('task')).orderBy('seq', 'asc'))
-  // The conditions of partial indexes stand in the text, so that the planner sees that they serve.
-  const selectActive = ofStints.select((stint, hole) =>
-    stint.where(sql<boolean>`status = 'active'`).where('task_id', '=', hole('task')).orderBy('seq', 'asc'),
-  )
-  const selectLatest = ofStints.select((stint, hole) =>
-    stint.where('task_id', '=', hole('task')).where('agent_id', '=', hole('agent')).orderBy('number', 'desc').limit(1),
-  )
-  const selectOfWorker = ofStints.select((stint, hole) =>
-    stint
-      .where(sql<boolean>`status = 'active' and worker_id is not null`)
-      .where('worker_id', '=', hole('worker'))
-      .orderBy('seq', 'desc')
-      .limit(1),
-  )
-  // A worker that has left the ledger had settled before. `+ 0`, or SQLite walks through all stints in the order that is asked for
-  // instead of through the active ones.
-  const selectAbandoned = prepareText(
-    (hole) => sql`select ${stints.columns()} from stint left join task on task.id = stint.worker_id
-      where stint.status = 'active' and stint.worker_id is not null and (task.id is null or task.completed_at is not null)
-      order by stint.seq + 0 limit ${hole('limit')}`,
-  )
-  const selectTimeline = prepareText(
-    (hole) => sql`select ${tasks.columns()}, ${asTeam}, ${asStint} from stint
-      join task on task.id = stint.task_id and task.deleted_at is null
-      join team on team.task_id = stint.task_id
-      where stint.agent_id = ${hole('agent')}
-      order by stint.seq desc limit ${hole('limit')} offset ${hole('offset')}`,
-  )
-  const countByType = prepareText(
-    () => sql`select team.type, count(*) as total,
-        sum(case when task.status = 'completed' then 1 else 0 end) as completed,
-        sum(case when task.status = 'failed' then 1 else 0 end) as failed,
-        sum(case when task.status = 'canceled' then 1 else 0 end) as canceled,
-        cast(sum(case when task.status = 'completed' then task.completed_at - task.created_at else 0 end) as bigint) as "completedMs"
-      from team join task on task.id = team.task_id and task.deleted_at is null
-      group by team.type order by team.type is null, team.type`,
-  )
+  const {
+    selectUnclosed,
+    selectObjectives,
+    selectStints,
+    selectActive,
+    selectLatest,
+    selectOfWorker,
+    selectAbandoned,
+    selectTimeline,
+    countByType,
+  } = teamStatements(compiler)
 
   return {
     get: ofTeams.finds('taskId'),
@@ -129,5 +93,69 @@ export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
     saveObjective: ofObjectives.saves(objectiveFields, ['taskId', 'number']),
     insertStint: ofStints.inserts(),
     saveStint: ofStints.saves(stintFields, ['taskId', 'agentId', 'number']),
+  }
+}
+
+function teamStatements(compiler: StatementCompiler) {
+  const { prepareText } = compiler
+  const ofObjectives = statementsOf(compiler, objectives)
+  const ofStints = statementsOf(compiler, stints)
+  // Begins at the open teams, which are few, by their partial index.
+  const selectUnclosed = prepareText(
+    (hole) => sql`select task.id as "taskId", task.seq from team cross join task
+      where team.closed_at is null and task.id = team.task_id and task.status = 'completed' and task.seq > ${hole('after')}
+      order by task.seq limit ${hole('limit')}`,
+  )
+  const selectObjectives = ofObjectives.select((objective, hole) =>
+    objective.where('task_id', '=', hole('task')).orderBy('number', 'asc'),
+  )
+  const selectStints = ofStints.select((stint, hole) => stint.where('task_id', '=', hole('task')).orderBy('seq', 'asc'))
+  // The conditions of partial indexes are part of the text, because the planner uses the indexes only then.
+  const selectActive = ofStints.select((stint, hole) =>
+    stint.where(sql<boolean>`status = 'active'`).where('task_id', '=', hole('task')).orderBy('seq', 'asc'),
+  )
+  const selectLatest = ofStints.select((stint, hole) =>
+    stint.where('task_id', '=', hole('task')).where('agent_id', '=', hole('agent')).orderBy('number', 'desc').limit(1),
+  )
+  const selectOfWorker = ofStints.select((stint, hole) =>
+    stint
+      .where(sql<boolean>`status = 'active' and worker_id is not null`)
+      .where('worker_id', '=', hole('worker'))
+      .orderBy('seq', 'desc')
+      .limit(1),
+  )
+  // A worker that was purged had settled before. `+ 0`, because SQLite would otherwise read all stints in the requested order instead of
+  // the active ones.
+  const selectAbandoned = prepareText(
+    (hole) => sql`select ${stints.columns()} from stint left join task on task.id = stint.worker_id
+      where stint.status = 'active' and stint.worker_id is not null and (task.id is null or task.completed_at is not null)
+      order by stint.seq + 0 limit ${hole('limit')}`,
+  )
+  const selectTimeline = prepareText(
+    (hole) => sql`select ${tasks.columns()}, ${asTeam}, ${asStint} from stint
+      join task on task.id = stint.task_id and task.deleted_at is null
+      join team on team.task_id = stint.task_id
+      where stint.agent_id = ${hole('agent')}
+      order by stint.seq desc limit ${hole('limit')} offset ${hole('offset')}`,
+  )
+  const countByType = prepareText(
+    () => sql`select team.type, count(*) as total,
+        sum(case when task.status = 'completed' then 1 else 0 end) as completed,
+        sum(case when task.status = 'failed' then 1 else 0 end) as failed,
+        sum(case when task.status = 'canceled' then 1 else 0 end) as canceled,
+        cast(sum(case when task.status = 'completed' then task.completed_at - task.created_at else 0 end) as bigint) as "completedMs"
+      from team join task on task.id = team.task_id and task.deleted_at is null
+      group by team.type order by team.type is null, team.type`,
+  )
+  return {
+    selectUnclosed,
+    selectObjectives,
+    selectStints,
+    selectActive,
+    selectLatest,
+    selectOfWorker,
+    selectAbandoned,
+    selectTimeline,
+    countByType,
   }
 }

@@ -107,7 +107,7 @@ export const boards: Theme = ({ describe, proves, expect }) => {
       expect(first?.task).toEqual(await ledger.read((tx) => tx.task.get('t2')))
     })
 
-    proves('knows who has no number yet, by age', async (ledger) => {
+    proves('returns the tasks without a number on the board, by age', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'root' }))
         yield* tx.task.insert(taskRow({ id: 'child', parentId: 'root' }))
@@ -156,7 +156,7 @@ export const boards: Theme = ({ describe, proves, expect }) => {
       ])
     })
 
-    proves('knows which unsettled task has a workspace', async (ledger) => {
+    proves('returns the unsettled task that has a workspace', async (ledger) => {
       await insertTasks(ledger, 'a', 'b')
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'over', status: 'completed', completedAt: someTime }))

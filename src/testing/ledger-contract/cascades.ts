@@ -1,4 +1,4 @@
-// Cascades: set statements over whole families. Each row that they change has its event, and the events are the list of them.
+// Cascades: set statements over whole families. Each row that they change has its event, and the events are the list of these rows.
 import type { Ledger } from '../../ledger/ledger.ts'
 import { callRow, edgeRow, runRow, someTime, taskRow } from '../factories.ts'
 import { type Theme, write } from './contract-world.ts'
@@ -50,7 +50,7 @@ export const cascades: Theme = ({ describe, proves, expect }) => {
       expect(await statusOf('stranger')).toBe('submitted')
       expect(await statusOf('done')).toBe('completed')
       expect(await statusOf('failed')).toBe('failed')
-      // Who worked on it stays to be read; the lease, the timer and all that competes is over.
+      // The owner stays readable; its lease, its timer and its place in queues end.
       expect(await l.read((tx) => tx.task.get('working'))).toEqual({
         ...before,
         status: 'canceled',
@@ -71,7 +71,7 @@ export const cascades: Theme = ({ describe, proves, expect }) => {
       expect(await l.read((tx) => tx.task.countQueued())).toEqual({ ready: 0, claimable: 0 })
     })
 
-    proves('leaves an event for each task that it canceled, by age, and tells where they are', async (l) => {
+    proves('leaves an event for each task that it canceled, by age, and returns their positions', async (l) => {
       await plant(l)
       const found = await write(l, (tx) => tx.cascade.cancel(cancelOrder))
       const events = await l.read((tx) => tx.event.after((found?.first ?? 0) - 1, 99))
@@ -88,7 +88,7 @@ export const cascades: Theme = ({ describe, proves, expect }) => {
       })
     })
 
-    proves('is told to observers in one commit, though nobody saw its rows one by one', async (l) => {
+    proves('reports its events to observers in one commit, though a set statement wrote them', async (l) => {
       await plant(l)
       let told = 0
       const tell = () => {
@@ -108,7 +108,7 @@ export const cascades: Theme = ({ describe, proves, expect }) => {
       expect(await l.read((tx) => tx.event.last())).toBe(0)
     })
 
-    proves('ends live runs and leaves it to whoever has them to close them', async (l) => {
+    proves('ends live runs and leaves their closing to the engine that owns them', async (l) => {
       await plant(l)
       await write(l, function* (tx) {
         yield* tx.run.insert(runRow({ taskId: 'working' }))

@@ -1,4 +1,4 @@
-// Claims, leases and deadlines, lanes and limits: what admission and owners go by.
+// Claims, leases and deadlines, lanes and limits: what admission and owners depend on.
 import { edgeRow, runRow, someTime, taskRow } from '../factories.ts'
 import { idsIn, inserted, type Theme, write } from './contract-world.ts'
 
@@ -31,7 +31,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
     })
 
     proves(
-      'is left out where it is meant for somebody else, or is not below the task that is asked for',
+      'is left out where it is meant for another owner, or is not below the task that is asked for',
       async (ledger) => {
         await write(ledger, function* (tx) {
           const add = (id: string, more = {}) => tx.task.insert(taskRow({ id, claimable: true, ...more }))
@@ -124,7 +124,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('lanes', () => {
-    proves('are told apart: who is ready in which, and how many run in it', async (ledger) => {
+    proves('are separate: which tasks are ready in a lane, and how many run in it', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'lane-1', group: true }))
         yield* tx.task.insert(taskRow({ id: 'lane-2', group: true }))
@@ -151,13 +151,13 @@ export const claims: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.task.lanes('x'))).toEqual(['lane-1'])
       expect(await ledger.read((tx) => tx.task.lanes('y'))).toEqual(['lane-2'])
       expect(await ledger.read((tx) => tx.task.lanes('z'))).toEqual([])
-      // That with the best of them first: by priority, then age.
+      // The lane with the best task first: by priority, then age.
       expect(await ledger.read((tx) => tx.task.lanes('w'))).toEqual(['free-lane', 'lane-2', 'lane-1'])
       for (const most of [1, 2, 3, 9]) {
         const first = await ledger.read((tx) => tx.task.lanes('w', most))
         expect(first).toEqual(['free-lane', 'lane-2', 'lane-1'].slice(0, most))
       }
-      // Many in one lane do not hide the next.
+      // Many tasks in one lane do not hide the next lane.
       expect(await ledger.read((tx) => tx.task.lanes('v', 2))).toEqual(['full', 'late'])
       expect(await ledger.read((tx) => tx.task.openInLane('lane-2'))).toBe(2)
       expect(await ledger.read((tx) => tx.task.openInLane('lane-1'))).toBe(0)

@@ -1,5 +1,4 @@
-// What every theme of the contract is written with: the words of whichever test runner is used, and a ledger of its own for
-// each test.
+// What every theme of the contract uses: the functions of any test runner, and an empty ledger for each test.
 import type { TaskRecord } from '../../entities/task.ts'
 import type { Ledger, NewEvent, NewTask, Op, Reads, Tx } from '../../ledger/ledger.ts'
 import { taskRow } from '../factories.ts'
@@ -12,17 +11,17 @@ export interface Expectation {
   readonly rejects: { toMatchObject(expected: object): Promise<void>; toBe(expected: unknown): Promise<void> }
 }
 
-/** The words of a test runner. */
+/** The functions of a test runner. */
 export interface TestWords {
   describe(title: string, body: () => void): void
   it(title: string, body: () => Promise<void>): void
   expect(actual: unknown): Expectation
 }
 
-/** An empty ledger, and how to be rid of it. */
+/** An empty ledger, and how to close it. */
 export interface OpenedLedger {
   ledger: Ledger
-  /** Closes the ledger and removes what it leaves behind. */
+  /** Closes the ledger and removes its files. */
   close(): Promise<void>
 }
 
@@ -55,7 +54,7 @@ export function write<R>(ledger: Ledger, work: (tx: Tx) => Op<R>): Promise<R> {
   return ledger.step({ name: 'write', decide: work })
 }
 
-/** Inserts tasks that are nothing but their ids. */
+/** Inserts tasks with nothing but ids. */
 export function insertTasks(ledger: Ledger, ...ids: string[]): Promise<void> {
   return write(ledger, function* (tx) {
     for (const id of ids) yield* tx.task.insert(taskRow({ id }))
@@ -66,7 +65,7 @@ export function idsOf(records: ReadonlyArray<{ id: string }>): string[] {
   return records.map(({ id }) => id)
 }
 
-/** The ids of what a query finds, in its order. */
+/** The ids that a query finds, in its order. */
 export async function idsIn(
   ledger: Ledger,
   query: (tx: Reads) => Op<ReadonlyArray<{ id: string }>>,
@@ -74,13 +73,13 @@ export async function idsIn(
   return idsOf(await ledger.read(query))
 }
 
-/** Inserts a task; its number. */
+/** Inserts a task and returns its number. */
 export function* inserted(tx: Tx, task: NewTask): Op<number> {
   yield* tx.task.insert(task)
   return ((yield* tx.task.get(task.id)) as TaskRecord).seq
 }
 
-/** Appends an event; its position. */
+/** Appends an event and returns its position. */
 export function* appended(tx: Tx, event: NewEvent): Op<number> {
   yield* tx.event.append(event)
   return yield* tx.event.last()

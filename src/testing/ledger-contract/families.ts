@@ -1,4 +1,4 @@
-// Families: children, descendants, ancestors, and what is known of the children of a parent.
+// Families: children, descendants, ancestors, and facts about the children of a parent.
 import type { TaskRecord } from '../../entities/task.ts'
 import { someTime, taskRow } from '../factories.ts'
 import { idsIn, type Theme, write } from './contract-world.ts'
@@ -68,7 +68,7 @@ export const families: Theme = ({ describe, proves, expect }) => {
         expect(await facts('done')).toEqual({ ...none, any: true })
         expect(await facts('broken')).toEqual({ ...none, any: true, broken: 'b1' })
         expect(await facts('deleted')).toEqual(none)
-        // Where a task is stuck is judged by itself: what else of the row is written, leaves it.
+        // `stuckBy` has a write of its own: other writes of the row do not change it.
         const version = (id: string) => ledger.read((tx) => tx.task.get(id)).then((task) => task?.version)
         expect(await version('s1')).toBe(1)
         await write(ledger, function* (tx) {

@@ -1,4 +1,4 @@
-// The feed: one order for everybody, which is the order of commits and never that of clocks.
+// The feed: one order for all readers, that of commits and never that of clocks.
 import type { Ledger } from '../../ledger/ledger.ts'
 import { eventRow, messageRow, someTime, taskRow } from '../factories.ts'
 import { appended, idsIn, type Theme, write } from './contract-world.ts'
@@ -35,7 +35,7 @@ export const feed: Theme = ({ describe, proves, expect }) => {
       expect(await back(seqs[0] as number, 9)).toEqual([])
     })
 
-    proves('tells how tasks stood at a position, those that were deleted since included', async (ledger) => {
+    proves('returns the tasks as of a position, with those that were deleted since', async (ledger) => {
       const seqs = await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a', status: 'working' }))
         yield* tx.task.insert(taskRow({ id: 'b', status: 'completed', completedAt: someTime }))
@@ -70,13 +70,13 @@ export const feed: Theme = ({ describe, proves, expect }) => {
         ['b', 'working'],
       ])
       expect(await at(5, ['a', 'c'])).toEqual([['a', 'working']])
-      // A run closes after its task was deleted, which brings the task back nowhere.
+      // A run closes after its task was deleted; the task stays deleted.
       expect(await at(6, ['a', 'c'])).toEqual([['a', 'working']])
       const [, second] = await ledger.read((tx) => tx.task.asOf(seqs[3] as number, 10, 0))
       expect((await ledger.read((tx) => tx.task.asOf(seqs[3] as number, 1, second?.task.seq ?? 0))).length).toBe(1)
     })
 
-    proves('knows the latest position of a type for a task, and 0 for what never was', async (ledger) => {
+    proves('returns the latest position of a type for a task, and 0 without one', async (ledger) => {
       const seqs = await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a' }))
         const first = yield* appended(tx, eventRow({ taskId: 'a', type: 'task.started' }))
@@ -94,7 +94,7 @@ export const feed: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.event.after(0, 10))).toEqual([])
     })
 
-    proves('and every list keep their order when the clock stands still or goes back (X-041)', async (ledger) => {
+    proves('X-041 and every list keep their order when the clock stands still or goes back', async (ledger) => {
       const times = [someTime, someTime, someTime - 3_600_000, someTime + 1, 0]
       for (const [n, at] of times.entries()) {
         await write(ledger, function* (tx) {

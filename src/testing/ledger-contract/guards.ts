@@ -1,4 +1,4 @@
-// Guards: what the tables refuse whoever writes, so that a wrong step cannot make a wrong ledger.
+// Guards: what the tables refuse from any writer, so that a wrong step cannot make a wrong ledger.
 import type { TaskStatus } from '../../entities/task.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
 import { callRow, edgeRow, eventRow, messageRow, runRow, someTime, taskRow } from '../factories.ts'
@@ -44,7 +44,7 @@ const refused: Record<string, (tx: Tx) => Op<unknown>> = {
   'a ready task that is blocked': (tx) =>
     tx.task.insert(taskRow({ id: 'a', ready: true, executor: 'x', openBlockers: 1 })),
   'a task that is its own parent': (tx) => tx.task.insert(taskRow({ id: 'a', parentId: 'a' })),
-  'a child of nobody': (tx) => tx.task.insert(taskRow({ id: 'a', parentId: 'nobody' })),
+  'a child of an unknown parent': (tx) => tx.task.insert(taskRow({ id: 'a', parentId: 'nobody' })),
   'a task before its first attempt': (tx) => tx.task.insert(taskRow({ id: 'a', attempt: 0 })),
   'two tasks of one id': withTask((tx) => tx.task.insert(taskRow({ id: 'a' }))),
   'two tasks of one key': function* (tx) {
@@ -52,8 +52,10 @@ const refused: Record<string, (tx: Tx) => Op<unknown>> = {
     yield* tx.task.insert(taskRow({ id: 'b', key: 'k' }))
   },
   'an edge to itself': withTask((tx) => tx.dependency.insert(edgeRow({ taskId: 'a', blockerId: 'a' }))),
-  'an edge to nobody': withTask((tx) => tx.dependency.insert(edgeRow({ taskId: 'a', blockerId: 'nobody' }))),
-  'a run of nobody': (tx) => tx.run.insert(runRow({ taskId: 'nobody' })),
+  'an edge to an unknown blocker': withTask((tx) =>
+    tx.dependency.insert(edgeRow({ taskId: 'a', blockerId: 'nobody' })),
+  ),
+  'a run of an unknown task': (tx) => tx.run.insert(runRow({ taskId: 'nobody' })),
   'a run that has ended without an outcome': function* (tx) {
     yield* tx.task.insert(taskRow({ id: 'a' }))
     yield* tx.run.insert(runRow({ taskId: 'a' }))
@@ -69,7 +71,7 @@ const refused: Record<string, (tx: Tx) => Op<unknown>> = {
   'a message of a role that there is not': withTask((tx) =>
     tx.message.append(messageRow({ id: 'm', taskId: 'a', role: 'prophet' as never })),
   ),
-  'an event about nobody': (tx) => tx.event.append(eventRow({ taskId: 'nobody' })),
+  'an event about an unknown task': (tx) => tx.event.append(eventRow({ taskId: 'nobody' })),
 }
 
 export const guards: Theme = ({ describe, proves, expect }) => {
@@ -81,7 +83,7 @@ export const guards: Theme = ({ describe, proves, expect }) => {
       })
     }
 
-    proves('a message under an id that is taken, and the stored text stays (S0-022)', async (ledger) => {
+    proves('S0-022 a message under an id that is taken, and the stored text stays', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a' }))
         yield* tx.message.append(messageRow({ id: 'm', taskId: 'a', content: 'first' }))

@@ -42,7 +42,7 @@ export const instances: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.instance.get('nobody'))).toBe(undefined)
     })
 
-    proves('is alive from its registration to its end, and nobody else is', async (ledger) => {
+    proves('is alive from its registration to its end, and no other instance is', async (ledger) => {
       const isAlive = async (id: string) => (await ledger.isAlive(id)) === 'alive'
       expect(await isAlive('engine-1')).toBe(false)
       await ledger.register('engine-1')

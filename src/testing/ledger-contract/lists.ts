@@ -42,7 +42,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       ['an entry that no task has', { metadata: { nobody: 'x' } }, []],
       ['several things at once', { executor: 'x', parentId: null, statuses: ['failed'] }, ['c']],
       ['standing below another', { below: 'a' }, ['b']],
-      ['standing below nobody', { below: 'b' }, []],
+      ['below an unknown task', { below: 'b' }, []],
       ['the message of a failure', { statuses: ['failed'], failedWith: 'broke' }, ['c']],
       ['the message of no failure', { statuses: ['failed'], failedWith: 'brok' }, []],
       ['the time of creation', { createdFrom: someTime + 1, createdTo: someTime + 2 }, ['b']],
@@ -125,7 +125,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('waiting tasks', () => {
-    proves('are told by whether their holder let go of them', async (ledger) => {
+    proves('are filtered by whether their holder released them', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'paused', status: 'paused' }))
         yield* tx.task.insert(taskRow({ id: 'children', status: 'waiting', statusReason: 'children' }))
@@ -425,7 +425,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
     })
   })
 
-  describe('somebody is awake', () => {
+  describe('anyAwake', () => {
     const reasons: Array<[string, Partial<NewTask>, 'run' | 'call' | undefined]> = [
       ['a task that is ready', { ready: true }, undefined],
       ['a run that is open', { status: 'working', runOpen: true, run: 1 }, 'run'],

@@ -50,7 +50,7 @@ export const mails: Theme = ({ describe, proves, expect }) => {
       await write(ledger, (tx) => tx.mail.markRead('one', 7))
       await write(ledger, (tx) => tx.mail.markRead('one', 8))
       expect(await unread(ledger)).toEqual(['two', 'three'])
-      // Who read it first has read it.
+      // The first reader takes it.
       expect(await ledger.read((tx) => tx.mail.get('one'))).toEqual({ ...mailRow('one', { readAt: 7 }), seq: 1 })
       expect(await ledger.read((tx) => tx.mail.get('none'))).toBe(undefined)
     })

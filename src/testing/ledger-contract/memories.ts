@@ -1,4 +1,4 @@
-// Memory: branches, observations that are taken up once, facts and all that they are found by.
+// Memory: branches, observations that are consumed once, facts and their indexes.
 import { subjectOf } from '../../entities/disagreement.ts'
 import { wordsOf } from '../../entities/fact-tokens.ts'
 import type { FactRecord, ObservationRecord } from '../../entities/memory.ts'
@@ -438,7 +438,7 @@ const findings: Theme = ({ proves, expect }) => {
     expect(await searched(ledger, 'migrate', ['nowhere'])).toEqual([])
     expect(await searched(ledger, 'migrate', [])).toEqual([])
     const ranks = (await ledger.read((tx) => tx.fact.search(['main'], ['table', 'run'], 9))).map(({ rank }) => rank)
-    // Of two texts with the same word it says more of the shorter one.
+    // Of two texts with the same word, the shorter one ranks higher.
     expect([ranks[0]! > ranks[1]!, ranks[1]! > ranks[2]!, ranks[2]! > 0]).toEqual([true, true, true])
     await supersede(ledger, 'a', 'b')
     expect(await searched(ledger, 'migration')).toEqual([])

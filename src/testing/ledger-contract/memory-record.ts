@@ -1,4 +1,4 @@
-// The record of memory: runs of consolidation and what each decided, found from either of the two facts that a decision is about.
+// The record of memory: runs of consolidation and the decisions of each, found from either fact of a decision.
 import type { DecisionRecord } from '../../entities/memory.ts'
 import type { Reads } from '../../ledger/ledger.ts'
 import { branchRow, consolidationRow, decisionRow } from '../factories.ts'

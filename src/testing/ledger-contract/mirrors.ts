@@ -1,9 +1,9 @@
-// Mirrors of a board: who writes the files of a folder, and the texts that were written.
+// Mirrors of a board: which process writes the files of a folder, and the texts that were written.
 import { type Theme, write } from './contract-world.ts'
 
 export const mirrors: Theme = ({ describe, proves, expect }) => {
   describe('a mirrored folder', () => {
-    proves('is held by one at a time, who alone lets go of it', async (ledger) => {
+    proves('is held by one instance at a time, which alone can release it', async (ledger) => {
       const holder = () => ledger.read((tx) => tx.mirror.holder('/a "dir"'))
       expect(await holder()).toBe(undefined)
       await write(ledger, (tx) => tx.mirror.hold('/a "dir"', 'main', 'engine-1', 10))

@@ -1,4 +1,4 @@
-// Purging: whole families leave, with all that belongs to them, when all of it has been settled for long enough.
+// Purge: whole families are deleted, with all that belongs to them, when all of it has been settled for long enough.
 import type { Ledger } from '../../ledger/ledger.ts'
 import { callRow, edgeRow, eventRow, messageRow, runRow, taskRow } from '../factories.ts'
 import { appended, inserted, type Theme, write } from './contract-world.ts'
@@ -29,7 +29,7 @@ export const purging: Theme = ({ describe, proves, expect }) => {
           }
           yield* tx.dependency.insert(edgeRow({ taskId: root, blockerId: child, satisfiedAt: 1 }))
         }
-        // A settled one that came after it: the edge goes, the task stays.
+        // A settled dependent: its edge is deleted, the task stays.
         yield* tx.dependency.insert(edgeRow({ taskId: 'kept', blockerId: 'old-child' }))
       })
       const purged = await write(ledger, (tx) => tx.cascade.purge(50, 100))
@@ -62,7 +62,7 @@ export const purging: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.task.count({}))).toBe(8)
     })
 
-    proves('leaves a family that somebody live still comes after, until it does no more', async (ledger) => {
+    proves('keeps a family as long as a live task comes after one of its tasks', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(done('root', 1))
         yield* tx.task.insert(done('child', 1, { parentId: 'root', status: 'failed' }))

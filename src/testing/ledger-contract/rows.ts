@@ -1,4 +1,4 @@
-// Rows: what is written comes back as it was, field by field, and each way of saving writes what it says and nothing else.
+// Rows: each is read as it was written, field by field, and each way of saving writes its own fields only.
 
 import type { NewTask } from '../../ledger/ledger.ts'
 import { callRow, edgeRow, eventRow, messageRow, runRow, someTime, taskRow } from '../factories.ts'

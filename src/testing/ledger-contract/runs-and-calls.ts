@@ -1,4 +1,4 @@
-// Runs and the journal: which are open, whose they are, and in which order they are told.
+// Runs and the journal: which are open, whose they are, and their order.
 import { callRow, runRow, someTime, taskRow } from '../factories.ts'
 import { idsIn, type Theme, write } from './contract-world.ts'
 

@@ -1,9 +1,9 @@
-// Steps: judged in order on what the ledger holds, all or nothing each, together in one commit.
+// Steps: judged in order on the state of the ledger, each all or nothing, together in one commit.
 import type { LedgerObserver, Step } from '../../ledger/ledger.ts'
 import { eventRow, taskRow } from '../factories.ts'
 import { idsIn, inserted, type Theme, write } from './contract-world.ts'
 
-/** Inserts a task; refuses, as an engine's step would, when there is one of that id. */
+/** Inserts a task; refuses, as a step of the engine would, when its id exists. */
 function add(id: string): Step<number> {
   return {
     name: 'add',
@@ -18,7 +18,7 @@ function add(id: string): Step<number> {
 
 export const steps: Theme = ({ describe, proves, expect }) => {
   describe('a read', () => {
-    proves('V-07 is not made for a reader who has gone', async (ledger) => {
+    proves('V-07 is not made for a reader that has aborted', async (ledger) => {
       const reason = new Error('gone')
       const reading = ledger.read((tx) => tx.task.get('a'), { principal: 'ann', signal: AbortSignal.abort(reason) })
       await expect(reading).rejects.toBe(reason)
@@ -115,7 +115,7 @@ export const steps: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('an observer', () => {
-    proves('hears of the events of every commit, in order, once they are durable', async (ledger) => {
+    proves('receives the events of every commit, in order, once they are durable', async (ledger) => {
       const heard: string[] = []
       const seen: Array<Promise<boolean>> = []
       ledger.observe(
@@ -135,7 +135,7 @@ export const steps: Theme = ({ describe, proves, expect }) => {
       expect(await Promise.all(seen)).toEqual([true, true, true])
     })
 
-    proves('hears nothing of a step that was refused, and nothing once it has stopped', async (ledger) => {
+    proves('receives nothing of a refused step, and nothing after it has stopped', async (ledger) => {
       const heard: string[] = []
       const stop = ledger.observe(
         observing((events) => heard.push(...events.map((event) => event.taskId))),

@@ -1,12 +1,12 @@
-// Strings: whatever people, models and files may contain is text to the ledger, on every database.
+// Strings: any text of people, models and files is data to the ledger, on every database.
 import type { TaskFilter } from '../../ledger/ledger.ts'
 import { callRow, eventRow, messageRow, runRow, taskRow } from '../factories.ts'
 import { idsIn, type Theme, write } from './contract-world.ts'
 
-/** Names stand in indexes, where PostgreSQL keeps no more than some 2,700 bytes. */
+/** Names are in indexes, where PostgreSQL keeps no more than some 2,700 bytes. */
 const name = (text: string): string => text.slice(0, 1_000)
 
-/** Well-formed and free of NUL: what json.ts lets in. Each has broken somebody's database. */
+/** Well-formed and without NUL, as json.ts requires. Each has broken some database. */
 const hostile: Record<string, string> = {
   'a statement': `'; drop table task; --`,
   'a statement for the other database': `"; delete from "event" where '' = '`,
@@ -23,7 +23,7 @@ const hostile: Record<string, string> = {
 }
 
 export const strings: Theme = ({ describe, proves, expect }) => {
-  describe('survives byte for byte wherever text may stand (X-037, X-043):', () => {
+  describe('X-037 X-043 survives byte for byte wherever text may stand:', () => {
     for (const [title, text] of Object.entries(hostile)) {
       proves(title, async (ledger) => {
         const id = `task ${text.slice(0, 100)}`

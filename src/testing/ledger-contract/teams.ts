@@ -1,4 +1,4 @@
-// Teams: what is known of a task that several agents work on, its objectives, and the stretches of each agent's work.
+// Teams: the team of a task on which several agents work, its objectives, and the stints of each agent.
 import type { StintRecord, TeamRecord } from '../../entities/team.ts'
 import type { Ledger, Op, Reads, Tx } from '../../ledger/ledger.ts'
 import {
@@ -17,7 +17,7 @@ import { idsIn, type Theme, write } from './contract-world.ts'
 
 type NewTask = ReturnType<typeof taskRow>
 
-/** A task with a branch of its own name, and what is known of it. */
+/** A task with a branch of its own name, and its team. */
 function* insertTeam(tx: Tx, id: string, task: Partial<NewTask> = {}, team: Partial<TeamRecord> = {}): Op<void> {
   yield* tx.task.insert(taskRow({ id, ...task }))
   yield* tx.branch.insert(branchRow({ name: id, taskId: id }))

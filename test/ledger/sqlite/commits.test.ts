@@ -211,7 +211,7 @@ describe('a transaction that SQLite has taken back by itself', () => {
     return { ...world, heard, makeRoom: () => disk.connection.pragma('max_page_count = 1000000') }
   }
 
-  it('publishes nothing of its group, and what is committed later is heard', async () => {
+  it('publishes nothing of its group, and observers receive what is committed later', async () => {
     const { ledger, heard, makeRoom } = await nearlyFull()
     const outcomes = await Promise.allSettled(Array.from({ length: 12 }, (_, n) => ledger.step(large(`large-${n}`))))
     expect(new Set(outcomes.map((each) => each.status === 'rejected' && each.reason.code))).toEqual(
@@ -380,7 +380,7 @@ describe('a ledger that another process is writing to', () => {
     expect(await idsIn(ledger)).toEqual(['a'])
   })
 
-  it('tells who watches others of their commits, and nobody else', async () => {
+  it('notifies only observers with watchOthers of commits of other processes', async () => {
     const { file, ledger } = await setup()
     let unwatching = 0
     const stirred = new Promise<void>((resolve) => {

@@ -89,7 +89,7 @@ describe('the rank of texts that were found', () => {
     expect(ranked(texts, ['retry', 1]).map(({ fact }) => fact.seq)).toEqual([3, 2, 1])
   })
 
-  it('counts a word that was found by its stem once, and leaves out what is gone', () => {
+  it('counts a word that was found by its stem once, and leaves out facts that were deleted', () => {
     expect(ranked(['retried uploads'], ['retry', 1])[0]?.rank).toBeCloseTo(1)
     expect(rankedByBm25([{ seq: 9, worths: [['retry', 1]] }], new Map())).toEqual([])
   })

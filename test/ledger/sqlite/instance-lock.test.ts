@@ -18,7 +18,7 @@ async function setup() {
   return { file, ledger }
 }
 
-it('an instance of another process is alive until kill -9, and dead as soon as it is gone', async () => {
+it('an instance of another process is alive until kill -9, and dead as soon as the process has ended', async () => {
   const { file, ledger } = await setup()
   const child = startChild('hold', file, 'engine-other')
   expect(await child.nextLine()).toBe('held')

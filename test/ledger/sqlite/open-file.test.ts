@@ -79,7 +79,7 @@ function schemaOf(file: string): unknown {
 }
 
 describe('an opened ledger file', () => {
-  it('is in WAL mode, synced fully, with foreign keys and a short busy timeout, on every connection (X-014)', async () => {
+  it('X-014 is in WAL mode, synced fully, with foreign keys and a short busy timeout, on every connection', async () => {
     const { file } = setup()
     // The second opening, too: none of these but WAL is remembered by the file.
     for (let time = 0; time < 2; time++) {
@@ -127,7 +127,7 @@ describe('an opened ledger file', () => {
     }
   })
 
-  it('would not be synced fully if nobody said so: the driver falls back to NORMAL', async () => {
+  it('would not be synced fully without the pragma: the driver falls back to NORMAL', async () => {
     const { file } = setup()
     await makeLedger(file, 1)
     const connection = connect(file, { busyTimeoutMs })
@@ -170,7 +170,7 @@ describe('an opened ledger file', () => {
     }
   })
 
-  it('is one file when it is closed, free for anybody else (X-014)', async () => {
+  it('X-014 a closed ledger is one file that other processes can open', async () => {
     const { folder, file } = setup()
     const ledger = await openLedger(file)
     await ledger.register('engine-1')
@@ -185,7 +185,7 @@ describe('an opened ledger file', () => {
     other.close()
   })
 
-  it('keeps what was written, and a ledger in memory keeps nothing (X-015)', async () => {
+  it('X-015 keeps what was written, and a ledger in memory keeps nothing', async () => {
     const { file } = setup()
     for (const [name, kept] of [
       [file, 1],
@@ -260,7 +260,7 @@ describe('a second opening in the same process', () => {
 })
 
 describe('migrations', () => {
-  it('of a new file run once, when ten processes open it at the same moment (X-013)', { timeout: 60_000 }, async () => {
+  it('X-013 of a new file run once, when ten processes open it at the same moment', { timeout: 60_000 }, async () => {
     const { folder, file } = setup()
     const children = Array.from({ length: 10 }, (_, n) => startChild('open', file, `task-${n}`))
     await Promise.all(children.map((child) => child.nextLine()))
@@ -272,7 +272,7 @@ describe('migrations', () => {
     expect(readdirSync(folder)).toEqual(['ledger.db'])
   })
 
-  it('change nothing when the file is of the present version (X-013)', async () => {
+  it('X-013 change nothing when the file is of the present version', async () => {
     const { file } = setup()
     await makeLedger(file)
     const before = schemaOf(file)
@@ -282,7 +282,7 @@ describe('migrations', () => {
   })
 
   // Version 0 is an empty database; with each migration that is added, one more older version stands here by itself.
-  it.each(migrations.map((_, version) => version))('bring version %i to the present one (X-013)', async (version) => {
+  it.each(migrations.map((_, version) => version))('X-013 bring version %i to the present one', async (version) => {
     const { folder, file } = setup()
     const old = connect(file, { busyTimeoutMs })
     const later = migrationTexts(sqliteDialect, version)
@@ -402,7 +402,7 @@ describe('a file of more than 32 MB', () => {
     await ledger.close()
   }
 
-  it('is checked in a worker, and damage in it stops whoever works on it', { timeout: 60_000 }, async () => {
+  it('is checked in a worker, and damage in it stops the engines that work on it', { timeout: 60_000 }, async () => {
     const { file } = setup()
     await makeLarge(file)
     overwritePage(file, 5_000)
@@ -426,7 +426,7 @@ describe('a file of more than 32 MB', () => {
 })
 
 describe('a name', () => {
-  it('of a PostgreSQL server is told that it is not offered yet, without its secrets', async () => {
+  it('the URL of a PostgreSQL server is refused as not offered yet, without its secrets in the message', async () => {
     const refused = openLedger('postgres://user:secret@host/db')
     await expect(refused).rejects.toMatchObject({ code: 'NOT_OFFERED' })
     await expect(refused).rejects.not.toThrow(/secret/)

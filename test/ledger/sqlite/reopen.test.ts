@@ -23,7 +23,7 @@ function setup() {
   return join(folder, 'ledger.db')
 }
 
-it('a snapshot, its calls, messages, run and events are written together, or not at all (X-008)', async () => {
+it('X-008 a snapshot, its calls, messages, run and events are written together, or not at all', async () => {
   const file = setup()
   const task = taskRow({ id: 'a', status: 'working', run: 1, runOpen: true, snapshot: '' })
   task.snapshot = writeSnapshot(task)
@@ -66,7 +66,7 @@ it('a snapshot, its calls, messages, run and events are written together, or not
 })
 
 it.each(taskStatuses)(
-  'a %s task stands where it stood: state, context, family, edges, owner, priority (X-010)',
+  'X-010 a %s task stands where it stood: state, context, family, edges, owner, priority',
   async (status) => {
     const file = setup()
     const before = taskRow({

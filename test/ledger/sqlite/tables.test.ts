@@ -95,7 +95,7 @@ describe('the words in the tables', () => {
     expect(drift(listsIn(text ?? '', column)[nth], words)).toBe(null)
   })
 
-  it('would be found to drift: a word too many, one too few, a list that is gone', async () => {
+  it('would be found to drift: a word too many, one too few, a list that is missing', async () => {
     expect(drift(['a', 'b', 'c'], ['a', 'b'])).toContain('surplus: c')
     expect(drift(['a'], ['a', 'b'])).toContain('missing: b')
     expect(drift(listsIn('status text', 'status')[0], ['a'])).toContain('no such list')
@@ -218,7 +218,7 @@ describe('a writer that is not this engine', () => {
   })
 })
 
-describe('no full-table scans on hot paths (X-016):', () => {
+describe('X-016 no full-table scans on hot paths:', () => {
   /** The lines of a plan that walk through a table; through a partial index is no such walk, for it holds only what counts. */
   function scansOf(connection: Connection, request: Request): string[] {
     const plan = connection.run({ ...request, sql: `explain query plan ${request.sql}`, want: 'rows' }) as Array<{
@@ -415,7 +415,7 @@ describe('no full-table scans on hot paths (X-016):', () => {
     expect(performance.now() - since).toBeLessThan(500)
   })
 
-  it('1,000 tasks with 100 messages each are listed and loaded within two seconds (X-016)', async () => {
+  it('X-016 1,000 tasks with 100 messages each are listed and loaded within two seconds', async () => {
     const { connection, tx, drive } = await migrated()
     connection.execute('begin immediate')
     for (let n = 0; n < 1_000; n++) {

@@ -1,12 +1,12 @@
-// The least that the ledger asks of a PostgreSQL connection, so that PGlite in process and a driver over the wire both serve,
-// and the errors in which its refusals are told apart from a lost connection.
+// What the ledger requires of a PostgreSQL connection, small enough for PGlite in process and for a driver over the network; and the errors
+// that tell a refusal of the server from a lost connection.
 
-/** One connection, used by nobody else. Whole numbers (int8 too) arrive as JavaScript numbers. */
+/** One connection for the ledger alone. Whole numbers (int8 too) are returned as JavaScript numbers. */
 export interface PostgresClient {
   query(sql: string, parameters?: unknown[]): Promise<{ rows: unknown[]; affectedRows?: number | undefined }>
 }
 
-/** A statement that did not succeed. `sqlState` is undefined when the server never answered. */
+/** A statement that failed. `sqlState` is undefined when the server did not answer. */
 export class StatementFailed extends Error {
   readonly sqlState: string | undefined
 
@@ -16,7 +16,7 @@ export class StatementFailed extends Error {
     this.sqlState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
   }
 
-  /** The server gave way to another session; the same transaction may be run again. */
+  /** The server rolled back for another session; the same transaction may be run again. */
   get isContention(): boolean {
     return ['40001', '40P01', '55P03'].includes(this.sqlState ?? '')
   }

@@ -1,4 +1,4 @@
-// PostgreSQL's words for Kysely: it compiles with them and is never connected (see statement.ts).
+// The PostgreSQL dialect of Kysely: it only compiles and is never connected (see statement.ts).
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
 import type { Database } from '../../schema.ts'
 import type { Dialect } from '../../statement.ts'

@@ -1,14 +1,14 @@
-// Brings a PostgreSQL schema to the present version of the ledger: all in one transaction (its DDL can be taken back), under
-// an advisory lock, so that of ten processes that open a new database one migrates and nine find it done.
+// Migrates a PostgreSQL schema to the current version of the ledger, in one transaction (its DDL can be rolled back) and under an advisory
+// lock: of ten processes that open a new database, one migrates and nine find it migrated.
 import { ErrandError } from '../../../core/errors.ts'
 import { applicationId, ledgerVersion, migrationTexts, requireKnownVersion } from '../../migrations/migrations.ts'
 import type { PostgresClient } from './client.ts'
 import { postgresDialect } from './dialect.ts'
 
-/** Held for the length of a migration; every database counts its advisory locks apart. */
+/** Held for the length of a migration; each database has advisory locks of its own. */
 const migrationLock = applicationId + 1
 
-/** @throws ErrandError LEDGER_NEWER, LEDGER_FOREIGN; what the server says, when a statement fails */
+/** @throws ErrandError LEDGER_NEWER, LEDGER_FOREIGN; the error of the server when a statement fails */
 export async function migrate(client: PostgresClient, name: string): Promise<void> {
   await client.query('begin')
   try {

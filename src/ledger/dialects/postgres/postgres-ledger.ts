@@ -1,7 +1,7 @@
-// The ledger on PostgreSQL, over one connection: the same steps, statements and migrations as on SQLite, each request awaited.
-// It proves the dialect (PGlite in process) and is not offered to users yet. Honest for now: `register`, `isAlive` and
-// `unregister` know only this process, of others they say `unknown` (sessions' advisory locks are to come), and other
-// processes' commits are not watched (NOTIFY is to come).
+// The ledger on PostgreSQL, over one connection: the same steps, statements and migrations as on SQLite, each request awaited. It proves
+// the dialect (with PGlite in process) and is not offered to users yet. Missing: `register`, `isAlive` and `unregister` cover this process
+// only and report others as `unknown` (advisory locks of sessions would do), and commits of other processes are not watched (NOTIFY would
+// do).
 import type { Reader } from '../../../bus/reader.ts'
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
@@ -30,7 +30,7 @@ import { migrate } from './migrate.ts'
 export type { PostgresClient } from './client.ts'
 
 /**
- * Opens a ledger in the current schema of a connection that stays its owner's: `close` does not close it.
+ * Opens a ledger in the current schema of a connection. `close` does not close the connection.
  * @throws ErrandError LEDGER_NEWER, LEDGER_FOREIGN
  */
 export async function openPostgresLedger(
@@ -50,7 +50,7 @@ class PostgresLedger implements Ledger, GroupRunner {
   readonly #alive = new Set<string>()
   readonly #observers = new LedgerObservers()
   #turn: Promise<unknown> = Promise.resolve()
-  /** A rollback failed: unless the connection is gone, its transaction is still open. */
+  /** A rollback failed: unless the connection is closed, its transaction is still open. */
   #leftOpen = false
   #closing: Promise<void> | undefined
   #closed = false
@@ -124,9 +124,9 @@ class PostgresLedger implements Ledger, GroupRunner {
       const outcomes: StepOutcome[] = []
       try {
         await this.#begin('begin')
-        // Writers take turns, so that the order of event.seq is the order of commits: with a bare sequence a follower
-        // would miss the rows of a transaction that drew its numbers first and committed last. An advisory lock, because a
-        // lock on the table would keep autovacuum away for ever.
+        // Writers take turns, so that the order of event.seq is the order of commits: with a sequence alone, a follower would miss the rows
+        // of a transaction that drew its numbers first and committed last. An advisory lock, because a lock on the table would block
+        // autovacuum.
         await this.#request('select pg_advisory_xact_lock($1)', [applicationId])
         for (const { step } of group) outcomes.push(await this.#runStep(step, events))
       } catch (error) {
@@ -213,14 +213,14 @@ class PostgresLedger implements Ledger, GroupRunner {
     }
   }
 
-  /** Ends the transaction of a rollback that failed first: what it had written would be committed with the next group. */
+  /** First ends a transaction whose rollback failed: its writes would be committed with the next group. */
   async #begin(text: string): Promise<void> {
     if (this.#leftOpen) await this.#request('rollback')
     this.#leftOpen = false
     await this.#request(text)
   }
 
-  /** Ends whatever transaction is open. A connection that is gone has none. */
+  /** Ends any open transaction. A closed connection has none. */
   async #rollback(): Promise<void> {
     await this.#client.query('rollback').catch(() => {
       this.#leftOpen = true

@@ -1,11 +1,11 @@
-// The only file that knows better-sqlite3: a connection with its pragmas, prepared statements by text, and error words.
+// The only file that imports better-sqlite3: a connection with its pragmas, prepared statements by text, and its errors.
 import { createRequire } from 'node:module'
 import type DatabaseConstructor from 'better-sqlite3'
 import { ErrandError } from '../../../core/errors.ts'
 import { requireRuntime } from '../../../core/runtime.ts'
 import type { Request } from '../../statement.ts'
 
-/** Statements prepared at once; the engine has about 180, ad-hoc lists share the rest. */
+/** The maximum of prepared statements; the engine has about 180, other lists share the rest. */
 const maxStatements = 384
 /** Executed with every step or read, and so prepared. */
 const hotTexts: ReadonlySet<string> = new Set(['begin', 'begin immediate', 'commit', 'rollback'])
@@ -18,14 +18,14 @@ function driver(): typeof DatabaseConstructor {
 }
 
 export interface ConnectOptions {
-  /** Blocks the event loop, so it is short. */
+  /** Waiting blocks the event loop, so it is short. */
   busyTimeoutMs: number
   readonly?: boolean
-  /** Fails where there is no file, in place of making one. */
+  /** Fails if the file does not exist, instead of creating it. */
   mustExist?: boolean
 }
 
-/** Opens a database as it is: no pragma that writes. */
+/** Opens a database without any pragma that writes. */
 export function connect(path: string, options: ConnectOptions) {
   const Database = driver()
   const { busyTimeoutMs: timeout, readonly = false, mustExist: fileMustExist = false } = options
@@ -71,7 +71,7 @@ export function connect(path: string, options: ConnectOptions) {
   }
 }
 
-/** SQLite's own word for an error (`SQLITE_BUSY`), or undefined when it is not one of its. */
+/** SQLite's code of an error (`SQLITE_BUSY`), or undefined for other errors. */
 export function sqliteCode(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code
   return typeof code === 'string' && code.startsWith('SQLITE_') ? code : undefined
@@ -82,7 +82,7 @@ export function isBusy(error: unknown): boolean {
   return code !== undefined && (code.startsWith('SQLITE_BUSY') || code === 'SQLITE_LOCKED')
 }
 
-/** The typed form of damage; anything else is returned as it is. */
+/** Converts the error of a damaged file; returns other errors as they are. */
 export function translate(error: unknown, path: string): unknown {
   const code = sqliteCode(error)
   if (code === undefined) return error
@@ -103,7 +103,7 @@ export function damaged(path: string, why: string, details: Record<string, unkno
   return new ErrandError('LEDGER_CORRUPT', message, details, cause)
 }
 
-/** What keeps a ledger from being used, in typed form, with what would work. */
+/** Converts the error of a ledger that cannot be used, with what would help. */
 export function unavailable(error: unknown, path: string, what: 'opened' | 'read'): ErrandError {
   const typed = translate(error, path)
   if (ErrandError.isInstance(typed)) return typed

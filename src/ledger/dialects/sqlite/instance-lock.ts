@@ -1,21 +1,21 @@
-// A lock that dies with its process: each instance holds an exclusive SQLite lock on a small file of its own beside the
-// ledger. The kernel releases it within milliseconds of any death, so a dead owner is known at once and a live one, however
-// slow, is never mistaken for dead. (A pid file would outlive its process, and pids are used again.)
+// A lock that ends with its process: each instance holds an exclusive SQLite lock on a small file beside the ledger. The kernel releases it
+// within milliseconds of any death, so a dead owner is detected at once and a slow one never counts as dead. (A pid file would outlive its
+// process, and pids are reused.)
 import { closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { Life } from '../../ledger.ts'
 import { type Connection, connect, isBusy, unavailable } from './connection.ts'
 
-/** How long a lock is waited for that another process is just probing. */
+/** How long to wait for a lock that another process is probing. */
 const holdTimeoutMs = 1_000
 
 export interface InstanceLocks {
-  /** @throws ErrandError LEDGER_UNAVAILABLE, with nothing left behind */
+  /** @throws ErrandError LEDGER_UNAVAILABLE; no file is left then */
   hold(instanceId: string): void
   lifeOf(instanceId: string): Life
   /** Releases a lock of this process. With `keepFile` other engines see a dead instance. */
   release(instanceId: string, options?: { keepFile?: boolean }): void
-  /** Removes the files of dead instances that are not `needed` as a proof of their death. */
+  /** Removes the files of dead instances that are not `needed` as proof of their death. */
   sweep(needed: ReadonlySet<string>): void
   releaseAll(): void
 }
@@ -24,7 +24,7 @@ export function createInstanceLocks(ledgerPath: string): InstanceLocks {
   return ledgerPath === ':memory:' ? locksInMemory() : locksBeside(ledgerPath)
 }
 
-/** A ledger in memory belongs to one process: who holds nothing in it is dead. */
+/** A ledger in memory belongs to one process: an instance without a lock here is dead. */
 function locksInMemory(): InstanceLocks {
   const held = new Set<string>()
   return {
@@ -51,7 +51,7 @@ function locksBeside(ledgerPath: string): InstanceLocks {
     let made = false
     let lock: Connection | undefined
     try {
-      // Between the making of the file and its lock, another process may take it for litter and remove it: then once more.
+      // Before the new file is locked, another process may remove it as a leftover: then it is created once more.
       do {
         lock?.close()
         closeSync(openSync(file, 'wx', 0o600))
@@ -67,7 +67,7 @@ function locksBeside(ledgerPath: string): InstanceLocks {
     }
   }
 
-  /** `ifDead` runs while the lock is ours. */
+  /** `ifDead` runs while this process holds the lock. */
   function look(instanceId: string, ifDead?: () => void): Life {
     if (held.has(instanceId)) return 'alive'
     const file = fileOf(instanceId)
@@ -110,7 +110,7 @@ function locksBeside(ledgerPath: string): InstanceLocks {
   }
 }
 
-/** Without a journal in a file: nothing is ever written, and a death leaves no second file behind. */
+/** Without a journal file: nothing is written, and a death leaves no second file. */
 function takeLock(connection: Connection): void {
   connection.pragma('journal_mode = memory')
   connection.execute('begin exclusive')

@@ -1,6 +1,6 @@
-// Reads whose length grows with the ledger (a search, a board, a graph): on a connection of their own, in slices between which the
-// rest of the process has its turn. Their transaction stays open meanwhile, so all slices see the same state, and steps go on beside
-// them on the connection of the ledger.
+// Reads whose length grows with the ledger (a search, a board, a graph) run on a connection of their own, in slices between which the
+// process does other work. Their transaction stays open meanwhile, so that all slices see the same state, and steps go on on the connection
+// of the ledger.
 import type { Reader } from '../../../bus/reader.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { ErrandError } from '../../../core/errors.ts'
@@ -8,18 +8,18 @@ import type { Op } from '../../ledger.ts'
 import type { Request } from '../../statement.ts'
 import { type Connection, connect, unavailable } from './connection.ts'
 
-/** How long a read runs before it becomes a long one, at its next slice. Almost all are over in a hundredth of that. */
+/** How long a read runs before it becomes a long one, at its next slice. Almost all take a hundredth of that. */
 const shortMs = 15
-/** How long a long read runs before others have their turn. */
+/** How long a long read runs before other work of the process. */
 const sliceMs = 10
-/** The longest rest between two long reads. */
+/** The maximum pause between two long reads. */
 const maxRestMs = 250
-/** How many long reads of one principal may wait. One more is refused: it would wait for longer than most clients do. */
+/** The maximum of waiting long reads of one principal. A further one is refused: it would wait longer than most clients do. */
 export const maxQueuedLongReads = 16
 
 /**
- * Runs a read to its end, on a connection that is in a transaction; undefined when it turns out to be a long one. Then nothing is left
- * of it, and it is to be run anew: a query must be able to begin again.
+ * Runs a read to its end on a connection in a transaction; undefined if it turns out to be long. Then it is run again from the beginning,
+ * so a query must be repeatable.
  */
 export function readAtOnce<R>(connection: Connection, op: Op<R>, clock: Clock): { value: R } | undefined {
   const since = clock.now()
@@ -33,20 +33,20 @@ export function readAtOnce<R>(connection: Connection, op: Op<R>, clock: Clock): 
 }
 
 interface QueuedRead {
-  /** Runs it to its end, whatever that is; never rejects. */
+  /** Runs the read to its end, also a failed one; never rejects. */
   run(): Promise<void>
 }
 
 /**
- * One long read at a time: more of them would only take each other's turns, and hold more of the write-ahead log. Principals take turns,
- * so that one with many reads holds up the others by a single one.
+ * Runs one long read at a time: several would only delay each other and hold more of the write-ahead log. Principals take turns, so that
+ * one with many reads delays the others by a single one.
  */
 export class LongReads {
   readonly #path: string
   readonly #busyTimeoutMs: number
   readonly #clock: Clock
   #connection: Connection | undefined
-  /** What waits, by principal; undefined is the program itself. The principal whose turn is next stands first, and none is without a read. */
+  /** The waiting reads by principal; undefined is the program itself. The next principal is first; each has at least one read. */
   readonly #queues = new Map<string | undefined, QueuedRead[]>()
   /** Undefined while there is nothing to read. */
   #working: Promise<void> | undefined
@@ -99,7 +99,7 @@ export class LongReads {
     this.#working = undefined
   }
 
-  /** The oldest read of the principal whose turn it is, which then stands behind all others. */
+  /** The oldest read of the next principal, which then becomes the last. */
   #takeNext(): QueuedRead | undefined {
     for (const [principal, [next, ...left]] of this.#queues) {
       this.#queues.delete(principal)
@@ -109,7 +109,7 @@ export class LongReads {
     return undefined
   }
 
-  /** Between two of them no snapshot is open, for about as long as the last one was: only then can the write-ahead log begin anew. */
+  /** Between two reads no snapshot is open for about as long as the last one took: only then can the write-ahead log restart. */
   #rest(): Promise<void> {
     const restMs = Math.min(this.#clock.now() - this.#begunAt, maxRestMs)
     if (this.#closed || restMs <= 0) return Promise.resolve()
@@ -122,7 +122,7 @@ export class LongReads {
     })
   }
 
-  /** Ends the read that is under way. */
+  /** Ends the current read. */
   async close(): Promise<void> {
     this.#closed = true
     this.#endRest()

@@ -1,5 +1,5 @@
-// Opening a ledger file: private, durable, checked, of our making and of our version; the same for the first process that
-// opens it and for ten that open it at once.
+// Opens a ledger file: private, durable, checked, made by errand and of its version; the same for the first process that opens it and for
+// ten at once.
 import { chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Clock } from '../../../core/clock.ts'
@@ -10,9 +10,9 @@ import { sqliteDialect } from './dialect.ts'
 import { requireOwnSchema } from './own-schema.ts'
 import { quickCheck } from './quick-check.ts'
 
-/** Waiting for a lock blocks the event loop, so it is short; whoever needs longer tries again asynchronously. */
+/** Waiting for a lock blocks the event loop, so it is short; longer waits are repeated asynchronously. */
 export const busyTimeoutMs = 50
-/** Below this a damaged page is looked for before anything else; above, in a worker beside the first steps. */
+/** Files below this size are checked for damage before anything else, larger ones in a worker beside the first steps. */
 export const checkedAtOnceBytes = 32 * 1024 * 1024
 /** Older versions can corrupt a WAL when it is reset (3.7.0 to 3.51.2). */
 const oldestSqlite = [3, 51, 3] as const
@@ -25,12 +25,12 @@ export interface OpenedFile {
 }
 
 /**
- * Opens, and makes if need be, the ledger at a path or `:memory:`.
+ * Opens the ledger at a path or `:memory:`, and creates it if necessary.
  * @throws ErrandError LEDGER_FOREIGN, LEDGER_NEWER, LEDGER_CORRUPT, LEDGER_BUSY, LEDGER_UNAVAILABLE
  */
 export async function openFile(path: string, clock: Clock, random: () => number): Promise<OpenedFile> {
   const bytes = path === ':memory:' ? 0 : prepareFile(path)
-  // The pauses are counted, and the clock is not asked: a wall clock that jumps says nothing about the lock.
+  // The pauses are added up instead of reading the clock: a wall clock that jumps says nothing about the lock.
   for (let waitedMs = 0; ; ) {
     try {
       return openOnce(path, bytes)
@@ -69,9 +69,9 @@ function openOnce(path: string, bytes: number): OpenedFile {
 }
 
 /**
- * Makes the file before SQLite does, so that it and what SQLite puts beside it are private. Returns its size. A file that is there is
- * never opened here: closing a descriptor drops every lock that SQLite holds on the file in this process (fcntl(2)), and with
- * them the protection of what other engines of this process have written.
+ * Creates the file before SQLite does, so that it and SQLite's files beside it are private. Returns its size. An existing file is never
+ * opened here: closing a descriptor drops every lock that SQLite holds on the file in this process (fcntl(2)), and with them the protection
+ * of what other engines of this process have written.
  */
 function prepareFile(path: string): number {
   try {
@@ -96,15 +96,15 @@ function prepareFile(path: string): number {
 }
 
 /**
- * A file of this user's that everybody may read or write (a copy, a restored backup) becomes private again, with what SQLite has beside
- * it. One that only its group shares was made so on purpose.
+ * Makes a file of this user private again that all users may read or write (a copy, a restored backup), with SQLite's files beside it. A
+ * file that only its group shares was made so on purpose.
  */
 function makePrivate(path: string, stat: Stats): void {
   if (stat.uid !== process.getuid?.() || (stat.mode & constants.S_IRWXO) === 0) return
   try {
     for (const file of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(file)) chmodSync(file, 0o600)
   } catch {
-    // A file system that keeps no modes has none to take away.
+    // A file system without modes has none to remove.
   }
 }
 
@@ -160,7 +160,7 @@ function configure(connection: Connection, path: string): void {
       },
     )
   }
-  // The driver is built to fall back to NORMAL in WAL mode, with which a power cut loses acknowledged rows.
+  // The driver is built to use NORMAL in WAL mode, with which a power cut loses acknowledged rows.
   connection.pragma('synchronous = full')
   connection.pragma('fullfsync = on')
   connection.pragma('foreign_keys = on')
@@ -169,7 +169,7 @@ function configure(connection: Connection, path: string): void {
   connection.pragma(`journal_size_limit = ${64 * 1024 * 1024}`)
 }
 
-/** All of it in one transaction under the write lock: whoever comes second finds it done. */
+/** Migrates in one transaction under the write lock: a second process finds it migrated. */
 function migrate(connection: Connection, path: string): void {
   if (Number(connection.pragma('user_version')) === ledgerVersion) return
   connection.execute('begin immediate')

@@ -1,11 +1,11 @@
-// A ledger file's schema is what the migrations made, and nothing else. A trigger, a view or a changed table that somebody has put
-// into the file would rewrite what the engine stores, or what it reads, without a word in the ledger.
+// Requires that the schema of a ledger file is what the migrations made, and nothing else. A trigger, a view or a changed table in the file
+// could rewrite what the engine stores or reads, without a trace in the ledger.
 import { ErrandError } from '../../../core/errors.ts'
 import { ledgerVersion, migrationTexts } from '../../migrations/migrations.ts'
 import { type Connection, connect } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 
-/** How the parts of a schema are called for people, with the texts that made each: `trigger "t"` → `create trigger …`. */
+/** The names of the parts of a schema for people, with the texts that made each: `trigger "t"` → `create trigger …`. */
 type Parts = Map<string, string>
 
 /** Compiled and run once for all ledgers of a process. */
@@ -13,7 +13,7 @@ const madeByMigrations = new Map<number, Parts>()
 
 /**
  * Version and schema are read in one snapshot: another process may be migrating the file.
- * @throws ErrandError LEDGER_FOREIGN { path, differs } with the names of what was added, changed or taken away.
+ * @throws ErrandError LEDGER_FOREIGN { path, differs } with the names of what was added, changed or removed.
  */
 export function requireOwnSchema(connection: Connection, path: string): void {
   connection.execute('begin')
@@ -25,7 +25,7 @@ export function requireOwnSchema(connection: Connection, path: string): void {
   } finally {
     if (connection.inTransaction) connection.execute('rollback')
   }
-  // Made, but not migrated yet; a newer version is refused when it is migrated.
+  // Created, but not migrated yet; a newer version is refused by the migration.
   if (found.size === 0 || version > ledgerVersion) return
   const expected = expectedParts(version)
   const differs = [
@@ -57,7 +57,7 @@ function expectedParts(version: number): Parts {
 
 function partsOf(connection: Connection): Parts {
   const rows = connection.run({
-    // What ANALYZE counts is no part of what was made.
+    // The statistics of ANALYZE are not part of the schema.
     sql: `select type, name, tbl_name as tableName, sql from sqlite_schema
       where not (type = 'table' and name in ('sqlite_stat1', 'sqlite_stat4')) order by name, type`,
     parameters: [],
@@ -67,16 +67,16 @@ function partsOf(connection: Connection): Parts {
   for (const { type, name, tableName, sql } of rows) {
     const part = `${type} "${name}"`
     const text = type === 'table' && ownTables.test(name) ? '' : plain(sql)
-    // A file that was written by hand may name two alike.
+    // A file that was made by hand may have two parts of one name.
     parts.set(part, `${parts.get(part) ?? ''} ${tableName} ${text}`)
   }
   return parts
 }
 
-/** What full-text search makes for itself, in words that are SQLite's. */
+/** The tables that full-text search creates for itself, by SQLite's names. */
 const ownTables = /^fact_text_[a-z]+$/
 
-/** SQLite quotes names anew when it alters a table, and not every version does so alike. */
+/** SQLite quotes names again when it alters a table, and versions differ in that. */
 function plain(sql: string | null): string {
   return (sql ?? '').replaceAll('"', '').replace(/\s+/g, ' ').trim()
 }

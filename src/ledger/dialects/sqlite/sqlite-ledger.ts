@@ -29,7 +29,7 @@ import { createInstanceLocks, type InstanceLocks } from './instance-lock.ts'
 import { LongReads, readAtOnce } from './long-reads.ts'
 import { busyTimeoutMs, openFile } from './open-file.ts'
 
-/** How often another process's commit is looked for: one pragma of two microseconds. */
+/** How often commits of other processes are looked for: a pragma that takes two microseconds. */
 const watchEveryMs = 20
 
 /**
@@ -58,10 +58,10 @@ class SqliteLedger implements Ledger, GroupRunner {
   readonly #tx: Tx
   readonly #commits: GroupCommit
   readonly #locks: InstanceLocks
-  /** Undefined for a ledger in memory, which has one connection: there a long read is run to its end at once. */
+  /** Undefined for a ledger in memory, which has one connection: there a long read runs to its end at once. */
   readonly #longReads: LongReads | undefined
   readonly #observers = new LedgerObservers()
-  /** The version at which observers last looked for other processes' commits. */
+  /** The version at which observers were last notified of commits of other processes. */
   #dataVersion: unknown
   #watch: unknown
   #checker: Worker | undefined
@@ -111,7 +111,7 @@ class SqliteLedger implements Ledger, GroupRunner {
   async register(instanceId: string): Promise<void> {
     this.#locks.hold(instanceId)
     try {
-      // The files of the dead that rows still name prove their death; the others are litter.
+      // The files of dead instances that rows still name prove their death; the others are leftovers.
       const named = await this.read((tx) => tx.instance.named())
       this.#locks.sweep(new Set(named))
     } catch (error) {
@@ -152,7 +152,7 @@ class SqliteLedger implements Ledger, GroupRunner {
     await this.#checker?.terminate()
     this.#locks.releaseAll()
     try {
-      // Leaves one file behind when nobody else has it open; when somebody has, it is theirs to do.
+      // Leaves a single file if no other connection is open; otherwise the last one does this.
       if (this.name !== ':memory:') this.#connection.pragma('wal_checkpoint(truncate)')
     } catch (error) {
       if (sqliteCode(error) === undefined) throw error
@@ -161,7 +161,7 @@ class SqliteLedger implements Ledger, GroupRunner {
     this.#notOpen()
   }
 
-  /** A large file is checked beside the work; damage stops everything that is built on it. */
+  /** A large file is checked beside the work; damage stops all that use the ledger. */
   checkInBackground(): void {
     const file = import.meta.url.endsWith('.ts') ? './quick-check-worker.ts' : './quick-check-worker.js'
     const worker = new Worker(new URL(file, import.meta.url), { workerData: this.name })
@@ -176,8 +176,8 @@ class SqliteLedger implements Ledger, GroupRunner {
   // ── GroupRunner ──
 
   runGroup(group: readonly QueuedStep[]): CommittedGroup {
-    // Steps are pure, so a group in which one failed after it had written is simply run again, then with a savepoint around
-    // each: the common case pays for none, and such a step still fails alone.
+    // Steps are pure, so a group in which one failed after a write is run again with a savepoint around each: no savepoint is needed in the
+    // common case, and such a step still fails alone.
     return this.#tryGroup(group, false) ?? (this.#tryGroup(group, true) as CommittedGroup)
   }
 
@@ -221,9 +221,9 @@ class SqliteLedger implements Ledger, GroupRunner {
     }
   }
 
-  /** Never throws, so that what made it necessary is what the caller hears. */
+  /** Never throws, so that the caller receives the error that made it necessary. */
   #rollback(): void {
-    // A full disk or an I/O error has rolled back by itself.
+    // SQLite rolls back by itself after a full disk or an I/O error.
     if (!this.#connection.inTransaction) return
     try {
       this.#connection.execute('rollback')
@@ -232,7 +232,7 @@ class SqliteLedger implements Ledger, GroupRunner {
     }
   }
 
-  /** Undefined when it failed after its first write: the whole group must be taken back. */
+  /** Undefined if the step failed after its first write: the whole group must be rolled back. */
   #runStep(step: Step, events: AppendedEvents): StepOutcome | undefined {
     const { writes } = events
     try {
@@ -242,7 +242,7 @@ class SqliteLedger implements Ledger, GroupRunner {
     }
   }
 
-  /** @throws when SQLite has taken back the whole transaction by itself */
+  /** @throws when SQLite has rolled back the whole transaction by itself */
   #runStepApart(step: Step, events: AppendedEvents): StepOutcome {
     const before = events.length
     this.#connection.execute('savepoint step')
@@ -322,7 +322,7 @@ class SqliteLedger implements Ledger, GroupRunner {
       try {
         version = this.#connection.dataVersion()
       } catch {
-        // Observers look for themselves and report what they meet; the next look still finds what this one has missed.
+        // Observers read by themselves and report their errors; the next notification covers what this one missed.
         this.#observers.othersStirred()
         return
       }

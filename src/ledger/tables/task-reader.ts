@@ -1,0 +1,87 @@
+// How lists of tasks are read: each statement reads a bounded number of rows and bytes, and between two statements a read gives way to
+// others (`sliced`).
+import type { TaskRecord } from '../../entities/task.ts'
+import type { Op } from '../ledger.ts'
+import {
+  type Dialect,
+  listed,
+  queryRows,
+  type RawSql,
+  rows,
+  type Statement,
+  type StatementCompiler,
+  sliced,
+  sql,
+} from '../statement.ts'
+import { tasks } from './task-row.ts'
+
+/** The maximum of rows that one statement reads. */
+export const maxRowsRead = 1_000
+/** The maximum of whole rows that one statement returns. */
+export const maxRowsReturned = 200
+
+/** What a list is ordered by. */
+export interface Match {
+  seq: number
+  priority: number
+}
+
+export function byPriority(a: Match, b: Match): number {
+  return b.priority - a.priority || Number(a.seq) - Number(b.seq)
+}
+
+/** A part of the table: these tasks, or those beyond one `seq` up to another. */
+export type Part = { seqs: readonly number[] } | { beyond: number; upTo: number }
+
+export class TaskReader {
+  readonly dialect: Dialect
+  /** The rows of a part are found by `seq` alone: another index would lead to all rows of the ledger that match it. */
+  readonly fromTask: RawSql
+  readonly #selectRecords: Statement
+
+  constructor({ prepareText, dialect }: StatementCompiler) {
+    this.dialect = dialect
+    this.fromTask = dialect.kind === 'sqlite' ? sql`from task not indexed` : sql`from task`
+    this.#selectRecords = prepareText(
+      (hole) =>
+        sql`select ${tasks.columns()} ${this.fromTask} where seq in ${this.listedSeqs(hole('seqs'))} and deleted_at is null`,
+    )
+  }
+
+  listedSeqs(json: unknown): RawSql {
+    return sql`(select cast(value as bigint) from ${listed(this.dialect, json)} as seqs)`
+  }
+
+  isIn(part: Part): RawSql {
+    return 'seqs' in part
+      ? sql`task.seq in ${this.listedSeqs(JSON.stringify(part.seqs))}`
+      : sql`task.seq > ${part.beyond} and task.seq <= ${part.upTo}`
+  }
+
+  *query<T>(query: RawSql): Op<T[]> {
+    return yield* sliced(queryRows<T>(query.compile(this.dialect.db)))
+  }
+
+  rows<T>(statement: Statement, values: object): Op<T[]> {
+    return sliced(rows<T>(statement, values))
+  }
+
+  /** The tasks with these `seq`s, in their order. */
+  *records(found: ReadonlyArray<Pick<Match, 'seq'>>): Op<TaskRecord[]> {
+    const records: TaskRecord[] = []
+    for (let at = 0; at < found.length; at += maxRowsReturned) {
+      const some = found.slice(at, at + maxRowsReturned).map(({ seq }) => seq)
+      const bySeq = new Map(
+        (yield* sliced(tasks.list(this.#selectRecords, { seqs: JSON.stringify(some) }))).map((task) => [
+          task.seq,
+          task,
+        ]),
+      )
+      for (const seq of some) {
+        const record = bySeq.get(seq)
+        if (record !== undefined) records.push(record)
+      }
+    }
+    return records
+  }
+}
