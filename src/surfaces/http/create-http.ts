@@ -11,7 +11,7 @@ import { parse } from '../../core/parse.ts'
 import { Credentials } from '../../web/credentials.ts'
 import { addressOf, type Peer } from '../../web/node-listener.ts'
 import { OpenLimit } from '../../web/open-limit.ts'
-import { callerOf, countedAs, type Principal } from '../../web/principal.ts'
+import { callerOf, limitKeyOf, type Principal } from '../../web/principal.ts'
 import {
   methodNotAllowed,
   problemAnswer,
@@ -112,7 +112,7 @@ interface Env {
     principal: Principal
     caller: Caller
     /** Under what name the principal is counted. */
-    countedAs: string
+    limitKeyOf: string
   }
 }
 
@@ -205,7 +205,7 @@ class HttpService {
     const judged = await this.#credentials.judge(request, address)
     if (judged.principal === null) throw unauthenticated(judged.waitSeconds)
     const { principal } = judged
-    const counted = countedAs(principal, address)
+    const counted = limitKeyOf(principal, address)
     const waitSeconds = this.#rate?.draw(counted) ?? 0
     if (waitSeconds > 0) throw tooMany(waitSeconds)
     const place = this.#requests.take(counted)
@@ -217,7 +217,7 @@ class HttpService {
     context.set('bus', engine.bus)
     context.set('principal', principal)
     context.set('caller', { ...callerOf(principal, 'http'), maxTasksPerCall: this.#options.maxTasksPerRequest })
-    context.set('countedAs', counted)
+    context.set('limitKeyOf', counted)
     return undefined
   }
 
@@ -307,7 +307,7 @@ class HttpService {
     const source: string = shape.lots?.ability ?? ability.id
     return this.#streams.answer({
       request,
-      countedAs: context.var.countedAs,
+      limitKeyOf: context.var.limitKeyOf,
       shape,
       lastId,
       open: (signal) => bus.stream(source, input, { caller, signal }) as AsyncGenerator<unknown, void, undefined>,

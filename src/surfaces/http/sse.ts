@@ -18,7 +18,7 @@ export interface EventStreamSettings {
 export interface StreamRequest {
   request: Request
   /** Under what name whoever follows it is counted. */
-  countedAs: string
+  limitKeyOf: string
   /** Begins when the first chunk is asked for, and ends when the signal aborts. */
   open: (signal: AbortSignal) => AsyncGenerator<unknown, void, undefined>
   shape: StreamShape
@@ -50,7 +50,7 @@ export class EventStreams {
 
   constructor(settings: EventStreamSettings) {
     this.#settings = settings
-    this.#places = new OpenLimit({ most: settings.maxStreams, maxPerPrincipal: settings.maxStreamsPerPrincipal })
+    this.#places = new OpenLimit({ maxTotal: settings.maxStreams, maxPerPrincipal: settings.maxStreamsPerPrincipal })
   }
 
   /**
@@ -62,7 +62,7 @@ export class EventStreams {
     // It may have been let in before, and judged for long.
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'This server is closing.')
     if (wanted.request.method === 'HEAD') return new Response(null, { headers })
-    const place = this.#places.take(wanted.countedAs)
+    const place = this.#places.take(wanted.limitKeyOf)
     if ('full' in place) throw this.#tooMany(place.full)
     const stream = new EventStream(wanted, this.#settings, () => {
       place.release()

@@ -7,7 +7,7 @@ import { ErrandError } from '../../core/errors.ts'
 import { parse } from '../../core/parse.ts'
 import type { RedactFunction } from '../../core/redact.ts'
 import type { Engine } from '../../engine-api.ts'
-import { limitOfWrongOnes } from '../../web/credentials.ts'
+import { createInvalidCredentialLimit } from '../../web/credentials.ts'
 import { listen } from '../../web/node-server.ts'
 import type { RateLimit } from '../../web/rate-limit.ts'
 import {
@@ -119,7 +119,7 @@ export async function serveInspector(
       response.writeHead(426, { upgrade: 'websocket', connection: 'close' }).end()
     },
     onUpgrade: (place) => {
-      const wrong = limitOfWrongOnes(rest.clock)
+      const wrong = createInvalidCredentialLimit(rest.clock)
       const door = { allowedHosts: hostsAt(host, place.port), allowedOrigins, token, wrong }
       return (request, socket, head) => {
         socket.on('error', () => socket.destroy())

@@ -2,9 +2,9 @@
 // is kept of one engine (its sessions, its subscriptions) is never found by way of another.
 import type { AuthInfo, McpHttpHandler } from '@modelcontextprotocol/server'
 import { maxBodyBytes, readJsonBody } from '../../web/body.ts'
-import { Credentials, tooManyWrong } from '../../web/credentials.ts'
+import { Credentials, tooManyInvalidCredentials } from '../../web/credentials.ts'
 import { OpenLimit } from '../../web/open-limit.ts'
-import { countedAs, type Principal } from '../../web/principal.ts'
+import { limitKeyOf, type Principal } from '../../web/principal.ts'
 import { isJsonType, refuseRequest } from '../../web/request-guard.ts'
 import { type EngineSource, tenantNotServed } from '../../web/tenants.ts'
 import { loadSdk, type Sdk } from './load-sdk.ts'
@@ -14,7 +14,7 @@ import { McpService } from './mcp-service.ts'
 /** Who sends a request, and under what name it is counted. */
 interface Client {
   principal: Principal
-  countedAs: string
+  limitKeyOf: string
 }
 
 /** One engine as it is served: nothing of it is shared with another. */
@@ -49,10 +49,10 @@ export class Endpoint {
     const principal = await this.#letIn(request, address).catch((error: unknown) => this.#failed(error))
     if (principal instanceof Response) return principal
     const sdk = await loadSdk()
-    const counted = countedAs(principal, address)
+    const counted = limitKeyOf(principal, address)
     const place = this.#requests.take(counted)
     if ('full' in place) return this.#tooMany()
-    const response = await this.#serve(sdk, request, { principal, countedAs: counted }).catch((error: unknown) =>
+    const response = await this.#serve(sdk, request, { principal, limitKeyOf: counted }).catch((error: unknown) =>
       this.#failed(error),
     )
     // A stream takes up its place until it has ended.
@@ -135,9 +135,9 @@ function createServing(sdk: Sdk, engine: ServedEngine, options: CheckedFetchOpti
   const service = new McpService(engine, options)
   const handler = sdk.createMcpHandler(
     ({ era, requestInfo, authInfo }) => {
-      const { principal, countedAs } = clientIn(authInfo)
+      const { principal, limitKeyOf } = clientIn(authInfo)
       const agent = principal.owner ?? requestInfo?.headers.get(agentHeader) ?? options.as
-      return service.createServer(sdk, { agent, principal, countedAs, era, reachable: era === 'modern' })
+      return service.createServer(sdk, { agent, principal, limitKeyOf, era, reachable: era === 'modern' })
     },
     { onerror: options.onError, maxRequestBodySize: maxBodyBytes },
   )
@@ -210,7 +210,7 @@ function refusedUnknown(waitSeconds: number): Response {
     return refusal(401, 'A bearer token is needed.', { headers: { 'www-authenticate': 'Bearer realm="errand"' } })
   }
   const headers = { 'retry-after': String(Math.ceil(waitSeconds)) }
-  return refusal(429, tooManyWrong(waitSeconds), { headers })
+  return refusal(429, tooManyInvalidCredentials(waitSeconds), { headers })
 }
 
 /** Whoever has a name by its credentials acts in that name. */

@@ -20,7 +20,7 @@ export interface Peer {
   /** As the check of credentials knows it; absent where there is no check, as over standard input. */
   principal?: Principal
   /** Under what name its sessions are counted; absent where there is one client. */
-  countedAs?: string
+  limitKeyOf?: string
   /** Of the protocol: `modern` speaks extensions. */
   era: 'legacy' | 'modern'
   /** Whether it can be told later that the tools have changed. */
@@ -149,7 +149,7 @@ export class McpService {
   }
 
   #invoke(peer: Peer, { mcpReq }: ServerContext, leaving?: AbortSignal): Invoke {
-    const who = { agent: peer.agent, principal: peer.countedAs }
+    const who = { agent: peer.agent, principal: peer.limitKeyOf }
     const caller = this.#caller(peer)
     const signal = leaving === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, leaving])
     return (abilityId, input) => this.sessions.call(who, abilityId, input, { caller, signal })
