@@ -1,6 +1,6 @@
 // The composition root: options are parsed, the ledger is opened, and the engine's parts are introduced to each other.
 import type { AbilityHost } from './abilities/ability-host.ts'
-import { offersForeign, registerAbilities } from './abilities/register-abilities.ts'
+import { hasUserAbility, registerAbilities } from './abilities/register-abilities.ts'
 import { followPages } from './actors/event-stream.ts'
 import { Lifecycle } from './actors/lifecycle.ts'
 import { engineOptionsSchema } from './api/options.ts'
@@ -81,7 +81,7 @@ export async function openEngine<const E extends Executors = Executors>(
   const runBus = runs?.bus ?? bus
   const memory = memorySettings(parsed.memory)
   const embeddingModel = parsed.embeddingModel === undefined ? null : requireEmbeddingModel(parsed.embeddingModel)
-  const agents = createAgents(parsed, () => offersForeign(runBus, 'model:llm'))
+  const agents = createAgents(parsed, () => hasUserAbility(runBus, 'model:llm'))
   const { executors } = agents
   requireExecutors(Object.keys(parsed.limits), [...executors.keys()], 'limits')
   const redaction = redactionBy(parsed.redact)
@@ -168,7 +168,7 @@ export async function openEngine<const E extends Executors = Executors>(
       draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
       reclaim: reclaimProcesses,
       readTask: runs?.readTask ?? ((tx, { id }) => viewOf(tx, id)),
-      memoryWants: (id) => offersForeign(runBus, id) || (memory.archive && runBus.has(id)),
+      memoryWants: (id) => hasUserAbility(runBus, id) || (memory.archive && runBus.has(id)),
       teamWork: {
         completeAgent: (stint, summary) => completeWorker(whileClosing(), stint, summary),
         closeTeam: (team, summary) => closeCompleted(whileClosing(), team, summary),

@@ -1,7 +1,7 @@
 // The engine's methods: each parses what it is given, runs a step or a read, and returns what people see. No rule of the engine
 // is written here.
 import type { AbilityHost } from './abilities/ability-host.ts'
-import { forProgramsOnly } from './abilities/model-bounds.ts'
+import { refuseModels } from './abilities/model-bounds.ts'
 import { taskAnswer } from './abilities/task/answer.ts'
 import { taskBlock } from './abilities/task/block.ts'
 import { taskCancel } from './abilities/task/cancel.ts'
@@ -113,13 +113,13 @@ export class TaskEngine {
   }
 
   async work(options?: WorkOptions): Promise<void> {
-    forProgramsOnly(this.#caller, 'work')
+    refuseModels(this.#caller, 'work')
     const { only } = parse(workOptionsSchema, options ?? {}, 'work')
     await this.#life.work(only)
   }
 
   close(): Promise<void> {
-    forProgramsOnly(this.#caller, 'close')
+    refuseModels(this.#caller, 'close')
     return this.#life.close()
   }
 
@@ -306,7 +306,7 @@ export class TaskEngine {
   }
 
   async setLimits(given: LimitsPatch): Promise<Limits> {
-    forProgramsOnly(this.#caller, 'setLimits')
+    refuseModels(this.#caller, 'setLimits')
     this.#life.requireOpen()
     const { maxConcurrent, limits = {} } = parse(limitsSchema, given, 'setLimits')
     requireExecutors(Object.keys(limits), [...this.#host.drafter.context.executors.keys()], 'setLimits')
@@ -315,14 +315,14 @@ export class TaskEngine {
   }
 
   async setSharedLimits(given: SharedLimitsPatch): Promise<Limits> {
-    forProgramsOnly(this.#caller, 'setSharedLimits')
+    refuseModels(this.#caller, 'setSharedLimits')
     await this.#host.step(setSharedLimits(parse(sharedLimitsSchema, given, 'setSharedLimits')))
     this.#life.supervisor.wake()
     return this.limits()
   }
 
   async purge(options: unknown): Promise<{ tasks: number; families: number; events: number }> {
-    forProgramsOnly(this.#caller, 'purge')
+    refuseModels(this.#caller, 'purge')
     const { before } = parse(purgeOptionsSchema, options, 'purge')
     const sum = { tasks: 0, families: 0, events: 0 }
     for (let after: PurgePosition | undefined; ; ) {
@@ -376,7 +376,7 @@ export class TaskEngine {
   }
 
   subscribe(type: never, handler: never): () => void {
-    forProgramsOnly(this.#caller, 'subscribe')
+    refuseModels(this.#caller, 'subscribe')
     this.#life.requireOpen()
     return this.#life.subscriptions.subscribe(
       parse(eventTypeSchema, type, 'subscribe'),
@@ -385,14 +385,14 @@ export class TaskEngine {
   }
 
   inspect(observer: unknown, options: unknown = {}): () => void {
-    forProgramsOnly(this.#caller, 'inspect')
+    refuseModels(this.#caller, 'inspect')
     this.#life.requireOpen()
     const { tasks } = parse(inspectOptionsSchema, options, 'inspect')
     return this.#life.inspection.attach(parse(inspectionObserverSchema, observer, 'the observer of inspect'), tasks)
   }
 
   async schedule(): Promise<Task[]> {
-    forProgramsOnly(this.#caller, 'schedule')
+    refuseModels(this.#caller, 'schedule')
     this.#life.requireOpen()
     const ids = await this.#host.step(
       verbs.startHeld([...this.#host.drafter.context.executors.keys()], this.#life.stepContext()),

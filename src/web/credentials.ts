@@ -39,7 +39,10 @@ export class Credentials {
     const principal = await this.#principalOf(request)
     if (principal !== null) return { principal }
     const attempt = this.#attemptKind(request)
-    return { principal, waitSeconds: attempt === undefined ? 0 : this.#invalidLimit.draw(JSON.stringify([attempt, address])) }
+    return {
+      principal,
+      waitSeconds: attempt === undefined ? 0 : this.#invalidLimit.draw(JSON.stringify([attempt, address])),
+    }
   }
 
   /**

@@ -77,7 +77,12 @@ export function problemOf(thrown: unknown, report: (error: unknown) => void): Pr
   if (thrown instanceof Refusal) return toProblem(thrown.code, thrown.status, thrown.message, thrown.details)
   if (!ErrandError.isInstance(thrown) || isForeign(thrown)) {
     if (!isAborted(thrown)) report(thrown)
-    return toProblem(internal, statusOfCode[internal], 'Internal error. The operator of the server can see the cause.', {})
+    return toProblem(
+      internal,
+      statusOfCode[internal],
+      'Internal error. The operator of the server can see the cause.',
+      {},
+    )
   }
   const { code, message, details = {} } = publicError(thrown)
   const status = statusOf(thrown.code)

@@ -10,7 +10,8 @@ export interface PublicError {
 
 /** Converts anything thrown to its public part. */
 export function publicError(thrown: unknown): PublicError {
-  if (!ErrandError.isInstance(thrown)) return { code: 'EXECUTION_ERROR', message: 'The operation failed inside the server.' }
+  if (!ErrandError.isInstance(thrown))
+    return { code: 'EXECUTION_ERROR', message: 'The operation failed inside the server.' }
   const { code, message } = thrown
   // The path of the ledger and its statements are not for clients.
   if (code.startsWith('LEDGER_')) {

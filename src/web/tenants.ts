@@ -44,7 +44,9 @@ export class EngineSource<E extends AnyEngine> {
     if (this.#engineFor === undefined) return this.#engine as E
     try {
       const given: unknown = await this.#engineFor(tenant as string)
-      return given === null || given === undefined ? null : (parse(engineSchema, given, 'The return value of `engineFor`') as E)
+      return given === null || given === undefined
+        ? null
+        : (parse(engineSchema, given, 'The return value of `engineFor`') as E)
     } catch (error) {
       throw new Error('`engineFor` threw or did not return an engine', { cause: error })
     }

@@ -197,7 +197,7 @@ describe('Work from outside, over the bus', () => {
     const failed = await bus.call('task:fail', { taskId, reason: 'broke', owner: 'bob', fence: again.task?.fence })
     expect(failed.status).toBe('failed')
     const nobody = await refusalOf(bus.call('task:claim', {}), 'INVALID_INPUT')
-    expect(nobody).toMatchObject({ message: expect.stringMatching(/whose with `owner`/), details: { field: 'owner' } })
+    expect(nobody).toMatchObject({ message: expect.stringMatching(/set `owner`/), details: { field: 'owner' } })
   })
 })
 

@@ -69,7 +69,7 @@ describe.each(Object.entries(strangers))('%s', (name, caller) => {
     for (const wayOf of waysOf(caller)) {
       for (const each of hostile) {
         const refusal = await refusalOf(create(engine.bus, wayOf(each), own), 'FORBIDDEN')
-        expect(refusal.message).toMatch(/Offered are: spare, errand-script:usual/)
+        expect(refusal.message).toMatch(/Offered models: spare, errand-script:usual/)
       }
     }
     expect((await engine.list()).total).toBe(1)
@@ -121,7 +121,7 @@ describe('An agent', () => {
     const task = await engine.create({ goal: 'whole' })
     expect(await engine.result(task)).toBe('So be it.')
     expect(await callsOf(engine, task)).toEqual([expect.stringMatching(/^task:create failed FORBIDDEN$/)])
-    expect(prompts[1]?.last).toContain('Offered are: spare')
+    expect(prompts[1]?.last).toContain('Offered models: spare')
     expect([await engine.children(task), asked]).toEqual([[], []])
   })
 
@@ -191,7 +191,7 @@ describe('A producer without models', () => {
     const ledger = ledgerFile()
     const producer = (await openEngine({ ledger, work: false })) as unknown as Engine
     const refusal = await refusalOf(create(producer.bus, { goal: 'x', model: 'spare' }, stranger), 'FORBIDDEN')
-    expect(refusal.message).toContain('None is offered: leave `model` out')
+    expect(refusal.message).toContain('No models are offered: omit `model`')
     await openEngine({ ledger, ...offers })
     for (const model of hostile) await refusalOf(create(producer.bus, { goal: 'x', model }, stranger), 'FORBIDDEN')
     expect(await producer.result(await create(producer.bus, { goal: 'x', model: 'spare' }, stranger))).toBe('spare')

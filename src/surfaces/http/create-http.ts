@@ -112,7 +112,7 @@ interface Env {
     principal: Principal
     caller: Caller
     /** Under what name the principal is counted. */
-    limitKeyOf: string
+    limitKey: string
   }
 }
 
@@ -217,7 +217,7 @@ class HttpService {
     context.set('bus', engine.bus)
     context.set('principal', principal)
     context.set('caller', { ...callerOf(principal, 'http'), maxTasksPerCall: this.#options.maxTasksPerRequest })
-    context.set('limitKeyOf', counted)
+    context.set('limitKey', counted)
     return undefined
   }
 
@@ -307,7 +307,7 @@ class HttpService {
     const source: string = shape.lots?.ability ?? ability.id
     return this.#streams.answer({
       request,
-      limitKeyOf: context.var.limitKeyOf,
+      limitKey: context.var.limitKey,
       shape,
       lastId,
       open: (signal) => bus.stream(source, input, { caller, signal }) as AsyncGenerator<unknown, void, undefined>,

@@ -18,7 +18,7 @@ export interface EventStreamSettings {
 export interface StreamRequest {
   request: Request
   /** Under what name whoever follows it is counted. */
-  limitKeyOf: string
+  limitKey: string
   /** Begins when the first chunk is asked for, and ends when the signal aborts. */
   open: (signal: AbortSignal) => AsyncGenerator<unknown, void, undefined>
   shape: StreamShape
@@ -62,7 +62,7 @@ export class EventStreams {
     // It may have been let in before, and judged for long.
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'This server is closing.')
     if (wanted.request.method === 'HEAD') return new Response(null, { headers })
-    const place = this.#places.take(wanted.limitKeyOf)
+    const place = this.#places.take(wanted.limitKey)
     if ('full' in place) throw this.#tooMany(place.full)
     const stream = new EventStream(wanted, this.#settings, () => {
       place.release()

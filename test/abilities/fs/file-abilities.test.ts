@@ -126,9 +126,9 @@ describe('fs:read', () => {
     expect(await refusal(call('read', { path: 'binary' }))).toMatch(/is not text/)
     expect(await refusal(call('read', { path: 'latin' }))).toMatch(/is not text/)
     expect(await refusal(call('read', { path: 'large' }))).toMatch(/files of more than 4194304 are not read/)
-    expect(await refusal(call('read', { path: 'pipe' }))).toMatch(/is no file/)
-    expect(await refusal(call('read', { path: 'notes' }))).toMatch(/is no file/)
-    expect(await refusal(call('read', { path: 'nowhere' }))).toMatch(/There is no file or folder nowhere/)
+    expect(await refusal(call('read', { path: 'pipe' }))).toMatch(/is not a file/)
+    expect(await refusal(call('read', { path: 'notes' }))).toMatch(/is not a file/)
+    expect(await refusal(call('read', { path: 'nowhere' }))).toMatch(/There is not a file or folder nowhere/)
     expect(await refusal(call('read', { path: 'a\0.txt' }))).not.toMatch(/^gave/)
   })
 })
@@ -231,6 +231,6 @@ describe('what lies outside', () => {
 
 test('a folder that is none is refused when the abilities are made', () => {
   const { root } = setup()
-  expect(() => fileAbilities(join(root, 'nowhere'))).toThrow(/There is no folder .*nowhere/)
-  expect(() => fileAbilities(join(root, 'a.txt'))).toThrow(/is no folder/)
+  expect(() => fileAbilities(join(root, 'nowhere'))).toThrow(/The folder .*nowhere does not exist/)
+  expect(() => fileAbilities(join(root, 'a.txt'))).toThrow(/is not a folder/)
 })

@@ -118,7 +118,7 @@ describe('A model', () => {
     for (const model of ['openai:gpt-5', 'script:/etc/passwd', 'script:../notes.yaml', 'other']) {
       const refused = toolErrorOf(await client.call('task_create', { goal: 'Look', model }))
       expect(refused.code).toBe('FORBIDDEN')
-      expect(refused.message).toContain('Offered are: small')
+      expect(refused.message).toContain('Offered models: small')
     }
     const { taskId } = (await client.call('task_create', { goal: 'Look', model: 'small' })).structuredContent as {
       taskId: string
