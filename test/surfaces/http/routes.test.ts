@@ -275,7 +275,7 @@ describe('versions', () => {
       /If-Match/,
     )
     const both = await world.ask('PATCH', `/tasks/${id}`, { expectedVersion: 1 }, { 'if-match': '"2"' })
-    expect(problemIn(both).detail).toMatch(/`expectedVersion` says something else than the header If-Match/)
+    expect(problemIn(both).detail).toMatch(/`expectedVersion` differs from the value in the header If-Match/)
     expect(both.status).toBe(400)
   })
 })

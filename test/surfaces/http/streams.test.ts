@@ -309,7 +309,7 @@ describe('what a stream holds', () => {
     clock.advance(1)
     await settle()
     expect(held.closed).toBe(1)
-    await expect(response.text()).rejects.toThrow(/takes nothing/)
+    await expect(response.text()).rejects.toThrow(/stopped reading/)
     expect(clock.pending).toBe(0)
   })
 

@@ -199,11 +199,11 @@ describe('A principal', () => {
 
 it('Tenants are told apart by your own check, and by no token', async () => {
   const engineFor = () => null
-  expect(() => createHttp({ engineFor }, { token })).toThrow(/`token` names no tenant/)
-  expect(() => createHttp({ engineFor }, { token: false })).toThrow(/`token` names no tenant/)
+  expect(() => createHttp({ engineFor }, { token })).toThrow(/`token` does not/)
+  expect(() => createHttp({ engineFor }, { token: false })).toThrow(/`token` does not/)
   expect(() => createHttp({ engineFor: 'acme' as never }, { authenticate })).toThrow(/engineFor/)
   expect(() => createHttp({ engineFor, engine: null } as never, { authenticate })).toThrow(/"engine"/)
-  await expect(serve({ engineFor })).rejects.toThrow(/`token` names no tenant/)
+  await expect(serve({ engineFor })).rejects.toThrow(/`token` does not/)
 })
 
 it('V-08 Tenants are served by one server, and none sees another’s', async () => {

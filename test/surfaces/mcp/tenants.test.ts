@@ -126,8 +126,8 @@ describe('Tenants behind the protocol', () => {
 
   it('are told apart by your own check, and by no token', async () => {
     const engineFor = () => null
-    expect(() => mcpFetchHandler({ engineFor }, { token })).toThrow(/`token` names no tenant/)
-    await expect(serveMcpHttp({ engineFor }, { token: false })).rejects.toThrow(/`token` names no tenant/)
+    expect(() => mcpFetchHandler({ engineFor }, { token })).toThrow(/`token` does not/)
+    await expect(serveMcpHttp({ engineFor }, { token: false })).rejects.toThrow(/`token` does not/)
     await refusalOf((async () => mcpFetchHandler(await openEngine(), { token, authenticate }))(), 'INVALID_INPUT')
   })
 

@@ -28,8 +28,8 @@ async function open(options: Partial<SiteOptions> = {}) {
   const routed: Request[] = []
   const errors: unknown[] = []
   const site = createSite({
-    door: { allowedOrigins: ['https://app.example.org'] },
-    admits: async (request) => bearsToken(request, token),
+    guard: { allowedOrigins: ['https://app.example.org'] },
+    hasCredentials: async (request) => bearsToken(request, token),
     session: createPageSession(token, 4711),
     page: await builtPage(),
     routes: (request) => {
@@ -37,7 +37,7 @@ async function open(options: Partial<SiteOptions> = {}) {
       return new Response('routes', { status: bearsToken(request, token) ? 200 : 401 })
     },
     readable: ['/docs'],
-    vouchFor: (request) => new Request(request, { headers: bearer }),
+    withSessionCredentials: (request) => new Request(request, { headers: bearer }),
     onError: (error) => errors.push(error),
     ...options,
   })
@@ -195,7 +195,7 @@ describe('Signing in', () => {
 
 it('What the check of credentials throws is told, and nobody is let in by it', async () => {
   const { ask, errors } = await open({
-    admits: async () => {
+    hasCredentials: async () => {
       throw new Error('the directory is down')
     },
   })
