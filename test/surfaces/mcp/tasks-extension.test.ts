@@ -43,7 +43,7 @@ describe('The Tasks extension', () => {
     expect((await toReader('tasks/get', { taskId: 'task-x' })).error?.code).toBe(-32_601)
   })
 
-  it('answers a call that sets work going with a durable handle, which is polled to the result', async () => {
+  it('returns a durable handle for a call that starts work, which is polled to the result', async () => {
     const { engine, create, get, goOn } = await open()
     const { result } = await create({ executor: 'until' })
     const taskId = result?.['taskId'] as string
