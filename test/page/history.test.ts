@@ -100,6 +100,6 @@ describe('what may be done', () => {
 
   test('what may not says why, and what would', () => {
     expect(whyNot('pause', { status: 'paused' })).toBe('It is paused; possible: resume, cancel.')
-    expect(whyNot('retry', { status: 'completed' })).toBe('It is completed; nothing more can be done.')
+    expect(whyNot('retry', { status: 'completed' })).toBe('It is completed; no further actions are possible.')
   })
 })

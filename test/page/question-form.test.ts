@@ -61,7 +61,7 @@ describe('the form of a question', () => {
   test('says which field is wrong, and why', () => {
     const field = fieldOf(schemaOf(z.object({ size: z.int().min(1).max(9) })))
     expect(readEntered(field, { size: '12' })).toEqual({ ok: false, message: 'At most 9.', at: 'size' })
-    expect(readEntered(field, { size: '1.5' })).toMatchObject({ ok: false, message: 'A whole number is needed.' })
+    expect(readEntered(field, { size: '1.5' })).toMatchObject({ ok: false, message: 'Enter a whole number.' })
     expect(readEntered(field, { size: '' })).toMatchObject({ ok: false, at: 'size' })
     expect(readEntered(fieldOf(schemaOf(z.enum(['a']))), '')).toMatchObject({ ok: false, message: 'Choose one.' })
     expect(readEntered({ kind: 'json' }, '{"a":')).toMatchObject({ ok: false })

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { drawnBars, moved, placeOf, type Range, ticksOf, timelineOf, zoomed } from '../../page/src/model/timeline.ts'
+import { drawnBars, moved, positionOf, type Range, ticksOf, timelineOf, zoomed } from '../../page/src/model/timeline.ts'
 import type { Call, RunRecord } from '../../page/src/model/wire.ts'
 import { eventOf } from './page-fixtures.ts'
 
@@ -102,8 +102,8 @@ describe('the timeline', () => {
       fc.property(calls, (some) => {
         const { bars, range } = timelineOf({ now: 700, runs: [], calls: some, events: [] })
         for (const bar of bars) {
-          expect(placeOf(bar.from, range)).toBeGreaterThanOrEqual(0)
-          expect(placeOf(bar.to ?? 700, range)).toBeLessThanOrEqual(1)
+          expect(positionOf(bar.from, range)).toBeGreaterThanOrEqual(0)
+          expect(positionOf(bar.to ?? 700, range)).toBeLessThanOrEqual(1)
         }
         expect(range.to).toBeGreaterThan(range.from)
       }),
@@ -135,7 +135,7 @@ describe('the timeline', () => {
       ),
     )
     const closer = zoomed(whole, whole, 0.5, 5_000)
-    expect(placeOf(5_000, closer)).toBeCloseTo(placeOf(5_000, whole))
+    expect(positionOf(5_000, closer)).toBeCloseTo(positionOf(5_000, whole))
   })
 
   test('has at most as many ticks as there is room for, at round times', () => {

@@ -1,4 +1,4 @@
-// What a task belongs to: its parent, its children, what it comes after and what comes after it.
+// The related tasks: parent, children, blockers and dependents.
 
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { GraphEdge, PlacedGraph } from '../model/graph-layout.ts'

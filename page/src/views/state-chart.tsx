@@ -1,4 +1,4 @@
-// The machine of a task as the engine exports it, with the state that it is in and the way that it took.
+// The state machine of tasks as the engine exports it, with the current state and the path of the task.
 
 import { useEffect, useState } from 'preact/hooks'
 import { problemOf } from '../live/api-client.ts'
@@ -14,13 +14,13 @@ import { ProblemBox } from './elements.tsx'
 
 let machine: Promise<MachineConfig> | undefined
 
-/** The same for every task: read once. */
+/** The same for every task, so it is read once. */
 function taskMachine(): Promise<MachineConfig> {
   machine ??= api
     .get<{ machines: Machine[] }>('machines')
     .then(({ machines }) => {
       const found = machines.find(({ id }) => id === 'task')
-      if (found === undefined) throw new Error('The server exports no machine of a task.')
+      if (found === undefined) throw new Error('The server does not export the state machine of tasks.')
       return found.config
     })
     .catch((error: unknown) => {
@@ -146,7 +146,7 @@ function StateNode({ id, width, height, placed, current }: StateNodeProps) {
 
 const shownSteps = 12
 
-/** The same as words, with times. */
+/** The path as text, with times. */
 function PathList({ path }: { path: PathStep[] }) {
   const [whole, setWhole] = useState(false)
   if (path.length === 0) return <p class="note">It has not left its first state yet.</p>

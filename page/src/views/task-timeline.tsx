@@ -1,5 +1,5 @@
-// When a task ran, called and waited, on lanes. Zoomed by Ctrl and the wheel, by dragging, or with the keyboard; every bar can be reached
-// and read.
+// The runs, calls and waits of a task on lanes. Zoomed with Ctrl and the wheel, by dragging, or with the keyboard; every bar is focusable
+// and has a label.
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { clockTime, counted, duration, sinceStart } from '../model/time-words.ts'
@@ -8,7 +8,7 @@ import {
   drawnBars,
   type Mark,
   moved,
-  placeOf,
+  positionOf,
   type Range,
   type Timeline,
   ticksOf,
@@ -23,16 +23,16 @@ const labelWidth = 74
 const headHeight = 20
 const minBar = 3
 const maxBars = 400
-/** A rest often begins with the mark of a question. */
+/** Offset of a label, since a rest often starts with the mark of a question. */
 const besideMark = 14
-/** Room for the left half of a mark at the very beginning. */
+/** Space for the left half of a mark at the very start. */
 const besideLabel = 9
 
 interface TaskTimelineProps {
   runs: RunRecord[]
   calls: Call[]
   events: TaskEvent[]
-  /** The moment that is looked at; null for now. */
+  /** The shown time of the past; null for now. */
   until: number | null
 }
 
@@ -56,13 +56,13 @@ export function TaskTimeline({ runs, calls, events, until }: TaskTimelineProps) 
 
 function Drawing({ timeline, now, width }: { timeline: Timeline; now: number; width: number }) {
   const { lanes, bars, marks, range: whole } = timeline
-  // Nothing chosen: all of it, also while it grows.
+  // Null: the whole range, also while it grows.
   const [chosen, setChosen] = useState<Range | null>(null)
   const [told, setTold] = useState('')
   const svg = useRef<SVGSVGElement>(null)
   const range = chosen ?? whole
   const plotWidth = Math.max(100, width - labelWidth - 8)
-  const xOf = (at: number) => labelWidth + placeOf(at, range) * plotWidth
+  const xOf = (at: number) => labelWidth + positionOf(at, range) * plotWidth
   const zoom = (factor: number, around = (range.from + range.to) / 2) => {
     const next = zoomed(range, whole, factor, around)
     setChosen(next.to - next.from >= whole.to - whole.from ? null : next)
@@ -218,8 +218,8 @@ function MarkShape({ mark, x, tell }: { mark: Mark; x: number; tell: (text: stri
 }
 
 /**
- * The wheel scrolls the page, as everywhere; with Ctrl or Cmd it zooms the timeline and not the page, which only a listener that says
- * so from the start may do. A pinch on a trackpad comes as a wheel with Ctrl.
+ * The wheel scrolls the page; with Ctrl or Cmd it zooms the timeline instead, which requires a non-passive listener. Trackpads report a
+ * pinch as a wheel with Ctrl.
  */
 function useWheel(element: { current: SVGSVGElement | null }, onWheel: (event: WheelEvent) => void): void {
   const latest = useRef(onWheel)
@@ -236,7 +236,7 @@ function useWheel(element: { current: SVGSVGElement | null }, onWheel: (event: W
   }, [element])
 }
 
-/** A stretch that is drawn with the pointer. */
+/** A range selected by dragging. */
 function useDrag(timeAt: (clientX: number) => number, onSpan: (from: number, to: number) => void) {
   const [drag, setDrag] = useState<{ startX: number; from: number; to: number } | null>(null)
   const minPixels = 6
