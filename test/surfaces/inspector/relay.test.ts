@@ -218,7 +218,7 @@ describe('another program', () => {
   })
 })
 
-describe('at the door', () => {
+describe('The request guard of the inspector', () => {
   const refusedWith = (url: string, options: object = {}): Promise<number> =>
     new Promise((resolve, reject) => {
       const socket = new WebSocket(url, options)
@@ -230,7 +230,7 @@ describe('at the door', () => {
       })
     })
 
-  it('nobody is let in without the token, from a foreign page, or under a foreign name', async () => {
+  it('refuses connections without the token, from a foreign page, or under a foreign Host', async () => {
     const { url, token } = await relay(null, { allowedOrigins: ['http://127.0.0.1:1'] })
     const bare = url.replace(/\?.*/, '')
     expect(await refusedWith(bare)).toBe(401)
@@ -242,7 +242,7 @@ describe('at the door', () => {
     await opened(new WebSocket(url, { origin: 'http://127.0.0.1:1' }))
   })
 
-  it('V-09 whoever tries one token after the other is told to wait, and the right one is let in', async () => {
+  it('V-09 answers a client that guesses tokens with 429, and accepts the valid token', async () => {
     const { url } = await relay(null, { clock: new SimulatedClock() })
     const wrong = `${url}x`
     for (let count = 0; count < 20; count++) expect(await refusedWith(wrong)).toBe(401)
@@ -250,7 +250,7 @@ describe('at the door', () => {
     await opened(new WebSocket(url))
   })
 
-  it('what is no WebSocket is told what to be', async () => {
+  it('answers a request that is no WebSocket upgrade with 426', async () => {
     const { url } = await relay(null)
     const status = await new Promise((resolve) => {
       request(url.replace('ws:', 'http:'), ({ statusCode }) => resolve(statusCode)).end()
@@ -258,14 +258,14 @@ describe('at the door', () => {
     expect(status).toBe(426)
   })
 
-  it('there are 64 places', async () => {
+  it('accepts at most 64 connections', async () => {
     const { url } = await relay(null)
     const sockets = Array.from({ length: 64 }, () => new WebSocket(url))
     await Promise.all(sockets.map(opened))
     expect(await refusedWith(url)).toBe(503)
   })
 
-  it('the token is the one that was given, and a made one is long', async () => {
+  it('uses the configured token, and generates a long one by default', async () => {
     const given = 'a-token-of-our-own'
     expect((await relay(null, { token: given })).url).toMatch(
       new RegExp(`^ws://127\\.0\\.0\\.1:\\d+/\\?token=${given}$`),
@@ -273,14 +273,14 @@ describe('at the door', () => {
     expect((await relay(null)).token).toMatch(/^[a-z2-7]{52}$/)
   })
 
-  it('what other machines can reach is refused, and so is what is no option', async () => {
+  it('refuses an address that other machines can reach, and unknown options', async () => {
     await refusalOf(serveInspector(null, { host: '0.0.0.0' }), 'FORBIDDEN')
     await refusalOf(serveInspector(null, { token: 'short' }), 'INVALID_INPUT')
     await refusalOf(serveInspector(null, { histroySize: 1 } as never), 'UNKNOWN_OPTION')
     await refusalOf(serveInspector(null, { redact: 'password' } as never), 'INVALID_INPUT')
   })
 
-  it('a missing package is named', async () => {
+  it('names a missing package', async () => {
     const missing = Object.assign(new Error("Cannot find package 'ws' imported from here"), {
       code: 'ERR_MODULE_NOT_FOUND',
     })
