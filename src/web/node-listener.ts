@@ -84,7 +84,7 @@ function pathOf(url: string): string {
 }
 
 /**
- * The body, read on demand. Cancelling the stream does not close the connection, because the response is still to be sent on it; the
+ * The body, read on demand. Canceling the stream does not close the connection, because the response is still to be sent on it; the
  * rest of the body is discarded.
  */
 function bytesOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
