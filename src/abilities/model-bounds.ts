@@ -6,7 +6,10 @@ import type { Drafter, TaskDraft } from '../drafts/draft.ts'
 import { agentName, agentOf } from '../drafts/known-executors.ts'
 import type { AbilityHost } from './ability-host.ts'
 
-/** Without a default model, a task created by a model gets the agent and model of the caller's own task; otherwise it would wait for a model. */
+/**
+ * Without a default model, a task created by a model gets the agent and model of the caller's own task; otherwise it would wait for a
+ * model.
+ */
 export async function inheritingAgent(host: AbilityHost, { taskId }: Caller): Promise<(given: unknown) => unknown> {
   if (taskId === undefined || host.canRun(agentName) === 'all') return (given) => given
   const own = await host.read((tx) => tx.task.get(taskId))

@@ -192,7 +192,10 @@ class ResponseWriter {
     await this.#written('drain')
   }
 
-  /** Resolves when the client has read the pending output or the connection is closed. A client that reads nothing for `stallMs` is disconnected. */
+  /**
+   * Resolves when the client has read the pending output or the connection is closed. A client that reads nothing for `stallMs` is
+   * disconnected.
+   */
   #written(sign: 'drain' | 'finish'): Promise<void> {
     return new Promise((resolve) => {
       const outgoing = this.#outgoing

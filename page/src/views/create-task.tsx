@@ -128,7 +128,7 @@ export function CreateTask() {
               checked={draft.claimed}
               onChange={(event) => change({ claimed: event.currentTarget.checked })}
             />
-            Waits for somebody who claims it
+            Waits to be claimed
           </label>
         ) : null}
         {draft.claimed && draft.executor === '' ? null : (

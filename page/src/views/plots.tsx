@@ -34,15 +34,15 @@ function Plot({ lines, data, label, minSeconds }: PlotProps) {
     const node = box.current
     if (node === null || width === 0) return
     let made: uPlot | undefined
-    let gone = false
+    let disposed = false
     void import('./small-plot.ts').then(({ smallPlot }) => {
-      if (gone) return
+      if (disposed) return
       const seen = minSeconds === undefined ? {} : { minSeconds }
       made = smallPlot(node, { lines, data: latest.current, width, height, ...seen })
       setPlot(made)
     })
     return () => {
-      gone = true
+      disposed = true
       made?.destroy()
       setPlot(null)
     }

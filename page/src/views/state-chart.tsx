@@ -39,10 +39,10 @@ export function StateChart({ status, path }: { status: TaskStatus; path: PathSte
   const [problem, setProblem] = useState<Problem | null>(null)
   const key = path.length
   useEffect(() => {
-    let gone = false
+    let disposed = false
     Promise.all([taskMachine(), import('../model/graph-layout.ts')])
       .then(([config, { placeGraph }]) => {
-        if (gone) return
+        if (disposed) return
         const graph = stateGraphOf(config, path)
         setChart({
           ...graph,
@@ -51,7 +51,7 @@ export function StateChart({ status, path }: { status: TaskStatus; path: PathSte
       })
       .catch((error: unknown) => setProblem(problemOf(error)))
     return () => {
-      gone = true
+      disposed = true
     }
   }, [key])
   if (problem !== null) return <ProblemBox problem={problem} />

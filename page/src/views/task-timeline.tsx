@@ -58,7 +58,7 @@ function Drawing({ timeline, now, width }: { timeline: Timeline; now: number; wi
   const { lanes, bars, marks, range: whole } = timeline
   // Null: the whole range, also while it grows.
   const [chosen, setChosen] = useState<Range | null>(null)
-  const [told, setTold] = useState('')
+  const [description, setDescription] = useState('')
   const svg = useRef<SVGSVGElement>(null)
   const range = chosen ?? whole
   const plotWidth = Math.max(100, width - labelWidth - 8)
@@ -98,10 +98,10 @@ function Drawing({ timeline, now, width }: { timeline: Timeline; now: number; wi
           Whole timeline
         </button>
         {left === 0 ? null : <span class="note">{counted(left, 'short call')} not drawn: zoom in</span>}
-        <output class="told">
-          {told === ''
+        <output class="bar-description">
+          {description === ''
             ? `${clockTime(range.from)} to ${clockTime(range.to)}, ${duration(range.to - range.from)}`
-            : told}
+            : description}
         </output>
       </div>
       <svg
@@ -138,10 +138,10 @@ function Drawing({ timeline, now, width }: { timeline: Timeline; now: number; wi
         ))}
         <g clip-path="url(#plot-clip)">
           {drawn.map((bar) => (
-            <BarShape key={bar.id} bar={bar} range={range} xOf={xOf} now={now} tell={setTold} />
+            <BarShape key={bar.id} bar={bar} range={range} xOf={xOf} now={now} describe={setDescription} />
           ))}
           {marks.map((mark) => (
-            <MarkShape key={mark.id} mark={mark} x={xOf(mark.at)} tell={setTold} />
+            <MarkShape key={mark.id} mark={mark} x={xOf(mark.at)} describe={setDescription} />
           ))}
         </g>
         {drag.span === null ? null : (
@@ -163,10 +163,10 @@ interface BarShapeProps {
   range: Range
   xOf: (at: number) => number
   now: number
-  tell: (text: string) => void
+  describe: (text: string) => void
 }
 
-function BarShape({ bar, range, xOf, now, tell }: BarShapeProps) {
+function BarShape({ bar, range, xOf, now, describe }: BarShapeProps) {
   const to = bar.to ?? now
   if (to < range.from || bar.from > range.to) return null
   const x = xOf(Math.max(bar.from, range.from))
@@ -179,10 +179,10 @@ function BarShape({ bar, range, xOf, now, tell }: BarShapeProps) {
       tabIndex={0}
       role="img"
       aria-label={text}
-      onFocus={() => tell(text)}
-      onBlur={() => tell('')}
-      onMouseEnter={() => tell(text)}
-      onMouseLeave={() => tell('')}
+      onFocus={() => describe(text)}
+      onBlur={() => describe('')}
+      onMouseEnter={() => describe(text)}
+      onMouseLeave={() => describe('')}
     >
       <rect x={x} y={y} width={width} height={laneHeight - 6} rx={3} />
       {width > bar.label.length * 6.2 + 8 ? (
@@ -196,7 +196,7 @@ function BarShape({ bar, range, xOf, now, tell }: BarShapeProps) {
 
 const markGlyphs: Record<Mark['kind'], string> = { question: '?', answer: '↩', failure: '✕', claim: '@' }
 
-function MarkShape({ mark, x, tell }: { mark: Mark; x: number; tell: (text: string) => void }) {
+function MarkShape({ mark, x, describe }: { mark: Mark; x: number; describe: (text: string) => void }) {
   const text = `${mark.label.slice(0, 200)}, ${clockTime(mark.at, true)}`
   return (
     <g
@@ -204,10 +204,10 @@ function MarkShape({ mark, x, tell }: { mark: Mark; x: number; tell: (text: stri
       tabIndex={0}
       role="img"
       aria-label={text}
-      onFocus={() => tell(text)}
-      onBlur={() => tell('')}
-      onMouseEnter={() => tell(text)}
-      onMouseLeave={() => tell('')}
+      onFocus={() => describe(text)}
+      onBlur={() => describe('')}
+      onMouseEnter={() => describe(text)}
+      onMouseLeave={() => describe('')}
     >
       <circle cx={x} cy={headHeight + mark.lane * laneHeight + 11} r={8} />
       <text x={x} y={headHeight + mark.lane * laneHeight + 15} text-anchor="middle">

@@ -15,7 +15,10 @@ export const followInputSchema = z.strictObject({
 })
 export type FollowInput = z.output<typeof followInputSchema>
 
-/** Yields pages with at least one event and does not end by itself. @throws ErrandError CURSOR_TOO_OLD; FORBIDDEN; ENGINE_CLOSED { after } */
+/**
+ * Yields pages with at least one event and does not end by itself.
+ * @throws ErrandError CURSOR_TOO_OLD; FORBIDDEN; ENGINE_CLOSED { after }
+ */
 export async function* followFeed(
   host: AbilityHost,
   abilityId: string,

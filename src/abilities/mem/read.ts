@@ -76,7 +76,10 @@ export function memHistory(host: AbilityHost) {
   })
 }
 
-/** By text relevance, weighted with confidence and age. A fact and its copy on a parent branch appear once. Your own ability under this id replaces it. */
+/**
+ * By text relevance, weighted with confidence and age. A fact and its copy on a parent branch appear once. Your own ability under this id
+ * replaces it.
+ */
 export function memRetrieve(host: AbilityHost) {
   return defineAbility({
     id: 'mem:retrieve',

@@ -19,7 +19,10 @@ import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../key-case.ts'
 import { idsIn } from '../own-tasks.ts'
 
-/** BRANCH_CLOSED for an archived branch, NOT_FOUND for an unknown one. With `memory.consolidateEvery` it may trigger a consolidation of the session. */
+/**
+ * BRANCH_CLOSED for an archived branch, NOT_FOUND for an unknown one. With `memory.consolidateEvery` it may trigger a consolidation of the
+ * session.
+ */
 export function memObserve(host: AbilityHost) {
   return defineAbility({
     id: 'mem:observe',

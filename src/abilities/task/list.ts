@@ -52,7 +52,9 @@ function namedIn({ parentId, ids = [] }: ListInput): string[] {
   return [...idsIn(parentId ?? undefined), ...ids]
 }
 
-/** `total` counts all current matches; null with `at`. `seq` is the end of the feed at the time of the read: later events are not included. */
+/**
+ * `total` counts all current matches; null with `at`. `seq` is the end of the feed at the time of the read: later events are not included.
+ */
 export function taskList(host: AbilityHost) {
   return defineAbility({
     id: 'task:list',

@@ -75,7 +75,10 @@ export function taskChange<const Id extends string, S extends Shape>(definition:
   return Object.assign(ability, { change })
 }
 
-/** Runs a step on a task that this caller may access, if the task has the expected version. @param others further tasks that the input names. */
+/**
+ * Runs a step on a task that this caller may access, if the task has the expected version.
+ * @param others further tasks that the input names.
+ */
 export function applyTo<R>(
   { host, caller }: ChangeContext,
   { taskId, expectedVersion }: Subject,

@@ -5,7 +5,9 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 export interface Route {
   readonly method: Method
-  /** Names in braces are fields of the ability's input. GET and DELETE read the other fields from the query, POST and PATCH from the body. */
+  /**
+   * Names in braces are fields of the ability's input. GET and DELETE read the other fields from the query, POST and PATCH from the body.
+   */
   readonly path: string
   readonly ability: string
   /** The name in generated clients. */

@@ -79,7 +79,10 @@ export interface McpFetchOptions extends McpOptions, RequestGuardOptions {
    * without one the client chooses its name. If it throws or returns anything else, the response is a 500 and `onError` is called.
    */
   authenticate?: Authenticate
-  /** Maximum number of concurrent requests per principal (per address for principals without a name), subscriptions included; beyond it 429. Default 256. */
+  /**
+   * Maximum number of concurrent requests per principal (per address for principals without a name), subscriptions included; beyond it
+   * 429. Default 256.
+   */
   maxRequestsPerPrincipal?: number
   /** Closes the session of an agent after this many milliseconds without a call. Default 30 minutes. */
   sessionIdleMs?: number

@@ -65,7 +65,9 @@ export async function waitForTasks(
   }
 }
 
-/** `board:wait` returns `idle` after the time-out. For a client that has closed its input it claims nothing, since no work would be done. */
+/**
+ * `board:wait` returns `idle` after the time-out. For a client that has closed its input it claims nothing, since no work would be done.
+ */
 export async function waitForWork(
   input: Record<string, unknown>,
   { maxMs, inputEnded, wait }: WaitLimits,

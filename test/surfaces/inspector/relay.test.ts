@@ -76,7 +76,7 @@ describe('a receiver', () => {
     expect(events.map(({ event }) => event?.type)).toEqual(['xstate.init', 'complete'])
   })
 
-  it('that comes later is told the actors as they stand, and the last messages', async () => {
+  it('that connects later receives the actors in their current states, and the last messages', async () => {
     const engine = await openEngine()
     const { url } = await relay(engine, { tasks: 'all', historySize: 3 })
     const first = receive(url)
@@ -98,7 +98,7 @@ describe('a receiver', () => {
     )
   })
 
-  it('is what the engine is attached for: before the first and after the last one it tells nobody', async () => {
+  it('attaches the engine with the first receiver, and detaches it after the last', async () => {
     const engine = teller()
     const { url } = await relay(engine as never)
     expect(engine.observers.size).toBe(0)
@@ -113,7 +113,7 @@ describe('a receiver', () => {
     await vi.waitFor(() => expect(engine.observers.size).toBe(0))
   })
 
-  it('that does not drain is dropped, and the one beside it hears everything', async () => {
+  it('that does not read is disconnected, and another one receives everything', async () => {
     const engine = teller()
     const { url } = await relay(engine as never)
     const slow = receiveUntilClosed(url)
@@ -135,7 +135,7 @@ describe('a receiver', () => {
     expect(slow.messages.length).toBeLessThan(sent)
   })
 
-  it('that answers no ping is dropped', async () => {
+  it('that answers no ping is disconnected', async () => {
     const timers: Array<() => void> = []
     const clock = { now: () => 0, setTimeout: (fn: () => void) => timers.push(fn), clearTimeout: () => {} }
     const { url } = await relay(null, { clock })
@@ -146,7 +146,7 @@ describe('a receiver', () => {
     expect(await closed(deaf)).toBe(1006)
   })
 
-  it('of a closed engine is told that it is closed', async () => {
+  it('of a closed engine is notified that it is closed', async () => {
     const engine = await openEngine()
     const { url } = await relay(engine)
     await engine.close()
@@ -162,7 +162,7 @@ describe('another program', () => {
     states: { one: { on: { next: 'two' } }, two: {} },
   })
 
-  it('is seen by the receivers through its own inspector, redacted, under names of its own', async () => {
+  it('is shown to receivers through its own inspector, redacted, under its own names', async () => {
     const { url } = await relay(await openEngine())
     const receiver = receive(url)
     const supervisor = await receiver.until(isActor('supervisor'))
@@ -179,7 +179,7 @@ describe('another program', () => {
     expect(text).toContain('[redacted]')
   })
 
-  it('needs no engine, and is told on to who comes later', async () => {
+  it('needs no engine, and is relayed to later receivers', async () => {
     const { url } = await relay(null)
     const inspector = createWebSocketInspector({ url })
     onTestFinished(() => inspector.stop())
@@ -197,7 +197,7 @@ describe('another program', () => {
     ['no inspection message', JSON.stringify({ type: '@xstate.nothing' })],
     ['an actor without a name', JSON.stringify({ type: '@xstate.actor', sessionId: 'x:1', createdAt: '1' })],
     ['bytes', Buffer.from([1, 2, 3])],
-  ])('that sends %s is hung up on, and nobody hears of it', async (_what, sent) => {
+  ])('that sends %s is disconnected and not relayed', async (_what, sent) => {
     const { url } = await relay(null)
     const receiver = receiveUntilClosed(url)
     await opened(receiver.socket)
@@ -208,7 +208,7 @@ describe('another program', () => {
     expect(receiver.messages).toEqual([])
   })
 
-  it('that sends more than 256 KiB at once is hung up on', async () => {
+  it('that sends more than 256 KiB at once is disconnected', async () => {
     const { url } = await relay(null)
     const program = new WebSocket(url)
     await opened(program)
