@@ -128,7 +128,7 @@ describe('fs:read', () => {
     expect(await refusal(call('read', { path: 'large' }))).toMatch(/files of more than 4194304 are not read/)
     expect(await refusal(call('read', { path: 'pipe' }))).toMatch(/is not a file/)
     expect(await refusal(call('read', { path: 'notes' }))).toMatch(/is not a file/)
-    expect(await refusal(call('read', { path: 'nowhere' }))).toMatch(/There is not a file or folder nowhere/)
+    expect(await refusal(call('read', { path: 'nowhere' }))).toMatch(/There is no file or folder nowhere/)
     expect(await refusal(call('read', { path: 'a\0.txt' }))).not.toMatch(/^gave/)
   })
 })
