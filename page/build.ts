@@ -1,9 +1,9 @@
-// Builds the page into dist/page. A function, because the build of the whole package calls it; started by itself it does the same.
+// Builds the page into dist/page. Exported for the build of the whole package; also runs as a script.
 
 import { join } from 'node:path'
 import { build } from 'vite'
 
-/** Replaces what dist/page holds. Throws what Vite throws when it does not compile. */
+/** Replaces the contents of dist/page. @throws Vite's error if the build fails. */
 export async function buildPage(): Promise<void> {
   await build({ configFile: join(import.meta.dirname, 'vite.config.ts') })
 }

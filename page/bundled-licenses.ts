@@ -1,16 +1,16 @@
-// A plugin that writes down whose code is in the bundle, and under which licence.
+// A plugin that lists the licences of all bundled packages.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import type { Plugin } from 'vite'
 
-/** Emits `licenses.txt` with name, version and licence text of each package that a chunk has modules of. */
+/** Emits `licenses.txt` with the name, version and licence text of each package that a chunk contains modules of. */
 export function bundledLicenses(root: string): Plugin {
   return {
     name: 'bundled-licenses',
     generateBundle(_options, bundle) {
       const chunks = Object.values(bundle).filter((output) => output.type === 'chunk')
-      // What nobody uses is left out of the bundle, and owes nobody a licence.
+      // Modules without rendered code are not in the bundle, so their licences do not apply.
       const modules = chunks.flatMap(({ modules: parts }) =>
         Object.keys(parts).filter((id) => parts[id]?.renderedLength),
       )
@@ -34,7 +34,7 @@ function readPackage(folder: string): { name?: string; version?: string; license
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
 }
 
-/** Some packages hold a package.json without a version in their folders: that is not the package itself. */
+/** Undefined for a package.json without a version, which some packages have in subfolders. */
 function nameOf(folder: string): string | undefined {
   const { name, version } = readPackage(folder)
   return version === undefined ? undefined : name

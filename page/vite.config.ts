@@ -1,5 +1,5 @@
-// How the page is built: one folder of hashed files with relative addresses, so that any path may serve it, and the licences of
-// what is bundled beside them.
+// Builds the page into one folder of hashed files with relative URLs, so that it can be served under any path, and adds the licences of
+// bundled packages.
 
 import { join } from 'node:path'
 import { defineConfig } from 'vite'
@@ -13,19 +13,19 @@ export default defineConfig({
   publicDir: false,
   logLevel: 'warn',
   plugins: [bundledLicenses(join(here, '..'))],
-  // Preact's own runtime of JSX.
+  // Preact's JSX runtime.
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: join(here, '../dist/page'),
     emptyOutDir: true,
-    // `light-dark()` is what the style sheet needs most.
+    // The minimum versions for `light-dark()`.
     target: ['chrome123', 'firefox120', 'safari17.5'],
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     sourcemap: false,
     reportCompressedSize: false,
     rolldownOptions: {
-      // The transition table stands beside a chart that only the engine needs: making that has no effect.
+      // The transition table is in a module with a chart that only the engine uses; `setup` has no side effects.
       treeshake: { manualPureFunctions: ['setup'] },
     },
   },

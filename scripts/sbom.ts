@@ -1,6 +1,6 @@
-// Writes dist/sbom.cdx.json: what the package is made of, as CycloneDX. It is read out of the lock file, so that it says the same
-// wherever it is made: the packages that are installed with this one, and those whose code is bundled into the page. (`npm sbom
-// --omit dev` would leave out every package that a development tool needs as well, and all that is bundled.)
+// Writes dist/sbom.cdx.json, the software bill of materials in CycloneDX format: the packages that are installed with this one, and those
+// whose code is bundled into the page. It is derived from the lock file, so it is the same on every machine. (`npm sbom --omit dev` would
+// omit packages that development tools also need, and all that are bundled.)
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ const names = z.record(z.string(), z.unknown()).default({})
 
 const lockSchema = z.object({
   lockfileVersion: z.literal(3),
-  /** By where they lie: `node_modules/a`, `node_modules/a/node_modules/b`; the project itself is ''. */
+  /** By path: `node_modules/a`, `node_modules/a/node_modules/b`; the project itself is ''. */
   packages: z.record(
     z.string(),
     z.object({
@@ -72,7 +72,7 @@ export function readManifest(folder: string = root): Manifest {
   return manifestSchema.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')))
 }
 
-/** Names of the packages that the page imports. Its build puts their code, and that of what they need, into one file. */
+/** Names of the packages that the page imports. Its build bundles their code and that of their dependencies. */
 export function importedByPage(folder: string = root): string[] {
   const sources = readdirSync(join(folder, 'page/src'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
@@ -89,15 +89,15 @@ function packageOf(specifier: string): string {
     .join('/')
 }
 
-/** `bundled` are names of packages whose code is inside of ours. */
+/** @param bundled names of the packages whose code is bundled into ours. */
 export function sbomOf(manifest: Manifest, lock: Lock, bundled: readonly string[]): Sbom {
   const own = ownComponent(manifest)
   const installed = closureOf(lock, Object.keys(manifest.dependencies))
   const inside = closureOf(lock, bundled)
-  const places = [...new Set([...installed, ...inside])].sort()
-  const components = places.map((place) => componentOf(place, lockedAt(lock, place), !installed.has(place)))
+  const paths = [...new Set([...installed, ...inside])].sort()
+  const components = paths.map((path) => componentOf(path, lockedAt(lock, path), !installed.has(path)))
   const refs = (from: string, needed: readonly string[]) =>
-    needed.map((name) => purlAt(lock, placeOf(lock, name, from) as string)).sort()
+    needed.map((name) => purlAt(lock, pathOf(lock, name, from) as string)).sort()
   const content = {
     $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
     bomFormat: 'CycloneDX' as const,
@@ -107,59 +107,59 @@ export function sbomOf(manifest: Manifest, lock: Lock, bundled: readonly string[
     components: components.sort((a, b) => (a.purl < b.purl ? -1 : 1)),
     dependencies: [
       { ref: own.purl, dependsOn: [...new Set(refs('', [...Object.keys(manifest.dependencies), ...bundled]))].sort() },
-      ...places.map((place) => ({ ref: purlAt(lock, place), dependsOn: refs(place, neededAt(lock, place)) })),
+      ...paths.map((path) => ({ ref: purlAt(lock, path), dependsOn: refs(path, neededAt(lock, path)) })),
     ].sort((a, b) => (a.ref < b.ref ? -1 : 1)),
   }
   const { $schema, bomFormat, specVersion, ...rest } = content
   return { $schema, bomFormat, specVersion, serialNumber: serialOf(JSON.stringify(content)), ...rest }
 }
 
-/** Where the packages of these names lie, and all that they need. */
-function closureOf(lock: Lock, wanted: readonly string[]): Set<string> {
+/** The paths of these packages and of all their dependencies. */
+function closureOf(lock: Lock, names: readonly string[]): Set<string> {
   const found = new Set<string>()
-  const open = wanted.map((name) => ({ name, from: '' }))
+  const open = names.map((name) => ({ name, from: '' }))
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const place = placeOf(lock, next.name, next.from)
-    if (place === undefined) throw new Error(`${next.name} is not in the lock file. Run \`npm install\`.`)
-    if (found.has(place)) continue
-    found.add(place)
-    for (const name of neededAt(lock, place)) open.push({ name, from: place })
+    const path = pathOf(lock, next.name, next.from)
+    if (path === undefined) throw new Error(`${next.name} is not in the lock file. Run \`npm install\`.`)
+    if (found.has(path)) continue
+    found.add(path)
+    for (const name of neededAt(lock, path)) open.push({ name, from: path })
   }
   return found
 }
 
-/** What a package needs; optional ones and peers only where they are there. */
-function neededAt(lock: Lock, place: string): string[] {
-  const { dependencies, optionalDependencies, peerDependencies } = lockedAt(lock, place)
-  const perhaps = Object.keys({ ...optionalDependencies, ...peerDependencies })
-  const there = perhaps.filter((name) => placeOf(lock, name, place) !== undefined)
-  const must = Object.keys(dependencies).filter((name) => !perhaps.includes(name))
-  return [...must, ...there]
+/** The dependencies of a package; optional ones and peers only if they are installed. */
+function neededAt(lock: Lock, path: string): string[] {
+  const { dependencies, optionalDependencies, peerDependencies } = lockedAt(lock, path)
+  const optional = Object.keys({ ...optionalDependencies, ...peerDependencies })
+  const installed = optional.filter((name) => pathOf(lock, name, path) !== undefined)
+  const required = Object.keys(dependencies).filter((name) => !optional.includes(name))
+  return [...required, ...installed]
 }
 
-/** Where a package is found by one that lies at `from`: in its own folder, or in one further up. */
-function placeOf(lock: Lock, name: string, from: string): string | undefined {
+/** The path to which a package at `from` resolves a name: in its own folder, or in one further up. */
+function pathOf(lock: Lock, name: string, from: string): string | undefined {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')))) {
-    const place = `${folder === '' ? '' : `${folder}/`}node_modules/${name}`
-    if (Object.hasOwn(lock.packages, place)) return place
+    const path = `${folder === '' ? '' : `${folder}/`}node_modules/${name}`
+    if (Object.hasOwn(lock.packages, path)) return path
     if (folder === '') return undefined
   }
 }
 
-function lockedAt(lock: Lock, place: string): Locked {
-  return lock.packages[place] as Locked
+function lockedAt(lock: Lock, path: string): Locked {
+  return lock.packages[path] as Locked
 }
 
-function purlAt(lock: Lock, place: string): string {
-  return purlOf(nameAt(place), versionOf(place, lockedAt(lock, place)))
+function purlAt(lock: Lock, path: string): string {
+  return purlOf(nameAt(path), versionOf(path, lockedAt(lock, path)))
 }
 
-function nameAt(place: string): string {
-  return place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)
+function nameAt(path: string): string {
+  return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
 }
 
-function versionOf(place: string, { version }: Locked): string {
-  if (version === undefined) throw new Error(`${place} has no version in the lock file.`)
+function versionOf(path: string, { version }: Locked): string {
+  if (version === undefined) throw new Error(`${path} has no version in the lock file.`)
   return version
 }
 
@@ -168,36 +168,41 @@ function purlOf(name: string, version: string): string {
 }
 
 function ownComponent({ name, version, description, license }: Manifest): Component {
-  const purl = purlOf(name, version)
-  return {
-    type: 'library',
-    'bom-ref': purl,
-    ...namesOf(name),
-    version,
-    description,
-    licenses: [licenseOf(license)],
-    purl,
-  }
+  return component({ name, version, license, description })
 }
 
-function componentOf(place: string, locked: Locked, isBundled: boolean): Component {
+function componentOf(path: string, locked: Locked, isBundled: boolean): Component {
   const { license, integrity } = locked
-  const name = nameAt(place)
   if (license === undefined || integrity === undefined) {
-    throw new Error(`${place} has no ${license === undefined ? 'license' : 'integrity'} in the lock file.`)
+    throw new Error(`${path} has no ${license === undefined ? 'license' : 'integrity'} in the lock file.`)
   }
-  const version = versionOf(place, locked)
+  return component({
+    name: nameAt(path),
+    version: versionOf(path, locked),
+    license,
+    scope: 'required',
+    hashes: hashesOf(integrity),
+    ...(isBundled ? { properties: [{ name: 'cdx:npm:package:bundled', value: 'true' }] } : {}),
+  })
+}
+
+type ComponentFields = Pick<Component, 'version' | 'description' | 'scope' | 'hashes' | 'properties'>
+
+/** A component; the order of its keys is the order in the file. */
+function component({ name, license, ...fields }: ComponentFields & { name: string; license: string }): Component {
+  const { version, description, scope, hashes, properties } = fields
   const purl = purlOf(name, version)
   return {
     type: 'library',
     'bom-ref': purl,
     ...namesOf(name),
     version,
-    scope: 'required',
-    hashes: hashesOf(integrity),
+    ...(description === undefined ? {} : { description }),
+    ...(scope === undefined ? {} : { scope }),
+    ...(hashes === undefined ? {} : { hashes }),
     licenses: [licenseOf(license)],
     purl,
-    ...(isBundled ? { properties: [{ name: 'cdx:npm:package:bundled', value: 'true' }] } : {}),
+    ...(properties === undefined ? {} : { properties }),
   }
 }
 
@@ -221,7 +226,7 @@ function hashesOf(integrity: string): Array<{ alg: string; content: string }> {
   })
 }
 
-/** One number for one content: of an unchanged package it stays the same. */
+/** Derived from the content, so that it is the same for an unchanged package. */
 function serialOf(content: string): string {
   const digest = createHash('sha256').update(content).digest('hex')
   const variant = '89ab'.charAt(Number.parseInt(digest.charAt(16), 16) % 4)
@@ -235,7 +240,7 @@ function serialOf(content: string): string {
   return `urn:uuid:${parts.join('-')}`
 }
 
-/** Gives the path of the file. */
+/** Returns the path of the file. */
 export function writeSbom(): string {
   const file = join(root, 'dist/sbom.cdx.json')
   mkdirSync(join(root, 'dist'), { recursive: true })

@@ -1,6 +1,6 @@
 // The composition root: parses the options, opens the ledger, and connects the parts of the engine.
 import type { AbilityHost } from './abilities/ability-host.ts'
-import { offersForeign, registerAbilities } from './abilities/register-abilities.ts'
+import { hasUserAbility, registerAbilities } from './abilities/register-abilities.ts'
 import { followPages } from './actors/event-stream.ts'
 import { Lifecycle } from './actors/lifecycle.ts'
 import { engineOptionsSchema } from './api/options.ts'
@@ -65,7 +65,7 @@ export async function openEngine<const E extends Executors = Executors>(
   const memory = memorySettings(parsed.memory)
   const embeddingModel = parsed.embeddingModel === undefined ? null : requireEmbeddingModel(parsed.embeddingModel)
   const plansRoot = parsed.plans === undefined ? null : new PlansRoot(parsed.plans.root)
-  const agents = createAgents(parsed, () => offersForeign(runBus, 'model:llm'))
+  const agents = createAgents(parsed, () => hasUserAbility(runBus, 'model:llm'))
   const { executors } = agents
   requireExecutors(Object.keys(parsed.limits), [...executors.keys()], 'limits')
   const redaction = redactionBy(parsed.redact)
@@ -155,7 +155,7 @@ export async function openEngine<const E extends Executors = Executors>(
       draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
       reclaim: reclaimProcesses,
       readTask: runs?.readTask ?? ((tx, { id }) => viewOf(tx, id)),
-      memoryAccepts: (id) => offersForeign(runBus, id) || (memory.archive && runBus.has(id)),
+      memoryAccepts: (id) => hasUserAbility(runBus, id) || (memory.archive && runBus.has(id)),
       teamWork: {
         completeAgent: (stint, summary) => completeWorker(whileClosing(), stint, summary),
         closeTeam: (team, summary) => closeCompleted(whileClosing(), team, summary),

@@ -1,7 +1,7 @@
 // The engine's methods: each parses its arguments, runs a step or a read, and returns views. The rules of the engine are not
 // implemented here.
 import type { AbilityHost } from './abilities/ability-host.ts'
-import { forProgramsOnly } from './abilities/model-bounds.ts'
+import { refuseModels } from './abilities/model-bounds.ts'
 import { taskAnswer } from './abilities/task/answer.ts'
 import { taskBlock } from './abilities/task/block.ts'
 import { taskCancel } from './abilities/task/cancel.ts'
@@ -115,13 +115,13 @@ export class TaskEngine {
   }
 
   async work(options?: WorkOptions): Promise<void> {
-    forProgramsOnly(this.#caller, 'work')
+    refuseModels(this.#caller, 'work')
     const { only } = parse(workOptionsSchema, options ?? {}, 'work')
     await this.#life.work(only)
   }
 
   close(): Promise<void> {
-    forProgramsOnly(this.#caller, 'close')
+    refuseModels(this.#caller, 'close')
     return this.#life.close()
   }
 
@@ -271,7 +271,7 @@ export class TaskEngine {
   }
 
   async plan(source: string | object, options: PlanOptions = {}): Promise<PlanRun> {
-    forProgramsOnly(this.#caller, 'plan')
+    refuseModels(this.#caller, 'plan')
     this.#life.requireOpen()
     const request = parse(planOptionsSchema, options, 'plan') as PlanOptions
     const { ledger, feed, clock } = this.#life
@@ -326,7 +326,7 @@ export class TaskEngine {
   }
 
   async setLimits(given: LimitsPatch): Promise<Limits> {
-    forProgramsOnly(this.#caller, 'setLimits')
+    refuseModels(this.#caller, 'setLimits')
     this.#life.requireOpen()
     const { maxConcurrent, limits = {} } = parse(limitsSchema, given, 'setLimits')
     requireExecutors(Object.keys(limits), [...this.#host.drafter.context.executors.keys()], 'setLimits')
@@ -335,14 +335,14 @@ export class TaskEngine {
   }
 
   async setSharedLimits(given: SharedLimitsPatch): Promise<Limits> {
-    forProgramsOnly(this.#caller, 'setSharedLimits')
+    refuseModels(this.#caller, 'setSharedLimits')
     await this.#host.step(setSharedLimits(parse(sharedLimitsSchema, given, 'setSharedLimits')))
     this.#life.supervisor.wake()
     return this.limits()
   }
 
   async purge(options: unknown): Promise<{ tasks: number; families: number; events: number }> {
-    forProgramsOnly(this.#caller, 'purge')
+    refuseModels(this.#caller, 'purge')
     const { before } = parse(purgeOptionsSchema, options, 'purge')
     const sum = { tasks: 0, families: 0, events: 0 }
     for (let after: PurgePosition | undefined; ; ) {
@@ -396,7 +396,7 @@ export class TaskEngine {
   }
 
   subscribe(type: never, handler: never): () => void {
-    forProgramsOnly(this.#caller, 'subscribe')
+    refuseModels(this.#caller, 'subscribe')
     this.#life.requireOpen()
     return this.#life.subscriptions.subscribe(
       parse(eventTypeSchema, type, 'subscribe'),
@@ -405,14 +405,14 @@ export class TaskEngine {
   }
 
   inspect(observer: unknown, options: unknown = {}): () => void {
-    forProgramsOnly(this.#caller, 'inspect')
+    refuseModels(this.#caller, 'inspect')
     this.#life.requireOpen()
     const { tasks } = parse(inspectOptionsSchema, options, 'inspect')
     return this.#life.inspection.attach(parse(inspectionObserverSchema, observer, 'the observer of inspect'), tasks)
   }
 
   async schedule(): Promise<Task[]> {
-    forProgramsOnly(this.#caller, 'schedule')
+    refuseModels(this.#caller, 'schedule')
     this.#life.requireOpen()
     const ids = await this.#host.step(
       verbs.startHeld([...this.#host.drafter.context.executors.keys()], this.#life.stepContext()),

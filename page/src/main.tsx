@@ -1,10 +1,10 @@
-// The page begins here.
+// Entry point of the page.
 
 import { render } from 'preact'
 import { begin } from './state.ts'
 import { App } from './views/app.tsx'
 
-const place = document.getElementById('page')
-if (place === null) throw new Error('The page has no place: #page is missing in index.html.')
-render(<App />, place)
+const root = document.getElementById('page')
+if (root === null) throw new Error('The element #page is missing in index.html.')
+render(<App />, root)
 begin()

@@ -1,4 +1,4 @@
-// What the page knows and shows, as signals, and the one place that puts them together: address, tasks, filters, past, theme.
+// The state of the page as signals, and their wiring: address, tasks, filters, past, theme.
 
 import { effect, signal } from '@preact/signals'
 import { ApiClient, problemOf } from './live/api-client.ts'
@@ -18,9 +18,9 @@ const tokenKey = 'errand.token'
 const themeKey = 'errand.theme'
 const signedOutKey = 'errand.signed-out'
 
-// --- What is shown ----------------------------------------------------------------------------------------------------
+// --- Visible state ------------------------------------------------------------------------------------------------------
 
-/** The cookie of the first tab serves a second one that is opened with the same link: it is signed in by the link, too. */
+/** A tab that is opened with the same link is also signed in by it. */
 const linked = new URLSearchParams(location.hash.slice(1)).get('token')
 if (linked !== null) {
   sessionStorage.setItem(tokenKey, linked)
@@ -31,21 +31,21 @@ export const route = signal<Route>(routeOf(location.hash))
 export const connection = signal<Connection>('connecting')
 /** Whether the rows have been read once. */
 export const loaded = signal(false)
-/** Tasks beyond what the page holds. */
+/** Number of tasks beyond the limit of the page. */
 export const leftOut = signal(0)
 export const refusal = signal<Problem | null>(null)
 export const engineStatus = signal<EngineStatus | null>(null)
-/** Raised ten times a second, at most, when rows have changed. */
+/** Incremented at most ten times a second when rows have changed. */
 export const tick = signal(0)
 export const choice = signal<Choice>(everything)
 export const past = signal<Past | null>(null)
-/** The position that somebody wants to see, while it is being read. */
+/** The requested position of the past, while it is being read. */
 export const wanted = signal<number | null>(null)
 export const pastProblem = signal<Problem | null>(null)
 export const session = signal<TaskSession | null>(null)
-/** Told to screen readers. */
-export const spoken = signal('')
-/** The line of the list that the keyboard stands on. */
+/** The text announced to screen readers. */
+export const announcement = signal('')
+/** The line of the list with keyboard focus. */
 export const activeId = signal<string | null>(null)
 export const slotsUsed = signal<Array<{ at: number; used: number; most: number }>>([])
 
@@ -66,16 +66,16 @@ effect(() => {
   else document.documentElement.dataset['theme'] = theme.value
 })
 
-/** Whoever calls it while it is painted is painted again when a row has changed. */
+/** Subscribes the calling component to changes of rows. */
 export function followRows(): void {
   void tick.value
 }
 
-// --- Where it comes from ----------------------------------------------------------------------------------------------
+// --- Sources ------------------------------------------------------------------------------------------------------------
 
 export const beat: Beat & SourceBeat = {
   now: () => performance.now(),
-  // A page in the background paints nothing, and is to be true nonetheless when somebody looks again.
+  // A page in the background gets no frames, but must be current when it is shown again.
   frame: (callback) => {
     if (document.hidden) setTimeout(callback, 50)
     else requestAnimationFrame(() => callback())
@@ -92,7 +92,7 @@ export const api = new ApiClient({
   signedOut,
 })
 
-/** The server shows its sign-in. If it does not, loading again and again would not help either. */
+/** Reloads once to show the server's sign-in page; reloading again would not help. */
 async function signOutOnce(): Promise<void> {
   const before = Number(sessionStorage.getItem(signedOutKey) ?? 0)
   if (Date.now() - before < 5_000) return
@@ -115,7 +115,7 @@ export const link = new EngineLink(api, beat, {
     connection.value = now
   },
   inSight: () => inSight,
-  event: heard,
+  event: onEvent,
   loaded: (left) => {
     loaded.value = true
     leftOut.value = left
@@ -126,19 +126,19 @@ export const link = new EngineLink(api, beat, {
   },
 })
 
-/** Nobody reads faster than that. Scrolling and typing do not wait for it. */
+/** Painting more often would not be noticed. Scrolling and typing do not wait for it. */
 const repaint = atMostEvery(beat, 100, () => {
   tick.value++
 })
 
-/** Putting the list together again costs more than painting it, and more the more tasks there are. */
+/** Rebuilding the list costs more than painting it, and grows with the number of tasks. */
 const relist = sparingly(beat, { restMs: 150, share: 0.04 }, () => {
   listing.value = listed()
 })
 
 let inSight: readonly string[] = []
 
-/** Tells which lines are painted: their rows are read first. */
+/** Sets the visible lines, whose rows are read first. */
 export function showLines(ids: readonly string[]): void {
   inSight = ids
 }
@@ -159,7 +159,7 @@ export function toggleFold(id: string): void {
   listing.value = listed()
 }
 
-/** Every task, whatever was folded by hand. */
+/** Folds or unfolds all tasks, overriding manual folds. */
 export function foldAll(fold: boolean): void {
   unfolded = !fold
   toggled = new Set()
@@ -188,7 +188,7 @@ export function choose(change: Partial<Choice>): void {
   listing.value = listed()
 }
 
-/** Words to look for: at once in what the page holds, and a moment later in what only the server knows. */
+/** Searches the page's tasks at once, and the server's shortly after. */
 export function search(text: string): void {
   searching.abort()
   searching = new AbortController()
@@ -204,31 +204,31 @@ async function findOnServer(text: string, mine: AbortSignal): Promise<void> {
     const { tasks } = await api.get<TaskRowsPage>('tasks', { text, limit: 5_000 }, mine)
     if (!mine.aborted) choose({ found: new Set(tasks.map(({ id }) => id)) })
   } catch (error) {
-    // What the page itself found is shown; words too long to be looked for are no reason to say more.
-    if (!mine.aborted) console.warn('The server could not search', problemOf(error))
+    // The matches of the page are shown; a failed search on the server (for example for too long a text) is only logged.
+    if (!mine.aborted) console.warn('The server could not search:', problemOf(error))
   }
 }
 
-function heard(event: TaskEvent): void {
+function onEvent(event: TaskEvent): void {
   const open = session.peek()
-  open?.hear(event)
+  open?.handleEvent(event)
   if (open?.id !== event.taskId) return
   const status = event.data['status'] as TaskStatus
   const before = lastSpoken.get(event.taskId)
   lastSpoken.set(event.taskId, status)
-  if (before !== undefined && before !== status) say(`${textIn(event.data, 'name')} is ${stateLooks[status].word}`)
+  if (before !== undefined && before !== status) announce(`${textIn(event.data, 'name')} is ${stateLooks[status].word}`)
 }
 const lastSpoken = new Map<string, TaskStatus>()
 
-export function say(text: string): void {
-  spoken.value = text
+export function announce(text: string): void {
+  announcement.value = text
 }
 
-// --- The past ---------------------------------------------------------------------------------------------------------
+// --- The past -----------------------------------------------------------------------------------------------------------
 
 let reading = new AbortController()
 
-/** Shows how everything stood at a position of the feed; null comes back to now. */
+/** Shows all tasks at a position of the feed; null returns to now. */
 export function travel(seq: number | null): void {
   reading.abort()
   reading = new AbortController()
@@ -237,7 +237,7 @@ export function travel(seq: number | null): void {
   if (seq === null) {
     past.value = null
     listing.value = listed()
-    say('Back to now')
+    announce('Back to now')
     return
   }
   const { signal: mine } = reading
@@ -257,7 +257,7 @@ async function show(seq: number, mine: AbortSignal): Promise<void> {
   }
 }
 
-// --- Where one is -----------------------------------------------------------------------------------------------------
+// --- Navigation -----------------------------------------------------------------------------------------------------------
 
 export function go(to: Route): void {
   location.hash = linkTo(to)
@@ -277,8 +277,8 @@ function follow(): void {
 let suspicion = { of: '', times: 0 }
 
 /**
- * No event tells of tasks that were purged: there are fewer than are shown, and nothing is left to hear. Believed when it is told
- * twice with nothing in between, because the counts may be a moment older than the position beside them; and believed once.
+ * Detects a purge, which writes no events: there are fewer tasks than shown and no events left to follow. It must be detected twice in a
+ * row, because the counts may be slightly older than the position next to them, and is reported once.
  */
 function hasBeenPurged({ seq, tasks }: EngineStatus): boolean {
   const { store } = link
@@ -294,25 +294,25 @@ const statusEveryMs = 2_000
 const keptSlots = 150
 
 async function readStatus(): Promise<void> {
-  // Of the same ledger the answer is no older than this; the feed may be ahead of it when it comes.
-  const heard = link.store.seq
+  // For the same ledger the response is not older than this position; the feed may be ahead by the time it arrives.
+  const lastSeq = link.store.seq
   try {
     const status = await api.get<EngineStatus>('status')
-    // A server that was started again over another ledger begins to count anew: what is shown is of the former.
+    // A server restarted with another ledger counts from the beginning: the shown tasks belong to the previous one.
     const former = engineStatus.peek()
-    const startedAnew = former !== null && former.instanceId !== status.instanceId && status.seq < heard
+    const startedAnew = former !== null && former.instanceId !== status.instanceId && status.seq < lastSeq
     if (startedAnew || hasBeenPurged(status)) void link.load()
     engineStatus.value = status
     const { used, maxConcurrent } = status.slots
     slotsUsed.value = [...slotsUsed.peek().slice(-keptSlots + 1), { at: Date.now(), used, most: maxConcurrent }]
   } catch (error) {
-    // The banner of the feed tells that the server is away; a token that may not ask is shown no slots.
+    // The banner shows that the server is down; a token without access to the status sees no slots.
     if (problemOf(error).status === 403) return
   }
   setTimeout(() => void readStatus(), document.hidden ? statusEveryMs * 5 : statusEveryMs)
 }
 
-/** Once, when the page has opened. */
+/** Called once when the page has loaded. */
 export function begin(): void {
   addEventListener('hashchange', follow)
   follow()

@@ -1,5 +1,5 @@
-// What abilities need of the engine that offers them. Who calls decides which engine they get: a model's reaches no further
-// than its own task and what is below it.
+// What abilities require of the engine that offers them. The engine that they get depends on the caller: a model reaches only its own
+// task and the tasks below it.
 
 import type { RunnableTasks } from '../api/executor.ts'
 import type { Caller } from '../bus/caller.ts'
@@ -16,37 +16,37 @@ import type { PlansRoot } from '../plans/plans-root.ts'
 
 export interface AbilityHost extends MemoryHost {
   readonly models: ModelRegistry
-  /** Answers `model:embed`; null where the engine was given none. */
+  /** Answers `model:embed`; null if the engine has none. */
   readonly embeddingModel: EmbeddingModelLike | null
   /** The folder of plans that come from outside; null: none are run. */
   readonly plansRoot: PlansRoot | null
-  /** The engine as this caller may use it, once it is open. @throws what kept it from opening. */
+  /** The engine with the rights of this caller, once it is open. @throws the error that kept it from opening. */
   engineFor(caller: Caller): Promise<Engine>
-  /** Resolves when the step is durable. @throws ErrandError ENGINE_CLOSED, what the step refused, what failed the ledger. */
+  /** Resolves when the step is durable. @throws ErrandError ENGINE_CLOSED, the refusal of the step, or the failure of the ledger. */
   step<R>(step: Step<R>): Promise<R>
-  /** Stored tasks as people see them, also while the engine closes. */
+  /** Converts stored tasks to their public form. Works while the engine closes, too. */
   views(records: readonly TaskRecord[]): Promise<Task[]>
-  /** A task that a step has written, as it is now. */
+  /** The task that a step has written, as it is now. */
   view(taskId: string): Promise<Task>
   readonly clock: Clock
-  /** Names of the executors that the engine has. */
+  /** Names of the engine's executors. */
   executors(): string[]
-  /** The same while the engine closes, too, when it takes nothing new any more: for what the engine itself asks for. */
+  /** The memory host for the engine's own requests, which are still served while the engine closes. */
   whileClosing(): Promise<MemoryHost>
-  /** Resolves when something has been written, here or by others, or when the signal aborts. @throws ErrandError ENGINE_CLOSED */
+  /** Resolves at the next write to the ledger, by any process, or when the signal aborts. @throws ErrandError ENGINE_CLOSED */
   moved(signal: AbortSignal): Promise<void>
-  /** The durable feed in pages, as `engine.events` gives it one by one. @throws ErrandError ENGINE_CLOSED, CURSOR_TOO_OLD */
+  /** The durable feed in pages; `engine.events` returns the same one by one. @throws ErrandError ENGINE_CLOSED, CURSOR_TOO_OLD */
   pages(options: { after: number; signal: AbortSignal; taskId: string | undefined }): AsyncIterable<TaskEvent[]>
-  /** Wakes who waits so in this engine, after a step that made no event. */
+  /** Wakes the waiters of this engine after a step that wrote no event. */
   wake(): Promise<void>
-  /** Whether the engine runs tasks: false before `work` and once it closes. */
+  /** Whether the engine runs tasks: false before `work` and while it closes. */
   isWorking(): boolean
   /** Which tasks of an executor this engine can run now. */
   canRun(executor: string): RunnableTasks
-  /** The names under which the engine offers models. */
+  /** Names of the models that the engine offers. */
   offeredModels(): string[]
   /** Whether the engine offers a model under this name. */
   offersModel(name: string): boolean
-  /** From what `create` takes to the rows that are to be made. */
+  /** Converts the input of `create` to drafts of rows. */
   readonly drafter: Drafter
 }

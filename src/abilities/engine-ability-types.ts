@@ -1,4 +1,4 @@
-// What the compiler knows of the engine's own abilities by id: `bus.call('task:create', { goal })` is checked and typed.
+// The types of the engine's own abilities by id, so that `bus.call('task:create', { goal })` is type-checked.
 import type { Ability } from '../bus/ability.ts'
 import type { memAbilities } from './mem/index.ts'
 import type { modelEmbed, modelList, modelLlm, modelRegister } from './model/index.ts'
@@ -14,13 +14,13 @@ type Listed =
   | typeof modelRegister
   | typeof planRun
 
-/** `output` is what a call comes to; of a stream that gives only chunks it is never. */
+/** `output` is the result of a call; for a stream that only yields chunks it is `never`. */
 export type TypesOf<A> =
   A extends Ability<infer Input, infer Chunk, infer Output> ? { input: Input; output: Output; chunk: Chunk } : never
 
 type TypesById = { [A in ReturnType<Listed> as A['id']]: TypesOf<A> }
 
-/** The abilities that every engine puts on its bus, by id. */
+/** The abilities that every engine registers on its bus, by id. */
 export interface EngineAbilityTypes extends TypesById {}
 
 declare module '../bus/ability-types.ts' {

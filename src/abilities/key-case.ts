@@ -1,13 +1,13 @@
-// Inputs whose keys may be written either way: `taskId` as everywhere here, or `task_id` as the documents of teams and memory write
-// it. What is shown of the schema is the first; a key in both spellings at once is refused, for one of the two would be lost.
+// Inputs whose keys may be written in camelCase (`taskId`) or in snake_case (`task_id`), as the documents of teams and memory do. The
+// published schema shows camelCase. A key given in both spellings is refused, because one of the values would be lost.
 import { z } from 'zod'
 
 /**
- * The schema, which also takes its keys in snake_case, and those of `aliases` (other names, in either case) for the key that each
- * stands for. Top level only.
+ * Returns the schema extended to accept its keys in snake_case, and the keys of `aliases` (other names, in either case) for the key that
+ * each stands for. Top level only.
  *
  * @example
- * eitherCase(z.strictObject({ taskId: z.string() }), { task: 'taskId' }) // takes taskId, task_id, task
+ * eitherCase(z.strictObject({ taskId: z.string() }), { task: 'taskId' }) // accepts taskId, task_id, task
  */
 export function eitherCase<S extends z.ZodObject>(schema: S, aliases: Readonly<Record<string, string>> = {}) {
   const spellings = new Map<string, string>()
@@ -22,7 +22,7 @@ export function eitherCase<S extends z.ZodObject>(schema: S, aliases: Readonly<R
       const name = spellings.get(key) ?? key
       const before = writtenAs.get(name)
       if (before !== undefined) {
-        const message = `\`${before}\` and \`${key}\` are one option, given twice. Leave one of them out`
+        const message = `\`${before}\` and \`${key}\` are the same option. Remove one of them`
         context.addIssue({ code: 'custom', message, path: [key] })
       }
       writtenAs.set(name, key)

@@ -1,5 +1,6 @@
-// Which model a caller may name for a task. Whoever may not have commands run names what the engine offers: any other name would be
-// resolved with the keys and files of the program. A name that was chosen so is marked, and never resolved later either.
+// Which model a caller may name for a task. A caller that may not run commands may only name models that the engine offers: any other
+// name would be resolved with the keys and files of the program. A task with such a name is marked, so that later runs do not resolve it
+// either.
 import { type Caller, mayNameAnyModel } from '../bus/caller.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
 import type { TaskDraft } from '../drafts/draft.ts'
@@ -7,8 +8,8 @@ import type { TaskPolicy } from '../entities/task.ts'
 import { publishedModels } from '../steps/offered-models.ts'
 import type { AbilityHost } from './ability-host.ts'
 
-/** The drafts as this caller may have them. @throws ErrandError FORBIDDEN { model, nearest, offered } */
-export async function boundModels(host: AbilityHost, caller: Caller, trees: TaskDraft[][]): Promise<TaskDraft[][]> {
+/** The drafts, marked where required. @throws ErrandError FORBIDDEN { model, nearest, offered } */
+export async function restrictModels(host: AbilityHost, caller: Caller, trees: TaskDraft[][]): Promise<TaskDraft[][]> {
   const names = trees.flat().flatMap(({ policy: { model } }) => model ?? [])
   if (names.length === 0 || mayNameAnyModel(caller)) return trees
   const { taskId } = caller
@@ -21,7 +22,7 @@ export async function boundModels(host: AbilityHost, caller: Caller, trees: Task
   const bound = (policy: TaskPolicy): TaskPolicy => {
     const { model } = policy
     if (model === undefined) return policy
-    // The model of its own task was chosen by somebody else, or was judged when that task was created.
+    // The model of the caller's own task was set by another caller, or validated when that task was created.
     if (model === own?.model) return own.offeredModel ? { ...policy, offeredModel: true } : policy
     if (host.offersModel(model) || published.includes(model)) return { ...policy, offeredModel: true }
     throw modelRefused(model, [...new Set([...host.offeredModels(), ...published])])
@@ -33,8 +34,8 @@ function modelRefused(model: string, offered: readonly string[]): ErrandError {
   const nearest = nearestName(model, offered)
   const others =
     offered.length === 0
-      ? 'None is offered: leave `model` out.'
-      : `Offered are: ${offered.join(', ')}. Name one of them, or leave \`model\` out.`
+      ? 'No models are offered: omit `model`.'
+      : `Offered models: ${offered.join(', ')}. Name one of them, or omit \`model\`.`
   return new ErrandError(
     'FORBIDDEN',
     `The model "${model}" is refused: no engine on this ledger offers it, and this caller may name no other.${

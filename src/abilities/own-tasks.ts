@@ -1,5 +1,5 @@
-// Whose tasks a caller sees and names: a program all of them, a task's run or model its own and what is below it. The bus has
-// judged the names already; here they are judged again, in the very read or step that uses them.
+// Which tasks a caller may see and name: a program all of them, a run or a model its own task and the tasks below it. The bus has
+// validated the ids before; these functions validate them again inside the read or step that uses them.
 import type { Caller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -11,8 +11,8 @@ export function* requireOwn(tx: Reads, { taskId }: Caller, named: readonly strin
   if (taskId !== undefined) yield* requireWithin(tx, taskId, named)
 }
 
-/** Of these only what a caller with a task may see: itself and what is below it. */
-export function* ownAmong(tx: Reads, { taskId }: Caller, tasks: readonly TaskRecord[]): Op<TaskRecord[]> {
+/** Those of the tasks that the caller may see: all, or for a caller with a task itself and the tasks below it. */
+export function* visibleAmong(tx: Reads, { taskId }: Caller, tasks: readonly TaskRecord[]): Op<TaskRecord[]> {
   if (taskId === undefined) return [...tasks]
   const own: TaskRecord[] = []
   for (const task of tasks) {
@@ -21,22 +21,22 @@ export function* ownAmong(tx: Reads, { taskId }: Caller, tasks: readonly TaskRec
   return own
 }
 
-/** A caller with a task lists what is below that task, and not the task itself. */
-export function amongOwn(filter: TaskFilter, { taskId }: Caller): TaskFilter {
+/** Restricts a list for a caller with a task to the tasks below it, without the task itself. */
+export function belowCaller(filter: TaskFilter, { taskId }: Caller): TaskFilter {
   return taskId === undefined ? filter : { ...filter, below: taskId }
 }
 
-/** The optional task ids of an input that were given. */
+/** The given ones of an input's optional task ids. */
 export function idsIn(...ids: ReadonlyArray<string | undefined>): string[] {
   return ids.filter((id) => id !== undefined)
 }
 
-/** What is about all tasks is for people and programs. @throws ErrandError FORBIDDEN for a caller with a task. */
+/** Refuses abilities about all tasks to models. @throws ErrandError FORBIDDEN for a caller with a task. */
 export function refuseTasks({ taskId }: Caller, abilityId: string): void {
   if (taskId === undefined) return
   throw new ErrandError(
     'FORBIDDEN',
-    `${abilityId} is about all tasks, and ${taskId} may only touch itself and the tasks below it. \`task:context\` tells of one.`,
+    `${abilityId} concerns all tasks, and ${taskId} may only access itself and the tasks below it. Use \`task:context\` for a single task.`,
     { abilityId, scope: taskId },
   )
 }

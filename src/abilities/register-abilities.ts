@@ -1,4 +1,4 @@
-// All abilities of an engine, put on its bus: the list of each module is in its folder.
+// Registers all abilities of an engine on its bus. The list of each module is in its folder.
 import type { Ability } from '../bus/ability.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { AbilityHost } from './ability-host.ts'
@@ -21,35 +21,35 @@ export const hostedAbilities = [
   ...taskAbilities,
 ] as const
 
-/** Those of our own that others may bring, so that theirs are told from them. */
-const ours = new WeakSet<object>()
+/** The engine's own abilities with ids that users may register themselves, to distinguish the two. */
+const replaceable = new WeakSet<object>()
 
 /**
- * Registers them all, models where runs call them. Returns how to take them off again.
+ * Registers all abilities; those of models go on the bus that runs call. Returns a function that unregisters them.
  * @throws ErrandError ALREADY_REGISTERED, with nothing registered.
  */
 export function registerAbilities(bus: Bus, host: AbilityHost, runBus: Bus): () => void {
-  const taken: Array<() => void> = []
-  const leave = (): void => {
-    for (const unregister of taken.splice(0)) unregister()
+  const registrations: Array<() => void> = []
+  const unregisterAll = (): void => {
+    for (const unregister of registrations.splice(0)) unregister()
   }
-  /** Only once there is a model: whoever brings a `model:llm` of their own may come later than the engine. */
+  /** Registers `model:llm` once there is a model, since users may register their own `model:llm` after the engine has opened. */
   const offerModels = (): void => {
     if (runBus.has('model:llm')) return
     const llm = modelLlm(host.models)
-    ours.add(llm)
-    taken.push(runBus.register(llm))
+    replaceable.add(llm)
+    registrations.push(runBus.register(llm))
   }
   try {
-    for (const ability of ownAbilities(host)) taken.push(bus.register(ability))
+    for (const ability of ownAbilities(host)) registrations.push(bus.register(ability))
     for (const ability of [modelList(host.models), modelRegister(host.models, offerModels)])
-      taken.push(runBus.register(ability))
-    for (const ability of offeredMemory(host)) if (!bus.has(ability.id)) taken.push(bus.register(ability))
-    if (host.models.isEmpty) return leave
+      registrations.push(runBus.register(ability))
+    for (const ability of offeredMemory(host)) if (!bus.has(ability.id)) registrations.push(bus.register(ability))
+    if (host.models.isEmpty) return unregisterAll
     offerModels()
-    return leave
+    return unregisterAll
   } catch (error) {
-    leave()
+    unregisterAll()
     throw error
   }
 }
@@ -65,12 +65,12 @@ function ownAbilities(host: AbilityHost): Ability[] {
 function offeredMemory(host: AbilityHost): Ability[] {
   if (!host.memory.offered) return []
   const abilities = memAbilities.map((ability) => ability(host))
-  for (const ability of abilities) ours.add(ability)
+  for (const ability of abilities) replaceable.add(ability)
   return abilities
 }
 
-/** Somebody else answers `model:llm`, or what else the engine would: not the engine, and not nobody. */
-export function offersForeign(bus: Bus, abilityId: string): boolean {
+/** True if an ability of the user is registered under this id, rather than the engine's own or none. */
+export function hasUserAbility(bus: Bus, abilityId: string): boolean {
   const ability = bus.get(abilityId)
-  return ability !== undefined && !ours.has(ability)
+  return ability !== undefined && !replaceable.has(ability)
 }

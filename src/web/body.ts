@@ -1,16 +1,16 @@
-// The body of a request as JSON, within bounds: no more is read than may be taken, and what has no bottom exhausts nothing.
+// Reads the JSON body of a request within limits: on bytes, nesting and keys per object.
 import { maxJsonDepth } from '../core/json.ts'
 
-/** Largest body, in bytes, unless a surface says otherwise. */
+/** Default limit for the size of a body, in bytes. */
 export const maxBodyBytes = 1024 * 1024
-/** Most keys of one object of a body: each is judged by itself, and what has more of a kind is a list. */
+/** Maximum number of keys in one object of a body. Each key is validated, so longer collections must be lists. */
 export const maxKeys = 1_000
 
 export type JsonBody = { json: unknown } | { refused: 400 | 413; why: string }
 
 /**
- * Reads the body of a request and no more of it than `limitBytes`; what was declared to be larger is not read at all. An empty
- * body is no JSON.
+ * Reads at most `limitBytes` of the body and parses it as JSON. A body whose `Content-Length` exceeds the limit is not read at all. An
+ * empty body is refused as invalid JSON.
  */
 export async function readJsonBody(request: Request, limitBytes: number = maxBodyBytes): Promise<JsonBody> {
   const read = await readText(request, limitBytes)
@@ -19,7 +19,7 @@ export async function readJsonBody(request: Request, limitBytes: number = maxBod
   try {
     json = JSON.parse(read)
   } catch {
-    return { refused: 400, why: 'The body is not JSON.' }
+    return { refused: 400, why: 'The body is not valid JSON.' }
   }
   const why = refusedShape(json)
   return why === undefined ? { json } : { refused: 400, why }
@@ -28,7 +28,7 @@ export async function readJsonBody(request: Request, limitBytes: number = maxBod
 type Unread = Exclude<JsonBody, { json: unknown }>
 
 async function readText(request: Request, limitBytes: number): Promise<string | Unread> {
-  const tooLarge: Unread = { refused: 413, why: `The body may have ${limitBytes} bytes.` }
+  const tooLarge: Unread = { refused: 413, why: `The body is larger than ${limitBytes} bytes.` }
   if (Number(request.headers.get('content-length') ?? 0) > limitBytes) return tooLarge
   const chunks: Uint8Array[] = []
   let size = 0
@@ -45,7 +45,7 @@ async function readText(request: Request, limitBytes: number): Promise<string | 
   }
 }
 
-/** Without recursion: that is what a deep body would exhaust. */
+/** Iterative, because recursion would overflow the stack on a deeply nested body. */
 function refusedShape(json: unknown): string | undefined {
   let level: object[] = isObject(json) ? [json] : []
   for (let depth = 0; level.length > 0; depth++) {

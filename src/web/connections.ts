@@ -1,24 +1,24 @@
-// The connections of a server: how many there may be, in all and from one address. One on which nothing is being answered (its client
-// has not said all of a request, or none) makes way for one more, so clients that only hold connections shut nobody out: where the server
-// is full, the address with most of such connections loses its oldest.
+// Limits the open connections of a server, in total and per address. A connection on which no request is being answered is idle: its
+// client has sent no request, or only a part of one. When a limit is exceeded, the oldest idle connection of the address with the most
+// idle connections is closed, so clients that only hold connections cannot keep others out.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface ConnectionLimits {
-  most: number
+  maxOpen: number
   maxPerAddress: number
 }
 
 interface Connection {
-  /** Where its client is. */
-  from: string
-  /** Requests that are being answered on it. */
+  /** Remote address of the client. */
+  address: string
+  /** Number of requests that are being answered on it. */
   busy: number
 }
 
 interface Address {
   open: number
-  /** Connections on which nothing is being answered, in the order in which that began. */
+  /** Idle connections, in the order in which they became idle. */
   idle: Set<Socket>
 }
 
@@ -31,21 +31,21 @@ export class Connections {
     this.#limits = limits
   }
 
-  /** Takes up a connection; closes an idle one for it, or the new one itself, where there would be too many. */
+  /** Registers a connection. Closes an idle one (possibly this one) if a limit is exceeded. */
   add(socket: Socket): void {
-    const from = socket.remoteAddress ?? ''
-    const address = this.#addresses.get(from) ?? { open: 0, idle: new Set() }
-    this.#addresses.set(from, address)
-    this.#open.set(socket, { from, busy: 0 })
-    address.open += 1
-    address.idle.add(socket)
+    const address = socket.remoteAddress ?? ''
+    const connections = this.#addresses.get(address) ?? { open: 0, idle: new Set() }
+    this.#addresses.set(address, connections)
+    this.#open.set(socket, { address, busy: 0 })
+    connections.open += 1
+    connections.idle.add(socket)
     socket.once('close', () => this.#forget(socket))
-    const { most, maxPerAddress } = this.#limits
-    if (address.open > maxPerAddress) this.#close(address)
-    else if (this.#open.size > most) this.#close(this.#maxIdle())
+    const { maxOpen, maxPerAddress } = this.#limits
+    if (connections.open > maxPerAddress) this.#close(connections)
+    else if (this.#open.size > maxOpen) this.#close(this.#maxIdle())
   }
 
-  /** The listener, during whose answers a connection is not idle. */
+  /** Wraps a listener so that a connection counts as busy while a request on it is being answered. */
   watched(listener: RequestListener): RequestListener {
     return (incoming: IncomingMessage, outgoing: ServerResponse) => {
       const { socket } = incoming
@@ -55,7 +55,7 @@ export class Connections {
     }
   }
 
-  /** From now on something is being answered on it, or it is used for another protocol. */
+  /** Marks the connection as busy: a request is being answered on it, or it was upgraded to another protocol. */
   use(socket: Socket): void {
     const connection = this.#open.get(socket)
     if (connection === undefined) return
@@ -70,16 +70,16 @@ export class Connections {
     if (connection.busy === 0) this.#addressOf(connection).idle.add(socket)
   }
 
-  #addressOf({ from }: Connection): Address {
-    return this.#addresses.get(from) as Address
+  #addressOf({ address }: Connection): Address {
+    return this.#addresses.get(address) as Address
   }
 
   #maxIdle(): Address {
     const [first, ...others] = this.#addresses.values()
-    return others.reduce((most, each) => (each.idle.size > most.idle.size ? each : most), first as Address)
+    return others.reduce((max, each) => (each.idle.size > max.idle.size ? each : max), first as Address)
   }
 
-  /** Its oldest idle connection, perhaps the new one. It counts no more from now on; the system closes it in its own time. */
+  /** Closes the oldest idle connection, possibly the new one. It stops counting at once; the system closes the socket later. */
   #close({ idle }: Address): void {
     const [oldest] = idle
     if (oldest === undefined) return
@@ -93,7 +93,7 @@ export class Connections {
     const address = this.#addressOf(connection)
     address.idle.delete(socket)
     address.open -= 1
-    if (address.open === 0) this.#addresses.delete(connection.from)
+    if (address.open === 0) this.#addresses.delete(connection.address)
     this.#open.delete(socket)
   }
 }

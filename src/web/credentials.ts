@@ -1,5 +1,5 @@
-// The check of credentials of every surface over HTTP: a token, or the program's own function. Wrong ones are counted by address, and
-// beyond a rate they are told to wait. Right ones are always let in: an attacker behind the same address locks nobody out.
+// Verifies the credentials of requests on every surface over HTTP: with a token, or with the program's own `authenticate`. Invalid
+// credentials are rate limited by address. Valid ones always pass, so an attacker cannot lock out others behind the same address.
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
 import { parse } from '../core/parse.ts'
@@ -11,43 +11,46 @@ export interface CredentialOptions {
   authenticate?: Authenticate | undefined
   token?: string | false | undefined
   clock: Clock
-  /** Principals must have a tenant; else they must have none. */
+  /** True: every principal must have a tenant. False: none may have one. */
   hasTenants: boolean
 }
 
-/** Somebody known; or somebody unknown, who is to wait so long when these were too many wrong credentials. */
-export type Judged = { principal: Principal } | { principal: null; waitSeconds: number }
+/** `waitSeconds` is above 0 when this address has sent too many invalid credentials. */
+export type CredentialResult = { principal: Principal } | { principal: null; waitSeconds: number }
 
-/** Twenty wrong credentials from one address at once, and then one every three seconds, are answered as such. */
-export function limitOfWrongOnes(clock: Clock): RateLimit {
+/** 20 invalid credentials at once from one address, then one every 3 seconds, are answered with 401; further ones with 429. */
+export function createInvalidCredentialLimit(clock: Clock): RateLimit {
   return new RateLimit({ perSecond: 1 / 3, burst: 20 }, clock)
 }
 
 export class Credentials {
   readonly #options: CredentialOptions
-  readonly #wrong: RateLimit
+  readonly #invalidLimit: RateLimit
 
-  /** @throws ErrandError INVALID_INPUT for tenants and a token, which is nobody's. */
+  /** @throws ErrandError INVALID_INPUT for `engineFor` without `authenticate`: a token does not identify a tenant. */
   constructor(options: CredentialOptions) {
     if (options.hasTenants && options.authenticate === undefined) throw tokenNamesNoTenant()
     this.#options = options
-    this.#wrong = limitOfWrongOnes(options.clock)
+    this.#invalidLimit = createInvalidCredentialLimit(options.clock)
   }
 
-  /** @throws Error for what `authenticate` throws, and for what it gives that is no principal. */
-  async judge(request: Request, address: string | undefined): Promise<Judged> {
+  /** @throws Error when `authenticate` throws or does not return a principal or null. */
+  async judge(request: Request, address: string | undefined): Promise<CredentialResult> {
     const principal = await this.#principalOf(request)
     if (principal !== null) return { principal }
-    const attempt = this.#attemptOf(request)
-    return { principal, waitSeconds: attempt === undefined ? 0 : this.#wrong.draw(JSON.stringify([attempt, address])) }
+    const attempt = this.#attemptKind(request)
+    return {
+      principal,
+      waitSeconds: attempt === undefined ? 0 : this.#invalidLimit.draw(JSON.stringify([attempt, address])),
+    }
   }
 
   /**
-   * As what a request is counted; undefined for one that has nothing wrong to show. What `authenticate` looks at is its own business, so
-   * any request may be an attempt; but those with neither header are counted apart, and whoever opens the page without credentials is
-   * shown where to sign in, whatever others behind the same address have sent.
+   * Returns the group under which a failed request is counted, or undefined if it is not an attempt. `authenticate` may read any part of a
+   * request, so any request may be an attempt. Requests with neither an `Authorization` header nor a cookie are counted separately, and a
+   * browser that opens the page without credentials is not counted at all: it always gets the sign-in page.
    */
-  #attemptOf({ headers, method }: Request): 'credentials' | 'unknown' | undefined {
+  #attemptKind({ headers, method }: Request): 'credentials' | 'unknown' | undefined {
     if (headers.has('authorization')) return 'credentials'
     if (this.#options.authenticate === undefined) return undefined
     if (headers.has('cookie')) return 'credentials'
@@ -57,32 +60,32 @@ export class Credentials {
 
   async #principalOf(request: Request): Promise<Principal | null> {
     const { authenticate, token } = this.#options
-    if (authenticate !== undefined) return this.#askedOf(authenticate, request)
+    if (authenticate !== undefined) return this.#authenticate(authenticate, request)
     return token === false || bearsToken(request, token as string) ? { scopes: ['admin'] } : null
   }
 
-  /** What goes wrong here is not the client's mistake, and must not look like it. */
-  async #askedOf(authenticate: Authenticate, request: Request): Promise<Principal | null> {
+  /** An error here is not the client's fault, so it must not look like a refusal of its credentials. */
+  async #authenticate(authenticate: Authenticate, request: Request): Promise<Principal | null> {
     try {
       const given: unknown = await authenticate(request)
       if (given === null) return null
       const schema = this.#options.hasTenants ? tenantPrincipalSchema : principalSchema
-      return parse<Principal>(schema, given, 'What `authenticate` gave')
+      return parse<Principal>(schema, given, 'The return value of `authenticate`')
     } catch (error) {
-      throw new Error('`authenticate` failed, or gave something else than a principal or null', { cause: error })
+      throw new Error('`authenticate` threw or did not return a principal or null', { cause: error })
     }
   }
 }
 
-/** What somebody hears who is to wait. */
-export function tooManyWrong(waitSeconds: number): string {
-  return `These are more wrong credentials than are answered from one address: wait ${Math.ceil(waitSeconds)} s. Right ones are let in at any time.`
+/** The message of a 429 response to invalid credentials. */
+export function tooManyInvalidCredentials(waitSeconds: number): string {
+  return `Too many invalid credentials from this address; retry in ${Math.ceil(waitSeconds)} s. Valid credentials are accepted at any time.`
 }
 
 function tokenNamesNoTenant(): ErrandError {
   return new ErrandError(
     'INVALID_INPUT',
-    'With `engineFor` credentials must say whose engine is asked for, and `token` names no tenant. Give `authenticate`, whose principals have a `tenant`.',
+    '`engineFor` requires credentials that identify a tenant, and `token` does not. Pass `authenticate` and return principals with a `tenant`.',
     { option: 'token' },
   )
 }

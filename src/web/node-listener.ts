@@ -1,15 +1,15 @@
-// From node:http to `Request` and `Response` and back, for any server of Node. It takes no more from either side than the other
-// side takes from it, and a client that takes nothing does not hold it up.
+// Adapts a fetch handler (`Request` to `Response`) to node:http. Bodies are streamed with backpressure in both directions, and a
+// client that does not read is disconnected after a time limit.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { type Clock, systemClock } from '../core/clock.ts'
 
-/** Who asks, as far as the connection tells. Behind a proxy that is the proxy. */
+/** The client, as far as the connection identifies it. Behind a proxy this is the proxy. */
 export interface Peer {
-  /** Requests are counted by it where principals have no names. */
+  /** Rate limits use it for principals without a name. */
   address?: string | undefined
 }
 
-/** Frameworks hand over things of their own where a peer may stand. */
+/** Frameworks may pass objects of their own in the position of the peer. */
 export function addressOf(peer: unknown): string | undefined {
   const address = (peer as { address?: unknown } | null | undefined)?.address
   return typeof address === 'string' ? address : undefined
@@ -18,17 +18,17 @@ export function addressOf(peer: unknown): string | undefined {
 export type FetchFunction = (request: Request, peer: Peer) => Response | Promise<Response>
 
 export interface NodeListenerOptions {
-  /** A client that has taken nothing of what is there for it for so long, in milliseconds, is cut off. Default 30,000. */
+  /** Disconnects a client that has not read any pending output for this many milliseconds. Default 30,000. */
   stallMs?: number | undefined
-  /** A client that has been answered and still sends its request is cut off after so long, in milliseconds. Default 1,000. */
+  /** Disconnects a client that is still sending its request this many milliseconds after the response. Default 1,000. */
   lingerMs?: number | undefined
-  /** Default: the system's. */
+  /** Default: the system clock. */
   clock?: Clock | undefined
 }
 
 /**
- * A listener for `http.createServer`, or for any framework over node:http that lets one through. The request's signal aborts when
- * its client is gone. What `fetch` throws is told to `onError`, and answered with 500 as long as nothing has been sent.
+ * Returns a listener for `http.createServer`, or for any framework over node:http that accepts one. The request's signal aborts when the
+ * client disconnects. An error that `fetch` throws is passed to `onError` and, if no headers have been sent, answered with 500.
  */
 export function toNodeListener(
   fetch: FetchFunction,
@@ -36,7 +36,7 @@ export function toNodeListener(
   options: NodeListenerOptions = {},
 ): RequestListener {
   return (incoming, outgoing) => {
-    answer(fetch, incoming, new Sending(outgoing, options)).catch((error: unknown) => {
+    answer(fetch, incoming, new ResponseWriter(outgoing, options)).catch((error: unknown) => {
       onError(error)
       if (outgoing.headersSent) outgoing.destroy()
       else outgoing.writeHead(500, { 'content-type': 'text/plain' }).end('Internal error.')
@@ -44,16 +44,16 @@ export function toNodeListener(
   }
 }
 
-async function answer(fetch: FetchFunction, incoming: IncomingMessage, sending: Sending): Promise<void> {
-  // The one method that a server of Node hands over, and that no `Request` may have.
+async function answer(fetch: FetchFunction, incoming: IncomingMessage, writer: ResponseWriter): Promise<void> {
+  // node:http accepts TRACE, but the `Request` constructor rejects it.
   const response =
     incoming.method === 'TRACE'
-      ? new Response('This method is not taken here.', { status: 501, headers: { 'content-type': 'text/plain' } })
-      : await fetch(toRequest(incoming, sending.gone), { address: incoming.socket.remoteAddress })
-  await sending.send(response, incoming)
+      ? new Response('The method TRACE is not supported.', { status: 501, headers: { 'content-type': 'text/plain' } })
+      : await fetch(toRequest(incoming, writer.closed), { address: incoming.socket.remoteAddress })
+  await writer.send(response, incoming)
 }
 
-/** Who may ask under this host is not judged here; a host that makes no URL is replaced by one that means nothing. */
+/** Does not validate the host. A `Host` that does not form a URL is replaced by `localhost`. */
 function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
   const headers = new Headers()
   for (const [name, value] of Object.entries(incoming.headers)) {
@@ -76,7 +76,7 @@ function urlOf({ headers, url = '/' }: IncomingMessage): string {
   return URL.canParse(`${origin}${path}`) ? `${origin}${path}` : `${origin}/`
 }
 
-/** Of the form in which proxies ask. */
+/** For request targets in absolute form, as sent to proxies. */
 function pathOf(url: string): string {
   if (!URL.canParse(url)) return '/'
   const { pathname, search } = new URL(url)
@@ -84,34 +84,34 @@ function pathOf(url: string): string {
 }
 
 /**
- * The body as it is asked for. Whoever wants no more of it does not end the connection, on which the answer is yet to be sent; what
- * still comes is thrown away.
+ * The body, read on demand. Canceling the stream does not close the connection, because the response is still to be sent on it; the
+ * rest of the body is discarded.
  */
 function bytesOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
-  let wanted = true
+  let isWanted = true
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
         incoming.pause()
         incoming.on('data', (chunk: Buffer) => {
-          if (!wanted) return
+          if (!isWanted) return
           controller.enqueue(new Uint8Array(chunk))
           incoming.pause()
         })
         incoming.once('end', () => {
-          if (wanted) controller.close()
-          wanted = false
+          if (isWanted) controller.close()
+          isWanted = false
         })
         incoming.once('close', () => {
-          if (wanted) controller.error(new Error('The client has gone.'))
-          wanted = false
+          if (isWanted) controller.error(new Error('The client closed the connection.'))
+          isWanted = false
         })
       },
       pull() {
         incoming.resume()
       },
       cancel() {
-        wanted = false
+        isWanted = false
         incoming.resume()
       },
     },
@@ -119,16 +119,16 @@ function bytesOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   )
 }
 
-/** So much is handed over at once: whoever takes this in time is not stalled, however large the whole. */
+/** Size of one write. A client that reads this much within `stallMs` is not stalled, however large the response is. */
 const pieceBytes = 64 * 1024
 
-/** What the connection is for, and not what is answered on it: it is kept or ended here. */
-const ofTheConnection = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade'])
+/** Hop-by-hop headers: node:http sets them itself. */
+const hopByHopHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade'])
 
-/** One answer on its way to a client that may be slow, or gone. */
-class Sending {
+/** Sends one response to a client that may read slowly or disconnect. */
+class ResponseWriter {
   readonly #outgoing: ServerResponse
-  readonly #gone = new AbortController()
+  readonly #closed = new AbortController()
   readonly #clock: Clock
   readonly #stallMs: number
   readonly #lingerMs: number
@@ -138,33 +138,33 @@ class Sending {
     this.#clock = options.clock ?? systemClock
     this.#stallMs = options.stallMs ?? 30_000
     this.#lingerMs = options.lingerMs ?? 1_000
-    outgoing.once('close', () => this.#gone.abort())
-    // A client that hangs up is no error.
+    outgoing.once('close', () => this.#closed.abort())
+    // A client that disconnects is not an error.
     outgoing.on('error', () => {})
   }
 
-  get gone(): AbortSignal {
-    return this.#gone.signal
+  get closed(): AbortSignal {
+    return this.#closed.signal
   }
 
   async send(response: Response, incoming: IncomingMessage): Promise<void> {
-    if (this.gone.aborted) {
+    if (this.closed.aborted) {
       await response.body?.cancel()
       return
     }
     this.#writeHead(response)
     if (incoming.method === 'HEAD') await response.body?.cancel()
     else if (response.body !== null) await this.#writeBody(response.body)
-    if (this.gone.aborted) return
-    this.#throwAwayRest(incoming)
+    if (this.closed.aborted) return
+    this.#discardRest(incoming)
     this.#outgoing.end()
-    await this.#taken('finish')
+    await this.#written('finish')
   }
 
   #writeHead({ status, headers }: Response): void {
     const outgoing = this.#outgoing
     for (const [name, value] of headers) {
-      if (name !== 'set-cookie' && !ofTheConnection.has(name)) outgoing.setHeader(name, value)
+      if (name !== 'set-cookie' && !hopByHopHeaders.has(name)) outgoing.setHeader(name, value)
     }
     const cookies = headers.getSetCookie()
     if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies)
@@ -174,51 +174,54 @@ class Sending {
 
   async #writeBody(body: ReadableStream<Uint8Array>): Promise<void> {
     const reader = body.getReader()
-    const onGone = () => void reader.cancel().catch(() => {})
-    this.gone.addEventListener('abort', onGone, { once: true })
+    const onClosed = () => void reader.cancel().catch(() => {})
+    this.closed.addEventListener('abort', onClosed, { once: true })
     try {
-      for (let next = await reader.read(); !next.done && !this.gone.aborted; next = await reader.read()) {
+      for (let next = await reader.read(); !next.done && !this.closed.aborted; next = await reader.read()) {
         for (const piece of piecesOf(next.value)) await this.#write(piece)
       }
     } catch (error) {
-      if (!this.gone.aborted) throw error
+      if (!this.closed.aborted) throw error
     } finally {
-      this.gone.removeEventListener('abort', onGone)
+      this.closed.removeEventListener('abort', onClosed)
     }
   }
 
   async #write(piece: Uint8Array): Promise<void> {
-    if (this.gone.aborted || this.#outgoing.write(piece)) return
-    await this.#taken('drain')
+    if (this.closed.aborted || this.#outgoing.write(piece)) return
+    await this.#written('drain')
   }
 
-  /** Resolves when the client has taken what there was for it, or is gone; one that takes nothing is gone in the end. */
-  #taken(sign: 'drain' | 'finish'): Promise<void> {
+  /**
+   * Resolves when the client has read the pending output or the connection is closed. A client that reads nothing for `stallMs` is
+   * disconnected.
+   */
+  #written(sign: 'drain' | 'finish'): Promise<void> {
     return new Promise((resolve) => {
       const outgoing = this.#outgoing
       const stalled = this.#clock.setTimeout(() => outgoing.destroy(), this.#stallMs)
       const done = () => {
         this.#clock.clearTimeout(stalled)
         outgoing.off(sign, done)
-        this.gone.removeEventListener('abort', done)
+        this.closed.removeEventListener('abort', done)
         resolve()
       }
       outgoing.once(sign, done)
-      this.gone.addEventListener('abort', done, { once: true })
-      if (this.gone.aborted) done()
+      this.closed.addEventListener('abort', done, { once: true })
+      if (this.closed.aborted) done()
     })
   }
 
-  /** What nobody has read. Cut off at once, a client that is still busy asking would not hear the answer. */
-  #throwAwayRest(incoming: IncomingMessage): void {
+  /** Discards the rest of the request. A client that is disconnected while it still sends may not receive the response. */
+  #discardRest(incoming: IncomingMessage): void {
     const { socket } = incoming
     incoming.removeAllListeners('data')
     incoming.resume()
     if (incoming.complete) return
-    const late = this.#clock.setTimeout(() => socket.destroy(), this.#lingerMs)
-    const over = () => this.#clock.clearTimeout(late)
-    incoming.once('end', over)
-    incoming.once('close', over)
+    const timer = this.#clock.setTimeout(() => socket.destroy(), this.#lingerMs)
+    const stop = () => this.#clock.clearTimeout(timer)
+    incoming.once('end', stop)
+    incoming.once('close', stop)
   }
 }
 

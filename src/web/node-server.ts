@@ -1,5 +1,5 @@
-// A server over node:http: it listens where it was told, and keeps clients from holding it up with headers or bodies that never
-// end, or with connections that they do not use. What it serves is any function from requests to responses, by way of node-listener.ts.
+// A node:http server for a request listener, with limits on header size, request duration, idle time and connections, so that slow or
+// idle clients cannot exhaust it.
 import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,48 +12,48 @@ import { hostName, type ListenAddressOptions } from './request-guard.ts'
 export { type FetchFunction, type NodeListenerOptions, type Peer, toNodeListener } from './node-listener.ts'
 
 export interface ServerLimits {
-  /** Largest headers of one request, in bytes. Default 16 KiB. */
+  /** Maximum size of the headers of one request, in bytes. Default 16 KiB. */
   headerBytes?: number | undefined
-  /** Until the headers must be there, in milliseconds. Default 10,000. */
+  /** Time in which the headers must arrive, in milliseconds. Default 10,000. */
   headersTimeoutMs?: number | undefined
-  /** Until the whole request must be there, in milliseconds. What is answered may take as long as it wants. Default 30,000. */
+  /** Time in which the whole request must arrive, in milliseconds. The response is not limited. Default 30,000. */
   requestTimeoutMs?: number | undefined
-  /** How long a connection may rest between two requests, in milliseconds. Default 5,000. */
+  /** How long a connection may be idle between two requests, in milliseconds. Default 5,000. */
   keepAliveMs?: number | undefined
-  /** Connections at once; connections.ts says what becomes of one more. Default 1,024. */
+  /** Maximum number of open connections; see connections.ts for what happens beyond it. Default 1,024. */
   connections?: number | undefined
-  /** Connections at once from one address. Default 512. */
+  /** Maximum number of open connections from one address. Default 512. */
   connectionsPerAddress?: number | undefined
-  /** How long a closing server waits for answers that are under way, in milliseconds. Default 2,000. */
+  /** How long `close` waits for responses in progress, in milliseconds. Default 2,000. */
   closeGraceMs?: number | undefined
 }
 
-export interface Place {
+export interface ServerAddress {
   host: string
   port: number
-  /** `http://127.0.0.1:4711`, without a slash at its end. */
+  /** Like `http://127.0.0.1:4711`, without a trailing slash. */
   url: string
 }
 
 export interface ListenOptions extends ListenAddressOptions {
-  /** Makes what answers, once it is known where it is reached. */
-  listener: (place: Place) => RequestListener
-  /** What takes a connection over for another protocol. Default: nothing. */
-  onUpgrade?: (place: Place) => (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+  /** Creates the request listener once the address is known. */
+  listener: (address: ServerAddress) => RequestListener
+  /** Creates the handler of upgrade requests. Default: none. */
+  onUpgrade?: (address: ServerAddress) => (request: IncomingMessage, socket: Duplex, head: Buffer) => void
   limits?: ServerLimits | undefined
-  /** Default: the system's. */
+  /** Default: the system clock. */
   clock?: Clock | undefined
 }
 
-export interface NodeServer extends Place {
-  /** Takes no more connections, lets `endWork` end what is under way, and then ends the connections. */
+export interface NodeServer extends ServerAddress {
+  /** Accepts no more connections, runs `endWork`, waits for responses in progress, then closes the remaining connections. */
   close(endWork?: () => Promise<unknown>): Promise<void>
 }
 
-/** Resolves when it listens. @throws what the system says of an address that it does not give. */
+/** Resolves when the server listens. @throws the system's error for an address that is not available. */
 export async function listen(options: ListenOptions): Promise<NodeServer> {
   const { host = '127.0.0.1', port = 0, listener, onUpgrade, limits = {}, clock = systemClock } = options
-  // Only now: node:http leaves its mark on the globals of whoever merely imports it.
+  // Imported lazily: node:http modifies globals on import.
   const { createServer } = await import('node:http')
   const headersTimeout = limits.headersTimeoutMs ?? 10_000
   const requestTimeout = limits.requestTimeoutMs ?? 30_000
@@ -62,22 +62,22 @@ export async function listen(options: ListenOptions): Promise<NodeServer> {
     headersTimeout,
     requestTimeout,
     keepAliveTimeout: limits.keepAliveMs ?? 5_000,
-    // Node looks for connections whose time is over only so often.
+    // Node checks for timed-out connections only at this interval.
     connectionsCheckingInterval: Math.max(100, Math.min(headersTimeout, requestTimeout, 10_000) / 5),
   })
   const connections = new Connections({
-    most: limits.connections ?? 1_024,
+    maxOpen: limits.connections ?? 1_024,
     maxPerAddress: limits.connectionsPerAddress ?? 512,
   })
   server.on('connection', (socket) => connections.add(socket))
   server.listen(port, host)
   await once(server, 'listening')
   const bound = (server.address() as AddressInfo).port
-  const place: Place = { host, port: bound, url: `http://${hostName(host)}:${bound}` }
+  const address: ServerAddress = { host, port: bound, url: `http://${hostName(host)}:${bound}` }
   const answers = new OpenAnswers(clock)
-  server.on('request', answers.counted(connections.watched(listener(place))))
+  server.on('request', answers.counted(connections.watched(listener(address))))
   if (onUpgrade !== undefined) {
-    const upgrade = onUpgrade(place)
+    const upgrade = onUpgrade(address)
     server.on('upgrade', (request, socket, head) => {
       connections.use(request.socket)
       upgrade(request, socket, head)
@@ -90,10 +90,10 @@ export async function listen(options: ListenOptions): Promise<NodeServer> {
     server.closeAllConnections()
     await closed
   }
-  return { ...place, close }
+  return { ...address, close }
 }
 
-/** What is being answered, so that a server that closes cuts off nothing that is nearly told. */
+/** Tracks responses in progress, so that `close` can wait for them. */
 class OpenAnswers {
   readonly #open = new Set<ServerResponse>()
   readonly #clock: Clock
@@ -114,7 +114,7 @@ class OpenAnswers {
     }
   }
 
-  /** Resolves when nothing is being answered, or after so many milliseconds. */
+  /** Resolves when no response is in progress, or after `graceMs`. */
   async sent(graceMs: number): Promise<void> {
     if (this.#open.size === 0) return
     const none = Promise.withResolvers<void>()

@@ -1,24 +1,24 @@
-// Things that a surface keeps open for its clients, such as streams: how many one principal may hold, and all together.
+// Limits how many resources, such as streams, a surface keeps open: per principal and in total.
 
-/** A place that was taken, or the bound that there is: of one principal, or of all. */
-export type Taken = { release: () => void } | { full: 'principal' | 'all' }
+/** A slot, or the limit that was reached. */
+export type SlotResult = { release: () => void } | { full: 'principal' | 'all' }
 
 export class OpenLimit {
-  readonly #most: number
+  readonly #maxTotal: number
   readonly #maxPerPrincipal: number
   readonly #held = new Map<string, number>()
   #all = 0
 
-  constructor({ most = Infinity, maxPerPrincipal }: { most?: number; maxPerPrincipal: number }) {
-    this.#most = most
+  constructor({ maxTotal = Infinity, maxPerPrincipal }: { maxTotal?: number; maxPerPrincipal: number }) {
+    this.#maxTotal = maxTotal
     this.#maxPerPrincipal = maxPerPrincipal
   }
 
-  /** A place is released once, however often `release` is called. */
-  take(principal: string): Taken {
+  /** Takes a slot. Calling `release` more than once has no further effect. */
+  take(principal: string): SlotResult {
     const held = this.#held.get(principal) ?? 0
     if (held >= this.#maxPerPrincipal) return { full: 'principal' }
-    if (this.#all >= this.#most) return { full: 'all' }
+    if (this.#all >= this.#maxTotal) return { full: 'all' }
     this.#held.set(principal, held + 1)
     this.#all += 1
     let released = false

@@ -1,27 +1,27 @@
-// Refusals and failures as they are answered: `application/problem+json` (RFC 9457) with the engine's own code, and nothing of how
-// or where this server runs.
+// Turns errors into responses of type `application/problem+json` (RFC 9457), with the engine's error code and without internals of
+// the server.
 
 import type { HttpErrorCode } from '../core/error-codes.ts'
 import { ErrandError, Failure } from '../core/errors.ts'
-import { tooManyWrong } from '../web/credentials.ts'
+import { tooManyInvalidCredentials } from '../web/credentials.ts'
 import { publicError } from './public-error.ts'
 import { retryAfterSeconds, statusOfCode } from './status-codes.ts'
 
 export interface Problem {
   /** `urn:errand:error:` and the code. */
   type: string
-  /** The code in small letters. */
+  /** The code as a phrase, like `Invalid input`. */
   title: string
   status: number
   /** What happened, why, and what would work. */
   detail: string
-  /** What programs go by: a code of the engine, or one of this surface. */
+  /** For programs: an error code of the engine, or of this surface. */
   code: string
   /** The ids and values seen. */
   details: unknown
 }
 
-/** A refusal of this surface, thrown to be answered. `status` only where the code's own would say something else. */
+/** A refusal by this surface, thrown and then sent as a problem. `status` overrides the status of the code. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: string
@@ -42,12 +42,12 @@ export class Refusal extends Error {
   }
 }
 
-/** To somebody unknown: 401, or 429 for whoever has been wrong too often and is to wait so long. */
+/** 401, or 429 when the client has sent too many invalid credentials and must wait. */
 export function unauthenticated(waitSeconds = 0): Refusal {
   if (waitSeconds > 0) {
-    return new Refusal('RATE_LIMITED', tooManyWrong(waitSeconds), { headers: retryAfter(waitSeconds) })
+    return new Refusal('RATE_LIMITED', tooManyInvalidCredentials(waitSeconds), { headers: retryAfter(waitSeconds) })
   }
-  return new Refusal('UNAUTHENTICATED', 'Credentials are needed: send them as `Authorization: Bearer …`.', {
+  return new Refusal('UNAUTHENTICATED', 'Credentials are required. Send them as `Authorization: Bearer …`.', {
     headers: { 'www-authenticate': 'Bearer realm="errand"' },
   })
 }
@@ -56,28 +56,33 @@ export function retryAfter(seconds: number): Record<string, string> {
   return { 'retry-after': String(Math.ceil(seconds)) }
 }
 
-/** `methods` are what the path takes. */
+/** @param methods that the path supports. */
 export function methodNotAllowed(methods: readonly string[]): Refusal {
   const allow = methods.join(', ')
-  return new Refusal('METHOD_NOT_ALLOWED', `This path takes ${allow}.`, {
+  return new Refusal('METHOD_NOT_ALLOWED', `This path supports ${allow}.`, {
     details: { allow: methods },
     headers: { allow },
   })
 }
 
-/** A header that cannot be taken as it is. */
+/** A 400 for an invalid header. */
 export function refusedHeader(header: string, message: string): Refusal {
   return new Refusal('INVALID_INPUT', message, { details: { header } })
 }
 
 const internal: HttpErrorCode = 'INTERNAL_ERROR'
 
-/** What a client may know of what was thrown. What it may not is told to `report`. */
+/** Converts what was thrown to the public part of it. Internal errors are passed to `report` and answered with 500. */
 export function problemOf(thrown: unknown, report: (error: unknown) => void): Problem {
   if (thrown instanceof Refusal) return toProblem(thrown.code, thrown.status, thrown.message, thrown.details)
   if (!ErrandError.isInstance(thrown) || isForeign(thrown)) {
     if (!isAborted(thrown)) report(thrown)
-    return toProblem(internal, statusOfCode[internal], 'Internal error. Whoever runs the server can see why.', {})
+    return toProblem(
+      internal,
+      statusOfCode[internal],
+      'Internal error. The operator of the server can see the cause.',
+      {},
+    )
   }
   const { code, message, details = {} } = publicError(thrown)
   const status = statusOf(thrown.code)
@@ -85,7 +90,7 @@ export function problemOf(thrown: unknown, report: (error: unknown) => void): Pr
   return toProblem(code, status, message, details)
 }
 
-/** The same as an answer. */
+/** The problem as a response. */
 export function problemAnswer(thrown: unknown, report: (error: unknown) => void): Response {
   const problem = problemOf(thrown, report)
   const seconds = retryAfterSeconds[problem.code as keyof typeof retryAfterSeconds]
@@ -99,25 +104,25 @@ export function problemAnswer(thrown: unknown, report: (error: unknown) => void)
   })
 }
 
-/** A code that another copy of the package has, and this one does not know, is a failure like any other. */
+/** 500 for a code that this copy of the package does not define. */
 function statusOf(code: string): number {
   return Object.hasOwn(statusOfCode, code) ? statusOfCode[code as keyof typeof statusOfCode] : 500
 }
 
-/** Thrown by somebody's code and not to be read by clients: an error that is neither a refusal nor a `Failure`. */
+/** True for an error of the user's code that is neither a refusal nor a `Failure`; its details are not for clients. */
 function isForeign({ code, cause }: ErrandError): boolean {
   return (
     code === 'EXECUTION_ERROR' && cause !== undefined && !(cause instanceof Failure) && !ErrandError.isInstance(cause)
   )
 }
 
-/** Its client has let go: nobody hears of it, and nothing is wrong. */
+/** True when the client aborted the request: nothing is answered or reported. */
 function isAborted(thrown: unknown): boolean {
   return ErrandError.isInstance(thrown) && thrown.details['aborted'] === true
 }
 
 function toProblem(code: string, status: number, detail: string, details: unknown): Problem {
-  const words = code.toLowerCase().replaceAll('_', ' ')
-  const title = words.charAt(0).toUpperCase() + words.slice(1)
+  const phrase = code.toLowerCase().replaceAll('_', ' ')
+  const title = phrase.charAt(0).toUpperCase() + phrase.slice(1)
   return { type: `urn:errand:error:${code}`, title, status, detail, code, details }
 }

@@ -1,4 +1,4 @@
-// An error as a client far away may know it: a code, a message and details, and nothing of how or where this server runs.
+// The part of an error that remote clients may see: code, message and details, without internals of the server.
 import { ErrandError } from '../core/errors.ts'
 import { toStoredError } from '../core/stored-error.ts'
 
@@ -8,21 +8,22 @@ export interface PublicError {
   details?: unknown
 }
 
-/** What a client may know of an error. */
+/** Converts anything thrown to its public part. */
 export function publicError(thrown: unknown): PublicError {
-  if (!ErrandError.isInstance(thrown)) return { code: 'EXECUTION_ERROR', message: 'It failed inside the server.' }
+  if (!ErrandError.isInstance(thrown))
+    return { code: 'EXECUTION_ERROR', message: 'The operation failed inside the server.' }
   const { code, message } = thrown
-  // Where the ledger lies and what was asked of it is nobody's business.
+  // The path of the ledger and its statements are not for clients.
   if (code.startsWith('LEDGER_')) {
-    return { code, message: `The ledger could not be used (${code}). Whoever runs the server can see why.` }
+    return { code, message: `The ledger is not available (${code}). The operator of the server can see the cause.` }
   }
   const systemCode = systemCodeOf(thrown.cause)
-  if (systemCode !== undefined) return { code, message: `It failed inside the server (${systemCode}).` }
-  const { error: _sameAgain, ...details } = thrown.details
+  if (systemCode !== undefined) return { code, message: `The operation failed inside the server (${systemCode}).` }
+  const { error: _repeated, ...details } = thrown.details
   return { code, message, ...(Object.keys(details).length === 0 ? {} : { details: plain(details) }) }
 }
 
-/** Errors of the system have paths and addresses in their text. */
+/** Messages of system errors contain paths and addresses, so only their code is public. */
 function systemCodeOf(cause: unknown): string | undefined {
   if (!(cause instanceof Error) || ErrandError.isInstance(cause)) return undefined
   const { syscall } = cause as { syscall?: unknown }

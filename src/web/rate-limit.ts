@@ -1,19 +1,19 @@
-// How many requests somebody may send: a bucket each, which fills at a steady rate and holds so many at most.
+// A token bucket for each key: it refills at a steady rate and holds at most `burst` tokens.
 import type { Clock } from '../core/clock.ts'
 
 interface Bucket {
-  /** What was in it at that time. */
+  /** Number of tokens at the time `at`. */
   tokens: number
   at: number
 }
 
-/** Buckets that are kept; those that nobody has drawn from for longest go first, and a new one is full. */
+/** Maximum number of buckets. The least recently used are dropped first; a new bucket is full. */
 const maxBuckets = 10_000
 
 export class RateLimit {
   readonly #limit: { perSecond: number; burst: number }
   readonly #clock: Clock
-  /** In the order in which they were last drawn from. */
+  /** Least recently used first. */
   readonly #buckets = new Map<string, Bucket>()
 
   constructor(limit: { perSecond: number; burst: number }, clock: Clock) {
@@ -21,12 +21,12 @@ export class RateLimit {
     this.#clock = clock
   }
 
-  /** Takes one out of the bucket. 0 when there was one; else in how many seconds there will be. */
+  /** Takes one token. Returns 0 on success, else the number of seconds until one is available. */
   draw(key: string): number {
     const { perSecond, burst } = this.#limit
     const now = this.#clock.now()
     const { tokens, at } = this.#buckets.get(key) ?? { tokens: burst, at: now }
-    // A wall clock may go back; nobody loses anything by it.
+    // A wall clock may go back; that must not remove tokens.
     const filled = Math.min(burst, tokens + (Math.max(0, now - at) / 1000) * perSecond)
     const left = filled >= 1 ? filled - 1 : filled
     this.#buckets.delete(key)

@@ -1,27 +1,27 @@
-// The door of every surface over HTTP: who may come in, judged by the headers before anything of a request is read. A browser that
-// was led astray knows no token, but it is turned away at its host and origin before it could try one. What a server may be told of it,
-// and of where it listens, has the same words on every surface.
+// Validates requests of every surface over HTTP by their headers, before the body is read. Host and origin are checked before the
+// credentials, so a page in a browser cannot even try a token (DNS rebinding, cross-site requests). Also holds the options of listening
+// addresses and tokens that all surfaces share.
 import { hash, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
 import { createRandomIds } from '../core/ids.ts'
 import { functionOf } from '../core/parse.ts'
 
-/** Who is let in by what their request says of where it goes, and from which page it comes. */
+/** Which hosts and origins a request may name. */
 export interface RequestGuardOptions {
   /**
-   * Values of the `Host` header that are served, port included (`example.org`, `127.0.0.1:8080`). Default: the loopback names, at
-   * any port where the port is not known.
+   * Values of the `Host` header that are served, port included (`example.org`, `127.0.0.1:8080`). Default: the loopback names, with any
+   * port where the port is not known.
    */
   allowedHosts?: readonly string[] | undefined
-  /** Origins of web pages that may call, like `https://example.org`. Default: none but that of the host itself. */
+  /** Origins of web pages that may send requests, like `https://example.org`. Default: only the origin of the host itself. */
   allowedOrigins?: readonly string[] | undefined
 }
 
 export interface ListenAddressOptions {
-  /** The address to listen at. Default 127.0.0.1. Any that is not loopback needs a token, or `authenticate`. */
+  /** The address to listen at. Default 127.0.0.1. Any other than loopback requires a token or `authenticate`. */
   host?: string | undefined
-  /** Default 0: a free one. */
+  /** Default 0: any free port. */
   port?: number | undefined
 }
 
@@ -34,10 +34,10 @@ export const onErrorSchema = functionOf<(error: unknown) => void>('(error)').def
 
 export const tokenSchema = z.custom<string | false>(
   (value) => value === false || (typeof value === 'string' && /^[\x21-\x7e]{32,}$/.test(value)),
-  'expected at least 32 printable characters without spaces, or `false` to let everybody call',
+  'expected at least 32 printable characters without spaces, or `false` for access without a token',
 )
 
-/** Hosts are compared as they are written, in lower case, port included; absent: those of loopback. */
+/** Hosts are compared in lower case, port included. Default: the loopback names. */
 export const requestGuardShape = {
   allowedHosts: z.array(z.string().trim().toLowerCase().min(1).max(300)).max(100).optional(),
   allowedOrigins: z
@@ -56,7 +56,7 @@ export const listenAddressShape = {
 }
 
 const loopbackNames = ['127.0.0.1', 'localhost', '[::1]']
-/** Of http, in which all servers here speak. */
+/** The default port of http, the only scheme that the servers here use. */
 const defaultPort = 80
 const loopbackAddresses = ['127.0.0.1', 'localhost', '::1']
 
@@ -66,7 +66,7 @@ export interface Refused {
   why: string
 }
 
-/** Why a request is not let in by its host or its origin; undefined for one that is. */
+/** Returns why the request's host or origin is refused; undefined if both are allowed. */
 export function refuseRequest(
   request: Request,
   { allowedHosts, allowedOrigins = [] }: RequestGuardOptions,
@@ -75,74 +75,74 @@ export function refuseRequest(
   if (!(allowedHosts === undefined ? isLoopbackHost(host) : allowedHosts.includes(host))) {
     return {
       status: 403,
-      why: 'This Host is not served here. Whoever runs the server can name it with `allowedHosts` (`--allow-host`).',
+      why: 'This Host is not allowed. The operator of the server can add it to `allowedHosts` (`--allow-host`).',
     }
   }
   const origin = request.headers.get('origin')
   if (origin !== null && !isOriginOf(origin, host) && !allowedOrigins.includes(origin)) {
     return {
       status: 403,
-      why: 'This Origin is not served here. Whoever runs the server can name it with `allowedOrigins`.',
+      why: 'This Origin is not allowed. The operator of the server can add it to `allowedOrigins`.',
     }
   }
   return undefined
 }
 
-/** Compared by their hashes, which are of one length: how long it takes tells nothing of how much was right. */
+/** Compares hashes of equal length, so that the duration does not reveal how much of the token is correct. */
 export function bearsToken(request: Request, token: string): boolean {
   return isSameSecret(bearerIn(request.headers.get('authorization')) ?? '', token)
 }
 
-/** The token of an `Authorization` header; undefined where it holds none. */
+/** The token of an `Authorization` header; undefined if it has none. */
 export function bearerIn(authorization: string | null | undefined): string | undefined {
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
 
-/** True when both are one, in a time that tells nothing of where they differ. */
+/** Compares in constant time. */
 export function isSameSecret(given: string, secret: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', secret, 'buffer'))
 }
 
-/** A bearer token for a server that was given none: 52 letters and digits, more than 256 bits of chance. */
+/** A random bearer token of 52 letters and digits, more than 256 bits. */
 export function makeToken(): string {
   const ids = createRandomIds()
   return Array.from({ length: 4 }, () => ids.next('x').replace('x-', '')).join('')
 }
 
 /**
- * `would` says what everybody could do there.
- * @throws ErrandError FORBIDDEN { host } for an address that others can reach, without a token.
+ * @param would what every client could do at that address, for the message.
+ * @throws ErrandError FORBIDDEN { host } for an address other than loopback without a token.
  */
 export function requireGuard(host: string, token: string | false | undefined, would: string): void {
   if (token !== false || isLoopbackAddress(host)) return
   throw new ErrandError(
     'FORBIDDEN',
-    `Serving at ${host} without a token would let everybody on the network ${would}. Give a token, or serve at 127.0.0.1.`,
+    `Serving at ${host} without a token would let every client on the network ${would}. Set a token, or serve at 127.0.0.1.`,
     { host },
   )
 }
 
-/** JSON in the one alphabet that JSON has. */
+/** True for `application/json` in UTF-8. */
 export function isJsonType(contentType: string | null): boolean {
   return /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i.test(contentType?.trim() ?? '')
 }
 
-/** The values of `Host` under which a server at this address is reached: its own name, and the loopback names. */
+/** The values of `Host` that reach a server at this address: its own name and the loopback names. */
 export function hostsAt(host: string, port: number): string[] {
   return [...new Set([...loopbackNames, hostName(host)].flatMap((name) => namesAt(name, port)))]
 }
 
-/** Clients leave out the port that they would take anyway. */
+/** Clients omit the default port. */
 function namesAt(name: string, port: number): string[] {
   return port === defaultPort ? [name, `${name}:${port}`] : [`${name}:${port}`]
 }
 
-/** An address as it stands in a URL. */
+/** An address as it is written in a URL. */
 export function hostName(host: string): string {
   return host.includes(':') ? `[${host}]` : host.toLowerCase()
 }
 
-/** An address that nobody but this machine reaches. */
+/** True for an address that only this machine can reach. */
 export function isLoopbackAddress(host: string): boolean {
   return loopbackAddresses.includes(host.toLowerCase())
 }

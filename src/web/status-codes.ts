@@ -1,8 +1,8 @@
-// The one table from the engine's words to those of HTTP: which status each code is answered with (conformance X-032).
+// Maps each error code to the HTTP status that it is answered with (conformance X-032).
 import type { ErrorCode, HttpErrorCode } from '../core/error-codes.ts'
 
 export const statusOfCode: Readonly<Record<ErrorCode | HttpErrorCode, number>> = {
-  // What was sent cannot be meant like that; sent again it would be refused again.
+  // The request is invalid; sending it again fails again.
   INVALID_INPUT: 400,
   UNKNOWN_OPTION: 400,
   UNKNOWN_EXECUTOR: 400,
@@ -14,7 +14,7 @@ export const statusOfCode: Readonly<Record<ErrorCode | HttpErrorCode, number>> =
   FORBIDDEN: 403,
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
-  // As things stand it cannot be; they may stand otherwise later.
+  // The request conflicts with the current state; it may succeed later.
   INVALID_TRANSITION: 409,
   KEY_CONFLICT: 409,
   KEY_IN_USE: 409,
@@ -41,14 +41,14 @@ export const statusOfCode: Readonly<Record<ErrorCode | HttpErrorCode, number>> =
   OBJECTIVES_OPEN: 409,
   BRANCH_CLOSED: 409,
   NO_MODEL: 409,
-  // It was there once.
+  // The resource existed once.
   TASK_DELETED: 410,
   CURSOR_TOO_OLD: 410,
   VERSION_CONFLICT: 412,
   BODY_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
   RATE_LIMITED: 429,
-  // It went wrong here.
+  // The server failed.
   EXECUTION_ERROR: 500,
   CALL_FAILED: 500,
   CALL_INTERRUPTED: 500,
@@ -63,7 +63,7 @@ export const statusOfCode: Readonly<Record<ErrorCode | HttpErrorCode, number>> =
   LEDGER_WRITE_FAILED: 500,
   REDACT_FAILED: 500,
   NOT_OFFERED: 501,
-  // Soon, perhaps.
+  // Temporarily unavailable.
   ENGINE_CLOSED: 503,
   LEDGER_BUSY: 503,
   LEDGER_UNAVAILABLE: 503,
@@ -71,7 +71,7 @@ export const statusOfCode: Readonly<Record<ErrorCode | HttpErrorCode, number>> =
   TIMEOUT: 504,
 }
 
-/** After how many seconds it may be worth another try. */
+/** The value of `Retry-After`, in seconds. */
 export const retryAfterSeconds: Readonly<Partial<Record<ErrorCode | HttpErrorCode, number>>> = {
   RATE_LIMITED: 1,
   KEY_IN_USE: 1,

@@ -1,14 +1,14 @@
-// Whose engine a request reaches: the one that a surface was given, or that of the tenant whom its credentials name. Engines are opened
-// and closed by the program; a surface keeps nothing of one tenant where another could reach it.
+// Resolves the engine of a request: the one that the surface was given, or the one of the tenant that the credentials identify. The
+// program opens and closes the engines; a surface keeps no state of a tenant that another could reach.
 import { z } from 'zod'
 import { functionOf, parse } from '../core/parse.ts'
 import type { Principal } from './principal.ts'
 
-/** The engines of tenants, in place of one engine. Tenants share nothing as long as their engines have ledgers of their own. */
+/** One engine for each tenant, instead of a single engine. Tenants share nothing if each engine has a ledger of its own. */
 export interface TenantEngines<E> {
   /**
-   * The engine of a tenant, asked for with every request: keep it open as long as requests may come. None for a tenant that is not
-   * served, whose requests are answered with 403. What it throws, and what is no engine, is a 500 that `onError` is told of.
+   * Returns the engine of a tenant. Called for every request, so keep engines open while requests may come. Null or undefined means that the
+   * tenant is not served: its requests are answered with 403. If it throws or returns no engine, the response is a 500 and `onError` is called.
    */
   engineFor: (tenant: string) => E | null | undefined | Promise<E | null | undefined>
 }
@@ -39,17 +39,19 @@ export class EngineSource<E extends AnyEngine> {
     return this.#engineFor !== undefined
   }
 
-  /** Null for a tenant that is not served. @throws Error for what `engineFor` throws, and for what it gives that is no engine. */
+  /** Null for a tenant that is not served. @throws Error when `engineFor` throws or does not return an engine. */
   async engineOf({ tenant }: Principal): Promise<E | null> {
     if (this.#engineFor === undefined) return this.#engine as E
     try {
       const given: unknown = await this.#engineFor(tenant as string)
-      return given === null || given === undefined ? null : (parse(engineSchema, given, 'What `engineFor` gave') as E)
+      return given === null || given === undefined
+        ? null
+        : (parse(engineSchema, given, 'The return value of `engineFor`') as E)
     } catch (error) {
-      throw new Error('`engineFor` failed, or gave something else than an engine', { cause: error })
+      throw new Error('`engineFor` threw or did not return an engine', { cause: error })
     }
   }
 }
 
-/** To whoever has credentials of a tenant that is not served. */
+/** The message of a 403 for a tenant that is not served. */
 export const tenantNotServed = 'The tenant of these credentials is not served here.'

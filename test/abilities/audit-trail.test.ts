@@ -98,28 +98,28 @@ async function eventsOfCall(engine: Engine, abilityId: string, caller: Caller): 
 
 const whoAsked = ({ data }: TaskEvent) => data['requestedBy']
 
-describe('A change that is asked for over a surface', () => {
-  it('is told here for every ability that changes a task', async () => {
+describe('A change requested over a surface', () => {
+  it('the table of this test contains every ability that changes a task', async () => {
     const engine = await open()
     const changing = engine.bus.abilities().filter(({ access, id }) => access !== 'read' && !changesNoTask.test(id))
     expect(changing.map(({ id }) => id).sort()).toEqual(Object.keys(calls).sort())
   })
 
-  it.each(Object.keys(calls))('leaves events that say who asked: %s', async (abilityId) => {
+  it.each(Object.keys(calls))('records the requester in its events: %s', async (abilityId) => {
     const engine = await open()
     const events = await eventsOfCall(engine, abilityId, ann)
     expect(events.length).toBeGreaterThan(0)
     expect(events.map(whoAsked)).toEqual(events.map(() => byAnn))
   })
 
-  it('has nobody named where the program itself asked: its instance stands in the event', async () => {
+  it('records no requester for a call of the program itself, only its instance', async () => {
     const engine = await open()
     const events = await eventsOfCall(engine, 'task:cancel', { surface: 'library' })
     expect(events).toMatchObject([{ type: 'task.canceled', instanceId: engine.instanceId }])
     expect(events.map(whoAsked)).toEqual([undefined])
   })
 
-  it('of a whole family stands with the task that it began with, to which the others lead', async () => {
+  it('of a whole family records the requester in the event of the first task, which the others refer to', async () => {
     const engine = await open()
     const root = await taskIn(engine, 'submitted', { tasks: { a: { name: 'a' } } })
     const { seq } = await engine.bus.call('event:list', { limit: 1 })
@@ -130,7 +130,7 @@ describe('A change that is asked for over a surface', () => {
     expect(below.map(({ data }) => data['cascadedFrom'])).toEqual([root.id])
   })
 
-  it('by the model of a task names that task', async () => {
+  it('by the model of a task records that task as the requester', async () => {
     const engine = await open()
     const parent = await taskIn(engine, 'submitted', { tasks: { a: { name: 'a' } } })
     const [child] = await engine.children(parent.id)

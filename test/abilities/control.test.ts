@@ -13,7 +13,7 @@ async function setup() {
 }
 
 describe('task:send', () => {
-  it('S1-027 appends a message of the user and answers how the task stands', async () => {
+  it('S1-027 appends a message of the user and returns the status of the task', async () => {
     const { engine, held, taskId, call } = await setup()
     await held.asked(0)
     expect(await call('task:send', { taskId, message: 'Focus on regions' })).toEqual({
@@ -27,7 +27,7 @@ describe('task:send', () => {
     expect(await call('task:send', { taskId, message: 'Stop', delivery: 'abort' })).toMatchObject({ status: 'paused' })
   })
 
-  it('is refused for a task that has ended, with nothing appended; a failed one takes it with `retry`', async () => {
+  it('refuses a task that has ended and appends nothing; a failed one accepts the message with `retry`', async () => {
     const model = createScriptedModel([{ when: { last: 'Try again' }, text: 'Done' }, { error: { status: 400 } }])
     const engine = await openEngine({ model })
     const call = surface(engine)
@@ -46,7 +46,7 @@ describe('task:send', () => {
 })
 
 describe('task:cancel', () => {
-  it('ends a task and what is below it, with the reason if one is given', async () => {
+  it('cancels a task and the tasks below it, with the given reason', async () => {
     const { engine, taskId, call } = await setup()
     const child = await engine.create({ goal: 'Child', parentId: taskId })
     expect(await call('task:cancel', { taskId, reason: 'Enough' })).toMatchObject({
@@ -59,7 +59,7 @@ describe('task:cancel', () => {
     expect(await call('task:cancel', { taskId: id })).toMatchObject({ status: 'canceled', statusReason: null })
   })
 
-  it('is refused for a task that has ended, as the method of the engine is', async () => {
+  it('refuses to cancel a task that has ended, like the method of the engine', async () => {
     const engine = await openEngine()
     const call = surface(engine)
     const { id: taskId } = await engine.create({ name: 'over' })
@@ -85,7 +85,7 @@ describe('task:cancel', () => {
 })
 
 describe('task:retry and task:answer', () => {
-  it('give a failed task a new attempt, and a question its answer', async () => {
+  it('start a new attempt of a failed task, and answer a question', async () => {
     const engine = await openEngine({
       executors: {
         work: async (_task: ExecutorTask, run: Run) => {
@@ -105,7 +105,7 @@ describe('task:retry and task:answer', () => {
     expect(await engine.result(taskId)).toBe(true)
   })
 
-  it('I25 a question to people is not answered by a model', async () => {
+  it('I25 a model may not answer a question to people', async () => {
     const engine = await openEngine({
       executors: { work: (_task: ExecutorTask, run: Run) => run.ask('Sure?') },
     })
@@ -127,7 +127,7 @@ describe('task:wait', () => {
     return { engine, hands, taskIds, call: surface(engine) }
   }
 
-  it('Q-13 gives what the tasks came to, in the order in which they were named', async () => {
+  it('Q-13 returns the outcomes of the awaited tasks in the order of their ids', async () => {
     const { hands, taskIds, call } = await setupTwo()
     const waiting = call('task:wait', { taskIds })
     hands.runs[1]?.end.reject(new Error('broke'))
@@ -140,7 +140,7 @@ describe('task:wait', () => {
     })
   })
 
-  it('Q-13 is content with the first, if told to, and gives up in time', async () => {
+  it('Q-13 returns at the first outcome in mode any, and times out', async () => {
     const { engine, hands, taskIds, call } = await setupTwo()
     await refusalOf(call('task:wait', { taskIds, timeoutMs: 5 }), 'TIMEOUT')
     const waiting = call('task:wait', { taskIds, mode: 'any' })
@@ -155,7 +155,7 @@ describe('task:wait', () => {
     await refusalOf(call('task:wait', { taskIds: ['task-nobody'] }), 'NOT_FOUND')
   })
 
-  it('ends when whoever waits lets go', async () => {
+  it('ends when the signal of the waiter aborts', async () => {
     const { engine, taskIds } = await setupTwo()
     const released = new AbortController()
     const waiting = engine.bus.call('task:wait', { taskIds }, { signal: released.signal })
@@ -163,7 +163,7 @@ describe('task:wait', () => {
     await expect(waiting).rejects.toThrow('gone home')
   })
 
-  it('Q-13 X-025 in a run it gives the slot back: a parent waits for its child although there is but one', async () => {
+  it('Q-13 X-025 in a run releases its slot: a parent waits for its child with a single slot', async () => {
     const engine = await openEngine({
       maxConcurrent: 1,
       executors: {
@@ -182,7 +182,7 @@ describe('task:wait', () => {
     expect((await engine.runs(parent))[0]).toMatchObject({ outcome: 'waiting' })
   })
 
-  it('I25 a run does not wait for strangers', async () => {
+  it('I25 a run may not wait for tasks outside of its subtree', async () => {
     const engine = await openEngine({
       executors: { work: (task: ExecutorTask<string>, run: Run) => run.invoke('task:wait', { taskIds: [task.input] }) },
     })

@@ -14,7 +14,7 @@ async function setup(options: { maxConcurrent?: number; autoStart?: boolean } = 
 }
 
 describe('task:create', () => {
-  it('C-07 takes more than the goal: name, priority, model, executor, input, list of abilities, what comes first', async () => {
+  it('C-07 creates a task with name, priority, model, executor, input, abilities and blockers besides its goal', async () => {
     const other = createScriptedModel([{ text: 'Reviewed' }], { modelId: 'other' })
     const engine = await openEngine({ models: { other }, executors: { reviewer: agent({}) }, autoStart: false })
     const call = surface(engine)
@@ -45,7 +45,7 @@ describe('task:create', () => {
 })
 
 describe('A task', () => {
-  it('tells who created it: a task, a name that is known, or the surface', async () => {
+  it('records who created it: a task, a named caller, or the surface', async () => {
     const engine = await openEngine({
       executors: { parent: async (_task: ExecutorTask, run: Run) => (await run.spawn({ name: 'spawned' })).id },
     })
@@ -71,7 +71,7 @@ describe('A task', () => {
 })
 
 describe('A task that calls', () => {
-  it('S1-062 makes no more than the engine allows', async () => {
+  it('S1-062 creates no more tasks than the engine allows', async () => {
     const { model } = heldModel()
     const engine = await openEngine({ model, autoStart: false, maxDepth: 1, maxChildren: 1 })
     const root = await engine.create({ goal: 'Root' })
@@ -80,7 +80,7 @@ describe('A task that calls', () => {
     await refusalOf(surface(engine, modelOf(String(taskId)))('task:create', { goal: 'Deep' }), 'LIMIT_EXCEEDED')
   })
 
-  it('I25 makes no root, no child of a stranger, nothing that comes after one, and gives work to agents only', async () => {
+  it('I25 creates no root, no child or dependent of a task outside its subtree, and assigns work to agents only', async () => {
     const hands = puppet()
     const { model } = heldModel()
     const engine = await openEngine({ model, executors: { shell: hands.executor }, autoStart: false })
@@ -95,7 +95,7 @@ describe('A task that calls', () => {
     expect(await engine.children(stranger)).toEqual([])
   })
 
-  it('I25 gives its subtasks no more abilities than it has itself, whichever list narrows it', async () => {
+  it('I25 gives its subtasks no more abilities than it has, whichever list restricts it', async () => {
     const model = createScriptedModel([{ text: 'Done' }])
     const engine = await openEngine({ model, autoStart: false })
     const root = await engine.create({ goal: 'Root' })
@@ -116,7 +116,7 @@ describe('A task that calls', () => {
     }
   })
 
-  it('is heard only when it is open: a settled task gets no subtasks', async () => {
+  it('that has ended creates no subtasks', async () => {
     const { engine, call } = await setup({ autoStart: false })
     const { taskId } = (await call('task:create', { goal: 'Over' })) as { taskId: string }
     await engine.cancel(taskId)

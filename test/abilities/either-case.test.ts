@@ -17,7 +17,7 @@ describe('eitherCase', () => {
     [{ taskId: 'a', agent_id: 'b' }],
     [{ task: 'a', workingAgent: 'b' }],
     [{ task: 'a', working_agent: 'b' }],
-  ])('S2-058 takes %j', (given) => {
+  ])('S2-058 accepts %j in either spelling', (given) => {
     expect(parse(schema, given as never, 'it')).toEqual({ taskId: 'a', agentId: 'b', limit: 5 })
   })
 
@@ -25,11 +25,11 @@ describe('eitherCase', () => {
     [{ taskId: 'a', task_id: 'a' }, '`taskId` and `task_id`'],
     [{ task: 'a', task_id: 'b' }, '`task` and `task_id`'],
     [{ taskId: 'a', working_agent: 'x', workingAgent: 'y' }, '`working_agent` and `workingAgent`'],
-  ])('S2-058 refuses %j, of which one would be lost', async (given, named) => {
+  ])('S2-058 refuses %j, because one of the values would be lost', async (given, named) => {
     expect((await refusalOf(() => parse(schema, given as never, 'it'), 'INVALID_INPUT')).message).toContain(named)
   })
 
-  it('S2-058 refuses other keys with the nearest of its own, and what is no object', async () => {
+  it('S2-058 refuses unknown keys and suggests the nearest, and refuses input that is no object', async () => {
     const refusal = await refusalOf(
       () => parse(schema, { task_id: 'a', agnetId: 'b' } as never, 'it'),
       'UNKNOWN_OPTION',
@@ -40,7 +40,7 @@ describe('eitherCase', () => {
     }
   })
 
-  it('S2-058 shows one spelling to whoever reads the schema', () => {
+  it('S2-058 publishes a schema with one spelling only', () => {
     expect(z.toJSONSchema(schema, { io: 'input' })).toMatchObject({
       type: 'object',
       properties: { taskId: { type: 'string' }, agentId: { type: 'string' }, limit: { type: 'integer' } },
@@ -49,7 +49,7 @@ describe('eitherCase', () => {
     })
   })
 
-  it('X-037 takes no key for the prototype', () => {
+  it('X-037 does not read keys of the prototype', () => {
     const given = JSON.parse('{"task_id":"a","__proto__":{"agentId":"forged"}}') as never
     expect(() => parse(schema, given, 'it')).toThrow()
     expect(({} as Record<string, unknown>)['agentId']).toBeUndefined()

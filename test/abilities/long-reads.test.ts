@@ -45,7 +45,7 @@ async function longestBlock(work: () => Promise<unknown>): Promise<number> {
 const tooLongMs = 1_000
 
 describe('a search', () => {
-  it('V-07 for a long word in long goals does not hold up the process', { timeout: 60_000 }, async () => {
+  it('V-07 for a long word in long goals does not block the process', { timeout: 60_000 }, async () => {
     const goal = 'a'.repeat(1024 * 1024)
     const engine = await engineWith(Array.from({ length: 10 }, (_, n) => taskRow({ id: `task-${n}`, goal })))
     const text = `${'a'.repeat(489)}b`
@@ -58,7 +58,7 @@ describe('a search', () => {
     expect((await engine.bus.call('task:list', { text: 'a'.repeat(490) })).total).toBe(10)
   })
 
-  it('V-07 for many words in many tasks does not hold up the process', { timeout: 60_000 }, async () => {
+  it('V-07 for many words in many tasks does not block the process', { timeout: 60_000 }, async () => {
     const words = Array.from({ length: 160 }, (_, n) => `w${n % 100}`)
     const goal = `${words.join(' ')} ${'x'.repeat(2_000)}`
     const engine = await engineWith(
@@ -73,7 +73,7 @@ describe('a search', () => {
     expect(block).toBeLessThan(tooLongMs)
   })
 
-  it('finds words wherever they stand, in either case, and in texts of any length', async () => {
+  it('finds words at any position, in either case, and in texts of any length', async () => {
     const engine = await engineWith([
       taskRow({ id: 'task-a', name: 'Write', goal: `${'x'.repeat(2 * 1024 * 1024)}REPORT` }),
       taskRow({ id: 'task-b', name: 'report', description: 'to be written' }),
@@ -91,7 +91,7 @@ describe('a search', () => {
 })
 
 describe('a graph', () => {
-  it('of more open tasks than can be put into an order at once is refused, and one of a part is not', async () => {
+  it('of too many open tasks is refused, and one of a part of them is not', async () => {
     const engine = await engineWith(
       (function* () {
         yield taskRow({ id: 'root', childCount: 1 })

@@ -20,7 +20,7 @@ async function world() {
 const texts = ({ messages }: Page) => messages.map(({ content }) => content)
 
 describe('task:messages', () => {
-  it('gives the conversation oldest first, and whoever reads on from `next` reads each message once', async () => {
+  it('returns the conversation oldest first, each message once when `next` is passed as `after`', async () => {
     const { engine, id, read } = await world()
     const whole = await read({})
     expect(texts(whole)).toEqual(['one', 'two', 'three'])
@@ -41,7 +41,7 @@ describe('task:messages', () => {
     expect(await read({ after: 1, limit: 0 })).toEqual({ messages: [], next: 1 })
   })
 
-  it('refuses an unknown task, a position that is none, and more than a page', async () => {
+  it('refuses an unknown task, an invalid position and a limit above the maximum', async () => {
     const { call, read } = await world()
     await refusalOf(call('task:messages', { taskId: 'task-nowhere' }), 'NOT_FOUND')
     for (const input of [{ after: -1 }, { after: 0.5 }, { limit: 1_001 }, { before: 3 }]) {
@@ -49,7 +49,7 @@ describe('task:messages', () => {
     }
   })
 
-  it('shows a model its own task and what is below it, and nothing else', async () => {
+  it('lets a model read its own task and the tasks below it only', async () => {
     const { engine, id } = await world()
     const child = await engine.create({ name: 'Child', parentId: id })
     const stranger = await engine.create({ name: 'Stranger' })
@@ -61,7 +61,7 @@ describe('task:messages', () => {
 })
 
 describe('task:note', () => {
-  it('is read by people and programs; the model that works on the task reads nothing that it has not said', async () => {
+  it('adds a note that people and programs read, but not the model that works on the task', async () => {
     const held = heldModel()
     const engine = await openEngine({ model: held.model })
     const call = surface(engine)
@@ -78,7 +78,7 @@ describe('task:note', () => {
     expect(held.steps).toHaveLength(1)
   })
 
-  it('is refused for an unknown task, without a text, and to models', async () => {
+  it('refuses an unknown task, an empty note, and models', async () => {
     const { id, engine, call } = await world()
     await refusalOf(call('task:note', { taskId: 'task-nowhere', text: 'Hello' }), 'NOT_FOUND')
     await refusalOf(call('task:note', { taskId: id, text: '' }), 'INVALID_INPUT')

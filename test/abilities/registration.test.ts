@@ -53,13 +53,13 @@ describe('The abilities of an engine', () => {
     })
   })
 
-  it('S0-030 refuse bad input before they do anything, and say where it is bad', async () => {
+  it('S0-030 refuse invalid input before they do anything, and name the invalid field', async () => {
     const call = surface(await openEngine())
     const refusal = await refusalOf(call('task:route', { message: 7 }), 'INVALID_INPUT')
     expect(refusal.details).toMatchObject({ abilityId: 'task:route', issues: [{ path: 'message' }] })
   })
 
-  it('leave a bus of others as they found it, and stand on it only once', async () => {
+  it('leave a shared bus unchanged on close, and are registered on it only once', async () => {
     const bus = createBus()
     const before = bus.abilities().map(({ id }) => id)
     const engine = await openEngine({ bus })

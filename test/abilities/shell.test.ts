@@ -39,7 +39,7 @@ async function agentWith(call: { name: string; arguments: object }, engineOption
 }
 
 describe('shell:run', () => {
-  it('gives what a command printed and its exit code, in the folder it was made for', async () => {
+  it('returns the output of a command and its exit code, and runs it in the configured folder', async () => {
     const { run, folder } = setup()
     expect(await run('pwd; echo careful >&2')).toEqual({
       exitCode: 0,
@@ -51,14 +51,14 @@ describe('shell:run', () => {
     })
   })
 
-  it('gives a failure as a result, by exit code or by signal', async () => {
+  it('returns a failure as a result, with exit code or signal', async () => {
     const { run } = setup()
     expect(await run('echo broken >&2; exit 3')).toMatchObject({ exitCode: 3, signal: null, stderr: 'broken\n' })
     expect(await run('kill -KILL $$')).toMatchObject({ exitCode: 137, signal: 'SIGKILL' })
     expect(await run('no-such-program-here')).toMatchObject({ exitCode: 127 })
   })
 
-  it('gives the end of a long output, and says that it is not all', async () => {
+  it('returns the end of a long output and marks it as truncated', async () => {
     const { run } = setup()
     const { stdout, stderr, truncated } = await run('seq 1 200000; seq 1 2 >&2')
     expect(Buffer.byteLength(stdout)).toBeLessThanOrEqual(maxShownLength)
@@ -67,7 +67,7 @@ describe('shell:run', () => {
     expect([stderr, truncated]).toEqual(['1\n2\n', true])
   })
 
-  it('ends a command that takes too long, with what it had printed', async () => {
+  it('ends a command at the time-out, and returns its output so far', async () => {
     const { run } = setup({ timeoutMs: 60_000 })
     expect(await run('echo begun; sleep 300', { timeoutMs: 200 })).toEqual({
       exitCode: null,
@@ -79,12 +79,12 @@ describe('shell:run', () => {
     })
   })
 
-  it('takes no longer than the embedder says where the caller does not', async () => {
+  it('uses the configured time-out if the caller gives none', async () => {
     const { run } = setup({ timeoutMs: 100 })
     expect(await run('sleep 300')).toMatchObject({ timedOut: true })
   })
 
-  it('leaves nothing running that a command has put into the background', async () => {
+  it('ends processes that a command has started in the background', async () => {
     const { run } = setup()
     const { stdout } = await run('sleep 300 & echo $!')
     // Whoever adopts it may be slow to take notice of its end.
@@ -92,19 +92,19 @@ describe('shell:run', () => {
     expect(left === undefined || left.zombie).toBe(true)
   })
 
-  it('gives a command nothing to read', async () => {
+  it('gives a command an empty standard input', async () => {
     const { run } = setup()
     expect(await run('cat; echo end')).toMatchObject({ stdout: 'end\n' })
   })
 
-  it('refuses what is no command', async () => {
+  it('refuses an empty command', async () => {
     const { bus } = setup()
     await refusalOf(bus.call('shell:run', { command: '  ' }), 'INVALID_INPUT')
     await refusalOf(bus.call('shell:run', { command: 'true', timeoutMs: 0 }), 'INVALID_INPUT')
     await refusalOf(bus.call('shell:run', { comand: 'true' }), 'INVALID_INPUT')
   })
 
-  it('is a call of its task whose processes are noted with it, and end with it', async () => {
+  it('records a call of its task with its processes, which end with it', async () => {
     const command = 'echo ready > gate; sleep 300'
     const { engine, folder } = await agentWith({ name: 'shell_run', arguments: { command } })
     execFileSync('mkfifo', [join(folder, 'gate')])
@@ -118,7 +118,7 @@ describe('shell:run', () => {
     expect(await isAlive(group)).toBe(false)
   })
 
-  it('tells a command which task and which call it belongs to', async () => {
+  it('passes the ids of task and call to the command', async () => {
     const { engine } = await agentWith({
       name: 'shell_run',
       arguments: { command: 'echo "$ERRAND_TASK_ID $ERRAND_CALL_ID"' },
@@ -129,7 +129,7 @@ describe('shell:run', () => {
     expect(call?.result).toMatchObject({ stdout: `${task.id} ${call?.id}\n` })
   })
 
-  it('is put to a person first where the embedder says so', async () => {
+  it('asks a person first if confirm is set', async () => {
     const call = { name: 'shell_run', arguments: { command: 'echo approved' } }
     const { engine } = await agentWith(call, {}, { confirm: 'May this run?' })
     const task = await engine.create({ goal: 'Do it' })
@@ -143,13 +143,13 @@ describe('shell:run', () => {
 })
 
 describe('shell:background', () => {
-  it('is for runs of tasks alone', async () => {
+  it('shell:background can only be called by the run of a task', async () => {
     const { bus } = setup()
     const refusal = await refusalOf(bus.call('shell:background', { command: 'true' }), 'INVALID_INPUT')
     expect(refusal.message).toContain('Only the run of a task')
   })
 
-  it('is there for the runs of every executor', async () => {
+  it('shell:background is available to the runs of every executor', async () => {
     const { abilities } = setup()
     const engine = (await openEngine({
       abilities,
@@ -165,7 +165,7 @@ describe('shell:background', () => {
     expect(await engine.result(task!)).toBe('built\n')
   })
 
-  it('names the subtask by its command, or as it is told', async () => {
+  it('shell:background names the subtask by its command or the given name', async () => {
     const { engine } = await agentWith({
       name: 'shell_background',
       arguments: { command: `echo one\n${'x'.repeat(300)} || true` },
@@ -175,7 +175,7 @@ describe('shell:background', () => {
     expect((await engine.children(task)).map(({ name }) => name)).toEqual(['echo one…'])
   })
 
-  it('uses the executor of the engine that has the same name', async () => {
+  it('shell:background uses the executor of the engine that has the same name', async () => {
     const call = { name: 'shell_background', arguments: { command: 'echo "$ERRAND_LEDGER"' } }
     const { engine } = await agentWith(call, { executors: { shell: createShell({ ledger: 'own.db' }) } })
     const task = await engine.create({ goal: 'Start it' })
@@ -184,7 +184,7 @@ describe('shell:background', () => {
     expect(await engine.result(child!)).toMatchObject({ stdout: 'own.db\n' })
   })
 
-  it('brings its executor to an engine that has none, for which a limit may be set', async () => {
+  it('shell:background adds its executor to an engine without one, for which a limit may be set', async () => {
     const { abilities } = setup()
     const engine = (await openEngine({ abilities })) as Engine
     await engine.setLimits({ limits: { shell: 1 } })
@@ -194,7 +194,7 @@ describe('shell:background', () => {
     await refusalOf(without.create([{ executor: 'shell', input: { run: 'echo here' } }]), 'UNKNOWN_EXECUTOR')
   })
 
-  it('does not let a model name the executor itself', async () => {
+  it('a model may not name the executor of shell:background itself', async () => {
     const call = { name: 'task_create', arguments: { goal: 'x', executor: 'shell', input: { run: 'true' } } }
     const { engine } = await agentWith(call)
     const task = await engine.create({ goal: 'Try it' })
@@ -208,7 +208,7 @@ describe('shell:background', () => {
 describe('the environment of a command of an agent', () => {
   afterEach(() => void vi.unstubAllEnvs())
 
-  it('V-10 holds the usual variables, all but secrets where it may inherit, and takes none from the model', async () => {
+  it('V-10 contains the default variables, or all but secrets with inheritEnv, and none from the model', async () => {
     vi.stubEnv('ERRAND_TOKEN', 'token-of-the-server')
     vi.stubEnv('OF_THE_PROCESS', 'told')
     const print = 'echo "${ERRAND_TOKEN-none} ${OF_THE_PROCESS-none}"'
@@ -221,7 +221,7 @@ describe('the environment of a command of an agent', () => {
     }
   })
 
-  it('V-10 is the same in the background', async () => {
+  it('V-10 is the same for background commands', async () => {
     vi.stubEnv('ERRAND_TOKEN', 'token-of-the-server')
     vi.stubEnv('OF_THE_PROCESS', 'told')
     const call = {
@@ -242,7 +242,7 @@ describe('the environment of a command of an agent', () => {
 })
 
 describe('commandAbilities', () => {
-  it('refuses a folder that is none, and options that it does not have', async () => {
+  it('refuses a folder that does not exist, and unknown options', async () => {
     await refusalOf(() => commandAbilities(join(tmpdir(), 'errand-no-such-folder')), 'NOT_FOUND')
     await refusalOf(() => commandAbilities(import.meta.filename), 'NOT_FOUND')
     const refusal = await refusalOf(() => commandAbilities('.', { timeoutMS: 1 } as object), 'UNKNOWN_OPTION')

@@ -21,7 +21,7 @@ async function take<T>(items: AsyncIterable<T>, wanted: number): Promise<T[]> {
 }
 
 describe('task:list', () => {
-  it('gives tasks the oldest first, page by page, with what they are counted by', async () => {
+  it('lists tasks oldest first, page by page, with the total', async () => {
     const engine = await openEngine()
     for (let n = 0; n < 5; n++) await engine.create({ name: `n${n}`, priority: n, tags: n % 2 === 0 ? ['even'] : [] })
     const first = await engine.bus.call('task:list', { limit: 2 })
@@ -34,7 +34,7 @@ describe('task:list', () => {
     expect((await engine.bus.call('task:list', { ids: [first.tasks[1]?.id as string, 'task-none'] })).total).toBe(1)
   })
 
-  it('tells how tasks stood at any position of the feed, as a fold of its events does', async () => {
+  it('lists tasks as of any position of the feed, equal to a fold of its events', async () => {
     const engine = await openEngine()
     const parent = await engine.create({ name: 'parent' })
     await engine.start(parent)
@@ -56,7 +56,7 @@ describe('task:list', () => {
     await refusalOf(engine.bus.call('task:list', { at: 1, status: 'working' }), 'INVALID_INPUT')
   })
 
-  it('gives a caller with a task only what is below it, and nothing of the past', async () => {
+  it('lists for a caller with a task only the tasks below it, and refuses the past', async () => {
     const engine = await openEngine()
     const own = await engine.create({ name: 'own' })
     await engine.create({ name: 'below', parentId: own.id })
@@ -71,7 +71,7 @@ describe('task:list', () => {
 })
 
 describe('task:get', () => {
-  it('gives a task as the engine does, with its neighbours', async () => {
+  it('returns a task like the engine, with its blockers and dependents', async () => {
     const engine = await openEngine()
     const before = await engine.create({ name: 'before' })
     const task = await engine.create({ name: 'task', blockedBy: [before.id], metadata: { a: [1] } })
@@ -87,7 +87,7 @@ describe('task:get', () => {
     await refusalOf(engine.bus.call('task:get', { taskId: 'task-none' }), 'NOT_FOUND')
   })
 
-  it('runs and calls are those of the engine', async () => {
+  it('task:runs and task:calls return the runs and calls of the engine', async () => {
     const engine = await openEngine({
       executors: { work: async (_task: ExecutorTask, run: Run) => run.call('step', { n: 1 }, () => 2) },
     })
@@ -100,7 +100,7 @@ describe('task:get', () => {
     expect(calls).toMatchObject([{ name: 'step', params: { n: 1 }, result: 2 }])
   })
 
-  it('V-07 runs and calls of a task come page by page, a hundred of them unless a limit says otherwise', async () => {
+  it('V-07 task:runs and task:calls return pages of a hundred by default', async () => {
     const engine = await openEngine({
       executors: {
         work: async (_task: ExecutorTask, run: Run) => {
@@ -134,7 +134,7 @@ describe('task:get', () => {
 })
 
 describe('A verb that expects a version', () => {
-  it('is refused when the task has been written since, and changes nothing', async () => {
+  it('is refused and changes nothing if the task has been written since', async () => {
     const engine = await openEngine()
     const { id: taskId } = await engine.create({ name: 'a' })
     const { version } = await engine.start(taskId)
@@ -166,7 +166,7 @@ describe('A verb that expects a version', () => {
     await refusalOf(engine.pause({ id: taskId, expectedVersion: -1 }), 'INVALID_INPUT')
   })
 
-  it('of two who have read the same one is let through', async () => {
+  it('only one of two changes of the same version succeeds', async () => {
     const engine = await openEngine()
     const { id: taskId, version: expectedVersion } = await engine.create({ name: 'a' })
     const both = await Promise.allSettled(
@@ -177,7 +177,7 @@ describe('A verb that expects a version', () => {
 })
 
 describe('Work from outside, over the bus', () => {
-  it('is claimed, kept alive, let go of and failed by its owner, and by nobody in its name', async () => {
+  it('is claimed, renewed, released and failed by its owner, and by no other caller', async () => {
     const { bus } = await openEngine()
     const { taskId } = await bus.call('task:create', { name: 'a' })
     const ann: Caller = { surface: 'http', owner: 'ann' }
@@ -197,12 +197,12 @@ describe('Work from outside, over the bus', () => {
     const failed = await bus.call('task:fail', { taskId, reason: 'broke', owner: 'bob', fence: again.task?.fence })
     expect(failed.status).toBe('failed')
     const nobody = await refusalOf(bus.call('task:claim', {}), 'INVALID_INPUT')
-    expect(nobody).toMatchObject({ message: expect.stringMatching(/whose with `owner`/), details: { field: 'owner' } })
+    expect(nobody).toMatchObject({ message: expect.stringMatching(/set `owner`/), details: { field: 'owner' } })
   })
 })
 
 describe('task:create', () => {
-  it('S2-001 S2-050 with a goal is for an agent, with nothing but words for agents that join it, and else for whom it says', async () => {
+  it('S2-001 S2-050 with a goal is for an agent, with texts only for agents that join it, else for the given executor', async () => {
     const engine = await openEngine({ executors: { work: () => 1 } })
     const made = async (input: Record<string, unknown>) => {
       const { taskId, branch } = await engine.bus.call('task:create', input as never)
@@ -222,7 +222,7 @@ describe('task:create', () => {
     await refusalOf(engine.bus.call('task:create', { name: 'x', executer: 'work' } as never), 'INVALID_INPUT')
   })
 
-  it('makes trees, takes either spelling, and makes once what has one key', async () => {
+  it('creates trees, accepts either spelling, and creates one task per key', async () => {
     const engine = await openEngine({ executors: { work: (task: ExecutorTask) => task.input } })
     const input = {
       name: 'tree',
@@ -241,7 +241,7 @@ describe('task:create', () => {
     expect(below).toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('takes no key that a surface makes for somebody', async () => {
+  it('refuses keys with the prefixes that surfaces derive', async () => {
     const engine = await openEngine()
     for (const key of ['http:ann:k1', 'chat:k1']) {
       await refusalOf(engine.bus.call('task:create', { name: 'x', key }), 'INVALID_INPUT')
@@ -250,7 +250,7 @@ describe('task:create', () => {
     }
   })
 
-  it('gives a task with objectives its branch', async () => {
+  it('gives a task with objectives a memory branch', async () => {
     const engine = await openEngine()
     const { taskId, branch } = await engine.bus.call('task:create', {
       name: 'fix auth',
@@ -262,7 +262,7 @@ describe('task:create', () => {
 })
 
 describe('The feed as abilities', () => {
-  it('is listed in both directions and followed from a position, each event once', async () => {
+  it('event:list reads in both directions, event:feed follows from a position, each event once', async () => {
     const engine = await openEngine()
     const { bus } = engine
     for (let n = 0; n < 4; n++) await engine.create({ name: `n${n}` })
@@ -282,7 +282,7 @@ describe('The feed as abilities', () => {
     expect(await live).toMatchObject([{ type: 'task.started', taskId: created.id }])
   })
 
-  it('S1-012 task:stream goes on after a position', async () => {
+  it('S1-012 task:stream continues after a position', async () => {
     const engine = await openEngine({
       executors: { say: async (_task: ExecutorTask, run: Run) => run.message('assistant', 'hello') },
     })
@@ -296,7 +296,7 @@ describe('The feed as abilities', () => {
     expect(rest).toEqual(all.slice(all.indexOf(message as (typeof all)[number]) + 1))
   })
 
-  it('engine:status counts at the first call as at the second', async () => {
+  it('engine:status counts the same at the first call as at the second', async () => {
     const held = deferred()
     const engine = await openEngine({ executors: { hold: () => held.promise }, maxConcurrent: 1 })
     await engine.create([{ executor: 'hold' }, { executor: 'hold' }, { name: 'by hand' }])
@@ -311,7 +311,7 @@ describe('The feed as abilities', () => {
 })
 
 describe('Access', () => {
-  it('of every ability is told by its class: whoever may only read changes nothing', async () => {
+  it('a caller with the scope read only changes nothing with any ability', async () => {
     const engine = await openEngine()
     const { id: taskId } = await engine.create({ name: 'a' })
     const before = await engine.get(taskId)
@@ -326,7 +326,7 @@ describe('Access', () => {
     expect(await engine.get(taskId)).toEqual(before)
   })
 
-  it('a model creates with the fields that models are offered, and no others', async () => {
+  it('a model creates tasks only with the fields that models are offered', async () => {
     const engine = await openEngine({ executors: { work: () => 1 } })
     const { id: taskId } = await engine.create({ name: 'a' })
     const caller = modelOf(taskId)
@@ -338,7 +338,7 @@ describe('Access', () => {
     await refusalOf(engine.bus.call('task:update', { taskId, name: 'x' }, { caller }), 'FORBIDDEN')
   })
 
-  it('I25 task:get shows a model no token of a claim, no key, no input and no stranger', async () => {
+  it('I25 task:get shows a model no fence, key or input, and no task outside its subtree', async () => {
     const engine = await openEngine()
     const before = await engine.create({ name: 'before' })
     const own = await engine.create({ name: 'own', key: 'k', input: { secret: 1 }, blockedBy: [before.id] })
@@ -358,7 +358,7 @@ describe('Access', () => {
     await refusalOf(engine.bus.call('task:list', { keyPrefix: 'k' }, { caller: client }), 'INVALID_INPUT')
   })
 
-  it('I25 a run names no branch of strangers, at whatever level of a tree', async () => {
+  it('I25 a run may not name a memory branch outside its team at any level of a tree', async () => {
     const engine = await openEngine()
     const { branch } = await engine.bus.call('task:create', { name: 'other' })
     const { taskId } = await engine.bus.call('task:create', { name: 'own' })

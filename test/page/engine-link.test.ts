@@ -1,6 +1,6 @@
 // The link to the engine: everything is read once, then followed; what events tell of is read again in few requests; nothing is lost.
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ApiClient } from '../../page/src/live/api-client.ts'
 import { EngineLink } from '../../page/src/live/engine-link.ts'
 import type { Problem, TaskEvent, TaskRow } from '../../page/src/model/wire.ts'
@@ -151,7 +151,7 @@ function setup(server = new FakeServer()) {
 }
 
 describe('the link to the engine', () => {
-  test('reads every page, and follows the feed from the position of the first', async () => {
+  it('reads every page, and follows the feed from the position of the first', async () => {
     const server = new FakeServer()
     server.add(...Array.from({ length: pageSize + 7 }, (_, index) => `t${index}`))
     server.seq = 40
@@ -163,7 +163,7 @@ describe('the link to the engine', () => {
     link.close()
   })
 
-  test('reads again what events tell of: the first at once, then many in one request', async () => {
+  it('reads again what events tell of: the first at once, then many in one request', async () => {
     const server = new FakeServer()
     const ids = Array.from({ length: 300 }, (_, index) => `t${index}`)
     server.add(...ids)
@@ -180,7 +180,7 @@ describe('the link to the engine', () => {
     link.close()
   })
 
-  test('asks for no more than a thousand rows at once, twice a second while there are so many', async () => {
+  it('asks for no more than a thousand rows at once, twice a second while there are so many', async () => {
     const server = new FakeServer()
     const ids = Array.from({ length: 2_100 }, (_, index) => `t${index}`)
     server.add(...ids)
@@ -200,7 +200,7 @@ describe('the link to the engine', () => {
     link.close()
   })
 
-  test('reads first what somebody looks at', async () => {
+  it('reads first what somebody looks at', async () => {
     const server = new FakeServer()
     const ids = Array.from({ length: 1_500 }, (_, index) => `t${index}`)
     server.add(...ids)
@@ -215,7 +215,7 @@ describe('the link to the engine', () => {
     link.close()
   })
 
-  test('after a break goes on with the position that it heard last', async () => {
+  it('after a break goes on with the position that it heard last', async () => {
     const { server, link, open, until, beat, told } = setup()
     server.add('a')
     await open()
@@ -230,7 +230,7 @@ describe('the link to the engine', () => {
     link.close()
   })
 
-  test('reads everything anew when its position has been purged', async () => {
+  it('reads everything anew when its position has been purged', async () => {
     const { server, link, open, until, beat, told } = setup()
     server.add('old')
     await open()
@@ -246,7 +246,7 @@ describe('the link to the engine', () => {
     link.close()
   })
 
-  test('a read that fails is done once more, and no row stays as it was', async () => {
+  it('a read that fails is done once more, and no row stays as it was', async () => {
     const { server, link, open, until, beat } = setup()
     server.add('a')
     await open()
@@ -259,7 +259,7 @@ describe('the link to the engine', () => {
     link.close()
   })
 
-  test('says so when the server refuses, and does not go on asking', async () => {
+  it('says so when the server refuses, and does not go on asking', async () => {
     const { server, link, until, told } = setup()
     server.refuseFeed = { status: 403, code: 'FORBIDDEN', title: '', detail: 'not for you', details: {} }
     await link.load()

@@ -1,7 +1,7 @@
 // Following a stream: whole events from any pieces, going on after a break with the last id, and knowing when to give up.
 
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../page/src/live/api-client.ts'
 import { type Connection, followSource, type SourceEvent } from '../../page/src/live/event-source.ts'
 import type { Problem } from '../../page/src/model/wire.ts'
@@ -139,7 +139,7 @@ function follow(answers: Answer[], lastId: string | null = null): World {
 const end = () => new Response(null, { status: 204 })
 
 describe('following a stream', () => {
-  test('puts events together from pieces that are cut anywhere, within a sign of several bytes too', async () => {
+  it('puts events together from pieces that are cut anywhere, within a sign of several bytes too', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.string({ unit: 'grapheme', maxLength: 12 }), { minLength: 1, maxLength: 6 }),
@@ -164,7 +164,7 @@ describe('following a stream', () => {
     )
   })
 
-  test('goes on after a break with the id that was heard last', async () => {
+  it('goes on after a break with the id that was heard last', async () => {
     const world = follow([() => bodyOf([item(4), item(5)]), () => bodyOf([item(6)]), end], '3')
     await world.resting()
     world.clock.ring()
@@ -176,7 +176,7 @@ describe('following a stream', () => {
     expect(world.events.map(({ id }) => id)).toEqual(['4', '5', '6'])
   })
 
-  test('half an event before a break is not told, and is heard whole afterwards', async () => {
+  it('half an event before a break is not told, and is heard whole afterwards', async () => {
     const world = follow([() => bodyOf([item(1), 'id: 2\ndata: {"se']), () => bodyOf([item(2)]), end])
     await world.resting()
     expect(world.events.map(({ id }) => id)).toEqual(['1'])
@@ -188,7 +188,7 @@ describe('following a stream', () => {
     world.close()
   })
 
-  test('rests longer after each try while the server is away, and briefly again once it has spoken', async () => {
+  it('rests longer after each try while the server is away, and briefly again once it has spoken', async () => {
     const away = () =>
       Promise.reject(new ApiError({ status: 0, code: 'UNREACHABLE', title: '', detail: '', details: {} }))
     const world = follow([away, away, away, () => bodyOf([item(1)]), away])
@@ -202,7 +202,7 @@ describe('following a stream', () => {
     world.close()
   })
 
-  test('never rests longer than ten seconds', async () => {
+  it('never rests longer than ten seconds', async () => {
     const away = () =>
       Promise.reject(new ApiError({ status: 503, code: 'ENGINE_CLOSED', title: '', detail: '', details: {} }))
     const world = follow([away])
@@ -216,7 +216,7 @@ describe('following a stream', () => {
     world.close()
   })
 
-  test('gives up on a refusal: a cursor that is too old, or a token that may not', async () => {
+  it('gives up on a refusal: a cursor that is too old, or a token that may not', async () => {
     const problem: Problem = { status: 410, code: 'CURSOR_TOO_OLD', title: '', detail: 'gone', details: {} }
     const world = follow([() => Promise.reject(new ApiError(problem))])
     await world.ended
@@ -224,20 +224,20 @@ describe('following a stream', () => {
     expect(world.asked).toHaveLength(1)
   })
 
-  test('a refusal in the middle of a stream is one too', async () => {
+  it('a refusal in the middle of a stream is one too', async () => {
     const problem: Problem = { status: 410, code: 'CURSOR_TOO_OLD', title: '', detail: 'gone', details: {} }
     const world = follow([() => bodyOf([item(1), `event: error\ndata: ${JSON.stringify(problem)}\n\n`])])
     await world.ended
     expect(world.refused).toEqual([problem])
   })
 
-  test('ends when the server has said all there is', async () => {
+  it('ends when the server has said all there is', async () => {
     const world = follow([() => bodyOf([item(1), 'event: end\ndata: {}\n\n'])])
     await world.ended
     expect(world.asked).toHaveLength(1)
   })
 
-  test('breaks off a connection over which not even a sign of life comes, and opens another', async () => {
+  it('breaks off a connection over which not even a sign of life comes, and opens another', async () => {
     const silent: Answer = (signal) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener('abort', () => reject(new Error('aborted')))
@@ -251,7 +251,7 @@ describe('following a stream', () => {
     expect(world.asked).toHaveLength(2)
   })
 
-  test('lets a storm gather for a moment before it takes more of it, and loses none of it', async () => {
+  it('lets a storm gather for a moment before it takes more of it, and loses none of it', async () => {
     const storm = Array.from({ length: 200 }, (_, index) => item(index + 1)).join('')
     const world = follow([() => bodyOf([storm, item(201)]), end])
     await world.gathering()
@@ -262,7 +262,7 @@ describe('following a stream', () => {
     world.close()
   })
 
-  test('closed in the midst of a storm it waits for nothing', async () => {
+  it('closed in the midst of a storm it waits for nothing', async () => {
     const storm = Array.from({ length: 200 }, (_, index) => item(index + 1)).join('')
     const world = follow([() => bodyOf([storm, item(201)])])
     await world.gathering()
@@ -271,7 +271,7 @@ describe('following a stream', () => {
     expect(world.asked).toHaveLength(1)
   })
 
-  test('once closed it opens nothing more', async () => {
+  it('once closed it opens nothing more', async () => {
     const world = follow([() => bodyOf([item(1)])])
     await world.resting()
     world.close()

@@ -1,6 +1,6 @@
 // A task's life from its events: how it stood at each position, the way it took, and that this agrees with the engine itself.
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { noteOf, pathTaken, standingAfter, upTo } from '../../page/src/model/history.ts'
 import { acceptedEvents, actions, taskStatuses, whyNot } from '../../page/src/model/lifecycle.ts'
 import type { TaskEvent } from '../../page/src/model/wire.ts'
@@ -33,7 +33,7 @@ async function livedTask() {
 }
 
 describe('the history of a task', () => {
-  test('folded to its end it is the task as the engine has it', async () => {
+  it('folded to its end it is the task as the engine has it', async () => {
     const { engine, task, events } = await livedTask()
     const now = await engine.get(task.id)
     expect(standingAfter(events)).toMatchObject({
@@ -44,7 +44,7 @@ describe('the history of a task', () => {
     await engine.close()
   })
 
-  test('folded to any position it has the state that the event there tells', async () => {
+  it('folded to any position it has the state that the event there tells', async () => {
     const { engine, events } = await livedTask()
     for (const event of events) {
       expect(standingAfter(upTo(events, event.seq))?.status).toBe(event.data['status'])
@@ -53,7 +53,7 @@ describe('the history of a task', () => {
     await engine.close()
   })
 
-  test('the way it took runs along edges of the machine only, numbered in order', async () => {
+  it('the way it took runs along edges of the machine only, numbered in order', async () => {
     const { engine, events } = await livedTask()
     const path = pathTaken(events)
     expect(path.map(({ n }) => n)).toEqual(path.map((_, index) => index + 1))
@@ -64,7 +64,7 @@ describe('the history of a task', () => {
     await engine.close()
   })
 
-  test('an error stands until a retry takes it away', () => {
+  it('an error stands until a retry takes it away', () => {
     const events = [
       eventOf({ seq: 1, type: 'task.created', taskId: 'a', data: { name: 'a', status: 'submitted' } }),
       eventOf({
@@ -79,7 +79,7 @@ describe('the history of a task', () => {
     expect(standingAfter(events)).toMatchObject({ error: null, attempt: 2, name: 'a' })
   })
 
-  test('a note is one short line, whatever an event carries', () => {
+  it('a note is one short line, whatever an event carries', () => {
     const long = eventOf({ seq: 1, type: 'question.asked', taskId: 'a', data: { question: 'x'.repeat(5_000) } })
     expect(noteOf(long).length).toBeLessThan(200)
     expect(noteOf(eventOf({ seq: 1, type: 'question.asked', taskId: 'a', data: { question: { not: 'text' } } }))).toBe(
@@ -89,7 +89,7 @@ describe('the history of a task', () => {
 })
 
 describe('what may be done', () => {
-  test('is what the transition table accepts, and messages and priorities while work is open', () => {
+  it('is what the transition table accepts, and messages and priorities while work is open', () => {
     for (const status of taskStatuses) {
       const possible = actions.filter((action) => whyNot(action, { status }) === null)
       const byTable = actions.filter((action) => acceptedEvents(status).some((event) => event === action))
@@ -98,8 +98,8 @@ describe('what may be done', () => {
     }
   })
 
-  test('what may not says why, and what would', () => {
+  it('what may not says why, and what would', () => {
     expect(whyNot('pause', { status: 'paused' })).toBe('It is paused; possible: resume, cancel.')
-    expect(whyNot('retry', { status: 'completed' })).toBe('It is completed; nothing more can be done.')
+    expect(whyNot('retry', { status: 'completed' })).toBe('It is completed; no further actions are possible.')
   })
 })

@@ -1,6 +1,6 @@
 // The smaller parts of the page's model: conversation, frames, throughput, changes, addresses, words for times, keys of attempts.
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { attemptKeys } from '../../page/src/live/attempt-key.ts'
 import { changesBetween } from '../../page/src/model/changes.ts'
 import { conversationLines, LiveText } from '../../page/src/model/conversation.ts'
@@ -26,7 +26,7 @@ const message = (id: string, timestamp: number, more: Partial<Message> = {}): Me
 const call = (id: string, createdAt: number, more: Partial<Call> = {}) =>
   ({ id, seq: createdAt, name: id, createdAt, startMessageId: null, endMessageId: null, ...more }) as Call
 
-test('a task is queued by what it waits for, whatever its state', () => {
+it('a task is queued by what it waits for, whatever its state', () => {
   expect(isQueued({ ready: true, executor: 'shell' })).toBe(true)
   expect(isQueued({ ready: false, executor: 'shell' })).toBe(false)
   expect(isQueued({ ready: true, executor: null })).toBe(false)
@@ -36,7 +36,7 @@ const content = (text: string, offset: number, messageId = 'm1') =>
   ({ type: 'content', taskId: 'a', seq: 1, content: text, offset, messageId }) as const
 
 describe('a conversation', () => {
-  test('shows a call in place of the line that tells of its beginning, and leaves out the one that tells of its end', () => {
+  it('shows a call in place of the line that tells of its beginning, and leaves out the one that tells of its end', () => {
     const messages = [
       message('hello', 1, { role: 'user' }),
       message('start', 2, { announcement: true }),
@@ -51,7 +51,7 @@ describe('a conversation', () => {
     expect(lines.map(({ id }) => id)).toEqual(['hello', 'calls-c', 'notice'])
   })
 
-  test('puts calls that no line tells of where they happened, neighbours in one block', () => {
+  it('puts calls that no line tells of where they happened, neighbours in one block', () => {
     const lines = conversationLines(
       [message('m1', 5), message('m2', 20)],
       [call('c2', 11), call('c1', 10), call('c3', 30)],
@@ -65,7 +65,7 @@ describe('a conversation', () => {
     ])
   })
 
-  test('what is being said stands at the end, until the message is stored', () => {
+  it('what is being said stands at the end, until the message is stored', () => {
     const live = new LiveText()
     live.apply(content('Hel', 0))
     live.apply(content('lo', 3))
@@ -83,7 +83,7 @@ describe('a conversation', () => {
     expect(live.texts.size).toBe(0)
   })
 
-  test('a piece that was missed is told, one that is said again replaces what came after it', () => {
+  it('a piece that was missed is told, one that is said again replaces what came after it', () => {
     const live = new LiveText()
     live.apply(content('Hello', 0))
     live.apply(content('p!', 3))
@@ -117,7 +117,7 @@ function handBeat() {
 }
 
 describe('frames', () => {
-  test('work that grows takes no more than its share of the time', () => {
+  it('work that grows takes no more than its share of the time', () => {
     const { beat, frame, pass } = handBeat()
     let done = 0
     const ask = sparingly(beat, { restMs: 100, share: 0.1 }, () => {
@@ -136,7 +136,7 @@ describe('frames', () => {
     expect(done).toBeLessThan(most + 2)
   })
 
-  test('what is expensive is done at once, then at most every so often, and never forgotten', () => {
+  it('what is expensive is done at once, then at most every so often, and never forgotten', () => {
     const { beat, frame, pass } = handBeat()
     let done = 0
     const ask = atMostEvery(beat, 150, () => done++)
@@ -158,7 +158,7 @@ describe('frames', () => {
 })
 
 describe('the throughput', () => {
-  test('counts events and completed tasks by second, and forgets what lies before the window', () => {
+  it('counts events and completed tasks by second, and forgets what lies before the window', () => {
     const throughput = new Throughput()
     for (let second = 0; second < 400; second++) {
       throughput.add({ at: second * 1_000, type: 'task.updated' })
@@ -174,14 +174,14 @@ describe('the throughput', () => {
 })
 
 describe('small parts', () => {
-  test('changes name what is different, and nothing that changes with every write', () => {
+  it('changes name what is different, and nothing that changes with every write', () => {
     const before = { priority: 1, version: 1, updatedAt: 1, input: { a: 1 }, name: 'x' }
     expect(changesBetween(before, { ...before, priority: 2, version: 2, updatedAt: 2 })).toEqual([
       { field: 'priority', before: '1', after: '2' },
     ])
   })
 
-  test('addresses are read back as they were made, and a broken one leads to the overview or a task that is not found', () => {
+  it('addresses are read back as they were made, and a broken one leads to the overview or a task that is not found', () => {
     for (const route of [
       { view: 'task', id: 'task-ü/1' },
       { view: 'new', parentId: null },
@@ -194,7 +194,7 @@ describe('small parts', () => {
     expect(routeOf('#/task/%E0%A4%A')).toEqual({ view: 'task', id: '%E0%A4%A' })
   })
 
-  test('times are few characters', () => {
+  it('times are few characters', () => {
     expect([duration(0), duration(999), duration(61_000), duration(90_061_000)]).toEqual([
       '0ms',
       '999ms',
@@ -211,7 +211,7 @@ describe('small parts', () => {
     expect([counted(1, 'run'), counted(2, 'run')]).toEqual(['1 run', '2 runs'])
   })
 
-  test('one wish has one key, however often it is sent; another has another', () => {
+  it('one wish has one key, however often it is sent; another has another', () => {
     let count = 0
     const keyOf = attemptKeys((bytes) => bytes.fill(++count))
     expect(keyOf({ name: 'a' })).toBe(keyOf({ name: 'a' }))
@@ -228,7 +228,7 @@ describe('the state chart', () => {
     ),
   }
 
-  test('has every state and every edge of the machine, and each gets a place of its own', () => {
+  it('has every state and every edge of the machine, and each gets a place of its own', () => {
     const { nodes, edges } = stateGraphOf(config, [])
     expect([nodes.length, edges.length]).toEqual([8, 15])
     const placed = placeGraph(nodes, edges, { direction: 'LR', nodeGap: 20, rankGap: 30 })
@@ -236,7 +236,7 @@ describe('the state chart', () => {
     for (const { id } of edges) expect(placed.edges.get(id)?.points.length).toBeGreaterThan(1)
   })
 
-  test('an edge tells which steps of the task went along it', () => {
+  it('an edge tells which steps of the task went along it', () => {
     const step = (n: number) => ({ n, from: 'submitted', to: 'working', event: 'start', at: n, seq: n }) as const
     const { edges } = stateGraphOf(config, [step(1), step(4)])
     expect(edges.find(({ id }) => id === 'submitted.start')?.text).toBe('start 1, 4')

@@ -1,14 +1,14 @@
 // Questions as forms: what a schema is shown as, and that what a person enters becomes a value that the schema takes.
 
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { enteredFrom, fieldOf, readEntered } from '../../page/src/model/question-form.ts'
 
 const schemaOf = (type: z.ZodType) => z.toJSONSchema(type, { io: 'input' })
 
 describe('the form of a question', () => {
-  test('is a field for each plain kind of answer', () => {
+  it('is a field for each plain kind of answer', () => {
     expect(fieldOf(null)).toEqual({ kind: 'text', multiline: true })
     expect(fieldOf(schemaOf(z.string()))).toEqual({ kind: 'text', multiline: true })
     expect(fieldOf(schemaOf(z.string().max(40)))).toEqual({ kind: 'text', multiline: false })
@@ -19,7 +19,7 @@ describe('the form of a question', () => {
     expect(fieldOf(schemaOf(z.union([z.literal(1), z.literal('two')])))).toEqual({ kind: 'choice', values: [1, 'two'] })
   })
 
-  test('is several fields for an object, and JSON for what no form fits', () => {
+  it('is several fields for an object, and JSON for what no form fits', () => {
     const field = fieldOf(schemaOf(z.object({ name: z.string(), size: z.int().optional(), tags: z.array(z.string()) })))
     expect(field).toMatchObject({
       kind: 'fields',
@@ -34,7 +34,7 @@ describe('the form of a question', () => {
     expect(fieldOf({ type: 'object' })).toEqual({ kind: 'json' })
   })
 
-  test('opens with what is proposed, and gives the same value back when nothing is changed', () => {
+  it('opens with what is proposed, and gives the same value back when nothing is changed', () => {
     const answers: Array<[z.ZodType, fc.Arbitrary<unknown>]> = [
       [z.string(), fc.string()],
       [z.number(), fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0)],
@@ -58,16 +58,16 @@ describe('the form of a question', () => {
     }
   })
 
-  test('says which field is wrong, and why', () => {
+  it('says which field is wrong, and why', () => {
     const field = fieldOf(schemaOf(z.object({ size: z.int().min(1).max(9) })))
     expect(readEntered(field, { size: '12' })).toEqual({ ok: false, message: 'At most 9.', at: 'size' })
-    expect(readEntered(field, { size: '1.5' })).toMatchObject({ ok: false, message: 'A whole number is needed.' })
+    expect(readEntered(field, { size: '1.5' })).toMatchObject({ ok: false, message: 'Enter a whole number.' })
     expect(readEntered(field, { size: '' })).toMatchObject({ ok: false, at: 'size' })
     expect(readEntered(fieldOf(schemaOf(z.enum(['a']))), '')).toMatchObject({ ok: false, message: 'Choose one.' })
     expect(readEntered({ kind: 'json' }, '{"a":')).toMatchObject({ ok: false })
   })
 
-  test('leaves out what is optional and empty', () => {
+  it('leaves out what is optional and empty', () => {
     const field = fieldOf(schemaOf(z.object({ name: z.string(), note: z.string().optional() })))
     expect(readEntered(field, { name: '', note: '' })).toEqual({ ok: true, value: { name: '' } })
   })

@@ -1,6 +1,6 @@
 // What the page knows of the one task that is looked at: here, the facts of its memory.
 
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ApiClient } from '../../page/src/live/api-client.ts'
 import { TaskSession } from '../../page/src/live/task-session.ts'
 import type { Fact } from '../../page/src/model/wire.ts'
@@ -67,7 +67,7 @@ async function opened(server: FakeServer) {
 }
 
 describe('the facts of a task', () => {
-  test('are those of its branch, the newest first, and older ones when they are asked for', async () => {
+  it('are those of its branch, the newest first, and older ones when they are asked for', async () => {
     const server = new FakeServer()
     server.facts = 50
     const { session, ids } = await opened(server)
@@ -81,7 +81,7 @@ describe('the facts of a task', () => {
     expect(ids()).toHaveLength(50)
   })
 
-  test('stay shown as many as they were when the task is read again, with what is new before them', async () => {
+  it('stay shown as many as they were when the task is read again, with what is new before them', async () => {
     const server = new FakeServer()
     server.facts = 30
     const { session, ids } = await opened(server)
@@ -93,7 +93,7 @@ describe('the facts of a task', () => {
     expect([ids().at(-1), new Set(ids()).size]).toEqual(['f1', 32])
   })
 
-  test('of a task without a branch are those that were found in work on it', async () => {
+  it('of a task without a branch are those that were found in work on it', async () => {
     const server = new FakeServer()
     server.branch = null
     server.facts = 1
@@ -102,7 +102,7 @@ describe('the facts of a task', () => {
     expect(ids()).toEqual(['f1'])
   })
 
-  test('are none where memory is not to be had, and nothing else is missing for that', async () => {
+  it('are none where memory is not to be had, and nothing else is missing for that', async () => {
     const server = new FakeServer()
     server.remembers = false
     const { session, ids } = await opened(server)
@@ -112,7 +112,7 @@ describe('the facts of a task', () => {
   })
 })
 
-test('the runs and the calls of a task are read page by page', async () => {
+it('the runs and the calls of a task are read page by page', async () => {
   const server = new FakeServer()
   server.rows = 3
   const { session } = await opened(server)

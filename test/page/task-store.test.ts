@@ -1,7 +1,7 @@
 // The page's picture of the tasks: whatever order reads and events come in, it ends as the server has it.
 
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { TaskStore } from '../../page/src/model/task-store.ts'
 import type { TaskEvent, TaskRow, TaskStatus } from '../../page/src/model/wire.ts'
 import { eventOf, rowOf } from './page-fixtures.ts'
@@ -99,7 +99,7 @@ function play(
 const sorted = (rows: ReadonlyMap<string, TaskRow>) => [...rows.values()].sort((a, b) => a.id.localeCompare(b.id))
 
 describe('the store of tasks', () => {
-  test('ends as the server has it, in whatever order events and reads arrive, repeated ones included', () => {
+  it('ends as the server has it, in whatever order events and reads arrive, repeated ones included', () => {
     fc.assert(
       fc.property(actions, (script) => {
         const [store, server] = [new TaskStore(), new FakeServer()]
@@ -110,7 +110,7 @@ describe('the store of tasks', () => {
     )
   })
 
-  test('the property catches a store that believes an old read', () => {
+  it('the property catches a store that believes an old read', () => {
     class Credulous extends TaskStore {
       override applyRows(rows: readonly TaskRow[], _seq: number, asked: readonly string[] = []): void {
         super.applyRows(rows, Number.MAX_SAFE_INTEGER, asked)
@@ -128,7 +128,7 @@ describe('the store of tasks', () => {
     expect(result.failed).toBe(true)
   })
 
-  test('an event changes name and state at once, before the row is read again', () => {
+  it('an event changes name and state at once, before the row is read again', () => {
     const store = new TaskStore()
     store.applyRows([rowOf({ id: 'a', status: 'submitted' })], 5)
     store.applyEvent(eventOf({ seq: 6, taskId: 'a', data: { name: 'renamed', status: 'working' } }))
@@ -136,7 +136,7 @@ describe('the store of tasks', () => {
     expect(store.takeDirty(10)).toEqual(['a'])
   })
 
-  test('events of the journal and of the conversation ask for no read', () => {
+  it('events of the journal and of the conversation ask for no read', () => {
     const store = new TaskStore()
     store.applyRows([rowOf({ id: 'a' })], 1)
     for (const [index, type] of (['call.started', 'message.appended', 'output.written'] as const).entries()) {
@@ -146,7 +146,7 @@ describe('the store of tasks', () => {
     expect(store.seq).toBe(4)
   })
 
-  test('a child that is created has its parent read again', () => {
+  it('a child that is created has its parent read again', () => {
     const store = new TaskStore()
     store.applyRows([rowOf({ id: 'p' })], 1)
     store.applyEvent(
@@ -155,7 +155,7 @@ describe('the store of tasks', () => {
     expect(store.takeDirty(10).sort()).toEqual(['c', 'p'])
   })
 
-  test('a task that was asked for and is not in the answer is gone, with its place in the tree', () => {
+  it('a task that was asked for and is not in the answer is gone, with its place in the tree', () => {
     const store = new TaskStore()
     store.applyRows([rowOf({ id: 'p' }), rowOf({ id: 'c', parentId: 'p' })], 1)
     store.applyRows([], 2, ['c'])
@@ -163,7 +163,7 @@ describe('the store of tasks', () => {
     expect(store.descendants('p')).toEqual([])
   })
 
-  test('descendants are counted through settled tasks, at any depth', () => {
+  it('descendants are counted through settled tasks, at any depth', () => {
     const store = new TaskStore()
     const rows = Array.from({ length: 5_000 }, (_, index) =>
       rowOf({

@@ -1,8 +1,8 @@
 // The layout of a timeline: lanes that do not overlap, a range that holds everything, and zooming that stays within it.
 
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { drawnBars, moved, placeOf, type Range, ticksOf, timelineOf, zoomed } from '../../page/src/model/timeline.ts'
+import { describe, expect, it } from 'vitest'
+import { drawnBars, moved, positionOf, type Range, ticksOf, timelineOf, zoomed } from '../../page/src/model/timeline.ts'
 import type { Call, RunRecord } from '../../page/src/model/wire.ts'
 import { eventOf } from './page-fixtures.ts'
 
@@ -45,7 +45,7 @@ function runOf(given: Partial<RunRecord> & { number: number }): RunRecord {
 }
 
 describe('the timeline', () => {
-  test('gives each attempt a lane, then the rests, then the calls', () => {
+  it('gives each attempt a lane, then the rests, then the calls', () => {
     const { lanes, bars, marks } = timelineOf({
       now: 100,
       runs: [
@@ -81,7 +81,7 @@ describe('the timeline', () => {
       spans.map(({ start, length }, index) => callOf({ id: `c${index}`, createdAt: start, updatedAt: start + length })),
     )
 
-  test('calls of one lane never overlap, but for the last one when there are too many', () => {
+  it('calls of one lane never overlap, but for the last one when there are too many', () => {
     fc.assert(
       fc.property(calls, (some) => {
         const { bars, lanes } = timelineOf({ now: 5_000, runs: [], calls: some, events: [] })
@@ -97,20 +97,20 @@ describe('the timeline', () => {
     )
   })
 
-  test('the range holds every bar and every mark', () => {
+  it('the range holds every bar and every mark', () => {
     fc.assert(
       fc.property(calls, (some) => {
         const { bars, range } = timelineOf({ now: 700, runs: [], calls: some, events: [] })
         for (const bar of bars) {
-          expect(placeOf(bar.from, range)).toBeGreaterThanOrEqual(0)
-          expect(placeOf(bar.to ?? 700, range)).toBeLessThanOrEqual(1)
+          expect(positionOf(bar.from, range)).toBeGreaterThanOrEqual(0)
+          expect(positionOf(bar.to ?? 700, range)).toBeLessThanOrEqual(1)
         }
         expect(range.to).toBeGreaterThan(range.from)
       }),
     )
   })
 
-  test('zooming and moving never leave the whole, and zooming keeps what is pointed at', () => {
+  it('zooming and moving never leave the whole, and zooming keeps what is pointed at', () => {
     const whole: Range = { from: 1_000, to: 9_000 }
     fc.assert(
       fc.property(
@@ -135,10 +135,10 @@ describe('the timeline', () => {
       ),
     )
     const closer = zoomed(whole, whole, 0.5, 5_000)
-    expect(placeOf(5_000, closer)).toBeCloseTo(placeOf(5_000, whole))
+    expect(positionOf(5_000, closer)).toBeCloseTo(positionOf(5_000, whole))
   })
 
-  test('has at most as many ticks as there is room for, at round times', () => {
+  it('has at most as many ticks as there is room for, at round times', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 10_000_000 }), fc.integer({ min: 2, max: 12 }), (size, most) => {
         const ticks = ticksOf({ from: 500, to: 500 + size }, 500, most)
@@ -148,7 +148,7 @@ describe('the timeline', () => {
     )
   })
 
-  test('of very many bars it draws runs, rests and the longest calls, and says how many are left', () => {
+  it('of very many bars it draws runs, rests and the longest calls, and says how many are left', () => {
     const many = Array.from({ length: 1_000 }, (_, index) =>
       callOf({ id: `c${index}`, createdAt: index, updatedAt: index + 1 + (index % 10) }),
     )

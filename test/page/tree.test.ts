@@ -1,7 +1,7 @@
 // From tasks to lines: filters, search, folding, order, and which lines are in sight.
 
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { TaskStore } from '../../page/src/model/task-store.ts'
 import { type Choice, choicesOf, everything, flattenTree, visibleLines } from '../../page/src/model/tree.ts'
 import type { TaskRow, TaskStatus } from '../../page/src/model/wire.ts'
@@ -30,7 +30,7 @@ const names = (store: TaskStore, choice: Partial<Choice>, isOpen = open) =>
   )
 
 describe('the tree of tasks', () => {
-  test('shows families below their roots, with level, position and size of the set', () => {
+  it('shows families below their roots, with level, position and size of the set', () => {
     const { lines } = flattenTree(family(), { ...everything, sort: 'age' }, open)
     expect(lines.map(({ row, level, position, setSize }) => [row.id, level, position, setSize])).toEqual([
       ['root', 1, 1, 2],
@@ -41,11 +41,11 @@ describe('the tree of tasks', () => {
     ])
   })
 
-  test('what is folded hides what lies below it, and only that', () => {
+  it('what is folded hides what lies below it, and only that', () => {
     expect(names(family(), { sort: 'age' }, (id) => id !== 'right')).toEqual(['root', '  left', '  right', 'other'])
   })
 
-  test('a match keeps its ancestors in sight, marked as no match themselves', () => {
+  it('a match keeps its ancestors in sight, marked as no match themselves', () => {
     const { lines, matched, total } = flattenTree(
       family(),
       { ...everything, states: new Set<TaskStatus>(['failed']) },
@@ -59,43 +59,43 @@ describe('the tree of tasks', () => {
     expect([matched, total]).toEqual([1, 5])
   })
 
-  test('a search opens what is folded: nothing that was looked for stays hidden', () => {
+  it('a search opens what is folded: nothing that was looked for stays hidden', () => {
     expect(names(family(), { text: 'figures' }, () => false)).toEqual(['root', '  right', '    leaf'])
   })
 
-  test('all words of a search must be there, in name, id, owner or reason', () => {
+  it('all words of a search must be there, in name, id, owner or reason', () => {
     expect(names(family(), { text: 'check ANA' })).toEqual(['root', '  right', '    leaf'])
     expect(names(family(), { text: 'check bob' })).toEqual([])
     expect(names(family(), { text: '#5' })).toEqual(['other'])
   })
 
-  test('filters by executor, by owner and by tag', () => {
+  it('filters by executor, by owner and by tag', () => {
     expect(names(family(), { executor: 'writer', layout: 'flat' })).toEqual(['right'])
     expect(names(family(), { executor: '@ana', layout: 'flat' })).toEqual(['leaf'])
     expect(names(family(), { tag: 'q3', layout: 'flat' })).toEqual(['left'])
     expect(choicesOf(family().rows.values())).toEqual({ executors: ['@ana', 'writer'], tags: ['q3'] })
   })
 
-  test('sorts siblings by age, by priority, by latest change', () => {
+  it('sorts siblings by age, by priority, by latest change', () => {
     expect(names(family(), { sort: 'priority' })).toEqual(['root', '  right', '    leaf', '  left', 'other'])
     expect(names(family(), { sort: 'change', layout: 'roots' })).toEqual(['other', 'root'])
   })
 
-  test('shows the newest family first, and what it consists of in the order of the plan', () => {
+  it('shows the newest family first, and what it consists of in the order of the plan', () => {
     expect(names(family(), {})).toEqual(['other', 'root', '  left', '  right', '    leaf'])
   })
 
-  test('a family comes first when a task deep in it has changed last', () => {
+  it('a family comes first when a task deep in it has changed last', () => {
     const store = family()
     store.applyRows([rowOf({ id: 'leaf', seq: 4, parentId: 'right', updatedAt: 99 })], 2)
     expect(names(store, { sort: 'change' })).toEqual(['root', '  right', '    leaf', '  left', 'other'])
   })
 
-  test('shows a task whose parent is not known as a root', () => {
+  it('shows a task whose parent is not known as a root', () => {
     expect(names(forestOf([rowOf({ id: 'orphan', parentId: 'gone' })]), {})).toEqual(['orphan'])
   })
 
-  test('a family ten thousand levels deep is shown whole', () => {
+  it('a family ten thousand levels deep is shown whole', () => {
     const rows = Array.from({ length: 10_000 }, (_, index) =>
       rowOf({ id: `t${index}`, seq: index + 1, parentId: index === 0 ? null : `t${index - 1}` }),
     )
@@ -130,7 +130,7 @@ describe('the tree of tasks', () => {
     sort: fc.constantFrom('newest', 'age', 'priority', 'change'),
   })
 
-  test('shows each match exactly once, each below its parent, whatever is filtered and however it is sorted', () => {
+  it('shows each match exactly once, each below its parent, whatever is filtered and however it is sorted', () => {
     fc.assert(
       fc.property(forests, choices, (rows, choice) => {
         const filters = { ...everything, ...choice } as Choice
@@ -163,7 +163,7 @@ describe('the tree of tasks', () => {
 })
 
 describe('the window of lines', () => {
-  test('holds what is in sight and a little more, never beyond the ends', () => {
+  it('holds what is in sight and a little more, never beyond the ends', () => {
     fc.assert(
       fc.property(fc.nat(20_000), fc.nat(600_000), fc.integer({ min: 1, max: 2_000 }), (count, scrollTop, height) => {
         const { from, to } = visibleLines(count, { scrollTop, height, lineHeight: 28 })

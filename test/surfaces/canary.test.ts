@@ -22,14 +22,14 @@ const everywhere = [
 const longStory = { timeout: 60_000 }
 
 describe('a canary that the hook redacts', () => {
-  it('V-10 is stored, published, answered and logged nowhere, and no executor is given it', longStory, async () => {
+  it('V-10 is not stored, published, answered, logged or passed to an executor', longStory, async () => {
     const places = await tellEverything(redact)
     expect(Object.keys(places).sort()).toEqual(everywhere)
     expect(placesWith(places)).toEqual([])
     for (const place of everywhere) expect(places[place]).toContain('[redacted]')
   })
 
-  it('V-10 is told in every field that the hook is shown', longStory, async () => {
+  it('V-10 is shown to the hook in every field', longStory, async () => {
     const seen = new Set<string>()
     await tellEverything((value, path) => {
       if (JSON.stringify(value).includes(canary)) seen.add(path.slice(0, 2).join('.'))
@@ -40,7 +40,7 @@ describe('a canary that the hook redacts', () => {
     expect(contentFields.filter((field) => !seen.has(field))).toEqual(derived)
   })
 
-  it('V-10 would be found in every place', longStory, async () => {
+  it('V-10 would be found by this test in every place', longStory, async () => {
     expect(placesWith(await tellEverything(undefined))).toEqual(everywhere)
   })
 
@@ -56,7 +56,7 @@ describe('a canary that the hook redacts', () => {
     ['objective', ['HTTP', 'the ledger']],
     ['mail', ['MCP', 'the ledger']],
     ['board_task', ['MCP', 'the ledger']],
-  ])('V-10 would be found where a hook lets %s pass', longStory, async (kind, found) => {
+  ])('V-10 would be found by this test if a hook ignored %s', longStory, async (kind, found) => {
     const places = await tellEverything((value, path) => (path[0] === kind ? value : redact(value)))
     expect(placesWith(places)).toEqual(expect.arrayContaining(found))
   })

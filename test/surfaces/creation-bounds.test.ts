@@ -44,7 +44,7 @@ describe('Agents that spawn agents without end', () => {
     turn === 0 ? { tools: times(10, { name: 'task_create', input: { goal: 'More' } }) } : { text: 'done' },
   )
 
-  it('V-06 come to the bound exactly, however many of them create at once, and are all completed', async () => {
+  it('V-06 create exactly as many tasks as allowed, however many create at once, and all complete', async () => {
     const bounds = { maxTasks: 47 }
     // Without bounds there are 1,110 of them: the depth is that of the engine.
     const engine = await open({ model: spawning, maxDepth: 3, executors: { agent: agent({ bounds }) } })
@@ -57,7 +57,7 @@ describe('Agents that spawn agents without end', () => {
 })
 
 describe('The model of a task', () => {
-  it('V-06 creates by default 1,000 tasks below it, 100 children of one task, 8 levels', async () => {
+  it('V-06 may create 1,000 tasks below it, 100 children of one task and 8 levels by default', async () => {
     const engine = await openEngine()
     const root = await engine.create({ goal: 'Lead' })
     const own = modelOf(root.id)
@@ -76,7 +76,7 @@ describe('The model of a task', () => {
     expect(tooDeep.details).toMatchObject({ limit: 'bounds.maxDepth', parentId: deepest })
   })
 
-  it('V-06 creates no more by naming tasks further down, or by other abilities', async () => {
+  it('V-06 may not exceed its bounds by naming tasks further down, or by other abilities', async () => {
     const engine = await openEngine()
     const root = await engine.create({ goal: 'Lead' })
     const own = modelOf(root.id, { maxTasks: 3, maxDepth: 2 })
@@ -110,7 +110,7 @@ describe('The model of a task', () => {
     expect(refusal.details).toMatchObject({ limit: 'bounds.maxTasks', value: 4, taskId: root.id })
   })
 
-  it('V-06 keeps within narrower bounds of its own, which are for what is below it alone', async () => {
+  it('V-06 respects narrower bounds of its own, which only apply below it', async () => {
     const engine = await openEngine()
     const root = await engine.create({ goal: 'Lead' })
     const [first, second] = [await create(engine.bus, modelOf(root.id)), await create(engine.bus, modelOf(root.id))]
@@ -122,7 +122,7 @@ describe('The model of a task', () => {
     expect(await createAll(engine.bus, times(5, [modelOf(root.id)]))).toBe(5)
   })
 
-  it('V-06 gets no new budget for a task that is taken out of its tree', async () => {
+  it('V-06 gets no new budget for a task that is moved out of its tree', async () => {
     const engine = await openEngine()
     const root = await engine.create({ goal: 'Lead' })
     const own = modelOf(root.id, { maxTasks: 3, maxDepth: 2 })
@@ -134,7 +134,7 @@ describe('The model of a task', () => {
     expect(await createAll(engine.bus, times(3, [own]))).toBe(1)
   })
 
-  it('V-06 does not spend what it is refused, and finds by its key what it has created', async () => {
+  it('V-06 is not charged for refused tasks, and finds by key what it has created', async () => {
     const engine = await openEngine()
     const root = await engine.create({ goal: 'Lead' })
     const caller = modelOf(root.id, { maxTasks: 2 })
@@ -150,7 +150,7 @@ describe('The model of a task', () => {
 })
 
 describe('A program', () => {
-  it('V-06 keeps the limits of the engine, below a task with bounds too, and passes these on', async () => {
+  it('V-06 respects the limits of the engine, below a task with bounds too, and passes these on', async () => {
     const engine = await openEngine({
       executors: {
         fan: (_task: ExecutorTask, run: Run) => run.spawn(times(modelBounds.maxChildren + 1, { goal: 'Part' })),
@@ -169,7 +169,7 @@ describe('A program', () => {
 })
 
 describe('A model without a task of its own', () => {
-  it('V-06 is bounded below each root that it creates, and below a task that it adds to', async () => {
+  it('V-06 is limited below each root that it creates, and below a task that it adds to', async () => {
     const engine = await openEngine()
     const client = overMcp({ maxTasks: 3, maxChildren: 2, maxDepth: 2 })
     const root = await create(engine.bus, client)
@@ -186,7 +186,7 @@ describe('A model without a task of its own', () => {
     await engine.create({ name: 'd', parentId: board.id })
   })
 
-  it('V-06 is one at the other end of MCP, whose server says how many', async () => {
+  it('V-06 over MCP is limited by the options of the server', async () => {
     const engine = await openEngine()
     const client = connectByHand(engine, { bounds: { maxTasks: 1 } })
     const created = await client.call('task_create', { name: 'root' })
@@ -198,7 +198,7 @@ describe('A model without a task of its own', () => {
     await client.ended
   })
 
-  it('V-06 is one that has the tools of a board', async () => {
+  it('V-06 with the tools of a board is limited', async () => {
     const engine = await openEngine()
     const top = await engine.create({ name: 'top' })
     await engine.bus.call('board:open', { board: 'team', parent: top.id })
@@ -231,7 +231,7 @@ describe('A model without a task of its own', () => {
     await engine.create({ name: 'by the program', parentId: top.id })
   })
 
-  it('V-06 is one on the bus of Agent OS', async () => {
+  it('V-06 on the bus of Agent OS is limited', async () => {
     const bus = createBus()
     await using _manager = createTaskManager(bus, {} as never)
     const call = (id: string, input: object, caller: Caller) =>
@@ -251,7 +251,7 @@ describe('A request over HTTP', () => {
     tasks: Object.fromEntries(times(count - 1, child).map((each, n) => [`t${n}`, each])),
   })
 
-  it('V-06 creates a thousand tasks at most, and all that are more are refused before any of them is read', async () => {
+  it('V-06 creates at most a thousand tasks, and more are refused before any of them is parsed', async () => {
     const { engine, ask } = await openWorld()
     // Its schema would say so of each of them.
     const branches = times(50, 0).map((_zero, n) => [`branch${n}`, treeOf(1_000, { x: 1 })])
@@ -266,7 +266,7 @@ describe('A request over HTTP', () => {
     expect((await engine.list({ limit: 0 })).total).toBe(maxTasksPerRequest)
   })
 
-  it('V-06 creates ten thousand dependencies at most, and all that are more are refused before any of them is read', async () => {
+  it('V-06 creates at most ten thousand dependencies, and more are refused before any of them is parsed', async () => {
     const { engine, ask } = await openWorld()
     const treeAfter = (count: (n: number) => number) => ({
       name: 'tree',
@@ -305,7 +305,7 @@ describe('A request over HTTP', () => {
     expect((await engine.list()).total).toBe(1_000)
   })
 
-  it('V-06 creates as many as the server is told', async () => {
+  it('V-06 creates as many tasks as the server is configured for', async () => {
     const { ask } = await openWorld({ maxTasksPerRequest: 2 })
     expect((await ask('POST', '/tasks', treeOf(2))).status).toBe(201)
     expect(problemIn(await ask('POST', '/tasks', treeOf(3))).code).toBe('LIMIT_EXCEEDED')

@@ -78,7 +78,7 @@ const asked = (owner: string, signal?: AbortSignal) => requestOf('GET', '/tasks?
 const authenticate = ({ headers }: Request) => ({ scopes: ['read' as const], owner: headers.get('owner') ?? 'nobody' })
 
 describe('A long read over HTTP', () => {
-  it('V-07 is not made for a client that has gone, and holds up nobody', async () => {
+  it('V-07 ends when its client has disconnected, and does not hold up others', async () => {
     const { engine, free, queued, begun } = await openBusyWorld()
     const { http } = serve(engine, { authenticate })
     const controller = new AbortController()
@@ -93,7 +93,7 @@ describe('A long read over HTTP', () => {
     expect(begun()).toBe(maxQueuedLongReads + 2)
   })
 
-  it('V-07 of a client with many that wait is answered with 429, and that of another client with what it asked for', async () => {
+  it('V-07 is answered with 429 for a client with many waiting reads, and served for other clients', async () => {
     const { engine, free, queued } = await openBusyWorld()
     const { http, ask } = serve(engine, { authenticate })
     const allQueued = queued(maxQueuedLongReads)
@@ -108,7 +108,7 @@ describe('A long read over HTTP', () => {
   })
 })
 
-it('V-07 a long read over MCP is not made for a client that has gone', async () => {
+it('V-07 ends over MCP when its client has disconnected', async () => {
   const { engine, queued, ended, begun } = await openBusyWorld()
   const handler = mcpFetchHandler(engine, { token: mcp.token })
   onTestFinished(() => handler.close())
@@ -124,7 +124,7 @@ it('V-07 a long read over MCP is not made for a client that has gone', async () 
   expect(begun()).toBe(1)
 })
 
-it('V-07 what changes something goes on when its client has gone, so that it is not left halfway', async () => {
+it('V-07 a change continues when its client has disconnected, so that it is not left incomplete', async () => {
   const { engine, free, queued } = await openBusyWorld()
   const controller = new AbortController()
   const caller = { surface: 'http', owner: 'ann' }

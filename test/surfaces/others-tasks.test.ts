@@ -59,21 +59,24 @@ const ways: Array<[title: string, path: string, naming: (id: string) => object]>
 ]
 
 describe.each(['mallory', 'nameless', 'library', 'http'])('The scope create alone, as %s', (name) => {
-  it.each(ways)('V-08 neither affects another one’s task nor hears of it: %s', async (_title, path, naming) => {
-    const { engine, as, created } = await setup()
-    const ofAnn = await created('ann', { name: 'secret plan', tasks: { part: {} } })
-    const ofProgram = (await engine.create({ name: 'secret round' })).id
-    for (const id of [ofAnn, ofProgram]) {
-      const before = await standing(engine, id)
-      const [known, unknown] = [await as(name)(path, naming(id)), await as(name)(path, naming(unknownId))]
-      expect(known.status).toBe(404)
-      expect(wordsOf(known, id)).toBe(wordsOf(unknown, unknownId))
-      expect(await standing(engine, id)).toEqual(before)
-    }
-    expect((await engine.list({ limit: 0 })).total).toBe(3)
-  })
+  it.each(ways)(
+    'V-08 neither affects the task of another principal nor reveals it: %s',
+    async (_title, path, naming) => {
+      const { engine, as, created } = await setup()
+      const ofAnn = await created('ann', { name: 'secret plan', tasks: { part: {} } })
+      const ofProgram = (await engine.create({ name: 'secret round' })).id
+      for (const id of [ofAnn, ofProgram]) {
+        const before = await standing(engine, id)
+        const [known, unknown] = [await as(name)(path, naming(id)), await as(name)(path, naming(unknownId))]
+        expect(known.status).toBe(404)
+        expect(wordsOf(known, id)).toBe(wordsOf(unknown, unknownId))
+        expect(await standing(engine, id)).toEqual(before)
+      }
+      expect((await engine.list({ limit: 0 })).total).toBe(3)
+    },
+  )
 
-  it('V-08 adds to its own tasks, and to what is below them', async () => {
+  it('V-08 adds to its own tasks, and to the tasks below them', async () => {
     const { engine, as, created } = await setup()
     const own = await created(name, { name: 'own', tasks: { part: {} } })
     const below = await engine.create({ name: 'by a program', parentId: own })
@@ -88,7 +91,7 @@ describe.each(['mallory', 'nameless', 'library', 'http'])('The scope create alon
 })
 
 describe('The scope create alone', () => {
-  it('V-08 names no number of another one’s task on the board', async () => {
+  it("V-08 reads no number of another principal's task on the board", async () => {
     const { engine, as, created } = await setup()
     const id = await created('ann', { name: 'secret' })
     const number = (await engine.bus.call('board:get', { id })).task.id
@@ -105,7 +108,7 @@ describe('The scope create alone', () => {
     }
   })
 
-  it('V-08 adds to no board of another one’s task, and does not hear that it is there', async () => {
+  it("V-08 adds to no board of another principal's task, and does not reveal that it exists", async () => {
     const { engine, as, created } = await setup()
     const top = await created('ann', { name: 'secret' })
     await engine.bus.call('board:open', { board: 'team', parent: top })
@@ -119,14 +122,14 @@ describe('The scope create alone', () => {
     expect(await engine.children(top)).toEqual([])
   })
 
-  it('V-08 as somebody with the name of a surface affects no task of those without a name, nor they theirs', async () => {
+  it('V-08 with the name of a surface as owner affects no task of principals without a name, and the reverse', async () => {
     const { as, created } = await setup()
     const [ofNameless, ofHttp] = [await created('nameless', { name: 'a' }), await created('http', { name: 'b' })]
     expect((await as('http')('/tasks', { name: 'x', parentId: ofNameless })).status).toBe(404)
     expect((await as('nameless')('/tasks', { name: 'x', parentId: ofHttp })).status).toBe(404)
   })
 
-  it('V-08 states nothing on the branch of another one’s task, puts none below it, and does not hear that it is there', async () => {
+  it("V-08 writes no facts to, and no branch below, another principal's branch, and does not reveal that it exists", async () => {
     const { engine, as, created } = await setup()
     const id = await created('ann', { name: 'secret', team: true })
     const branch = 'task/secret'
@@ -154,7 +157,7 @@ describe('The scope create alone', () => {
     expect((await as('ann')('/abilities/mem:remember', { text: 'by control', taskId: own })).status).toBe(200)
   })
 
-  it('V-08 fails no group of another one by a child that fails', async () => {
+  it('V-08 does not fail the group of another principal by a child that fails', async () => {
     const { engine, as, created } = await setup()
     const group = await created('ann', { name: 'group', tasks: { part: {} } })
     const reply = await as('mallory')('/tasks', { name: 'trap', parentId: group })
@@ -165,7 +168,7 @@ describe('The scope create alone', () => {
     expect((await engine.get(group))?.status).toBe('completed')
   })
 
-  it('V-08 with read comes after any task, and affects none', async () => {
+  it('V-08 with read may depend on any task, and affects none', async () => {
     const { engine, as, created } = await setup()
     const id = await created('ann', { name: 'first' })
     const second = await created('reader', { name: 'second', blockedBy: [id] })

@@ -18,7 +18,7 @@ async function setup(ledger = ledgerFile()) {
 }
 
 describe('A task whose last run is still ending', () => {
-  it('is queued once it was resumed: as a method, in lists and counts, by `why` and in its event', async () => {
+  it('is queued after a resume: as a method, in lists and counts, in `why` and in its event', async () => {
     const { engine, hands, held, task } = await setup()
     expect(await engine.pause(task)).toMatchObject({ status: 'paused', ready: false })
     expect(await engine.resume(task)).toMatchObject({ status: 'paused', ready: true })
@@ -38,7 +38,7 @@ describe('A task whose last run is still ending', () => {
     expect(await engine.result(task)).toBe('in time')
   })
 
-  it('is queued once it is retried', async () => {
+  it('is queued after a retry', async () => {
     const { engine, hands, held, task } = await setup()
     await engine.fail(task, 'wrong')
     expect(await engine.retry(task)).toMatchObject({ status: 'submitted', ready: true })
@@ -67,7 +67,7 @@ describe('A task whose last run is still ending', () => {
     held.end.resolve('too late')
   })
 
-  it('is called queued by the verbs of the command line and by the REPL', async () => {
+  it('is shown as queued by the verbs of the command line and by the REPL', async () => {
     await using place = new Workplace()
     const { engine, held, task } = await setup(`${place.folder}/ledger.db`)
     await engine.pause(task)
@@ -91,7 +91,7 @@ describe('A task whose last run is still ending', () => {
     held.end.resolve('too late')
   })
 
-  it('is queued once its question was answered, and asks nothing any more', async () => {
+  it('is queued after its question was answered, and has no open question', async () => {
     const released = Promise.withResolvers<void>()
     const engine = await openEngine({
       executors: {

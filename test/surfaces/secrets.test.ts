@@ -1,6 +1,6 @@
 // V-10: what the engine's process knows and nobody else may. A command that prints its environment prints no token of the server and no
 // key of a model, so no reader of the ledger finds them there.
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Workplace } from './cli/workplace.ts'
 
 const token = 'a-token-that-is-long-enough-for-the-door'
@@ -37,7 +37,7 @@ async function serving(place: Workplace, ...args: string[]): Promise<string> {
 afterEach(() => void vi.unstubAllEnvs())
 
 describe('a command that prints its environment', () => {
-  test.each([
+  it.each([
     ['serve', [], false],
     ['serve', ['--inherit-env'], true],
   ] as const)('V-10 puts no secret of errand %s %j into the ledger', async (_verb, flags, inherits) => {
@@ -52,7 +52,7 @@ describe('a command that prints its environment', () => {
     expect(told.includes('of-the-user')).toBe(inherits)
   })
 
-  test('V-10 puts no secret of errand run into the ledger, and has the rest, as make would give it', async () => {
+  it('V-10 of errand run contains no secret that reaches the ledger, and all other variables', async () => {
     await using place = setup()
     place.write('plan.yaml', 'tasks: { look: { run: "env; echo the-end" } }')
     expect((await place.errand('run', 'plan.yaml')).code).toBe(0)
@@ -63,7 +63,7 @@ describe('a command that prints its environment', () => {
     expect(told).toContain('of-the-user')
   })
 
-  test('V-10 has the usual variables in errand repl --work, and all but secrets with --inherit-env', async () => {
+  it('V-10 has the default variables in errand repl --work, and all but secrets with --inherit-env', async () => {
     await using place = setup()
     const line =
       'const made = await create({ executor: "shell", input: { run: "env; echo the-end" } }); await engine.result(made)'
@@ -85,7 +85,7 @@ tasks:
   length: { run: 'echo "the key: $MODEL_KEY"; printf %s "$MODEL_KEY" | wc -c' }
 `
 
-  test('V-10 reaches its command, is stored as the reference, and is not told when it is printed', async () => {
+  it('V-10 reaches its command, is stored as a reference, and is redacted when it is printed', async () => {
     await using place = setup()
     place.write('plan.yaml', plan)
     const { code, out } = await place.errand('run', 'plan.yaml')
@@ -97,7 +97,7 @@ tasks:
     expect(await allThatIsTold(place)).not.toContain(key)
   })
 
-  test('V-10 fails its task before the command starts when it is not set', async () => {
+  it('V-10 fails its task before the command starts if it is not set', async () => {
     await using place = setup()
     vi.stubEnv('OPENAI_API_KEY', undefined)
     place.write(

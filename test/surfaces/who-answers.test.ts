@@ -80,7 +80,7 @@ const detours = (approve: Task, build: Task): Array<[abilityId: string, input: o
 ]
 
 describe.each(Object.entries(strangers))('%s', (_name, callerBelow) => {
-  it('V-03 answers no question of a plan, by no ability and by no message', async () => {
+  it('V-03 may not answer a question of a plan by any ability or message', async () => {
     const { engine, group, approve, deploy } = await asking({ default: 'yes' })
     const caller = callerBelow(group.id)
     const question = approve.questions[0]?.id as string
@@ -98,7 +98,7 @@ describe.each(Object.entries(strangers))('%s', (_name, callerBelow) => {
     expect(await engine.result(approve)).toBe('no')
   })
 
-  it.each(['before it asks', 'while it asks'])('V-03 does not go around a question, %s', async (when) => {
+  it.each(['before it asks', 'while it asks'])('V-03 may not bypass a question, %s', async (when) => {
     const world = when === 'while it asks' ? await asking() : await release({ autoStart: false })
     const { engine, group, approve, build, deploy } = world
     const caller = callerBelow(group.id)
@@ -110,7 +110,7 @@ describe.each(Object.entries(strangers))('%s', (_name, callerBelow) => {
     expect((await engine.get(approve))?.input).toEqual(approve.input)
   })
 
-  it('V-03 takes out nothing between a question and what comes after it', async () => {
+  it('V-03 may not remove dependencies between a question and the tasks after it', async () => {
     const { engine, group, approve, build, deploy } = await asking()
     const caller = callerBelow(group.id)
     for (const [abilityId, input] of [
@@ -127,7 +127,7 @@ describe.each(Object.entries(strangers))('%s', (_name, callerBelow) => {
     expect(await engine.result(deploy)).toBe('deployed')
   })
 
-  it('answers a question that says that anyone may, and the record says who did', async () => {
+  it('may answer a question for any client, and the record names the answerer', async () => {
     const { engine, group, approve, deploy } = await asking({ for: 'anyone' })
     const caller = callerBelow(group.id)
     await call(engine, 'task:answer', { taskId: approve.id, value: 'yes' }, caller)
@@ -139,7 +139,7 @@ describe.each(Object.entries(strangers))('%s', (_name, callerBelow) => {
 })
 
 describe.each(people)('%s', (_name, caller, answeredBy) => {
-  it('answers, and both the event and the journal say who did, and through which surface', async () => {
+  it('may answer, and both the event and the journal name the answerer and the surface', async () => {
     const ledger = await openLedger(':memory:')
     onTestFinished(() => ledger.close())
     const { engine, approve, deploy } = await release({ ledger })
@@ -153,7 +153,7 @@ describe.each(people)('%s', (_name, caller, answeredBy) => {
     expect(entry).toMatchObject({ status: 'completed', result: 'yes', details: { answeredBy } })
   })
 
-  it('answers with a message', async () => {
+  it('may answer with a message', async () => {
     const engine = (await openEngine({ executors })) as unknown as Engine
     const task = await reached(engine, await engine.create({ executor: 'work', input: {} }), 'input_required')
     await call(engine, 'task:send', { taskId: task.id, message: 'this one' }, caller)
@@ -163,8 +163,8 @@ describe.each(people)('%s', (_name, caller, answeredBy) => {
   })
 })
 
-describe('A question', () => {
-  it('says whom it is for', async () => {
+describe('A question of a task', () => {
+  it('records whom it is for', async () => {
     const engine = (await openEngine({ executors })) as unknown as Engine
     for (const [input, audience] of [
       [{}, 'person'],
@@ -181,7 +181,7 @@ describe('A question', () => {
     await refusalOf(engine.create({ executor: 'ask', input: { question: 'x', for: 'nobody' } }), 'INVALID_INPUT')
   })
 
-  it('V-03 gets no default by an update of the state, nor is it passed over by other methods of a bounded engine', async () => {
+  it('V-03 gets no default by an update of the state, and is not bypassed by other methods of an engine with restrictions', async () => {
     const { engine, group, approve, build } = await asking({ default: 'yes' })
     const bounded = TaskEngine.within(engine as unknown as TaskEngine, { surface: 'run', taskId: group.id, run: 1 })
     await refusalOf(bounded.update(approve.id, { status: 'working' }), 'FORBIDDEN')
@@ -195,7 +195,7 @@ describe('A question', () => {
     expect(await engine.result(approve)).toBe('yes')
   })
 
-  it('that an earlier version has stored keeps its rule', async () => {
+  it('stored by an earlier version keeps its rule', async () => {
     const ledger = await openLedger(':memory:')
     onTestFinished(() => ledger.close())
     await ledger.step({
@@ -218,7 +218,7 @@ describe('A question', () => {
     await refusalOf(call(engine, 'task:answer', { taskId: 'task-closed', value: 'yes' }, model), 'FORBIDDEN')
   })
 
-  it('that its default answers in time was answered by nobody', async () => {
+  it('answered by its default after a time-out has no answerer', async () => {
     const { engine, approve } = await release({}, { default: 'no', timeoutMs: 1 })
     expect(await engine.result(approve)).toBe('no')
     const types = (await history(engine, approve.id)).map(({ type }) => type)
@@ -226,7 +226,7 @@ describe('A question', () => {
     expect(types).not.toContain('task.answered')
   })
 
-  it('of an executor that does not declare that it asks holds back the same, while it is open', async () => {
+  it('of an executor that does not declare questions protects its dependents, too, while it is open', async () => {
     const engine = (await openEngine({ executors })) as unknown as Engine
     const task = await reached(engine, await engine.create({ executor: 'work', input: {} }), 'input_required')
     const after = await engine.create({ executor: 'deploy', blockedBy: [task.id] })
@@ -290,7 +290,7 @@ describe('A question', () => {
     }
   })
 
-  it('V-03 is not completed in its place while the run that asks it is under way', async () => {
+  it('V-03 may not be replaced by completing its task while its run is in progress', async () => {
     const begun = Promise.withResolvers<void>()
     const goOn = Promise.withResolvers<void>()
     const slow = defineExecutor({

@@ -62,14 +62,14 @@ const waysOf = (caller: Caller): Array<(model: string) => object> => {
 }
 
 describe.each(Object.entries(strangers))('%s', (name, caller) => {
-  it('V-04 names a model that the engine offers, and no other', async () => {
+  it('V-04 may name a model that the engine offers, and no other', async () => {
     const { engine, asked } = await resolving(offers)
     const parent = await engine.create({ name: 'parent' })
     const own = withTask.includes(name) ? { ...caller, taskId: parent.id } : caller
     for (const wayOf of waysOf(caller)) {
       for (const each of hostile) {
         const refusal = await refusalOf(create(engine.bus, wayOf(each), own), 'FORBIDDEN')
-        expect(refusal.message).toMatch(/Offered are: spare, errand-script:usual/)
+        expect(refusal.message).toMatch(/Offered models: spare, errand-script:usual/)
       }
     }
     expect((await engine.list()).total).toBe(1)
@@ -80,7 +80,7 @@ describe.each(Object.entries(strangers))('%s', (name, caller) => {
 })
 
 describe.each(Object.entries(trusted))('%s', (_name, caller) => {
-  it('names any model, which is made when it is asked for', async () => {
+  it('may name any model, which is resolved when it is used', async () => {
     const { engine, asked } = await resolving(offers)
     for (const wayOf of waysOf(caller).slice(0, 2)) {
       const id = await create(engine.bus, wayOf('openai:gpt-5'), caller)
@@ -91,7 +91,7 @@ describe.each(Object.entries(trusted))('%s', (_name, caller) => {
 })
 
 describe('The code of a run', () => {
-  it('names any model for what it creates and spawns', async () => {
+  it('may name any model for the tasks that it creates and spawns', async () => {
     const { engine } = await resolving({
       ...offers,
       executors: {
@@ -110,7 +110,7 @@ describe('The code of a run', () => {
 })
 
 describe('An agent', () => {
-  it('V-04 that is told to choose another model is refused, and reads which ones there are', async () => {
+  it('V-04 that names another model is refused, and the refusal lists the offered models', async () => {
     const prompts: ScriptedPrompt[] = []
     const wish = { goal: 'part', model: 'openai:gpt-5' }
     const model = createScriptedModel((prompt): ScriptedTurn => {
@@ -121,11 +121,11 @@ describe('An agent', () => {
     const task = await engine.create({ goal: 'whole' })
     expect(await engine.result(task)).toBe('So be it.')
     expect(await callsOf(engine, task)).toEqual([expect.stringMatching(/^task:create failed FORBIDDEN$/)])
-    expect(prompts[1]?.last).toContain('Offered are: spare')
+    expect(prompts[1]?.last).toContain('Offered models: spare')
     expect([await engine.children(task), asked]).toEqual([[], []])
   })
 
-  it.each([{}, { model: 'any:model' }])('gives its own model to a subtask: %o', async (named) => {
+  it.each([{}, { model: 'any:model' }])('passes its own model on to a subtask: %o', async (named) => {
     const model = createScriptedModel([
       { when: { goal: 'part' }, text: 'the part' },
       { tools: [{ name: 'task_create', input: { goal: 'part', ...named } }] },
@@ -142,7 +142,7 @@ describe('An agent', () => {
 describe('A name that was offered', () => {
   const stranger = strangers['a client over MCP'] as Caller
 
-  it('V-04 is not resolved by an engine that does not offer it, whoever changes the task or makes others below it', async () => {
+  it('V-04 is not resolved by an engine that does not offer it, even if another caller changes the task or creates tasks below it', async () => {
     const ledger = ledgerFile()
     const executors = { poet: agent({ model: 'openai:gpt-5' }) }
     const { engine: first } = await resolving({ ledger, executors, autoStart: false })
@@ -164,7 +164,7 @@ describe('A name that was offered', () => {
     expect(asked).toEqual([])
   })
 
-  it('V-04 is that of the default too, and of the model of an agent', async () => {
+  it('V-04 applies to the default model, too, and to the model of an agent', async () => {
     const { engine } = await resolving({
       model: 'openai:usual',
       executors: { poet: agent({ model: 'openai:poet' }) },
@@ -176,7 +176,7 @@ describe('A name that was offered', () => {
 })
 
 describe('A name that somebody gave who may', () => {
-  it('is resolved also when a client without that right has changed what the task is about', async () => {
+  it('is still resolved after a client without that right has changed the work of the task', async () => {
     const { engine } = await resolving({ autoStart: false })
     const { id } = await engine.create({ goal: 'x', model: 'far:away' })
     const client = strangers['a client over HTTP without the scope admin'] as Caller
@@ -189,11 +189,11 @@ describe('A name that somebody gave who may', () => {
 describe('A producer without models', () => {
   const stranger = strangers['a client over MCP'] as Caller
 
-  it('V-04 takes the names that working engines have published, and refuses all others', async () => {
+  it('V-04 accepts the names that working engines have published, and refuses all others', async () => {
     const ledger = ledgerFile()
     const producer = (await openEngine({ ledger, work: false })) as unknown as Engine
     const refusal = await refusalOf(create(producer.bus, { goal: 'x', model: 'spare' }, stranger), 'FORBIDDEN')
-    expect(refusal.message).toContain('None is offered: leave `model` out')
+    expect(refusal.message).toContain('No models are offered: omit `model`')
     await openEngine({ ledger, ...offers })
     for (const model of hostile) await refusalOf(create(producer.bus, { goal: 'x', model }, stranger), 'FORBIDDEN')
     expect(await producer.result(await create(producer.bus, { goal: 'x', model: 'spare' }, stranger))).toBe('spare')
@@ -201,7 +201,7 @@ describe('A producer without models', () => {
 })
 
 describe('A `model:llm` of the program', () => {
-  it('judges itself which names it takes', async () => {
+  it('validates the names that it accepts itself', async () => {
     const names: unknown[] = []
     const own = llm((input) => {
       names.push(input.modelId)
@@ -215,7 +215,7 @@ describe('A `model:llm` of the program', () => {
 })
 
 describe('A model on the bus of Agent OS', () => {
-  it('V-04 names a model that is offered there, and no other', async () => {
+  it('V-04 may name a model that is offered there, and no other', async () => {
     const bus = createBus()
     await using manager = createTaskManager(bus, offers)
     const engine = await manager.engine

@@ -43,7 +43,7 @@ const call = (bus: Bus, abilityId: string, input: unknown, caller: Caller) =>
   bus.call(abilityId as string, input, { caller }) as Promise<unknown>
 
 describe.each(Object.entries(strangers))('%s', (_name, caller) => {
-  it('V-01 gives no work to an executor that runs commands, however it is spelled', async () => {
+  it('V-01 may not assign work to an executor that runs commands, however it is spelled', async () => {
     const engine = (await openEngine({ executors })) as unknown as Engine
     for (const [abilityId, inputOf] of creationsOf(caller)) {
       for (const executor of spellings) {
@@ -61,7 +61,7 @@ describe.each(Object.entries(strangers))('%s', (_name, caller) => {
 })
 
 describe.each(Object.entries(trusted))('%s', (_name, caller) => {
-  it('has commands run', async () => {
+  it('may have commands run', async () => {
     const engine = (await openEngine({ executors })) as unknown as Engine
     for (const [abilityId, inputOf] of creations) await call(engine.bus, abilityId, inputOf('runner'), caller)
     await engine.idle()
@@ -73,7 +73,7 @@ describe.each(Object.entries(trusted))('%s', (_name, caller) => {
 describe('A client without the right', () => {
   const client = strangers['a client over HTTP without the scope admin'] as Caller
 
-  it('V-01 is not the code of a run, which changes the commands that it has spawned', async () => {
+  it('V-01 may not change the commands that the code of a run has spawned', async () => {
     const engine = (await openEngine({
       executors: {
         ...executors,
@@ -89,7 +89,7 @@ describe('A client without the right', () => {
     expect((await engine.settled(id)).status).toBe('completed')
   })
 
-  it('V-01 changes nothing about what a task runs', async () => {
+  it('V-01 may not change what a task runs', async () => {
     const engine = (await openEngine({ executors, autoStart: false })) as unknown as Engine
     const command = await engine.create({ executor: 'runner', input: { run: 'true' } })
     const harmless = await engine.create({ executor: 'echo' })
@@ -109,7 +109,7 @@ describe('A client without the right', () => {
     expect((await engine.get(harmless))?.mayRunCommands).toBe(false)
   })
 
-  it('V-01 has prepared no command for whoever gives the task an executor later', async () => {
+  it('V-01 leaves no prepared command for a caller that sets the executor later', async () => {
     const effect = join(ledgerFile(), '..', 'effect')
     const engine = (await openEngine({ executors })) as unknown as Engine
     const input = { run: `touch ${effect}` }
@@ -123,7 +123,7 @@ describe('A client without the right', () => {
     expect(existsSync(effect)).toBe(false)
   })
 
-  it('V-01 is also one with all scopes, for one task', async () => {
+  it('V-01 is also one with all scopes for a single task', async () => {
     const engine = (await openEngine({ executors })) as unknown as Engine
     const { id: taskId } = await engine.create({ name: 'own' })
     const caller: Caller = { surface: 'http', scopes: ['admin'], taskId }
@@ -136,7 +136,7 @@ describe('A client without the right', () => {
 })
 
 describe('A board file', () => {
-  it('V-01 neither names an executor nor prepares a task for one that runs commands', async () => {
+  it('V-01 may neither name an executor nor prepare a task for one that runs commands', async () => {
     const engine = (await openEngine({ executors })) as unknown as Engine
     const dir = dirname(ledgerFile())
     const work = { executor: 'runner', input: { run: 'true' }, metadata: { executor: 'runner' } }
@@ -151,7 +151,7 @@ describe('A board file', () => {
 })
 
 describe('A plan', () => {
-  it.each(Object.entries(strangers))('V-03 loses neither its keys nor its marks to %s', async (_name, caller) => {
+  it.each(Object.entries(strangers))('V-03 keeps its keys and its marks against %s', async (_name, caller) => {
     const engine = (await openEngine({ executors, autoStart: false })) as unknown as Engine
     const plan = { path: 'approve', generation: 0 }
     const task = await engine.create({ executor: 'echo', key: 'plan:p#1/approve', metadata: { plan, note: 'a' } })
@@ -173,7 +173,7 @@ describe('A plan', () => {
 })
 
 describe('A producer without executors', () => {
-  it('V-01 judges by what working engines have published, and takes the unknown for a command', async () => {
+  it('V-01 uses the executors that working engines have published, and treats unknown ones as commands', async () => {
     const ledger = ledgerFile()
     await openEngine({ ledger, executors })
     const producer = (await openEngine({ ledger, work: false })) as unknown as Engine
@@ -187,7 +187,7 @@ describe('A producer without executors', () => {
     await producer.create({ executor: 'runner', input: { run: 'true' } })
   })
 
-  it('V-01 has a task refused at its admission when its executor runs commands by then', async () => {
+  it('V-01 creates a task that is refused at admission if its executor runs commands by then', async () => {
     const ledger = ledgerFile()
     const effect = join(ledger, '..', 'effect')
     const first = await openEngine({ ledger, executors: { later: () => 'said' }, maxConcurrent: 1, autoStart: false })
@@ -208,7 +208,7 @@ describe('A producer without executors', () => {
 })
 
 describe('A model on the bus of Agent OS', () => {
-  it('V-01 gives no work to an executor that runs commands', async () => {
+  it('V-01 may not assign work to an executor that runs commands', async () => {
     const bus = createBus()
     await using _manager = createTaskManager(bus, { executors } as never)
     const model = { surface: 'mcp', model: true } as const

@@ -59,7 +59,7 @@ function heard(socket: Socket): Promise<string> {
 
 const head = (line: string, ...headers: string[]) => [`${line} HTTP/1.1`, 'host: test', ...headers, '', ''].join('\r\n')
 
-describe('A request', () => {
+describe('A request through the node listener', () => {
   const mirrored: FetchFunction = async (request, { address }) =>
     Response.json({
       method: request.method,
@@ -69,7 +69,7 @@ describe('A request', () => {
       address,
     })
 
-  it('comes with its method, path, headers and body, and with who asks', async () => {
+  it('has its method, path, headers, body and peer address', async () => {
     const { url, port } = await serve(mirrored)
     const response = await fetch(`${url}/a/b?c=d%2Fe`, { method: 'PUT', headers: { 'x-one': '1' }, body: 'ümlaut' })
     expect(await response.json()).toEqual({
@@ -94,7 +94,7 @@ describe('A request', () => {
     expect(await heard(socket)).toContain(`"url":"${url}"`)
   })
 
-  it('whose host makes no URL comes under one that means nothing, with its header as it was', async () => {
+  it('with a Host that forms no URL gets localhost as its URL and keeps its header', async () => {
     const { port } = await serve(mirrored)
     const socket = await open(port, 'GET / HTTP/1.1\r\nhost: a b/c@d\r\nconnection: close\r\n\r\n')
     const answer = await heard(socket)
@@ -102,7 +102,7 @@ describe('A request', () => {
     expect(answer).toContain('"host":"a b/c@d"')
   })
 
-  it('aborts when its client hangs up', async () => {
+  it('aborts when its client disconnects', async () => {
     const aborted = deferred()
     const begun = deferred()
     const { port, errors } = await serve(async ({ signal }) => {
@@ -118,14 +118,14 @@ describe('A request', () => {
     expect(errors).toEqual([])
   })
 
-  it('with the method that no Request has is answered, and nobody is troubled', async () => {
+  it('with the method TRACE is answered with 501 and not reported', async () => {
     const { port, errors } = await serve(() => new Response('asked'))
     const socket = await open(port, head('TRACE /', 'connection: close'))
     expect(await heard(socket)).toMatch(/^HTTP\/1\.1 501 /)
     expect(errors).toEqual([])
   })
 
-  it('whose body breaks off is an error to whoever reads it', async () => {
+  it('rejects the reader of its body if the client disconnects', async () => {
     const outcome = deferred<unknown>()
     const { port } = await serve(async (request) => {
       outcome.resolve(await request.text().catch((error: unknown) => error))
@@ -137,7 +137,7 @@ describe('A request', () => {
     expect(await outcome.promise).toBeInstanceOf(Error)
   })
 
-  it('is read no faster than it is taken', async () => {
+  it('is read no faster than its body is consumed', async () => {
     const reading = deferred<ReadableStreamDefaultReader<Uint8Array>>()
     const over = deferred()
     const { port } = await serve(async (request) => {
@@ -162,8 +162,8 @@ describe('A request', () => {
   })
 })
 
-describe('An answer', () => {
-  it('goes out with its status, headers and cookies, and keeps the connection as it is', async () => {
+describe('A response through the node listener', () => {
+  it('is sent with its status, headers and cookies, and without hop-by-hop headers', async () => {
     const { url } = await serve(() => {
       const headers = new Headers({ 'x-one': '1', connection: 'close', 'content-type': 'text/plain' })
       headers.append('set-cookie', 'a=1')
@@ -177,7 +177,7 @@ describe('An answer', () => {
     expect(response.headers.get('connection')).toBe('keep-alive')
   })
 
-  it('to HEAD has no body, and what would have made it is let go', async () => {
+  it('to HEAD has no body, and its stream is canceled', async () => {
     const canceled = deferred()
     const { url } = await serve(() => new Response(new ReadableStream({ cancel: () => canceled.resolve() })))
     const response = await fetch(url, { method: 'HEAD' })
@@ -185,7 +185,7 @@ describe('An answer', () => {
     await canceled.promise
   })
 
-  it('that is thrown is told, and the client hears no more than that', async () => {
+  it('to a request whose handler throws is a 500 without details, and the error is reported', async () => {
     const { url, errors } = await serve(() => {
       throw new Error('the secret of the house')
     })
@@ -194,7 +194,7 @@ describe('An answer', () => {
     expect(errors).toEqual([new Error('the secret of the house')])
   })
 
-  it('that breaks in the middle ends the connection, and is told', async () => {
+  it('whose body fails closes the connection, and the error is reported', async () => {
     const { url, errors } = await serve(
       () =>
         new Response(
@@ -214,7 +214,7 @@ describe('An answer', () => {
     expect(errors).toEqual([new Error('broken')])
   })
 
-  it('of many megabytes arrives whole', async () => {
+  it('of many megabytes arrives in full', async () => {
     const bytes = Buffer.alloc(20 * 1024 * 1024, 'abcdefghij')
     const { url } = await serve(() => new Response(bytes))
     expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(bytes)).toBe(true)
@@ -239,7 +239,7 @@ describe('An answer', () => {
     return { body, made: () => made, canceled: canceled.promise }
   }
 
-  it('is made no faster than its client takes it, and a client that takes nothing is cut off', async () => {
+  it('is produced no faster than its client reads, and a client that does not read is disconnected', async () => {
     const clock = new SimulatedClock()
     const stream = endless()
     const { port, errors } = await serve(() => new Response(stream.body), { clock, stallMs: 30_000 })
@@ -263,7 +263,7 @@ describe('An answer', () => {
     expect(errors).toEqual([])
   })
 
-  it('is let go when its client hangs up', async () => {
+  it('is canceled when its client disconnects', async () => {
     const stream = endless()
     const { port } = await serve(() => new Response(stream.body))
     const socket = await open(port, head('GET /'))
@@ -272,7 +272,7 @@ describe('An answer', () => {
     await stream.canceled
   })
 
-  it('is heard though its client is still busy asking, and the connection can be used again', async () => {
+  it('reaches a client that is still sending its request, and the connection can be reused', async () => {
     const { port, errors } = await serve(() => new Response('no', { status: 413 }))
     const size = 10 * 1024 * 1024
     const socket = await open(port, head('POST /', `content-length: ${size}`))
@@ -283,7 +283,7 @@ describe('An answer', () => {
     expect(errors).toEqual([])
   })
 
-  it('ends, after a while, a request that goes on and on', async () => {
+  it('ends an endless request after a while', async () => {
     const clock = new SimulatedClock()
     const { port } = await serve(() => new Response('no', { status: 413 }), { clock, lingerMs: 1_000 })
     const socket = await open(port, head('POST /', 'transfer-encoding: chunked'))
@@ -295,8 +295,8 @@ describe('An answer', () => {
   })
 })
 
-describe('A server', () => {
-  it('closes streams that do not end by themselves, after what is under way has been told', async () => {
+describe('The node server', () => {
+  it('completes responses in progress and closes endless streams when it closes', async () => {
     const begun = deferred()
     const go = deferred()
     const server = await listen({
@@ -333,7 +333,7 @@ describe('A server', () => {
     expect(await ended).toBe('aborted')
   })
 
-  it('closes connections that say nothing, or not enough, in time', async () => {
+  it('closes connections that send nothing, or not enough, in time', async () => {
     const echo: FetchFunction = async (request) => new Response(await request.text().catch(() => 'broken off'))
     const { port } = await serve(echo, {}, { headersTimeoutMs: 200, requestTimeoutMs: 400, keepAliveMs: 200 })
     const [silent, slow, endless, idle] = await Promise.all([
@@ -352,7 +352,7 @@ describe('A server', () => {
 /** Addresses of this machine, as if its clients were on several. */
 const [first, second, third] = ['127.0.0.1', '127.0.0.2', '127.0.0.3'] as const
 
-describe('The connections of a server', () => {
+describe('The connections of the node server', () => {
   /** Answers when it may. */
   function slow(count: number) {
     const begun = Array.from({ length: count }, () => deferred())
@@ -368,7 +368,7 @@ describe('The connections of a server', () => {
 
   const get = head('GET /', 'connection: close')
 
-  it('V-09 that are idle make way for one more: the oldest first', async () => {
+  it('V-09 that are idle are closed for new ones: the oldest first', async () => {
     const { port } = await serve(() => new Response('hello'), {}, { connections: 2 })
     const silent = await open(port, '')
     const half = await open(port, 'GET / HTTP/1.1\r\nhost: test\r\n')
@@ -381,7 +381,7 @@ describe('The connections of a server', () => {
     half.destroy()
   })
 
-  it('on which something is being answered are kept, and one more is closed as it comes', async () => {
+  it('that are busy are kept, and a connection beyond the limit is closed', async () => {
     const { fetch, begun, go } = slow(2)
     const { port } = await serve(fetch, {}, { connections: 2 })
     const answers = [heard(await open(port, get)), heard(await open(port, get))]
@@ -391,7 +391,7 @@ describe('The connections of a server', () => {
     expect((await Promise.all(answers)).map((answer) => answer.includes('told'))).toEqual([true, true])
   })
 
-  it('are idle again once they have been answered', async () => {
+  it('are idle again after their responses', async () => {
     const { port } = await serve(() => new Response('hello'), {}, { connections: 1 })
     const kept = await open(port, head('GET /'))
     const closed = heard(kept)

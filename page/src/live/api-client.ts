@@ -1,9 +1,9 @@
-// Requests to the engine's routes: with the token of this tab, refusals as typed problems, and nothing that could be told apart from
-// the surface of any other client.
+// A client of the engine's routes: sends the token of this tab, and returns refusals as typed problems. It uses the same routes as any
+// other client.
 
 import type { Problem } from '../model/wire.ts'
 
-/** What the server says no with, or what kept it from answering. */
+/** A refusal by the server, or the reason why there was no response. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly problem: Problem
@@ -13,19 +13,19 @@ export class ApiError extends Error {
     this.problem = problem
   }
 
-  /** It was never answered: nobody knows whether it was done. */
+  /** True if there was no response: whether the request was executed is unknown. */
   get unanswered(): boolean {
     return this.problem.status === 0
   }
 }
 
 export interface ApiOptions {
-  /** Address of the engine's routes, ending in a slash. */
+  /** Base URL of the engine's routes, with a trailing slash. */
   base: string
   fetch: typeof fetch
-  /** Of this tab; null without one. */
+  /** The token of this tab; null if there is none. */
   token(): string | null
-  /** Called when the server knows nobody by the token. */
+  /** Called when the server rejects the token. */
   signedOut(): void
 }
 
@@ -61,12 +61,12 @@ export class ApiClient {
     return this.#json<T>('PATCH', path, { body, headers })
   }
 
-  /** Calls an ability that has no route of its own. */
+  /** Calls an ability that has no route. */
   call<T>(ability: string, input: unknown): Promise<T> {
     return this.post<T>(`abilities/${ability}`, input)
   }
 
-  /** The answer itself, once it is no refusal. @throws ApiError */
+  /** Resolves to the response unless it is a refusal. @throws ApiError */
   async send(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
     const { query = {}, body, headers = {}, signal } = options
     const token = this.#options.token()
@@ -100,7 +100,7 @@ export class ApiClient {
         status: 0,
         code: 'UNREACHABLE',
         title: 'No answer',
-        detail: 'The server does not answer. Is it still running?',
+        detail: 'The server does not respond. Check that it is running.',
         details: {},
       })
     }
@@ -117,15 +117,15 @@ function queryText(query: Query): string {
 async function problemIn(response: Response): Promise<Problem> {
   const fallback = { status: response.status, code: `HTTP_${response.status}`, title: response.statusText, details: {} }
   try {
-    const told = (await response.json()) as Partial<Problem>
-    return { ...fallback, detail: told.title ?? fallback.title, ...told }
+    const body = (await response.json()) as Partial<Problem>
+    return { ...fallback, detail: body.title ?? fallback.title, ...body }
   } catch {
-    // Something between here and the engine answered in its own words: the status is all there is to tell.
+    // A proxy responded instead of the engine: only the status is known.
     return { ...fallback, detail: `The server answered ${response.status} ${response.statusText}.` }
   }
 }
 
-/** Whatever was thrown, as something that can be shown. */
+/** Converts anything thrown to a problem that can be shown. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof ApiError) return error.problem
   const detail = error instanceof Error ? error.message : String(error)

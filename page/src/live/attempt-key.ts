@@ -1,8 +1,8 @@
-// One key for one wish: repeated after an answer that never came, it is the same request, and is done once.
+// Idempotency keys of forms: a form that is submitted again without changes repeats the same request, which is executed once.
 
 const keyBytes = 16
 
-/** Gives the same key for the same content as before, and a new one for any other. */
+/** Returns the previous key for equal content, and a new one for other content. */
 export function attemptKeys(random: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array): (content: unknown) => string {
   let last = { text: '', key: '' }
   return (content) => {

@@ -1,4 +1,4 @@
-// Keeps the page's picture of all tasks true: reads every row once, then follows the feed, and reads again what it tells of.
+// Keeps the page's tasks current: reads every row once, follows the feed, and reads the rows again that events concern.
 
 import { atMostEvery, type Beat } from '../model/frames.ts'
 import { TaskStore } from '../model/task-store.ts'
@@ -8,27 +8,27 @@ import { type ApiClient, problemOf } from './api-client.ts'
 import { type Connection, followSource, type SourceBeat } from './event-source.ts'
 
 const pageSize = 5_000
-/** Tasks that a page in a browser holds. Beyond it, the settled ones are left out. */
+/** Maximum number of tasks held by the page. Beyond it, settled tasks are left out. */
 export const maxTasks = 100_000
-/** As many as one request may name. */
+/** Maximum number of ids per request. */
 const maxPerRead = 1_000
 const readEveryMs = 250
-/** While very much happens: what a row is read for a moment later is often true for longer. */
+/** Interval of reads during bursts of events, when rows change again soon after they are read. */
 const stormEveryMs = 500
 const stormRows = 100
 const againAfterMs = 1_000
 
 export interface LinkListener {
-  /** Rows have come, gone or changed. */
+  /** Rows were added, removed or changed. */
   changed(): void
   connection(connection: Connection): void
-  /** Ids of the rows that somebody looks at: they are read before the others. */
+  /** Ids of the visible rows, which are read first. */
   inSight(): Iterable<string>
-  /** A single event, after the rows have taken it. */
+  /** Called for each event after the rows reflect it. */
   event(event: TaskEvent): void
-  /** All rows are there; `left` are more than the page holds. */
+  /** All rows are loaded; `left` is the number of tasks beyond the limit. */
   loaded(left: number): void
-  /** Nothing more is heard: the server refuses. */
+  /** The server refuses, and no more events will arrive. */
   refused(problem: Problem): void
 }
 
@@ -40,10 +40,10 @@ export class EngineLink {
   readonly #listener: LinkListener
   readonly #readSoon: () => void
   #closeFeed: () => void = () => {}
-  /** Raised with each loading: what an earlier one still brings is too late. */
+  /** Incremented by each load: responses to an earlier load are ignored. */
   #loading = 0
   #reading = false
-  /** How many rows were read again the last time. */
+  /** Number of rows in the last read. */
   #lastRead = 0
 
   constructor(api: ApiClient, beat: Beat & SourceBeat, listener: LinkListener) {
@@ -57,7 +57,7 @@ export class EngineLink {
     )
   }
 
-  /** Reads everything and follows from there. What was known is forgotten. */
+  /** Discards all rows, reads everything and follows the feed from there. */
   async load(): Promise<void> {
     const loading = ++this.#loading
     this.#closeFeed()
@@ -76,7 +76,7 @@ export class EngineLink {
     this.#closeFeed()
   }
 
-  /** The feed is followed from the first page on: what changes during the reading is heard too. */
+  /** Follows the feed from the first page on, so that changes during the read are not lost. */
   async #readAll(loading: number): Promise<number> {
     let after = 0
     let total = 0
@@ -118,32 +118,32 @@ export class EngineLink {
           headers: { accept: 'text/event-stream', ...(lastId === null ? {} : { 'last-event-id': lastId }) },
           signal,
         }),
-      onEvent: ({ data }) => this.#hear(JSON.parse(data) as TaskEvent),
+      onEvent: ({ data }) => this.#onEvent(JSON.parse(data) as TaskEvent),
       onConnection: (connection) => this.#listener.connection(connection),
       onRefused: (problem) => this.#feedRefused(problem),
       beat: this.#beat,
     })
   }
 
-  /** What was purged cannot be heard any more: everything is read anew. */
+  /** Purged events cannot be followed: everything is read again. */
   #feedRefused(problem: Problem): void {
     if (problem.status === 410) void this.load()
     else this.#listener.refused(problem)
   }
 
-  /** What happened in the last minutes, for the picture of how much goes on. */
+  /** Reads the events of the last minutes for the throughput plot. */
   async #recall(seq: number): Promise<void> {
     try {
       const page = await this.#api.get<EventPage>('events/list', { before: seq + 1, limit: pageSize })
       for (const event of page.events) this.throughput.add(event)
       this.#listener.changed()
     } catch (error) {
-      // The picture begins empty: nothing else rests on it.
-      console.warn('What happened before could not be read', problemOf(error))
+      // The plot starts empty; nothing else depends on it.
+      console.warn('Could not read recent events', problemOf(error))
     }
   }
 
-  #hear(event: TaskEvent): void {
+  #onEvent(event: TaskEvent): void {
     const revision = this.store.revision
     if (event.seq > this.store.seq) this.throughput.add(event)
     this.store.applyEvent(event)
@@ -152,7 +152,7 @@ export class EngineLink {
     this.#listener.event(event)
   }
 
-  /** One read at a time: a slow server is not asked again before it has answered. */
+  /** Sends one read at a time, so that a slow server gets no second one before it has answered. */
   async #readDirty(): Promise<void> {
     if (this.#reading) return
     this.#reading = true

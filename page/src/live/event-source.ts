@@ -1,5 +1,5 @@
-// Server-sent events over fetch, because EventSource sends no token. It goes on where it was: with the last id after a break, after
-// growing rests while the server is away, and it breaks off by itself when not even a sign of life comes any more.
+// Server-sent events over fetch, because EventSource cannot send a token. Reconnects with the last id and a growing delay, and closes a
+// connection on which not even heartbeats arrive.
 
 import { createParser } from 'eventsource-parser'
 import type { Problem } from '../model/wire.ts'
@@ -14,15 +14,15 @@ export interface SourceEvent {
 export type Connection = 'connecting' | 'open' | 'broken'
 
 export interface SourceOptions {
-  /** Opens the stream; `lastId` is what was heard last. Rejects with ApiError for a refusal. */
+  /** Opens the stream after the event `lastId`. Rejects with ApiError for a refusal. */
   open(lastId: string | null, signal: AbortSignal): Promise<Response>
   onEvent(event: SourceEvent): void
   onConnection?(connection: Connection): void
-  /** A refusal after which there is nothing to wait for; the source has ended. */
+  /** A permanent refusal; the source has ended. */
   onRefused(problem: Problem): void
-  /** The server has said all there is. */
+  /** The stream has ended regularly. */
   onEnd?(): void
-  /** What was heard last before this source began. */
+  /** The last event received before this source was created. */
   lastId?: string | null
   beat: SourceBeat
 }
@@ -30,21 +30,21 @@ export interface SourceOptions {
 export interface SourceBeat {
   later(callback: () => void, ms: number): unknown
   forget(timer: unknown): void
-  /** 0 to 1. */
+  /** A random number from 0 to 1. */
   chance(): number
 }
 
 const firstRestMs = 300
 const maxRestMs = 10_000
-/** So many events in one piece are a storm. Whoever lets them gather for a moment takes them in fewer, larger pieces. */
+/** A chunk with this many events is a burst. Pausing between reads collects events into fewer, larger chunks. */
 const stormEvents = 50
 const gatherMs = 100
-/** And a large piece is followed by a longer rest: a page that takes more than this would keep the engine's machine busy by itself. */
+/** Larger chunks are followed by longer pauses, so that the page does not saturate the engine's machine. */
 const restPerEventMs = 0.3
-/** Three signs of life of the server, and they are late. */
+/** Three missed heartbeats of the server, plus some delay. */
 const silenceMs = 50_000
 
-/** Follows until `close`, a refusal, or the end. Returns how to close it. */
+/** Follows until it is closed, refused or ended. Returns a function that closes it. */
 export function followSource(options: SourceOptions): () => void {
   const source = new Source(options)
   void source.run()
@@ -76,14 +76,14 @@ class Source {
     }
   }
 
-  /** One connection, from opening to its end. True when there is nothing more to hear. */
+  /** One connection from start to end. Resolves to true if the stream is complete. */
   async #once(): Promise<boolean> {
     const attempt = new AbortController()
     const abort = () => attempt.abort()
     this.#closed.signal.addEventListener('abort', abort)
     const watch = new SilenceWatch(this.#options.beat, abort)
     try {
-      watch.hear()
+      watch.reset()
       const response = await this.#options.open(this.#lastId, attempt.signal)
       if (response.status === 204 || response.body === null) return this.#end()
       this.#options.onConnection?.('open')
@@ -99,26 +99,26 @@ class Source {
 
   async #read(body: ReadableStream<Uint8Array>, watch: SilenceWatch): Promise<boolean> {
     const decoder = new TextDecoder()
-    const heard: SourceEvent[] = []
+    const received: SourceEvent[] = []
     const parser = createParser({
-      onEvent: ({ id, event, data }) => heard.push({ id: id ?? null, event: event ?? 'message', data }),
+      onEvent: ({ id, event, data }) => received.push({ id: id ?? null, event: event ?? 'message', data }),
     })
     for await (const bytes of chunksOf(body)) {
-      watch.hear()
+      watch.reset()
       this.#restMs = firstRestMs
       parser.feed(decoder.decode(bytes, { stream: true }))
-      const told = heard.splice(0)
-      for (const event of told) {
+      const batch = received.splice(0)
+      for (const event of batch) {
         if (this.#closed.signal.aborted) return true
         if (event.event === 'end' && event.id === null) return this.#end()
         if (event.event === 'error' && event.id === null && isProblem(event.data)) {
           return this.#broken(new ApiError(JSON.parse(event.data) as Problem))
         }
-        // First told, then remembered: whoever cannot take an event hears it again.
+        // The id is stored after the callback, so that an event whose handling failed is received again.
         this.#options.onEvent(event)
         if (event.id !== null) this.#lastId = event.id
       }
-      if (told.length >= stormEvents) await this.#pause(Math.max(gatherMs, told.length * restPerEventMs))
+      if (batch.length >= stormEvents) await this.#pause(Math.max(gatherMs, batch.length * restPerEventMs))
     }
     return false
   }
@@ -128,7 +128,7 @@ class Source {
     return true
   }
 
-  /** A server that is away, restarting or overrun may come back; one that says no means it. */
+  /** Returns whether to reconnect: a server that is down, restarting or overloaded may recover, but a refusal is permanent. */
   #broken(error: unknown): boolean {
     if (this.#closed.signal.aborted) return true
     const { status, code } = problemOf(error)
@@ -144,7 +144,7 @@ class Source {
     return this.#pause(ms)
   }
 
-  /** Ends early when it is closed. */
+  /** Resolves early when the source is closed. */
   #pause(ms: number): Promise<void> {
     const { beat } = this.#options
     const { signal } = this.#closed
@@ -160,7 +160,7 @@ class Source {
   }
 }
 
-/** Breaks a connection off over which nothing has come for too long: a cable that was pulled says nothing. */
+/** Aborts a connection on which nothing has arrived for too long, as after a network failure. */
 class SilenceWatch {
   readonly #beat: SourceBeat
   readonly #onSilence: () => void
@@ -171,7 +171,7 @@ class SilenceWatch {
     this.#onSilence = onSilence
   }
 
-  hear(): void {
+  reset(): void {
     this.stop()
     this.#timer = this.#beat.later(this.#onSilence, silenceMs)
   }
@@ -182,7 +182,7 @@ class SilenceWatch {
   }
 }
 
-/** Not every browser can go through a stream with `for await`. */
+/** Not every browser supports `for await` on streams. */
 async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
   const reader = body.getReader()
   try {
@@ -194,8 +194,8 @@ async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8
 
 function isProblem(data: string): boolean {
   try {
-    const told: unknown = JSON.parse(data)
-    return typeof told === 'object' && told !== null && 'code' in told && 'status' in told
+    const body: unknown = JSON.parse(data)
+    return typeof body === 'object' && body !== null && 'code' in body && 'status' in body
   } catch {
     return false
   }

@@ -1,4 +1,4 @@
-// All tasks as they stood at a position of the feed, read while somebody moves through the past: only the last wish counts.
+// All tasks at a position of the feed, read while a person moves the scrubber: only the last request counts.
 
 import { TaskStore } from '../model/task-store.ts'
 import type { EventPage, TaskEvent, TaskRowsPage } from '../model/wire.ts'
@@ -8,12 +8,12 @@ const pageSize = 5_000
 
 export interface Past {
   seq: number
-  /** When that was: the time of the latest event up to there; null before the first. */
+  /** Time of the latest event up to the position; null before the first. */
   at: number | null
   store: TaskStore
 }
 
-/** @throws ApiError, or an AbortError once another position is wanted. */
+/** @throws ApiError, or an AbortError when another position is requested. */
 export async function readPast(api: ApiClient, seq: number, signal: AbortSignal): Promise<Past> {
   const store = new TaskStore()
   const latest = api.get<EventPage>('events/list', { before: seq + 1, limit: 1 }, signal)
@@ -25,7 +25,7 @@ export async function readPast(api: ApiClient, seq: number, signal: AbortSignal)
   return { seq, at: (await latest).events[0]?.at ?? null, store }
 }
 
-/** The span of the feed that can be looked at: its first event and its latest. */
+/** The first and the last event of the feed. */
 export async function readSpan(api: ApiClient): Promise<{ first: TaskEvent | null; last: number }> {
   const { events, seq: last } = await api.get<EventPage>('events/list', { after: 0, limit: 1 })
   return { first: events[0] ?? null, last }

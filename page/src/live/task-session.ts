@@ -1,5 +1,4 @@
-// Everything about the one task that is looked at, kept up to date while it is: read again when the feed tells of it, and what its
-// run says is heard as it is said.
+// All data of the open task, kept current: it is read again when an event concerns it, and the live output of its run is followed.
 
 import { signal } from '@preact/signals'
 import { LiveText } from '../model/conversation.ts'
@@ -27,7 +26,7 @@ const factsPerPage = 20
 
 type Page<Name extends string, Row> = { [N in Name]: Row[] } & { next: number | null }
 
-/** All of them, for what stands in one of an earlier reading may have changed. */
+/** Reads all pages, because rows of earlier pages may have changed. */
 async function readPages<Name extends string, Row>(
   read: (query: object) => Promise<Page<Name, Row>>,
   name: Name,
@@ -50,13 +49,13 @@ export class TaskSession {
   readonly messages = signal<Message[]>([])
   readonly events = signal<TaskEvent[]>([])
   readonly team = signal<TeamContext | null>(null)
-  /** The newest first, as many as have been asked for. */
+  /** Newest first, as many as have been requested. */
   readonly facts = signal<Fact[]>([])
-  /** Where older facts begin; null when all are there. */
+  /** Position of older facts; null if all are loaded. */
   readonly olderFacts = signal<number | null>(null)
-  /** What cannot be shown, and why: the task itself, or a part of it. */
+  /** Why the task, or a part of it, cannot be shown. */
   readonly problem = signal<Problem | null>(null)
-  /** What is being said, by message. */
+  /** Unfinished messages, by id. */
   readonly liveTexts = signal<LiveText['texts']>(new Map())
   readonly #live = new LiveText()
   readonly #api: ApiClient
@@ -82,12 +81,12 @@ export class TaskSession {
     this.#closeStream()
   }
 
-  /** The feed has told of this task. */
-  hear(event: TaskEvent): void {
+  /** Handles an event of this task. */
+  handleEvent(event: TaskEvent): void {
     if (event.taskId === this.id) this.#readSoon()
   }
 
-  /** Reads what has changed. A wish that comes meanwhile is one more reading: the one under way may have missed its cause. */
+  /** Reads what has changed. A request during a read leads to one more read, because the running one may have missed the change. */
   read(): Promise<void> {
     if (this.#reading === undefined) {
       this.#reading = this.#readOnce().finally(() => {
@@ -152,7 +151,7 @@ export class TaskSession {
     }
   }
 
-  /** Memory may be switched off, or not be for this token: the rest of the page does not depend on it. */
+  /** Memory may be disabled or not allowed for this token; the rest of the page does not depend on it. */
   async #readTeam(get: <T>(part: string) => Promise<T>): Promise<void> {
     try {
       this.team.value = await get<TeamContext>('/context')
@@ -163,7 +162,7 @@ export class TaskSession {
     }
   }
 
-  /** The latest, and as many as are shown already. Older ones that no longer fit into one answer stay as they were read. */
+  /** Reads the latest facts, as many as are shown. Older ones beyond one response are kept as they were. */
   async #readFacts(): Promise<void> {
     const known = this.facts.value
     const { facts, next } = await this.#factPage(Math.min(Math.max(known.length, factsPerPage), pageSize))
@@ -183,14 +182,14 @@ export class TaskSession {
     this.olderFacts.value = next
   }
 
-  /** Of the task's own branch of memory; without one, what was found in work on it. */
+  /** Facts of the task's own memory branch; without one, facts found while working on it. */
   #factPage(limit: number, before?: number): Promise<FactPage> {
     const branch = this.team.value?.task.branch ?? null
-    const place = branch === null ? { taskId: this.id } : { branch }
-    return this.#api.call('mem:facts', { ...place, limit, ...(before === undefined ? {} : { before }) })
+    const scope = branch === null ? { taskId: this.id } : { branch }
+    return this.#api.call('mem:facts', { ...scope, limit, ...(before === undefined ? {} : { before }) })
   }
 
-  /** From what has been read on. A task that has ended says nothing more. */
+  /** Follows the live output from the position that was read. A task that has ended has none. */
   #listen({ task, seq }: ShownTask): void {
     const ended = task.completedAt !== null
     if (this.#streaming || ended || this.#closed.signal.aborted) return
@@ -213,17 +212,17 @@ export class TaskSession {
     })
   }
 
-  #say(item: StreamItem): void {
+  #showText(item: StreamItem): void {
     if (this.#live.apply(item)) this.liveTexts.value = new Map(this.#live.texts)
   }
 
-  /** A message that is stored is read before its pieces go: the text never flickers. */
+  /** A stored message is read before its chunks are dropped, so that the text does not flicker. */
   #take(item: StreamItem): void {
     if (item.type === 'content') {
-      this.#say(item)
+      this.#showText(item)
     } else if (item.type === 'message' || item.type === 'end') {
       void this.read().finally(() => {
-        this.#say(item)
+        this.#showText(item)
       })
     }
   }

@@ -1,4 +1,4 @@
-// A task's conversation as it is read: messages in their order, calls where they began, and what is still being said.
+// The lines of a task's conversation: messages in order, calls where they started, and unfinished messages.
 
 import type { Call, Message, StreamItem } from './wire.ts'
 
@@ -7,24 +7,24 @@ export type Line =
   | { kind: 'calls'; id: string; calls: Call[] }
   | { kind: 'live'; id: string; text: string; gap: boolean }
 
-interface Said {
+interface LiveMessage {
   text: string
-  /** A piece is missing, or was too long to keep. */
+  /** True if a chunk is missing or was too long to keep. */
   gap: boolean
 }
 
 const maxLive = 200_000
 const ofNoMessage = ''
 
-/** Pieces of messages that are on their way, by message; those without one are the output of a function. */
+/** The chunks of unfinished messages, by message; chunks without a message are the output of a function. */
 export class LiveText {
-  readonly #texts = new Map<string, Said>()
+  readonly #texts = new Map<string, LiveMessage>()
 
-  get texts(): ReadonlyMap<string, Said> {
+  get texts(): ReadonlyMap<string, LiveMessage> {
     return this.#texts
   }
 
-  /** True when something has changed. A message that is stored replaces its pieces. */
+  /** Returns whether something changed. A stored message replaces its chunks. */
   apply(item: StreamItem): boolean {
     if (item.type === 'message') return this.#texts.delete(item.messageId)
     if (item.type === 'end') return this.#endAll()
@@ -38,7 +38,7 @@ export class LiveText {
     this.#texts.clear()
   }
 
-  /** Output of a function stays: no message repeats it. */
+  /** Keeps the output of functions, which no message repeats. */
   #endAll(): boolean {
     const open = [...this.#texts.keys()].filter((key) => key !== ofNoMessage)
     for (const key of open) this.#texts.delete(key)
@@ -46,18 +46,18 @@ export class LiveText {
   }
 }
 
-/** A piece that begins before the end of what is known says it anew; one that begins after it leaves a gap. */
-function joined(known: Said, content: string, offset = known.text.length): Said {
+/** A chunk that starts before the end of the known text replaces the rest; one that starts after it leaves a gap. */
+function joined(known: LiveMessage, content: string, offset = known.text.length): LiveMessage {
   const text = `${known.text.slice(0, offset)}${content}`
   const tooLong = text.length > maxLive
   return { text: tooLong ? text.slice(-maxLive) : text, gap: known.gap || offset > known.text.length || tooLong }
 }
 
-/** Neighbouring calls are one block. The engine's own lines about a call are left out: the call itself is shown. */
+/** Adjacent calls form one block. The engine's own messages about a call are omitted, since the call itself is shown. */
 export function conversationLines(
   messages: readonly Message[],
   calls: readonly Call[],
-  live: ReadonlyMap<string, Said>,
+  live: ReadonlyMap<string, LiveMessage>,
 ): Line[] {
   const begins = new Map(calls.flatMap((call) => (call.startMessageId === null ? [] : [[call.startMessageId, call]])))
   const ends = new Set(calls.map((call) => call.endMessageId))
@@ -71,7 +71,7 @@ export function conversationLines(
     else if (!ends.has(message.id)) lines.add({ kind: 'message', id: message.id, message })
   }
   lines.callsBefore(Number.POSITIVE_INFINITY)
-  for (const [id, said] of live) if (!known.has(id)) lines.add({ kind: 'live', id: `live-${id}`, ...said })
+  for (const [id, message] of live) if (!known.has(id)) lines.add({ kind: 'live', id: `live-${id}`, ...message })
   return lines.all
 }
 

@@ -1,4 +1,4 @@
-// What an event carries is data of whoever wrote it: a text is taken for one only where it is one.
+// Reads values from the data of events. The data comes from the writer, so types are checked.
 
 import type { TaskEvent } from './wire.ts'
 
@@ -7,7 +7,7 @@ export function textIn(data: TaskEvent['data'], field: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** ` by ada (http)`: who gave an answer, and through which surface; empty for events of earlier versions. */
+/** ` by ada (http)`: who answered, and through which surface; empty for events of earlier versions. */
 export function answererIn(data: TaskEvent['data']): string {
   const by = data['answeredBy'] as TaskEvent['data'] | undefined
   if (by === undefined) return ''

@@ -1,35 +1,35 @@
-// However often something changes, it is shown a few times a second; what is expensive, less often than that.
+// Throttles updates: painting to a few times a second, and expensive work further.
 
 export interface Beat {
   now(): number
-  /** Calls back before the next picture is painted. */
+  /** Calls back before the next frame. */
   frame(callback: () => void): void
-  /** Calls back after so many milliseconds. */
+  /** Calls back after `ms` milliseconds. */
   later(callback: () => void, ms: number): void
 }
 
 /**
- * Returns what asks for `work`: at once if it has rested for so long, else when it has. Asked for last, done last. A rest that is a
- * function is asked each time, in milliseconds.
+ * Returns a function that requests `work`: it runs at once if the last run was at least `restMs` ago, else after that time. The last
+ * request is never lost. If `restMs` is a function, it is called each time.
  */
 export function atMostEvery(beat: Beat, restMs: number | (() => number), work: () => void): () => void {
   let last = Number.NEGATIVE_INFINITY
-  let asked = false
+  let isRequested = false
   const run = () => {
-    asked = false
+    isRequested = false
     last = beat.now()
     work()
   }
   return () => {
-    if (asked) return
-    asked = true
+    if (isRequested) return
+    isRequested = true
     const rest = last + (typeof restMs === 'number' ? restMs : restMs()) - beat.now()
     if (rest <= 0) beat.frame(run)
     else beat.later(run, rest)
   }
 }
 
-/** Like `atMostEvery`, for work that grows with what there is: it also takes no more than this share of the time. */
+/** Like `atMostEvery`, for work that grows with the number of tasks: it also uses at most this share of the time. */
 export function sparingly(
   beat: Beat,
   { restMs, share }: { restMs: number; share: number },

@@ -1,4 +1,4 @@
-// Boxes and arrows with places: for the state chart and for what a task depends on. Loaded only where one is drawn.
+// Layout of boxes and arrows for the state chart and the dependencies. Loaded only where a graph is drawn.
 
 import { Graph, layout } from '@dagrejs/dagre'
 
@@ -12,7 +12,7 @@ export interface GraphEdge {
   id: string
   from: string
   to: string
-  /** Room for a label, in pixels. */
+  /** Size of the label, in pixels. */
   label?: { width: number; height: number }
 }
 
@@ -24,9 +24,9 @@ export interface Point {
 export interface PlacedGraph {
   width: number
   height: number
-  /** Middle of each box. */
+  /** Center of each box. */
   nodes: Map<string, Point>
-  /** The line of each arrow, and the middle of its label. */
+  /** Points of each arrow, and the center of its label. */
   edges: Map<string, { points: Point[]; label: Point | null }>
 }
 

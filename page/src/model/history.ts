@@ -1,4 +1,4 @@
-// A task's life as its events tell it: how it stood at a position, and the way that it took through its states.
+// The history of a task from its events: its state at a position, and its path through the states.
 
 import type { TaskEventName } from '../../../src/machines/task-machine.ts'
 import { textIn } from './event-data.ts'
@@ -11,18 +11,18 @@ export interface PathStep {
   n: number
   from: TaskStatus
   to: TaskStatus
-  /** As the machine names it; null where the table has no such edge. */
+  /** Name of the machine's event; null if the table has no such edge. */
   event: TaskEventName | null
   at: number
   seq: number
 }
 
-/** Events up to a position of the feed; all without one. */
+/** Events up to a position of the feed; all if it is null. */
 export function upTo(events: readonly TaskEvent[], position: number | null): TaskEvent[] {
   return position === null ? [...events] : events.filter(({ seq }) => seq <= position)
 }
 
-/** The edges that the task went along, in order. A failure with attempts left is two of them. */
+/** The edges along which the task moved, in order. A failure with attempts left counts as two. */
 export function pathTaken(events: readonly TaskEvent[]): PathStep[] {
   const steps: PathStep[] = []
   let stands: TaskStatus | undefined
@@ -37,7 +37,7 @@ export function pathTaken(events: readonly TaskEvent[]): PathStep[] {
   return steps
 }
 
-/** A task as it stood, as far as its events tell. */
+/** The state of a task, as far as its events contain it. */
 export interface Standing {
   name: string
   status: TaskStatus
@@ -50,7 +50,7 @@ export interface Standing {
   seq: number
 }
 
-/** How a task stood after these events; undefined before its first. */
+/** The state of a task after these events; undefined before its first event. */
 export function standingAfter(events: readonly TaskEvent[]): Standing | undefined {
   let standing: Standing | undefined
   for (const event of events) standing = after(standing, event)
@@ -86,12 +86,12 @@ function after(before: Standing | undefined, { type, data, at, seq }: TaskEvent)
   }
 }
 
-const longestNote = 160
+const maxNoteLength = 160
 
-/** What an event says beyond its type, in one line. */
+/** One line about an event in addition to its type. */
 export function noteOf({ type, data }: TaskEvent): string {
   const note = plainNote(type, data)
-  return note.length > longestNote ? `${note.slice(0, longestNote)}…` : note
+  return note.length > maxNoteLength ? `${note.slice(0, maxNoteLength)}…` : note
 }
 
 function plainNote(type: TaskEvent['type'], data: Record<string, unknown>): string {

@@ -1,4 +1,4 @@
-// The states of a task as people see them, and what may be done in each: read from the engine's own transition table.
+// The states of a task as shown to people, and the actions allowed in each, from the engine's own transition table.
 
 import { isSettled, type TaskStatus, taskStatuses } from '../../../src/entities/task.ts'
 import { acceptedEvents, eventBetween } from '../../../src/machines/task-machine.ts'
@@ -6,7 +6,7 @@ import { acceptedEvents, eventBetween } from '../../../src/machines/task-machine
 export { acceptedEvents, eventBetween, isSettled, taskStatuses }
 
 export interface StateLook {
-  /** Tells the state to whoever cannot tell colours apart. */
+  /** Distinguishes the state without colour. */
   glyph: string
   word: string
 }
@@ -22,12 +22,12 @@ export const stateLooks: Readonly<Record<TaskStatus, StateLook>> = {
   canceled: { glyph: '⊘', word: 'canceled' },
 }
 
-/** Waits for a slot, or for the end of its last run: people call that queued, whatever the state behind it. */
+/** Shown as queued: waits for a slot or for the end of its last run, whatever its state. */
 export function isQueued(task: { ready: boolean; executor: string | null }): boolean {
   return task.ready && task.executor !== null
 }
 
-/** What a person may do to a task from the page. */
+/** Actions that a person may take on the page. */
 export const actions = ['start', 'answer', 'pause', 'resume', 'retry', 'send', 'priority', 'cancel'] as const
 export type Action = (typeof actions)[number]
 
@@ -42,18 +42,18 @@ export const actionWords: Readonly<Record<Action, string>> = {
   cancel: 'Cancel',
 }
 
-/** Actions that are no events of the machine, and when they make sense: a message reaches nobody once the work has ended. */
-const beside: Readonly<Partial<Record<Action, (status: TaskStatus) => boolean>>> = {
+/** Actions that are not events of the machine, and when they make sense: a message to a task that has ended is never read. */
+const otherActions: Readonly<Partial<Record<Action, (status: TaskStatus) => boolean>>> = {
   send: (status) => !isSettled(status),
   priority: (status) => !isSettled(status),
 }
 
-/** Why an action is not possible now, in words; null when it is. */
+/** Why an action is not possible now, for people; null if it is. */
 export function whyNot(action: Action, task: { status: TaskStatus }): string | null {
-  const possible = beside[action]?.(task.status) ?? acceptedEvents(task.status).some((event) => event === action)
+  const possible = otherActions[action]?.(task.status) ?? acceptedEvents(task.status).some((event) => event === action)
   if (possible) return null
   const accepted = actions.filter((each) => whyNotByTable(each, task.status) === null)
-  const instead = accepted.length === 0 ? 'nothing more can be done' : `possible: ${accepted.join(', ')}`
+  const instead = accepted.length === 0 ? 'no further actions are possible' : `possible: ${accepted.join(', ')}`
   return `It is ${stateLooks[task.status].word}; ${instead}.`
 }
 

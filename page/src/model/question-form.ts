@@ -1,4 +1,4 @@
-// From the JSON Schema of a question to a form, and from the form back to a value. What no form fits is asked for as JSON.
+// Converts the JSON Schema of a question to a form, and the form to a value. Schemas that do not fit a form are entered as JSON.
 
 export type Field =
   | { kind: 'text'; multiline: boolean }
@@ -13,7 +13,7 @@ export type Field =
 
 type Schema = Record<string, unknown>
 
-/** Without a schema anything is an answer: text is what a person gives most often. */
+/** Without a schema any answer is valid: a text field is the most useful form. */
 export function fieldOf(schema: unknown, depth = 0): Field {
   if (schema === null || schema === undefined || schema === true) return { kind: 'text', multiline: true }
   if (typeof schema !== 'object') return { kind: 'json' }
@@ -53,7 +53,7 @@ function choicesIn(schema: Schema): unknown[] | undefined {
 
 function boundOf(schema: Schema, key: string): number | null {
   const bound = schema[key]
-  // JSON Schemas of whole numbers often carry the largest safe integer, which is no bound that anybody meant.
+  // Generated schemas of integers often have the largest safe integer as a bound, which is not a real limit.
   return typeof bound === 'number' && Math.abs(bound) < Number.MAX_SAFE_INTEGER ? bound : null
 }
 
@@ -74,10 +74,10 @@ function fieldsOf(schema: Schema): Field {
   }
 }
 
-/** What stands in the form: a text for everything that is typed or chosen, nested for several fields. */
+/** The contents of the form: a text for each input, nested for objects. */
 export type Entered = string | { [name: string]: Entered }
 
-/** The form as it opens: with what the question proposes. */
+/** The initial contents of the form: the default of the question. */
 export function enteredFrom(field: Field, value: unknown): Entered {
   switch (field.kind) {
     case 'fields': {
@@ -100,7 +100,7 @@ export function enteredFrom(field: Field, value: unknown): Entered {
 
 export type Read = { ok: true; value: unknown } | { ok: false; message: string; at: string }
 
-/** The value that a form holds. `at` names the field that is wrong; '' for the only one. */
+/** The value of a form. `at` names the invalid field; '' for a single one. */
 export function readEntered(field: Field, entered: Entered, at = ''): Read {
   const text = typeof entered === 'string' ? entered : ''
   const wrong = (message: string): Read => ({ ok: false, message, at })
@@ -109,8 +109,8 @@ export function readEntered(field: Field, entered: Entered, at = ''): Read {
       return { ok: true, value: text }
     case 'number': {
       const value = Number(text)
-      if (text.trim() === '' || !Number.isFinite(value)) return wrong('A number is needed.')
-      if (field.whole && !Number.isInteger(value)) return wrong('A whole number is needed.')
+      if (text.trim() === '' || !Number.isFinite(value)) return wrong('Enter a number.')
+      if (field.whole && !Number.isInteger(value)) return wrong('Enter a whole number.')
       if (field.min !== null && value < field.min) return wrong(`At least ${field.min}.`)
       if (field.max !== null && value > field.max) return wrong(`At most ${field.max}.`)
       return { ok: true, value }
@@ -128,12 +128,16 @@ export function readEntered(field: Field, entered: Entered, at = ''): Read {
   }
 }
 
-/** JSON as a person typed it. */
+/** Parses JSON that a person entered. */
 export function readJson(text: string, at = ''): Read {
   try {
     return { ok: true, value: JSON.parse(text) as unknown }
   } catch (error) {
-    return { ok: false, message: `This is not JSON: ${error instanceof Error ? error.message : String(error)}`, at }
+    return {
+      ok: false,
+      message: `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
+      at,
+    }
   }
 }
 
@@ -141,7 +145,7 @@ function readFields(field: Extract<Field, { kind: 'fields' }>, entered: Record<s
   const value: Record<string, unknown> = {}
   for (const { name, required, field: each } of field.fields) {
     const given = entered[name] ?? ''
-    // What is left empty is left out, unless it has to be there; an empty text is a text then.
+    // Empty optional fields are omitted; an empty required field is an empty text.
     if (given === '' && !required) continue
     const read = readEntered(each, given, name)
     if (!read.ok) return read

@@ -1,4 +1,4 @@
-// Where one is on the page, as it stands behind the # of its address.
+// The current view, as encoded in the fragment of the address.
 
 export type Route = { view: 'overview' } | { view: 'task'; id: string } | { view: 'new'; parentId: string | null }
 
@@ -10,7 +10,7 @@ export function routeOf(hash: string): Route {
   return { view: 'overview' }
 }
 
-/** A link somebody mistyped is not to break the page. */
+/** A mistyped link must not break the page. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

@@ -1,8 +1,8 @@
-// A line through points that goes around its corners.
+// Smooth lines through points.
 
 import type { Point } from './graph-layout.ts'
 
-/** A line through points as an SVG path, its corners rounded off. */
+/** A line through points as an SVG path with rounded corners. */
 export function smoothPath(points: readonly Point[]): string {
   const [first, ...rest] = points
   if (first === undefined) return ''

@@ -1,4 +1,4 @@
-// Who stated a fact, in words.
+// Labels for the sources of a fact.
 import type { FactSource } from './wire.ts'
 
 /** `stated by model and person`: each kind once. */

@@ -1,4 +1,4 @@
-// The chart of a machine as boxes and arrows, with the way that a task took along them.
+// The chart of a machine as boxes and arrows, with the path of a task.
 
 import type { GraphEdge, GraphNode } from './graph-layout.ts'
 import type { PathStep } from './history.ts'
@@ -17,12 +17,12 @@ export interface StateGraph {
 }
 
 const letterWidth = 6.6
-const most = 3
+const maxSteps = 3
 
 /** Numbers of the steps along an edge, shortened: `2, 4, 7 +12`. */
 export function stepNumbers(steps: readonly PathStep[]): string {
-  const shown = steps.slice(0, most).map(({ n }) => n)
-  return steps.length > most ? `${shown.join(', ')} +${steps.length - most}` : shown.join(', ')
+  const shown = steps.slice(0, maxSteps).map(({ n }) => n)
+  return steps.length > maxSteps ? `${shown.join(', ')} +${steps.length - maxSteps}` : shown.join(', ')
 }
 
 export function stateGraphOf({ states }: MachineConfig, path: readonly PathStep[]): StateGraph {

@@ -1,12 +1,12 @@
-// The tasks that the page knows, kept true by two sources: rows that were read at a position of the feed, and the feed itself.
-// An event tells name and state at once; the rest of its row is read again later. Reads and events may overtake each other in any
-// order: what was told later always wins, so that both roads lead to the same rows.
+// The tasks of the page, updated from two sources: rows read at a position of the feed, and the feed itself. An event contains name and
+// state; the rest of its row is read again later. Reads and events may arrive in any order: the later position always wins, so both
+// lead to the same rows.
 
 import { textIn } from './event-data.ts'
 import type { TaskEvent, TaskRow, TaskStatus } from './wire.ts'
 
-/** Of the journal and the conversation: the row of the task stays as it is. */
-const leaveTheRow = new Set<string>([
+/** Events of the journal and the conversation, which do not change the task's row. */
+const unrelatedEvents = new Set<string>([
   'call.started',
   'call.completed',
   'call.failed',
@@ -16,25 +16,25 @@ const leaveTheRow = new Set<string>([
   'task.diverged',
 ])
 
-/** What events have told of a task since its row was read. */
-interface Heard {
+/** What events have reported since the row was read. */
+interface Reported {
   seq: number
   name: string
   status: TaskStatus
   at: number
-  gone: boolean
+  deleted: boolean
 }
 
 export class TaskStore {
   readonly rows = new Map<string, TaskRow>()
-  /** Ids by parent; '' holds the roots. */
+  /** Ids by parent; '' contains the roots. */
   readonly children = new Map<string, Set<string>>()
-  /** Position of the feed up to which this store has heard. */
+  /** Position of the feed up to which events have been applied. */
   seq = 0
-  /** Raised by every change that anybody could see. */
+  /** Incremented by every visible change. */
   revision = 0
-  readonly #heard = new Map<string, Heard>()
-  /** At which position each row was read. */
+  readonly #reported = new Map<string, Reported>()
+  /** Position at which each row was read. */
   readonly #readAt = new Map<string, number>()
   readonly #dirty = new Set<string>()
 
@@ -42,86 +42,84 @@ export class TaskStore {
     return this.#dirty.size
   }
 
-  /** Ids whose rows are to be read again, at most so many, the urgent ones first; whoever takes them reads them. */
-  takeDirty(most: number, urgent: Iterable<string> = []): string[] {
+  /** Removes and returns up to `max` ids whose rows must be read again, urgent ones first. The caller must read them. */
+  takeDirty(max: number, urgent: Iterable<string> = []): string[] {
     const taken: string[] = []
     const take = (id: string) => {
-      if (taken.length < most && this.#dirty.delete(id)) taken.push(id)
+      if (taken.length < max && this.#dirty.delete(id)) taken.push(id)
     }
     for (const id of urgent) take(id)
     for (const id of this.#dirty) {
-      if (taken.length === most) break
+      if (taken.length === max) break
       take(id)
     }
     return taken
   }
 
-  /** A read has failed: its ids are to be read again. */
+  /** Marks ids again after a failed read. */
   markDirty(ids: readonly string[]): void {
     for (const id of ids) this.#dirty.add(id)
   }
 
-  /**
-   * Takes rows that were read at a position. `asked`: the ids that were asked for, of which those without a row exist no more.
-   */
-  applyRows(rows: readonly TaskRow[], seq: number, asked: readonly string[] = []): void {
+  /** Applies rows that were read at a position. Requested ids (`requested`) without a row no longer exist. */
+  applyRows(rows: readonly TaskRow[], seq: number, requested: readonly string[] = []): void {
     const found = new Set(rows.map(({ id }) => id))
     for (const row of rows) this.#applyRow(row, seq)
-    for (const id of asked) if (!found.has(id)) this.#applyAbsence(id, seq)
+    for (const id of requested) if (!found.has(id)) this.#applyAbsence(id, seq)
     this.revision++
   }
 
   #applyRow(row: TaskRow, seq: number): void {
     if ((this.#readAt.get(row.id) ?? -1) > seq) return
     this.#readAt.set(row.id, seq)
-    const heard = this.#heard.get(row.id)
-    if (heard === undefined || heard.seq <= seq) {
-      this.#heard.delete(row.id)
+    const reported = this.#reported.get(row.id)
+    if (reported === undefined || reported.seq <= seq) {
+      this.#reported.delete(row.id)
       this.#put(row)
-    } else if (!heard.gone) this.#put(withHeard(row, heard))
+    } else if (!reported.deleted) this.#put(withReported(row, reported))
   }
 
   #applyAbsence(id: string, seq: number): void {
-    const heard = this.#heard.get(id)
-    if (heard !== undefined && heard.seq > seq) return
+    const reported = this.#reported.get(id)
+    if (reported !== undefined && reported.seq > seq) return
     if ((this.#readAt.get(id) ?? -1) > seq) return
     this.#remove(id)
   }
 
-  /** Follows the feed. An event that was heard before changes nothing. */
+  /** Applies an event of the feed. An event that was applied before has no effect. */
   applyEvent(event: TaskEvent): void {
     if (event.seq <= this.seq) return
     this.seq = event.seq
-    if (leaveTheRow.has(event.type) || event.seq <= (this.#readAt.get(event.taskId) ?? -1)) return
-    const heard: Heard = {
+    if (unrelatedEvents.has(event.type) || event.seq <= (this.#readAt.get(event.taskId) ?? -1)) return
+    const reported: Reported = {
       seq: event.seq,
       name: textIn(event.data, 'name'),
       status: event.data['status'] as TaskStatus,
       at: event.at,
-      gone: event.type === 'task.deleted',
+      deleted: event.type === 'task.deleted',
     }
-    this.#heard.set(event.taskId, heard)
+    this.#reported.set(event.taskId, reported)
     this.revision++
-    if (heard.gone) {
+    if (reported.deleted) {
       this.#remove(event.taskId)
-      this.#heard.set(event.taskId, heard)
+      this.#reported.set(event.taskId, reported)
       return
     }
     const known = this.rows.get(event.taskId)
-    if (known !== undefined) this.#put(withHeard(known, heard))
+    if (known !== undefined) this.#put(withReported(known, reported))
     this.#dirty.add(event.taskId)
     const parentId = event.type === 'task.created' ? event.data['parentId'] : undefined
     if (typeof parentId === 'string') this.#dirty.add(parentId)
   }
 
-  /** Forgets everything: before it is all read anew. */
+  /** Removes all tasks, before everything is read again. */
   clear(): void {
-    for (const held of [this.rows, this.children, this.#heard, this.#readAt, this.#dirty]) held.clear()
+    for (const held of [this.rows, this.children, this.#reported, this.#readAt, this.#dirty]) held.clear()
     this.seq = 0
     this.revision++
   }
 
-  /** The task and everything below it, as far as it is known. */
+  /** The task and all known tasks below it. */
   descendants(id: string): TaskRow[] {
     const found: TaskRow[] = []
     const open = [...(this.children.get(id) ?? [])]
@@ -146,7 +144,7 @@ export class TaskStore {
     const row = this.rows.get(id)
     if (row !== undefined) this.#siblings(row.parentId).delete(id)
     this.rows.delete(id)
-    this.#heard.delete(id)
+    this.#reported.delete(id)
     this.#dirty.delete(id)
   }
 
@@ -160,6 +158,6 @@ export class TaskStore {
   }
 }
 
-function withHeard(row: TaskRow, { name, status, at }: Heard): TaskRow {
+function withReported(row: TaskRow, { name, status, at }: Reported): TaskRow {
   return { ...row, name, status, updatedAt: Math.max(row.updatedAt, at) }
 }

@@ -1,4 +1,4 @@
-// How much happened in each of the last seconds.
+// The number of events in each of the last seconds.
 
 export const windowSeconds = 300
 
@@ -19,7 +19,7 @@ export class Throughput {
     if (event.type === 'task.completed') count(this.#completed, second)
   }
 
-  /** The window that ends with this moment. What lies before it is forgotten. */
+  /** The window that ends now. Older counts are dropped. */
   rates(now: number): Rates {
     const last = Math.floor(now / 1000)
     const first = last - windowSeconds + 1
@@ -39,13 +39,13 @@ function count(counts: Map<number, number>, second: number): void {
   counts.set(second, (counts.get(second) ?? 0) + 1)
 }
 
-/** The mean of the last seconds, the one that has just begun left out. */
+/** The mean of the last seconds, without the current one. */
 export function perSecond(counts: readonly number[], seconds = 10): number {
   const span = counts.slice(-seconds - 1, -1)
   return span.length === 0 ? 0 : span.reduce((sum, each) => sum + each, 0) / span.length
 }
 
-/** Means over so many buckets: five minutes have more seconds than a small picture has room for. */
+/** Means over `width` buckets, since a small plot has fewer pixels than five minutes have seconds. */
 export function smoothed(counts: readonly number[], width: number): number[] {
   let sum = 0
   return counts.map((each, index) => {

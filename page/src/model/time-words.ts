@@ -1,4 +1,4 @@
-// Times and lengths of time in few characters.
+// Short formats for times and durations.
 
 const units: ReadonlyArray<[ms: number, letter: string]> = [
   [86_400_000, 'd'],
@@ -7,7 +7,7 @@ const units: ReadonlyArray<[ms: number, letter: string]> = [
   [1_000, 's'],
 ]
 
-/** `340ms`, `12s`, `3m 20s`, `2d 4h`: the two largest units that count. */
+/** `340ms`, `12s`, `3m 20s`, `2d 4h`: the two largest units. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))}ms`
   const first = units.findIndex(([size]) => ms >= size)
@@ -18,12 +18,12 @@ export function duration(ms: number): string {
   return rest === 0 ? `${whole}${letter}` : `${whole}${letter} ${rest}${next?.[1]}`
 }
 
-/** The one largest unit: for columns that only need a feeling of how long. */
+/** The largest unit only, for columns that need a rough duration. */
 export function age(ms: number): string {
   return ms < 1_000 ? 'now' : (duration(ms).split(' ')[0] as string)
 }
 
-/** How far from the beginning, with as many digits as marks so close together need: `+1.5s`. */
+/** Time since the start with the precision that the distance of the ticks requires: `+1.5s`. */
 export function sinceStart(ms: number, step: number): string {
   if (ms <= 0) return '0'
   return step < 1_000 && ms >= 1_000 ? `+${(ms / 1_000).toFixed(step < 100 ? 2 : 1)}s` : `+${duration(ms)}`
@@ -36,7 +36,7 @@ export function counted(count: number, word: string): string {
 
 const pad = (value: number, digits = 2) => String(value).padStart(digits, '0')
 
-/** `14:03:07`, in the reader's own time zone. */
+/** `14:03:07`, in the local time zone. */
 export function clockTime(at: number, withMs = false): string {
   const date = new Date(at)
   const text = `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`

@@ -1,4 +1,4 @@
-// When a task ran, called, asked and waited, as bars and marks on lanes. Places are fractions of the range that is shown.
+// The runs, calls, questions and waits of a task as bars and marks on lanes. Positions are fractions of the visible range.
 
 import { answererIn, textIn } from './event-data.ts'
 import type { Call, RunRecord, TaskEvent } from './wire.ts'
@@ -15,7 +15,7 @@ export interface Bar {
   status: string
   label: string
   from: number
-  /** Null while it goes on. */
+  /** Null while it is in progress. */
   to: number | null
   lane: number
 }
@@ -29,11 +29,11 @@ export interface Mark {
 }
 
 export interface Timeline {
-  /** What each lane holds, from top to bottom. */
+  /** Labels of the lanes, from top to bottom. */
   lanes: string[]
   bars: Bar[]
   marks: Mark[]
-  /** From the first thing that happened to the last, or to now while something goes on. */
+  /** From the first event to the last, or to now while something is in progress. */
   range: Range
 }
 
@@ -43,7 +43,7 @@ export interface TimelineSource {
   runs: readonly RunRecord[]
   calls: readonly Call[]
   events: readonly TaskEvent[]
-  /** Epoch milliseconds; the end of what goes on. */
+  /** Epoch milliseconds; the end of bars in progress. */
   now: number
 }
 
@@ -93,7 +93,7 @@ function toCallBar(call: Call): Omit<Bar, 'lane'> {
   }
 }
 
-/** Stretches in which the task rested: from entering such a state to leaving it. */
+/** Periods in which the task rested: from entering such a state to leaving it. */
 function restsOf(events: readonly TaskEvent[]): Array<Omit<Bar, 'lane'>> {
   const rests: Array<Omit<Bar, 'lane'>> = []
   let open: Omit<Bar, 'lane'> | undefined
@@ -111,7 +111,7 @@ function restsOf(events: readonly TaskEvent[]): Array<Omit<Bar, 'lane'>> {
   return rests
 }
 
-/** Calls that overlap lie below each other; beyond the last lane they share it. */
+/** Overlapping calls are stacked; beyond the last lane they share it. */
 function packLanes(
   calls: ReadonlyArray<Omit<Bar, 'lane'>>,
   now: number,
@@ -145,37 +145,37 @@ function rangeOf(bars: readonly Bar[], marks: readonly Mark[], now: number): Ran
   return { from, to: Math.max(to, from + 1) }
 }
 
-/** Bars of a range that are drawn: all runs and rests, and of very many calls the longest. */
+/** The bars of a range that are drawn: all runs and rests, and the longest calls if there are too many. */
 export function drawnBars(
   bars: readonly Bar[],
   range: Range,
   now: number,
-  most: number,
+  max: number,
 ): { drawn: Bar[]; left: number } {
   const inSight = bars.filter(({ from, to }) => from <= range.to && (to ?? now) >= range.from)
-  if (inSight.length <= most) return { drawn: inSight, left: 0 }
+  if (inSight.length <= max) return { drawn: inSight, left: 0 }
   const length = (bar: Bar) => (bar.kind === 'call' ? (bar.to ?? now) - bar.from : Number.POSITIVE_INFINITY)
-  const kept = new Set([...inSight].sort((a, b) => length(b) - length(a)).slice(0, most))
+  const kept = new Set([...inSight].sort((a, b) => length(b) - length(a)).slice(0, max))
   return { drawn: inSight.filter((bar) => kept.has(bar)), left: inSight.length - kept.size }
 }
 
 const minRange = 1
 
-/** Zooms around a place of the range: 0.5 shows half as much. Never beyond what there is. */
+/** Zooms around a position of the range: 0.5 shows half as much. Never beyond the whole range. */
 export function zoomed(range: Range, whole: Range, factor: number, around: number): Range {
   const size = Math.min(Math.max((range.to - range.from) * factor, minRange), whole.to - whole.from)
   const from = around - ((around - range.from) / (range.to - range.from)) * size
   return within({ from, to: from + size }, whole)
 }
 
-/** Moves by a part of what is shown. */
+/** Moves by a fraction of the visible range. */
 export function moved(range: Range, whole: Range, part: number): Range {
   const by = (range.to - range.from) * part
   return within({ from: range.from + by, to: range.to + by }, whole)
 }
 
-/** Where a moment lies: 0 at the left edge, 1 at the right. */
-export function placeOf(at: number, { from, to }: Range): number {
+/** Position of a time: 0 at the left edge, 1 at the right. */
+export function positionOf(at: number, { from, to }: Range): number {
   return (at - from) / (to - from)
 }
 
@@ -191,10 +191,10 @@ const niceSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500].concat(
   [1, 2, 6, 12, 24, 48, 168].map((hours) => hours * 3_600_000),
 )
 
-/** Round times since the beginning, at most so many. */
-export function ticksOf(range: Range, origin: number, most: number): number[] {
+/** Round times since the start, at most `max`. */
+export function ticksOf(range: Range, origin: number, max: number): number[] {
   const size = range.to - range.from
-  const step = niceSteps.find((each) => size / each <= most) ?? Math.ceil(size / most)
+  const step = niceSteps.find((each) => size / each <= max) ?? Math.ceil(size / max)
   const first = Math.ceil((range.from - origin) / step) * step + origin
   const ticks: number[] = []
   for (let at = first; at <= range.to; at += step) ticks.push(at)

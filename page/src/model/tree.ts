@@ -1,4 +1,4 @@
-// From the tasks that are known to the lines that are shown: filtered, searched, sorted, and folded.
+// Converts the tasks to the visible lines of the tree: filtered, searched, sorted and folded.
 
 import type { TaskRow, TaskStatus } from './wire.ts'
 
@@ -11,9 +11,9 @@ export interface Choice {
   /** Name of an executor, or an owner as `@name`; '' for any. */
   executor: string
   tag: string
-  /** Words that name, id, reason, owner and error must all contain. */
+  /** Words that the name, id, reason, owner and error together must contain. */
   text: string
-  /** Tasks that the server found by these words: it looks at goals and descriptions as well. */
+  /** Tasks that the server found by these words: it also searches goals and descriptions. */
   found: ReadonlySet<string>
   sort: SortBy
   layout: Layout
@@ -29,12 +29,12 @@ export const everything: Choice = {
   layout: 'tree',
 }
 
-/** Is anything hidden by it? */
+/** Whether any filter is active. */
 export function isFiltering({ states, executor, tag, text }: Choice): boolean {
   return states.size > 0 || executor !== '' || tag !== '' || text.trim() !== ''
 }
 
-/** One line. `level` counts from 1, as screen readers do. */
+/** One line. `level` counts from 1, as for screen readers. */
 export interface FlatRow {
   row: TaskRow
   level: number
@@ -42,7 +42,7 @@ export interface FlatRow {
   setSize: number
   hasChildren: boolean
   expanded: boolean
-  /** False for one that is shown only because something below it matches. */
+  /** False for a task that is only shown because a task below it matches. */
   matches: boolean
 }
 
@@ -53,12 +53,12 @@ export interface Forest {
 
 export interface FlatTree {
   lines: FlatRow[]
-  /** Tasks that the filters let through, folded ones included. */
+  /** Number of tasks that match the filters, including folded ones. */
   matched: number
   total: number
 }
 
-/** Lines in the order in which they are shown. A parent whose descendant matches stays, so that one sees where it belongs. */
+/** The lines in display order. Parents of matching tasks are kept, to show where these belong. */
 export function flattenTree(forest: Forest, choice: Choice, isOpen: (id: string) => boolean): FlatTree {
   const total = forest.rows.size
   const matches = isFiltering(choice) ? matcher(choice) : null
@@ -92,7 +92,7 @@ function listLines(rows: TaskRow[], forest: Forest): FlatRow[] {
   }))
 }
 
-/** `matched`: null for all. */
+/** @param matched null for all. */
 function treeLines(
   forest: Forest,
   choice: Choice,
@@ -101,13 +101,13 @@ function treeLines(
 ): FlatRow[] {
   const shown = matched === null ? null : withAncestors(forest, matched)
   const order = choice.sort === 'change' ? familyChanges(forest) : orderOf(choice.sort)
-  // Below a parent the newest are not put first: the parts of a plan are read in their order.
+  // Children keep their order with `newest`, because the parts of a plan are read in order.
   const orderBelow = choice.sort === 'newest' ? orderOf('age') : order
-  // What was looked for is not to be hidden by a fold.
+  // Matches of a search are not hidden by folds.
   const unfold = choice.text.trim() !== ''
   const kept = (rows: TaskRow[]) => (shown === null ? rows : rows.filter(({ id }) => shown.has(id)))
   const lines: FlatRow[] = []
-  // A stack, not recursion: families may be deep.
+  // Iterative, because families may be deep.
   const open: Array<{ siblings: TaskRow[]; next: number; level: number }> = []
   open.push({ siblings: kept(rootsOf(forest)).sort(order), next: 0, level: 1 })
   for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
@@ -136,7 +136,7 @@ function treeLines(
 
 const none: TaskRow[] = []
 
-/** A family is as fresh as whatever has changed last in it. */
+/** Sorts families by the latest change of any task in them. */
 function familyChanges(forest: Forest): (a: TaskRow, b: TaskRow) => number {
   const latest = new Map<string, number>()
   for (const { id, updatedAt } of forest.rows.values()) {
@@ -157,7 +157,7 @@ function rowsOf(forest: Forest, ids: Iterable<string>): TaskRow[] {
   return rows
 }
 
-/** A task whose parent is not known is shown as a root. */
+/** A task with an unknown parent is shown as a root. */
 function isRoot(forest: Forest, row: TaskRow): boolean {
   return row.parentId === null || !forest.rows.has(row.parentId)
 }
@@ -212,7 +212,7 @@ function orderOf(sort: SortBy): (a: TaskRow, b: TaskRow) => number {
   return (a, b) => b.updatedAt - a.updatedAt || b.seq - a.seq
 }
 
-/** Which lines a window of this height shows, with a few more on both sides. `to` is exclusive. */
+/** The lines visible in a window of this height, plus a few on both sides. `to` is exclusive. */
 export function visibleLines(
   count: number,
   { scrollTop, height, lineHeight }: { scrollTop: number; height: number; lineHeight: number },
@@ -222,7 +222,7 @@ export function visibleLines(
   return { from, to: Math.min(count, Math.ceil((scrollTop + height) / lineHeight) + more) }
 }
 
-/** Everything that filters can be set to, from the tasks there are. */
+/** All values of the filters, from the existing tasks. */
 export function choicesOf(rows: Iterable<TaskRow>): { executors: string[]; tags: string[] } {
   const executors = new Set<string>()
   const tags = new Set<string>()

@@ -1,4 +1,4 @@
-// What the engine's routes say, as the page reads it. Shapes that the engine has a type for are that type.
+// The responses of the engine's routes, as the page reads them. Types of the engine are reused where they exist.
 
 import type { StreamItem, Why } from '../../../src/api/views.ts'
 import type { Call } from '../../../src/entities/call.ts'
@@ -9,7 +9,7 @@ import type { Task, TaskStatus } from '../../../src/entities/task.ts'
 export type { Question } from '../../../src/entities/question.ts'
 export type { Call, RunRecord, StreamItem, Task, TaskEvent, TaskStatus, Why }
 
-/** A task as lists show it. Times are epoch milliseconds. */
+/** A task as in lists. Times are epoch milliseconds. */
 export interface TaskRow {
   id: string
   seq: number
@@ -39,10 +39,10 @@ export interface TaskRow {
 
 export interface TaskRowsPage {
   tasks: TaskRow[]
-  /** How many match now; null of the past. */
+  /** Number of current matches; null for the past. */
   total: number | null
   next: number | null
-  /** Position of the feed at which this was read. */
+  /** Position of the feed at the time of the read. */
   seq: number
 }
 
@@ -53,14 +53,14 @@ export interface ShownTask {
   seq: number
 }
 
-/** A line of a conversation. */
+/** A message of a conversation. */
 export interface Message {
   id: string
   taskId: string
   role: 'system' | 'user' | 'assistant' | 'tool'
   content: string
   timestamp: number
-  /** For people only: no model reads it. */
+  /** For people only; no model reads it. */
   announcement: boolean
 }
 
@@ -83,7 +83,7 @@ export interface EngineStatus {
   executors: string[]
 }
 
-/** A machine as the engine exports it: the parts of its XState config that the page draws. */
+/** A machine as exported by the engine: the parts of its XState config that the page draws. */
 export interface MachineConfig {
   id: string
   initial: string
@@ -96,12 +96,12 @@ export interface Machine {
   mermaid: string
 }
 
-/** Who stated a fact; the server knows more of them. */
+/** A source of a fact, without the fields that the page does not use. */
 export interface FactSource {
   kind: string
 }
 
-/** What a team knows of its task. */
+/** The context of a team's task. */
 export interface TeamContext {
   task: { branch: string | null; type: string | null; summary: string | null; status: string }
   objectives: Array<{ id: number; description: string; status: string; agentId: string | null; notes: string | null }>
@@ -111,7 +111,7 @@ export interface TeamContext {
   progress: { total: number; done: number; active: number; todo: number; blocked: number }
 }
 
-/** What has been found out, as memory lists it. */
+/** A fact as listed by memory. */
 export interface Fact {
   id: string
   text: string
@@ -131,7 +131,7 @@ export interface FactPage {
   next: number | null
 }
 
-/** How a refusal is told: RFC 9457 with the engine's own code and details. */
+/** A problem (RFC 9457) with the engine's code and details. */
 export interface Problem {
   status: number
   title: string

@@ -1,4 +1,4 @@
-// The dialogs of what may be done to a task. A refusal is shown where it happened, and nothing that was typed is lost.
+// The dialogs of the actions on a task. A refusal is shown in the dialog, and the input is kept.
 
 import { useMemo, useState } from 'preact/hooks'
 import { ApiError, problemOf } from '../live/api-client.ts'
@@ -7,7 +7,7 @@ import { type Change, changesBetween } from '../model/changes.ts'
 import { type Action, actionWords, isSettled } from '../model/lifecycle.ts'
 import { type Entered, enteredFrom, fieldOf, readEntered } from '../model/question-form.ts'
 import type { Problem, ShownTask } from '../model/wire.ts'
-import { api, link, say } from '../state.ts'
+import { announce, api, link } from '../state.ts'
 import { Dialog, Field, LongText, ProblemBox } from './elements.tsx'
 import { FieldInput } from './question-fields.tsx'
 
@@ -35,7 +35,7 @@ function Body(props: ActionDialogProps) {
   return <Confirmation {...props} />
 }
 
-/** Sends it, tells what came of it, and closes when it was done. */
+/** Sends the request, shows its outcome, and closes the dialog on success. */
 function useSubmit({ action, shown, onClose, onDone }: ActionDialogProps) {
   const [problem, setProblem] = useState<Problem | null>(null)
   const [busy, setBusy] = useState(false)
@@ -44,13 +44,13 @@ function useSubmit({ action, shown, onClose, onDone }: ActionDialogProps) {
     setProblem(null)
     try {
       await request()
-      say(`${actionWords[action]}: done for ${shown.task.name}`)
+      announce(`${actionWords[action]}: done for ${shown.task.name}`)
       onDone()
       onClose()
     } catch (error) {
-      const told = problemOf(error)
-      setProblem(told)
-      say(`${actionWords[action]} refused: ${told.detail}`)
+      const refusal = problemOf(error)
+      setProblem(refusal)
+      announce(`${actionWords[action]} refused: ${refusal.detail}`)
       return error
     } finally {
       setBusy(false)
@@ -100,10 +100,10 @@ function Form({ title, children, problem, busy, submitLabel, danger = false, onS
 }
 
 const consequences: Readonly<Partial<Record<Action, string>>> = {
-  start: 'It may then run as soon as nothing stands in its way.',
-  pause: 'Its run ends at once. What was finished is kept; resumed, it goes on from there.',
-  resume: 'It goes on as soon as a slot is free.',
-  retry: 'It gets a new attempt. What completed in earlier ones is kept, what failed is done anew.',
+  start: 'It runs as soon as nothing blocks it.',
+  pause: 'Its run ends at once. Completed calls are kept, and a resume continues from there.',
+  resume: 'It continues as soon as a slot is free.',
+  retry: 'It starts a new attempt. Completed calls of earlier attempts are kept, failed ones are repeated.',
 }
 
 function Confirmation(props: ActionDialogProps) {
@@ -155,7 +155,7 @@ function CancelForm(props: ActionDialogProps) {
       <p>
         This is for good.{' '}
         {below === 0
-          ? 'Nothing below it is still open.'
+          ? 'No task below it is open.'
           : `It takes ${below} open ${below === 1 ? 'task' : 'tasks'} below it along.`}
       </p>
       <Field label="Reason (optional)">
@@ -174,7 +174,7 @@ function newKeys() {
 const deliveries = [
   ['steer', 'before its next step'],
   ['followup', 'only when it would end'],
-  ['abort', 'it is paused at once, and reads it when it is resumed'],
+  ['abort', 'the task is paused at once and reads it when it is resumed'],
 ] as const
 
 function SendForm(props: ActionDialogProps) {
@@ -295,11 +295,11 @@ function PriorityForm(props: ActionDialogProps) {
   const [changes, setChanges] = useState<Change[] | null>(null)
   const save = async () => {
     const priority = Number(text)
-    if (text.trim() === '' || !Number.isInteger(priority)) return setWrong('A whole number is needed.')
+    if (text.trim() === '' || !Number.isInteger(priority)) return setWrong('Enter a whole number.')
     setWrong(null)
     const error = await submit(() => api.patch(pathOf(read), { priority }, { 'if-match': `"${read.task.version}"` }))
     if (!(error instanceof ApiError) || error.problem.status !== 412) return
-    // Somebody was faster: what they changed is shown, and the wish is asked for again.
+    // Another client changed the task first: its changes are shown, and the input must be confirmed again.
     const fresh = await api.get<ShownTask>(pathOf(read))
     setChanges(changesBetween(read.task, fresh.task))
     setRead(fresh)

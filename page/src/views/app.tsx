@@ -1,7 +1,8 @@
-// The frame around every view: the header, how the connection stands, what screen readers are told, and the keys that work everywhere.
+// The frame around every view: header, connection status, announcements for screen readers, and global keys.
 
 import { useEffect, useState } from 'preact/hooks'
 import {
+  announcement,
   connection,
   go,
   linkToNew,
@@ -9,7 +10,6 @@ import {
   search as lookFor,
   refusal,
   route,
-  spoken,
   type Theme,
   theme,
 } from '../state.ts'
@@ -37,7 +37,7 @@ export function App() {
       <Banner />
       <View />
       <div class="sr" role="status" aria-live="polite">
-        {spoken.value}
+        {announcement.value}
       </div>
       {help ? <HelpDialog onClose={() => setHelp(false)} /> : null}
     </>

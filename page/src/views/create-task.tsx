@@ -1,11 +1,11 @@
-// A new task: for an executor, for an agent by its goal, or for whoever claims it.
+// The form for a new task: for an executor, for an agent with a goal, or to be claimed.
 
 import { useMemo, useState } from 'preact/hooks'
 import { problemOf } from '../live/api-client.ts'
 import { attemptKeys } from '../live/attempt-key.ts'
 import { readJson } from '../model/question-form.ts'
 import type { Problem, TaskRow } from '../model/wire.ts'
-import { api, engineStatus, go, link, route, say } from '../state.ts'
+import { announce, api, engineStatus, go, link, route } from '../state.ts'
 import { Field, ProblemBox, useFocusOnOpen } from './elements.tsx'
 
 interface Draft {
@@ -32,18 +32,18 @@ const empty: Draft = {
 
 type Wrong = Partial<Record<keyof Draft, string>>
 
-/** The body of the request, or what is wrong with the form. */
+/** The body of the request, or the errors of the form. */
 function bodyOf(draft: Draft): { body: Record<string, unknown> } | { wrong: Wrong } {
   const wrong: Wrong = {}
   const text = (value: string) => (value.trim() === '' ? undefined : value.trim())
   const [name, description] = [text(draft.name), text(draft.description)]
-  // Without a goal no agent takes it: it waits for somebody who claims it.
+  // Without a goal no agent runs it: it waits to be claimed.
   const byHand = draft.claimed && draft.executor === ''
   const goal = byHand ? undefined : text(draft.goal)
-  if (byHand && name === undefined) wrong.name = 'A name is needed.'
-  if (!byHand && goal === undefined && draft.executor === '') wrong.goal = 'A goal or an executor is needed.'
+  if (byHand && name === undefined) wrong.name = 'Enter a name.'
+  if (!byHand && goal === undefined && draft.executor === '') wrong.goal = 'Enter a goal or an executor.'
   const priority = Number(draft.priority)
-  if (!Number.isInteger(priority) || draft.priority.trim() === '') wrong.priority = 'A whole number is needed.'
+  if (!Number.isInteger(priority) || draft.priority.trim() === '') wrong.priority = 'Enter a whole number.'
   const input = draft.input.trim() === '' ? undefined : readJson(draft.input)
   if (input !== undefined && !input.ok) wrong.input = input.message
   if (Object.keys(wrong).length > 0) return { wrong }
@@ -78,7 +78,7 @@ export function CreateTask() {
     try {
       const headers = { 'idempotency-key': keyOf(made.body) }
       const { taskId } = await api.post<{ taskId: string; task: TaskRow }>('tasks', made.body, headers)
-      say('Task created')
+      announce('Task created')
       go({ view: 'task', id: taskId })
     } catch (error) {
       setProblem(problemOf(error))
@@ -102,7 +102,10 @@ export function CreateTask() {
         }}
       >
         <TextField label="Name" value={draft.name} wrong={wrong.name} onInput={(name) => change({ name })} />
-        <Field label="Executor" note="Who works on it. Without one: an agent by its goal, or whoever claims it.">
+        <Field
+          label="Executor"
+          note="Works on the task. Without an executor, an agent pursues the goal, or the task is claimed."
+        >
           {(control) => (
             <select
               {...control}
@@ -125,7 +128,7 @@ export function CreateTask() {
               checked={draft.claimed}
               onChange={(event) => change({ claimed: event.currentTarget.checked })}
             />
-            Waits for somebody who claims it
+            Waits to be claimed
           </label>
         ) : null}
         {draft.claimed && draft.executor === '' ? null : (
@@ -157,8 +160,8 @@ export function CreateTask() {
           label="Parent"
           note={
             draft.parentId === ''
-              ? 'Id of the task that it is below; empty for none.'
-              : (parent?.name ?? 'not among the tasks of this page')
+              ? 'Id of the parent task; empty for none.'
+              : (parent?.name ?? 'not among the loaded tasks')
           }
           value={draft.parentId}
           onInput={(parentId) => change({ parentId: parentId.trim() })}

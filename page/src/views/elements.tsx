@@ -1,4 +1,4 @@
-// Small pieces that every view shows: a state, a time, a problem, a long text, and how wide there is room.
+// Small components shared by the views: a state, a time, a problem, a long text, and the available width.
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
@@ -27,8 +27,8 @@ export function ProblemBox({ problem, children }: { problem: Problem; children?:
   )
 }
 
-/** A moment; the whole date where there is no room for it. */
-export function StepContext({ at, now }: { at: number; now?: number }) {
+/** A time; its title is the full date. */
+export function Time({ at, now }: { at: number; now?: number }) {
   const text = dateTime(at)
   return (
     <time dateTime={new Date(at).toISOString()} title={text}>
@@ -39,7 +39,7 @@ export function StepContext({ at, now }: { at: number; now?: number }) {
 
 const shortest = 600
 
-/** Text of a task as text, cut until somebody wants all of it. */
+/** A text of a task, shortened until it is expanded. */
 export function LongText({ text, limit = shortest, label }: { text: string; limit?: number; label: string }) {
   const [whole, setWhole] = useState(false)
   if (text.length <= limit) return <span class="text">{text}</span>
@@ -59,25 +59,25 @@ export function LongText({ text, limit = shortest, label }: { text: string; limi
 }
 
 export function CopyButton({ text, label }: { text: string; label: string }) {
-  const [said, setSaid] = useState('')
+  const [note, setNote] = useState('')
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text)
-      setSaid('copied')
+      setNote('copied')
     } catch {
       // Without a secure context there is no clipboard: the id can still be selected.
-      setSaid('not allowed here')
+      setNote('not allowed here')
     }
-    setTimeout(() => setSaid(''), 2_000)
+    setTimeout(() => setNote(''), 2_000)
   }
   return (
     <button type="button" class="link" aria-label={label} onClick={() => void copy()}>
-      {said === '' ? 'copy' : said}
+      {note === '' ? 'copy' : note}
     </button>
   )
 }
 
-/** A part of a page that can be folded, under a heading of its own. */
+/** A collapsible part of a page with its own heading. */
 export function Section({
   title,
   note,
@@ -102,7 +102,7 @@ export function Section({
   )
 }
 
-/** What a control takes to belong to its label, its note and what is wrong with it. */
+/** Props that connect a control with its label, note and error. */
 export interface ControlProps {
   id: string
   'aria-invalid': boolean
@@ -112,12 +112,12 @@ export interface ControlProps {
 interface FieldProps {
   label: string
   note?: string | null | undefined
-  /** What is wrong with what was entered; null for nothing. */
+  /** The error of the input; null if there is none. */
   wrong?: string | null | undefined
   children: (control: ControlProps) => ComponentChildren
 }
 
-/** A labeled control. Note and complaint describe it, so that its name stays short. */
+/** A labeled control. Note and error are its description, so that its name stays short. */
 export function Field({ label, note, wrong, children }: FieldProps) {
   const id = useId()
   const [noteId, wrongId] = [`${id}-note`, `${id}-wrong`]
@@ -140,7 +140,7 @@ export function Field({ label, note, wrong, children }: FieldProps) {
   )
 }
 
-/** The width of an element, as it changes. 0 before it is known. */
+/** The current width of an element; 0 before it is measured. */
 export function useWidth(element: { current: HTMLElement | null }): number {
   const [width, setWidth] = useState(0)
   useLayoutEffect(() => {
@@ -154,14 +154,14 @@ export function useWidth(element: { current: HTMLElement | null }): number {
   return width
 }
 
-/** Whoever came here by a key goes on from here, not from the top of the document. */
+/** Focuses the opened view, so that keyboard users continue there and not at the top of the document. */
 export function useFocusOnOpen(): void {
   useEffect(() => {
     if (document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true })
   }, [])
 }
 
-/** The time, once a second: for ages that grow. */
+/** The time, updated once a second, for ages. */
 export function useNow(everyMs = 1_000): number {
   const [now, setNow] = useState(Date.now())
   useEffect(() => {

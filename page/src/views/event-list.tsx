@@ -1,4 +1,4 @@
-// What happened to a task, the latest first, in pages that somebody asks for.
+// The events of a task, latest first, in pages.
 
 import { useState } from 'preact/hooks'
 import { textIn } from '../model/event-data.ts'

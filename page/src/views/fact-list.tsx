@@ -1,11 +1,11 @@
-// What has been found out in work on a task, the newest first, a page at a time.
+// The facts found while working on a task, newest first, in pages.
 
 import { useState } from 'preact/hooks'
 import { problemOf } from '../live/api-client.ts'
 import type { TaskSession } from '../live/task-session.ts'
 import { sourceWords } from '../model/source-words.ts'
 import type { Fact, Problem } from '../model/wire.ts'
-import { LongText, ProblemBox, StepContext } from './elements.tsx'
+import { LongText, ProblemBox, Time } from './elements.tsx'
 
 export function FactList({ open }: { open: TaskSession }) {
   const [problem, setProblem] = useState<Problem | null>(null)
@@ -53,7 +53,7 @@ function FactItem({ fact }: { fact: Fact }) {
     <li class={`fact is-${status}`}>
       <LongText text={text} label="fact" limit={300} />{' '}
       <span class="note">
-        {words.filter((word) => word !== undefined).join(', ')}, <StepContext at={createdAt} />
+        {words.filter((word) => word !== undefined).join(', ')}, <Time at={createdAt} />
       </span>
     </li>
   )

@@ -1,4 +1,4 @@
-// What a task belongs to: its parent, its children, what it comes after and what comes after it.
+// The related tasks: parent, children, blockers and dependents.
 
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { GraphEdge, PlacedGraph } from '../model/graph-layout.ts'
@@ -48,14 +48,14 @@ export function FamilyGraph(family: FamilyGraphProps) {
   const [placed, setPlaced] = useState<PlacedGraph | null>(null)
   const stable = useMemo(() => ({ ids: [...rows.keys()], edges }), [key])
   useEffect(() => {
-    let gone = false
+    let disposed = false
     void import('../model/graph-layout.ts').then(({ placeGraph }) => {
-      if (gone) return
+      if (disposed) return
       const nodes = stable.ids.map((id) => ({ id, width: nodeWidth, height: nodeHeight }))
       setPlaced(placeGraph(nodes, stable.edges, { direction: 'LR', nodeGap: 10, rankGap: 44 }))
     })
     return () => {
-      gone = true
+      disposed = true
     }
   }, [stable])
   if (edges.length === 0) return <p class="note">It stands alone: no parent, no children, no dependencies.</p>

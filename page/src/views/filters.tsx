@@ -1,4 +1,4 @@
-// What of all tasks is shown: states, words, who works on it, tags, order, and how much of the tree.
+// The filters of the list: states, search text, executor or owner, tags, order, and folding.
 
 import { stateLooks, taskStatuses } from '../model/lifecycle.ts'
 import { everything, isFiltering, type Layout, type SortBy } from '../model/tree.ts'

@@ -1,4 +1,4 @@
-// What the keys do and what the signs mean.
+// The help dialog: keys and state symbols.
 
 import { stateLooks, taskStatuses } from '../model/lifecycle.ts'
 import { Dialog, StateBadge } from './elements.tsx'
@@ -18,13 +18,13 @@ const keys: ReadonlyArray<[string, string]> = [
 
 const meanings: Record<string, string> = {
   submitted: 'has not run yet',
-  working: 'runs, or somebody works on it',
-  paused: 'stopped by somebody; resume goes on',
+  working: 'runs, or is worked on from outside',
+  paused: 'paused; resume continues it',
   input_required: 'asks a person and waits for the answer',
   waiting: 'waits for a time, for other tasks, or for a slot',
-  completed: 'done, for good',
-  failed: 'did not succeed; retry gives it a new attempt',
-  canceled: 'ended by somebody, for good',
+  completed: 'done, permanently',
+  failed: 'did not succeed; retry starts a new attempt',
+  canceled: 'canceled, permanently',
 }
 
 export function HelpDialog({ onClose }: { onClose: () => void }) {

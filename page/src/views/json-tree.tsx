@@ -1,4 +1,4 @@
-// A JSON value as a tree that opens where somebody looks, so that a large one costs nothing.
+// A JSON value as a tree whose nodes are rendered when they are opened, so that large values stay cheap.
 
 import { useState } from 'preact/hooks'
 import { LongText } from './elements.tsx'

@@ -1,4 +1,4 @@
-// The first view: everything at a glance, and the tree of all tasks.
+// The first view: plots, filters and the tree of all tasks.
 
 import { isFiltering } from '../model/tree.ts'
 import { choice, leftOut, linkToNew, listing, loaded, past } from '../state.ts'

@@ -1,4 +1,4 @@
-// Two small pictures of what goes on: how many slots are used, and how much happens a second. What they show stands beside them in words.
+// Two small plots: used slots and events per second. Their values are also shown as text.
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
@@ -10,7 +10,7 @@ const height = 54
 
 interface PlotLine {
   label: string
-  /** Name of a custom property that holds its colour. */
+  /** Name of the custom property with its colour. */
   color: string
   fill?: boolean
   stepped?: boolean
@@ -23,7 +23,7 @@ interface PlotProps {
   minSeconds?: number
 }
 
-/** A canvas can only be told by its words: `label` says what the picture shows now. */
+/** A canvas is inaccessible to screen readers: `label` describes the current plot. */
 function Plot({ lines, data, label, minSeconds }: PlotProps) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
@@ -34,19 +34,19 @@ function Plot({ lines, data, label, minSeconds }: PlotProps) {
     const node = box.current
     if (node === null || width === 0) return
     let made: uPlot | undefined
-    let gone = false
+    let disposed = false
     void import('./small-plot.ts').then(({ smallPlot }) => {
-      if (gone) return
+      if (disposed) return
       const seen = minSeconds === undefined ? {} : { minSeconds }
       made = smallPlot(node, { lines, data: latest.current, width, height, ...seen })
       setPlot(made)
     })
     return () => {
-      gone = true
+      disposed = true
       made?.destroy()
       setPlot(null)
     }
-    // Colours are read when it is made: another theme is another picture.
+    // Colours are read at creation, so a change of theme creates a new plot.
   }, [width, theme.value])
   useEffect(() => plot?.setData(data as uPlot.AlignedData), [plot, data])
   return <div class="plot" ref={box} role="img" aria-label={label} style={{ height: `${height}px` }} />
@@ -61,7 +61,7 @@ const rateLines: PlotLine[] = [
   { label: 'completed', color: '--completed', fill: true },
 ]
 
-/** A line needs two points: before the first sample it is taken to have been so. */
+/** A line needs two points, so the first sample is extended into the past. */
 function slotSeries(samples: ReadonlyArray<{ at: number; used: number; most: number }>): number[][] {
   const first = samples[0]
   const all = first === undefined ? [] : [{ ...first, at: first.at - 2_000 }, ...samples]

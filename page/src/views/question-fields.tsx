@@ -1,4 +1,4 @@
-// The form of a question, as its JSON Schema says.
+// The form of a question, derived from its JSON Schema.
 
 import { type Entered, type Field as FieldKind, readEntered } from '../model/question-form.ts'
 import { type ControlProps, Field } from './elements.tsx'
@@ -8,7 +8,7 @@ interface FieldInputProps {
   label: string
   entered: Entered
   onChange: (entered: Entered) => void
-  /** What is wrong with this field; null for nothing. */
+  /** The error of this field; null if there is none. */
   wrong?: string | null
   description?: string | null
 }

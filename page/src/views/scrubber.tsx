@@ -1,5 +1,4 @@
-// Through the past: a position of the feed is chosen, and everything is shown as it stood there. What happens meanwhile is kept, and
-// shown when one comes back.
+// Selects a position of the feed and shows all tasks as of that position. Changes are still received and shown on returning to now.
 
 import { useEffect, useState } from 'preact/hooks'
 import { problemOf } from '../live/api-client.ts'
@@ -43,7 +42,7 @@ function OpenScrubber({ onClose }: { onClose: () => void }) {
   }, [])
   followRows()
   const from = first?.seq ?? 0
-  // While the past is looked at the right edge stays: a slider that runs away cannot be held.
+  // The right end is fixed while the past is shown, since the slider could not be held otherwise.
   const last = wanted.value === null ? Math.max(openedAt, link.store.seq) : openedAt
   const at = wanted.value ?? last
   const time = past.value?.at

@@ -1,4 +1,4 @@
-// uPlot, as small as it gets: no axes, no legend, no cursor. Loaded when there is a place for it.
+// A minimal uPlot without axes, legend and cursor. Loaded on demand.
 
 import uPlot from 'uplot'
 import { windowSeconds } from '../model/throughput.ts'
@@ -8,7 +8,7 @@ interface SmallPlot {
   data: number[][]
   width: number
   height: number
-  /** Shows what there is, at least so many seconds of it; else always the whole window. */
+  /** Shows the available time, at least this many seconds; without it always the whole window. */
   minSeconds?: number
 }
 
@@ -53,7 +53,7 @@ export function smallPlot(box: HTMLElement, { lines, data, width, height, minSec
   )
 }
 
-/** A canvas knows no custom properties: the browser resolves one on an element first. */
+/** A canvas does not resolve custom properties, so the browser resolves one on an element. */
 function colorOf(property: string, box: HTMLElement): string {
   const probe = document.createElement('span')
   probe.style.color = `var(${property})`

@@ -1,4 +1,4 @@
-// The machine of a task as the engine exports it, with the state that it is in and the way that it took.
+// The state machine of tasks as the engine exports it, with the current state and the path of the task.
 
 import { useEffect, useState } from 'preact/hooks'
 import { problemOf } from '../live/api-client.ts'
@@ -14,13 +14,13 @@ import { ProblemBox } from './elements.tsx'
 
 let machine: Promise<MachineConfig> | undefined
 
-/** The same for every task: read once. */
+/** The same for every task, so it is read once. */
 function taskMachine(): Promise<MachineConfig> {
   machine ??= api
     .get<{ machines: Machine[] }>('machines')
     .then(({ machines }) => {
       const found = machines.find(({ id }) => id === 'task')
-      if (found === undefined) throw new Error('The server exports no machine of a task.')
+      if (found === undefined) throw new Error('The server does not export the state machine of tasks.')
       return found.config
     })
     .catch((error: unknown) => {
@@ -39,10 +39,10 @@ export function StateChart({ status, path }: { status: TaskStatus; path: PathSte
   const [problem, setProblem] = useState<Problem | null>(null)
   const key = path.length
   useEffect(() => {
-    let gone = false
+    let disposed = false
     Promise.all([taskMachine(), import('../model/graph-layout.ts')])
       .then(([config, { placeGraph }]) => {
-        if (gone) return
+        if (disposed) return
         const graph = stateGraphOf(config, path)
         setChart({
           ...graph,
@@ -51,7 +51,7 @@ export function StateChart({ status, path }: { status: TaskStatus; path: PathSte
       })
       .catch((error: unknown) => setProblem(problemOf(error)))
     return () => {
-      gone = true
+      disposed = true
     }
   }, [key])
   if (problem !== null) return <ProblemBox problem={problem} />
@@ -146,7 +146,7 @@ function StateNode({ id, width, height, placed, current }: StateNodeProps) {
 
 const shownSteps = 12
 
-/** The same as words, with times. */
+/** The path as text, with times. */
 function PathList({ path }: { path: PathStep[] }) {
   const [whole, setWhole] = useState(false)
   if (path.length === 0) return <p class="note">It has not left its first state yet.</p>

@@ -1,4 +1,4 @@
-// The conversation of a task: who said what, the calls in between, and what is being said just now.
+// The conversation of a task: messages, calls and unfinished messages.
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { conversationLines, type Line } from '../model/conversation.ts'
@@ -21,12 +21,12 @@ export function Conversation({ messages, calls, live }: ConversationProps) {
   const [most, setMost] = useState(maxLines)
   const list = useRef<HTMLDivElement>(null)
   const atEnd = useRef(true)
-  // Whoever reads at the end stays there; whoever has scrolled up is left in peace.
+  // Scrolls along only if the end is visible.
   useEffect(() => {
     const node = list.current
     if (node !== null && atEnd.current) node.scrollTop = node.scrollHeight
   })
-  if (lines.length === 0) return <p class="note">Nothing has been said.</p>
+  if (lines.length === 0) return <p class="note">There are no messages.</p>
   return (
     <div
       class="conversation"

@@ -1,4 +1,4 @@
-// The tree of all tasks: only the lines in sight exist, and only those that changed are painted again. One line holds the keyboard.
+// The tree of all tasks. Only visible lines are rendered, and only changed ones again. One line has keyboard focus.
 
 import { Component } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
@@ -12,13 +12,13 @@ import { StateBadge, useNow } from './elements.tsx'
 
 export const lineHeight = 28
 
-/** Why a task is where it is, in a few words. */
+/** A short reason for the state of a task. */
 export function reasonOf(row: TaskRow): string {
   if (row.error !== null && row.status === 'failed') return `${row.error.code}: ${row.error.message}`
   if (row.statusReason !== null) return row.statusReason
   if (row.openBlockers > 0) return `blocked by ${row.openBlockers}`
   if (row.held) return row.status === 'paused' ? 'until it is resumed' : 'until it is started'
-  if (row.ready && row.executor === null) return row.role === null ? 'may be claimed' : `may be claimed by ${row.role}`
+  if (row.ready && row.executor === null) return row.role === null ? 'can be claimed' : `can be claimed by ${row.role}`
   if (row.status === 'working' && row.progress?.note) return row.progress.note
   return ''
 }
@@ -28,7 +28,7 @@ interface LineProps {
   row: TaskRow
   index: number
   active: boolean
-  /** Whole seconds; only ages depend on it. */
+  /** In whole seconds; only used for ages. */
   now: number
 }
 
@@ -137,10 +137,10 @@ export function TaskGrid() {
     () => (active === null ? -1 : lines.findIndex(({ row }) => row.id === active)),
     [lines, active],
   )
-  // Some line has to be reached with the Tab key, even when the active one is out of sight.
+  // One line must be reachable with the Tab key, even if the active one is not visible.
   const firstInSight = Math.min(lines.length - 1, Math.ceil(view.scrollTop / lineHeight))
   const tabStop = current >= from && current < to ? current : firstInSight
-  // Back from a task the keyboard stands where it was.
+  // Restores keyboard focus on return from a task.
   useEffect(() => {
     const at = listing.peek().lines.findIndex(({ row }) => row.id === activeId.peek())
     if (at >= 0 && document.activeElement === document.body) moveTo(at, scroller.current)
@@ -197,7 +197,7 @@ export function TaskGrid() {
   )
 }
 
-/** What comes in above does not push away what somebody has scrolled to. At the very top one wants to see what comes. */
+/** Lines added above do not shift the visible ones, except at the very top, where new lines should appear. */
 function useSteadyView(scroller: { current: HTMLElement | null }, lines: readonly FlatRow[]): void {
   const before = useRef(lines)
   useLayoutEffect(() => {
@@ -221,7 +221,7 @@ const headClass: Record<string, string> = {
   Why: 'why',
 }
 
-/** Arrow keys as in any tree; j and k as in many lists. Returns whether the key was for the list. */
+/** Arrow keys as in any tree, and j and k. Returns whether the key was handled. */
 export function onKey(event: KeyboardEvent, scroller: HTMLElement | null): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false
   const { lines } = listing.peek()
@@ -285,7 +285,7 @@ function moveTo(index: number, scroller: HTMLElement | null): void {
   else if (top + lineHeight > scroller.scrollTop + scroller.clientHeight) {
     scroller.scrollTop = top + lineHeight - scroller.clientHeight
   }
-  // The line may only come to exist with the scrolling.
+  // The line may only be rendered after scrolling.
   const focus = () => document.getElementById(`line-${line.row.id}`)?.focus({ preventScroll: true })
   requestAnimationFrame(() => requestAnimationFrame(focus))
 }

@@ -1,4 +1,4 @@
-// One task: what it is, how it stands and why, the way it took, what was said, what it belongs to, and what may be done.
+// The page of one task: its fields, state and reason, path, conversation, relations and actions.
 
 import { useEffect, useState } from 'preact/hooks'
 import type { TaskSession } from '../live/task-session.ts'
@@ -9,16 +9,7 @@ import { clockTime, counted, duration } from '../model/time-words.ts'
 import type { Question, ShownTask, Task, TaskRow, TaskStatus } from '../model/wire.ts'
 import { followRows, link, past, session, storeShown } from '../state.ts'
 import { ActionDialog } from './action-dialog.tsx'
-import {
-  CopyButton,
-  LongText,
-  ProblemBox,
-  Section,
-  StateBadge,
-  StepContext,
-  useFocusOnOpen,
-  useNow,
-} from './elements.tsx'
+import { CopyButton, LongText, ProblemBox, Section, StateBadge, Time, useFocusOnOpen, useNow } from './elements.tsx'
 import { EventList } from './event-list.tsx'
 import { FactList } from './fact-list.tsx'
 import { FamilyGraph } from './family-graph.tsx'
@@ -66,7 +57,7 @@ function Opened({ open, shown }: { open: TaskSession; shown: ShownTask }) {
   const inPast = position !== null
   const { task } = shown
   if (inPast && standing === undefined) return <NotYet name={task.name} />
-  // The feed tells the state before the task has been read again.
+  // The feed reports a new state before the task has been read again.
   const status: TaskStatus = inPast
     ? (standing?.status ?? task.status)
     : (link.store.rows.get(task.id)?.status ?? task.status)
@@ -220,7 +211,7 @@ function ancestorsOf(task: Task): TaskRow[] {
   return above
 }
 
-/** Start is for tasks that somebody must start; answering only where something is asked: these two come only when they make sense. */
+/** Start and answer are only shown when they are possible. */
 function shownActions(status: TaskStatus): readonly Action[] {
   return actions.filter((action) => {
     if (action === 'start') return status === 'submitted'
@@ -241,7 +232,7 @@ function ActionBar({
   return (
     <div class="actions" role="toolbar" aria-label="Actions">
       {shownActions(status).map((action) => {
-        const reason = disabled ? 'Come back to now first.' : whyNot(action, { status })
+        const reason = disabled ? 'Return to now first.' : whyNot(action, { status })
         return (
           <button
             type="button"
@@ -266,7 +257,7 @@ interface StandingProps {
   onAnswer: () => void
 }
 
-/** Why it stands where it stands, and what it asks. */
+/** The reason for the state of the task, and its questions. */
 function Standing({ open, task, status, onAnswer }: StandingProps) {
   const why = open.why.value
   return (
@@ -349,12 +340,12 @@ function Facts({ task, row, standing, inPast }: FactsProps) {
     ['Run', run],
     ['Tags', task.tags.length === 0 ? null : task.tags.join(', ')],
     ['Key', task.key],
-    ['Created', <StepContext key="created" at={task.createdAt} />],
-    ['Changed', inPast ? null : <StepContext key="changed" at={row?.updatedAt ?? task.updatedAt} now={now} />],
-    ['Ended', task.completedAt === null || inPast ? null : <StepContext key="ended" at={task.completedAt} />],
+    ['Created', <Time key="created" at={task.createdAt} />],
+    ['Changed', inPast ? null : <Time key="changed" at={row?.updatedAt ?? task.updatedAt} now={now} />],
+    ['Ended', task.completedAt === null || inPast ? null : <Time key="ended" at={task.completedAt} />],
     ['Took', task.completedAt === null || inPast ? null : duration(task.completedAt - task.createdAt)],
     ['Not before', task.notBefore === null ? null : clockTime(task.notBefore)],
-    ['Deadline', task.deadline === null ? null : <StepContext key="deadline" at={task.deadline} />],
+    ['Deadline', task.deadline === null ? null : <Time key="deadline" at={task.deadline} />],
     ['Version', inPast ? null : task.version],
   ]
   return (

@@ -1,5 +1,5 @@
-// When a task ran, called and waited, on lanes. Zoomed by Ctrl and the wheel, by dragging, or with the keyboard; every bar can be reached
-// and read.
+// The runs, calls and waits of a task on lanes. Zoomed with Ctrl and the wheel, by dragging, or with the keyboard; every bar is focusable
+// and has a label.
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { clockTime, counted, duration, sinceStart } from '../model/time-words.ts'
@@ -8,7 +8,7 @@ import {
   drawnBars,
   type Mark,
   moved,
-  placeOf,
+  positionOf,
   type Range,
   type Timeline,
   ticksOf,
@@ -23,16 +23,16 @@ const labelWidth = 74
 const headHeight = 20
 const minBar = 3
 const maxBars = 400
-/** A rest often begins with the mark of a question. */
+/** Offset of a label, since a rest often starts with the mark of a question. */
 const besideMark = 14
-/** Room for the left half of a mark at the very beginning. */
+/** Space for the left half of a mark at the very start. */
 const besideLabel = 9
 
 interface TaskTimelineProps {
   runs: RunRecord[]
   calls: Call[]
   events: TaskEvent[]
-  /** The moment that is looked at; null for now. */
+  /** The shown time of the past; null for now. */
   until: number | null
 }
 
@@ -56,13 +56,13 @@ export function TaskTimeline({ runs, calls, events, until }: TaskTimelineProps) 
 
 function Drawing({ timeline, now, width }: { timeline: Timeline; now: number; width: number }) {
   const { lanes, bars, marks, range: whole } = timeline
-  // Nothing chosen: all of it, also while it grows.
+  // Null: the whole range, also while it grows.
   const [chosen, setChosen] = useState<Range | null>(null)
-  const [told, setTold] = useState('')
+  const [description, setDescription] = useState('')
   const svg = useRef<SVGSVGElement>(null)
   const range = chosen ?? whole
   const plotWidth = Math.max(100, width - labelWidth - 8)
-  const xOf = (at: number) => labelWidth + placeOf(at, range) * plotWidth
+  const xOf = (at: number) => labelWidth + positionOf(at, range) * plotWidth
   const zoom = (factor: number, around = (range.from + range.to) / 2) => {
     const next = zoomed(range, whole, factor, around)
     setChosen(next.to - next.from >= whole.to - whole.from ? null : next)
@@ -98,10 +98,10 @@ function Drawing({ timeline, now, width }: { timeline: Timeline; now: number; wi
           Whole timeline
         </button>
         {left === 0 ? null : <span class="note">{counted(left, 'short call')} not drawn: zoom in</span>}
-        <output class="told">
-          {told === ''
+        <output class="bar-description">
+          {description === ''
             ? `${clockTime(range.from)} to ${clockTime(range.to)}, ${duration(range.to - range.from)}`
-            : told}
+            : description}
         </output>
       </div>
       <svg
@@ -138,10 +138,10 @@ function Drawing({ timeline, now, width }: { timeline: Timeline; now: number; wi
         ))}
         <g clip-path="url(#plot-clip)">
           {drawn.map((bar) => (
-            <BarShape key={bar.id} bar={bar} range={range} xOf={xOf} now={now} tell={setTold} />
+            <BarShape key={bar.id} bar={bar} range={range} xOf={xOf} now={now} describe={setDescription} />
           ))}
           {marks.map((mark) => (
-            <MarkShape key={mark.id} mark={mark} x={xOf(mark.at)} tell={setTold} />
+            <MarkShape key={mark.id} mark={mark} x={xOf(mark.at)} describe={setDescription} />
           ))}
         </g>
         {drag.span === null ? null : (
@@ -163,10 +163,10 @@ interface BarShapeProps {
   range: Range
   xOf: (at: number) => number
   now: number
-  tell: (text: string) => void
+  describe: (text: string) => void
 }
 
-function BarShape({ bar, range, xOf, now, tell }: BarShapeProps) {
+function BarShape({ bar, range, xOf, now, describe }: BarShapeProps) {
   const to = bar.to ?? now
   if (to < range.from || bar.from > range.to) return null
   const x = xOf(Math.max(bar.from, range.from))
@@ -179,10 +179,10 @@ function BarShape({ bar, range, xOf, now, tell }: BarShapeProps) {
       tabIndex={0}
       role="img"
       aria-label={text}
-      onFocus={() => tell(text)}
-      onBlur={() => tell('')}
-      onMouseEnter={() => tell(text)}
-      onMouseLeave={() => tell('')}
+      onFocus={() => describe(text)}
+      onBlur={() => describe('')}
+      onMouseEnter={() => describe(text)}
+      onMouseLeave={() => describe('')}
     >
       <rect x={x} y={y} width={width} height={laneHeight - 6} rx={3} />
       {width > bar.label.length * 6.2 + 8 ? (
@@ -196,7 +196,7 @@ function BarShape({ bar, range, xOf, now, tell }: BarShapeProps) {
 
 const markGlyphs: Record<Mark['kind'], string> = { question: '?', answer: '↩', failure: '✕', claim: '@' }
 
-function MarkShape({ mark, x, tell }: { mark: Mark; x: number; tell: (text: string) => void }) {
+function MarkShape({ mark, x, describe }: { mark: Mark; x: number; describe: (text: string) => void }) {
   const text = `${mark.label.slice(0, 200)}, ${clockTime(mark.at, true)}`
   return (
     <g
@@ -204,10 +204,10 @@ function MarkShape({ mark, x, tell }: { mark: Mark; x: number; tell: (text: stri
       tabIndex={0}
       role="img"
       aria-label={text}
-      onFocus={() => tell(text)}
-      onBlur={() => tell('')}
-      onMouseEnter={() => tell(text)}
-      onMouseLeave={() => tell('')}
+      onFocus={() => describe(text)}
+      onBlur={() => describe('')}
+      onMouseEnter={() => describe(text)}
+      onMouseLeave={() => describe('')}
     >
       <circle cx={x} cy={headHeight + mark.lane * laneHeight + 11} r={8} />
       <text x={x} y={headHeight + mark.lane * laneHeight + 15} text-anchor="middle">
@@ -218,8 +218,8 @@ function MarkShape({ mark, x, tell }: { mark: Mark; x: number; tell: (text: stri
 }
 
 /**
- * The wheel scrolls the page, as everywhere; with Ctrl or Cmd it zooms the timeline and not the page, which only a listener that says
- * so from the start may do. A pinch on a trackpad comes as a wheel with Ctrl.
+ * The wheel scrolls the page; with Ctrl or Cmd it zooms the timeline instead, which requires a non-passive listener. Trackpads report a
+ * pinch as a wheel with Ctrl.
  */
 function useWheel(element: { current: SVGSVGElement | null }, onWheel: (event: WheelEvent) => void): void {
   const latest = useRef(onWheel)
@@ -236,7 +236,7 @@ function useWheel(element: { current: SVGSVGElement | null }, onWheel: (event: W
   }, [element])
 }
 
-/** A stretch that is drawn with the pointer. */
+/** A range selected by dragging. */
 function useDrag(timeAt: (clientX: number) => number, onSpan: (from: number, to: number) => void) {
   const [drag, setDrag] = useState<{ startX: number; from: number; to: number } | null>(null)
   const minPixels = 6

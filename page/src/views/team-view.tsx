@@ -1,4 +1,4 @@
-// What a team knows of its task: objectives, who works on it, and the facts that were found.
+// A team's view of its task: objectives, agents and facts.
 
 import { sourceWords } from '../model/source-words.ts'
 import type { TeamContext } from '../model/wire.ts'

@@ -1,4 +1,4 @@
-// Pieces of input that the abilities of teams have in common.
+// Input fields that the abilities of teams share.
 import { z } from 'zod'
 import { maxAgentIdLength } from '../../entities/team.ts'
 
@@ -12,7 +12,7 @@ export const roleSchema = z.string().trim().min(1).max(100)
 export const summarySchema = z.string().trim().min(1).max(100_000)
 export const objectiveIdSchema = z.int().min(1).describe('Number of the objective; they count from 1.')
 
-/** Other names that `objectiveId` is given under. */
+/** Alternative names of `objectiveId`. */
 export const objectiveAliases = { objId: 'objectiveId', objective: 'objectiveId' }
 export const limitSchema = z.int().min(0).max(1_000)
 export const offsetSchema = z.int().min(0)

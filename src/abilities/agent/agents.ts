@@ -1,4 +1,4 @@
-// The work of agents in teams: an agent joins a task, has done its part, or is asked what it has worked on so far.
+// The abilities agent:join, agent:complete and agent:timeline: agents join a task, complete their work, and list their past work.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { taskIdSchema } from '../../entities/task-fields.ts'
@@ -24,21 +24,21 @@ import {
 const joinSchema = z.strictObject({
   taskId: taskIdSchema,
   agentId: agentIdSchema,
-  role: roleSchema.optional().describe('As what it works: implementer, reviewer, …'),
+  role: roleSchema.optional().describe('Role of the agent: implementer, reviewer, …'),
   objectives: z
     .array(objectiveIdSchema)
     .max(maxObjectives)
     .optional()
-    .describe('Objectives that it takes: they are active.'),
+    .describe('Objectives that the agent takes; their status becomes active.'),
 })
 
-/** A caller with a task lets agents join the tasks of its own subtree. */
+/** A caller with a task may only name tasks of its own subtree. */
 export function agentJoin(host: AbilityHost) {
   return defineAbility({
     id: 'agent:join',
     access: 'create',
     description:
-      'Lets an agent join a task that several work on: it gets a branch of memory of its own, and is told what is known so far.',
+      'Adds an agent to the team of a task. Creates a memory branch for it and returns the context of the team.',
     input: eitherCase(joinSchema, { assignedObjectives: 'objectives' }),
     output: z.object({ branch: z.string(), context: teamContextSchema }),
     scope: ({ taskId }) => [taskId],
@@ -49,16 +49,18 @@ export function agentJoin(host: AbilityHost) {
 const completeSchema = z.strictObject({
   taskId: taskIdSchema,
   agentId: agentIdSchema,
-  summary: summarySchema.optional().describe('What it did, in a few sentences. Default: made of the facts it found.'),
+  summary: summarySchema
+    .optional()
+    .describe('What the agent did, in a few sentences. Default: derived from its facts.'),
 })
 
-/** A caller with a task completes agents on the tasks of its own subtree. */
+/** A caller with a task may only name tasks of its own subtree. */
 export function agentComplete(host: AbilityHost) {
   return defineAbility({
     id: 'agent:complete',
     access: 'control',
     description:
-      'Ends the work of an agent on a task: what it observed becomes facts, and its branch of memory is given to the team.',
+      'Completes the work of an agent on a task: consolidates its observations into facts and merges its memory branch into that of the team.',
     input: eitherCase(completeSchema, { resultSummary: 'summary' }),
     output: z.object({
       ...mergeOutcomeSchema.shape,
@@ -75,12 +77,12 @@ const stintsSchema = z.strictObject({
   offset: offsetSchema.default(0),
 })
 
-/** The latest first. It crosses all tasks, so it is for people and programs. */
+/** Latest first. Spans all tasks, so it is reserved for people and programs. */
 export function agentTimeline(host: AbilityHost) {
   return defineAbility({
     id: 'agent:timeline',
     access: 'read',
-    description: 'Lists what an agent has worked on, on all tasks: as what, from when to when, and what it did there.',
+    description: 'Lists the work of an agent across all tasks, latest first: role, start, end and summary.',
     input: eitherCase(stintsSchema),
     output: z.object({ stints: z.array(timelineSchema) }),
     models: false,

@@ -1,4 +1,4 @@
-// The abilities of agents that work in teams. This list alone puts them on the bus and makes their types known.
+// The abilities of agents in teams. Their registration and their types derive from this list.
 import { agentComplete, agentJoin, agentTimeline } from './agents.ts'
 
 export const agentAbilities = [agentComplete, agentJoin, agentTimeline] as const

@@ -1,4 +1,4 @@
-// Pieces of input and output that the abilities of the board have in common.
+// Input and output fields that the abilities of the board share.
 import { z } from 'zod'
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
@@ -8,48 +8,48 @@ import { taskFields, wordSchema } from '../../entities/task-fields.ts'
 
 export const boardSchema = wordSchema
   .default(mainBoard)
-  .describe('Which board. Default: main, all tasks of the ledger.')
+  .describe('Name of the board. Default: main, which holds all tasks of the ledger.')
 export const refsSchema = z.array(boardRefSchema).max(10_000)
-export const asSchema = wordSchema.describe('Who acts: the name of the agent or person.')
+export const asSchema = wordSchema.describe('Name of the agent or person that acts.')
 export const fenceSchema = z.int().min(1).describe('Number of the claim, as `claim` returned it.')
 export const tagsSchema = taskFields.tags.schema
 export const leaseSchema = z
   .number()
   .min(1)
   .max(8.64e15)
-  .describe('The claim lapses after so many milliseconds without a sign of life. Default: never.')
+  .describe('The claim expires after this many milliseconds without a heartbeat. Default: never.')
 export const workspaceSchema = z
   .string()
   .trim()
   .min(1)
   .max(4_096)
-  // One tree in both spellings.
+  // Trailing slashes do not make a different directory.
   .overwrite((path) => path.replace(/(?<=[^/])\/+$/, ''))
-  .describe('Directory or worktree that is bound to it while it is in progress, and to nothing else meanwhile.')
+  .describe('Directory or worktree reserved for this task while it is in progress.')
 
 export const resultSchema = z.json().optional()
 export const reasonSchema = z.string().trim().min(1).max(500).optional()
 
-/** Which task of which board. */
+/** Identifies a task on a board. */
 export const oneTaskSchema = z.strictObject({ id: boardRefSchema, board: boardSchema })
-/** Whose claim it is, and which. */
+/** Identifies a claim by its owner and fence. */
 export const ownerShape = { as: asSchema.optional(), fence: fenceSchema.optional() }
-/** Who claims. */
+/** Identifies the claimant. */
 export const claimantShape = {
   as: asSchema.optional(),
-  role: wordSchema.optional().describe('Role that the agent has.'),
+  role: wordSchema.optional().describe('Role of the agent.'),
 }
-/** What holds for a claim. */
+/** Terms of a claim. */
 export const termsShape = { leaseMs: leaseSchema.optional(), workspace: workspaceSchema.optional() }
-/** Who claims the best there is, and of which tasks. */
+/** Selects the task to claim next. */
 export const nextClaimShape = {
   ...claimantShape,
   tags: tagsSchema.optional(),
-  parent: boardRefSchema.optional().describe('Only the parts of this task.'),
+  parent: boardRefSchema.optional().describe('Only subtasks of this task.'),
   ...termsShape,
 }
 
-/** A task of the board as every ability of it returns it. */
+/** A task as every ability of the board returns it. */
 export const boardTaskSchema = z.object({
   id: z.int(),
   subject: z.string(),
@@ -85,25 +85,25 @@ export const boardTaskSchema = z.object({
 
 export const taskSchema = z.object({ task: boardTaskSchema })
 
-/** A task that came free. */
-export const freedSchema = z.object({ id: z.int(), subject: z.string(), taskId: z.string() })
+/** A task that is no longer blocked. */
+export const unblockedTaskSchema = z.object({ id: z.int(), subject: z.string(), taskId: z.string() })
 
-/** A task after a change, with those that came free by it. */
-export const changedSchema = z.object({ task: boardTaskSchema, unblocked: z.array(freedSchema) })
+/** A task after a change, with the tasks that the change unblocked. */
+export const changedSchema = z.object({ task: boardTaskSchema, unblocked: z.array(unblockedTaskSchema) })
 
-/** In whose name a caller writes: a model in that of its task, a surface that knows its user in the user's; else who it says. */
+/** The name under which a caller writes: its task's for a model, the user's where the surface identifies one, else `as`. */
 export function nameOf(caller: Caller, as: string | undefined): string | undefined {
   return caller.taskId ?? caller.owner ?? as
 }
 
-/** @param field of the input, in which it is said. @throws ErrandError INVALID_INPUT { field } where nobody says who claims. */
-export function requireName(caller: Caller, said: string | undefined, field: 'as' | 'owner' = 'as'): string {
-  const name = nameOf(caller, said)
+/** @param field of the input that holds the name. @throws ErrandError INVALID_INPUT { field } when there is no name. */
+export function requireName(caller: Caller, given: string | undefined, field: 'as' | 'owner' = 'as'): string {
+  const name = nameOf(caller, given)
   if (name !== undefined) return name
-  throw new ErrandError('INVALID_INPUT', `A claim is somebody's: say whose with \`${field}\`.`, { field })
+  throw new ErrandError('INVALID_INPUT', `A claim requires an owner: set \`${field}\`.`, { field })
 }
 
-/** Ids among the references of an input: numbers are looked up, and judged, in the transaction itself. */
+/** The task ids among the references of an input. Numbers are resolved and validated in the transaction itself. */
 export function idsAmong(...refs: ReadonlyArray<BoardRef | readonly BoardRef[] | undefined>): string[] {
   return refs.flat().filter((ref): ref is string => typeof ref === 'string' && ref.startsWith('task-'))
 }

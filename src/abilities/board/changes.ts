@@ -1,4 +1,4 @@
-// What is changed of a board: a task is put on it, changed, or taken off, and a board of its own is made for some.
+// The abilities that change a board: board:create, board:update, board:delete and board:open.
 import { z } from 'zod'
 import { createOnBoard } from '../../board/create-task.ts'
 import { deleteFromBoard } from '../../board/hold-task.ts'
@@ -15,7 +15,6 @@ import {
   boardSchema,
   changedSchema,
   fenceSchema,
-  freedSchema,
   idsAmong,
   leaseSchema,
   nameOf,
@@ -23,38 +22,39 @@ import {
   refsSchema,
   resultSchema,
   taskSchema,
+  unblockedTaskSchema,
   workspaceSchema,
 } from './board-input.ts'
 
 const { name: subject, description, priority, role, tags, executor, input } = fieldsFor('board')
 
-/** What a task of the board is created and changed with; its name is called a subject here. */
+/** The fields with which a task of the board is created and updated. The board calls the name of a task its subject. */
 const boardFields = {
   subject,
   description,
-  activeForm: z.string().max(1_000).optional().describe('What is shown while it is done: "Writing tests".'),
-  owner: z.string().trim().max(100).optional().describe('Who shall claim it; empty for anybody.'),
+  activeForm: z.string().max(1_000).optional().describe('Shown while the task is in progress, like "Writing tests".'),
+  owner: z.string().trim().max(100).optional().describe('Reserves the task for this claimant; empty for any.'),
   priority,
   metadata: z.record(z.string(), z.json()).optional(),
   role,
   tags,
 }
 
-/** A caller with a task makes subtasks of it. Made once under the identity of its call. */
+/** A caller with a task creates subtasks of it. Repeating a call with the same identity creates no second task. */
 export function boardCreate(host: AbilityHost) {
   return defineAbility({
     id: 'board:create',
     access: 'create',
     description:
-      'Puts a task on the board: what is to be done, after which others, and for whom. It waits until somebody claims it.',
+      'Creates a task on the board, with its blockers and an optional owner. The task stays pending until it is claimed.',
     input: z.strictObject({
       ...boardFields,
       executor,
       input,
       subject: subject.unwrap(),
-      parent: boardRefSchema.optional().describe('The task that it is a part of.'),
-      blockedBy: refsSchema.optional().describe('Tasks that must be completed before it.'),
-      blocks: refsSchema.optional().describe('Tasks that come after it.'),
+      parent: boardRefSchema.optional().describe('The parent task.'),
+      blockedBy: refsSchema.optional().describe('Tasks that must be completed before this one.'),
+      blocks: refsSchema.optional().describe('Tasks that this one blocks.'),
       board: boardSchema,
     }),
     output: taskSchema,
@@ -67,30 +67,30 @@ export function boardCreate(host: AbilityHost) {
   })
 }
 
-/** To set in_progress is to claim; completed is the owner's, or anybody's where nobody owns it. */
+/** Setting in_progress claims the task. Only its owner may set completed; a task without an owner may be completed by any client. */
 export function boardUpdate(host: AbilityHost) {
   return defineAbility({
     id: 'board:update',
     access: 'control',
     description:
-      'Changes a task of the board. Status in_progress claims it, completed completes it (a pending one is claimed first), pending lets go of it or tries a failed one again, deleted cancels it. Says which tasks came free.',
+      'Updates a task of the board. Status in_progress claims it, completed completes it (a pending task is claimed first), pending releases it or retries a failed one, deleted cancels it. Returns the tasks that this unblocks.',
     input: z.strictObject({
       id: boardRefSchema,
       ...boardFields,
       activeForm: boardFields.activeForm.nullable(),
       status: z.enum(boardStatuses).optional(),
       owner: boardFields.owner.nullable(),
-      metadata: boardFields.metadata.describe('Merged key by key; null takes a key away.'),
+      metadata: boardFields.metadata.describe('Merged key by key; null removes a key.'),
       role: boardFields.role.nullable(),
       addBlockedBy: refsSchema.optional(),
       addBlocks: refsSchema.optional(),
       removeBlockedBy: refsSchema.optional(),
       removeBlocks: refsSchema.optional(),
       workspace: workspaceSchema.nullable().optional(),
-      result: resultSchema.describe('What it came to, with status completed.'),
-      reason: reasonSchema.describe('Why, with status failed, pending or deleted.'),
+      result: resultSchema.describe('The result, with status completed.'),
+      reason: reasonSchema.describe('The reason, with status failed, pending or deleted.'),
       as: asSchema.optional(),
-      asRole: boardFields.role.describe('Role of who acts: a task of a role is claimed by that role only.'),
+      asRole: boardFields.role.describe('Role of the claimant: a task with a role can only be claimed by that role.'),
       fence: fenceSchema.optional(),
       leaseMs: leaseSchema.optional(),
       board: boardSchema,
@@ -105,19 +105,24 @@ export function boardUpdate(host: AbilityHost) {
   })
 }
 
-/** Its parts become tasks of their own, and nothing waits for it any more. Its number is never given again. */
+/** By default its subtasks become root tasks. Dependents no longer wait for the task, and its number is not reused. */
 export function boardDelete(host: AbilityHost) {
   return defineAbility({
     id: 'board:delete',
     access: 'control',
     description:
-      'Takes a task off the board for good; nothing waits for it any more. (Status deleted keeps it, as canceled.)',
+      'Deletes a task from the board permanently and removes it from the blockers of other tasks. (Status deleted keeps it as canceled.)',
     input: z.strictObject({
       id: boardRefSchema,
-      children: z.enum(['promote', 'cascade', 'refuse']).default('promote').describe('What becomes of its parts.'),
+      children: z
+        .enum(['promote', 'cascade', 'refuse'])
+        .default('promote')
+        .describe(
+          'What happens to its subtasks: promote makes them root tasks (default), cascade deletes them, refuse fails.',
+        ),
       board: boardSchema,
     }),
-    output: z.object({ deleted: z.boolean(), id: boardRefSchema, unblocked: z.array(freedSchema) }),
+    output: z.object({ deleted: z.boolean(), id: boardRefSchema, unblocked: z.array(unblockedTaskSchema) }),
     scope: ({ id }) => idsAmong(id),
     handle: async ({ id, children, board }, { caller }) => {
       const { ref, unblocked } = await deleteFromBoard(host, { board, caller }, id, children)
@@ -126,19 +131,21 @@ export function boardDelete(host: AbilityHost) {
   })
 }
 
-/** A board that is there already is returned as it is; for another parent that is a KEY_CONFLICT. Not for models. */
+/** An existing board is returned unchanged; with another parent it is a KEY_CONFLICT. Not for models. */
 export function boardOpen(host: AbilityHost) {
   return defineAbility({
     id: 'board:open',
     access: 'create',
-    description: 'Makes a board with numbers of its own: of all tasks, or of those below one.',
+    description: 'Opens a board with its own numbering, for all tasks or for the subtasks of one.',
     models: false,
     input: z.strictObject({
       board: z
         .string()
-        .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'a name of letters, digits, `_` and `-`')
+        .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'expected a name of letters, digits, `_` and `-`')
         .default(mainBoard),
-      parent: boardRefSchema.optional().describe('Number on the main board, or id, of the task whose parts it holds.'),
+      parent: boardRefSchema
+        .optional()
+        .describe('Number on the main board, or id, of the task whose subtasks the board holds.'),
     }),
     output: z.object({ board: z.string(), parentId: z.string().nullable(), nextNumber: z.number() }),
     handle: async ({ board, parent }, { caller }) => {
@@ -147,8 +154,8 @@ export function boardOpen(host: AbilityHost) {
       return host.step({
         name: 'open board',
         *decide(tx) {
-          const place = { board: mainBoard, caller }
-          const top = parent === undefined ? null : (yield* findOnBoard(tx, place, parent, mayAffect)).task.id
+          const main = { board: mainBoard, caller }
+          const top = parent === undefined ? null : (yield* findOnBoard(tx, main, parent, mayAffect)).task.id
           const { parentId, nextNumber } = yield* openBoard(tx, board, top, at, caller)
           return { board, parentId, nextNumber }
         },

@@ -1,4 +1,4 @@
-// Claims of tasks on the board: taking one, staying alive, letting go of it, and having done it.
+// The abilities for claims on a board: claim a task, renew the lease, release it, complete it.
 import { z } from 'zod'
 import { claimNext, claimOnBoard } from '../../board/claim-task.ts'
 import { completeOnBoard, heartbeatOnBoard, releaseOnBoard } from '../../board/hold-task.ts'
@@ -21,12 +21,13 @@ import {
   termsShape,
 } from './board-input.ts'
 
-/** Of any number of claims at once exactly one wins. */
+/** Of several concurrent claims exactly one succeeds. */
 export function boardClaim(host: AbilityHost) {
   return defineAbility({
     id: 'board:claim',
     access: 'control',
-    description: 'Takes a pending task that nobody owns and nothing blocks: it is in progress then, and yours alone.',
+    description:
+      'Claims a pending task that has no owner and no open blockers. The task is then in progress and owned by you.',
     input: z.strictObject({ id: boardRefSchema, ...claimantShape, ...termsShape, board: boardSchema }),
     output: taskSchema,
     scope: ({ id }) => idsAmong(id),
@@ -37,31 +38,32 @@ export function boardClaim(host: AbilityHost) {
   })
 }
 
-/** Highest priority first, then the oldest; `task` is null when there is none. */
+/** Highest priority first, then the oldest. `task` is null if there is none. */
 export function boardClaimNext(host: AbilityHost) {
   return defineAbility({
     id: 'board:claim_next',
     access: 'control',
-    description: 'Takes the most urgent task that may be claimed (of a role, tags, a parent); null when there is none.',
+    description:
+      'Claims the available task with the highest priority, optionally by role, tags or parent; null if there is none.',
     input: z.strictObject({ ...nextClaimShape, board: boardSchema }),
     output: z.object({ task: boardTaskSchema.nullable() }),
     scope: ({ parent }) => idsAmong(parent),
-    handle: async ({ board, as, ...wanted }, { caller }) => {
-      const next = { ...wanted, as: requireName(caller, as), source: caller.surface }
+    handle: async ({ board, as, ...options }, { caller }) => {
+      const next = { ...options, as: requireName(caller, as), source: caller.surface }
       return { task: await claimNext(host, { board, caller }, next) }
     },
   })
 }
 
-/** Only what is claimed: a pending task is claimed first, or set to completed with `board:update`. */
+/** Only for claimed tasks. `board:update` with status completed also completes a pending task. */
 export function boardComplete(host: AbilityHost) {
   return defineAbility({
     id: 'board:complete',
     access: 'control',
-    description: 'Completes a task that you have claimed, with what it came to. Says which tasks came free by it.',
+    description: 'Completes a task that you have claimed and stores its result. Returns the tasks that this unblocks.',
     input: z.strictObject({
       id: boardRefSchema,
-      result: resultSchema.describe('What it came to.'),
+      result: resultSchema.describe('The result of the task.'),
       ...ownerShape,
       board: boardSchema,
     }),
@@ -78,7 +80,7 @@ export function boardHeartbeat(host: AbilityHost) {
   return defineAbility({
     id: 'board:heartbeat',
     access: 'control',
-    description: 'A sign of life: the lease of your claim begins anew.',
+    description: 'Renews the lease of your claim.',
     input: z.strictObject({ id: boardRefSchema, ...ownerShape, board: boardSchema }),
     output: taskSchema,
     scope: ({ id }) => idsAmong(id),
@@ -93,10 +95,10 @@ export function boardRelease(host: AbilityHost) {
   return defineAbility({
     id: 'board:release',
     access: 'control',
-    description: 'Lets go of a task that you have claimed: it is pending again, and anybody may claim it.',
+    description: 'Releases a task that you have claimed. It becomes pending and can be claimed again.',
     input: z.strictObject({
       id: boardRefSchema,
-      reason: reasonSchema.describe('Why, for whoever takes it next.'),
+      reason: reasonSchema.describe('The reason, for the next claimant.'),
       ...ownerShape,
       board: boardSchema,
     }),

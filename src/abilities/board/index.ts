@@ -1,4 +1,4 @@
-// The abilities of boards and of the mail between their members. This list alone puts them on the bus and makes their types known.
+// The abilities of boards and of the mail between their members. Their registration and their types derive from this list.
 import { boardCreate, boardDelete, boardOpen, boardUpdate } from './changes.ts'
 import { boardClaim, boardClaimNext, boardComplete, boardHeartbeat, boardRelease } from './claims.ts'
 import { boardGet, boardGraph, boardList, boardLog, boardReady, boardWhy } from './queries.ts'

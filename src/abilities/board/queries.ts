@@ -1,4 +1,4 @@
-// What is asked of a board: its tasks, what may be claimed, why a task does not move, in which order all can be done.
+// The abilities that read a board: a task, a list, claimable tasks, why a task does not move, the graph and the claims of a task.
 import { z } from 'zod'
 import { listText } from '../../board/list-text.ts'
 import {
@@ -25,12 +25,12 @@ import {
   taskSchema,
 } from './board-input.ts'
 
-/** An unknown one is NOT_FOUND `Task 9 not found`. */
+/** An unknown task is NOT_FOUND `Task 9 not found`. */
 export function boardGet(host: AbilityHost) {
   return defineAbility({
     id: 'board:get',
     access: 'read',
-    description: 'Shows one task of the board with all that is known of it.',
+    description: 'Returns one task of the board with all its fields.',
     input: oneTaskSchema,
     output: taskSchema,
     scope: ({ id }) => idsAmong(id),
@@ -38,18 +38,18 @@ export function boardGet(host: AbilityHost) {
   })
 }
 
-/** `total` counts all that match; `text` is the same list a line a task. */
+/** `total` counts all matching tasks; `text` is the same list with one line per task. */
 export function boardList(host: AbilityHost) {
   return defineAbility({
     id: 'board:list',
     access: 'read',
-    description: 'Lists the tasks of the board by number: all, or those of a status, owner, role, tag or parent.',
+    description: 'Lists the tasks of the board by number, optionally by status, owner, role, tag or parent.',
     input: z.strictObject({
       status: z.union([z.enum(boardStatuses), z.array(z.enum(boardStatuses)).min(1)]).optional(),
-      owner: asSchema.optional().describe('Only what this one owns.'),
+      owner: asSchema.optional().describe('Only tasks of this owner.'),
       role: wordSchema.optional(),
       tags: tagsSchema.optional(),
-      parent: boardRefSchema.optional().describe('Only the parts of this task.'),
+      parent: boardRefSchema.optional().describe('Only subtasks of this task.'),
       limit: z.int().min(0).max(10_000).default(500),
       board: boardSchema,
     }),
@@ -67,7 +67,8 @@ export function boardReady(host: AbilityHost) {
   return defineAbility({
     id: 'board:ready',
     access: 'read',
-    description: 'Lists what may be claimed now: pending, owned by nobody, blocked by nothing; the most urgent first.',
+    description:
+      'Lists the tasks that can be claimed now: pending, without owner and without open blockers; highest priority first.',
     input: z.strictObject({
       role: wordSchema.optional(),
       tags: tagsSchema.optional(),
@@ -85,7 +86,7 @@ export function boardWhy(host: AbilityHost) {
   return defineAbility({
     id: 'board:why',
     access: 'read',
-    description: 'Says why a task does not move: what blocks it, who works on it, what it waits for.',
+    description: 'Explains why a task does not progress: its blockers, its owner, or what it waits for.',
     input: oneTaskSchema,
     output: whySchema,
     scope: ({ id }) => idsAmong(id),
@@ -97,8 +98,7 @@ export function boardGraph(host: AbilityHost) {
   return defineAbility({
     id: 'board:graph',
     access: 'read',
-    description:
-      'Shows the open tasks in an order in which they can be done, and which of them hold up the most others.',
+    description: 'Returns the open tasks in an order in which they can be done, and those that block the most others.',
     input: z.strictObject({ board: boardSchema }),
     output: z.object({
       order: z.array(boardTaskSchema),
@@ -112,7 +112,7 @@ export function boardLog(host: AbilityHost) {
   return defineAbility({
     id: 'board:log',
     access: 'read',
-    description: 'Lists the claims of a task, the oldest first: who took it or let go of it, when, as what, and why.',
+    description: 'Lists the claims of a task, oldest first: who claimed or released it, when, in which role, and why.',
     input: oneTaskSchema,
     output: z.object({ claims: z.array(claimLogSchema) }),
     scope: ({ id }) => idsAmong(id),

@@ -1,4 +1,4 @@
-// The members of a board among themselves: mail, requests that want a yes or a no, and waiting for mail or for a task.
+// The abilities for members of a board: mail, requests that are answered yes or no, and waiting for mail or a task.
 import { z } from 'zod'
 import { maxWaitMs } from '../../board/team/await-work.ts'
 import { answerRequest, requestSchema, requestsOf, sendRequest } from '../../board/team/handshakes.ts'
@@ -10,7 +10,7 @@ import { ErrandError } from '../../core/errors.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { asSchema, boardSchema, boardTaskSchema, idsAmong, nameOf, nextClaimShape, requireName } from './board-input.ts'
 
-/** Longest body of a message, in characters. */
+/** Maximum length of a message body, in characters. */
 const maxBodyLength = 65_536
 
 const memberSchema = asSchema
@@ -31,21 +31,21 @@ const mailSchema = z.object({
 })
 
 /**
- * In whose name mail is sent and read: a model's in that of its task, whatever it says.
- * @throws ErrandError INVALID_INPUT where nobody says whose.
+ * The name under which mail is sent and read. For a model it is the name of its task, whatever `as` says.
+ * @throws ErrandError INVALID_INPUT when there is no name.
  */
 function requireMember(caller: Caller, as: string | undefined): string {
   const name = nameOf(caller, as)
   if (name !== undefined) return name
-  throw new ErrandError('INVALID_INPUT', 'Mail is between members: say who you are with `as`.', { field: 'as' })
+  throw new ErrandError('INVALID_INPUT', 'Mail requires the name of a member: set `as`.', { field: 'as' })
 }
 
-/** It lies in the inbox of that name, whether anybody has it yet or not. */
+/** The message is stored under the name, whether or not a member uses it yet. */
 export function boardSend(host: AbilityHost) {
   return defineAbility({
     id: 'board:send',
     access: 'control',
-    description: 'Sends a message to a member of the team, who finds it in the inbox.',
+    description: 'Sends a message to the inbox of a team member.',
     input: z.strictObject({
       to: memberSchema,
       body: bodySchema.min(1),
@@ -60,33 +60,34 @@ export function boardSend(host: AbilityHost) {
   })
 }
 
-/** Each message is given once; with `keep` they stay unread. */
+/** Each message is returned once. With `keep` messages stay unread. */
 export function boardInbox(host: AbilityHost) {
   return defineAbility({
     id: 'board:inbox',
     access: 'read',
-    description: 'Takes your unread messages out of your inbox, the oldest first; each comes once.',
+    description: 'Returns your unread messages, oldest first, and marks them as read.',
     input: z.strictObject({
       as: asSchema.optional(),
-      limit: z.int().min(1).max(500).default(50).describe('At most so many. Default 50.'),
-      keep: z.boolean().default(false).describe('Only look: they stay unread. Default false.'),
+      limit: z.int().min(1).max(500).default(50).describe('Maximum number of messages. Default 50.'),
+      keep: z.boolean().default(false).describe('Leave the messages unread. Default false.'),
       board: boardSchema,
     }),
     output: z.object({ mail: z.array(mailSchema), more: z.boolean() }),
-    handle: ({ board, as, ...wanted }, { caller }) => readInbox(host, board, requireMember(caller, as), wanted),
+    handle: ({ board, as, ...options }, { caller }) => readInbox(host, board, requireMember(caller, as), options),
   })
 }
 
-/** It arrives in the inbox with its `requestId`, and so does its answer. */
+/** The request and its answer arrive in the inboxes with the same `requestId`. */
 export function boardRequest(host: AbilityHost) {
   return defineAbility({
     id: 'board:request',
     access: 'control',
-    description: 'Asks a member of the team for a yes or a no; the answer comes to your inbox with the same requestId.',
+    description:
+      'Sends a request to a team member, who answers yes or no. The answer arrives in your inbox with the same requestId.',
     input: z.strictObject({
       to: memberSchema,
-      topic: topicSchema.describe('What it is about: shutdown, plan_approval, or a word of your own.'),
-      body: bodySchema.default('').describe('The plan that is to be approved, say.'),
+      topic: topicSchema.describe('The topic: shutdown, plan_approval, or your own.'),
+      body: bodySchema.default('').describe('Details, for example the plan to approve.'),
       as: asSchema.optional(),
       board: boardSchema,
     }),
@@ -97,14 +98,15 @@ export function boardRequest(host: AbilityHost) {
   })
 }
 
-/** Only whom it was sent to answers it, and once. */
+/** Only the recipient can answer, and only once. */
 export function boardRespond(host: AbilityHost) {
   return defineAbility({
     id: 'board:respond',
     access: 'control',
-    description: 'Answers a request that you were sent: yes or no, once, with words if need be.',
+    description:
+      'Answers a request that you received with yes or no and an optional message. A request is answered once.',
     input: z.strictObject({
-      requestId: z.string().trim().min(1).max(100).describe('Id of the request, as it stands in the mail.'),
+      requestId: z.string().trim().min(1).max(100).describe('Id of the request, from the message.'),
       approve: z.boolean(),
       body: bodySchema.default(''),
       as: asSchema.optional(),
@@ -120,10 +122,10 @@ export function boardRequests(host: AbilityHost) {
   return defineAbility({
     id: 'board:requests',
     access: 'read',
-    description: 'Lists the requests that you sent and were sent, the latest first, with their verdicts.',
+    description: 'Lists the requests that you sent or received, latest first, with their verdicts.',
     input: z.strictObject({
       as: asSchema.optional(),
-      limit: z.int().min(1).max(100).default(50).describe('At most so many. Default 50.'),
+      limit: z.int().min(1).max(100).default(50).describe('Maximum number of requests. Default 50.'),
       board: boardSchema,
     }),
     output: z.object({ requests: z.array(requestSchema) }),
@@ -135,20 +137,20 @@ export function boardRequests(host: AbilityHost) {
 
 const waitSchema = z.number().max(maxWaitMs)
 
-/** The inbox first, then the board. A task that comes back is claimed; for a caller that has gone nothing is. */
+/** Checks the inbox first, then the board. A returned task is claimed; nothing is claimed for a caller that has disconnected. */
 export function boardWait(host: AbilityHost) {
   return defineAbility({
     id: 'board:wait',
     access: 'read',
     description:
-      'Waits until there is mail for you or a task that you may claim, and takes it: kind is mail, task, or idle when nothing came.',
+      'Waits for mail or for a task that you can claim, and returns the mail or claims the task. kind is mail, task, or idle after the time-out.',
     input: z.strictObject({
       ...nextClaimShape,
       pollMs: waitSchema
         .min(50)
         .default(5_000)
-        .describe('Looks at least so often, beside whatever wakes it. Default 5,000.'),
-      timeoutMs: waitSchema.min(0).default(30_000).describe('Gives up after so many milliseconds. Default 30,000.'),
+        .describe('Maximum time between two checks, in milliseconds; changes are noticed earlier. Default 5,000.'),
+      timeoutMs: waitSchema.min(0).default(30_000).describe('Time-out in milliseconds. Default 30,000.'),
       board: boardSchema,
     }),
     output: z.object({
@@ -158,8 +160,8 @@ export function boardWait(host: AbilityHost) {
       task: boardTaskSchema.optional(),
     }),
     scope: ({ parent }) => idsAmong(parent),
-    handle: ({ board, as, pollMs, timeoutMs, ...wanted }, { caller, signal }) => {
-      const next = { ...wanted, as: requireName(caller, as), source: caller.surface }
+    handle: ({ board, as, pollMs, timeoutMs, ...options }, { caller, signal }) => {
+      const next = { ...options, as: requireName(caller, as), source: caller.surface }
       return waitForWork(host, { board, caller }, next, { pollMs, timeoutMs }, signal)
     },
   })

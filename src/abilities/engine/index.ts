@@ -1,4 +1,4 @@
-// The abilities of the engine as a whole, one file each. This list alone puts them on the bus and makes their types known.
+// The abilities of the engine as a whole, one file each. Their registration and their types derive from this list.
 import { engineMachines } from './machines.ts'
 import { engineStatus } from './status.ts'
 

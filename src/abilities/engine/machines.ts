@@ -1,14 +1,14 @@
-// engine:machines: the lifecycles as charts, for whoever draws them.
+// engine:machines: the lifecycles as state charts.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { machineNames, machines } from '../../machines/charts.ts'
 
-/** Each `config` is what XState's `createMachine` and the Stately editor take. */
+/** Each `config` is valid input for XState's `createMachine` and the Stately editor. */
 export function engineMachines() {
   return defineAbility({
     id: 'engine:machines',
     access: 'read',
-    description: 'Gives the lifecycles of tasks, runs, calls, objectives, stints and the engine as charts.',
+    description: 'Returns the lifecycles of tasks, runs, calls, objectives, stints and the engine as state charts.',
     input: z.strictObject({}),
     output: z.object({
       machines: z.array(

@@ -1,4 +1,4 @@
-// engine:status: how the engine and its ledger stand: tasks by state, slots, the queue, what runs here now, limits.
+// engine:status: the state of the engine and its ledger: tasks by status, slots, the queue, current runs, limits.
 import { z } from 'zod'
 import { engineStatusShape } from '../../api/views.ts'
 import { defineAbility } from '../../bus/ability.ts'
@@ -8,25 +8,26 @@ import { refuseTasks } from '../own-tasks.ts'
 
 const limitsSchema = z.record(z.string(), z.int())
 
-/** Counts are of all tasks of the ledger; slots and what runs are of this engine. */
+/** Counts cover all tasks of the ledger; slots and runs are those of this engine. */
 export function engineStatus(host: AbilityHost) {
   return defineAbility({
     id: 'engine:status',
     access: 'read',
-    description: 'Says how the engine stands: tasks by state, slots, what waits and what runs, limits, executors.',
+    description:
+      'Returns the state of the engine: tasks by status, slots, queued and running tasks, limits, executors.',
     input: z.strictObject({}),
     output: z.object({
       instanceId: z.string(),
       /** Epoch milliseconds. */
       at: z.number(),
-      /** Up to where of the feed the counts tell. */
+      /** Position of the feed up to which the counts are current. */
       seq: z.int(),
       ...engineStatusShape,
       limits: z.object({
         engine: z.object({ maxConcurrent: z.int(), limits: limitsSchema }),
         shared: z.object({ maxConcurrent: z.int().nullable(), limits: limitsSchema }),
       }),
-      /** The executors that this engine has, by name. */
+      /** Names of this engine's executors. */
       executors: z.array(z.string()),
     }),
     models: false,
@@ -36,7 +37,7 @@ export function engineStatus(host: AbilityHost) {
       const { counted, tasks, queued, claimable, working, slots, running, lastEvent } = engine.status.get().context
       const limits = await engine.limits()
       return host.read(function* (tx) {
-        // The read model begins to count with the first look, and has not come to an end by then.
+        // The read model starts counting at the first request, and may not have finished yet.
         const counts: Record<TaskStatus, number> = counted ? tasks : yield* tx.task.countByStatus()
         const queue = counted ? { ready: queued, claimable } : yield* tx.task.countQueued()
         return {

@@ -1,16 +1,16 @@
-// event:feed: the durable events as they come, from a position on, in order, each once.
+// event:feed: the durable events from a position on, in order, each once.
 import { defineAbility } from '../../bus/ability.ts'
 import { eventSchema } from '../../entities/event.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { idsIn } from '../own-tasks.ts'
 import { followFeed, followInputSchema } from './follow-feed.ts'
 
-/** Never ends by itself. @throws ErrandError CURSOR_TOO_OLD; ENGINE_CLOSED { after } */
+/** Does not end by itself. @throws ErrandError CURSOR_TOO_OLD; ENGINE_CLOSED { after } */
 export function eventFeed(host: AbilityHost) {
   return defineAbility({
     id: 'event:feed',
     access: 'read',
-    description: 'Follows the durable events of all tasks, or of one, from a position on.',
+    description: 'Streams the durable events of all tasks, or of one, from a position on.',
     input: followInputSchema,
     output: eventSchema,
     models: false,

@@ -1,4 +1,4 @@
-// The feed as event:feed and event:pages give it: from a position on, in order, each event once.
+// The feed as event:feed and event:pages return it: from a position on, in order, each event once.
 import { z } from 'zod'
 import type { AbilityContext } from '../../bus/ability.ts'
 import { ErrandError } from '../../core/errors.ts'
@@ -9,13 +9,16 @@ import { taskIdSchema } from '../task/task-input.ts'
 import { positionSchema } from '../views/event-view.ts'
 
 export const followInputSchema = z.strictObject({
-  after: positionSchema.optional().describe('Default: the present.'),
+  after: positionSchema.optional().describe('Position to start after. Default: the current end of the feed.'),
   taskId: taskIdSchema.optional(),
-  types: z.array(z.enum(eventTypes)).min(1).max(100).optional().describe('Only these. Default: all.'),
+  types: z.array(z.enum(eventTypes)).min(1).max(100).optional().describe('Only events of these types. Default: all.'),
 })
 export type FollowInput = z.output<typeof followInputSchema>
 
-/** Pages that are not empty. Never ends by itself. @throws ErrandError CURSOR_TOO_OLD; FORBIDDEN; ENGINE_CLOSED { after } */
+/**
+ * Yields pages with at least one event and does not end by itself.
+ * @throws ErrandError CURSOR_TOO_OLD; FORBIDDEN; ENGINE_CLOSED { after }
+ */
 export async function* followFeed(
   host: AbilityHost,
   abilityId: string,
@@ -27,19 +30,23 @@ export async function* followFeed(
     yield* requireOwn(tx, caller, idsIn(taskId))
     return after ?? (yield* tx.event.last())
   })
-  const wanted = types === undefined ? undefined : new Set(types)
+  const selected = types === undefined ? undefined : new Set(types)
   let seen = from
   for await (const page of host.pages({ after: from, signal, taskId })) {
-    const told = wanted === undefined ? page : page.filter(({ type }) => wanted.has(type))
-    if (told.length > 0) yield told
+    const matching = selected === undefined ? page : page.filter(({ type }) => selected.has(type))
+    if (matching.length > 0) yield matching
     seen = page.at(-1)?.seq ?? seen
   }
-  // To whoever follows them an end would say that there are no more.
+  // A normal end would mean that there are no more events.
   if (!signal.aborted) throw engineClosed(seen)
 }
 
 function engineClosed(after: number): ErrandError {
-  return new ErrandError('ENGINE_CLOSED', `The engine was closed. Follow its events again with after: ${after}.`, {
-    after,
-  })
+  return new ErrandError(
+    'ENGINE_CLOSED',
+    `The engine was closed. Continue to follow its events with after: ${after}.`,
+    {
+      after,
+    },
+  )
 }

@@ -1,4 +1,4 @@
-// The abilities of the feed of events, one file each. This list alone puts them on the bus and makes their types known.
+// The abilities of the event feed, one file each. Their registration and their types derive from this list.
 import { eventFeed } from './feed.ts'
 import { eventList } from './list.ts'
 import { eventPages } from './pages.ts'

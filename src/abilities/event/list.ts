@@ -10,9 +10,11 @@ import { positionSchema } from '../views/event-view.ts'
 
 const inputSchema = z
   .strictObject({
-    taskId: taskIdSchema.optional().describe('Only those of this task.'),
-    after: positionSchema.optional().describe('From here on, the oldest first. Default: from the beginning.'),
-    before: positionSchema.optional().describe('Before here, the latest first.'),
+    taskId: taskIdSchema.optional().describe('Only events of this task.'),
+    after: positionSchema
+      .optional()
+      .describe('Return events after this position, oldest first. Default: from the beginning.'),
+    before: positionSchema.optional().describe('Return events before this position, latest first.'),
     limit: z.int().min(1).max(5_000).default(100),
   })
   .refine(({ after, before }) => after === undefined || before === undefined, {
@@ -20,18 +22,18 @@ const inputSchema = z
     message: 'give either `after` or `before`',
   })
 
-/** @throws ErrandError CURSOR_TOO_OLD for an `after` that events have left the ledger after. */
+/** @throws ErrandError CURSOR_TOO_OLD if events after `after` have been removed from the ledger. */
 export function eventList(host: AbilityHost) {
   return defineAbility({
     id: 'event:list',
     access: 'read',
-    description: 'Lists durable events, page by page: what happened, to which task, when, and who wrote it.',
+    description: 'Lists durable events page by page: type, task, time and writer.',
     input: inputSchema,
     output: z.object({
       events: z.array(eventSchema),
-      /** For the next page in the same direction; null when there is no more. */
+      /** Position for the next page in the same direction; null on the last. */
       next: positionSchema.nullable(),
-      /** Where the feed stood. */
+      /** End of the feed at the time of the read. */
       seq: positionSchema,
     }),
     models: false,

@@ -1,4 +1,4 @@
-// event:pages: the durable events as event:feed gives them, several at a time: for whoever passes on thousands a second.
+// event:pages: the events of event:feed in batches, for clients that forward thousands a second.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { eventSchema } from '../../entities/event.ts'
@@ -6,12 +6,12 @@ import type { AbilityHost } from '../ability-host.ts'
 import { idsIn } from '../own-tasks.ts'
 import { followFeed, followInputSchema } from './follow-feed.ts'
 
-/** What is there at once is one chunk. Never ends by itself. @throws ErrandError CURSOR_TOO_OLD; ENGINE_CLOSED { after } */
+/** Events that are available at once form one chunk. Does not end by itself. @throws ErrandError CURSOR_TOO_OLD; ENGINE_CLOSED { after } */
 export function eventPages(host: AbilityHost) {
   return defineAbility({
     id: 'event:pages',
     access: 'read',
-    description: 'Follows the durable events of all tasks, or of one, page by page as they come.',
+    description: 'Streams the durable events of all tasks, or of one, in pages.',
     input: followInputSchema,
     output: z.object({ events: z.array(eventSchema).min(1) }),
     models: false,

@@ -1,6 +1,6 @@
-// The folder that a model may look into. Every path is led back to its real one and judged by that: nothing outside of the
-// folder is reached, whatever a link or a `..` says, and nothing is seen whose name begins with a dot (`.env`, `.git`), nor a
-// ledger that this process has open. A file with a second name is not read: nothing says where that one is.
+// The folder that a model may read. Every path is resolved to its real path and validated by it, so that links and `..` reach nothing
+// outside of the folder. Names with a leading dot (`.env`, `.git`) and ledgers that this process has open are hidden. Files with hard
+// links are not read, because the other name may lie outside of the folder.
 
 import { isUtf8 } from 'node:buffer'
 import { type Dirent, realpathSync, statSync } from 'node:fs'
@@ -10,35 +10,35 @@ import { ErrandError } from '../../core/errors.ts'
 import { requireText } from '../../core/parse.ts'
 import { isOpenLedgerFile } from '../../ledger/open-files.ts'
 
-/** A larger file is not read, whatever part of it is asked for. */
+/** Larger files are not read, not even in part. */
 const maxFileBytes = 4 * 1024 * 1024
 
-/** A file or folder, named from the root with `/`. */
+/** A file or folder; its path is relative to the root and separated by `/`. */
 export interface Entry {
   path: string
   kind: 'file' | 'folder'
   /** Undefined for folders. */
   bytes?: number
-  /** Only of folders: reached by a link, and so perhaps a second time. */
+  /** Only for folders: reached through a link, so it may appear twice. */
   isLink?: true
 }
 
 export class FilesRoot {
   readonly #root: string
 
-  /** @throws ErrandError NOT_FOUND { folder } when it is no folder that can be read. */
+  /** @throws ErrandError NOT_FOUND { folder } if it is not a readable folder. */
   constructor(folder: string) {
     this.#root = openRoot(requireText(folder, 'the folder of the files'))
   }
 
-  /** What stands in a folder, by name; what is hidden, leads out, or is neither file nor folder is left out. */
+  /** The entries of a folder by name, without hidden ones, links that lead outside, and entries that are neither file nor folder. */
   async entries(path: string): Promise<Entry[]> {
     const folder = await this.#locate(path)
     let found: Dirent[]
     try {
       found = await readdir(folder, { withFileTypes: true })
     } catch (error) {
-      throw unreadable(path, error, 'It is no folder')
+      throw readError(path, error, 'It is not a folder')
     }
     const above = relative(this.#root, folder).split(sep).join('/')
     const entries: Entry[] = []
@@ -50,7 +50,7 @@ export class FilesRoot {
     return entries
   }
 
-  /** The whole text of a file. @throws ErrandError NOT_FOUND, FORBIDDEN, LIMIT_EXCEEDED, INVALID_INPUT for what is no text. */
+  /** The whole text of a file. @throws ErrandError NOT_FOUND, FORBIDDEN, LIMIT_EXCEEDED; INVALID_INPUT for a file that is not text. */
   async text(path: string): Promise<string> {
     const file = await this.#locate(path)
     const bytes = await readWhole(file, path, async () => (await this.#locate(path)) === file)
@@ -58,19 +58,19 @@ export class FilesRoot {
     throw new ErrandError('INVALID_INPUT', `${path} is not text: only UTF-8 text is read.`, { path })
   }
 
-  /** The real path. @throws ErrandError NOT_FOUND, FORBIDDEN */
+  /** Resolves to the real path. @throws ErrandError NOT_FOUND, FORBIDDEN */
   async #locate(path: string): Promise<string> {
     requireText(path, 'the path')
     if (path.includes('\0')) throw notFound(path)
-    const wanted = resolve(this.#root, path)
-    // Judged before it is looked up as well: whether something exists outside is nobody's business.
-    this.#require(wanted, path)
+    const resolved = resolve(this.#root, path)
+    // Also validated before the lookup, so that the answer does not reveal what exists outside.
+    this.#require(resolved, path)
     let real: string
     try {
-      real = await realpath(wanted)
+      real = await realpath(resolved)
     } catch {
-      // Behind a link that leads out, what is missing is told like what is there.
-      this.#require(await standing(wanted), path)
+      // A missing target behind a link that leads outside is refused like an existing one.
+      this.#require(await realPrefix(resolved), path)
       throw notFound(path)
     }
     this.#require(real, path)
@@ -101,18 +101,18 @@ export class FilesRoot {
       if (found.isDirectory()) return { path, kind: 'folder' }
       return found.isFile() ? { path, kind: 'file', bytes: found.size } : undefined
     } catch {
-      return undefined // a link that leads nowhere, or a file that went away meanwhile: there is nothing to list
+      return undefined // a dangling link, or a file deleted meanwhile
     }
   }
 }
 
-/** The real path of as much of a path as is there; undefined where a link leads nowhere. */
-async function standing(path: string): Promise<string | undefined> {
+/** The real path of the longest existing part of a path; undefined for a dangling link. */
+async function realPrefix(path: string): Promise<string | undefined> {
   try {
     return await realpath(path)
   } catch {
     const found = await lstat(path).catch(() => undefined)
-    return found?.isSymbolicLink() ? undefined : standing(dirname(path))
+    return found?.isSymbolicLink() ? undefined : realPrefix(dirname(path))
   }
 }
 
@@ -121,24 +121,24 @@ function openRoot(folder: string): string {
     const root = realpathSync(folder)
     if (statSync(root).isDirectory()) return root
   } catch (error) {
-    throw new ErrandError('NOT_FOUND', `There is no folder ${folder} to read files from.`, { folder }, error)
+    throw new ErrandError('NOT_FOUND', `The folder ${folder} does not exist.`, { folder }, error)
   }
-  throw new ErrandError('NOT_FOUND', `${folder} is no folder: give the folder that files may be read from.`, { folder })
+  throw new ErrandError('NOT_FOUND', `${folder} is not a folder. Pass the folder that may be read.`, { folder })
 }
 
-/** Opened without following a link or waiting for a pipe; `isStill` says whether the path still leads to what was judged. */
+/** Opens without following links or waiting for a pipe. `isStill` returns whether the path still leads to the validated file. */
 async function readWhole(file: string, path: string, isStill: () => Promise<boolean>): Promise<Buffer> {
   let handle: FileHandle
   try {
     handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
-    throw unreadable(path, error, 'It cannot be opened')
+    throw readError(path, error, 'It cannot be opened')
   }
   try {
     const found = await handle.stat()
     const { size } = found
     if (!found.isFile())
-      throw new ErrandError('INVALID_INPUT', `${path} is no file. fs:list shows what a folder holds.`, { path })
+      throw new ErrandError('INVALID_INPUT', `${path} is not a file. fs:list lists the contents of a folder.`, { path })
     if (found.nlink > 1) {
       throw new ErrandError(
         'FORBIDDEN',
@@ -160,7 +160,7 @@ async function readWhole(file: string, path: string, isStill: () => Promise<bool
   }
 }
 
-/** A file may grow while it is read. */
+/** Bounded, because a file may grow while it is read. */
 async function readUpTo(handle: FileHandle, limit: number): Promise<Buffer> {
   const pieces: Buffer[] = []
   let length = 0
@@ -174,11 +174,11 @@ async function readUpTo(handle: FileHandle, limit: number): Promise<Buffer> {
 }
 
 function notFound(path: string): ErrandError {
-  return new ErrandError('NOT_FOUND', `There is no file or folder ${path}. fs:list shows what there is.`, { path })
+  return new ErrandError('NOT_FOUND', `There is no file or folder ${path}. fs:list lists what exists.`, { path })
 }
 
-/** Without the real path: where the folder lies is not the model's to know. */
-function unreadable(path: string, error: unknown, what: string): ErrandError {
+/** Omits the real path, so that the model does not see the location of the folder. */
+function readError(path: string, error: unknown, what: string): ErrandError {
   const code = (error as { code?: unknown }).code
   if (code === 'ENOENT') return notFound(path)
   return new ErrandError('INVALID_INPUT', `Cannot read ${path} (${String(code)}). ${what}.`, { path }, error)

@@ -1,4 +1,4 @@
-// The abilities of memory. This list alone puts them on the bus and makes their types known.
+// The abilities of memory. Their registration and their types derive from this list.
 import { memBranches, memFacts, memHistory, memObservations, memRetrieve, memWhy } from './read.ts'
 import { memArchive, memConsolidate, memMerge, memObserve, memRemember, memSave } from './write.ts'
 

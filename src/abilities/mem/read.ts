@@ -1,4 +1,4 @@
-// The abilities that ask memory: facts, branches, observations and the history in pages, what bears on a query, and why a fact is so.
+// The abilities that read memory: pages of facts, branches, observations and history, recall by query, and the origin of a fact.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import {
@@ -25,24 +25,24 @@ import {
   whySchema,
 } from '../views/memory-view.ts'
 
-/** With `inherited` a fact and its copy above are listed once: as the branch's own. */
+/** With `inherited`, a fact and its copy on a parent branch are listed once, as the branch's own. */
 export function memFacts(host: AbilityHost) {
   return defineAbility({
     id: 'mem:facts',
     access: 'read',
-    description: 'Lists the facts of a branch of memory, the newest first.',
+    description: 'Lists the facts of a branch of memory, newest first.',
     input: eitherCase(factQuerySchema),
     output: factPageSchema,
     handle: (query, { caller }) => listFacts(host, caller, query),
   })
 }
 
-/** The oldest first. */
+/** Oldest first. */
 export function memBranches(host: AbilityHost) {
   return defineAbility({
     id: 'mem:branches',
     access: 'read',
-    description: 'Lists the branches of memory: what they lie below, whose they are, and whether they are open.',
+    description: 'Lists the memory branches with their parent, owner and status.',
     input: eitherCase(branchQuerySchema),
     output: branchPageSchema,
     models: false,
@@ -57,7 +57,7 @@ export function memObservations(host: AbilityHost) {
   return defineAbility({
     id: 'mem:observations',
     access: 'read',
-    description: 'Lists what was observed, the latest first, with the run of consolidation that took it up.',
+    description: 'Lists observations, latest first, with the consolidation run that processed each.',
     input: eitherCase(observationQuerySchema),
     output: observationPageSchema,
     handle: (query, { caller }) => listObservations(host, caller, query),
@@ -68,8 +68,7 @@ export function memHistory(host: AbilityHost) {
   return defineAbility({
     id: 'mem:history',
     access: 'read',
-    description:
-      'Lists the runs of consolidation and the merges, the latest first: what set them off and what they came to.',
+    description: 'Lists the consolidation runs and merges, latest first, with their triggers and outcomes.',
     input: eitherCase(historyQuerySchema),
     output: historyPageSchema,
     models: false,
@@ -77,29 +76,34 @@ export function memHistory(host: AbilityHost) {
   })
 }
 
-/** By text, weighed with confidence and age; a fact and its copy above appear once. An ability of yours under this id takes its place. */
+/**
+ * By text relevance, weighted with confidence and age. A fact and its copy on a parent branch appear once. Your own ability under this id
+ * replaces it.
+ */
 export function memRetrieve(host: AbilityHost) {
   return defineAbility({
     id: 'mem:retrieve',
     access: 'read',
-    description: 'Recalls facts that bear on a query, best first.',
+    description: 'Returns the facts that are relevant to a query, best first.',
     input: eitherCase(retrieveSchema),
     output: z.object({ chunks: z.array(chunkSchema) }),
     handle: async (request, { caller }) => ({ chunks: await retrieve(host, caller, request) }),
   })
 }
 
-/** `mentions` are decisions about other facts that name this one, `others` the facts that it has to do with by a decision; `sources` are the facts of branches below that it came from, each with what said it. */
+/**
+ * `mentions` are decisions about other facts that name this one; `others` are the facts related to it by a decision; `sources` are the
+ * facts of lower branches that it was merged from, each with its own source.
+ */
 export function memWhy(host: AbilityHost) {
   return defineAbility({
     id: 'mem:why',
     access: 'read',
     description:
-      'Tells why a fact is as it is: what was observed, what each consolidation decided, where it was carried from, and which facts contradict it, gave way to it or say it now.',
-    input: eitherCase(
-      z.strictObject({ factId: factIdSchema.describe('Its id, or any beginning of it that no other fact has.') }),
-      { id: 'factId' },
-    ),
+      'Explains a fact: the observations behind it, the decision of each consolidation, the branches it was merged from, and the facts that contradict it, were superseded by it or replace it.',
+    input: eitherCase(z.strictObject({ factId: factIdSchema.describe('Id of the fact, or a unique prefix of it.') }), {
+      id: 'factId',
+    }),
     output: whySchema,
     handle: ({ factId }, { caller }) => whyFact(host, caller, factId),
   })

@@ -1,4 +1,4 @@
-// The abilities that change memory: what was seen and what is known is kept, consolidated, merged, and put away.
+// The abilities that change memory: they store observations and facts, consolidate, merge and archive.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
@@ -19,50 +19,53 @@ import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../key-case.ts'
 import { idsIn } from '../own-tasks.ts'
 
-/** An archived branch is BRANCH_CLOSED, an unknown one NOT_FOUND. With `memory.consolidateEvery` the session may be consolidated by it. */
+/**
+ * BRANCH_CLOSED for an archived branch, NOT_FOUND for an unknown one. With `memory.consolidateEvery` it may trigger a consolidation of the
+ * session.
+ */
 export function memObserve(host: AbilityHost) {
   return defineAbility({
     id: 'mem:observe',
     access: 'create',
-    description: 'Keeps an observation in memory: an insight, a decision, a discovery, the use of a tool, an error.',
+    description: 'Stores an observation in memory: an insight, a decision, a discovery, the use of a tool, an error.',
     input: eitherCase(observeSchema),
     output: z.object({ observationId: z.string() }),
-    // Kept once under the identity of its call, so to say it again does no harm.
+    // The identity of the call makes a repetition a no-op.
     onInterrupt: 'rerun',
     handle: ({ sessionId, ...given }, { caller, identity }) =>
       recordObservation(host, caller, { ...given, identity, sessionId: requireSession(sessionId, caller) }),
   })
 }
 
-/** Where none is named, that of the task that calls: a run is a session of its own. @throws ErrandError INVALID_INPUT { missing } */
+/** Default: the calling task, as each run is a session of its own. @throws ErrandError INVALID_INPUT { missing } */
 function requireSession(sessionId: string | undefined, { taskId }: Caller): string {
   const named = sessionId ?? taskId
   if (named !== undefined) return named
-  throw new ErrandError('INVALID_INPUT', 'Name the session that this belongs to with `sessionId`.', {
+  throw new ErrandError('INVALID_INPUT', 'Set `sessionId` to the session that this belongs to.', {
     missing: 'sessionId',
   })
 }
 
-/** Stated, not compared: the next consolidation at the agent's level finds what is said twice. */
+/** The fact is not compared with others here; the next consolidation at the agent's level merges duplicates. */
 export function memRemember(host: AbilityHost) {
   return defineAbility({
     id: 'mem:remember',
     access: 'create',
-    description: 'Keeps a fact in memory that is known to be so.',
+    description: 'Stores a fact in memory.',
     input: eitherCase(rememberSchema),
     output: z.object({ factId: z.string() }),
-    // Kept once under the identity of its call, so to say it again does no harm.
+    // The identity of the call makes a repetition a no-op.
     onInterrupt: 'rerun',
     handle: (given, { caller, identity }) => remember(host, caller, { ...given, identity }),
   })
 }
 
-/** Run twice it changes nothing the second time. What a level needs and was not given is INVALID_INPUT; unknown ids are NOT_FOUND. */
+/** A second run changes nothing. INVALID_INPUT if an input that the level requires is missing; NOT_FOUND for unknown ids. */
 export function memConsolidate(host: AbilityHost) {
   return defineAbility({
     id: 'mem:consolidate',
     access: 'control',
-    description: 'Consolidates memory: of a session, of an agent, of a task, or across the tasks of a project.',
+    description: 'Consolidates the memory of a session, an agent, a task, or all tasks of a project.',
     input: eitherCase(consolidateSchema),
     output: consolidateOutcomeSchema,
     handle({ sessionId, ...request }, { caller }) {
@@ -72,13 +75,12 @@ export function memConsolidate(host: AbilityHost) {
   })
 }
 
-/** What was observed on it and not consolidated yet becomes facts before. What was carried once is not carried again. */
+/** Observations of the branch that are not consolidated yet become facts first. Facts that were merged before are not merged again. */
 export function memMerge(host: AbilityHost) {
   return defineAbility({
     id: 'mem:merge',
     access: 'control',
-    description:
-      'Merges a branch of memory into one above it: what is known there becomes surer, the rest is carried over.',
+    description: 'Merges a memory branch into one above it: facts known there gain confidence, the others are copied.',
     input: eitherCase(mergeSchema),
     output: mergeOutcomeSchema,
     models: false,
@@ -86,15 +88,12 @@ export function memMerge(host: AbilityHost) {
   })
 }
 
-/**
- * One fact of the category `episode` for each task: saved again it says the new state. An ability of yours under this id takes its
- * place.
- */
+/** Stores one fact of the category `episode` per task; a second call updates it. Your own ability under this id replaces it. */
 export function memSave(host: AbilityHost) {
   return defineAbility({
     id: 'mem:save',
     access: 'control',
-    description: 'Keeps in memory what a task was and what it came to.',
+    description: 'Stores in memory what a task was about and its outcome.',
     input: saveSchema,
     output: z.object({ factId: z.string() }),
     models: false,
@@ -104,18 +103,18 @@ export function memSave(host: AbilityHost) {
 }
 
 /**
- * To archive a task twice adds nothing. `main` is never archived. A closed branch is read as before, and takes nothing new. An ability
- * of yours under this id takes its place.
+ * Archiving a task twice adds nothing. `main` cannot be archived. A closed branch stays readable and accepts no writes. Your own ability
+ * under this id replaces it.
  */
 export function memArchive(host: AbilityHost) {
   return defineAbility({
     id: 'mem:archive',
     access: 'control',
-    description: 'Keeps the conversation of a task as observations, or closes a branch of memory and those below it.',
+    description: 'Stores the conversation of a task as observations, or closes a memory branch and those below it.',
     input: eitherCase(archiveSchema),
     output: z.object({
-      observations: z.int().min(0).describe('How many were new.'),
-      branches: z.array(z.string()).describe('Those that are closed now.'),
+      observations: z.int().min(0).describe('Number of new observations.'),
+      branches: z.array(z.string()).describe('Branches that were closed.'),
     }),
     models: false,
     scope: ({ taskId }) => idsIn(taskId),
@@ -127,7 +126,7 @@ export function memArchive(host: AbilityHost) {
   })
 }
 
-/** The engine gives tasks that have ended to memory while it closes, too, when nobody else may write. */
+/** The engine archives ended tasks even while it closes, when other callers can no longer write. */
 async function reconcilerHost(host: AbilityHost, { surface }: Caller): Promise<MemoryHost> {
   return surface === 'engine' ? await host.whileClosing() : host
 }

@@ -1,4 +1,4 @@
-// The abilities of models: a step of a language model, texts as vectors, and which models there are.
+// The abilities of models: one step of a language model, embeddings of texts, and the list of registered models.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { ErrandError } from '../../core/errors.ts'
@@ -9,14 +9,13 @@ import { streamModelStep } from '../../models/model-step.ts'
 import { collectAnswer, modelChunkSchema, modelStepInputSchema } from '../../models/step-schema.ts'
 
 /**
- * Chunks: `{ content }`, `{ reasoning }`, `{ toolCalls }`, and at the end `{ finish }`; `invoke` gives
+ * Chunks: `{ content }`, `{ reasoning }`, `{ toolCalls }`, and at the end `{ finish }`; `invoke` returns
  * `{ content, toolCalls, finish }`. A failure is an EXECUTION_ERROR whose `cause` is the `Failure` of the step.
  */
 export function modelLlm(registry: ModelRegistry) {
   return defineAbility({
     id: 'model:llm',
-    description:
-      'Asks a language model to take one step in a conversation: text, reasoning and calls of tools as they come.',
+    description: 'Runs one step of a language model on a conversation and streams text, reasoning and tool calls.',
     input: modelStepInputSchema,
     output: modelChunkSchema,
     models: false,
@@ -28,12 +27,12 @@ export function modelLlm(registry: ModelRegistry) {
   })
 }
 
-/** In the order in which they were registered. */
+/** In order of registration. */
 export function modelList(registry: ModelRegistry) {
   return defineAbility({
     id: 'model:list',
     access: 'read',
-    description: 'Lists the registered language models and says which one is the default.',
+    description: 'Lists the registered language models and which one is the default.',
     input: z.strictObject({}),
     output: z.strictObject({ models: z.array(modelInfoSchema) }),
     handle: () => ({ models: registry.list() }),
@@ -42,7 +41,7 @@ export function modelList(registry: ModelRegistry) {
 
 /**
  * A model is a live object, so only a program in the same process can call this: with `call`, not as JSON text. `registered` is
- * called when the registry has got a model.
+ * called after the registration.
  */
 export function modelRegister(registry: ModelRegistry, registered: () => void = () => {}) {
   return defineAbility({
@@ -59,24 +58,28 @@ export function modelRegister(registry: ModelRegistry, registered: () => void = 
   })
 }
 
-/** Answered by the engine's own `embeddingModel`; an ability of yours under this id takes its place. */
+/** Uses the engine's `embeddingModel`. Your own ability under this id replaces it. */
 export function modelEmbed(model: EmbeddingModelLike) {
   return defineAbility({
     id: 'model:embed',
-    description: 'Turns texts into vectors that are near each other where the texts mean the same.',
+    description: 'Computes embedding vectors for texts.',
     input: z.strictObject({
       texts: z.array(z.string().min(1).max(100_000)).max(10_000),
-      modelId: z.string().min(1).max(200).optional().describe('Default: the model that there is.'),
+      modelId: z.string().min(1).max(200).optional().describe('Default: the embedding model of the engine.'),
     }),
     output: z.object({ embeddings: z.array(z.array(z.number())), modelId: z.string() }),
     models: false,
     async handle({ texts, modelId }, { signal }) {
       const known = embeddingModelName(model)
       if (modelId !== undefined && modelId !== known && modelId !== model.modelId) {
-        throw new ErrandError('NO_MODEL', `There is no embedding model "${modelId}". Use "${known}", or name none.`, {
-          id: modelId,
-          known: [known],
-        })
+        throw new ErrandError(
+          'NO_MODEL',
+          `There is no embedding model "${modelId}". Use "${known}", or omit \`modelId\`.`,
+          {
+            id: modelId,
+            known: [known],
+          },
+        )
       }
       return { embeddings: await embedTexts(model, texts, signal), modelId: known }
     },

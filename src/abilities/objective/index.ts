@@ -1,4 +1,4 @@
-// The abilities of what a team is to reach: objectives are added, change, and what became of them is listed.
+// The abilities of a team's objectives: add, update, and list their changes.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { maxObjectives, objectiveStatuses } from '../../entities/team.ts'
@@ -16,14 +16,10 @@ import { objectivesSchema } from '../views/team-view.ts'
 
 const addSchema = z.strictObject({
   taskId: taskIdSchema,
-  descriptions: z
-    .array(z.string().trim().min(1).max(10_000))
-    .min(1)
-    .max(maxObjectives)
-    .describe('What is to be reached, one thing each.'),
+  descriptions: z.array(z.string().trim().min(1).max(10_000)).min(1).max(maxObjectives).describe('One objective each.'),
 })
 
-/** They are numbered on, and begin as todo. */
+/** New objectives continue the numbering and start as todo. */
 function objectiveAdd(host: AbilityHost) {
   return defineAbility({
     id: 'objective:add',
@@ -39,20 +35,20 @@ function objectiveAdd(host: AbilityHost) {
 const updateSchema = z.strictObject({
   taskId: taskIdSchema,
   objectiveId: objectiveIdSchema,
-  status: z.enum(objectiveStatuses).describe('Any may follow any other.'),
-  agentId: agentIdSchema.nullable().optional().describe('Who works on it; null: nobody. Default: as it was.'),
-  notes: z.string().trim().max(10_000).nullable().optional().describe('Default: as they were.'),
+  status: z.enum(objectiveStatuses).describe('Any status may follow any other.'),
+  agentId: agentIdSchema.nullable().optional().describe('Agent that works on it; null removes it. Default: unchanged.'),
+  notes: z.string().trim().max(10_000).nullable().optional().describe('Default: unchanged.'),
 })
 
-/** A caller with a task may name the task of its own subtree, or the one that its team works on: judged in the step itself. */
+/** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the step itself. */
 function objectiveUpdate(host: AbilityHost) {
   return defineAbility({
     id: 'objective:update',
     access: 'control',
-    description: 'Says how an objective of a task stands: todo, active, done or blocked, and who works on it.',
+    description: 'Updates an objective of a task: its status (todo, active, done or blocked), agent and notes.',
     input: eitherCase(updateSchema, objectiveAliases),
     output: objectivesSchema,
-    // Said again, it is no news.
+    // A repetition changes nothing.
     onInterrupt: 'rerun',
     handle: async (input, { caller }) => ({ objectives: await updateObjective(host, caller, input) }),
   })
@@ -60,20 +56,20 @@ function objectiveUpdate(host: AbilityHost) {
 
 const logSchema = z.strictObject({
   taskId: taskIdSchema,
-  objectiveId: objectiveIdSchema.optional().describe('Only this one. Default: all.'),
+  objectiveId: objectiveIdSchema.optional().describe('Only changes of this objective. Default: all.'),
 })
 
-/** A caller with a task may name the task of its own subtree, or the one that its team works on: judged in the read itself. */
+/** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the read itself. */
 function objectiveLog(host: AbilityHost) {
   return defineAbility({
     id: 'objective:log',
     access: 'read',
-    description: 'Lists the changes of the objectives of a task, the oldest first: when, by whom, from what to what.',
+    description: 'Lists the changes of the objectives of a task, oldest first: time, agent, previous and new status.',
     input: eitherCase(logSchema, objectiveAliases),
     output: z.object({ changes: z.array(objectiveChangeSchema) }),
     handle: async (input, { caller }) => ({ changes: await logOf(host, caller, input) }),
   })
 }
 
-/** This list alone puts them on the bus and makes their types known. */
+/** Their registration and their types derive from this list. */
 export const objectiveAbilities = [objectiveAdd, objectiveLog, objectiveUpdate] as const

@@ -9,7 +9,7 @@ import { runsCommands } from '../../drafts/known-executors.ts'
 import { taskStatuses } from '../../entities/task.ts'
 import type { PlansRoot } from '../../plans/plans-root.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { forProgramsOnly } from '../model-bounds.ts'
+import { refuseModels } from '../model-bounds.ts'
 import { creationIn } from '../task/create.ts'
 
 const inputSchema = z
@@ -73,7 +73,7 @@ export function planRun(host: AbilityHost, root: PlansRoot) {
 
 /** @throws ErrandError FORBIDDEN */
 function requireRight(caller: Caller): void {
-  forProgramsOnly(caller, 'plan:run')
+  refuseModels(caller, 'plan:run')
   if (mayRunCommands(caller)) return
   throw new ErrandError('FORBIDDEN', 'The plan is refused: a plan runs commands, and this caller may not run any.', {})
 }

@@ -1,5 +1,5 @@
-// The abilities with which an agent runs commands: shell:run, shell:background. An engine has them when it is given them: whoever
-// does so trusts its models, and whatever they read, with the rights of the process.
+// The abilities shell:run and shell:background, with which an agent runs commands. An engine has them only if it is given them: its
+// models, and any text that they read, then act with the rights of the process.
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
@@ -14,37 +14,37 @@ import { createCommandOutput, endOfText, type OutputStream } from '../../executo
 import { markOf } from '../../executors/process-mark.ts'
 import { createShell } from '../../executors/shell.ts'
 
-/** What `commandAbilities` takes beside the folder. */
+/** Options of `commandAbilities`. */
 export interface CommandAbilityOptions {
-  /** How long a command of `shell:run` may take where the caller does not say, in milliseconds. Default 120,000. */
+  /** Default time-out of a command of `shell:run`, in milliseconds. Default 120,000. */
   timeoutMs?: number
-  /** Each command is first put to a person; a text says what to ask. Default false. */
+  /** Each command must be confirmed by a person; a text is used as the question. Default false. */
   confirm?: boolean | string
   /**
-   * How long a command may take to end when it is asked to (TERM), before it is made to (KILL), in milliseconds. Its run is closed
-   * after it has ended, however short `abortGraceMs` is. Default 2000.
+   * How long a command may take to end after SIGTERM before it gets SIGKILL, in milliseconds. Its run is closed after the command has
+   * ended, even if `abortGraceMs` is shorter. Default 2000.
    */
   killGraceMs?: number
   /**
-   * Commands have the whole environment of the engine's process, but for its secrets. Default false: the usual variables alone, as
-   * `createShell` lists them.
+   * Commands inherit the environment of the engine's process except for secrets. Default false: only the variables that `createShell`
+   * lists.
    */
   inheritEnv?: boolean
   clock?: Clock
 }
 
 /**
- * Abilities that run shell commands in one folder, for `createEngine({ abilities })`. The folder is where commands start, and no
- * fence: they have the rights of the engine's process. `confirm: true` puts each to a person first.
+ * Abilities that run shell commands in one folder, for `createEngine({ abilities })`. The folder is the working directory and not a
+ * sandbox: commands have the rights of the engine's process. With `confirm: true` a person confirms each command.
  *
- * `shell:run` waits for the end of a command; one that fails is a result. `shell:background` makes it a subtask with the executor
- * `shell` (the engine's own of that name, if it has one): it is canceled with the task that started it, and tells that task its
- * outcome once, before the next step of its model. A command in the background that a crash breaks off has failed.
+ * `shell:run` waits for the end of a command; one that fails is a result. `shell:background` runs the command as a subtask with the
+ * executor `shell` (the engine's own of that name, if it has one). The subtask is canceled with its parent and sends it one message with
+ * the outcome, before the next step of its model. A background command that a crash interrupts has failed.
  *
  * @example
  * const engine = await createEngine({ model, abilities: commandAbilities('project', { confirm: true }) })
  * @param folder relative to the working directory of the process, or absolute.
- * @throws ErrandError NOT_FOUND { folder } when there is no such folder; UNKNOWN_OPTION, INVALID_INPUT for bad options.
+ * @throws ErrandError NOT_FOUND { folder } if the folder does not exist; UNKNOWN_OPTION, INVALID_INPUT for invalid options.
  */
 export function commandAbilities(folder: string, options: CommandAbilityOptions = {}) {
   const settings = settingsOf(folder, options)
@@ -52,7 +52,7 @@ export function commandAbilities(folder: string, options: CommandAbilityOptions 
 }
 
 interface CommandSettings extends Required<CommandAbilityOptions> {
-  /** Absolute: it stands in stored tasks. */
+  /** Absolute, because it is stored with tasks. */
   folder: string
 }
 
@@ -67,15 +67,19 @@ const optionsSchema = z.strictObject({
     .default(() => systemClock),
 })
 
-const commandSchema = z.string().trim().min(1).max(100_000).describe('For the shell, as on a command line.')
+const commandSchema = z.string().trim().min(1).max(100_000).describe('The command line for the shell.')
 
-/** @throws ErrandError NOT_FOUND { folder }; UNKNOWN_OPTION, INVALID_INPUT for bad options. */
+/** @throws ErrandError NOT_FOUND { folder }; UNKNOWN_OPTION, INVALID_INPUT for invalid options. */
 function settingsOf(folder: string, options: CommandAbilityOptions): CommandSettings {
   const path = resolve(requireText(folder, 'the folder of the commands'))
   if (!isFolder(path)) {
-    throw new ErrandError('NOT_FOUND', `There is no folder ${path} for commands to run in. Make it, or name another.`, {
-      folder: path,
-    })
+    throw new ErrandError(
+      'NOT_FOUND',
+      `The folder ${path}, in which commands would run, does not exist. Create it, or pass another.`,
+      {
+        folder: path,
+      },
+    )
   }
   return { folder: path, ...(parse(optionsSchema, options, 'commandAbilities') as Required<CommandAbilityOptions>) }
 }
@@ -84,28 +88,28 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory()
   } catch {
-    // Whatever keeps it from being looked at keeps commands from starting there.
+    // A folder that cannot be read cannot be a working directory either.
     return false
   }
 }
 
-// ── shell:run: a command whose end is waited for; one that fails is a result like any other ──
+// ── shell:run: waits for the end of a command; a failed command is a result like any other ──
 
-/** Of each stream, in bytes. */
+/** Limit for each stream, in bytes. */
 export const maxShownLength = 16 * 1024
 
 const reportSchema = z.object({
-  /** 128 and the signal's number for one that a signal ended. */
-  exitCode: z.number().nullable().describe('null when it took too long.'),
-  signal: z.string().nullable().describe('The signal that ended it, if one did.'),
+  /** 128 plus the signal's number for a command that a signal ended. */
+  exitCode: z.number().nullable().describe('null after a time-out.'),
+  signal: z.string().nullable().describe('The signal that ended the command, if any.'),
   stdout: z.string(),
   stderr: z.string(),
-  truncated: z.boolean().describe('Earlier output was left out.'),
+  truncated: z.boolean().describe('True if earlier output was omitted.'),
   timedOut: z.boolean(),
 })
 export type CommandReport = z.output<typeof reportSchema>
 
-/** @throws Failure SPAWN_FAILED when the command cannot be started. */
+/** @throws Failure SPAWN_FAILED if the command cannot be started. */
 function shellRun(settings: CommandSettings) {
   return defineAbility({
     id: 'shell:run',
@@ -123,7 +127,7 @@ function shellRun(settings: CommandSettings) {
   })
 }
 
-/** @throws Failure SPAWN_FAILED; the reason of an aborted signal, when the command has gone. */
+/** @throws Failure SPAWN_FAILED; the reason of an aborted signal, once the command has ended. */
 async function runCommand(command: string, settings: CommandSettings, context: AbilityContext): Promise<CommandReport> {
   const output = createCommandOutput(() => {})
   const callId = context.callId ?? unjournaledId()
@@ -143,31 +147,31 @@ async function runCommand(command: string, settings: CommandSettings, context: A
     clock: settings.clock,
   }
   const start = await gateCommand(spec, { signal, note: (processGroup) => context.note?.({ processGroup }) })
-  const exit = await untilLate(settings, signal, start)
+  const exit = await withTimeout(settings, signal, start)
   const stdout = shown(output.stdout)
   const stderr = shown(output.stderr)
   return {
-    ...(exit === 'late' ? { exitCode: null, signal: null } : exit),
+    ...(exit === 'timed-out' ? { exitCode: null, signal: null } : exit),
     stdout: stdout.text,
     stderr: stderr.text,
     truncated: stdout.truncated || stderr.truncated,
-    timedOut: exit === 'late',
+    timedOut: exit === 'timed-out',
   }
 }
 
-/** The exit of a command, or that it took too long; by then it has ended, too. */
-async function untilLate(
+/** The exit of a command, or a time-out; in both cases the command has ended. */
+async function withTimeout(
   { clock, timeoutMs }: CommandSettings,
   signal: AbortSignal,
   start: StartCommand,
-): Promise<Exit | 'late'> {
+): Promise<Exit | 'timed-out'> {
   const own = new AbortController()
-  const late = new ErrandError('TIMEOUT', `The command took longer than ${timeoutMs} ms.`, { timeoutMs })
-  const timer = clock.setTimeout(() => own.abort(late), timeoutMs)
+  const timeout = new ErrandError('TIMEOUT', `The command took longer than ${timeoutMs} ms.`, { timeoutMs })
+  const timer = clock.setTimeout(() => own.abort(timeout), timeoutMs)
   try {
     return await start(AbortSignal.any([signal, own.signal]))
   } catch (error) {
-    if (error === late) return 'late'
+    if (error === timeout) return 'timed-out'
     throw error
   } finally {
     clock.clearTimeout(timer)
@@ -182,22 +186,22 @@ function shown(stream: OutputStream): { text: string; truncated: boolean } {
 
 let unjournaled = 0
 
-/** What tells the processes of a command apart that no journal knows of. */
+/** Identifies the processes of a command that has no journal entry. */
 function unjournaledId(): string {
   return `unjournaled-${process.pid}-${++unjournaled}`
 }
 
-// ── shell:background: a command that goes on while its agent does ──
+// ── shell:background: a command that runs while its agent continues ──
 
-/** The executor that runs the commands; the engine's own of this name, if it has one. */
+/** The executor of the commands; the engine's own of this name, if it has one. */
 const backgroundExecutor = 'shell'
 
-/** It is a subtask of the one that calls, and tells it how it ended (`steps/notify-parent.ts`). */
+/** The command is a subtask of the calling task and sends it a message when it ends (`steps/notify-parent.ts`). */
 function shellBackground({ folder, confirm, killGraceMs, inheritEnv, clock }: CommandSettings) {
   return defineAbility({
     id: 'shell:background',
     description:
-      'Starts a shell command in the background, as a subtask, and returns at once. A message tells you when it has ended. With nothing else left to do, wait for it with wait_for_tasks: once you have given your final answer you hear no more.',
+      'Starts a shell command in the background, as a subtask, and returns at once. You receive a message when it has ended. If there is nothing else to do, wait for it with wait_for_tasks: after your final answer you receive no more messages.',
     input: z.strictObject({
       command: commandSchema,
       name: z
@@ -206,11 +210,11 @@ function shellBackground({ folder, confirm, killGraceMs, inheritEnv, clock }: Co
         .min(1)
         .max(500)
         .optional()
-        .describe('What to call it in lists and messages. Default: the command.'),
+        .describe('Name of the task in lists and messages. Default: the command.'),
     }),
     output: z.object({ taskId: z.string() }),
     confirm,
-    // Made once under the identity of its call, so to make it again does no harm.
+    // The identity of the call makes a repetition a no-op.
     onInterrupt: 'rerun',
     executors: { [backgroundExecutor]: createShell({ killGraceMs, inheritEnv, clock }) },
     async handle({ command, name = abbreviated(command) }, context) {
@@ -220,7 +224,7 @@ function shellBackground({ folder, confirm, killGraceMs, inheritEnv, clock }: Co
           name,
           input: { run: command, cwd: folder },
           notifyParent: true,
-          // Nobody knows whether a model's command may run twice: one that a crash broke off is told of as failed.
+          // A model's command may not be safe to run twice, so one that a crash interrupts is reported as failed.
           onInterrupt: 'fail',
         },
         context.identity === undefined ? undefined : { key: context.identity },
@@ -235,7 +239,7 @@ function requireRun({ run }: AbilityContext): Run {
   if (run !== undefined) return run
   throw new ErrandError(
     'INVALID_INPUT',
-    'Only the run of a task starts commands in the background: its end is told to that task. Create a task with the executor `shell`, or use shell:run.',
+    'Only the run of a task can start a background command, because the outcome is sent to that task. Create a task with the executor `shell`, or use shell:run.',
     {},
   )
 }

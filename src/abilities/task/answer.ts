@@ -1,20 +1,20 @@
-// task:answer: answers a question that a task has put and waits for.
+// task:answer: answers an open question of a task.
 import { z } from 'zod'
 import { fromJson, toJson } from '../../core/json.ts'
 import { answer } from '../../steps/answer.ts'
 import { taskChange } from './task-change.ts'
 
-/** Questions that are put to people are FORBIDDEN to models, and to what models use. */
+/** Questions to people are FORBIDDEN to models, and to anything that a model calls. */
 export const taskAnswer = taskChange({
   id: 'task:answer',
   description:
-    'Answers the open question of a task, which then goes on. A question that is put to people is answered by people: for models it is FORBIDDEN.',
+    'Answers the open question of a task, which then continues. Models may not answer questions to people (FORBIDDEN).',
   input: {
     value: z
       .unknown()
       .optional()
-      .describe('The answer, as the question wants it. Default: what the question proposes.'),
-    question: z.string().min(1).max(100).optional().describe('Id of the question, if there are several.'),
+      .describe('The answer, in the form that the question requires. Default: the default of the question.'),
+    question: z.string().min(1).max(100).optional().describe('Id of the question; required if several are open.'),
   },
   step: ({ taskId, value, question }, ctx, { caller }) =>
     answer({

@@ -1,4 +1,4 @@
-// task:block: a task comes after others.
+// task:block: adds blockers to a task.
 import { z } from 'zod'
 import { block } from '../../steps/edges.ts'
 import { taskChange } from './task-change.ts'
@@ -6,7 +6,7 @@ import { taskIdSchema } from './task-input.ts'
 
 export const taskBlock = taskChange({
   id: 'task:block',
-  description: 'Lets a task come after others.',
+  description: 'Adds blockers to a task: it starts after they have ended.',
   input: { blockedBy: z.array(taskIdSchema).min(1).max(10_000) },
   models: false,
   others: ({ blockedBy }) => blockedBy,

@@ -1,4 +1,4 @@
-// task:calls: the calls of a task, page by page: what it called, with what, and what came of it.
+// task:calls: the calls of a task with their params and outcomes, page by page.
 import { z } from 'zod'
 import { toCall } from '../../entities/call.ts'
 import { callSchema } from '../views/run-view.ts'
@@ -6,7 +6,7 @@ import { nextSchema, taskPage } from './task-page.ts'
 
 export const taskCalls = taskPage({
   id: 'task:calls',
-  description: 'Lists the calls of a task, the oldest first, page by page.',
+  description: 'Lists the calls of a task, oldest first, page by page.',
   output: z.object({ calls: z.array(callSchema), next: nextSchema }),
   read: (tx, taskId, after, limit) => tx.call.page(taskId, after, limit),
   positionOf: ({ seq }) => seq,

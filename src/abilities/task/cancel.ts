@@ -1,11 +1,11 @@
-// task:cancel: ends a task and all that is below it, and says why.
+// task:cancel: cancels a task and all tasks below it, with a reason.
 import { z } from 'zod'
 import { cancel } from '../../steps/cancel.ts'
 import { taskChange } from './task-change.ts'
 
 export const taskCancel = taskChange({
   id: 'task:cancel',
-  description: 'Cancels a task and its subtasks for good.',
-  input: { reason: z.string().trim().min(1).optional().describe('Kept with the task as its `statusReason`.') },
+  description: 'Cancels a task and all tasks below it permanently.',
+  input: { reason: z.string().trim().min(1).optional().describe('Stored as the `statusReason` of the task.') },
   step: ({ taskId, reason = null }, ctx) => cancel(taskId, reason, ctx),
 })

@@ -1,4 +1,4 @@
-// task:claim: takes a task that no executor runs: a certain one, or the best that may be claimed.
+// task:claim: claims a task without an executor: a given one, or the best available.
 import { z } from 'zod'
 import { claimOptionsSchema } from '../../api/options.ts'
 import { defineAbility } from '../../bus/ability.ts'
@@ -15,18 +15,18 @@ import { taskIdSchema } from './task-input.ts'
 
 const { owner, leaseMs, parentId, role } = claimOptionsSchema.shape
 
-/** Null: there is nothing to claim. With a lease every write quotes the `fence` of the answer. */
+/** `task` is null if there is nothing to claim. With a lease every write must pass the `fence` of the answer. */
 export function taskClaim(host: AbilityHost) {
   return defineAbility({
     id: 'task:claim',
     access: 'control',
-    description: 'Takes a task that no executor runs, to work on it from outside: a certain one, or the best there is.',
+    description: 'Claims a task without an executor, to work on it from outside: a given one, or the best available.',
     input: z.strictObject({
-      taskId: taskIdSchema.optional().describe('Default: the best that may be claimed, by priority, then age.'),
+      taskId: taskIdSchema.optional().describe('Default: the best claimable task, by priority, then age.'),
       owner: owner
         .optional()
-        .describe('Who takes it. Default, and in place of any other: who calls, where that is known.'),
-      leaseMs: leaseMs.describe('How long the owner may be silent before others may take it. Default: for ever.'),
+        .describe('Name of the claimant. Replaced by the name of the caller where the surface identifies one.'),
+      leaseMs: leaseMs.describe('Time without a heartbeat after which others may claim the task. Default: unlimited.'),
       parentId,
       role,
       tags: z.array(z.string()).max(100).optional(),
@@ -34,10 +34,10 @@ export function taskClaim(host: AbilityHost) {
     output: z.object({ task: wholeTaskSchema.nullable() }),
     models: false,
     scope: ({ taskId, parentId: parent }) => idsIn(taskId, parent),
-    handle: async ({ taskId = null, owner: said, ...wanted }, { caller }) => ({
+    handle: async ({ taskId = null, owner, ...options }, { caller }) => ({
       task: await claimTask(
         { host, caller },
-        { ...wanted, taskId, owner: requireName(caller, said, 'owner'), source: caller.surface },
+        { ...options, taskId, owner: requireName(caller, owner, 'owner'), source: caller.surface },
         await host.stepContext(),
       ),
     }),
@@ -46,12 +46,12 @@ export function taskClaim(host: AbilityHost) {
 
 export async function claimTask(
   { host, caller }: ChangeContext,
-  wanted: z.output<typeof claimOptionsSchema> & { taskId: string | null },
+  options: z.output<typeof claimOptionsSchema> & { taskId: string | null },
   ctx: StepContext,
 ): Promise<Task | null> {
-  const named = wanted.taskId ?? wanted.parentId ?? 'the best of all tasks'
-  const step = claim({ ...requestedBy(ctx, caller), leaseMs: undefined, ...wanted })
+  const named = options.taskId ?? options.parentId ?? 'the best of all tasks'
+  const step = claim({ ...requestedBy(ctx, caller), leaseMs: undefined, ...options })
   const claimed = await host.step(within(step, caller.taskId ?? null, [named]))
-  // Not as it is later: by then it may be somebody else's.
+  // Not re-read: by then the task may have another owner.
   return claimed === null ? null : ((await host.views([claimed]))[0] as Task)
 }

@@ -1,4 +1,4 @@
-// Who writes to a claimed task: said in the input, unless the caller is known by a name of its own.
+// The claimant in the input of writes to a claimed task. A caller that the surface identifies replaces it.
 
 import { claimTokenOptionsSchema } from '../../api/options.ts'
 import { type ClaimToken, claimTokenFrom } from '../../machines/ownership.ts'
@@ -8,17 +8,17 @@ import type { ChangeContext } from './task-change.ts'
 const { owner, fence } = claimTokenOptionsSchema.shape
 
 export const claimantShape = {
-  owner: owner.describe('Who has claimed it, if somebody has.'),
-  fence: fence.describe('Number of the claim, as `claim` returned it; required with a lease.'),
+  owner: owner.describe('Owner of the claim, if the task is claimed.'),
+  fence: fence.describe('Number of the claim, as returned by `claim`; required with a lease.'),
 }
 
 /**
- * `context.claimant`: the engine's method was given the task as its owner has it.
+ * `context.claimant` is set where the engine's method was called on a claimed task.
  * @throws ErrandError INVALID_INPUT for a fence without an owner.
  */
 export function claimantOf(
   { caller, claimant }: ChangeContext,
-  said: Partial<ClaimToken> = {},
+  claim: Partial<ClaimToken> = {},
 ): ClaimToken | undefined {
-  return claimant ?? claimTokenFrom(nameOf(caller, said.owner), said.fence)
+  return claimant ?? claimTokenFrom(nameOf(caller, claim.owner), claim.fence)
 }

@@ -1,4 +1,4 @@
-// task:complete: a team has done its task; what it learned for good reaches the branch above.
+// task:complete: completes the task of a team; its durable facts are merged into the branch above.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { taskStatuses } from '../../entities/task.ts'
@@ -13,30 +13,30 @@ import { taskIdSchema } from './task-input.ts'
 const inputSchema = z
   .strictObject({
     taskId: taskIdSchema,
-    summary: summarySchema.optional().describe('What it came to, in a few sentences.'),
-    merge: z.boolean().default(true).describe('False: no fact leaves the branch of the task. Default true.'),
-    archive: z.boolean().default(false).describe('Its branches take nothing new from now on. Default false.'),
+    summary: summarySchema.optional().describe('The outcome, in a few sentences.'),
+    merge: z.boolean().default(true).describe('Merge durable facts into the branch above. Default true.'),
+    archive: z.boolean().default(false).describe('Close the memory branches of the task to writes. Default false.'),
     agents: z
       .enum(['refuse', 'complete'])
       .default('refuse')
-      .describe('Agents that are still active: refuse (default), or complete their work first.'),
-    requireObjectives: z.boolean().default(false).describe('Refuse while an objective is not done. Default false.'),
-    result: z.json().optional().describe('What it came to, for programs.'),
-    owner: asSchema.optional().describe('Who has claimed it, if somebody has.'),
+      .describe('If agents are still active: refuse (default), or complete their work first.'),
+    requireObjectives: z.boolean().default(false).describe('Refuse if an objective is not done. Default false.'),
+    result: z.json().optional().describe('The result, for programs.'),
+    owner: asSchema.optional().describe('Owner of the claim, if the task is claimed.'),
     fence: fenceSchema.optional(),
   })
   .refine(({ owner, fence }) => fence === undefined || owner !== undefined, {
     path: ['fence'],
-    message: 'say with `owner` whose claim it is',
+    message: 'a fence requires `owner`',
   })
 
-/** A caller with a task completes what is below it, and never itself: its run would end in the middle of the call. */
+/** A caller with a task may complete tasks below it, but not itself: its run would end in the middle of the call. */
 export function taskComplete(host: AbilityHost) {
   return defineAbility({
     id: 'task:complete',
     access: 'control',
     description:
-      'Completes a task that agents have worked on, without a run: its facts are judged, and what lasts is given to the branch above.',
+      'Completes a task that a team has worked on. Its facts are evaluated, and durable ones are merged into the branch above.',
     input: eitherCase(inputSchema, {
       resultSummary: 'summary',
       mergeToParent: 'merge',
@@ -45,9 +45,9 @@ export function taskComplete(host: AbilityHost) {
     output: z.object({
       taskId: z.string(),
       status: z.enum(taskStatuses),
-      /** Null where nothing was to be merged. */
+      /** Null if nothing was merged. */
       merge: mergeOutcomeSchema.nullable(),
-      /** Ids of the facts that last. */
+      /** Ids of the durable facts. */
       durable: z.array(z.string()),
       ephemeral: z.int().min(0),
     }),

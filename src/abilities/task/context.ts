@@ -1,4 +1,4 @@
-// task:context: what a new agent has to know of a task.
+// task:context: the context that a new agent needs to work on a task.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { teamContext } from '../../team/context.ts'
@@ -10,18 +10,21 @@ import { taskIdSchema } from './task-input.ts'
 
 const inputSchema = z.strictObject({
   taskId: taskIdSchema,
-  format: z.enum(['json', 'text']).default('json').describe('`text`: one text for people and models. Default json.'),
+  format: z
+    .enum(['json', 'text'])
+    .default('json')
+    .describe('`text` returns one text for people and models. Default json.'),
 })
 
-/** A caller with a task may name the task of its own subtree, or the one that its team works on: judged in the read itself. */
+/** A caller with a task may name a task of its own subtree, or the one that its team works on. Validated in the read itself. */
 export function taskContext(host: AbilityHost) {
   return defineAbility({
     id: 'task:context',
     access: 'read',
     description:
-      'Tells what there is to know before working on a task with others: objectives, what agents did and do, key facts, progress.',
+      'Returns the context of a task for a new agent: objectives, past and current agents, key facts, progress.',
     input: eitherCase(inputSchema),
-    /** All but `text` for json, `text` alone for text. */
+    /** With format json all fields but `text`; with format text only `text`. */
     output: teamContextSchema.partial().extend({ text: z.string().optional() }),
     onInterrupt: 'rerun',
     async handle({ taskId, format }, { caller }) {

@@ -1,4 +1,4 @@
-// task:create: makes a task, or a whole tree of tasks, stored with the opening of its conversation before any work on it begins.
+// task:create: creates a task or a tree of tasks, stored with the opening message of its conversation before any work begins.
 import { z } from 'zod'
 import { childrenSchema } from '../../api/options.ts'
 import { defineAbility } from '../../bus/ability.ts'
@@ -37,20 +37,20 @@ type CreateInput = z.output<typeof inputSchema>
 const aliases = { parentTaskId: 'parentId' }
 
 /**
- * Resolves as soon as the task is stored. The same `key` returns the first task. Repeated under the identity of a call it is made once. A
- * caller with a task makes subtasks of its own.
+ * Resolves as soon as the task is stored. The same `key` returns the first task; so does a repetition of a call with the same identity.
+ * A caller with a task creates subtasks of it.
  */
 export function taskCreate(host: AbilityHost) {
   return defineAbility({
     id: 'task:create',
     access: 'create',
     description:
-      'Creates a task, or a whole tree of tasks: for an agent that works towards its goal, for an executor, or for those who claim or join it.',
+      'Creates a task or a tree of tasks: for an agent with a goal, for an executor, or to be claimed or joined.',
     input: eitherCase(inputSchema, aliases),
     modelInput: eitherCase(z.strictObject(fieldsFor('models')), aliases),
     output: z.object({
       taskId: z.string(),
-      /** Its branch of memory; null where it has none. */
+      /** Memory branch of the task; null if it has none. */
       branch: z.string().nullable(),
       task: taskRowSchema,
     }),
@@ -60,19 +60,19 @@ export function taskCreate(host: AbilityHost) {
     async handle(input, { caller, identity }) {
       const branches = branchesIn(input)
       if (branches.length > 0) await host.read((tx) => requireOwnBranches(tx, caller, branches))
-      const spec = { ...input, ...namedBy(input), ...teamOf(input), parentId: input.parentId ?? caller.taskId }
+      const spec = { ...input, ...defaultName(input), ...teamOf(input), parentId: input.parentId ?? caller.taskId }
       const [created] = await createTasks(host, caller, [{ ...spec, key: input.key ?? identity }])
       const taskId = (created as { id: string }).id
       return host.read(function* (tx) {
         const task = yield* tx.task.get(taskId)
-        if (task === undefined) throw new Error(`${taskId} was purged in the very moment of its creation`)
+        if (task === undefined) throw new Error(`${taskId} was purged immediately after its creation`)
         return { taskId, branch: (yield* tx.branch.ofTask(taskId))?.name ?? null, task: toRow(task) }
       })
     },
   })
 }
 
-/** It and all that it holds, at any depth. Step by step: what is nested too deep is refused only later. */
+/** Counts the tasks of the input at any depth. Iterative, because input that is nested too deeply is only refused later. */
 export function creationIn(given: unknown): CreationSize {
   const specs = [given]
   let dependencies = 0
@@ -88,13 +88,13 @@ export function creationIn(given: unknown): CreationSize {
 
 const maxDefaultNameLength = 80
 
-/** A task without a goal is called what it is described as. */
-function namedBy({ goal, name, executor, description }: CreateInput): Pick<CreateOptions, 'name'> {
+/** The default name of a task without a goal is its description. */
+function defaultName({ goal, name, executor, description }: CreateInput): Pick<CreateOptions, 'name'> {
   if ((goal ?? name ?? executor) !== undefined || description === undefined) return {}
   return { name: (description.split('\n')[0] as string).trim().slice(0, maxDefaultNameLength).toWellFormed() }
 }
 
-/** What nothing works on by itself is for agents that join it; what an agent works on by itself others may join later. */
+/** A task without an executor or goal is for agents that join it; other agents may also join the task of an agent later. */
 function teamOf({ team, goal, executor, role, tasks }: CreateInput): Pick<CreateOptions, 'team'> {
   if (team !== undefined || executor !== undefined || role !== undefined || tasks !== undefined) return {}
   return { team: goal === undefined ? true : 'later' }
@@ -105,8 +105,8 @@ function branchesIn({ parentBranch, tasks = {} }: Pick<CreateInput, 'parentBranc
 }
 
 /**
- * What a task's model learns goes to its own team, wherever it would rather have it; what a principal's task learns, to no task that the
- * principal may not affect. @throws ErrandError FORBIDDEN, NOT_FOUND
+ * Restricts `parentBranch`: for a caller with a task to the branch of its own team, for a principal to branches of tasks that it may
+ * affect. @throws ErrandError FORBIDDEN, NOT_FOUND
  */
 function* requireOwnBranches(tx: Reads, caller: Caller, branches: readonly string[]): Op<void> {
   const { taskId } = caller
@@ -114,13 +114,13 @@ function* requireOwnBranches(tx: Reads, caller: Caller, branches: readonly strin
     for (const name of branches) yield* requireBranchFor(tx, caller, name)
     return
   }
-  const place = (yield* tx.task.get(taskId))?.policy.team
-  const team = place === undefined ? undefined : yield* tx.team.get(place.taskId)
+  const membership = (yield* tx.task.get(taskId))?.policy.team
+  const team = membership === undefined ? undefined : yield* tx.team.get(membership.taskId)
   const branch = branches.find((name) => name !== team?.branch)
   if (branch === undefined) return
   throw new ErrandError(
     'FORBIDDEN',
-    `What is below ${taskId} gives what it learns to ${team === undefined ? 'the branch that is its own' : `"${team.branch}"`}, and not to "${branch}". Leave \`parentBranch\` out.`,
+    `Facts of tasks below ${taskId} are merged into ${team === undefined ? 'its own branch' : `"${team.branch}"`}, not into "${branch}". Omit \`parentBranch\`.`,
     { taskId, branch },
   )
 }

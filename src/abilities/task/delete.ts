@@ -9,12 +9,13 @@ import type { AbilityHost } from '../ability-host.ts'
 import { applyTo } from './task-change.ts'
 import { verbShape } from './task-input.ts'
 
-/** False for a task that is not there. */
+/** Returns false for a task that does not exist. */
 export function taskDelete(host: AbilityHost) {
   return defineAbility({
     id: 'task:delete',
     access: 'control',
-    description: 'Deletes a task. Its subtasks become tasks of their own, go along, or forbid it.',
+    description:
+      'Deletes a task. Its subtasks become root tasks (promote), are deleted too (cascade), or prevent the deletion (refuse).',
     input: z.strictObject({ ...verbShape, children: deleteOptionsSchema.shape.children }),
     output: z.object({ deleted: z.boolean() }),
     models: false,

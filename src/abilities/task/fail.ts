@@ -1,4 +1,4 @@
-// task:fail: a task that is worked on from outside has failed, for good.
+// task:fail: fails a task that is worked on from outside, permanently.
 import { z } from 'zod'
 import { fail } from '../../steps/verbs.ts'
 import { claimantOf, claimantShape } from './claimant.ts'
@@ -9,10 +9,10 @@ export const taskFail = taskChange({
   description: 'Fails a task that is worked on from outside, with the reason.',
   input: {
     reason: z.string().trim().min(1),
-    code: z.string().min(1).max(100).default('TASK_FAILED').describe('What programs see. Default TASK_FAILED.'),
+    code: z.string().min(1).max(100).default('TASK_FAILED').describe('Error code for programs. Default TASK_FAILED.'),
     ...claimantShape,
   },
   models: false,
-  step: ({ taskId, reason, code, ...said }, ctx, context) =>
-    fail(taskId, { reason, code }, claimantOf(context, said), ctx),
+  step: ({ taskId, reason, code, ...claim }, ctx, context) =>
+    fail(taskId, { reason, code }, claimantOf(context, claim), ctx),
 })

@@ -1,4 +1,4 @@
-// task:get: one task whole, with what it comes after and what comes after it.
+// task:get: one whole task, with its blockers and dependents.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { type Caller, isModel } from '../../bus/caller.ts'
@@ -8,30 +8,30 @@ import { dependenciesOf } from '../../steps/explain.ts'
 import { loadTask } from '../../steps/step-context.ts'
 import { viewsOf } from '../../steps/views.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { ownAmong, requireOwn } from '../own-tasks.ts'
+import { requireOwn, visibleAmong } from '../own-tasks.ts'
 import { taskRowSchema, toRow } from '../views/task-row.ts'
 import { wholeTaskSchema } from '../views/whole-task.ts'
 import { taskIdSchema } from './task-input.ts'
 
-/** Of those that come after a task so many are shown: there may be as many as there are tasks. */
+/** Limit for the dependents shown; there may be as many as there are tasks. */
 const maxDependents = 1_000
 
-/** An unknown id is NOT_FOUND. A caller with a task sees those of its neighbours that are its own. */
+/** NOT_FOUND for an unknown id. A caller with a task only sees neighbours within its own subtree. */
 export function taskGet(host: AbilityHost) {
   return defineAbility({
     id: 'task:get',
     access: 'read',
-    description: 'Shows one task whole, with the tasks that it comes after and those that come after it.',
+    description: 'Returns one task with all its fields, its blockers and its dependents.',
     input: z.strictObject({ taskId: taskIdSchema }),
     output: z.object({
       task: wholeTaskSchema.partial({ fence: true, leaseUntil: true, key: true, input: true }),
-      /** Its branch of memory, which its team has in common; null where it has none. */
+      /** Memory branch that the task's team shares; null if it has none. */
       branch: z.string().nullable(),
-      /** What it was told to come after, satisfied or not, in order. */
+      /** The blockers that were set, satisfied or not, in order. */
       dependencies: z.array(taskRowSchema),
-      /** Open tasks that come after it: at most 1,000. */
+      /** Open tasks that this one blocks: at most 1,000. */
       dependents: z.array(taskRowSchema),
-      /** Where the feed stood. */
+      /** End of the feed at the time of the read. */
       seq: z.int(),
     }),
     scope: ({ taskId }) => [taskId],
@@ -41,18 +41,18 @@ export function taskGet(host: AbilityHost) {
         const task = yield* loadTask(tx, taskId)
         const [view] = yield* viewsOf(tx, [task])
         return {
-          task: shownTo(caller, view as Task),
+          task: redactedFor(caller, view as Task),
           branch: (yield* tx.branch.ofTask(taskId))?.name ?? null,
-          dependencies: (yield* ownAmong(tx, caller, yield* dependenciesOf(tx, taskId))).map(toRow),
-          dependents: (yield* ownAmong(tx, caller, yield* dependentsOf(tx, taskId))).map(toRow),
+          dependencies: (yield* visibleAmong(tx, caller, yield* dependenciesOf(tx, taskId))).map(toRow),
+          dependents: (yield* visibleAmong(tx, caller, yield* dependentsOf(tx, taskId))).map(toRow),
           seq: yield* tx.event.last(),
         }
       }),
   })
 }
 
-/** A model gets neither the token of somebody's claim, nor the key and the input that a program gave. */
-function shownTo(caller: Caller, task: Task): Partial<Task> & Omit<Task, 'fence' | 'leaseUntil' | 'key' | 'input'> {
+/** Removes the fence of a claim, and the key and the input that a program set, for a model. */
+function redactedFor(caller: Caller, task: Task): Partial<Task> & Omit<Task, 'fence' | 'leaseUntil' | 'key' | 'input'> {
   if (!isModel(caller)) return task
   const { fence: _fence, leaseUntil: _leaseUntil, key: _key, input: _input, ...shown } = task
   return shown

@@ -1,4 +1,4 @@
-// task:graph: in which order the open tasks can be worked off, and which of them hold up the most.
+// task:graph: an order in which the open tasks can be done, and those that block the most others.
 import { z } from 'zod'
 import type { TaskGraph } from '../../api/views.ts'
 import { defineAbility } from '../../bus/ability.ts'
@@ -14,8 +14,8 @@ export function taskGraph(host: AbilityHost) {
   return defineAbility({
     id: 'task:graph',
     access: 'read',
-    description: 'Puts the open tasks into an order in which they can be worked off, and says which hold up the most.',
-    input: z.strictObject({ parentId: taskIdSchema.optional().describe('Only what is below this task.') }),
+    description: 'Returns the open tasks in an order in which they can be done, and those that block the most others.',
+    input: z.strictObject({ parentId: taskIdSchema.optional().describe('Only tasks below this task.') }),
     output: z.object({
       order: z.array(wholeTaskSchema),
       critical: z.array(z.object({ taskId: z.string(), holdsUp: z.int() })),
@@ -26,7 +26,7 @@ export function taskGraph(host: AbilityHost) {
   })
 }
 
-/** What `engine.graph` gives, too. */
+/** Also serves `engine.graph`. */
 export async function readGraph({ host, caller }: ChangeContext, parentId: string | undefined): Promise<TaskGraph> {
   if (parentId === undefined) refuseTasks(caller, 'task:graph without `parentId`')
   return host.read(function* (tx) {

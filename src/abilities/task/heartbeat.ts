@@ -1,13 +1,13 @@
-// task:heartbeat: the owner of a claimed task still works on it.
+// task:heartbeat: renews the lease of a claim.
 import { heartbeat } from '../../steps/claim.ts'
 import { claimantOf, claimantShape } from './claimant.ts'
 import { taskChange } from './task-change.ts'
 
 export const taskHeartbeat = taskChange({
   id: 'task:heartbeat',
-  description: 'Keeps the claim of a task alive: its lease begins anew.',
+  description: 'Renews the lease of a claim.',
   input: claimantShape,
   models: false,
   answersWritten: true,
-  step: ({ taskId, ...said }, ctx, context) => heartbeat(taskId, claimantOf(context, said), ctx),
+  step: ({ taskId, ...claim }, ctx, context) => heartbeat(taskId, claimantOf(context, claim), ctx),
 })

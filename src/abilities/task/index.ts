@@ -1,4 +1,4 @@
-// The abilities of tasks, one file each. This list alone puts them on the bus and makes their types known.
+// The abilities of tasks, one file each. Their registration and their types derive from this list.
 import { taskAnswer } from './answer.ts'
 import { taskBlock } from './block.ts'
 import { taskCalls } from './calls.ts'

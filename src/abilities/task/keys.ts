@@ -1,14 +1,14 @@
-// Whose keys are whose: the key that a principal gives is its own, so that it neither finds nor meets the task of another one.
+// Namespaces of keys: the key that a principal gives is stored under its own name, so it cannot collide with another principal's.
 import { type Caller, mayRunCommands } from '../../bus/caller.ts'
 import { ErrandError } from '../../core/errors.ts'
 
 /**
- * Keys that begin so are made, from who calls and what they say: by surfaces, and here for principals with a name or a task. A client
- * cannot name the key of another one.
+ * Prefixes of derived keys. Surfaces derive keys from the caller and its input; `own` is for principals with a name or a task. Clients
+ * cannot pass keys with these prefixes.
  */
 export const keyPrefixes = { http: 'http:', chat: 'chat:', own: 'own:' } as const
 
-/** The keys of plans begin so (plans/round-key.ts): a plan takes a task with such a key for one of its own. */
+/** The prefix of plans' keys (plans/round-key.ts): `errand run` treats a task with such a key as its own. */
 const planPrefix = 'plan:'
 
 export function isMadeKey(key: string): boolean {
@@ -16,9 +16,9 @@ export function isMadeKey(key: string): boolean {
 }
 
 /**
- * The key as it is stored. Of callers without a name, and of runs, whose keys are the identities of their calls, it is what they gave.
+ * The key as it is stored: unchanged for callers without a name and for runs, whose keys are the identities of their calls.
  *
- * @throws ErrandError FORBIDDEN for the key of a plan's task, where the caller may have no commands run.
+ * @throws ErrandError FORBIDDEN for the key of a plan's task if the caller may not run commands.
  */
 export function storedKey(caller: Caller, key: string): string {
   const stored = inNamespace(caller, key)

@@ -1,4 +1,4 @@
-// task:list: tasks as rows of a list or a tree, the oldest first, now or as they stood at a position of the feed.
+// task:list: tasks as rows of a list or a tree, oldest first, now or at an earlier position of the feed.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { filterByStatus, statusFilterSchema } from '../../entities/status-filter.ts'
@@ -6,30 +6,32 @@ import type { Op, Reads, TaskFilter } from '../../ledger/ledger.ts'
 import { requireCursor } from '../../steps/purge.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../key-case.ts'
-import { amongOwn, idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
+import { belowCaller, idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { positionSchema } from '../views/event-view.ts'
 import { type TaskRow, taskRowSchema, toPastRow, toRow } from '../views/task-row.ts'
 import { defaultLimit, taskIdSchema } from './task-input.ts'
 
-const word = z.string().trim().min(1).max(500)
+const shortText = z.string().trim().min(1).max(500)
 
 const inputSchema = z
   .strictObject({
     status: statusFilterSchema
       .optional()
-      .describe(
-        'One state, or several; words like `pending`, `running`, `active` stand for the states that they mean.',
-      ),
-    type: word.optional().describe('What kind of work it is, of tasks with a team.'),
+      .describe('One status or several; `pending`, `running` and `active` stand for groups of statuses.'),
+    type: shortText.optional().describe('Type of work, for tasks with a team.'),
     parentId: taskIdSchema.nullable().optional().describe('Only direct subtasks of this task; null for roots.'),
-    executor: word.optional(),
-    owner: word.optional(),
-    tag: word.optional(),
-    keyPrefix: word.optional().describe('How the key of their creation begins.'),
-    text: word.optional().describe('Words that all stand in the name, the goal or the description, or begin the id.'),
+    executor: shortText.optional(),
+    owner: shortText.optional(),
+    tag: shortText.optional(),
+    keyPrefix: shortText.optional().describe('Prefix of the key with which tasks were created.'),
+    text: shortText
+      .optional()
+      .describe('Words that must all occur in the name, goal or description, or a prefix of the id.'),
     ids: z.array(taskIdSchema).max(1_000).optional(),
-    at: positionSchema.optional().describe('How they stood at this position of the feed. Only with `ids`, or alone.'),
-    after: positionSchema.default(0).describe('The `next` of the page before. Default: from the beginning.'),
+    at: positionSchema
+      .optional()
+      .describe('Return the tasks as of this position of the feed. No other filter than `ids` is allowed with it.'),
+    after: positionSchema.default(0).describe('The `next` of the previous page. Default: from the beginning.'),
     limit: z.int().min(1).max(5_000).default(defaultLimit),
   })
   .refine(
@@ -38,11 +40,11 @@ const inputSchema = z
       [status, type, parentId, executor, owner, tag, keyPrefix, text].every((filter) => filter === undefined),
     {
       path: ['at'],
-      message: 'of the past there are all tasks, or those that `ids` names: leave the other filters out',
+      message: 'with `at` only the filter `ids` is allowed: remove the others',
     },
   )
 const { status, parentId, ids, after, limit } = inputSchema.shape
-/** What models are offered: keys, owners and the past are for programs. */
+/** The filters that models may use; keys, owners and the past are for programs. */
 const modelFields = { status, parentId, ids, after, limit }
 type ListInput = z.output<typeof inputSchema>
 
@@ -50,13 +52,14 @@ function namedIn({ parentId, ids = [] }: ListInput): string[] {
   return [...idsIn(parentId ?? undefined), ...ids]
 }
 
-/** `total` counts all that match now; null of the past. `seq` is where the feed stood: what comes after it is not in the answer. */
+/**
+ * `total` counts all current matches; null with `at`. `seq` is the end of the feed at the time of the read: later events are not included.
+ */
 export function taskList(host: AbilityHost) {
   return defineAbility({
     id: 'task:list',
     access: 'read',
-    description:
-      'Lists tasks as rows, the oldest first, page by page: now, or as they stood at a position of the feed.',
+    description: 'Lists tasks as rows, oldest first, page by page: as of now, or as of a position of the feed.',
     input: eitherCase(inputSchema, { taskType: 'type' }),
     modelInput: z.strictObject(modelFields),
     output: z.object({
@@ -72,7 +75,7 @@ export function taskList(host: AbilityHost) {
         yield* requireOwn(tx, caller, namedIn(input))
         if (input.at !== undefined) refuseTasks(caller, 'task:list of the past')
         const seq = yield* tx.event.last()
-        const filter = amongOwn(filterOf(input), caller)
+        const filter = belowCaller(filterOf(input), caller)
         const found = yield* page(tx, input, filter, Math.min(input.at ?? seq, seq))
         const tasks = found.slice(0, input.limit)
         const more = found.length > input.limit

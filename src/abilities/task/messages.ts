@@ -7,24 +7,24 @@ import { requireOwn } from '../own-tasks.ts'
 import { ledgerMessageSchema, toLedgerMessage } from '../views/message-view.ts'
 import { defaultLimit, limitSchema, taskIdSchema } from './task-input.ts'
 
-/** Whoever keeps `next` and gives it as `after` reads each message once. An unknown id is NOT_FOUND. */
+/** To read each message once, pass the `next` of an answer as `after` of the following call. NOT_FOUND for an unknown id. */
 export function taskMessages(host: AbilityHost) {
   return defineAbility({
     id: 'task:messages',
     access: 'read',
-    description: 'Reads the conversation of a task, oldest first.',
+    description: 'Returns the messages of a conversation, oldest first.',
     input: z.strictObject({
       taskId: taskIdSchema,
       after: z
         .int()
         .min(0)
         .default(0)
-        .describe('Only what comes after this position: the `next` of an earlier answer. Default 0, the beginning.'),
+        .describe('Return messages after this position: the `next` of an earlier answer. Default 0, the beginning.'),
       limit: limitSchema.default(defaultLimit),
     }),
     output: z.object({
       messages: z.array(ledgerMessageSchema),
-      next: z.number().describe('Position of the last message given; `after` when there was none.'),
+      next: z.number().describe('Position of the last returned message; `after` if there is none.'),
     }),
     scope: ({ taskId }) => [taskId],
     handle: ({ taskId, after, limit }, { caller }) =>

@@ -1,4 +1,4 @@
-// task:note: what a program notes in the conversation of a task, for people and for the programs that come after it.
+// task:note: adds a note to the conversation of a task, for people and programs.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { checkText } from '../../core/json.ts'
@@ -7,7 +7,7 @@ import { requestedBy } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { taskIdSchema } from './task-input.ts'
 
-/** Where a model of the engine works on the task, it does not read the note: it has not said it. */
+/** A model of the engine that works on the task does not read notes, because it did not write them. */
 export function taskNote(host: AbilityHost) {
   return defineAbility({
     id: 'task:note',

@@ -1,10 +1,10 @@
-// task:pause: stops the work on a task, to be taken up again.
+// task:pause: pauses a task.
 import { pause } from '../../steps/verbs.ts'
 import { taskChange } from './task-change.ts'
 
 export const taskPause = taskChange({
   id: 'task:pause',
-  description: 'Pauses a running task: its work stops, and it keeps all that was done.',
+  description: 'Pauses a running task. Its work stops, and completed calls are kept.',
   input: {},
   step: ({ taskId }, ctx) => pause(taskId, ctx),
 })

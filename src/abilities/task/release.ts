@@ -1,4 +1,4 @@
-// task:release: the owner gives a claimed task back, and others may claim it.
+// task:release: releases a claimed task, so that it can be claimed again.
 import { z } from 'zod'
 import { release } from '../../steps/claim.ts'
 import { claimantOf, claimantShape } from './claimant.ts'
@@ -6,8 +6,8 @@ import { taskChange } from './task-change.ts'
 
 export const taskRelease = taskChange({
   id: 'task:release',
-  description: 'Gives a claimed task back: others may claim it.',
+  description: 'Releases a claimed task, so that it can be claimed again.',
   input: { ...claimantShape, reason: z.string().trim().min(1).max(500).optional() },
   models: false,
-  step: ({ taskId, reason = null, ...said }, ctx, context) => release(taskId, reason, claimantOf(context, said), ctx),
+  step: ({ taskId, reason = null, ...claim }, ctx, context) => release(taskId, reason, claimantOf(context, claim), ctx),
 })

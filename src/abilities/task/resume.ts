@@ -1,10 +1,10 @@
-// task:resume: lets a paused task go on.
+// task:resume: resumes a paused task.
 import { resume } from '../../steps/verbs.ts'
 import { taskChange } from './task-change.ts'
 
 export const taskResume = taskChange({
   id: 'task:resume',
-  description: 'Lets a paused task go on, as soon as there is a slot for it.',
+  description: 'Resumes a paused task. It continues as soon as a slot is free.',
   input: {},
   step: ({ taskId }, ctx) => resume(taskId, ctx),
 })

@@ -1,4 +1,4 @@
-// task:route: which open task a message is for, or that it begins a new one. It only says so; nothing is sent.
+// task:route: finds the open task that a message is for, or that it starts a new one. Nothing is sent.
 
 import { defineAbility } from '../../bus/ability.ts'
 import { ErrandError } from '../../core/errors.ts'
@@ -9,12 +9,12 @@ import { routeInEngine } from '../../routing/handler-engine.ts'
 import { routeInputSchema, routeOutputSchema } from '../../routing/route.ts'
 import type { AbilityHost } from '../ability-host.ts'
 
-/** A caller with a task routes among the tasks below it; the others are unknown to it. */
+/** A caller with a task routes among the tasks below it; others are not found. */
 export function taskRoute(host: AbilityHost) {
   return defineAbility({
     id: 'task:route',
     access: 'control',
-    description: 'Finds the open task that a message belongs to; null for a message that begins something new.',
+    description: 'Finds the open task that a message belongs to; null if it starts something new.',
     input: routeInputSchema,
     output: routeOutputSchema,
     async handle({ message }, { caller, signal }) {
@@ -33,7 +33,7 @@ async function openBelow(engine: Engine, taskId: string): Promise<Task[]> {
   return (await engine.subtree(taskId)).filter((task) => !isSettled(task.status))
 }
 
-/** A mention of a task that is not the caller's leads nowhere, like that of one that does not exist. */
+/** A mention of a task that the caller may not see is treated like one that does not exist. */
 function asSeenBy(engine: Engine): Parameters<typeof routeInEngine>[0] {
   return {
     list: (options) => engine.list(options),

@@ -1,11 +1,11 @@
-// task:runs: the runs of a task, each one stretch of work, page by page.
+// task:runs: the runs of a task, page by page.
 import { z } from 'zod'
 import { runSchema } from '../views/run-view.ts'
 import { nextSchema, taskPage } from './task-page.ts'
 
 export const taskRuns = taskPage({
   id: 'task:runs',
-  description: 'Lists the runs of a task, the oldest first, page by page.',
+  description: 'Lists the runs of a task, oldest first, page by page.',
   output: z.object({ runs: z.array(runSchema), next: nextSchema }),
   read: (tx, taskId, after, limit) => tx.run.page(taskId, after, limit),
   positionOf: ({ number }) => number,

@@ -1,4 +1,4 @@
-// task:send: a message of the user for a task, which reads it and goes on.
+// task:send: sends a message of the user to a task, which reads it and continues.
 import { z } from 'zod'
 import { sendOptionsSchema } from '../../api/options.ts'
 import { requireText } from '../../core/parse.ts'
@@ -7,16 +7,16 @@ import { taskChange } from './task-change.ts'
 
 const { delivery, retry } = sendOptionsSchema.shape
 
-/** A paused task keeps the message and stays paused. One that has ended takes none: INVALID_TRANSITION. */
+/** A paused task stores the message and stays paused. A task that has ended refuses it with INVALID_TRANSITION. */
 export const taskSend = taskChange({
   id: 'task:send',
-  description: 'Sends a message of the user to a task, which reads it and goes on.',
+  description: 'Sends a message of the user to a task, which reads it and continues.',
   input: {
     message: z.string().min(1),
     delivery: delivery.describe(
-      '`steer` (default): read before its next step; `followup`: when it would end; `abort`: it is paused at once.',
+      '`steer` (default): the task reads it before its next step; `followup`: when it would end; `abort`: the task is paused at once.',
     ),
-    retry: retry.describe('Give a failed task a new attempt. Default false.'),
+    retry: retry.describe('Start a new attempt if the task has failed. Default false.'),
   },
   step: ({ taskId, message, delivery, retry }, ctx, { host, caller }) =>
     send({

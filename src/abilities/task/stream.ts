@@ -1,4 +1,4 @@
-// task:stream: everything that happens to a task, from a position of the feed on and then as it comes.
+// task:stream: the events, messages and live output of a task, from a position of the feed on and then live.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { audiences } from '../../entities/question.ts'
@@ -26,7 +26,7 @@ const watchedSchema = z.discriminatedUnion('type', [
     ...base,
     content: z.string(),
     messageId: z.string().optional(),
-    /** Where in the message it begins, in characters. */
+    /** Start of the text within the message, in characters. */
     offset: z.int().optional(),
   }),
   z.object({
@@ -60,12 +60,12 @@ const watchedSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('end'), ...base, status: z.enum(['completed', 'failed', 'canceled']) }),
 ])
 
-/** What `engine.stream` yields: ends with the task; of one that has ended it gives all, and ends. */
+/** The items of `engine.stream`. Ends with the task; for a task that has ended it replays everything and ends. */
 export function taskStream(host: AbilityHost) {
   return defineAbility({
     id: 'task:stream',
     access: 'read',
-    description: 'Streams what happens to a task: states, text, messages, calls, questions, progress, and its end.',
+    description: 'Streams the statuses, text, messages, calls, questions and progress of a task until it ends.',
     input: z.strictObject({ taskId: taskIdSchema, after: positionSchema.default(0) }),
     output: watchedSchema,
     models: false,

@@ -1,4 +1,4 @@
-// A change of one task, defined once: the ability that the bus serves, and what the engine's method of the same name calls.
+// Defines a change of one task once: as an ability of the bus, and as the function behind the engine's method of the same name.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
@@ -8,9 +8,9 @@ import type { ClaimToken } from '../../machines/ownership.ts'
 import { expecting, within } from '../../steps/conditions.ts'
 import { requestedBy, type StepContext } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { memoryScopeOf, standingSchema, verbShape } from './task-input.ts'
+import { standingOf, taskStateSchema, verbShape } from './task-input.ts'
 
-/** Which task a change is about, and the version that it is expected to have. */
+/** The task that a change is about, and its expected version. */
 export interface Subject {
   taskId: string
   expectedVersion?: number | undefined
@@ -23,32 +23,32 @@ type Input<S extends Shape> = z.output<InputSchema<S>>
 export interface ChangeContext {
   host: AbilityHost
   caller: Caller
-  /** Who writes to the claimed task, where the engine's method was given the task as its owner has it. */
+  /** The claimant, if the engine's method was called on a claimed task. */
   claimant?: ClaimToken | undefined
 }
 
 interface ChangeDefinition<Id extends string, S extends Shape> {
   id: Id
   description: string
-  /** What it takes beside the task's id and its expected version. */
+  /** Input fields in addition to the task's id and expected version. */
   input: S
-  /** False: models neither get nor call it. Default true. */
+  /** False: the ability is not offered to models and refuses them. Default true. */
   models?: boolean
   /** Ids of further tasks that the input names. Default: none. */
   others?(input: Input<S>): readonly string[]
-  /** The step gives the task as it wrote it, and that is the answer: by the time of another read it may have another owner. */
+  /** Answer with the task as the step wrote it, because it may have another owner by the time of a second read. */
   answersWritten?: true
-  /** The step that makes the change. That the caller may touch the task, and its version, are judged in the same transaction. */
+  /** The step that makes the change. The right to access the task, and its version, are validated in the same transaction. */
   step(input: Input<S>, ctx: StepContext, context: ChangeContext): Step<unknown>
 }
 
-/** What the engine's methods need of a change. */
+/** The part of a change that the engine's methods use. */
 export interface Changing<I> {
-  /** Queues the step before it returns: of two changes that are asked for in one turn, the first is made first. */
+  /** Queues the step before it returns, so that changes requested in one turn are made in order. */
   change(context: ChangeContext, input: I & Subject, ctx: StepContext): Promise<Task>
 }
 
-/** On the bus it answers how the task stands then; `change` resolves to the task itself. */
+/** On the bus it answers with the new status of the task; `change` resolves to the task itself. */
 export function taskChange<const Id extends string, S extends Shape>(definition: ChangeDefinition<Id, S>) {
   const { id, description, models = true, others = () => [] } = definition
   const input = z.strictObject({ ...verbShape, ...definition.input }) as unknown as InputSchema<S>
@@ -66,16 +66,19 @@ export function taskChange<const Id extends string, S extends Shape>(definition:
       access: 'control',
       description,
       input,
-      output: standingSchema,
+      output: taskStateSchema,
       models,
       scope: (given) => [subjectOf(given).taskId, ...others(given as Input<S>)],
       handle: async (given, { caller }) =>
-        memoryScopeOf(await change({ host, caller }, given as Input<S>, await host.stepContext())),
+        standingOf(await change({ host, caller }, given as Input<S>, await host.stepContext())),
     })
   return Object.assign(ability, { change })
 }
 
-/** Runs a step on a task that this caller may touch, if the task has the expected version. `others`: what it names beside. */
+/**
+ * Runs a step on a task that this caller may access, if the task has the expected version.
+ * @param others further tasks that the input names.
+ */
 export function applyTo<R>(
   { host, caller }: ChangeContext,
   { taskId, expectedVersion }: Subject,

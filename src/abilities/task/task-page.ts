@@ -1,4 +1,4 @@
-// A page of what belongs to one task, the oldest first, defined once: the pages of its runs and of its calls.
+// Defines a paged read of one task's records, oldest first: its runs and its calls.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { GivenBy } from '../../bus/json-schema.ts'
@@ -15,13 +15,13 @@ interface PageDefinition<Id extends string, O extends z.ZodObject, Row> {
   id: Id
   description: string
   output: O
-  /** At most `limit` rows whose position is above `after`. The task is there, and the caller may read it. */
+  /** Returns at most `limit` rows with a position above `after`. The task exists, and the caller may read it. */
   read(tx: Reads, taskId: string, after: number, limit: number): Op<Row[]>
   positionOf(row: Row): number
   toOutput(rows: Row[], next: number | null): GivenBy<O>
 }
 
-/** Models neither get nor call it: `task:get` and `task:messages` are for them. An unknown id is NOT_FOUND. */
+/** Not offered to models, which have `task:get` and `task:messages`. NOT_FOUND for an unknown id. */
 export function taskPage<const Id extends string, O extends z.ZodObject, Row>({
   id,
   description,
@@ -37,7 +37,7 @@ export function taskPage<const Id extends string, O extends z.ZodObject, Row>({
       description,
       input: z.strictObject({
         taskId: taskIdSchema,
-        after: positionSchema.default(0).describe('The `next` of the page before. Default: from the beginning.'),
+        after: positionSchema.default(0).describe('The `next` of the previous page. Default: from the beginning.'),
         limit: z.int().min(1).max(1_000).default(defaultLimit),
       }),
       output,

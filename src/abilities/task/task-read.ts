@@ -1,4 +1,4 @@
-// A read of one task, defined once: the ability that the bus serves, and what the engine's method of the same name calls.
+// Defines a read of one task once: as an ability of the bus, and as the function behind the engine's method of the same name.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { GivenBy } from '../../bus/json-schema.ts'
@@ -13,11 +13,11 @@ interface ReadDefinition<Id extends string, O extends z.ZodObject, R> {
   id: Id
   description: string
   output: O
-  /** The task is there, and the caller may read it. */
+  /** The task exists, and the caller may read it. */
   read(tx: Reads, taskId: string, host: AbilityHost): Op<R>
 }
 
-/** Models neither get nor call it: `task:get` and `task:messages` are for them. An unknown id is NOT_FOUND. */
+/** Not offered to models, which have `task:get` and `task:messages`. NOT_FOUND for an unknown id. */
 export function taskRead<const Id extends string, O extends z.ZodObject, R extends GivenBy<O>>(
   definition: ReadDefinition<Id, O, R>,
 ) {

@@ -1,4 +1,4 @@
-// task:teams: the tasks that several agents work on, the latest first.
+// task:teams: the tasks with teams, latest first.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { filterByStatus, statusFilterSchema } from '../../entities/status-filter.ts'
@@ -11,17 +11,17 @@ import { teamTaskSchema } from '../views/team-view.ts'
 
 const inputSchema = z.strictObject({
   status: statusFilterSchema.optional(),
-  type: z.string().trim().min(1).max(100).optional().describe('Only this type of work.'),
+  type: z.string().trim().min(1).max(100).optional().describe('Only tasks of this type of work.'),
   limit: limitSchema.default(20),
   offset: offsetSchema.default(0),
 })
 
-/** It is about all tasks, so it is for people and programs. */
+/** Spans all tasks, so it is reserved for people and programs. */
 export function taskTeams(host: AbilityHost) {
   return defineAbility({
     id: 'task:teams',
     access: 'read',
-    description: 'Lists the tasks that agents work on as teams, the latest first, by status and by type of work.',
+    description: 'Lists the tasks with teams, latest first, optionally by status and type of work.',
     input: eitherCase(inputSchema, { taskType: 'type' }),
     output: z.object({ tasks: z.array(teamTaskSchema) }),
     models: false,

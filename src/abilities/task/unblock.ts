@@ -1,4 +1,4 @@
-// task:unblock: a task no longer comes after others.
+// task:unblock: removes blockers from a task.
 import { z } from 'zod'
 import { unblock } from '../../steps/edges.ts'
 import { notWithoutAnswer } from '../../steps/right-to-answer.ts'
@@ -7,7 +7,7 @@ import { taskIdSchema } from './task-input.ts'
 
 export const taskUnblock = taskChange({
   id: 'task:unblock',
-  description: 'Lets a task go on without others.',
+  description: 'Removes blockers from a task.',
   input: { blockedBy: z.array(taskIdSchema).min(1).max(10_000) },
   models: false,
   others: ({ blockedBy }) => blockedBy,

@@ -1,4 +1,4 @@
-// task:update: new values for what a task was created with.
+// task:update: changes the fields that a task was created with.
 import type { z } from 'zod'
 import type { updateSchema } from '../../api/options.ts'
 import { type Caller, mayRunCommands } from '../../bus/caller.ts'
@@ -16,18 +16,18 @@ import { type ChangeContext, taskChange } from './task-change.ts'
 
 type Patch = z.output<typeof updateSchema>
 
-/** What `engine.update` takes, but for the state: that is changed by the other abilities. */
+/** Accepts what `engine.update` accepts except for the status, which other abilities change. */
 export const taskUpdate = taskChange({
   id: 'task:update',
   description:
-    'Changes what a task was created with: its texts, priority, tags, input, policies, dependencies. null takes a value away.',
+    'Changes the fields of a task: texts, priority, tags, input, policies, dependencies. null removes a value.',
   input: updateFields,
   models: false,
   others: ({ blockedBy = [] }) => blockedBy,
   step: ({ taskId, expectedVersion: _version, ...patch }, ctx, context) => updateStep(taskId, patch, ctx, context),
 })
 
-/** @throws ErrandError UNKNOWN_EXECUTOR, FORBIDDEN, NOT_JSON for what no transaction is needed to judge. */
+/** @throws ErrandError UNKNOWN_EXECUTOR, FORBIDDEN, NOT_JSON, as far as no transaction is needed to find out. */
 export function updateStep(taskId: string, patch: Patch, ctx: StepContext, context: ChangeContext): Step {
   const {
     caller,
@@ -42,12 +42,12 @@ export function updateStep(taskId: string, patch: Patch, ctx: StepContext, conte
     checkInput: (executor, input, name) => refuseUnfitInput(executor, input, name, drafter.context),
   })
   const changesWork = workFields.some((field) => patch[field] !== undefined)
-  const asked = changesWork ? notAround(change, taskId, 'change', caller) : change
-  const ordered = keepingAnswers(asked, taskId, patch, caller)
-  return changesWork || patch.metadata !== undefined ? judged(ordered, taskId, patch, context) : ordered
+  const guarded = changesWork ? notAround(change, taskId, 'change', caller) : change
+  const answered = keepingAnswers(guarded, taskId, patch, caller)
+  return changesWork || patch.metadata !== undefined ? withRightToRun(answered, taskId, patch, context) : answered
 }
 
-/** What it shall no longer come after, or end with, is judged as `task:unblock` judges it. */
+/** Removed blockers, and children whose outcome no longer counts, are judged like those of `task:unblock`. */
 function keepingAnswers(change: Step, taskId: string, patch: Patch, caller: Caller): Step {
   const { blockedBy, onDependencyFailure, autoComplete } = patch
   const ignoresFailures = onDependencyFailure === 'ignore'
@@ -55,17 +55,17 @@ function keepingAnswers(change: Step, taskId: string, patch: Patch, caller: Call
   if (blockedBy === undefined && !ignoresFailures && !endsWithout) return change
   return step(change.name, function* (tx) {
     const blockers = yield* tx.dependency.blockers(taskId)
-    const gone = blockers.filter((id) => ignoresFailures || blockedBy?.includes(id) === false)
+    const removed = blockers.filter((id) => ignoresFailures || blockedBy?.includes(id) === false)
     const children = endsWithout ? yield* tx.task.children(taskId) : []
-    yield* notWithoutAnswer(change, [...gone, ...children.map(({ id }) => id)], caller).decide(tx)
+    yield* notWithoutAnswer(change, [...removed, ...children.map(({ id }) => id)], caller).decide(tx)
   })
 }
 
 /**
- * What a caller without the right has changed about a task's work runs no command, now or later. One who has it gives the right back with
- * an input of their own.
+ * A task whose work was changed by a caller without the right to run commands runs none, now or later. A caller with the right restores it
+ * by setting a new input.
  */
-function judged(change: Step, taskId: string, patch: Patch, { caller, host }: ChangeContext): Step {
+function withRightToRun(change: Step, taskId: string, patch: Patch, { caller, host }: ChangeContext): Step {
   return step(change.name, function* (tx) {
     const { context } = host.drafter
     const before = yield* loadTask(tx, taskId)
@@ -83,7 +83,7 @@ function judged(change: Step, taskId: string, patch: Patch, { caller, host }: Ch
   })
 }
 
-/** The patch as the ledger keeps it: texts that every database takes, and values as their JSON image. */
+/** The patch in the form that the ledger stores: texts valid in every database, and values as JSON. */
 function storable(patch: Patch, taskId: string): Patch {
   const kept: Patch = { ...patch }
   for (const field of ['name', 'goal', 'description'] as const) {

@@ -1,5 +1,5 @@
-// task:wait: until other tasks have ended. A run that invokes it waits like with `run.wait` and gives its slot back, and so does
-// an agent; this handler serves everybody else.
+// task:wait: waits until tasks have ended. A run or an agent that calls it waits like with `run.wait` and releases its slot; this
+// handler serves all other callers.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Engine } from '../../engine-api.ts'
@@ -10,8 +10,8 @@ import { taskIdSchema } from './task-input.ts'
 
 const inputSchema = z.strictObject({
   taskIds: z.array(taskIdSchema).min(1).max(1_000),
-  mode: z.enum(['all', 'any']).default('all').describe('Wait for each of them (default), or for the first.'),
-  timeoutMs: z.number().positive().optional().describe('Give up after so many milliseconds.'),
+  mode: z.enum(['all', 'any']).default('all').describe('Wait for all tasks (default), or for the first one.'),
+  timeoutMs: z.number().positive().optional().describe('Time-out in milliseconds.'),
 })
 
 const awaitedTaskSchema = z.object({
@@ -21,16 +21,16 @@ const awaitedTaskSchema = z.object({
   error: z.string().optional(),
 })
 
-/** In the order in which they were named. @throws ErrandError NOT_FOUND; TIMEOUT; the reason of an aborted signal. */
+/** In the order of `taskIds`. @throws ErrandError NOT_FOUND; TIMEOUT; the reason of an aborted signal. */
 export function taskWait(host: AbilityHost) {
   return defineAbility({
     id: 'task:wait',
     access: 'read',
-    description: 'Waits until tasks have ended, and gives what they came to.',
+    description: 'Waits until tasks have ended, and returns their outcomes.',
     input: inputSchema,
     output: z.object({ tasks: z.array(awaitedTaskSchema) }),
     scope: ({ taskIds }) => taskIds,
-    // Waiting again does no harm.
+    // Waiting twice has no effect.
     onInterrupt: 'rerun',
     handle: async (input, { caller, signal }) => ({ tasks: await wait(await host.engineFor(caller), input, signal) }),
   })
@@ -51,7 +51,7 @@ async function wait(
     await (mode === 'any' ? Promise.race(waits) : Promise.all(waits))
   } finally {
     enough.abort()
-    // Those that are not waited for any longer.
+    // The waits that were aborted reject.
     await Promise.allSettled(waits)
   }
   return Promise.all(

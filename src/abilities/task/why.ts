@@ -1,4 +1,4 @@
-// task:why: why a task does not run, and what would help.
+// task:why: explains why a task does not run, and what would help.
 import { z } from 'zod'
 import { whyReasons } from '../../api/views.ts'
 import { taskStatuses } from '../../entities/task.ts'
@@ -7,15 +7,15 @@ import { taskRead } from './task-read.ts'
 
 export const taskWhy = taskRead({
   id: 'task:why',
-  description: 'Says why a task does not run, and what would help.',
+  description: 'Explains why a task does not run, and what would help.',
   output: z.object({
     taskId: z.string(),
     status: z.enum(taskStatuses),
     reason: z.enum(whyReasons),
     message: z.string(),
-    /** Ids of the tasks that it waits for, that block it, or that take its place. */
+    /** Ids of the tasks that it waits for, that block it, or that use its lane. */
     tasks: z.array(z.string()),
-    /** When its timer fires, in epoch milliseconds; null without one. */
+    /** When its timer fires, in epoch milliseconds; null if it has none. */
     at: z.number().nullable(),
   }),
   read: (tx, taskId, host) => explain(tx, taskId, host.isWorking() ? host.canRun : null),

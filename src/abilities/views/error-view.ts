@@ -1,10 +1,10 @@
-// A stored error as surfaces show it.
+// A stored error as surfaces return it.
 import { z } from 'zod'
 
 export const storedErrorSchema = z.object({
   code: z.string(),
   message: z.string(),
   details: z.unknown().optional(),
-  /** No policy tries it again. */
+  /** No retry policy applies. */
   final: z.literal(true).optional(),
 })

@@ -1,4 +1,4 @@
-// Memory as abilities show it: facts, observations, branches, the history, and the story of a fact.
+// Memory as abilities return it: facts, observations, branches, history, and the origin of a fact.
 import { z } from 'zod'
 import {
   branchStatuses,
@@ -13,7 +13,7 @@ import { countsShape } from '../../memory/consolidation-run.ts'
 
 const count = z.int().min(0)
 
-const nextSchema = z.number().nullable().describe('Position of the next page; null at the end.')
+const nextSchema = z.number().nullable().describe('Position for the next page; null on the last.')
 
 const factSchema = z.object({
   id: z.string(),

@@ -1,4 +1,4 @@
-// A message as the ledger abilities show it (conformance S0-020, C-10).
+// A message as the abilities return it (conformance S0-020, C-10).
 import { z } from 'zod'
 import { type MessageRecord, messageRoles } from '../../entities/message.ts'
 
@@ -7,9 +7,9 @@ export const ledgerMessageSchema = z.object({
   taskId: z.string(),
   role: z.enum(messageRoles),
   content: z.string(),
-  /** Epoch milliseconds: when it was whole, or was received. */
+  /** Epoch milliseconds: when the message was completed or received. */
   timestamp: z.number(),
-  /** True for what is told to people only and no model reads. */
+  /** True for a message to people that no model reads. */
   announcement: z.boolean(),
 })
 export type LedgerMessage = z.output<typeof ledgerMessageSchema>

@@ -1,4 +1,4 @@
-// Runs and calls of a task as surfaces show them: with their errors in brief.
+// Runs and calls of a task as surfaces return them, with short errors.
 import { z } from 'zod'
 import { callShape } from '../../entities/call.ts'
 import { runShape } from '../../entities/run.ts'
@@ -6,7 +6,7 @@ import { storedErrorSchema } from './error-view.ts'
 
 const error = storedErrorSchema.nullable()
 
-/** Every time is in epoch milliseconds. */
+/** Times are in epoch milliseconds. */
 export const runSchema = z.object({ ...runShape, error })
 
 export const callSchema = z.object({ ...callShape, error })

@@ -1,4 +1,4 @@
-// A task as a row of a list or a tree: what one sees at a glance, small enough for ten thousand of them.
+// A task as a row of a list or a tree, small enough for lists of ten thousand.
 import { z } from 'zod'
 import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import type { TaskAtEvent } from '../../ledger/ledger.ts'
@@ -6,17 +6,17 @@ import { isFree } from '../../machines/readiness.ts'
 
 const brief = z.object({ code: z.string(), message: z.string() })
 
-/** Every time is in epoch milliseconds. */
+/** Times are in epoch milliseconds. */
 export const taskRowSchema = z.object({
   id: z.string(),
-  /** Rising with age, never reused. */
+  /** Increases with each new task, never reused. */
   seq: z.int(),
   name: z.string(),
   status: z.enum(taskStatuses),
   statusReason: z.string().nullable(),
-  /** Queued (it waits for nothing but a slot and the end of its last run), or may be claimed. */
+  /** Queued (waits only for a slot and the end of its last run), or can be claimed. */
   ready: z.boolean(),
-  /** Somebody must start or resume it. */
+  /** Waits to be started or resumed. */
   held: z.boolean(),
   parentId: z.string().nullable(),
   executor: z.string().nullable(),
@@ -27,11 +27,11 @@ export const taskRowSchema = z.object({
   tags: z.array(z.string()),
   attempt: z.int(),
   run: z.int(),
-  /** Children it was given so far, deleted ones included. */
+  /** Number of children created so far, deleted ones included. */
   childCount: z.int(),
   openBlockers: z.int(),
   progress: z.object({ fraction: z.number(), note: z.string().nullable() }).nullable(),
-  /** Of a failed one. Its message is cut to 500 characters. */
+  /** The error of a failed task, its message cut to 500 characters. */
   error: brief.nullable(),
   version: z.int(),
   createdAt: z.number(),
@@ -72,7 +72,7 @@ export function toRow(task: TaskRecord): TaskRow {
   }
 }
 
-/** The same as an event told of it once. What events do not tell (progress, who held it) is left out rather than taken from today. */
+/** The task as of an event. Fields that events do not contain (progress, owner) are omitted, since only their current values are stored. */
 export function toPastRow({ task, event }: TaskAtEvent): TaskRow {
   const name = typeof event.data['name'] === 'string' ? event.data['name'] : task.name
   const status = (event.data['status'] ?? task.status) as TaskStatus

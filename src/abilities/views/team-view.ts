@@ -1,4 +1,4 @@
-// A team's task as abilities show it: its context and its objectives.
+// A team's task as abilities return it: its context and its objectives.
 import { z } from 'zod'
 import { objectiveSchema } from '../../entities/team.ts'
 

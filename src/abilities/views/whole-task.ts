@@ -1,11 +1,11 @@
-// A task whole, as the methods of the engine return it.
+// A task with all its fields, as the methods of the engine return it.
 import { z } from 'zod'
 import { questionSchema } from '../../entities/question.ts'
 import { taskStatuses } from '../../entities/task.ts'
 import { storedShape } from '../../entities/task-fields.ts'
 import { storedErrorSchema } from './error-view.ts'
 
-/** Every time is in epoch milliseconds. */
+/** Times are in epoch milliseconds. */
 export const wholeTaskSchema = z.object({
   id: z.string(),
   seq: z.int(),

@@ -1,7 +1,8 @@
-// The document as a page to be read: headings, tables and folded schemas, without a script and without anything from elsewhere.
-import type { OpenApiDocument, OpenApiOperation, OpenApiParameter } from './openapi.ts'
+// Renders the OpenAPI document as a readable page: headings, tables and collapsed schemas, without scripts or external resources.
+import type { OpenApiDocument } from './openapi.ts'
+import type { OpenApiOperation, OpenApiParameter } from './openapi-operations.ts'
 
-/** Whatever might get into the page would do nothing there. */
+/** Blocks anything that could be injected into the page. */
 export const docsPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -33,7 +34,7 @@ export function docsPage(document: OpenApiDocument): string {
 <body>
 <header>
 <h1>${escaped(info.title)} ${escaped(info.version)}</h1>
-<p>${inWords(info.description)}</p>
+<p>${withCode(info.description)}</p>
 </header>
 <nav aria-label="Groups of routes"><ul>${links.join('')}</ul></nav>
 <main>
@@ -61,7 +62,7 @@ function operationsOf({ paths }: OpenApiDocument, tag: string): Listed[] {
 function sectionOf(tag: OpenApiDocument['tags'][number], operations: Listed[], document: OpenApiDocument): string {
   return `<section aria-labelledby="${idOf(tag.name)}">
 <h2 id="${idOf(tag.name)}">${escaped(tag.name)}</h2>
-<p>${inWords(tag.description)}</p>
+<p>${withCode(tag.description)}</p>
 ${operations.map((listed) => articleOf(listed, document)).join('\n')}
 </section>`
 }
@@ -69,25 +70,25 @@ ${operations.map((listed) => articleOf(listed, document)).join('\n')}
 function articleOf({ method, path, operation }: Listed, document: OpenApiDocument): string {
   const { operationId, summary, description = '', security, parameters = [], requestBody, responses } = operation
   const access = security?.[0]?.['bearer']?.[0]
-  const about = description === '' || description === summary ? '' : `<p>${inWords(description)}</p>`
+  const about = description === '' || description === summary ? '' : `<p>${withCode(description)}</p>`
   return `<article aria-labelledby="${escaped(operationId)}">
 <h3 id="${escaped(operationId)}"><code>${method} ${escaped(path)}</code></h3>
-<p><strong>${inWords(summary)}.</strong>${access === undefined ? '' : ` Needs the scope <code>${escaped(access)}</code>.`}</p>
+<p><strong>${withCode(summary)}.</strong>${access === undefined ? '' : ` Requires the scope <code>${escaped(access)}</code>.`}</p>
 ${about}
 ${parameters.length === 0 ? '' : tableOf(parameters, operationId)}
 ${requestBody === undefined ? '' : schemasOf('Body', requestBody.content, document)}
 ${Object.entries(responses)
   .filter(([, response]) => 'content' in response)
-  .map(([status, response]) => schemasOf(`Answer ${status}`, response['content'] as Content, document))
+  .map(([status, response]) => schemasOf(`Response ${status}`, response['content'] as Content, document))
   .join('\n')}
 </article>`
 }
 
 function tableOf(parameters: readonly OpenApiParameter[], operationId: string): string {
-  const rows = parameters.map(({ name, in: place, required = false, description, schema }) => {
-    const { description: told, ...rest } = schema
-    const words = description ?? (typeof told === 'string' ? told : '')
-    return `<tr><th scope="row"><code>${escaped(name)}</code></th><td>${place}${required ? ', required' : ''}</td><td>${inWords(words)} <code>${escaped(JSON.stringify(rest))}</code></td></tr>`
+  const rows = parameters.map(({ name, in: location, required = false, description, schema }) => {
+    const { description: schemaText, ...rest } = schema
+    const text = description ?? (typeof schemaText === 'string' ? schemaText : '')
+    return `<tr><th scope="row"><code>${escaped(name)}</code></th><td>${location}${required ? ', required' : ''}</td><td>${withCode(text)} <code>${escaped(JSON.stringify(rest))}</code></td></tr>`
   })
   return `<table aria-label="Parameters of ${escaped(operationId)}">
 <thead><tr><th scope="col">Parameter</th><th scope="col">Where</th><th scope="col">What</th></tr></thead>
@@ -106,14 +107,14 @@ function schemasOf(label: string, content: Content, document: OpenApiDocument): 
     .join('\n')
 }
 
-/** What a reference stands for, one step deep: further ones are found under their names. */
+/** Resolves a reference by one step; nested references are listed under their own names. */
 function resolved(schema: Record<string, unknown>, { components }: OpenApiDocument): unknown {
   const name = /^#\/components\/schemas\/(.+)$/.exec(String(schema['$ref']))?.[1]
   return name !== undefined && Object.hasOwn(components.schemas, name) ? components.schemas[name] : schema
 }
 
-/** Text with its code set off. */
-function inWords(text: string): string {
+/** Escapes a text and renders its code spans. */
+function withCode(text: string): string {
   return escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
 }
 

@@ -1,4 +1,4 @@
-// What the surface may be told: who may come in, under which names it is reached, and how much it takes. Checked once, at the door.
+// The options of `createHttp`: credentials, hosts, limits. They are validated once.
 import { z } from 'zod'
 import type { Clock } from '../../core/clock.ts'
 import { clockSchema, functionOf } from '../../core/parse.ts'
@@ -14,41 +14,41 @@ import {
   tokenSchema,
 } from '../../web/request-guard.ts'
 
-/** What the surface needs of an engine. */
+/** The part of an engine that this surface uses. */
 export type HttpEngine = Pick<Engine, 'bus'>
 
 export interface HttpOptions extends RequestGuardOptions {
   /**
-   * Who sends a request, whose body is left unread; null for somebody unknown, who is answered with 401. What it throws, and what is no
-   * principal, is a 500 that `onError` is told of. Exactly one of this and `token` is given.
+   * Identifies the principal of a request without reading its body; null is answered with 401. If it throws or returns anything else, the
+   * response is a 500 and `onError` is called. Set exactly one of this and `token`.
    */
   authenticate?: Authenticate
   /**
-   * What clients must send as `Authorization: Bearer …`, at least 32 characters; whoever has it may do everything. `false`, in so
-   * many words: whoever reaches the handler may do everything, because something in front of it has judged them.
+   * The token that clients send as `Authorization: Bearer …`, at least 32 characters; it grants every right. With `false` every request
+   * has every right: use it only behind a server that authenticates requests.
    */
   token?: string | false
-  /** Below which path clients reach it, like `/errand`. Default: none. */
+  /** The path prefix of the routes, like `/errand`. Default: none. */
   basePath?: string
-  /** Largest body of a request, in bytes. Default 1 MiB. */
+  /** Maximum size of a request body, in bytes. Default 1 MiB. */
   bodyLimitBytes?: number
-  /** Tasks that one request may create, with ten dependencies for each; more are answered with 409 LIMIT_EXCEEDED. Default 1,000. */
+  /** Maximum number of tasks created by one request, with ten dependencies for each; beyond it 409 LIMIT_EXCEEDED. Default 1,000. */
   maxTasksPerRequest?: number
-  /** Streams that are open at once, of all principals together; one more is answered with 503. Default 256. */
+  /** Maximum number of open streams in total; beyond it 503. Default 256. */
   maxStreams?: number
-  /** Streams of one principal (of one address, where principals have no names); one more is answered with 429. Default 16. */
+  /** Maximum number of open streams per principal (per address for principals without a name); beyond it 429. Default 16. */
   maxStreamsPerPrincipal?: number
-  /** Requests of one principal, or address, that are being answered at once; one more is answered with 429. Default 256. */
+  /** Maximum number of concurrent requests per principal or address; beyond it 429. Default 256. */
   maxRequestsPerPrincipal?: number
-  /** After so many milliseconds of silence a stream says that it lives. Default 15,000. */
+  /** A stream without events sends a comment after this many milliseconds. Default 15,000. */
   heartbeatMs?: number
-  /** A stream whose client has taken nothing for so many milliseconds is ended. Default 30,000. */
+  /** Ends a stream whose client has read nothing for this many milliseconds. Default 30,000. */
   stallMs?: number
-  /** Requests of one principal (of one address, where principals have no names). Default 100 a second, 200 at once; `false`: any number. */
+  /** Rate limit per principal (per address for principals without a name). Default 100 a second with bursts of 200; `false`: no limit. */
   rateLimit?: { perSecond: number; burst: number } | false
-  /** Gets what no client is told: what went wrong inside. Default: nobody. */
+  /** Receives internal errors, which are not sent to clients. Default: none. */
   onError?: (error: unknown) => void
-  /** Default: the system's. */
+  /** Default: the system clock. */
   clock?: Clock
 }
 
@@ -59,7 +59,7 @@ export const httpOptionsSchema = z
     ...requestGuardShape,
     basePath: z
       .string()
-      .regex(/^(?:\/[A-Za-z0-9._~-]+)*$/, 'expected a path like /errand, without a slash at its end')
+      .regex(/^(?:\/[A-Za-z0-9._~-]+)*$/, 'expected a path like /errand, without a trailing slash')
       .max(500)
       .default(''),
     bodyLimitBytes: z.int().min(1).default(maxBodyBytes),

@@ -1,26 +1,26 @@
-// Requests that are answered once: the first answer under a key is kept for a while, and given again to whoever repeats the request.
-// It is kept in this process and no longer than it lives; what must be made once for ever has a key in the ledger.
+// Stores the first response under each idempotency key for a while and repeats it for repeated requests. Responses are stored in this
+// process only; creations use the key of the ledger, which is permanent.
 import { hash } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import { canonicalJson } from '../../core/json.ts'
 import { Refusal } from '../../web/problem.ts'
 
-interface Kept {
+interface StoredResponse {
   fingerprint: string
-  /** Absent while the first request is on its way. */
+  /** Absent while the first request is in progress. */
   answer?: { status: number; headers: Array<[string, string]>; body: string }
   at: number
 }
 
 const maxKeys = 1_000
-/** Of all kept answers together, in characters. */
-const maxKept = 16 * 1024 * 1024
-const keptMs = 24 * 60 * 60_000
+/** Limit for all stored responses together, in characters. */
+const maxStored = 16 * 1024 * 1024
+const retentionMs = 24 * 60 * 60_000
 
-export class KeptAnswers {
+export class StoredResponses {
   readonly #clock: Clock
-  /** The oldest first. */
-  readonly #kept = new Map<string, Kept>()
+  /** Oldest first. */
+  readonly #stored = new Map<string, StoredResponse>()
   #size = 0
 
   constructor(clock: Clock) {
@@ -28,21 +28,21 @@ export class KeptAnswers {
   }
 
   /**
-   * The answer to a request: that of the first under this key, or what `answer` makes. What went wrong inside is not kept, so that it
-   * can be tried again.
-   * @throws Refusal 422 for another request under the key, 409 while the first is on its way.
+   * Returns the stored response of this key, or the result of `answer`, which is then stored. Server errors are not stored, so that the
+   * request can be retried.
+   * @throws Refusal 422 if the key was used for another request, 409 while the first request is in progress.
    */
   async once(key: string, fingerprint: string, answer: () => Promise<Response>): Promise<Response> {
     this.#forgetOld()
-    const kept = this.#kept.get(key)
-    if (kept !== undefined) return repeated(kept, fingerprint)
-    const entry: Kept = { fingerprint, at: this.#clock.now() }
-    this.#kept.set(key, entry)
+    const stored = this.#stored.get(key)
+    if (stored !== undefined) return repeated(stored, fingerprint)
+    const entry: StoredResponse = { fingerprint, at: this.#clock.now() }
+    this.#stored.set(key, entry)
     try {
       const response = await answer()
       const body = await response.text()
       const headers = [...response.headers]
-      if (isKept(response.status)) this.#keep(entry, { status: response.status, headers, body })
+      if (isStorable(response.status)) this.#store(entry, { status: response.status, headers, body })
       else this.#forget(key, entry)
       return new Response(body, { status: response.status, headers })
     } catch (error) {
@@ -51,35 +51,35 @@ export class KeptAnswers {
     }
   }
 
-  #keep(entry: Kept, answer: NonNullable<Kept['answer']>): void {
+  #store(entry: StoredResponse, answer: NonNullable<StoredResponse['answer']>): void {
     entry.answer = answer
     this.#size += answer.body.length
     this.#forgetOld()
   }
 
   #forgetOld(): void {
-    const since = this.#clock.now() - keptMs
-    for (const [key, entry] of this.#kept) {
-      const isOld = entry.at <= since || this.#kept.size > maxKeys || this.#size > maxKept
+    const since = this.#clock.now() - retentionMs
+    for (const [key, entry] of this.#stored) {
+      const isOld = entry.at <= since || this.#stored.size > maxKeys || this.#size > maxStored
       if (!isOld) return
-      // One that is on its way is not forgotten: repeated meanwhile it would be done twice.
+      // An entry in progress is kept: without it, a repeated request would run twice.
       if (entry.answer !== undefined) this.#forget(key, entry)
     }
   }
 
-  #forget(key: string, entry: Kept): void {
-    if (this.#kept.get(key) !== entry) return
-    this.#kept.delete(key)
+  #forget(key: string, entry: StoredResponse): void {
+    if (this.#stored.get(key) !== entry) return
+    this.#stored.delete(key)
     this.#size -= entry.answer?.body.length ?? 0
   }
 }
 
-/** What tells one request from another. */
+/** Identifies a request by method, path and body. */
 export function fingerprintOf(method: string, path: string, body: unknown): string {
   return hash('sha256', canonicalJson([method, path, body]))
 }
 
-/** A key that was used for something else. */
+/** The refusal of a key that was used for another request. */
 export function otherRequest(): Refusal {
   return new Refusal('KEY_CONFLICT', 'This Idempotency-Key was used for another request. Use a new one.', {
     status: 422,
@@ -87,10 +87,10 @@ export function otherRequest(): Refusal {
   })
 }
 
-function repeated({ fingerprint, answer }: Kept, wanted: string): Response {
-  if (fingerprint !== wanted) throw otherRequest()
+function repeated({ fingerprint, answer }: StoredResponse, expected: string): Response {
+  if (fingerprint !== expected) throw otherRequest()
   if (answer === undefined) {
-    throw new Refusal('KEY_IN_USE', 'The first request under this Idempotency-Key is still on its way.', {
+    throw new Refusal('KEY_IN_USE', 'The first request under this Idempotency-Key is still in progress.', {
       details: { header: 'idempotency-key' },
     })
   }
@@ -98,7 +98,7 @@ function repeated({ fingerprint, answer }: Kept, wanted: string): Response {
   return new Response(body, { status, headers: [...headers, ['idempotency-replayed', 'true']] })
 }
 
-/** Refusals are answers too; that it was too much, or broke, says nothing of the request. */
-function isKept(status: number): boolean {
+/** Refusals are stored. Rate limits and server errors are not, since they do not depend on the request. */
+function isStorable(status: number): boolean {
   return status < 500 && status !== 429
 }

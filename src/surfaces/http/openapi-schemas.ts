@@ -1,21 +1,21 @@
-// The schemas of abilities as components of an OpenAPI document: named once, with what they define inside themselves lifted out, so
-// that generators of clients give the same names to the same things.
+// Converts the schemas of abilities to components of an OpenAPI document. Nested definitions become components of their own, so that
+// client generators give equal things equal names.
 import type { Ability } from '../../bus/ability.ts'
 import { hasField, type JsonSchema, propertiesOf } from '../../bus/json-schema.ts'
 
 export interface NamedAbility {
   ability: Ability
-  /** `TaskCreate` for `task:create`. Of two that come to the same, whatever its capitals, the later has a number. */
+  /** `TaskCreate` for `task:create`. If two names differ only in case, the later one gets a number. */
   name: string
 }
 
-/** By id, in the order in which they are given. */
+/** By id, in the given order. */
 export function namedAbilities(abilities: readonly Ability[]): Map<string, NamedAbility> {
-  const taken = new Set<string>()
+  const used = new Set<string>()
   const unique = (name: string): string => {
     let free = name
-    for (let count = 2; taken.has(free.toLowerCase()); count++) free = `${name}${count}`
-    taken.add(free.toLowerCase())
+    for (let count = 2; used.has(free.toLowerCase()); count++) free = `${name}${count}`
+    used.add(free.toLowerCase())
     return free
   }
   return new Map(abilities.map((ability) => [ability.id, { ability, name: unique(pascalCase(ability.id)) }]))
@@ -32,7 +32,7 @@ export function addComponent(components: Record<string, unknown>, name: string, 
     components[definedName(name, key)] = rewritten(definition, name)
 }
 
-/** The fields of an input that are not in the path, as a schema of their own. */
+/** The schema of an input without the fields that are in the path. */
 export function withoutFields(
   schema: JsonSchema,
   fields: readonly string[],
@@ -62,7 +62,7 @@ export function referenceTo(component: string): { $ref: string } {
   return { $ref: `#/components/schemas/${component}` }
 }
 
-/** With references that hold within the document, and without what only stands at the head of a schema. */
+/** Rewrites references to the document, and drops keywords that are only valid at the root of a schema. */
 function rewritten(value: unknown, component: string): unknown {
   if (Array.isArray(value)) return value.map((each) => rewritten(each, component))
   if (typeof value !== 'object' || value === null) return value

@@ -1,17 +1,17 @@
-// What a request asks of an ability: the parts of its path, its query or its body, and its preconditions, as one input. Nothing is
-// judged here but what the ability cannot know of; the rest is for its own schema.
+// Builds the input of an ability from the path, query, body and preconditions of a request. Only what the ability's schema cannot check
+// is validated here.
 import { hasField, type JsonSchema, propertiesOf } from '../../bus/json-schema.ts'
 import { readJsonBody } from '../../web/body.ts'
 import { Refusal, refusedHeader } from '../../web/problem.ts'
 import { isJsonType } from '../../web/request-guard.ts'
 
-/** The body of a request, which may have none. @throws Refusal 400, 413, 415 */
+/** The parsed body of a request, which may have none. @throws Refusal 400, 413, 415 */
 export async function bodyOf(request: Request, limitBytes: number): Promise<unknown> {
   const contentType = request.headers.get('content-type')
   if (contentType !== null && !isJsonType(contentType)) throw unsupported()
   const length = request.headers.get('content-length')
   if (request.body === null || length === '0') return {}
-  // A client that sends no body need not say of which kind it is; whether it sends one may show only now.
+  // A request without a body needs no content type, but whether it has a body may only be known after reading.
   if (contentType === null) {
     if (length !== null || !(await isEmpty(request))) throw unsupported()
     return {}
@@ -22,15 +22,15 @@ export async function bodyOf(request: Request, limitBytes: number): Promise<unkn
   throw new Refusal('BODY_TOO_LARGE', body.why, { details: { limitBytes } })
 }
 
-/** What would stand in a body that nobody reads would be lost: a precondition, perhaps. @throws Refusal 400 */
+/** Refuses a body that would be ignored, since it may contain a precondition. @throws Refusal 400 */
 export async function refuseBody(request: Request): Promise<void> {
   if (await isEmpty(request)) return
-  throw new Refusal('INVALID_INPUT', `A ${request.method} takes its fields from the query, and no body.`)
+  throw new Refusal('INVALID_INPUT', `A ${request.method} request has no body: send its fields in the query.`)
 }
 
 async function isEmpty(request: Request): Promise<boolean> {
   try {
-    // Leaving early cancels what would still come.
+    // Leaving the loop early cancels the rest of the stream.
     for await (const chunk of request.body ?? []) if (chunk.byteLength > 0) return false
     return true
   } catch {
@@ -39,10 +39,10 @@ async function isEmpty(request: Request): Promise<boolean> {
 }
 
 function unsupported(): Refusal {
-  return new Refusal('UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON, and its content-type application/json.')
+  return new Refusal('UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON with the content type application/json.')
 }
 
-/** The fields in the query of a request, or in its path, as the ability's schema reads them. */
+/** Parses the fields of a query or a path by the ability's schema. */
 export function fieldsOf(given: URLSearchParams, schema: JsonSchema): Record<string, unknown> {
   const names = [...new Set(given.keys())]
   return Object.fromEntries(
@@ -51,13 +51,13 @@ export function fieldsOf(given: URLSearchParams, schema: JsonSchema): Record<str
 }
 
 /**
- * What was given, with the fields that stand elsewhere too: `place` says where. Given in both, they must say the same.
+ * Merges fields from the path or a header into the input. @param source names where they come from. A field given in both must be equal.
  * @throws Refusal 400
  */
 export function withFields(
   given: unknown,
   fields: Readonly<Record<string, unknown>>,
-  place: 'the path' | 'the header If-Match',
+  source: 'the path' | 'the header If-Match',
 ): Record<string, unknown> {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new Refusal('INVALID_INPUT', 'The body must be a JSON object.')
@@ -66,56 +66,74 @@ export function withFields(
     const name = camelCase(key)
     if (!Object.hasOwn(fields, name)) return true
     if (value === fields[name]) return false
-    throw new Refusal(
-      'INVALID_INPUT',
-      `\`${key}\` says something else than ${place}, which says it already. Leave \`${key}\` out.`,
-      { details: { issues: [{ path: key, message: `it differs from ${place}` }] } },
-    )
+    throw new Refusal('INVALID_INPUT', `\`${key}\` differs from the value in ${source}. Omit \`${key}\`.`, {
+      details: { issues: [{ path: key, message: `it differs from ${source}` }] },
+    })
   })
   return { ...Object.fromEntries(rest), ...fields }
 }
 
-/** The version that `If-Match` asks for; undefined for none, and for `*`. @throws Refusal 400 */
+/** The version of `If-Match`; undefined if it is absent or `*`. @throws Refusal 400 */
 function expectedVersionOf(headers: Headers): number | undefined {
   const given = headers.get('if-match')?.trim()
   if (given === undefined || given === '*') return undefined
   const version = /^"(\d{1,15})"$/.exec(given)?.[1]
   if (version !== undefined) return Number(version)
-  throw refusedHeader('if-match', 'The header If-Match must hold one version in quotes, as an ETag gave it: "3".')
+  throw refusedHeader('if-match', 'The header If-Match must contain one version in quotes, like the ETag "3".')
 }
 
-/** The input with the version of `If-Match` in it. @throws Refusal 400 where the ability judges no versions. */
+/** Adds the version of `If-Match` to the input. @throws Refusal 400 if the ability has no versions. */
 export function withVersion<I>(input: I, headers: Headers, schema: JsonSchema): I | Record<string, unknown> {
   const version = expectedVersionOf(headers)
   if (version === undefined) return input
   if (!hasField(schema, 'expectedVersion')) {
-    throw refusedHeader('if-match', 'Nothing here has versions: If-Match could not be kept.')
+    throw refusedHeader('if-match', 'This route does not support If-Match.')
   }
   return withFields(input, { expectedVersion: version }, 'the header If-Match')
 }
 
 const keyPattern = /^[\x20-\x7e]{1,200}$/
 
-/** The key under which a request is answered once. @throws Refusal 400 */
+/** Refuses query parameters where the fields are read from the body, since they would be ignored. */
+export function refuseQuery(query: URLSearchParams): void {
+  const [name] = query.keys()
+  if (name === undefined) return
+  throw new Refusal('INVALID_INPUT', `The parameter "${name}" must be a field of the body.`, {
+    details: { issues: [{ path: name, message: 'given in the query' }] },
+  })
+}
+
+/** The last event that a reconnecting client received. @throws Refusal 400 */
+export function lastEventIdOf(headers: Headers): number | undefined {
+  const given = headers.get('last-event-id')
+  if (given === null || given === '') return undefined
+  if (/^\d{1,15}$/.test(given)) return Number(given)
+  throw refusedHeader(
+    'last-event-id',
+    'The header Last-Event-ID must contain the id of an event of this stream, which is a number.',
+  )
+}
+
+/** The value of `Idempotency-Key`. @throws Refusal 400 */
 export function idempotencyKeyOf(headers: Headers): string | undefined {
   const key = headers.get('idempotency-key')
   if (key === null) return undefined
   if (keyPattern.test(key)) return key
-  throw refusedHeader('idempotency-key', 'The header Idempotency-Key must hold 1 to 200 printable characters.')
+  throw refusedHeader('idempotency-key', 'The header Idempotency-Key must contain 1 to 200 printable characters.')
 }
 
-// ── Texts of a path or a query as the values that an ability takes ──
-// Its own schema says whether `3` is a number. What fits nowhere stays the text that it is, and the schema refuses it by its name.
+// ── Converts texts of a path or query to the types of an ability's schema ──
+// The schema decides whether `3` is a number. A text that fits no type is passed on unchanged, so that the schema refuses it by name.
 
 type Kind = 'string' | 'number' | 'integer' | 'boolean' | 'null' | 'array' | 'object'
 
-/** What a field's schema says, looked up under either spelling of its name. */
+/** The schema of a field, in either spelling of its name. */
 function fieldSchema(schema: JsonSchema, name: string): JsonSchema | undefined {
   const field = [name, camelCase(name)].find((each) => hasField(schema, each))
   return field === undefined ? undefined : propertiesOf(schema)[field]
 }
 
-/** The value of a field out of all texts that were given for it. Texts of one list may stand in one, with commas between. */
+/** Converts all texts given for a field to its value. A list may be one comma-separated text. */
 function fieldValue(texts: readonly string[], schema: JsonSchema | undefined, root: JsonSchema): unknown {
   const forms = formsOf(schema ?? {}, root)
   const [text = ''] = texts
@@ -129,7 +147,7 @@ function fieldValue(texts: readonly string[], schema: JsonSchema | undefined, ro
   return texts.flatMap((each) => each.split(',')).map((each) => fieldValue([each.trim()], items, root))
 }
 
-/** The value of one text under forms that are no lists; undefined where none fits. */
+/** Converts one text to a type other than a list; undefined if none fits. */
 function singleValue(text: string, forms: readonly JsonSchema[]): unknown {
   for (const form of forms) {
     const value = valueAs(text, form)
@@ -157,7 +175,7 @@ function valueAs(text: string, form: JsonSchema): unknown {
   }
 }
 
-/** All forms that a value may have, those first whose texts say what they are: `null` and `3` before any text. */
+/** All types that a value may have. Specific ones come first: `null` and numbers before strings. */
 function formsOf(schema: JsonSchema, root: JsonSchema, depth = 0): JsonSchema[] {
   if (depth > 8) return []
   const { $ref, anyOf, oneOf, type } = schema as {

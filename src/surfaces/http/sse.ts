@@ -1,6 +1,6 @@
-// Streams as server-sent events. Nothing is taken from an ability before its client has taken what was there; what an ability has ready
-// at once is sent in one piece. So a stream holds no more than one such piece in memory, however slow its client is, and lets go of it
-// when it ends, for whatever reason.
+// Serves the chunks of an ability as server-sent events, with backpressure: the next chunk is requested only after the client has read
+// the previous ones. Chunks that are ready at once are sent in one piece, so a stream never holds more than one piece in memory. All
+// resources are released when the stream ends for any reason.
 import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { OpenLimit } from '../../web/open-limit.ts'
@@ -17,55 +17,55 @@ export interface EventStreamSettings {
 
 export interface StreamRequest {
   request: Request
-  /** Under what name whoever follows it is counted. */
-  countedAs: string
-  /** Begins when the first chunk is asked for, and ends when the signal aborts. */
+  /** The key under which limits count the client. */
+  limitKey: string
+  /** Opens the stream of the ability. It starts with the first read and ends when the signal aborts. */
   open: (signal: AbortSignal) => AsyncGenerator<unknown, void, undefined>
   shape: StreamShape
-  /** Where the client was when it lost the stream. */
+  /** The last event that a reconnecting client received. */
   lastId: number | undefined
-  /** What went wrong in the midst of it, as a client may know it. */
+  /** Converts an error in the middle of the stream to what the client may see. */
   problem: (error: unknown) => unknown
 }
 
 const retryMs = 1_000
-/** Characters of events that are sent in one piece; the last of them may go beyond. */
+/** Size at which a piece is sent, in characters; its last event may exceed it. */
 const maxPieceBytes = 64 * 1024
-/** So long the answer waits for the first chunk: a refusal that comes by then is a status, and not an event. */
-const firstLookMs = 100
+/** How long the response waits for the first chunk, so that an early refusal becomes a status instead of an event. */
+const firstChunkMs = 100
 
 const headers = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
-  // Proxies that gather answers would keep the events to themselves.
+  // Keeps proxies from buffering events.
   'x-accel-buffering': 'no',
 }
 
-/** All streams that are open. */
+/** The open streams of a server. */
 export class EventStreams {
   readonly #settings: EventStreamSettings
   readonly #open = new Set<EventStream>()
-  readonly #places: OpenLimit
+  readonly #slots: OpenLimit
   #closed = false
 
   constructor(settings: EventStreamSettings) {
     this.#settings = settings
-    this.#places = new OpenLimit({ most: settings.maxStreams, maxPerPrincipal: settings.maxStreamsPerPrincipal })
+    this.#slots = new OpenLimit({ maxTotal: settings.maxStreams, maxPerPrincipal: settings.maxStreamsPerPrincipal })
   }
 
   /**
-   * The answer with the stream as its body; 204 when the client has had all of it.
-   * @throws Refusal 429 for one stream of its principal too many, 503 for one of all; ErrandError ENGINE_CLOSED once all have been
-   *   ended; what the ability refuses before its first chunk.
+   * Responds with the stream as the body, or with 204 if the client has received all of it.
+   * @throws Refusal 429 beyond the limit per principal, 503 beyond the total limit; ErrandError ENGINE_CLOSED after `endAll`; what the
+   *   ability refuses before its first chunk.
    */
-  async answer(wanted: StreamRequest): Promise<Response> {
-    // It may have been let in before, and judged for long.
-    if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'This server is closing.')
-    if (wanted.request.method === 'HEAD') return new Response(null, { headers })
-    const place = this.#places.take(wanted.countedAs)
-    if ('full' in place) throw this.#tooMany(place.full)
-    const stream = new EventStream(wanted, this.#settings, () => {
-      place.release()
+  async answer(request: StreamRequest): Promise<Response> {
+    // The server may have been closed while this request was validated.
+    if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The server is closing.')
+    if (request.request.method === 'HEAD') return new Response(null, { headers })
+    const slot = this.#slots.take(request.limitKey)
+    if ('full' in slot) throw this.#tooMany(slot.full)
+    const stream = new EventStream(request, this.#settings, () => {
+      slot.release()
       this.#open.delete(stream)
     })
     this.#open.add(stream)
@@ -76,12 +76,12 @@ export class EventStreams {
   #tooMany(full: 'principal' | 'all'): Refusal {
     const { maxStreams, maxStreamsPerPrincipal } = this.#settings
     if (full === 'all') {
-      const message = `There are ${maxStreams} streams open, and no more are kept. Try again when one of them has ended.`
+      const message = `Too many streams: ${maxStreams} are open. Retry when one of them has ended.`
       return new Refusal('TOO_MANY_STREAMS', message, { details: { maxStreams } })
     }
     return new Refusal(
       'TOO_MANY_STREAMS',
-      `You have ${maxStreamsPerPrincipal} streams open, and no more are kept for one client. End one of them first.`,
+      `Too many streams: this client has ${maxStreamsPerPrincipal} open. Close one of them first.`,
       { status: 429, details: { maxStreamsPerPrincipal } },
     )
   }
@@ -92,31 +92,31 @@ export class EventStreams {
   }
 }
 
-type Arrived = { result: IteratorResult<unknown, void> } | { error: unknown }
+type Received = { result: IteratorResult<unknown, void> } | { error: unknown }
 
 class EventStream {
   readonly body: ReadableStream<Uint8Array>
-  readonly #wanted: StreamRequest
+  readonly #request: StreamRequest
   readonly #settings: EventStreamSettings
   readonly #onEnd: () => void
   readonly #aborting = new AbortController()
   readonly #chunks: AsyncGenerator<unknown, void, undefined>
   readonly #encoder = new TextEncoder()
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  /** The next chunk has been asked for and has not been sent. */
-  #asked = false
-  #arrived: Arrived | undefined
+  /** The next chunk has been requested and not been sent yet. */
+  #isRequested = false
+  #received: Received | undefined
   #wake: () => void = () => {}
-  #greeted = false
+  #hasSentRetry = false
   #lastName: string | undefined
   #stalled: unknown
   #ended = false
 
-  constructor(wanted: StreamRequest, settings: EventStreamSettings, onEnd: () => void) {
-    this.#wanted = wanted
+  constructor(request: StreamRequest, settings: EventStreamSettings, onEnd: () => void) {
+    this.#request = request
     this.#settings = settings
     this.#onEnd = onEnd
-    this.#chunks = wanted.open(this.#aborting.signal)
+    this.#chunks = request.open(this.#aborting.signal)
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -129,18 +129,18 @@ class EventStream {
     )
   }
 
-  /** False when there is nothing that the client has not had. @throws what the ability refuses at once. */
+  /** Returns false if there is nothing after `lastId`. @throws the ability's immediate refusal. */
   async begin(): Promise<boolean> {
-    const { request } = this.#wanted
+    const { request } = this.#request
     if (request.signal.aborted) this.end()
     else request.signal.addEventListener('abort', this.end, { once: true })
-    await this.#next(firstLookMs)
-    const first = this.#arrived
+    await this.#next(firstChunkMs)
+    const first = this.#received
     if (first !== undefined && 'error' in first) {
       this.end()
       throw first.error
     }
-    if (first !== undefined && this.#isOver(first.result)) {
+    if (first !== undefined && this.#isComplete(first.result)) {
       this.end()
       return false
     }
@@ -148,20 +148,20 @@ class EventStream {
     return true
   }
 
-  /** Ends it, whoever wants that. */
+  /** Ends the stream; used by the client's cancellation, the abort of the request and the server. */
   readonly end = (): void => this.#finish((controller) => controller.close())
 
-  /** To whoever comes back, only what it has not had: the end that it has seen is not new. */
-  #isOver({ done, value }: IteratorResult<unknown, void>): boolean {
-    const { lastId, shape } = this.#wanted
+  /** True if a reconnecting client has already received everything: the end that it has received is not repeated. */
+  #isComplete({ done, value }: IteratorResult<unknown, void>): boolean {
+    const { lastId, shape } = this.#request
     if (lastId === undefined) return false
     return done === true || shape.repeatsEnd(value, lastId)
   }
 
-  /** True when the next chunk, or the end, is there; false when nothing has come for so long. */
+  /** Resolves to true when the next chunk or the end is there, and to false after `ms`. */
   #next(ms: number): Promise<boolean> {
-    if (!this.#asked) this.#ask()
-    if (this.#arrived !== undefined) return Promise.resolve(true)
+    if (!this.#isRequested) this.#requestNext()
+    if (this.#received !== undefined) return Promise.resolve(true)
     const { clock } = this.#settings
     return new Promise((resolve) => {
       const timer = clock.setTimeout(() => resolve(false), ms)
@@ -172,73 +172,73 @@ class EventStream {
     })
   }
 
-  #ask(): void {
-    this.#asked = true
-    const arrive = (arrived: Arrived): void => {
-      this.#arrived = arrived
+  #requestNext(): void {
+    this.#isRequested = true
+    const receive = (received: Received): void => {
+      this.#received = received
       this.#wake()
     }
     this.#chunks.next().then(
-      (result) => arrive({ result }),
-      (error: unknown) => arrive({ error }),
+      (result) => receive({ result }),
+      (error: unknown) => receive({ error }),
     )
   }
 
-  /** Called whenever the client has taken everything; sends exactly one thing. */
+  /** Called when the client has read everything. Sends one piece. */
   async #sendNext(): Promise<void> {
     this.#settings.clock.clearTimeout(this.#stalled)
-    if (!this.#greeted) {
-      this.#greeted = true
+    if (!this.#hasSentRetry) {
+      this.#hasSentRetry = true
       this.#send(`retry: ${retryMs}\n\n`)
-    } else if (await this.#next(this.#settings.heartbeatMs)) await this.#sendArrived()
-    else this.#send(': it is quiet\n\n')
+    } else if (await this.#next(this.#settings.heartbeatMs)) await this.#sendReceived()
+    else this.#send(': heartbeat\n\n')
     this.#awaitClient()
   }
 
-  /** The chunk that is there, and those that follow it within the same turn of the event loop. */
-  async #sendArrived(): Promise<void> {
+  /** Sends the available chunk and those that follow within the same turn of the event loop. */
+  async #sendReceived(): Promise<void> {
     let piece = ''
     let turnIsOver = false
-    let goOn: () => void = () => {}
+    let proceed: () => void = () => {}
     setImmediate(() => {
       turnIsOver = true
-      goOn()
+      proceed()
     })
-    while (this.#arrived !== undefined && !this.#ended) {
-      const arrived = this.#arrived
-      this.#arrived = undefined
-      this.#asked = false
-      const text = this.#textOf(arrived)
+    while (this.#received !== undefined && !this.#ended) {
+      const received = this.#received
+      this.#received = undefined
+      this.#isRequested = false
+      const text = this.#textOf(received)
       if (text === undefined) {
-        this.#send(piece + this.#lastText(arrived))
+        this.#send(piece + this.#lastText(received))
         this.end()
         return
       }
       piece += text
       if (turnIsOver || piece.length >= maxPieceBytes) break
-      this.#ask()
+      this.#requestNext()
       await new Promise<void>((resolve) => {
-        goOn = this.#wake = resolve
+        proceed = this.#wake = resolve
       })
     }
     this.#send(piece)
   }
 
-  /** Undefined when it is the end, well or not. */
-  #textOf(arrived: Arrived): string | undefined {
-    if ('error' in arrived || arrived.result.done) return undefined
-    const { value } = arrived.result
-    const { shape } = this.#wanted
+  /** Undefined at the end of the stream, after an error too. */
+  #textOf(received: Received): string | undefined {
+    if ('error' in received || received.result.done) return undefined
+    const { value } = received.result
+    const { shape } = this.#request
     let text = ''
-    for (const item of shape.lots?.itemsOf(value) ?? [value]) {
+    for (const item of shape.batches?.itemsOf(value) ?? [value]) {
       this.#lastName = shape.name(item)
       text += eventText(this.#lastName, shape.id(item), item)
     }
     return text
   }
 
-  #lastText(arrived: Arrived): string {
-    if ('error' in arrived) return eventText('error', undefined, this.#wanted.problem(arrived.error))
+  #lastText(received: Received): string {
+    if ('error' in received) return eventText('error', undefined, this.#request.problem(received.error))
     return this.#lastName === 'end' ? '' : eventText('end', undefined, {})
   }
 
@@ -246,13 +246,13 @@ class EventStream {
     if (!this.#ended && text !== '') this.#controller?.enqueue(this.#encoder.encode(text))
   }
 
-  /** A client that takes nothing any more holds no stream. */
+  /** Ends the stream if the client does not read for `stallMs`. */
   #awaitClient(): void {
     const { clock, stallMs } = this.#settings
     if (this.#ended) return
     clock.clearTimeout(this.#stalled)
     this.#stalled = clock.setTimeout(() => {
-      this.#finish((controller) => controller.error(new Error('The client takes nothing any more.')))
+      this.#finish((controller) => controller.error(new Error('The client has stopped reading.')))
     }, stallMs)
   }
 
@@ -260,18 +260,18 @@ class EventStream {
     if (this.#ended) return
     this.#ended = true
     this.#settings.clock.clearTimeout(this.#stalled)
-    this.#wanted.request.signal.removeEventListener('abort', this.end)
+    this.#request.request.signal.removeEventListener('abort', this.end)
     this.#aborting.abort()
-    // Not awaited, and deaf to how it ends: an ability that is stuck comes to its `finally` when it can.
+    // Not awaited, and its errors are ignored: a blocked ability reaches its `finally` later.
     void this.#chunks.return().catch(() => {})
     this.#wake()
-    if (this.#controller !== undefined) closeQuietly(this.#controller, close)
+    if (this.#controller !== undefined) closeIfOpen(this.#controller, close)
     this.#onEnd()
   }
 }
 
-/** A body that its reader has canceled is closed already. */
-function closeQuietly(
+/** A body that its reader has canceled is already closed. */
+function closeIfOpen(
   controller: ReadableStreamDefaultController<Uint8Array>,
   close: (controller: ReadableStreamDefaultController<Uint8Array>) => void,
 ): void {
@@ -283,7 +283,7 @@ function closeQuietly(
 }
 
 function eventText(name: string | undefined, id: number | undefined, data: unknown): string {
-  const place = id === undefined ? '' : `id: ${id}\n`
-  const kind = name === undefined ? '' : `event: ${name}\n`
-  return `${place}${kind}data: ${JSON.stringify(data) ?? 'null'}\n\n`
+  const idLine = id === undefined ? '' : `id: ${id}\n`
+  const nameLine = name === undefined ? '' : `event: ${name}\n`
+  return `${idLine}${nameLine}data: ${JSON.stringify(data) ?? 'null'}\n\n`
 }

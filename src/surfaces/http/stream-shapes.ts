@@ -1,15 +1,15 @@
-// How the chunks of a stream become server-sent events: under which name, with which data, and which of them mark a place from which
-// the stream can be gone on with.
+// How the chunks of a stream are sent as server-sent events: their names, their data, and which of them have an id from which a client
+// can continue.
 
 export interface StreamShape {
-  /** The ability that gives the same in lots, and what a lot of it holds. Absent: each chunk of the ability itself is one event. */
-  lots?: { ability: string; itemsOf(chunk: unknown): readonly unknown[] }
-  /** The place behind the chunk; undefined where something that belongs to the same place is still to come, or nothing is kept. */
+  /** An ability that yields the same items in batches, and the items of a batch. Absent: each chunk is one event. */
+  batches?: { ability: string; itemsOf(chunk: unknown): readonly unknown[] }
+  /** The position after the chunk; undefined if more items of the same position follow, or if the chunk is not stored. */
   id(chunk: unknown): number | undefined
   /** Undefined for an event without a name. */
   name(chunk: unknown): string | undefined
-  /** Whether it is the end of something that had ended at that place already. */
-  repeatsEnd(chunk: unknown, place: number): boolean
+  /** Whether the chunk is the end of a stream that had already ended at that position. */
+  repeatsEnd(chunk: unknown, position: number): boolean
 }
 
 interface Item {
@@ -22,30 +22,30 @@ interface Item {
 
 const settled: ReadonlyArray<string | undefined> = ['completed', 'failed', 'canceled']
 
-/** One event of the ledger may make several items: only the last of them is a place to go on from. */
+/** One event of the ledger may yield several items; a client can only continue after the last of them. */
 function isLastOfItsEvent({ type, status, willRetry, messageId }: Item): boolean {
   if (type === 'state') return !settled.includes(status)
   if (type === 'error') return willRetry === true
-  // A piece of a message that is on its way: the ledger will hold the message, not the piece.
+  // A part of an unfinished message: the ledger will store the message, not the part.
   return type !== 'content' || messageId === undefined
 }
 
 const plain: StreamShape = {
   id: () => undefined,
   name: typeOf,
-  repeatsEnd: (chunk, place) => typeOf(chunk) === 'end' && (chunk as Item).seq <= place,
+  repeatsEnd: (chunk, position) => typeOf(chunk) === 'end' && (chunk as Item).seq <= position,
 }
 
 const shapes: Readonly<Record<string, StreamShape>> = {
   'event:feed': {
     ...plain,
-    lots: { ability: 'event:pages', itemsOf: (chunk) => (chunk as { events: unknown[] }).events },
+    batches: { ability: 'event:pages', itemsOf: (chunk) => (chunk as { events: unknown[] }).events },
     id: (chunk) => (chunk as Item).seq,
   },
   'task:stream': { ...plain, id: (chunk) => (isLastOfItsEvent(chunk as Item) ? (chunk as Item).seq : undefined) },
 }
 
-/** Of an ability that nothing is known of, chunks have the name of their `type`, and no place. */
+/** For other abilities, events are named by the `type` of the chunk and have no id. */
 export function shapeOf(abilityId: string): StreamShape {
   return Object.hasOwn(shapes, abilityId) ? (shapes[abilityId] as StreamShape) : plain
 }

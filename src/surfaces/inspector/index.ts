@@ -1,4 +1,4 @@
-// `errand/inspect`: what the actors of an engine do, served to inspectors on this machine.
+// `errand/inspect`: serves the activity of an engine's actors to inspectors on this machine.
 export type {
   InspectedActor,
   InspectedSnapshot,

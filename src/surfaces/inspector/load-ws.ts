@@ -1,10 +1,10 @@
-// The package that speaks WebSocket, an optional one: it is loaded when somebody serves an inspector.
+// Loads the optional package ws when an inspector is served.
 import { loadOptional } from '../../core/optional-package.ts'
 
 export type WebSockets = typeof import('ws')
 export type { WebSocket } from 'ws'
 
-/** @throws ErrandError NOT_OFFERED { package } when it is not installed. `load` is for tests. */
+/** @throws ErrandError NOT_OFFERED { package } if it is not installed. `load` is for tests. */
 export function loadWebSockets(load: () => Promise<WebSockets> = () => import('ws')): Promise<WebSockets> {
   return loadOptional('ws', 'Serving an inspector', load)
 }

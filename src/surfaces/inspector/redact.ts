@@ -1,5 +1,5 @@
-// What may leave the process of an inspection message: a plain image of it, in which whatever lies under the name of a secret, or is
-// written beside one in a text, is replaced, and which is bounded in depth, count and size. Applied to the whole message.
+// Redacts an inspection message before it leaves the process. Produces a plain copy with values under secret names, and secrets within
+// texts, replaced. Depth, number of values and size are limited.
 import { z } from 'zod'
 import { jsonIn, type RedactFunction } from '../../core/redact.ts'
 import type { WireMessage } from './wire.ts'
@@ -13,30 +13,30 @@ export const redactSchema = z.union(
 )
 export type Redact = z.output<typeof redactSchema>
 
-/** The names under which secrets usually lie, anywhere in a key. */
+/** Names of secrets; a match anywhere in a key counts. */
 const defaultSecrets =
   'token|secret|passw(?:or)?d|passphrase|api[-_]?key|private[-_]?key|credential|authorization|cookie'
 const defaultKeys = new RegExp(defaultSecrets, 'i')
 
-/** Without one of these there is no secret in a text that the patterns below would find. */
+/** A quick check: texts without these contain no secret that the patterns below would find. */
 const mayHoldSecret = /[:=]|bearer/i
 
 const redacted = '[redacted]'
-/** Levels of a message that are told of. */
-const deepest = 12
-/** Values of one message that are told of. */
+/** Maximum depth of a message; deeper values are cut. */
+const maxDepth = 12
+/** Maximum number of values in a message. */
 const maxValues = 5_000
-/** Characters of one text. */
+/** Maximum length of a text, in characters. */
 const maxTextLength = 8_192
-/** Characters of a text that is read as JSON. */
+/** Maximum length of a text that is parsed as JSON, in characters. */
 const maxJsonLength = 1024 * 1024
-/** Bytes of one message. */
+/** Maximum size of a message, in bytes. */
 export const maxMessageBytes = 64 * 1024
 
-/** A message as it may leave, and its text. */
+/** Returns the redacted message and its text. */
 export type Redactor = (message: WireMessage) => { message: WireMessage; text: string }
 
-/** Makes the text of a message that may leave: JSON, at most 64 KiB. `redact` comes on top of the usual names of secrets. */
+/** Creates the redaction of messages: JSON of at most 64 KiB. `redact` is applied in addition to the default names of secrets. */
 export function createRedactor(redact?: Redact): Redactor {
   const judge: Judge = { isSecret: secretKeys(redact), inText: secretTexts(redact), change: changes(redact) }
   const definitions = new Map<string, string>()
@@ -44,7 +44,7 @@ export function createRedactor(redact?: Redact): Redactor {
     const known = definitions.get(text)
     if (known !== undefined) return known
     const clean = redactDefinition(text, judge)
-    // A program has a handful of charts; one that makes them up as it goes is not to be remembered for ever.
+    // Bounded: a program has a handful of charts, but may also generate them.
     if (definitions.size >= 100) definitions.clear()
     definitions.set(text, clean)
     return clean
@@ -70,14 +70,14 @@ interface Judge {
 function secretKeys(redact: Redact | undefined): (key: string) => boolean {
   const given = Array.isArray(redact) ? redact : []
   const names = new Set(given.filter((each) => typeof each === 'string').map((each) => each.toLowerCase()))
-  // Without `g` and `y`, which remember where they were.
+  // Without the flags `g` and `y`, which make a pattern stateful.
   const patterns = given
     .filter((each) => typeof each !== 'string')
     .map(({ source, flags }) => new RegExp(source, flags.replaceAll(/[gy]/g, '')))
   return (key) => defaultKeys.test(key) || names.has(key.toLowerCase()) || patterns.some((pattern) => pattern.test(key))
 }
 
-/** Secrets in texts, as errors and commands tell them: `token=…`, `"apiKey":"…"`, `Bearer …`, `//user:…@host`. */
+/** Replaces secrets within texts such as errors and commands: `token=…`, `"apiKey":"…"`, `Bearer …`, `//user:…@host`. */
 function secretTexts(redact: Redact | undefined): (text: string) => string {
   const given = (Array.isArray(redact) ? redact : []).filter((each) => typeof each === 'string')
   const names = [
@@ -97,7 +97,7 @@ function secretTexts(redact: Redact | undefined): (text: string) => string {
       : text
 }
 
-/** A function that fails tells nothing. */
+/** A value for which the function throws is replaced. */
 function changes(redact: Redact | undefined): RedactFunction {
   if (typeof redact !== 'function') return (value) => value
   return (value, path) => {
@@ -117,8 +117,8 @@ function redactDefinition(text: string, judge: Judge): string {
   }
 }
 
-/** What a message carries, by field; all the rest of it says from whom to whom. */
-const carried: ReadonlySet<string> = new Set(['name', 'event', 'snapshot', 'definition'])
+/** The fields with the payload of a message; the others identify sender and receiver. */
+const payloadFields: ReadonlySet<string> = new Set(['name', 'event', 'snapshot', 'definition'])
 
 function imageOf(message: object, judge: Judge): Record<string, unknown> {
   let values = 0
@@ -128,12 +128,14 @@ function imageOf(message: object, judge: Judge): Record<string, unknown> {
   }
   const image = (value: unknown, path: readonly string[], above: readonly object[]): unknown => {
     if (typeof value === 'string') {
-      const told = jsonIn(value, maxJsonLength)
-      return told === undefined ? judge.inText(shortened(value)) : shortened(JSON.stringify(image(told, path, above)))
+      const parsed = jsonIn(value, maxJsonLength)
+      return parsed === undefined
+        ? judge.inText(shortened(value))
+        : shortened(JSON.stringify(image(parsed, path, above)))
     }
     if (typeof value !== 'object' || value === null) return scalar(value)
     if (above.includes(value)) return '[circular]'
-    if (path.length >= deepest) return '[deeper]'
+    if (path.length >= maxDepth) return '[deeper]'
     const inside = [...above, value]
     if (Array.isArray(value)) {
       return value.slice(0, maxValues).map((each, index) => visit(each, [...path, String(index)], inside))
@@ -142,10 +144,10 @@ function imageOf(message: object, judge: Judge): Record<string, unknown> {
       judge.isSecret(key) && !holdsStates(path) ? redacted : visit(field, [...path, key], inside),
     )
   }
-  return visitFields(message, judge, (key, field) => (carried.has(key) ? visit(field, [key], []) : field))
+  return visitFields(message, judge, (key, field) => (payloadFields.has(key) ? visit(field, [key], []) : field))
 }
 
-/** Whose keys are names of states and events: a state may be called after the token that it waits for. */
+/** True for objects whose keys are names of states and events: a state may be named after a token that it waits for. */
 function holdsStates(path: readonly string[]): boolean {
   const last = path.at(-1)
   return path[0] === 'definition' ? last === 'states' || last === 'on' : path[0] === 'snapshot' && path[1] === 'value'
@@ -174,7 +176,7 @@ function fieldOf(value: object, key: string): unknown {
   }
 }
 
-/** As JSON would have it, with the words of errors, which JSON leaves out. */
+/** The value as JSON would have it, plus the messages of errors, which JSON omits. */
 function plainOf(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   try {
@@ -196,7 +198,7 @@ function shortened(text: string): string {
   return text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}… [cut: ${text.length} characters]`
 }
 
-/** What is left of a message that is too large: who, what and where, without what it carried. */
+/** A message that is too large, without its payload. */
 function cutTo(message: WireMessage, bytes: number): WireMessage {
   const cut = `[cut: ${bytes} bytes]`
   const {

@@ -1,13 +1,13 @@
-// What the relay tells whoever comes later: which actors there are, as they stand now, and the last messages. Bounded in count and in
-// size, so that a greeting stays below what a receiver may have waiting.
+// What the relay sends to a new receiver: the known actors in their current states, and the last messages. Bounded in count and size, so
+// that the greeting stays below the buffer limit of a receiver.
 import type { WireActor, WireMessage } from './wire.ts'
 
-/** Characters of the actors, and as many of the messages, that are kept. */
+/** Size limit for the actors, and the same for the messages, in characters. */
 const maxKept = 1_500_000
 const maxActors = 5_000
 
 interface Kept {
-  /** Who sent it: the engine, or a program by its name. */
+  /** The sender: the engine, or a program by its name. */
   from: string
   sessionId: string
   isActor: boolean
@@ -42,18 +42,18 @@ export class RelayMemory {
     }
   }
 
-  /** The actors as they stand now, then the last messages. */
+  /** The actors in their current states, then the last messages. */
   greeting(): string[] {
     const actors = [...this.#actors.values()].map(({ message }) => JSON.stringify(message))
     const messages = this.#history.filter(({ isActor, sessionId }) => !(isActor && this.#actors.has(sessionId)))
     return [...actors, ...messages.map(({ text }) => text)]
   }
 
-  /** It has gone: its actors no longer stand anywhere. What it told is told on, unless `whole`. */
+  /** Removes the actors of a disconnected sender, and with `whole` its messages too. */
   forget(from: string, whole: boolean): void {
     for (const [sessionId, actor] of this.#actors) if (actor.from === from) this.#dismiss(sessionId)
     if (!whole) return
-    this.#history = this.#history.filter((kept) => kept.from !== from)
+    this.#history = this.#history.filter((entry) => entry.from !== from)
     this.#historyKept = this.#history.reduce((sum, { text }) => sum + text.length, 0)
   }
 

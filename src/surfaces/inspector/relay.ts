@@ -1,5 +1,5 @@
-// The relay: receivers hear what the engine and other programs tell, and the engine is attached only while there is one of them. Who
-// is what shows by itself: a program sends, a receiver never does.
+// The relay forwards messages of the engine and of other programs to receivers. The engine is attached only while there is a receiver. A
+// connection is a program's once it sends a message; receivers send none.
 import type { InspectionEvent } from '../../actors/inspection-event.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { WebSocket } from './load-ws.ts'
@@ -7,15 +7,15 @@ import type { Redactor } from './redact.ts'
 import { RelayMemory } from './relay-memory.ts'
 import { readProduced, toWire, type WireMessage } from './wire.ts'
 
-/** Bytes that may wait for a receiver: one that does not drain is dropped. */
+/** Buffer limit of a receiver, in bytes. A receiver that exceeds it is disconnected. */
 const maxBuffered = 4 * 1024 * 1024
-/** A connection that does not answer by the next ping is dropped. */
+/** Ping interval. A connection that does not answer before the next ping is disconnected. */
 const pingEveryMs = 30_000
 const engineName = 'engine'
 
 export interface RelayParts {
-  /** Attaches to the engine; undefined where only other programs are relayed. */
-  attach: ((tell: (event: InspectionEvent) => void) => () => void) | undefined
+  /** Attaches to the engine; undefined if only other programs are relayed. */
+  attach: ((send: (event: InspectionEvent) => void) => () => void) | undefined
   redacted: Redactor
   historySize: number
   clock: Clock
@@ -23,7 +23,7 @@ export interface RelayParts {
 
 interface Connection {
   socket: WebSocket
-  /** What its actors are named after, once it has sent something. */
+  /** Prefix of the program's actors, once it has sent a message. */
   program: string | undefined
   isAlive: boolean
 }
@@ -50,15 +50,17 @@ export class Relay {
   join(socket: WebSocket): void {
     const connection: Connection = { socket, program: undefined, isAlive: true }
     this.#connections.add(connection)
-    socket.on('message', (data, isBinary) => this.#hear(connection, isBinary ? undefined : (data as Buffer).toString()))
+    socket.on('message', (data, isBinary) =>
+      this.#receive(connection, isBinary ? undefined : (data as Buffer).toString()),
+    )
     socket.on('pong', () => {
       connection.isAlive = true
     })
-    // What the other end does wrong closes its connection; that is all there is to say about it.
+    // A protocol error of the other end closes its connection and needs no further handling.
     socket.on('error', () => socket.terminate())
     socket.on('close', () => this.#leave(connection))
     this.#pinging ??= this.#pingLater()
-    this.#tellEvents()
+    this.#sendEvents()
     for (const text of this.#memory.greeting()) socket.send(text)
     this.#receivers.add(connection)
     this.#attachFor(connection)
@@ -78,42 +80,42 @@ export class Relay {
     try {
       this.#detach ??= this.#parts.attach?.((event) => this.#queue(event))
     } catch {
-      // It is closed, and no receiver can help that.
+      // The engine is closed, and the receiver cannot change that.
       socket.close(1011, 'The engine is closed.')
     }
   }
 
-  /** Told in the middle of a transition: what it takes to tell it on is done after that. */
+  /** Called in the middle of a transition, so the message is converted and sent in a later turn. */
   #queue(event: InspectionEvent): void {
-    if (this.#events.push(event) === 1) queueMicrotask(() => this.#tellEvents())
+    if (this.#events.push(event) === 1) queueMicrotask(() => this.#sendEvents())
   }
 
-  #tellEvents(): void {
+  #sendEvents(): void {
     const events = this.#events
     this.#events = []
     const at = Math.floor(this.#parts.clock.now())
     for (const event of events) {
       const message = toWire(event, at)
-      if (message !== undefined) this.#tell(engineName, message)
+      if (message !== undefined) this.#send(engineName, message)
     }
   }
 
   // ── from programs ──
 
-  #hear(connection: Connection, text: string | undefined): void {
+  #receive(connection: Connection, text: string | undefined): void {
     connection.program ??= `program-${++this.#programs}`
     const message = text === undefined ? undefined : readProduced(text, connection.program)
     if (message === undefined) {
-      connection.socket.close(1008, 'This is no inspection message.')
+      connection.socket.close(1008, 'Not an inspection message.')
       return
     }
     if (this.#receivers.delete(connection)) this.#detachIfAlone()
-    this.#tell(connection.program, message)
+    this.#send(connection.program, message)
   }
 
   // ── to receivers ──
 
-  #tell(from: string, given: WireMessage): void {
+  #send(from: string, given: WireMessage): void {
     const { message, text } = this.#parts.redacted(given)
     this.#memory.keep(from, message, text)
     for (const { socket } of this.#receivers) {
@@ -132,7 +134,7 @@ export class Relay {
     this.#pinging = undefined
   }
 
-  /** What the engine did and was while nobody watched is not known: the next receiver begins with what is there then. */
+  /** Detaches without receivers. The next receiver starts with the state at that time; what happened in between is not recorded. */
   #detachIfAlone(): void {
     if (this.#receivers.size > 0) return
     this.#detach?.()

@@ -1,4 +1,4 @@
-// The relay as a server on this machine: who may connect is judged before a connection becomes a WebSocket.
+// Serves the relay on this machine. Connections are validated before they are upgraded to WebSocket.
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { z } from 'zod'
@@ -7,7 +7,7 @@ import { ErrandError } from '../../core/errors.ts'
 import { parse } from '../../core/parse.ts'
 import type { RedactFunction } from '../../core/redact.ts'
 import type { Engine } from '../../engine-api.ts'
-import { limitOfWrongOnes } from '../../web/credentials.ts'
+import { createInvalidCredentialLimit } from '../../web/credentials.ts'
 import { listen } from '../../web/node-server.ts'
 import type { RateLimit } from '../../web/rate-limit.ts'
 import {
@@ -26,29 +26,29 @@ import { createRedactor, redactSchema } from './redact.ts'
 import { Relay } from './relay.ts'
 import { maxProducedBytes } from './wire.ts'
 
-/** What of an engine is inspected. */
+/** The part of an engine that is inspected. */
 export type InspectedEngine = Pick<Engine, 'inspect'>
 
 export interface InspectorOptions {
-  /** The address to listen at, of this machine alone: 127.0.0.1 (the default), localhost or ::1. */
+  /** The loopback address to listen at: 127.0.0.1 (default), localhost or ::1. */
   host?: string
-  /** Default 0: a free one. */
+  /** Default 0: any free port. */
   port?: number
-  /** What receivers and programs must know: 16 to 200 letters, digits and . _ ~ -. Default: one of 256 bits of chance. */
+  /** The token that receivers and programs must send: 16 to 200 letters, digits and . _ ~ -. Default: a random one of 256 bits. */
   token?: string
   /**
-   * What else is not to leave the process, beside what lies under keys that speak of tokens, secrets, passwords, API keys, credentials,
-   * authorization and cookies: keys (texts, in full and in any case, or regular expressions), or a function that gets every value with its
-   * place in the message and returns what is told instead.
+   * Values to redact in addition to those under keys that suggest tokens, secrets, passwords, API keys, credentials, authorization or
+   * cookies: a list of keys (texts, matched in full and ignoring case, or regular expressions), or a function that is called with each
+   * value and its path in the message and returns the replacement.
    */
   redact?: RedactFunction | ReadonlyArray<string | RegExp> | undefined
-  /** How many of the last messages a new receiver is told. Default 200. */
+  /** Number of recent messages sent to a new receiver. Default 200. */
   historySize?: number
-  /** `own` (the default): what this engine works on. `all`: every open task of the ledger, at most 1,000. */
+  /** `own` (default): tasks that this engine works on. `all`: every open task of the ledger, at most 1,000. */
   tasks?: 'own' | 'all'
-  /** Values of the `Origin` header that are served: web pages on other ports. Default: none. */
+  /** Allowed values of the `Origin` header: web pages on other ports. Default: none. */
   allowedOrigins?: readonly string[]
-  /** Default: the system's. */
+  /** Default: the system clock. */
   clock?: Clock
 }
 
@@ -68,28 +68,28 @@ export const inspectorOptionsSchema = z.strictObject({
 })
 
 export interface InspectorServer {
-  /** What receivers and programs connect to, the token included: `ws://127.0.0.1:41873/?token=…`. */
+  /** Where receivers and programs connect, token included: `ws://127.0.0.1:41873/?token=…`. */
   readonly url: string
   readonly token: string
-  /** Ends all connections and lets go of the engine, which stays open. */
+  /** Closes all connections and detaches from the engine, which stays open. */
   close(): Promise<void>
 }
 
-/** Receivers and programs at once. */
+/** Maximum number of connections of receivers and programs. */
 const maxConnections = 64
 
 /**
- * Serves what the actors of an engine do to inspectors on this machine, in the format of `@statelyai/inspect`: its
- * `createWebSocketReceiver({ server: url })` receives, and a program whose `inspect` is its `createWebSocketInspector({ url })` is seen by the
- * same receivers. Everything is redacted before it leaves. The engine tells nothing until a receiver is there. `null` for no engine:
- * then only other programs are relayed.
+ * Serves the activity of an engine's actors to inspectors on this machine, in the format of `@statelyai/inspect`: its
+ * `createWebSocketReceiver({ server: url })` receives it, and a program whose `inspect` is its `createWebSocketInspector({ url })` is
+ * shown to the same receivers. All messages are redacted before they leave the process. The engine is only observed while there is a
+ * receiver. With `null` instead of an engine only other programs are relayed.
  *
  * @example
  * const inspector = await serveInspector(engine)
  * console.log(inspector.url) // ws://127.0.0.1:41873/?token=…
  *
- * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT; NOT_OFFERED when the package `ws` is not installed; FORBIDDEN for an address that
- *   other machines can reach. What the system says of an address that it does not give.
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT; NOT_OFFERED if the package `ws` is not installed; FORBIDDEN for an address that
+ *   other machines can reach. The system's error for an address that is not available.
  */
 export async function serveInspector(
   engine: InspectedEngine | null,
@@ -106,7 +106,7 @@ export async function serveInspector(
   if (!isLoopbackAddress(host)) throw otherMachines(host)
   const { WebSocketServer } = await loadWebSockets()
   const relay = new Relay({
-    attach: engine === null ? undefined : (tell) => engine.inspect(tell, { tasks }),
+    attach: engine === null ? undefined : (send) => engine.inspect(send, { tasks }),
     redacted: createRedactor(rest.redact),
     historySize: rest.historySize,
     clock: rest.clock,
@@ -118,12 +118,12 @@ export async function serveInspector(
     listener: () => (_request, response) => {
       response.writeHead(426, { upgrade: 'websocket', connection: 'close' }).end()
     },
-    onUpgrade: (place) => {
-      const wrong = limitOfWrongOnes(rest.clock)
-      const door = { allowedHosts: hostsAt(host, place.port), allowedOrigins, token, wrong }
+    onUpgrade: (address) => {
+      const invalidLimit = createInvalidCredentialLimit(rest.clock)
+      const guard = { allowedHosts: hostsAt(host, address.port), allowedOrigins, token, invalidLimit }
       return (request, socket, head) => {
         socket.on('error', () => socket.destroy())
-        const refusal = refusalOf(request, door, relay.size)
+        const refusal = refusalOf(request, guard, relay.size)
         if (refusal !== undefined) refuse(socket, refusal)
         else sockets.handleUpgrade(request, socket, head, (joined) => relay.join(joined))
       }
@@ -141,10 +141,10 @@ interface Refusal {
   retryAfterSeconds?: number
 }
 
-/** How somebody is answered who may not come in; undefined for who may. */
+/** The response that refuses an upgrade; undefined if it is allowed. */
 function refusalOf(
   request: IncomingMessage,
-  door: RequestGuardOptions & { token: string; wrong: RateLimit },
+  guard: RequestGuardOptions & { token: string; invalidLimit: RateLimit },
   connected: number,
 ): Refusal | undefined {
   const headers = new Headers()
@@ -152,17 +152,17 @@ function refusalOf(
     const value = request.headers[name]
     if (value !== undefined) headers.set(name, value)
   }
-  if (refuseRequest(new Request('http://nowhere.invalid', { headers }), door) !== undefined)
+  if (refuseRequest(new Request('http://nowhere.invalid', { headers }), guard) !== undefined)
     return { status: '403 Forbidden' }
-  if (!isSameSecret(tokenIn(request), door.token)) {
-    const waitSeconds = door.wrong.draw(request.socket.remoteAddress ?? '')
+  if (!isSameSecret(tokenIn(request), guard.token)) {
+    const waitSeconds = guard.invalidLimit.draw(request.socket.remoteAddress ?? '')
     if (waitSeconds === 0) return { status: '401 Unauthorized' }
     return { status: '429 Too Many Requests', retryAfterSeconds: Math.ceil(waitSeconds) }
   }
   return connected >= maxConnections ? { status: '503 Service Unavailable' } : undefined
 }
 
-/** In the URL, for that is all that a browser's WebSocket can be given, or as a bearer. */
+/** From the URL, since the WebSocket of browsers cannot send headers, or from the `Authorization` header. */
 function tokenIn({ url = '/', headers }: IncomingMessage): string {
   const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : ''
   return bearerIn(headers.authorization) ?? new URLSearchParams(query).get('token') ?? ''

@@ -1,12 +1,12 @@
-// Inspection events as messages, in the format that Stately's inspectors read and write (@statelyai/inspect 0.7): one JSON object
-// for an actor that has come, an event that was sent, a state that was reached. What else XState tells is not part of it.
+// Converts inspection events to messages in the format of Stately's inspectors (@statelyai/inspect 0.7): one JSON object for a created
+// actor, a sent event or a reached state. Other inspection events of XState are not part of the format.
 import { z } from 'zod'
 import type { InspectionEvent } from '../../actors/inspection-event.ts'
 
-/** The version of the format, as each message names it. */
+/** The version of the format, which each message contains. */
 const formatVersion = '0.7.2'
 
-/** Bytes of a message of a program that is read at all. */
+/** Maximum size of a message that a program may send, in bytes. */
 export const maxProducedBytes = 256 * 1024
 
 const actorId = z.string().min(1).max(200)
@@ -24,7 +24,7 @@ const base = {
   rootId: actorId.optional(),
 }
 
-/** What is not of the format is not passed on. */
+/** Unknown fields are dropped. */
 const messageSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('@xstate.actor'),
@@ -43,8 +43,8 @@ export type WireMessage = z.output<typeof messageSchema>
 export type WireActor = Extract<WireMessage, { type: '@xstate.actor' }>
 
 /**
- * The message of a program that sends its own inspection to the relay; undefined for what is none. Actors of different programs, which
- * all count from zero, are named after the program.
+ * Parses a message that a program sends to the relay; undefined if it is invalid. Actor ids of all programs count from zero, so they are
+ * prefixed with the program.
  */
 export function readProduced(text: string, program: string): WireMessage | undefined {
   let json: unknown
@@ -67,7 +67,7 @@ export function readProduced(text: string, program: string): WireMessage | undef
   }
 }
 
-/** What an actor of XState has beside what inspectors of ours are promised. */
+/** Fields of XState actors beyond our public inspection types. */
 interface ActorInside {
   readonly id: string
   readonly sessionId: string
@@ -77,8 +77,8 @@ interface ActorInside {
 }
 
 /**
- * The message for an inspection event, with the objects of the engine still in it; undefined for one that is not told. An actor has its
- * first state only after XState has told of it: ask in a later turn, when it has.
+ * The message for an inspection event, still containing live objects of the engine; undefined for events outside the format. XState
+ * reports an actor before it has its first state, so call this in a later turn.
  */
 export function toWire(event: InspectionEvent, at: number): WireMessage | undefined {
   const actor = event.actorRef as ActorInside
@@ -111,7 +111,7 @@ function describe(actor: ActorInside): Pick<WireActor, 'name' | 'definition' | '
 
 const definitions = new WeakMap<object, string>()
 
-/** Thousands of actors share one chart. */
+/** Cached, because thousands of actors share one chart. */
 function definitionText(config: object): string {
   const known = definitions.get(config)
   if (known !== undefined) return known

@@ -1,5 +1,5 @@
-// The sessions of the agents that call: one per name, opened at its first call, closed when it has been silent for long, when others
-// need its place, or when the serving ends. A call that is under way keeps its session.
+// The sessions of the calling agents: one per name, opened by its first call. A session is closed when it has been idle for long, when
+// its slot is needed, or when serving ends. Calls in progress keep their session.
 import type { InvokeOptions } from '../../bus/bus.ts'
 import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
@@ -8,22 +8,22 @@ import type { AgentSession } from './mcp-options.ts'
 
 interface OpenSession {
   session: AgentSession
-  /** The principal whose call opened it. */
+  /** The principal whose call opened the session. */
   principal: string | undefined
-  /** Calls that are under way. */
+  /** Number of calls in progress. */
   busy: number
   idleTimer?: unknown
 }
 
-/** Names come from clients: a client that makes them up must neither fill the memory nor take the places of others. */
+/** Clients choose the names, so the number is limited: a client with many names must not exhaust memory or evict other agents. */
 const maxSessions = 1_000
 const maxSessionsPerPrincipal = 100
-/** How long a call that does not listen to its signal may hold up the end. */
+/** How long `close` waits for calls that ignore their abort signal. */
 const endGraceMs = 5_000
 
 interface SessionSettings {
   open: (agent: string | undefined) => AgentSession
-  /** Without it a session lives until the end. */
+  /** Undefined: sessions stay open until `close`. */
   idleMs: number | undefined
   clock: Clock
   report: (error: unknown) => void
@@ -31,7 +31,7 @@ interface SessionSettings {
 
 export class AgentSessions {
   readonly #settings: SessionSettings
-  /** Those without a call under way in the order of their last one, the earliest first. */
+  /** Sessions without a call in progress are in the order of their last call, least recent first. */
   readonly #sessions = new Map<string | undefined, OpenSession>()
   readonly #calls = new Set<Promise<unknown>>()
   #closed = false
@@ -41,8 +41,8 @@ export class AgentSessions {
   }
 
   /**
-   * @param principal who sends the call, as requests are counted.
-   * @throws ErrandError LIMIT_EXCEEDED for one agent too many, ENGINE_CLOSED after the end; else what the ability throws.
+   * @param principal the key under which limits count the caller.
+   * @throws ErrandError LIMIT_EXCEEDED beyond the limit of agents, ENGINE_CLOSED after `close`; else the error of the ability.
    */
   async call(
     { agent, principal }: { agent: string | undefined; principal: string | undefined },
@@ -61,7 +61,7 @@ export class AgentSessions {
     }
   }
 
-  /** Lets calls that are under way come to their end, for a moment, and closes all sessions. */
+  /** Waits briefly for calls in progress and closes all sessions. */
   async close(): Promise<void> {
     this.#closed = true
     await waitAtMost(this.#settings.clock, endGraceMs, Promise.allSettled(this.#calls))
@@ -69,7 +69,7 @@ export class AgentSessions {
   }
 
   #hold(agent: string | undefined, principal: string | undefined): OpenSession {
-    if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'This server has ended and takes no more calls.')
+    if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The server has ended and accepts no more calls.')
     let held = this.#sessions.get(agent)
     if (held === undefined) {
       this.#makeRoom((each) => each.principal === principal, maxSessionsPerPrincipal)
@@ -82,7 +82,7 @@ export class AgentSessions {
     return held
   }
 
-  /** Where there are `max` of these already, the one that has been silent for longest ends. */
+  /** If `max` of these sessions are open, closes the one that has been idle longest. */
   #makeRoom(isOne: (session: OpenSession) => boolean, max: number): void {
     const these = [...this.#sessions].filter(([, held]) => isOne(held))
     if (these.length < max) return
@@ -105,7 +105,7 @@ export class AgentSessions {
     const { clock, idleMs } = this.#settings
     if (idleMs === undefined) return
     held.idleTimer = clock.setTimeout(() => void this.#end(agent, held), idleMs)
-    // Whoever wants to exit need not wait for silent agents.
+    // An idle session must not keep the process alive.
     ;(held.idleTimer as { unref?(): void } | undefined)?.unref?.()
   }
 

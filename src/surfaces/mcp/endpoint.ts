@@ -1,23 +1,23 @@
-// What answers requests of the protocol over HTTP: who asks is judged first, then the engine is found that the principal reaches, and what
-// is kept of one engine (its sessions, its subscriptions) is never found by way of another.
+// Answers MCP requests over HTTP: validates credentials, then resolves the engine of the principal. Sessions and subscriptions are kept
+// per engine and cannot be reached through another engine.
 import type { AuthInfo, McpHttpHandler } from '@modelcontextprotocol/server'
 import { maxBodyBytes, readJsonBody } from '../../web/body.ts'
-import { Credentials, tooManyWrong } from '../../web/credentials.ts'
+import { Credentials, tooManyInvalidCredentials } from '../../web/credentials.ts'
 import { OpenLimit } from '../../web/open-limit.ts'
-import { countedAs, type Principal } from '../../web/principal.ts'
+import { limitKeyOf, type Principal } from '../../web/principal.ts'
 import { isJsonType, refuseRequest } from '../../web/request-guard.ts'
 import { type EngineSource, tenantNotServed } from '../../web/tenants.ts'
 import { loadSdk, type Sdk } from './load-sdk.ts'
 import { agentNameSchema, type CheckedFetchOptions, type ServedEngine } from './mcp-options.ts'
 import { McpService } from './mcp-service.ts'
 
-/** Who sends a request, and under what name it is counted. */
+/** The client of a request, and the key under which limits count it. */
 interface Client {
   principal: Principal
-  countedAs: string
+  limitKey: string
 }
 
-/** One engine as it is served: nothing of it is shared with another. */
+/** The state of serving one engine; nothing of it is shared with other engines. */
 interface Serving {
   engine: ServedEngine
   handler: McpHttpHandler
@@ -30,11 +30,11 @@ export class Endpoint {
   readonly #credentials: Credentials
   readonly #requests: OpenLimit
   readonly #path: string | undefined
-  /** By tenant; where there is one engine, under undefined. */
+  /** By tenant; the key is undefined for a single engine. */
   readonly #servings = new Map<string | undefined, Serving>()
   #closed = false
 
-  /** @param path the only one that is served; absent: any. @throws ErrandError INVALID_INPUT */
+  /** @param path the only path that is served; absent: any. @throws ErrandError INVALID_INPUT */
   constructor(source: EngineSource<ServedEngine>, options: CheckedFetchOptions, path?: string) {
     const { authenticate, token, clock, maxRequestsPerPrincipal } = options
     this.#source = source
@@ -44,30 +44,30 @@ export class Endpoint {
     this.#requests = new OpenLimit({ maxPerPrincipal: maxRequestsPerPrincipal })
   }
 
-  /** Rejects with NOT_OFFERED where the package of the protocol is not installed, and with nothing else. */
+  /** Only rejects with NOT_OFFERED, if the MCP package is not installed. */
   async answer(request: Request, address: string | undefined): Promise<Response> {
-    const principal = await this.#letIn(request, address).catch((error: unknown) => this.#failed(error))
+    const principal = await this.#authenticate(request, address).catch((error: unknown) => this.#failed(error))
     if (principal instanceof Response) return principal
     const sdk = await loadSdk()
-    const counted = countedAs(principal, address)
-    const place = this.#requests.take(counted)
-    if ('full' in place) return this.#tooMany()
-    const response = await this.#serve(sdk, request, { principal, countedAs: counted }).catch((error: unknown) =>
+    const limitKey = limitKeyOf(principal, address)
+    const slot = this.#requests.take(limitKey)
+    if ('full' in slot) return this.#tooMany()
+    const response = await this.#serve(sdk, request, { principal, limitKey }).catch((error: unknown) =>
       this.#failed(error),
     )
-    // A stream takes up its place until it has ended.
-    if (isStream(response)) return releasedAtItsEnd(response, place.release)
-    place.release()
+    // A stream holds its slot until it ends.
+    if (isStream(response)) return releasedAtItsEnd(response, slot.release)
+    slot.release()
     return response
   }
 
-  /** Who asks, or how a request is turned away of which nothing but the headers has been read. @throws what `authenticate` throws. */
-  async #letIn(request: Request, address: string | undefined): Promise<Principal | Response> {
+  /** Returns the principal, or the refusal; only headers have been read by then. @throws the error of `authenticate`. */
+  async #authenticate(request: Request, address: string | undefined): Promise<Principal | Response> {
     const refused = refuseRequest(request, this.#options)
     if (refused !== undefined) return refusal(refused.status, refused.why)
     const judged = await this.#credentials.judge(request, address)
-    if (judged.principal === null) return refusedUnknown(judged.waitSeconds)
-    // Whoever may not come in does not hear what there is.
+    if (judged.principal === null) return unauthenticated(judged.waitSeconds)
+    // Checked after the credentials, so that unauthenticated clients cannot probe paths.
     if (this.#path !== undefined && new URL(request.url).pathname !== this.#path) {
       return refusal(404, `The endpoint is ${this.#path}.`)
     }
@@ -79,7 +79,7 @@ export class Endpoint {
 
   #failed(error: unknown): Response {
     this.#options.onError(error)
-    return refusal(500, 'Internal error. Whoever runs the server can see why.', { code: -32_603 })
+    return refusal(500, 'Internal error. The operator of the server can see the cause.', { code: -32_603 })
   }
 
   async close(): Promise<void> {
@@ -92,7 +92,7 @@ export class Endpoint {
     const { principal } = client
     const engine = await this.#source.engineOf(principal)
     if (engine === null) return refusal(403, tenantNotServed)
-    if (this.#closed) return refusal(503, 'This server has ended and takes no more calls.')
+    if (this.#closed) return refusal(503, 'The server has ended and accepts no more calls.')
     const { handler } = this.#servingOf(sdk, principal.tenant, engine)
     const authInfo = asAuthInfo(client)
     if (request.method !== 'POST') return handler.fetch(request, { authInfo })
@@ -104,7 +104,7 @@ export class Endpoint {
   #servingOf(sdk: Sdk, tenant: string | undefined, engine: ServedEngine): Serving {
     const known = this.#servings.get(tenant)
     if (known?.engine.bus === engine.bus) return known
-    // The program has opened the tenant's engine anew.
+    // The program has reopened the tenant's engine.
     if (known !== undefined) this.#drop(tenant, known)
     this.#dropEnded()
     const serving = createServing(sdk, engine, this.#options)
@@ -112,7 +112,7 @@ export class Endpoint {
     return serving
   }
 
-  /** An engine that has closed has taken its abilities with it, and nobody is served by it any more. */
+  /** Drops engines that are closed: they have unregistered their abilities. */
   #dropEnded(): void {
     for (const [tenant, serving] of this.#servings) {
       if (!serving.engine.bus.has('task:get')) this.#drop(tenant, serving)
@@ -126,7 +126,7 @@ export class Endpoint {
 
   #tooMany(): Response {
     const { maxRequestsPerPrincipal } = this.#options
-    const why = `${maxRequestsPerPrincipal} requests of yours are being answered, and no more are taken at once. Wait for one of the answers.`
+    const why = `Too many concurrent requests: ${maxRequestsPerPrincipal} of this client are in progress. Retry when one of them has been answered.`
     return refusal(429, why, { headers: { 'retry-after': '1' } })
   }
 }
@@ -135,9 +135,9 @@ function createServing(sdk: Sdk, engine: ServedEngine, options: CheckedFetchOpti
   const service = new McpService(engine, options)
   const handler = sdk.createMcpHandler(
     ({ era, requestInfo, authInfo }) => {
-      const { principal, countedAs } = clientIn(authInfo)
+      const { principal, limitKey } = clientIn(authInfo)
       const agent = principal.owner ?? requestInfo?.headers.get(agentHeader) ?? options.as
-      return service.createServer(sdk, { agent, principal, countedAs, era, reachable: era === 'modern' })
+      return service.createServer(sdk, { agent, principal, limitKey, era, reachable: era === 'modern' })
     },
     { onerror: options.onError, maxRequestBodySize: maxBodyBytes },
   )
@@ -150,14 +150,14 @@ function createServing(sdk: Sdk, engine: ServedEngine, options: CheckedFetchOpti
   return { engine, handler, close }
 }
 
-/** The client as the protocol's package hands it on, from the door to the server that it makes for a request. */
+/** Passes the client through the MCP package to the server that it creates for a request. */
 function asAuthInfo(client: Client): AuthInfo {
   return { token: '', clientId: '', scopes: [], extra: { client } }
 }
 
 function clientIn(authInfo: AuthInfo | undefined): Client {
   const client = authInfo?.extra?.['client'] as Client | undefined
-  if (client === undefined) throw new Error('The request has lost whose it is on the way to its server.')
+  if (client === undefined) throw new Error('The request reached its server without its client.')
   return client
 }
 
@@ -165,7 +165,7 @@ function isStream({ headers }: Response): boolean {
   return headers.get('content-type')?.startsWith('text/event-stream') ?? false
 }
 
-/** The same response, which tells when its body has been taken or is wanted no more. */
+/** The same response; `release` is called when its body has been read or canceled. */
 function releasedAtItsEnd(response: Response, release: () => void): Response {
   const body = response.body as ReadableStream<Uint8Array>
   const reader = body.getReader()
@@ -192,7 +192,7 @@ function releasedAtItsEnd(response: Response, release: () => void): Response {
   return new Response(watched, response)
 }
 
-// ── refusals in the words of the protocol ──
+// ── refusals as MCP errors ──
 
 const agentHeader = 'x-errand-agent'
 
@@ -204,16 +204,16 @@ function refusal(
   return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status, headers })
 }
 
-/** To somebody unknown, who is to wait so long after too many wrong credentials. */
-function refusedUnknown(waitSeconds: number): Response {
+/** 401, or 429 when the client has sent too many invalid credentials and must wait. */
+function unauthenticated(waitSeconds: number): Response {
   if (waitSeconds === 0) {
-    return refusal(401, 'A bearer token is needed.', { headers: { 'www-authenticate': 'Bearer realm="errand"' } })
+    return refusal(401, 'A bearer token is required.', { headers: { 'www-authenticate': 'Bearer realm="errand"' } })
   }
   const headers = { 'retry-after': String(Math.ceil(waitSeconds)) }
-  return refusal(429, tooManyWrong(waitSeconds), { headers })
+  return refusal(429, tooManyInvalidCredentials(waitSeconds), { headers })
 }
 
-/** Whoever has a name by its credentials acts in that name. */
+/** Refuses an agent name in the header that differs from the name in the credentials. */
 function refusedAgent({ headers }: Request, { owner }: Principal): Response | undefined {
   const agent = headers.get(agentHeader)
   if (agent === null || agent === owner) return undefined

@@ -1,4 +1,4 @@
-// The SDK of the protocol, an optional package: it is loaded when somebody serves, and whoever does not need not have it.
+// Loads the optional MCP SDK when serving starts.
 import { loadOptional } from '../../core/optional-package.ts'
 
 const packageName = '@modelcontextprotocol/server'
@@ -7,7 +7,7 @@ const doing = 'Serving MCP'
 export type Sdk = typeof import('@modelcontextprotocol/server')
 export type StdioSdk = typeof import('@modelcontextprotocol/server/stdio')
 
-/** @throws ErrandError NOT_OFFERED { package } when it is not installed. */
+/** @throws ErrandError NOT_OFFERED { package } if it is not installed. */
 export function loadSdk(): Promise<Sdk> {
   return loadOptional(packageName, doing, () => import('@modelcontextprotocol/server'))
 }

@@ -1,21 +1,21 @@
-// A task in the words of the protocol's Tasks extension: its five statuses, its handle, its questions as forms for the user.
-// The words of a foreigner stand here and nowhere else.
+// Maps tasks to MCP's Tasks extension: its five statuses, its task handles, and questions as forms. The terms of the protocol are
+// confined to this file.
 import type { TaskRow } from '../../abilities/views/task-row.ts'
 import { isoTime } from '../../core/clock.ts'
 import type { Task, TaskStatus } from '../../entities/task.ts'
 import { answerResult, failureResult, type ToolResult } from './tool-results.ts'
 
-/** A task as `task:get` shows it. */
+/** A task as returned by `task:get`. */
 export interface ShownTask extends Task {
   branch: string | null
 }
 
-/** By which a client takes a request back: there will be no answer. */
-export const withdrawal = 'notifications/cancelled'
+/** The notification with which a client withdraws a request, which is then not answered. */
+export const cancellation = 'notifications/cancelled'
 
 export type HandleStatus = 'working' | 'input_required' | 'completed' | 'cancelled'
 
-/** The protocol's notion of `failed` is an error of the protocol itself: a task that failed has completed, with an error. */
+/** In MCP `failed` means a protocol error, so a failed task is mapped to `completed` with an error result. */
 const statuses: Readonly<Record<TaskStatus, HandleStatus>> = {
   submitted: 'working',
   working: 'working',
@@ -33,23 +33,23 @@ export interface TaskHandle {
   statusMessage?: string | undefined
   createdAt: string
   lastUpdatedAt: string
-  /** The ledger keeps tasks until somebody purges them. */
+  /** Null: the ledger keeps tasks until they are purged. */
   ttlMs: null
   pollIntervalMs: number
   [key: string]: unknown
 }
 
-/** What moves by itself is looked at more often than what waits for somebody. */
+/** Working tasks are polled more often than tasks that wait for input. */
 const pollWorkingMs = 1_000
 const pollRestingMs = 5_000
 
 /**
- * `asks`: the client can put questions to its user. For one that cannot, and for questions to people, whose answer nobody here could vouch
- * for, the task goes on until somebody else answers.
+ * @param canAsk whether the client can ask its user. If it cannot, or the question is for people (whose answers the client cannot vouch
+ *   for), the task is shown as working until the question is answered elsewhere.
  */
-export function toHandle(task: ShownTask, asks: boolean): TaskHandle {
+export function toHandle(task: ShownTask, canAsk: boolean): TaskHandle {
   const status = statuses[task.status]
-  const shown = status === 'input_required' && !(asks && task.questions.some(isForAnyone)) ? 'working' : status
+  const shown = status === 'input_required' && !(canAsk && task.questions.some(isForAnyone)) ? 'working' : status
   return {
     taskId: task.id,
     status: shown,
@@ -61,9 +61,9 @@ export function toHandle(task: ShownTask, asks: boolean): TaskHandle {
   }
 }
 
-/** The handle with what belongs to its status: the result, or the questions. `row` is the task in a list. */
-export function toDetailedHandle(task: ShownTask, row: TaskRow, asks: boolean): TaskHandle {
-  const handle = toHandle(task, asks)
+/** The handle with the data of its status: the result, or the questions. `row` is the task as in a list. */
+export function toDetailedHandle(task: ShownTask, row: TaskRow, canAsk: boolean): TaskHandle {
+  const handle = toHandle(task, canAsk)
   if (handle.status === 'completed') return { ...handle, result: resultOf(task, row) }
   if (handle.status !== 'input_required') return handle
   return { ...handle, inputRequests: formsOf(task) }
@@ -77,7 +77,7 @@ function isForAnyone({ for: audience }: Question): boolean {
   return audience === 'anyone'
 }
 
-/** What the tool call that made the task came to: the fields that `task:create` answers with, which clients check, and the result. */
+/** The result of the tool call that created the task: the output of `task:create`, which clients validate, and the task's result. */
 function resultOf(task: ShownTask, row: TaskRow): ToolResult {
   if (task.status === 'failed') {
     const { code, message } = task.error ?? { code: 'TASK_FAILED', message: 'failed' }
@@ -114,7 +114,7 @@ function messageOf(task: ShownTask): string | undefined {
 type Question = Task['questions'][number]
 type Schema = Record<string, unknown>
 
-/** A form holds only plain fields: anything else is asked for as text. */
+/** Forms only support primitive fields: other types are requested as text. */
 const plainTypes: readonly unknown[] = ['string', 'number', 'integer', 'boolean']
 const fieldKeys = ['type', 'title', 'description', 'enum', 'minimum', 'maximum', 'minLength', 'maxLength', 'default']
 const answerField = 'answer'
@@ -131,7 +131,7 @@ export function toElicitation({ question, schema }: Question): Schema {
   return { method: 'elicitation/create', params: { mode: 'form', message: question, requestedSchema } }
 }
 
-/** The answer that a filled form is. */
+/** Converts a submitted form to the answer. */
 export function fromForm({ schema }: Question, content: Schema): unknown {
   if (fieldsOf(schema) !== undefined) return content
   const value = content[answerField]
@@ -143,7 +143,7 @@ export function fromForm({ schema }: Question, content: Schema): unknown {
   }
 }
 
-/** A schema that is a form already: an object of plain fields. */
+/** The fields of a schema that is an object of primitive fields already. */
 function fieldsOf(schema: unknown): Schema | undefined {
   if (!isSchema(schema) || schema['type'] !== 'object' || !isSchema(schema['properties'])) return undefined
   const fields = Object.entries(schema['properties'])
@@ -167,7 +167,7 @@ function toField(schema: Schema): Schema {
 function textField(schema: unknown): Schema {
   return schema === null
     ? { type: 'string' }
-    : { type: 'string', description: `JSON that fits this schema: ${JSON.stringify(schema)}` }
+    : { type: 'string', description: `JSON that matches this schema: ${JSON.stringify(schema)}` }
 }
 
 function isSchema(value: unknown): value is Schema {

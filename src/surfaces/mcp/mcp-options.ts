@@ -1,4 +1,4 @@
-// What a surface of the protocol may be told: which abilities it offers, to whom, and how it is guarded. Checked once, at the door.
+// The options of the MCP surface: offered abilities, credentials and limits. They are validated once.
 import { z } from 'zod'
 import type { InvokeOptions } from '../../bus/bus.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -17,76 +17,80 @@ import {
   tokenSchema,
 } from '../../web/request-guard.ts'
 
-/** What the surface needs of an engine. */
+/** The part of an engine that this surface uses. */
 export type ServedEngine = Pick<Engine, 'bus' | 'get'>
 
-/** The way in which the calls of one agent reach the abilities. */
+/** Through which the calls of one agent reach the abilities. */
 export interface AgentSession {
-  /** Like `bus.call`. `options` holds the caller and the signal, and must reach the bus. */
+  /** Like `bus.call`. Pass `options`, which holds the caller and the signal, on to the bus. */
   call(abilityId: string, input: unknown, options: InvokeOptions): Promise<unknown>
-  /** The agent is gone. */
+  /** Called when the agent has disconnected. */
   close(): void | Promise<void>
 }
 
 export interface McpOptions {
   /**
-   * The abilities that become tools: ids, `module:*`, `*`. Never those that are not for models, that want a person's consent, or
-   * that stream. `plan:run` is one only where its own id stands here: clients then run plans, and so commands. Default: `board:*` and what an agent needs of `task:*` (create, get, list, wait, answer, cancel, send, messages).
+   * The abilities offered as tools: ids, `module:*`, `*`. Abilities that are not for models, that require confirmation by a person, or that
+   * stream are never offered. `plan:run` is offered only if its own id is listed: clients then run plans, and so commands. Default: `board:*`
+   * and the `task:*` abilities for agents (create, get, list, wait, answer, cancel, send, messages).
    */
   abilities?: readonly string[] | undefined
   /**
-   * The name of the agent that calls: it owns what it claims on the board, and its claims are kept alive while it is connected.
-   * Default: none; such a client says who it is with each claim.
+   * The name of the calling agent: it owns the agent's claims on the board, which are renewed while it is connected. Default: none; the
+   * client then passes a name with each claim.
    */
   as?: string
   /**
-   * How many tasks clients may create below each root that they create, or below the task that they add to: `maxTasks` in all, `maxChildren`
-   * of one task, on `maxDepth` levels. Agents that work there keep within the same numbers. Default: `modelBounds`.
+   * Limits for the tasks that clients create below each of their root tasks, or below the task that they add to: `maxTasks` in total,
+   * `maxChildren` of one task, `maxDepth` levels. Agents that work there have the same limits. Default: `modelBounds`.
    */
   bounds?: Partial<CreationBounds>
   /**
-   * Opens the session of an agent on the engine that it reaches, at its first call. Default: a session of the main board, with leases of
-   * a minute.
+   * Opens the session of an agent at its first call, on the engine that it reaches. Default: a session of the main board, with leases of
+   * one minute.
    */
   session?: (agent: string, engine: ServedEngine) => AgentSession
-  /** Longest that one call of `task_wait` takes, in milliseconds; it then says how things stand. Default 30,000. */
+  /** Maximum duration of one call of `task_wait`, in milliseconds; it then returns the current state. Default 30,000. */
   maxWaitMs?: number
-  /** How often a client that asked for it hears that a call is going on, in milliseconds. Default 5000. */
+  /** Interval of progress notifications for clients that request them, in milliseconds. Default 5000. */
   progressEveryMs?: number
-  /** Default: the system's. */
+  /** Default: the system clock. */
   clock?: Clock
-  /** Gets what nobody else hears of: refused requests, answers that did not reach their client. Default: nobody. */
+  /** Receives errors that are not reported otherwise: refused requests, undelivered responses. Default: none. */
   onError?: (error: unknown) => void
 }
 
 export interface McpStdioOptions extends McpOptions {
-  /** Default: the standard input and output of the process. Nothing else may be written to that output. */
+  /** Default: the standard input and output of the process. Write nothing else to that output. */
   input?: NodeJS.ReadableStream
   output?: NodeJS.WritableStream
-  /** Ends the serving. */
+  /** Aborting it ends the serving. */
   signal?: AbortSignal
 }
 
 export interface McpFetchOptions extends McpOptions, RequestGuardOptions {
   /**
-   * What clients must send as `Authorization: Bearer …`, at least 32 characters. `false`, in so many words: everybody may call. Exactly
-   * one of this and `authenticate` is given.
+   * The token that clients send as `Authorization: Bearer …`, at least 32 characters. `false` allows every client. Set exactly one of this
+   * and `authenticate`.
    */
   token?: string | false
   /**
-   * Who sends a request, whose body is left unread; null for somebody unknown, who is answered with 401. Its `owner` is the name of the
-   * agent; without one that is what the client says. What it throws, and what is no principal, is a 500 that `onError` is told of.
+   * Identifies the principal of a request without reading its body; null is answered with 401. The `owner` is the name of the agent;
+   * without one the client chooses its name. If it throws or returns anything else, the response is a 500 and `onError` is called.
    */
   authenticate?: Authenticate
-  /** Requests of one principal (of one address, where principals have no names) at once, subscriptions among them; one more is answered with 429. Default 256. */
+  /**
+   * Maximum number of concurrent requests per principal (per address for principals without a name), subscriptions included; beyond it
+   * 429. Default 256.
+   */
   maxRequestsPerPrincipal?: number
-  /** After so many milliseconds without a call the session of an agent is closed. Default 30 minutes. */
+  /** Closes the session of an agent after this many milliseconds without a call. Default 30 minutes. */
   sessionIdleMs?: number
 }
 
 export interface McpHttpOptions extends McpFetchOptions, ListenAddressOptions {}
 
-/** The default of `abilities`: what agents need that drive tasks or share a board. */
+/** The default of `abilities`: for agents that use tasks or share a board. */
 export const defaultAbilities: readonly string[] = [
   'board:*',
   'task:create',
@@ -99,7 +103,7 @@ export const defaultAbilities: readonly string[] = [
   'task:messages',
 ]
 
-/** A name as it may stand in a header and in the ledger. */
+/** A name that is valid in a header and in the ledger. */
 export const agentNameSchema = z
   .string()
   .regex(/^[A-Za-z0-9._@:/-]{1,100}$/, 'expected a name of at most 100 letters, digits and . _ @ : / -')

@@ -1,5 +1,5 @@
-// One engine as a server of the protocol: its abilities are the tools, whatever they are at the moment, and every call of a tool
-// is an invocation of the bus by a caller that may call these abilities and no others.
+// Serves one engine over MCP. The tools are the abilities registered at the time of the request, and a tool call invokes the bus with
+// a caller that may only call these abilities.
 import type { Server, ServerContext, Tool } from '@modelcontextprotocol/server'
 import { createBoardSession } from '../../board/board-session.ts'
 import type { Ability } from '../../bus/ability.ts'
@@ -12,23 +12,23 @@ import { callerOf, type Principal } from '../../web/principal.ts'
 import { AgentSessions } from './agent-sessions.ts'
 import type { Sdk } from './load-sdk.ts'
 import type { AgentSession, CheckedMcpOptions, ServedEngine } from './mcp-options.ts'
-import { boardWait, type Patience, taskWait, telling, waitForAWhile, waitForWork } from './progress.ts'
+import { boardWait, taskWait, type WaitLimits, waitForTasks, waitForWork, withProgress } from './progress.ts'
 import { handleInsteadOf, type Invoke, serveTasks, tasksExtension } from './tasks-extension.ts'
 import { answerResult, errorResult, type ToolResult } from './tool-results.ts'
 
-/** Who is at the other end of a connection, and what can be sent there. */
+/** The client of a connection, and what it can receive. */
 export interface Peer {
   agent: string | undefined
-  /** As the check of credentials knows it; absent where there is no check, as over standard input. */
+  /** As the credentials identify it; absent without credentials, as over standard input. */
   principal?: Principal
-  /** Under what name its sessions are counted; absent where there is one client. */
-  countedAs?: string
-  /** Of the protocol: `modern` speaks extensions. */
+  /** The key under which limits count its sessions; absent if there is only one client. */
+  limitKey?: string
+  /** Version of the protocol: only `modern` supports extensions. */
   era: 'legacy' | 'modern'
-  /** Whether it can be told later that the tools have changed. */
+  /** Whether it can be notified of changed tools. */
   reachable: boolean
-  /** Aborts when it has closed its end, and hears only what can be said now. */
-  leaving?: AbortSignal
+  /** Aborts when the client has closed its input: responses can still be sent, but no new requests arrive. */
+  inputEnded?: AbortSignal
 }
 
 const surfaceName = 'mcp'
@@ -37,10 +37,10 @@ const surfaceName = 'mcp'
 const planRun = 'plan:run'
 
 const instructions =
-  'Tasks are durable: they go on when you are gone, and are found again by their id. task_create sets work going and answers at ' +
-  'once; task_wait waits for a while and says how things stand, so call it again; task_get shows what a task came to or asks.'
+  'Tasks are durable: they continue when you disconnect, and are found by their id. task_create starts work and returns at ' +
+  'once; task_wait waits for a limited time and returns the current state, so call it again; task_get returns the result or the questions of a task.'
 
-/** The server's side of all connections that one engine serves. */
+/** The server side of all connections to one engine. */
 export class McpService {
   readonly sessions: AgentSessions
   readonly #engine: ServedEngine
@@ -52,9 +52,9 @@ export class McpService {
     this.#engine = engine
     this.#options = options
     const { bus } = engine
-    // A named agent is a member of the team: what it claims is kept alive for it.
+    // The claims of an agent with a name are renewed for it.
     const openFor = session ?? ((as) => createBoardSession({ bus, as, surface: surfaceName, clock }))
-    // One that gives no name may claim in any, and gives its own signs of life.
+    // An agent without a name passes one with each claim and renews its claims itself.
     const nameless: AgentSession = { call: (id, input, options) => bus.call(id, input, options), close: () => {} }
     this.sessions = new AgentSessions({
       open: (agent) => (agent === undefined ? nameless : openFor(agent, engine)),
@@ -64,14 +64,14 @@ export class McpService {
     })
   }
 
-  /** Tells of every change of the tools that is known of; returns how to stop. */
+  /** Calls the listener after every known change of the tools. Returns a function that unsubscribes. */
   onToolsChanged(listener: () => void): () => void {
     return this.#engine.bus.onRegister((ability) => {
       if (this.#offers(ability) || ability.id === planRun) listener()
     })
   }
 
-  /** A server for one connection, or for one request where the transport has no connections. */
+  /** A server for one connection, or for one request if the transport has no connections. */
   createServer(sdk: Sdk, peer: Peer): Server {
     const speaksTasks = peer.era === 'modern' && this.#offersTasks()
     const server = new sdk.Server(
@@ -121,7 +121,7 @@ export class McpService {
     return ability !== undefined && this.#offers(ability) ? ability : undefined
   }
 
-  /** Here nobody can be asked before a model's call: what wants a person's consent is not offered. */
+  /** Tool calls cannot be confirmed by a person here, so abilities that require it are not offered. */
   #offers({ id, confirm, models, isStream }: Ability): boolean {
     return models && !isStream && confirm === false && listAllows(this.#options.abilities, id)
   }
@@ -150,27 +150,27 @@ export class McpService {
   ): Promise<ToolResult> {
     const { maxWaitMs, progressEveryMs, clock } = this.#options
     const invoke = this.#invoke(peer, context)
-    const patience: Patience = {
+    const waitLimits: WaitLimits = {
       maxMs: maxWaitMs,
-      leaving: peer.leaving,
-      wait: (bounded, leaving) => this.#invoke(peer, context, leaving)(id, bounded),
+      inputEnded: peer.inputEnded,
+      wait: (bounded, inputEnded) => this.#invoke(peer, context, inputEnded)(id, bounded),
     }
     const work = async (): Promise<ToolResult> => {
-      if (id === taskWait) return waitForAWhile(this.#engine, input, patience)
-      if (id === boardWait) return waitForWork(input, patience)
+      if (id === taskWait) return waitForTasks(this.#engine, input, waitLimits)
+      if (id === boardWait) return waitForWork(input, waitLimits)
       const answer = await invoke(id, input)
       return (await handleInsteadOf(id, answer, context, invoke)) ?? answerResult(answer)
     }
     try {
-      return await telling(work(), progressEveryMs, clock, this.#teller(toolName, context))
+      return await withProgress(work(), progressEveryMs, clock, this.#progressReporter(toolName, context))
     } catch (error) {
       return errorResult(error)
     }
   }
 
-  #invoke(peer: Peer, { mcpReq }: ServerContext, leaving?: AbortSignal): Invoke {
-    const who = { agent: peer.agent, principal: peer.countedAs }
-    const signal = leaving === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, leaving])
+  #invoke(peer: Peer, { mcpReq }: ServerContext, inputEnded?: AbortSignal): Invoke {
+    const who = { agent: peer.agent, principal: peer.limitKey }
+    const signal = inputEnded === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, inputEnded])
     return (abilityId, input) => {
       const caller = abilityId === planRun ? this.#planCaller(peer) : this.#caller(peer)
       return this.sessions.call(who, abilityId, input, { caller, signal })
@@ -180,7 +180,7 @@ export class McpService {
   #caller({ agent, principal }: Peer): Caller {
     const { abilities, bounds } = this.#options
     const known: Caller = principal === undefined ? { surface: surfaceName } : callerOf(principal, surfaceName)
-    // The name that a client gives itself is no credential: it counts where whoever calls may do everything anyway.
+    // A name chosen by the client is no credential: it only counts for callers that have every right.
     const owner = known.owner ?? (known.scopes?.includes('admin') === false ? undefined : agent)
     return {
       ...known,
@@ -191,14 +191,14 @@ export class McpService {
     }
   }
 
-  /** Of `plan:run` alone: a program, unless its credentials say that it is a model. */
+  /** The caller of `plan:run`: a program, unless its credentials say that it is a model. */
   #planCaller(peer: Peer): Caller {
     const { model: _model, ...caller } = this.#caller(peer)
     return peer.principal?.model ? { ...caller, model: true } : caller
   }
 
-  /** Only a client that gave a token wants to hear how long it takes. */
-  #teller(toolName: string, { mcpReq }: ServerContext): (elapsedMs: number) => void {
+  /** Progress is only reported to clients that sent a progress token. */
+  #progressReporter(toolName: string, { mcpReq }: ServerContext): (elapsedMs: number) => void {
     const progressToken = mcpReq._meta?.progressToken
     if (progressToken === undefined) return () => {}
     return (elapsedMs) => {

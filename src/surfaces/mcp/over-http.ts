@@ -1,6 +1,6 @@
-// The protocol over HTTP: as one function from requests to responses, for whatever server there is, and as a server of its own over
-// node:http. Both eras of the protocol come in here; neither has connections, so each request is served by itself and agents are known
-// by the name that they send, or that their credentials give them.
+// MCP over HTTP: as a fetch handler for any server, and as a server of its own over node:http. Both protocol versions are supported.
+// Neither has connections, so each request is served by itself, and agents are identified by the name that they send or that their
+// credentials contain.
 import { parse } from '../../core/parse.ts'
 import { addressOf } from '../../web/node-listener.ts'
 import { listen, type Peer, toNodeListener } from '../../web/node-server.ts'
@@ -16,23 +16,23 @@ import {
   type ServedEngine,
 } from './mcp-options.ts'
 
-/** Answers requests; `close` ends the sessions of all agents, and what is under way. Tasks go on, and engines stay open. */
+/** Answers requests. `close` ends the sessions of all agents and requests in progress. Tasks continue, and engines stay open. */
 export interface McpFetchHandler {
   (request: Request, peer?: Peer): Promise<Response>
   close(): Promise<void>
 }
 
 /**
- * The abilities of an engine as a Streamable HTTP endpoint, for any server that speaks `Request` and `Response`. The server in
- * front of it must pass on the `Host` header, and the abort of a request whose client is gone. Where tenants have engines of their own,
- * `engineFor` gives the engine of a tenant, and `authenticate` the `tenant` of whoever asks.
+ * Serves the abilities of an engine as a Streamable HTTP endpoint, for any server with `Request` and `Response`. A server in front
+ * must pass on the `Host` header and abort the request when its client disconnects. For tenants with engines of their own, `engineFor`
+ * returns the engine of a tenant, and `authenticate` the `tenant` of a principal.
  *
  * @example
  * const handler = mcpFetchHandler(engine, { token: process.env.ERRAND_TOKEN, allowedHosts: ['tasks.example.org'] })
  * export default { fetch: handler }
  *
- * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT. The first request rejects with NOT_OFFERED when the package of the protocol
- *   is not installed.
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT. The first request rejects with NOT_OFFERED if the MCP package is not
+ *   installed.
  */
 export function mcpFetchHandler(
   engine: ServedEngine | TenantEngines<ServedEngine>,
@@ -47,36 +47,36 @@ export function mcpFetchHandler(
 // ── as a server of its own ──
 
 export interface McpHttpServer {
-  /** Where clients connect to. */
+  /** URL for clients. */
   readonly url: string
-  /** Ends what is under way, and all sessions. Tasks go on; the engine stays open. */
+  /** Ends requests in progress and all sessions. Tasks continue; the engine stays open. */
   close(): Promise<void>
 }
 
 const path = '/mcp'
 
 /**
- * Serves the abilities of an engine over HTTP, at `/mcp`. Resolves when it listens.
+ * Serves the abilities of an engine over HTTP, at `/mcp`. Resolves when the server listens.
  *
  * @example
  * const server = await serveMcpHttp(engine, { token: process.env.ERRAND_TOKEN })
  * console.log(server.url) // http://127.0.0.1:41873/mcp
  *
- * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT; NOT_OFFERED when the package of the protocol is not installed; FORBIDDEN for
- *   an address that others can reach, without a token. What the system says of an address that it does not give.
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT; NOT_OFFERED if the MCP package is not installed; FORBIDDEN for an address other
+ *   than loopback without a token. The system's error for an address that is not available.
  */
 export async function serveMcpHttp(
   engine: ServedEngine | TenantEngines<ServedEngine>,
   options: McpHttpOptions,
 ): Promise<McpHttpServer> {
-  const { host, port: wantedPort, ...checked } = parse(httpOptionsSchema, options, 'serveMcpHttp')
+  const { host, port: requestedPort, ...checked } = parse(httpOptionsSchema, options, 'serveMcpHttp')
   const source = new EngineSource(engine, 'serveMcpHttp')
   requireGuard(host, checked.token, 'call')
   await loadSdk()
   let endpoint: Endpoint | undefined
   const server = await listen({
     host,
-    port: wantedPort,
+    port: requestedPort,
     listener: ({ port }) => {
       const allowedHosts = checked.allowedHosts ?? hostsAt(host, port)
       const served = new Endpoint(source, { ...checked, allowedHosts }, path)

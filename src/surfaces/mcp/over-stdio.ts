@@ -1,25 +1,24 @@
-// The protocol over standard input and output: one client, one connection, from its first line to the end of its input. Whoever has
-// closed the input may still read: a script that pipes its requests in closes it at once, and waits for the answers. So what has been
-// asked is answered first; only then, or when that takes long, it is over.
+// MCP over standard input and output: one client and one connection, until its input ends. A script that pipes its requests in closes
+// the input at once and still reads the responses, so pending requests are answered first, within a time limit, before serving ends.
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, ReadBuffer, Server, Transport } from '@modelcontextprotocol/server'
 import type { Clock } from '../../core/clock.ts'
 import { parse } from '../../core/parse.ts'
 import { rest } from '../../core/signals.ts'
 import { loadSdk, loadStdioSdk, type Sdk } from './load-sdk.ts'
-import { withdrawal } from './mapping.ts'
+import { cancellation } from './mapping.ts'
 import { type McpStdioOptions, type ServedEngine, stdioOptionsSchema } from './mcp-options.ts'
 import { McpService } from './mcp-service.ts'
 
 /**
- * Serves the abilities of an engine to the client at the other end of stdin and stdout. Resolves when that client is gone, which
- * has then been answered what it had asked (for 5 s at most); its tasks go on. The engine stays open.
+ * Serves the abilities of an engine to the client on stdin and stdout. Resolves when the client has disconnected and its pending requests
+ * have been answered (within 5 s); its tasks continue. The engine stays open.
  *
  * @example
  * await using engine = await createEngine({ ledger: 'errand.db' })
  * await serveMcpStdio(engine, { as: 'claude' })
  *
- * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT; NOT_OFFERED when the package of the protocol is not installed.
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT; NOT_OFFERED if the MCP package is not installed.
  */
 export async function serveMcpStdio(engine: ServedEngine, options: McpStdioOptions = {}): Promise<void> {
   const { input, output, signal, ...checked } = parse(stdioOptionsSchema, options, 'serveMcpStdio')
@@ -32,21 +31,21 @@ export async function serveMcpStdio(engine: ServedEngine, options: McpStdioOptio
     (output as Writable | undefined) ?? process.stdout,
     checked.clock,
   )
-  const { leaving } = connection
+  const { inputEnded } = connection
   const handle = serveStdio(
     ({ era }) => {
-      const server = service.createServer(sdk, { agent: checked.as, era, reachable: true, leaving })
+      const server = service.createServer(sdk, { agent: checked.as, era, reachable: true, inputEnded })
       servers.add(server)
       server.onclose = () => void servers.delete(server)
       return server
     },
     { transport: connection, onerror: checked.onError },
   )
-  const gone = Promise.withResolvers<void>()
+  const disconnected = Promise.withResolvers<void>()
   const closeServer = connection.onclose
   connection.onclose = () => {
     closeServer?.()
-    gone.resolve()
+    disconnected.resolve()
   }
   const stop = (): void => void handle.close()
   if (signal?.aborted) stop()
@@ -54,13 +53,13 @@ export async function serveMcpStdio(engine: ServedEngine, options: McpStdioOptio
   const listenNoMore = service.onToolsChanged(() => {
     for (const server of servers) server.sendToolListChanged().catch(checked.onError)
   })
-  await gone.promise
+  await disconnected.promise
   signal?.removeEventListener('abort', stop)
   listenNoMore()
   await service.sessions.close()
 }
 
-/** How long answers may take once the input has ended. */
+/** Time limit for pending responses after the input has ended. */
 const lastAnswersMs = 5_000
 
 class StdioConnection implements Transport {
@@ -72,9 +71,9 @@ class StdioConnection implements Transport {
   readonly #output: Writable
   readonly #clock: Clock
   readonly #received: ReadBuffer
-  /** Requests that have come in and have no answer yet. */
+  /** Ids of requests that have not been answered. */
   readonly #unanswered = new Set<string | number>()
-  readonly #leaving = new AbortController()
+  readonly #inputEnded = new AbortController()
   readonly #closing = new AbortController()
   readonly #answered = Promise.withResolvers<void>()
 
@@ -86,9 +85,9 @@ class StdioConnection implements Transport {
     this.#received = new sdk.ReadBuffer()
   }
 
-  /** Aborts as soon as no more can come in: whoever waits for something answers how it stands. */
-  get leaving(): AbortSignal {
-    return this.#leaving.signal
+  /** Aborts when the input has ended, so that waiting requests return the current state. */
+  get inputEnded(): AbortSignal {
+    return this.#inputEnded.signal
   }
 
   async start(): Promise<void> {
@@ -96,12 +95,12 @@ class StdioConnection implements Transport {
     this.#input.on('error', this.#report)
     this.#input.on('end', this.#leave)
     this.#input.on('close', this.#leave)
-    // Stays: an answer that is on its way may fail after the end.
+    // Not removed: a pending write may fail after the end.
     this.#output.on('error', this.#breakOff)
     if (this.#input.readableEnded || this.#input.destroyed) setImmediate(this.#leave)
   }
 
-  /** Resolves when it has been written. */
+  /** Resolves when the message has been written. */
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closing.signal.aborted) throw new Error('The connection is closed')
     try {
@@ -118,7 +117,7 @@ class StdioConnection implements Transport {
     this.#input.off('end', this.#leave)
     this.#input.off('close', this.#leave)
     if (this.#input.listenerCount('data') === 0) this.#input.pause()
-    this.#leaving.abort()
+    this.#inputEnded.abort()
     this.onclose?.()
   }
 
@@ -132,7 +131,7 @@ class StdioConnection implements Transport {
     try {
       this.#received.append(chunk)
     } catch (error) {
-      // More than a message may have, and no end of it: what comes next cannot be told apart.
+      // A message above the size limit without an end: the following input cannot be separated into messages.
       this.#breakOff(error as Error)
       return
     }
@@ -143,7 +142,7 @@ class StdioConnection implements Transport {
     }
   }
 
-  /** The next whole line; null when there is none, undefined for one that is no message. */
+  /** The next complete line; null if there is none, undefined for an invalid message. */
   #next(): JSONRPCMessage | null | undefined {
     try {
       return this.#received.readMessage()
@@ -155,15 +154,15 @@ class StdioConnection implements Transport {
 
   #note(message: JSONRPCMessage): void {
     if (!('method' in message)) return
-    // A subscription is answered when it ends, and it ends with the connection.
+    // A subscription is answered when it ends, which is with the connection.
     if ('id' in message && message.method !== 'subscriptions/listen') this.#unanswered.add(message.id)
-    const withdrawn = message.method === withdrawal ? message.params?.['requestId'] : undefined
-    if (typeof withdrawn === 'string' || typeof withdrawn === 'number') this.#settle(withdrawn)
+    const canceledId = message.method === cancellation ? message.params?.['requestId'] : undefined
+    if (typeof canceledId === 'string' || typeof canceledId === 'number') this.#settle(canceledId)
   }
 
   #settle(id: string | number): void {
     this.#unanswered.delete(id)
-    if (this.#leaving.signal.aborted && this.#unanswered.size === 0) this.#answered.resolve()
+    if (this.#inputEnded.signal.aborted && this.#unanswered.size === 0) this.#answered.resolve()
   }
 
   readonly #report = (error: Error): void => this.onerror?.(error)
@@ -175,11 +174,11 @@ class StdioConnection implements Transport {
   }
 
   readonly #leave = (): void => {
-    if (!this.#leaving.signal.aborted) void this.#answerAndClose()
+    if (!this.#inputEnded.signal.aborted) void this.#answerAndClose()
   }
 
   async #answerAndClose(): Promise<void> {
-    this.#leaving.abort(new Error('the client has closed its end'))
+    this.#inputEnded.abort(new Error('the client has closed its input'))
     if (this.#unanswered.size > 0) {
       await Promise.race([this.#answered.promise, rest(this.#clock, lastAnswersMs, this.#closing.signal)])
     }

@@ -1,4 +1,4 @@
-// What a client is spared while a call takes long: it hears that it goes on, and a wait comes back before the client gives up.
+// Keeps clients from timing out during long calls: reports progress, and ends waits before the client gives up.
 import type { Clock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
 import { toAwaitedTask } from '../../entities/awaited-task.ts'
@@ -10,17 +10,17 @@ export const taskWait = 'task:wait'
 export const boardWait = 'board:wait'
 const minMs = 1
 
-/** The outcome of some work; meanwhile `tell` gets the milliseconds that it has taken, again and again. */
-export async function telling<T>(
+/** Awaits the work; meanwhile `report` is called regularly with the elapsed milliseconds. */
+export async function withProgress<T>(
   work: Promise<T>,
   everyMs: number,
   clock: Clock,
-  tell: (elapsedMs: number) => void,
+  report: (elapsedMs: number) => void,
 ): Promise<T> {
   const begun = clock.now()
   const repeat = (): unknown =>
     clock.setTimeout(() => {
-      tell(clock.now() - begun)
+      report(clock.now() - begun)
       timer = repeat()
     }, everyMs)
   let timer = repeat()
@@ -31,31 +31,31 @@ export async function telling<T>(
   }
 }
 
-/** How one client waits, and what bounds it. */
-export interface Patience {
+/** How long one client may wait. */
+export interface WaitLimits {
   maxMs: number
-  /** Aborts when the client has closed its end, and hears only what can be said now. */
-  leaving?: AbortSignal | undefined
-  /** Invokes the ability that waits, until the client leaves. */
-  wait: (input: Record<string, unknown>, leaving: AbortSignal | undefined) => Promise<unknown>
+  /** Aborts when the client has closed its input: only the current state can still be returned. */
+  inputEnded?: AbortSignal | undefined
+  /** Invokes the ability that waits, until `inputEnded` aborts. */
+  wait: (input: Record<string, unknown>, inputEnded: AbortSignal | undefined) => Promise<unknown>
 }
 
 /**
- * `task:wait`, but never for longer than a client waits for an answer: what is still open then is said to be open. A shorter
- * `timeoutMs` of the client's own holds, and ends in the same way.
+ * `task:wait`, limited to the time that a client waits for a response; tasks that are still open are returned as open. A shorter
+ * `timeoutMs` of the client has the same effect.
  */
-export async function waitForAWhile(
+export async function waitForTasks(
   engine: ServedEngine,
   input: Record<string, unknown>,
-  { maxMs, leaving, wait }: Patience,
+  { maxMs, inputEnded, wait }: WaitLimits,
 ): Promise<ToolResult> {
   try {
-    return answerResult(await wait(bounded(input, maxMs), leaving))
+    return answerResult(await wait(bounded(input, maxMs), inputEnded))
   } catch (error) {
-    // Once more, as short as can be: whether the tasks are there, and have ended, is still to be judged.
-    if (leaving?.aborted) return waitForAWhile(engine, input, { maxMs: minMs, wait })
+    // Repeated with the minimum time, since the ids still have to be validated and may belong to tasks that have ended.
+    if (inputEnded?.aborted) return waitForTasks(engine, input, { maxMs: minMs, wait })
     if (!ErrandError.isInstance(error) || error.code !== 'TIMEOUT') throw error
-    // It has been waited for, so the input was taken: these are ids.
+    // The wait has started, so the input was valid: these are ids.
     const tasks = await Promise.all(
       (input['taskIds'] as string[]).map(async (id) => ({ id, task: await engine.get(id) })),
     )
@@ -65,15 +65,17 @@ export async function waitForAWhile(
   }
 }
 
-/** `board:wait` says by itself that nothing came. For a client that is leaving it takes nothing: nobody would do it. */
+/**
+ * `board:wait` returns `idle` after the time-out. For a client that has closed its input it claims nothing, since no work would be done.
+ */
 export async function waitForWork(
   input: Record<string, unknown>,
-  { maxMs, leaving, wait }: Patience,
+  { maxMs, inputEnded, wait }: WaitLimits,
 ): Promise<ToolResult> {
-  return answerResult(await wait(bounded(input, maxMs), leaving))
+  return answerResult(await wait(bounded(input, maxMs), inputEnded))
 }
 
-/** A time-out that is none is for the ability to judge. */
+/** Leaves an invalid time-out to the validation of the ability. */
 function bounded(input: Record<string, unknown>, maxMs: number): Record<string, unknown> {
   const { timeoutMs = maxMs } = input
   return { ...input, timeoutMs: typeof timeoutMs === 'number' ? Math.min(timeoutMs, maxMs) : timeoutMs }
@@ -84,11 +86,11 @@ function whatNext(asking: readonly Task[]): string {
   const forAnyone = asking.filter((task) => !forPeople.includes(task))
   const named = (tasks: readonly Task[]) => tasks.map(({ id }) => id).join(', ')
   return [
-    'Not all of them have ended yet, and they go on. Call again to wait on.',
+    'Some of these tasks are still open and continue. Call again to wait longer.',
     forAnyone.length > 0 &&
       `These have a question, which task_get shows, and wait for its answer: ${named(forAnyone)}.`,
     forPeople.length > 0 &&
-      `These put a question to people, and wait until a person has answered (\`errand answer\`), which you cannot: ${named(forPeople)}.`,
+      `These wait until a person answers their question (\`errand answer\`); you cannot answer it: ${named(forPeople)}.`,
   ]
     .filter(Boolean)
     .join(' ')

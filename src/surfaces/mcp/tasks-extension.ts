@@ -1,5 +1,5 @@
-// The Tasks extension: to a client that speaks it, a tool call that set work going answers with a handle. The handle is the task
-// itself: it lives in the ledger, and survives this server, this connection and this client.
+// MCP's Tasks extension: for clients that support it, a tool call that starts work returns a handle. The handle is the task itself, which
+// is stored in the ledger and survives the server, the connection and the client.
 import type { Server, ServerContext } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import type { TaskRow } from '../../abilities/views/task-row.ts'
@@ -12,8 +12,8 @@ import type { ToolResult } from './tool-results.ts'
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks'
 
-/** The ability that sets work going, and answers with its id as `taskId`. */
-const maker = 'task:create'
+/** The ability that starts work; its output contains the `taskId`. */
+const createAbility = 'task:create'
 const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities'
 
 /** Invokes an ability for the client of a request. */
@@ -21,8 +21,8 @@ export type Invoke = (abilityId: string, input: unknown) => Promise<unknown>
 
 interface Declared {
   tasks: boolean
-  /** It can put a question to its user. */
-  asks: boolean
+  /** The client can ask its user. */
+  canAsk: boolean
 }
 
 const declaredSchema = z.looseObject({
@@ -30,18 +30,18 @@ const declaredSchema = z.looseObject({
   extensions: z.record(z.string(), z.unknown()).optional(),
 })
 
-/** What the client says that it can do, with each single request. */
+/** The capabilities that the client declares with each request. */
 function declaredBy(context: ServerContext): Declared {
   const envelope: Record<string, unknown> = context.mcpReq.envelope ?? {}
   const parsed = declaredSchema.safeParse(envelope[capabilitiesKey])
-  if (!parsed.success) return { tasks: false, asks: false }
+  if (!parsed.success) return { tasks: false, canAsk: false }
   const { elicitation, extensions = {} } = parsed.data
-  return { tasks: Object.hasOwn(extensions, tasksExtension), asks: elicitation !== undefined }
+  return { tasks: Object.hasOwn(extensions, tasksExtension), canAsk: elicitation !== undefined }
 }
 
 /**
- * The handle in place of the answer, if the ability has set work going that the engine does by itself, and the client speaks the
- * extension. What waits for somebody to claim it gets none: nobody should wait for it.
+ * The handle instead of the result, if the ability has started work that the engine runs itself, and the client supports the extension.
+ * A task to be claimed gets no handle, because a client should not wait for it.
  */
 export async function handleInsteadOf(
   abilityId: string,
@@ -49,16 +49,16 @@ export async function handleInsteadOf(
   context: ServerContext,
   invoke: Invoke,
 ): Promise<ToolResult | undefined> {
-  const { tasks, asks } = declaredBy(context)
-  if (!tasks || abilityId !== maker) return undefined
+  const { tasks, canAsk } = declaredBy(context)
+  if (!tasks || abilityId !== createAbility) return undefined
   const task = await detailOf((answer as { taskId: string }).taskId, invoke)
   if (task.executor === null) return undefined
-  return { content: [], resultType: 'task', ...toHandle(task, asks) }
+  return { content: [], resultType: 'task', ...toHandle(task, canAsk) }
 }
 
 const paramsSchema = z.looseObject({ taskId: z.string().min(1).max(100) })
 
-/** Serves `tasks/get`, `tasks/update` and `tasks/cancel`. `invokeFor` gives the way to the abilities for one request. */
+/** Serves `tasks/get`, `tasks/update` and `tasks/cancel`. `invokeFor` returns the function that invokes abilities for a request. */
 export function serveTasks(sdk: Sdk, server: Server, invokeFor: (context: ServerContext) => Invoke): void {
   const serve = (
     method: string,
@@ -78,16 +78,16 @@ export function serveTasks(sdk: Sdk, server: Server, invokeFor: (context: Server
 
   serve('tasks/get', async (taskId, invoke, context) => {
     const task = await detailOf(taskId, invoke)
-    return toDetailedHandle(task, await rowOf(taskId, invoke), declaredBy(context).asks)
+    return toDetailedHandle(task, await rowOf(taskId, invoke), declaredBy(context).canAsk)
   })
   serve('tasks/update', async (taskId, invoke, context) => {
     await answerQuestions(await detailOf(taskId, invoke), context.mcpReq.inputResponses ?? {}, invoke)
     return {}
   })
-  // A task that has ended stays as it ended: to ask for the end of it is no error.
+  // Canceling a task that has ended has no effect and is not an error.
   serve('tasks/cancel', async (taskId, invoke) => {
     try {
-      await invoke('task:cancel', { taskId, reason: 'its client asked for it' })
+      await invoke('task:cancel', { taskId, reason: 'canceled by the client' })
     } catch (error) {
       if (!ErrandError.isInstance(error) || error.code !== 'INVALID_TRANSITION') throw error
     }
@@ -100,7 +100,7 @@ const responseSchema = z.looseObject({
   content: z.record(z.string(), z.unknown()).default({}),
 })
 
-/** Whoever declines leaves the question open, for somebody else or for later. What is not asked (any longer) is passed over. */
+/** A declined question stays open for another client or a later answer. Answers to questions that are not open are ignored. */
 async function answerQuestions(task: ShownTask, responses: Record<string, unknown>, invoke: Invoke): Promise<void> {
   for (const question of task.questions) {
     const response = responseSchema.safeParse(responses[question.id])
@@ -122,7 +122,7 @@ async function rowOf(taskId: string, invoke: Invoke): Promise<TaskRow> {
   return row
 }
 
-/** What the client got wrong is `invalid params`, everything else an internal error. */
+/** Invalid input becomes `invalid params`, any other error an internal error. */
 function protocolError(sdk: Sdk, thrown: unknown): Error {
   const { code, message, details } = publicError(thrown)
   const isTheirs = ErrandError.isInstance(thrown) && !code.startsWith('LEDGER_') && code !== 'EXECUTION_ERROR'

@@ -1,16 +1,16 @@
-// Answers of abilities as results of tools. A refusal is a result like any other, so that the model reads it; it carries a code, a
-// message and details, and nothing of how or where this server runs.
+// Converts outputs of abilities to tool results. A refusal is also a result, so that the model reads it: a code, a message and details,
+// without internals of the server.
 import { type PublicError, publicError } from '../../web/public-error.ts'
 
 export interface ToolResult {
   content: Array<{ type: 'text'; text: string }>
-  /** What the ability gave. Not with an error: clients hold it against the tool's output schema. */
+  /** The output of the ability. Absent for errors, because clients validate it against the tool's output schema. */
   structuredContent?: unknown
   isError?: true
   [key: string]: unknown
 }
 
-/** The JSON image of an answer, as data and as text; `note` is for the model alone. */
+/** The output as JSON, as data and as text; `note` is an additional text for the model. */
 export function answerResult(output: unknown, note?: string): ToolResult {
   const text = JSON.stringify(output) ?? 'null'
   return {

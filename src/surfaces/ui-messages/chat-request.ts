@@ -1,5 +1,5 @@
-// What `useChat` sends, as far as it concerns the server: which chat it is, and what was said last. The conversation before that stands
-// in the ledger, and what the client says of it is not believed.
+// Parses the request of `useChat`: the id of the chat and the last message of the user. The earlier conversation is in the ledger; the
+// client's copy of it is ignored.
 import { z } from 'zod'
 import { ErrandError } from '../../core/errors.ts'
 import { parse } from '../../core/parse.ts'
@@ -16,19 +16,19 @@ const bodySchema = z.object({
 
 export interface ChatRequest {
   chatId: string
-  /** The client's id of what the user said last, and the text. */
+  /** The client's id of the last message, and its text. */
   messageId: string
   text: string
   isAgain: boolean
 }
 
-/** @throws ErrandError INVALID_INPUT, also for what is no text: nothing of a message is left out in silence. */
+/** @throws ErrandError INVALID_INPUT, also for parts other than text, which would be lost. */
 export function parseChatRequest(json: unknown): ChatRequest {
   const { id, messages, trigger } = parse(bodySchema, json, 'The request of the chat')
   const last = messages.at(-1)
   if (last?.role !== 'user') throw refused('its last message is not the user’s')
   const other = last.parts.find(({ type }) => type !== 'text')
-  if (other !== undefined) throw refused(`its last message has a part "${other.type}", and only text is taken`)
+  if (other !== undefined) throw refused(`its last message has a part "${other.type}"; only text is supported`)
   const text = last.parts.map((part) => part.text ?? '').join('\n')
   if (text.trim() === '') throw refused('its last message has no text')
   return { chatId: id, messageId: last.id, text, isAgain: trigger === 'regenerate-message' }

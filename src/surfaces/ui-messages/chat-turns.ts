@@ -1,5 +1,5 @@
-// A chat as tasks: each turn is worked on by one, which takes messages as long as it is open; what is said after it has completed
-// begins another, which is given what the ones before it came to.
+// A chat as tasks. The task of a turn accepts messages while it is open; a message after it has completed creates the next task, which
+// gets the results of the previous ones.
 import { createHash } from 'node:crypto'
 import { keyPrefixes } from '../../abilities/task/keys.ts'
 import type { AbilityTypes, InputOfAbility, OutputOfAbility } from '../../bus/ability-types.ts'
@@ -9,30 +9,30 @@ import { ErrandError } from '../../core/errors.ts'
 import { isSettled, type TaskStatus } from '../../entities/task.ts'
 import type { ChatRequest } from './chat-request.ts'
 
-/** What a turn may be created with, beside what makes it one of the chat: fields of `task:create`. */
+/** Fields of `task:create` for the task of a turn, in addition to those that the chat sets. */
 export type TurnTask = Readonly<Record<string, unknown>>
 
 type TaskPage = OutputOfAbility<'task:list'>
 type Row = TaskPage['tasks'][number]
 
-/** The task that answers, and the position of the last thing that somebody said to it: told from there on, it is the same message. */
+/** The task that answers, and the feed position of the last message to it. Streaming from there yields the same response again. */
 export interface Answering {
   taskId: string
   after: number
 }
 
-/** Results of so many turns are given to the next one. */
+/** Number of previous turns whose results the next one gets. */
 const maxRemembered = 50
 const pageSize = 1_000
-/** A task that ends again and again in the very moment in which it is told something is not one to talk to. */
+/** Limit for repeatedly sending to a task that ends at the same moment. */
 const maxTries = 10
 
 export class ChatTurns {
   readonly #bus: Bus
   readonly #caller: Caller
   /**
-   * How the keys of all tasks of the chat begin, and no others: made of its owner and its id, whatever letters these have. Nobody else
-   * can give a task such a key.
+   * Prefix of the keys of all tasks of the chat, derived from its owner and id; both may contain any characters. Other clients cannot create
+   * tasks with such a key.
    */
   readonly #keyPrefix: string
 
@@ -42,18 +42,18 @@ export class ChatTurns {
     this.#keyPrefix = `${keyPrefixes.chat}${hashOf([caller.owner ?? '', chatId])}:`
   }
 
-  /** By the task of the latest turn, if something goes on with it. */
-  async goingOn(): Promise<Answering | undefined> {
+  /** The task of the latest turn, if it is still active. */
+  async activeTurn(): Promise<Answering | undefined> {
     const last = (await this.#tasks()).at(-1)
     return last !== undefined && isActive(last.status) ? this.#answering(last.id) : undefined
   }
 
-  /** Does what was asked. */
-  async say(request: ChatRequest, task: TurnTask): Promise<Answering> {
+  /** Handles the request: sends the message, or creates the task of a new turn. */
+  async send(request: ChatRequest, task: TurnTask): Promise<Answering> {
     for (let tries = 0; tries < maxTries; tries++) {
       const tasks = await this.#tasks()
       const taskId = await this.#sayTo(tasks.at(-1), tasks, request, task)
-      // It ended in the very moment: look again.
+      // The task ended at the same moment: repeat.
       if (taskId !== undefined) return this.#answering(taskId)
     }
     throw new ErrandError(
@@ -77,7 +77,7 @@ export class ChatTurns {
   async #sayTo(last: Row | undefined, tasks: Row[], request: ChatRequest, task: TurnTask): Promise<string | undefined> {
     const { messageId, text, isAgain } = request
     if (last === undefined) return this.#begin(tasks, request, task)
-    // The same request again: what it began answers it.
+    // A repeated request is answered by the task that it created.
     if (!isAgain && (await this.#keyOf(last.id)) === this.#turnKey(messageId, 0)) return last.id
     if (isSettled(last.status) && last.status !== 'failed') return this.#begin(tasks, request, task)
     if (isAgain && last.status === 'failed') {
@@ -87,7 +87,7 @@ export class ChatTurns {
     try {
       await this.#call('task:send', { taskId: last.id, message: text, retry: true })
     } catch (error) {
-      // It has ended meanwhile, and takes no more messages.
+      // The task has ended meanwhile and accepts no more messages.
       if (ErrandError.isInstance(error) && error.code === 'INVALID_TRANSITION') return undefined
       throw error
     }
@@ -112,7 +112,7 @@ export class ChatTurns {
     return rows
   }
 
-  /** Of the turn that a message began; one that is said again after other turns begins another. */
+  /** The key of the turn that a message starts. The same message after other turns starts a new one. */
   #turnKey(messageId: string, turnsBefore: number): string {
     return `${this.#keyPrefix}${hashOf([messageId, turnsBefore])}`
   }
@@ -130,7 +130,7 @@ export class ChatTurns {
   }
 }
 
-/** Nobody has to set it going. */
+/** True if the task continues without an action from outside. */
 function isActive(status: TaskStatus): boolean {
   return !isSettled(status) && status !== 'input_required' && status !== 'paused'
 }

@@ -1,4 +1,4 @@
-// A chat over HTTP for the user interfaces of the AI SDK: what `useChat` asks for with its default transport, answered by tasks.
+// A chat over HTTP for the user interfaces of the AI SDK: answers the requests of `useChat` and its default transport with tasks.
 import { z } from 'zod'
 import type { Caller } from '../../bus/caller.ts'
 import { functionOf, parse } from '../../core/parse.ts'
@@ -9,27 +9,27 @@ import { parseChatRequest } from './chat-request.ts'
 import { type Answering, ChatTurns, type TurnTask } from './chat-turns.ts'
 import { type ChattingEngine, uiMessageResponse } from './ui-message-stream.ts'
 
-/** Who chats. Chats of different owners have nothing to do with each other, whatever their ids. */
+/** The user of a chat. Chats of different owners are separate, even if their ids are equal. */
 export interface ChatUser {
   /** At most 100 characters. */
   owner: string
 }
 
 export interface ChatOptions {
-  /** Who sends a request; null for somebody unknown, who is answered with 401. `false`, in so many words: everybody is one user. */
+  /** Identifies the user of a request; null is answered with 401. With `false` all clients are one user. */
   authenticate: ((request: Request) => ChatUser | null | Promise<ChatUser | null>) | false
   /**
-   * What the task of a turn is created with: fields of `task:create`, like `model`, `systemPrompt`, `abilities`, `executor`. Its goal
-   * is what the user said; that, `key`, `tags` and `blockedBy` are the chat's own. Default: nothing more.
+   * Fields of `task:create` for the task of each turn, like `model`, `systemPrompt`, `abilities`, `executor`. The chat itself sets the goal
+   * (the user's message), `key`, `tags` and `blockedBy`. Default: none.
    */
   task?: TurnTask
-  /** Largest body of a request, in bytes. Default 1 MiB. */
+  /** Maximum size of a request body, in bytes. Default 1 MiB. */
   bodyLimitBytes?: number
-  /** Gets what no client is told: what went wrong inside. Default: nobody. */
+  /** Receives internal errors, which are not sent to clients. Default: none. */
   onError?: (error: unknown) => void
 }
 
-const ofTheChat = ['goal', 'key', 'tags', 'blockedBy', 'blocked_by']
+const reservedFields = ['goal', 'key', 'tags', 'blockedBy', 'blocked_by']
 
 const optionsSchema = z.strictObject({
   authenticate: z.union([
@@ -38,7 +38,10 @@ const optionsSchema = z.strictObject({
   ]),
   task: z
     .record(z.string(), z.unknown())
-    .refine((task) => ofTheChat.every((field) => !(field in task)), `the chat itself gives ${ofTheChat.join(', ')}`)
+    .refine(
+      (task) => reservedFields.every((field) => !(field in task)),
+      `the chat itself sets ${reservedFields.join(', ')}`,
+    )
     .default({}),
   bodyLimitBytes: z.int().min(1).default(maxBodyBytes),
   onError: onErrorSchema,
@@ -48,10 +51,9 @@ type CheckedOptions = z.output<typeof optionsSchema>
 const userSchema = z.strictObject({ owner: z.string().min(1).max(100) })
 
 /**
- * Answers `useChat`, for any server that speaks `Request` and `Response`: POST to the address that the transport was given, and GET at
- * the chat's own below it (`…/{id}/stream`) to go on with an answer that was broken off. An answer is streamed until the task has
- * answered, or asks something: then the user's next message is the answer. What the client says of the conversation before is not
- * believed: that stands in the ledger. A client that hangs up stops nothing.
+ * Answers `useChat`, for any server with `Request` and `Response`: POST to the address of the transport, and GET at `…/{id}/stream` below
+ * it to resume an interrupted response. A response is streamed until the task has answered or asks a question, which the user's next
+ * message answers. The conversation is read from the ledger, not from the client. A client that disconnects does not stop the task.
  *
  * @example
  * const chat = createChat(engine, { authenticate: userOf, task: { systemPrompt: 'You are brief.' } })
@@ -78,14 +80,14 @@ async function callerOf(request: Request, { authenticate }: CheckedOptions): Pro
   const caller: Caller = { surface: 'chat', scopes: ['read', 'create', 'control'] }
   if (authenticate === false) return caller
   const given: unknown = await authenticate(request)
-  if (given === null) throw new Refusal('UNAUTHENTICATED', 'Credentials are needed.')
+  if (given === null) throw new Refusal('UNAUTHENTICATED', 'Credentials are required.')
   const user = userSchema.safeParse(given)
-  // The mistake is not the client's, and must not look like it.
-  if (!user.success) throw new Error(`What \`authenticate\` gave is no user: ${z.prettifyError(user.error)}`)
+  // Not the client's fault, so it must not look like a refusal of its credentials.
+  if (!user.success) throw new Error(`\`authenticate\` did not return a user or null: ${z.prettifyError(user.error)}`)
   return { ...caller, owner: user.data.owner }
 }
 
-/** Undefined where nothing goes on with the chat that is asked for again. */
+/** Undefined if there is no active turn to resume. */
 async function answeringOf(
   { bus }: ChattingEngine,
   request: Request,
@@ -93,20 +95,21 @@ async function answeringOf(
   { bodyLimitBytes, task }: CheckedOptions,
 ): Promise<Answering | undefined> {
   if (request.method === 'POST') {
-    const said = parseChatRequest(await jsonOf(request, bodyLimitBytes))
-    return new ChatTurns(bus, caller, said.chatId).say(said, task)
+    const chatRequest = parseChatRequest(await jsonOf(request, bodyLimitBytes))
+    return new ChatTurns(bus, caller, chatRequest.chatId).send(chatRequest, task)
   }
   const [, resumed] = /\/([^/]+)\/stream\/?$/.exec(new URL(request.url).pathname) ?? []
-  if (request.method === 'GET' && resumed !== undefined) return new ChatTurns(bus, caller, decoded(resumed)).goingOn()
-  throw new Refusal('METHOD_NOT_ALLOWED', 'A chat takes POST, and GET at …/{id}/stream.', {
+  if (request.method === 'GET' && resumed !== undefined)
+    return new ChatTurns(bus, caller, decoded(resumed)).activeTurn()
+  throw new Refusal('METHOD_NOT_ALLOWED', 'A chat supports POST, and GET at …/{id}/stream.', {
     headers: { allow: 'GET, POST' },
   })
 }
 
 async function jsonOf(request: Request, limitBytes: number): Promise<unknown> {
-  // A form on a page elsewhere can send no such type, so it cannot speak in somebody's name.
+  // Forms of other sites cannot send this content type, so they cannot act for a user.
   if (!isJsonType(request.headers.get('content-type'))) {
-    throw new Refusal('UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON, and its content-type application/json.')
+    throw new Refusal('UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON with the content type application/json.')
   }
   const body = await readJsonBody(request, limitBytes)
   if ('refused' in body) throw new Refusal(body.refused === 413 ? 'BODY_TOO_LARGE' : 'INVALID_INPUT', body.why)
@@ -117,6 +120,6 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
-    throw new Refusal('INVALID_INPUT', 'The address is not well encoded.')
+    throw new Refusal('INVALID_INPUT', 'The path is not correctly URL-encoded.')
   }
 }

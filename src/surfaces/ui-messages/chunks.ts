@@ -1,11 +1,11 @@
-// The pieces of a message as user interfaces of the AI SDK read them (its UI message stream protocol), and how they go over HTTP. The
-// types are our own, so that nobody needs that package who only serves; a type test holds them against it.
+// The chunks of the AI SDK's UI message stream protocol, and their encoding over HTTP. The types are our own, so that servers need not
+// install the AI SDK; a type test compares them with its types.
 
 export type UiMessageChunk =
   | { type: 'start'; messageId: string }
   | { type: 'start-step' }
   | { type: 'finish-step' }
-  /** What the step has said so far broke off, and counts for nothing. */
+  /** Discards the output of the unfinished step. */
   | { type: 'reset-step' }
   | { type: 'text-start'; id: string }
   | { type: 'text-delta'; id: string; delta: string }
@@ -31,7 +31,7 @@ export type UiMessageChunk =
   | { type: 'finish'; finishReason: 'stop' | 'error' | 'other' }
   | { type: 'abort'; reason: string }
 
-/** Of an answer whose body is such a stream. */
+/** Headers of a response with such a stream. */
 export const uiMessageHeaders: Record<string, string> = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
@@ -39,7 +39,7 @@ export const uiMessageHeaders: Record<string, string> = {
   'x-accel-buffering': 'no',
 }
 
-/** Server-sent events, one chunk each, and the word that ends them. */
+/** Encodes chunks as server-sent events, followed by `[DONE]`. */
 export function toServerSentEvents(chunks: ReadableStream<UiMessageChunk>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return chunks.pipeThrough(

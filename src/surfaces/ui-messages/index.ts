@@ -1,4 +1,4 @@
-// `errand/ui-messages`: tasks as the UI message streams of the AI SDK, and a chat that `useChat` talks to.
+// `errand/ui-messages`: tasks as the UI message streams of the AI SDK, and the server side of `useChat`.
 export { type ChatOptions, type ChatUser, createChat } from './chat.ts'
 export type { TurnTask } from './chat-turns.ts'
 export type { UiMessageChunk } from './chunks.ts'

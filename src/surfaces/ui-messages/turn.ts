@@ -1,28 +1,28 @@
-// One turn of a task as one message: what its stream tells, from when somebody spoke to it until it has answered, asks something, or
-// rests. Text comes as it is said, and once and whole however it arrived.
+// Converts the stream of a task to one UI message per turn: from a message of the user until the task has answered, asks a question or
+// rests. Text is streamed as it is generated, and appears exactly once, however it arrives.
 import type { StreamItem } from '../../engine-api.ts'
 import type { UiMessageChunk } from './chunks.ts'
 
 type Message = Extract<StreamItem, { type: 'message' }>
 type Content = Extract<StreamItem, { type: 'content' }>
 
-/** What somebody has to set going again. */
+/** Statuses in which the task waits for an action from outside. */
 const resting = new Set(['input_required', 'paused'])
 
 export class Turn {
   readonly #messageId: string
   #begun = false
-  /** The message of the model that the open step is made of; undefined for one that only calls. */
+  /** The model's message that the open step consists of; undefined for a step with only calls. */
   #step: { messageId: string | undefined } | undefined
   #text: { id: string; said: string } | undefined
-  /** Of a message whose pieces did not all arrive: it is told when it is whole. */
+  /** The message of which a chunk was lost: it is sent when it is complete. */
   #gapIn: string | undefined
   readonly #calls = new Set<string>()
   #status = ''
-  #asked = false
+  #hasQuestion = false
   #over = false
 
-  /** `messageId` is what the message is called: the same one, when it is told again from the beginning. */
+  /** @param messageId id of the UI message: equal when the turn is streamed again from the start. */
   constructor(messageId: string) {
     this.#messageId = messageId
   }
@@ -56,7 +56,7 @@ export class Turn {
         if (item.role === 'assistant' && !item.announcement) yield* this.#message(item)
         return
       case 'question': {
-        this.#asked = true
+        this.#hasQuestion = true
         const { questionId, question, schema } = item
         const proposed = 'default' in item ? { default: item.default } : {}
         yield {
@@ -80,7 +80,7 @@ export class Turn {
         yield { type: 'tool-input-available', toolName: item.tool, input: item.args ?? null, ...toolPart(item.callId) }
         return
       case 'tool_result':
-        // A call of an earlier turn, whose interface has it in another message.
+        // A call of an earlier turn, which is part of another UI message.
         if (!this.#calls.has(item.callId)) return
         if (item.error === undefined) {
           yield { type: 'tool-output-available', output: item.result ?? null, ...toolPart(item.callId) }
@@ -98,7 +98,7 @@ export class Turn {
   *#piece({ content, messageId, offset = 0 }: Content): Generator<UiMessageChunk> {
     if (messageId === undefined) {
       yield* this.#openStep(undefined)
-      yield* this.#say('output', content)
+      yield* this.#appendText('output', content)
       return
     }
     if (this.#gapIn === messageId) return
@@ -108,19 +108,19 @@ export class Turn {
       return
     }
     yield* this.#openStep(messageId)
-    yield* this.#say(messageId, content)
+    yield* this.#appendText(messageId, content)
   }
 
   *#message({ messageId, content }: Message): Generator<UiMessageChunk> {
     yield* this.#openStep(messageId)
     const said = this.#text?.id === messageId ? this.#text.said : ''
     const rest = content.startsWith(said) ? content.slice(said.length) : content
-    if (rest !== '') yield* this.#say(messageId, rest)
+    if (rest !== '') yield* this.#appendText(messageId, rest)
     yield* this.#endText()
     this.#gapIn = undefined
   }
 
-  /** A step is one answer of the model, and the calls that it asked for. One that begins anew, unfinished, takes back what it said. */
+  /** A step is one answer of the model with its calls. A step that restarts unfinished discards its output. */
   *#openStep(messageId: string | undefined): Generator<UiMessageChunk> {
     if (this.#step !== undefined && this.#step.messageId === messageId) return
     if (this.#step !== undefined && this.#text !== undefined && this.#text.id === this.#step.messageId) {
@@ -137,7 +137,7 @@ export class Turn {
     yield { type: 'reset-step' }
   }
 
-  *#say(id: string, delta: string): Generator<UiMessageChunk> {
+  *#appendText(id: string, delta: string): Generator<UiMessageChunk> {
     if (this.#text?.id !== id) {
       yield* this.#endText()
       this.#text = { id, said: '' }
@@ -171,9 +171,9 @@ export class Turn {
     yield last
   }
 
-  /** A question comes with its state, before it or after. */
+  /** A question may arrive before or after its status. */
   #isResting(): boolean {
-    return resting.has(this.#status) && (this.#status === 'paused' || this.#asked)
+    return resting.has(this.#status) && (this.#status === 'paused' || this.#hasQuestion)
   }
 }
 

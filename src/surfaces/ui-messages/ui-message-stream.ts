@@ -1,4 +1,4 @@
-// The turn of a task as a stream of chunks, and as an answer over HTTP.
+// The turn of a task as a stream of chunks, and as an HTTP response.
 
 import type { Caller } from '../../bus/caller.ts'
 import type { Engine, StreamItem } from '../../engine-api.ts'
@@ -6,25 +6,25 @@ import { problemOf } from '../../web/problem.ts'
 import { toServerSentEvents, type UiMessageChunk, uiMessageHeaders } from './chunks.ts'
 import { Turn } from './turn.ts'
 
-/** What is needed of an engine. */
+/** The part of an engine that is used. */
 export type ChattingEngine = Pick<Engine, 'bus'>
 
 export interface UiMessageStreamOptions {
-  /** The position of the feed after which the turn begins. Default 0: all that the task has done. */
+  /** The feed position after which the turn begins. Default 0: the whole task. */
   after?: number
-  /** What the message is called. Default: made of the task's id and `after`, so the same when the turn is told again. */
+  /** Id of the message. Default: derived from the task's id and `after`, so it is stable for repeated streams. */
   messageId?: string
-  /** Ends the stream; the task goes on. */
+  /** Aborting it ends the stream; the task continues. */
   signal?: AbortSignal
-  /** Who watches. Default: the program itself. */
+  /** The caller that reads. Default: the program itself. */
   caller?: Caller
-  /** Gets what went wrong inside; the stream says only that something did. Default: nobody. */
+  /** Receives internal errors; the stream only reports that one occurred. Default: none. */
   onError?: (error: unknown) => void
 }
 
 /**
  * A turn of a task as a UI message stream of the AI SDK: text and tool calls in steps, `data-errand-state`, `data-errand-question` and
- * `data-errand-progress`. It ends when the task has ended, asks something, or is paused. Nothing is read ahead of its reader.
+ * `data-errand-progress`. It ends when the task has ended, asks a question, or is paused. Nothing is read ahead of its consumer.
  *
  * @example
  * const stream = toUiMessageStream(engine, task.id)
@@ -35,8 +35,8 @@ export function toUiMessageStream(
   taskId: string,
   { after = 0, messageId = `${taskId}-${after}`, signal, caller, onError = () => {} }: UiMessageStreamOptions = {},
 ): ReadableStream<UiMessageChunk> {
-  const leaving = new AbortController()
-  const ended = AbortSignal.any(signal === undefined ? [leaving.signal] : [signal, leaving.signal])
+  const canceled = new AbortController()
+  const ended = AbortSignal.any(signal === undefined ? [canceled.signal] : [signal, canceled.signal])
   const items = bus.stream('task:stream', { taskId, after }, { signal: ended, caller }) as AsyncIterable<StreamItem>
   const chunks = chunksOf(items, new Turn(messageId), ended, onError)
   return new ReadableStream<UiMessageChunk>(
@@ -46,13 +46,13 @@ export function toUiMessageStream(
         if (done === true) controller.close()
         else controller.enqueue(value)
       },
-      cancel: () => leaving.abort(),
+      cancel: () => canceled.abort(),
     },
     { highWaterMark: 0 },
   )
 }
 
-/** The same as an answer over HTTP. */
+/** The same stream as an HTTP response. */
 export function uiMessageResponse(engine: ChattingEngine, taskId: string, options?: UiMessageStreamOptions): Response {
   return new Response(toServerSentEvents(toUiMessageStream(engine, taskId, options)), { headers: uiMessageHeaders })
 }

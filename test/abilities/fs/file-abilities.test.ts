@@ -4,7 +4,7 @@ import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { fileAbilities } from '../../../src/abilities/fs/file-abilities.ts'
 import { createBus } from '../../../src/bus/bus.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
@@ -41,7 +41,7 @@ const refusal = async (work: Promise<unknown>): Promise<string> =>
   )
 
 describe('fs:list', () => {
-  test('names files and folders from the top, hidden ones left out, to the depth that is asked for', async () => {
+  it('names files and folders from the top, hidden ones left out, to the depth that is asked for', async () => {
     const { call } = setup()
     expect(await call('list', {})).toEqual({
       entries: [
@@ -58,7 +58,7 @@ describe('fs:list', () => {
     ])
   })
 
-  test('shows nothing of a ledger that this process has open: to read it raw would drop the locks on it', async () => {
+  it('shows nothing of a ledger that this process has open: to read it raw would drop the locks on it', async () => {
     const { call, root } = setup()
     const ledger = await openLedger(join(root, 'tasks.db'))
     await ledger.register('engine-1')
@@ -74,7 +74,7 @@ describe('fs:list', () => {
     expect(await names()).toEqual(['tasks.db'])
   })
 
-  test('stops at 500 and says so', async () => {
+  it('stops at 500 and says so', async () => {
     const { call, root } = setup()
     mkdirSync(join(root, 'many'))
     for (let n = 0; n < 501; n++) writeFileSync(join(root, `many/${n}`), '')
@@ -82,7 +82,7 @@ describe('fs:list', () => {
     expect([entries.length, truncated]).toEqual([500, true])
   })
 
-  test('does not walk in circles', async () => {
+  it('does not walk in circles', async () => {
     const { call, link } = setup()
     link('.', 'again')
     const { entries } = await call('list', { depth: 8 })
@@ -93,7 +93,7 @@ describe('fs:list', () => {
 })
 
 describe('fs:read', () => {
-  test('gives lines and says which of how many', async () => {
+  it('gives lines and says which of how many', async () => {
     const { call } = setup()
     expect(await call('read', { path: 'notes/plan.md', fromLine: 2, lines: 1 })).toEqual({
       text: 'two alpha',
@@ -109,7 +109,7 @@ describe('fs:read', () => {
     })
   })
 
-  test('gives no more at once than a model can bear', async () => {
+  it('gives no more at once than a model can bear', async () => {
     const { call, root } = setup()
     writeFileSync(join(root, 'wide'), `${'x'.repeat(60_000)}\nnext`)
     expect(await call('read', { path: 'wide' })).toMatchObject({ toLine: 1, totalLines: 2, cutCharacters: 10_000 })
@@ -117,7 +117,7 @@ describe('fs:read', () => {
     expect(await call('read', { path: 'long' })).toMatchObject({ toLine: 50, totalLines: 100, cutCharacters: 0 })
   })
 
-  test('refuses what is no text, too large, no file, or not there', async () => {
+  it('refuses what is no text, too large, no file, or not there', async () => {
     const { call, root } = setup()
     writeFileSync(join(root, 'binary'), Buffer.from([1, 0, 2]))
     writeFileSync(join(root, 'latin'), Buffer.from([0xe4]))
@@ -126,15 +126,15 @@ describe('fs:read', () => {
     expect(await refusal(call('read', { path: 'binary' }))).toMatch(/is not text/)
     expect(await refusal(call('read', { path: 'latin' }))).toMatch(/is not text/)
     expect(await refusal(call('read', { path: 'large' }))).toMatch(/files of more than 4194304 are not read/)
-    expect(await refusal(call('read', { path: 'pipe' }))).toMatch(/is no file/)
-    expect(await refusal(call('read', { path: 'notes' }))).toMatch(/is no file/)
+    expect(await refusal(call('read', { path: 'pipe' }))).toMatch(/is not a file/)
+    expect(await refusal(call('read', { path: 'notes' }))).toMatch(/is not a file/)
     expect(await refusal(call('read', { path: 'nowhere' }))).toMatch(/There is no file or folder nowhere/)
     expect(await refusal(call('read', { path: 'a\0.txt' }))).not.toMatch(/^gave/)
   })
 })
 
 describe('fs:search', () => {
-  test('finds lines in a folder, all below it, or one file', async () => {
+  it('finds lines in a folder, all below it, or one file', async () => {
     const { call } = setup()
     const found = (result: { matches: Array<{ path: string; line: number }> }) =>
       result.matches.map(({ path, line }) => `${path}:${line}`)
@@ -149,7 +149,7 @@ describe('fs:search', () => {
     expect(found(await call('search', { text: '.*' }))).toEqual([])
   })
 
-  test('says when there may be more', async () => {
+  it('says when there may be more', async () => {
     const { call, root } = setup()
     writeFileSync(join(root, 'many'), 'needle\n'.repeat(101))
     const { matches, truncated } = await call('search', { text: 'needle' })
@@ -158,7 +158,7 @@ describe('fs:search', () => {
 })
 
 describe('what lies outside', () => {
-  test.each([
+  it.each([
     '../secret.txt',
     'notes/../../secret.txt',
     '../root-beside/secret.txt',
@@ -186,7 +186,7 @@ describe('what lies outside', () => {
     expect((await call('search', { text: 'secret' })).matches).toEqual([])
   })
 
-  test('is not read or searched by a hard link to it', async () => {
+  it('is not read or searched by a hard link to it', async () => {
     const { call, outer, root } = setup()
     linkSync(join(outer, 'secret.txt'), join(root, 'notes/second-name.txt'))
     const said = await refusal(call('read', { path: 'notes/second-name.txt' }))
@@ -195,7 +195,7 @@ describe('what lies outside', () => {
     expect((await call('search', { text: 'secret' })).matches).toEqual([])
   })
 
-  test('V-04 is not told apart from what does not exist, and the place of the folder is not told at all', async () => {
+  it('V-04 is not told apart from what does not exist, and the place of the folder is not told at all', async () => {
     const { call, link, outer } = setup()
     const there = await refusal(call('read', { path: '../secret.txt' }))
     const not = await refusal(call('read', { path: '../nothing.txt' }))
@@ -214,7 +214,7 @@ describe('what lies outside', () => {
     }
   })
 
-  test('is never reached, whatever the path', async () => {
+  it('is never reached, whatever the path', async () => {
     const { call, link, outer } = setup()
     link(outer, 'up')
     const way = fc.array(fc.constantFrom('..', '.', 'up', 'notes', '', 'root'), { maxLength: 4 })
@@ -229,8 +229,8 @@ describe('what lies outside', () => {
   })
 })
 
-test('a folder that is none is refused when the abilities are made', () => {
+it('a folder that is none is refused when the abilities are made', () => {
   const { root } = setup()
-  expect(() => fileAbilities(join(root, 'nowhere'))).toThrow(/There is no folder .*nowhere/)
-  expect(() => fileAbilities(join(root, 'a.txt'))).toThrow(/is no folder/)
+  expect(() => fileAbilities(join(root, 'nowhere'))).toThrow(/The folder .*nowhere does not exist/)
+  expect(() => fileAbilities(join(root, 'a.txt'))).toThrow(/is not a folder/)
 })

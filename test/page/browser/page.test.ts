@@ -55,7 +55,7 @@ describe('Signing in', () => {
     expect(response?.status()).toBe(401)
     await page.getByLabel(/token/i).fill('wrong-token-wrong-token-wrong-token-0')
     await page.getByRole('button').click()
-    await page.getByText('This is not the token.').waitFor()
+    await page.getByText('The token is invalid.').waitFor()
     await page.getByLabel(/token/i).fill(token)
     await page.getByRole('button').click()
     await page.getByRole('treegrid', { name: 'Tasks' }).waitFor()

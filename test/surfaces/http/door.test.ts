@@ -14,8 +14,8 @@ const noToken = { authorization: '' }
 const pathOf = ({ path }: Route) => path.replaceAll(/\{\w+\}/g, '1')
 const bodyFor = ({ method }: Route) => (method === 'POST' || method === 'PATCH' ? {} : undefined)
 
-describe('the door of the HTTP surface', () => {
-  it('X-030 lets nobody in without the token, at any route or none', async () => {
+describe('The request guard of the HTTP surface', () => {
+  it('X-030 refuses requests without the token at every path, known or unknown', async () => {
     const clock = new SimulatedClock()
     const { http, ask } = await openWorld({ clock })
     const asked = [
@@ -40,7 +40,7 @@ describe('the door of the HTTP surface', () => {
     expect((await http(requestOf('GET', '/tasks'))).status).toBe(200)
   })
 
-  it('turns a strange host and a strange origin away before it looks at the token', async () => {
+  it('refuses an unknown Host and an unknown Origin before it checks the token', async () => {
     const { ask } = await openWorld()
     expect((await ask('GET', '/tasks', undefined, { ...noToken, host: 'evil.example' })).status).toBe(403)
     expect((await ask('GET', '/tasks', undefined, { ...noToken, origin: 'https://evil.example' })).status).toBe(403)
@@ -49,7 +49,7 @@ describe('the door of the HTTP surface', () => {
     ).toBe(200)
   })
 
-  it('lets pages of an allowed origin in, and tells their browsers so', async () => {
+  it('serves pages of an allowed origin with CORS headers', async () => {
     const { ask, http } = await openWorld({ allowedOrigins: ['https://app.example'] })
     const origin = 'https://app.example'
     const preflight = await http(
@@ -67,7 +67,7 @@ describe('the door of the HTTP surface', () => {
     expect((await ask('GET', '/tasks')).headers.has('access-control-allow-origin')).toBe(false)
   })
 
-  it('says what there is only to those that are in: 404 for no path, 405 with the methods of another', async () => {
+  it('reports unknown paths and methods only to authenticated clients: 404, and 405 with the allowed methods', async () => {
     const { ask } = await openWorld()
     expect(problemIn(await ask('GET', '/nothing')).code).toBe('NOT_FOUND')
     const refused = await ask('PUT', '/tasks')
@@ -77,7 +77,7 @@ describe('the door of the HTTP surface', () => {
     expect((await ask('HEAD', '/tasks')).status).toBe(200)
   })
 
-  it('judges content type, then size, then JSON, then what is in it', async () => {
+  it('validates content type, then size, then JSON, then the fields of a body', async () => {
     const { ask } = await openWorld({ bodyLimitBytes: 1000 })
     const huge = `{"name":"${'x'.repeat(2000)}"`
     const status = async (body: string, headers: Record<string, string> = {}) =>
@@ -92,7 +92,7 @@ describe('the door of the HTTP surface', () => {
     expect((await ask('POST', '/tasks', '{"name":"a"}')).status).toBe(201)
   })
 
-  it('takes a request without a body as one without fields, and no body of an unknown kind', async () => {
+  it('accepts a request without a body as one without fields, and refuses a body of an unknown type', async () => {
     const { ask, http, engine } = await openWorld()
     const { id } = await engine.create({ name: 'a' })
     expect((await ask('POST', `/tasks/${id}/start`)).status).toBe(200)
@@ -112,7 +112,7 @@ describe('the door of the HTTP surface', () => {
     expect((await engine.get(id))?.status).toBe('working')
   })
 
-  it('reads no more of a body than it takes', async () => {
+  it('stops reading a body at its size limit', async () => {
     const { http } = await openWorld()
     let given = 0
     const body = new ReadableStream<Uint8Array>({
@@ -130,7 +130,7 @@ describe('the door of the HTTP surface', () => {
     expect(given).toBeLessThan(2 * 1024 * 1024)
   })
 
-  it('X-037 refuses keys that reach a prototype, NUL and half characters, wherever they stand', async () => {
+  it('X-037 refuses keys that reach a prototype, NUL and lone surrogates anywhere in a body', async () => {
     const { ask, engine } = await openWorld()
     const code = async (method: string, path: string, body?: string) => problemIn(await ask(method, path, body)).code
     for (const body of [
@@ -148,7 +148,7 @@ describe('the door of the HTTP surface', () => {
     expect((await engine.list({})).total).toBe(0)
   })
 
-  it('takes a thousand keys in one object and no more, at any depth, and lists of any length', async () => {
+  it('accepts at most a thousand keys in one object at any depth, and lists of any length', async () => {
     const { ask, engine } = await openWorld()
     const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]))
     const create = async (metadata: unknown) => ask('POST', '/tasks', { name: 'a', metadata })
@@ -162,7 +162,7 @@ describe('the door of the HTTP surface', () => {
     expect((await engine.list({})).total).toBe(2)
   })
 
-  it('takes a path for what it says: an escaped slash is part of a name', async () => {
+  it('decodes an escaped slash in a path as part of a name', async () => {
     const { ask } = await openWorld()
     for (const path of ['/tasks/..%2f', '/tasks/%2e%2e%2fabilities', '/tasks/%E0%A4%A', `/tasks/${'x'.repeat(3000)}`]) {
       expect([400, 404]).toContain(problemIn(await ask('GET', path)).status)
@@ -171,7 +171,7 @@ describe('the door of the HTTP surface', () => {
     expect(problemIn(await ask('GET', '/TASKS')).code).toBe('NOT_FOUND')
   })
 
-  it('answers below its prefix, whether or not the server in front has taken it off', async () => {
+  it('serves routes below its base path, whether or not the server in front has removed it', async () => {
     const { ask, http } = await openWorld({ basePath: '/errand' })
     for (const path of ['/errand/tasks', '/tasks']) {
       const { status, headers, body } = await ask('POST', path, { name: 'a' })
@@ -182,7 +182,7 @@ describe('the door of the HTTP surface', () => {
     expect(http.openapi().servers).toEqual([{ url: '/errand' }])
   })
 
-  it('refuses options that it does not know, and a handler that nobody guards in so many words', async () => {
+  it('refuses unknown options, and a handler with neither a token nor `token: false`', async () => {
     const { engine } = await openWorld()
     expect(() => createHttp(engine, { token, basepath: '/x' } as never)).toThrow(/Did you mean "basePath"/)
     expect(() => createHttp(engine, {})).toThrow(/exactly one of `token` and `authenticate`/)
@@ -191,7 +191,7 @@ describe('the door of the HTTP surface', () => {
     expect(() => createHttp(engine, { token, basePath: 'errand/' })).toThrow(/basePath/)
   })
 
-  it('answers 503 once it is closed', async () => {
+  it('answers 503 after the handler is closed', async () => {
     const { ask, http } = await openWorld()
     await http.close()
     const reply = await ask('GET', '/tasks')
@@ -199,7 +199,7 @@ describe('the door of the HTTP surface', () => {
     expect(reply.headers.get('retry-after')).toBe('5')
   })
 
-  it('opens no stream to whoever was let in before it was closed', async () => {
+  it('opens no stream for a request that was admitted before the handler was closed', async () => {
     const [asked, known] = [deferred(), deferred()]
     const { http, ask } = await openWorld({
       authenticate: async () => {
@@ -216,10 +216,10 @@ describe('the door of the HTTP surface', () => {
   })
 })
 
-describe('principals', () => {
+describe('HTTP principals', () => {
   const as = (principal: unknown) => openWorld({ authenticate: () => principal as Principal | null })
 
-  it('do what their scopes hold, and nothing else', async () => {
+  it('may do what their scopes include, and nothing else', async () => {
     const expected: Record<string, number[]> = {
       read: [200, 200, 403, 403, 403],
       create: [403, 403, 201, 403, 403],
@@ -243,7 +243,7 @@ describe('principals', () => {
     expect((await ask('GET', '/abilities')).body.abilities).toEqual([])
   })
 
-  it('are let to a route by the scope of its ability, and by no other', async () => {
+  it('may use a route if they have the scope of its ability, and not otherwise', async () => {
     let scope: Access = 'read'
     const authenticate = async () => ({ scopes: [scope] })
     const { http, engine } = await openWorld({ rateLimit: false, authenticate }, { plans: { root: tmpdir() } })
@@ -260,7 +260,7 @@ describe('principals', () => {
     expect(refused).toEqual([])
   })
 
-  it('that have a task see it and what is below it, and create below it', async () => {
+  it('with a task may see and create below that task only', async () => {
     let taskId = ''
     const { engine, ask } = await openWorld({
       authenticate: () => ({ scopes: ['read', 'create', 'control'], taskId }),
@@ -276,7 +276,7 @@ describe('principals', () => {
     expect((await ask('GET', '/tasks')).body.tasks).toEqual([])
   })
 
-  it('call only the abilities of their list', async () => {
+  it('may call only the abilities of their list', async () => {
     const { ask } = await as({ scopes: ['admin'], abilities: ['task:list', 'engine:*'] })
     expect((await ask('GET', '/tasks')).status).toBe(200)
     expect((await ask('GET', '/status')).status).toBe(200)
@@ -286,7 +286,7 @@ describe('principals', () => {
     expect(listed).not.toContain('task:create')
   })
 
-  it('are never made of something else: 500, told to onError, and nothing is done', async () => {
+  it('are never derived from an invalid result of authenticate: 500, reported to onError, and nothing is done', async () => {
     const wrong = [undefined, true, 'admin', { scopes: ['root'] }, { scopes: ['read'], taskID: 'x' }, { owner: 'ann' }]
     for (const given of wrong) {
       const { ask, engine, errors } = await as(given)
@@ -297,7 +297,7 @@ describe('principals', () => {
     }
   })
 
-  it('are not known when the check itself breaks: 500, whatever it threw', async () => {
+  it('are unknown if authenticate throws: 500, whatever it threw', async () => {
     for (const thrown of [new Error('no database at 10.0.0.1'), 'text', undefined]) {
       const { ask, errors } = await openWorld({
         authenticate: () => {
@@ -309,14 +309,14 @@ describe('principals', () => {
     }
   })
 
-  it('are refused with 401 when the check does not know them', async () => {
+  it('are answered with 401 if authenticate returns null', async () => {
     const { ask } = await as(null)
     expect(problemIn(await ask('GET', '/tasks')).code).toBe('UNAUTHENTICATED')
   })
 })
 
-describe('the rate of requests', () => {
-  it('is held for each principal by itself, and comes back with time', async () => {
+describe('The rate limit of HTTP requests', () => {
+  it('applies to each principal separately, and recovers with time', async () => {
     const clock = new SimulatedClock()
     const { ask } = await openWorld({
       clock,
@@ -334,7 +334,7 @@ describe('the rate of requests', () => {
     expect(await statusFor('ann')).toBe(429)
   })
 
-  it('is held for each address where principals have no names, and not at all when it is switched off', async () => {
+  it('applies to each address for principals without a name, and not at all when it is switched off', async () => {
     const limited = await openWorld({ rateLimit: { perSecond: 1, burst: 1 }, clock: new SimulatedClock() })
     const statusFrom = async (address: string) => (await limited.http(requestOf('GET', '/tasks'), { address })).status
     expect([await statusFrom('a'), await statusFrom('a'), await statusFrom('b')]).toEqual([200, 429, 200])
@@ -343,8 +343,8 @@ describe('the rate of requests', () => {
   })
 })
 
-describe('Requests of one principal that are answered at once', () => {
-  it('V-09 are bounded, and leave the others theirs', async () => {
+describe('Concurrent HTTP requests of one principal', () => {
+  it('V-09 are limited without affecting other principals', async () => {
     const { engine, ask } = await openWorld({
       maxRequestsPerPrincipal: 2,
       authenticate: ({ headers }) => ({ scopes: ['admin'], owner: headers.get('x-name') as string }),
@@ -375,7 +375,7 @@ describe('Requests of one principal that are answered at once', () => {
   })
 })
 
-describe('Wrong credentials', () => {
+describe('Invalid credentials over HTTP', () => {
   const wrong = `Bearer ${token}x`
 
   async function open(options: Partial<HttpOptions> = {}) {
@@ -389,7 +389,7 @@ describe('Wrong credentials', () => {
     return { clock, answer }
   }
 
-  it('V-09 that come too often from one address are told to wait; right ones, and other addresses, are not', async () => {
+  it('V-09 are answered with 429 after too many from one address; valid ones and other addresses are not', async () => {
     const { clock, answer } = await open()
     const answers = []
     for (let count = 0; count < 30; count++) answers.push(await answer('192.0.2.1', wrong))
@@ -404,7 +404,7 @@ describe('Wrong credentials', () => {
     expect(await answer('192.0.2.1', wrong)).toEqual([429, '3'])
   })
 
-  it.each(['authorization', 'x-key'])('V-09 are counted where your own check judges them, too: %s', async (header) => {
+  it.each(['authorization', 'x-key'])('V-09 are counted for a custom authenticate, too: %s', async (header) => {
     const { answer } = await open({
       authenticate: ({ headers }) => (headers.get(header) === 'ann' ? { scopes: ['read'] } : null),
     })
@@ -413,7 +413,7 @@ describe('Wrong credentials', () => {
     expect(await answer('192.0.2.1', 'ann', header)).toEqual([200, null])
   })
 
-  it('V-09 are remembered of so many addresses and no more', () => {
+  it('V-09 are remembered for a limited number of addresses', () => {
     const limit = new RateLimit({ perSecond: 1, burst: 1 }, new SimulatedClock())
     expect([limit.draw('first'), limit.draw('first')]).toEqual([0, 1])
     for (let count = 0; count < 9_999; count++) limit.draw(`other ${count}`)

@@ -13,7 +13,7 @@ function sectionOf(heading: string): string {
 }
 
 describe('docs/http.md', () => {
-  it('shows each route, in its own line or by its last word', () => {
+  it('lists each route, in its own line or by its last word', () => {
     const shown = sectionOf('Routes')
     const missing = routes.filter(({ path }) => {
       const verb = /^\/tasks\/\{taskId\}\/(\w+)$/.exec(path)?.[1]
@@ -28,7 +28,7 @@ describe('docs/http.md', () => {
     expect(Object.keys(httpOptionsSchema.shape).filter((option) => !shown.includes(`\`${option}`))).toEqual([])
   })
 
-  it('names each code beside a status that it is answered with', () => {
+  it('lists each code beside the status that it is answered with', () => {
     const lines = sectionOf('Refusals')
       .split('\n')
       .filter((line) => /^\| \d/.test(line))

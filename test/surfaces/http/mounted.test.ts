@@ -7,8 +7,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { toNodeListener } from '../../../src/surfaces/http/index.ts'
 import { eventsOf, openWorld, requestOf, token } from './world.ts'
 
-describe('mounted', () => {
-  it('X-029 in Hono it answers below its prefix, and the rest of the service is left alone', async () => {
+describe('The HTTP handler mounted in a framework', () => {
+  it('X-029 in Hono answers below its base path, and leaves other routes alone', async () => {
     const { http, engine } = await openWorld({ basePath: '/errand' })
     const app = new Hono()
     app.get('/', (context) => context.text('mine'))
@@ -26,7 +26,7 @@ describe('mounted', () => {
     expect((await engine.list({})).total).toBe(1)
   })
 
-  it('in Fastify it gets the request as it came, and its own body', async () => {
+  it('in Fastify gets the original request and its body', async () => {
     const { http, errors } = await openWorld({ basePath: '/errand' })
     const listener = toNodeListener(http.fetch, (error) => errors.push(error))
     const app = fastify()
@@ -50,7 +50,7 @@ describe('mounted', () => {
     expect(errors).toEqual([])
   })
 
-  it('in node:http it knows where requests come from, takes bodies in pieces, and cuts off those that are too large', async () => {
+  it('in node:http gets the peer address, reads bodies in chunks, and refuses bodies that are too large', async () => {
     const { http, errors } = await openWorld({ rateLimit: { perSecond: 0.001, burst: 3 } })
     const server = createServer(toNodeListener(http.fetch, (error) => errors.push(error)))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -48,7 +48,7 @@ function operationsOf({ paths }: OpenApiDocument) {
 }
 
 describe('the OpenAPI document', () => {
-  it('is valid, its references hold, and each operation has a name of its own', async () => {
+  it('is valid, with resolvable references and unique operation ids', async () => {
     const { ask } = await openWorld()
     const { body: document } = await ask('GET', '/openapi.json')
     expect(await complaintsAbout(document)).toEqual([])
@@ -58,7 +58,7 @@ describe('the OpenAPI document', () => {
     expect(names.filter((name) => !/^[A-Za-z_]\w*$/.test(name))).toEqual([])
   })
 
-  it('would be found at fault if it had a fault', async () => {
+  it('has a check that finds a planted fault', async () => {
     const { http } = await openWorld()
     const document = structuredClone(http.openapi())
     document.components.schemas['Problem'] = { $ref: '#/components/schemas/Nothing' }
@@ -67,7 +67,7 @@ describe('the OpenAPI document', () => {
     expect(await complaintsAbout(faulty)).not.toEqual([])
   })
 
-  it('holds every ability, those that are registered later too, whatever they are called', async () => {
+  it('contains every ability, including those registered later, with any name', async () => {
     const { engine, http } = await openWorld()
     for (const id of ['a:b:c', 'a:b_c', 'a:b-c', 'a:B_c']) {
       engine.bus.register({
@@ -86,7 +86,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(names).size).toBe(names.length)
   })
 
-  it('tells a principal what it may call, and nothing of the rest', async () => {
+  it('contains only what the principal may call', async () => {
     let principal: Principal = { scopes: [] }
     const { ask } = await openWorld({ authenticate: () => principal })
     const told = async () => {
@@ -105,7 +105,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys((await told()).paths).sort()).toEqual([...own, '/abilities/engine:status', '/status'].sort())
   })
 
-  it('says what each operation takes: path, query, headers and body, and which scope it needs', async () => {
+  it('describes path, query, headers, body and required scope of each operation', async () => {
     const { http } = await openWorld()
     const { paths } = http.openapi()
     const list = paths['/tasks']?.['get']
@@ -127,7 +127,7 @@ describe('the OpenAPI document', () => {
     expect(paths['/events']?.['get']?.responses).toHaveProperty('503')
   })
 
-  it('becomes a page without script or anything from elsewhere, in which nothing of an ability is markup', async () => {
+  it('is rendered as a page without scripts or external resources, with texts of abilities escaped', async () => {
     const { ask, engine } = await openWorld()
     engine.bus.register({
       id: 'odd:one',
@@ -172,7 +172,7 @@ console.log(JSON.stringify({ taskId, branch, joined, status: done.status, consol
 `
 
 describe('a client generated from the document', () => {
-  it('X-030 S2-050 does the work of a team over a real server, and is typed', { timeout: 90_000 }, async () => {
+  it('X-030 S2-050 supports the work of a team over a real server, with types', { timeout: 90_000 }, async () => {
     const world = await openWorld()
     const server = createServer(toNodeListener(world.http.fetch, (error) => world.errors.push(error)))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

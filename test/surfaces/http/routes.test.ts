@@ -15,7 +15,7 @@ async function withTask(world: World, name = 'a') {
   return id
 }
 
-describe('the table of routes', () => {
+describe('The table of HTTP routes', () => {
   const complaintsAbout = (table: readonly Route[], { bus }: Engine) =>
     table.flatMap(({ method, path, ability: id, streams = false }) => {
       const ability = bus.get(id)
@@ -28,12 +28,12 @@ describe('the table of routes', () => {
       ]
     })
 
-  it('names abilities of the engine, and fields of theirs in its paths', async () => {
+  it('contains only abilities that every engine has, and fields of their inputs in its paths', async () => {
     const { engine } = await openWorld({}, { plans: { root: tmpdir() } })
     expect(complaintsAbout(routes, engine)).toEqual([])
   })
 
-  it('would be found at fault if it had a fault', async () => {
+  it('has a check that finds a planted fault', async () => {
     const { engine } = await openWorld()
     const base: Route = {
       method: 'GET',
@@ -57,13 +57,13 @@ describe('the table of routes', () => {
     ])
   })
 
-  it('has each method of a path once, and each operation by a name of its own', () => {
+  it('has each method of a path once, and a unique operation id for each', () => {
     const places = routes.map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`)
     expect(new Set(places).size).toBe(places.length)
     expect(new Set(routes.map(({ operationId }) => operationId)).size).toBe(routes.length)
   })
 
-  it('reaches every ability of the bus at /abilities/{id}, those that are registered later too', async () => {
+  it('reaches every ability of the bus at /abilities/{id}, including those registered later', async () => {
     const { ask, engine } = await openWorld()
     engine.bus.register({
       id: 'notes:add',
@@ -86,7 +86,7 @@ describe('the table of routes', () => {
     expect(unknown).toMatchObject({ status: 404, code: 'NOT_FOUND', details: { nearest: 'task:create' } })
   })
 
-  it('answers 404 where the engine does not offer what a route asks for', async () => {
+  it('answers 404 if the engine does not offer the ability of a route', async () => {
     const { ask, http } = await openWorld({}, { memory: false })
     const refused = problemIn(await ask('POST', '/tasks/x/consolidate', { level: 'task' }))
     expect(refused).toMatchObject({ code: 'NOT_FOUND' })
@@ -95,8 +95,8 @@ describe('the table of routes', () => {
   })
 })
 
-describe('what a request asks for', () => {
-  it('refuses a parameter that there is not, and one that is not what it should be, by its name', async () => {
+describe('The input of an HTTP request', () => {
+  it('is refused for an unknown or invalid parameter, which the answer names', async () => {
     const { ask } = await openWorld()
     const refused = async (path: string) => problemIn(await ask('GET', path))
     expect((await refused('/tasks?limt=3')).detail).toMatch(/limt.*Did you mean "limit"/)
@@ -108,7 +108,7 @@ describe('what a request asks for', () => {
     expect(problemIn(await ask('POST', '/tasks?name=a', { name: 'a' })).detail).toMatch(/name.*body/)
   })
 
-  it('takes what is in the path from there alone', async () => {
+  it('takes path parameters only from the path', async () => {
     const world = await openWorld()
     const id = await withTask(world)
     const { ask } = world
@@ -117,7 +117,7 @@ describe('what a request asks for', () => {
     expect(problemIn(await ask('POST', `/tasks/${id}/pause`, { task_id: 'other' })).detail).toMatch(/task_id.*path/)
   })
 
-  it('drives a task: start, pause, resume, patch, fail, retry, delete', async () => {
+  it('drives a task through start, pause, resume, patch, fail, retry and delete', async () => {
     const world = await openWorld()
     const id = await withTask(world)
     const { ask, engine } = world
@@ -138,7 +138,7 @@ describe('what a request asks for', () => {
     expect((await ask('GET', `/tasks/${id}`)).status).toBe(404)
   })
 
-  it('X-030 POST /send sends a message to the task of its body, as its own route does', async () => {
+  it('X-030 POST /send sends a message to the task named in the body, like the route of the task', async () => {
     const world = await openWorld()
     const { ask, engine } = world
     const id = await withTask(world)
@@ -155,7 +155,7 @@ describe('what a request asks for', () => {
     expect(problemIn(await ask('POST', '/send', { message: 'x' })).detail).toMatch(/taskId/)
   })
 
-  it('X-032 neither sends to a task that has ended nor cancels it again: 409', async () => {
+  it('X-032 sending to or canceling a task that has ended is answered with 409', async () => {
     const world = await openWorld()
     const { ask } = world
     const id = await withTask(world)
@@ -176,7 +176,7 @@ describe('what a request asks for', () => {
     }
   })
 
-  it('answers 503 once the engine is closed', async () => {
+  it('answers 503 after the engine is closed', async () => {
     const { ask, engine } = await openWorld()
     await engine.close()
     for (const path of ['/tasks', '/status', '/events', '/tasks/x']) {
@@ -184,7 +184,7 @@ describe('what a request asks for', () => {
     }
   })
 
-  it('reads a task from all sides', async () => {
+  it('reads a task with its runs, calls, messages, events and reason', async () => {
     const world = await openWorld(
       {},
       { executors: { echo: defineExecutor({ run: async (_task, run) => run.call('look', {}, async () => 1) }) } },
@@ -204,8 +204,8 @@ describe('what a request asks for', () => {
   })
 })
 
-describe('versions', () => {
-  it('If-Match lets through what was read, and nothing that was written since', async () => {
+describe('Versions over HTTP', () => {
+  it('If-Match admits a change of the version that was read, and refuses it after another write', async () => {
     const world = await openWorld()
     const id = await withTask(world)
     const { ask } = world
@@ -223,7 +223,7 @@ describe('versions', () => {
     expect((await ask('POST', `/tasks/${id}/start`, {}, { 'if-match': '*' })).status).toBe(200)
   })
 
-  it('are those of the task as an answer leaves it, so that the next change can ask for them', async () => {
+  it('the ETag of a change is the version that the next change can pass as If-Match', async () => {
     const { ask } = await openWorld()
     const id = (await ask('POST', '/tasks', { name: 'by hand' })).body.taskId as string
     const claim = { owner: 'ann', leaseMs: 60_000 }
@@ -241,7 +241,7 @@ describe('versions', () => {
     }
   })
 
-  it('stand in every answer in whose description they stand', async () => {
+  it('ETags are in every response that the OpenAPI document describes with one', async () => {
     const world = await openWorld()
     const id = await withTask(world)
     const { paths } = world.http.openapi() as any
@@ -252,7 +252,7 @@ describe('versions', () => {
     }
   })
 
-  it('that are asked for in the body of a DELETE are refused with it, for nobody reads that', async () => {
+  it('a version in the body of a DELETE is refused with the body', async () => {
     const world = await openWorld()
     const id = await withTask(world)
     expect(problemIn(await world.ask('DELETE', `/tasks/${id}`, { expectedVersion: 99 }))).toMatchObject({
@@ -264,7 +264,7 @@ describe('versions', () => {
     expect((await world.ask('DELETE', `/tasks/${id}`, '')).status).toBe(200)
   })
 
-  it('refuses an If-Match that is none, or that nothing could keep', async () => {
+  it('an invalid If-Match, or one on a route without versions, is refused', async () => {
     const world = await openWorld()
     const id = await withTask(world)
     for (const given of ['3', 'W/"3"', '"3", "4"', '"x"', '""']) {
@@ -276,7 +276,7 @@ describe('versions', () => {
       /If-Match/,
     )
     const both = await world.ask('PATCH', `/tasks/${id}`, { expectedVersion: 1 }, { 'if-match': '"2"' })
-    expect(problemIn(both).detail).toMatch(/`expectedVersion` says something else than the header If-Match/)
+    expect(problemIn(both).detail).toMatch(/`expectedVersion` differs from the value in the header If-Match/)
     expect(both.status).toBe(400)
   })
 })
@@ -284,7 +284,7 @@ describe('versions', () => {
 describe('Idempotency-Key', () => {
   const key = { 'idempotency-key': 'order 66' }
 
-  it('makes a task once, for ever: in parallel, again, and by another server', async () => {
+  it('creates a task once, permanently: in parallel, repeatedly, and by another server', async () => {
     const { ask, engine } = await openWorld()
     const body = { name: 'a', input: { n: 1 } }
     const replies = await Promise.all(Array.from({ length: 5 }, () => ask('POST', '/tasks', body, key)))
@@ -297,7 +297,7 @@ describe('Idempotency-Key', () => {
     expect(problemIn(await ask('POST', '/tasks', { ...body, key: 'k' }, key)).status).toBe(400)
   })
 
-  it('answers anything else once, refusals too, and says that it did', async () => {
+  it('repeats the first response of any other request, refusals included, and marks it as replayed', async () => {
     const world = await openWorld()
     const id = await withTask(world)
     const { ask } = world
@@ -321,7 +321,7 @@ describe('Idempotency-Key', () => {
     expect(problemIn(await ask('POST', `/tasks/${id}/start`, { expectedVersion: 1 }, key)).status).toBe(422)
   })
 
-  it('refuses the second request while the first is on its way, and lets it in once that has broken', async () => {
+  it('refuses a repeated request while the first is in progress, and runs it if the first has failed', async () => {
     const { ask, engine } = await openWorld()
     const begun = Promise.withResolvers<void>()
     const go = Promise.withResolvers<void>()
@@ -351,7 +351,7 @@ describe('Idempotency-Key', () => {
     expect(calls).toBe(2)
   })
 
-  it('forgets answers after a day, and the oldest of more than a thousand; one principal never gets those of another', async () => {
+  it('expires responses after a day and beyond a thousand; principals do not share them', async () => {
     const clock = new SimulatedClock()
     const world = await openWorld({
       clock,
@@ -372,7 +372,7 @@ describe('Idempotency-Key', () => {
     expect(await replayed('ann', 'k')).toBe(false)
   })
 
-  it('refuses a key that is none, and one for a stream', async () => {
+  it('refuses an invalid key, and a key for a stream', async () => {
     const world = await openWorld()
     const id = await withTask(world)
     for (const bad of ['x'.repeat(201), 'ä']) {
@@ -382,7 +382,7 @@ describe('Idempotency-Key', () => {
   })
 })
 
-describe('refusals', () => {
+describe('HTTP problems', () => {
   it('X-032 carry the code, the message and the details of the engine', async () => {
     const world = await openWorld()
     const id = await withTask(world)
@@ -393,7 +393,7 @@ describe('refusals', () => {
     expect(problem.details).toMatchObject({ ...(error as ErrandError).details })
   })
 
-  it('X-032 have the status of the table for every code, and keep what is inside inside', async () => {
+  it('X-032 have the status of the table for every code, and hide internal details', async () => {
     const { ask, engine, errors } = await openWorld()
     let thrown: unknown
     engine.bus.register({
@@ -429,7 +429,7 @@ describe('refusals', () => {
     expect(JSON.stringify(ledger)).not.toContain('secret')
   })
 
-  it('say nothing of a client that has let go', async () => {
+  it('are not reported for a client that has disconnected', async () => {
     const { http, engine, errors } = await openWorld()
     const { id } = await engine.create({ name: 'a' })
     const leaving = new AbortController()

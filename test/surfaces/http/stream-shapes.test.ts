@@ -38,22 +38,25 @@ function complaintsAbout(items: readonly StreamItem[], { id }: Pick<StreamShape,
   })
 }
 
-describe('the places of a stream', () => {
-  it.each(['works', 'breaks'])('of a task that %s lose nothing and give nothing twice', async (executor) => {
-    const items = await itemsOf(executor)
-    expect(complaintsAbout(items, shapeOf('task:stream'))).toEqual([])
-    expect(items.filter((item) => shapeOf('task:stream').id(item) !== undefined).length).toBeGreaterThan(3)
-    expect(shapeOf('task:stream').id(items.at(-1))).toBe(items.at(-1)?.seq)
-  })
+describe('The ids of stream events', () => {
+  it.each(['works', 'breaks'])(
+    'of a task that %s let a client continue without losing or repeating items',
+    async (executor) => {
+      const items = await itemsOf(executor)
+      expect(complaintsAbout(items, shapeOf('task:stream'))).toEqual([])
+      expect(items.filter((item) => shapeOf('task:stream').id(item) !== undefined).length).toBeGreaterThan(3)
+      expect(shapeOf('task:stream').id(items.at(-1))).toBe(items.at(-1)?.seq)
+    },
+  )
 
-  it('would be found at fault if each item were one', async () => {
+  it('would lose items if each item had one, which the check finds', async () => {
     const everywhere = { id: (item: unknown) => (item as StreamItem).seq }
     expect(complaintsAbout(await itemsOf('breaks'), everywhere)).toEqual(
       expect.arrayContaining(['error lost after state', 'end lost after error']),
     )
   })
 
-  it('are none of pieces of a message on its way, and none of a stream that nothing is known of', () => {
+  it('are absent for parts of an unfinished message, and for streams of unknown abilities', () => {
     const piece = { type: 'content', taskId: 't', seq: 3, content: 'he', messageId: 'm', offset: 0 }
     expect(shapeOf('task:stream').id(piece)).toBeUndefined()
     expect(shapeOf('task:stream').id({ type: 'content', taskId: 't', seq: 3, content: 'written' })).toBe(3)

@@ -62,7 +62,7 @@ async function settle() {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-describe('a task that is followed', () => {
+describe('The SSE stream of a task', () => {
   it.each(['/stream/ID', '/tasks/ID/stream'])(
     'X-030 S1-012 GET %s gives it from its start to its one end',
     async (path) => {
@@ -80,7 +80,7 @@ describe('a task that is followed', () => {
     },
   )
 
-  it('is told to every client in the headers that keep proxies from gathering it', async () => {
+  it('has headers that keep proxies from buffering it', async () => {
     const { http, engine } = await openWorld({}, { executors: { talk } })
     const { id } = await engine.create({ executor: 'talk' })
     const response = await http(requestOf('GET', `/tasks/${id}/stream`))
@@ -90,7 +90,7 @@ describe('a task that is followed', () => {
     expect(await response.text()).toMatch(/^retry: 1000\n\n/)
   })
 
-  it('goes on where each cut was: no item twice, and none missed', async () => {
+  it('continues after a disconnection at any point without repeated or missing items', async () => {
     for (const path of ['/tasks/ID/stream', '/stream/ID']) {
       for (const executor of ['talk', 'breaks']) {
         const world = await openWorld({}, { executors: { talk, breaks } })
@@ -107,7 +107,7 @@ describe('a task that is followed', () => {
     }
   })
 
-  it('answers 204 to whoever has seen its end, so that browsers ask no more', async () => {
+  it('is answered with 204 after the client has received its end, so that browsers stop reconnecting', async () => {
     for (const path of ['/tasks/ID/stream', '/stream/ID']) {
       for (const executor of ['talk', 'breaks']) {
         const world = await openWorld({}, { executors: { talk, breaks } })
@@ -122,7 +122,7 @@ describe('a task that is followed', () => {
     }
   })
 
-  it('refuses an unknown task, a wrong place and too narrow a scope with a status, not with an event', async () => {
+  it('is refused for an unknown task, an invalid position and a missing scope with a status, not with an event', async () => {
     const world = await openWorld()
     expect(problemIn(await world.ask('GET', '/stream/nobody')).status).toBe(404)
     expect(problemIn(await world.ask('GET', '/stream/nobody?after=x')).status).toBe(400)
@@ -133,8 +133,8 @@ describe('a task that is followed', () => {
   })
 })
 
-describe('the feed of events', () => {
-  it('resumed at a position gives what comes after it, in order, and then what comes', async () => {
+describe('The SSE stream of the feed', () => {
+  it('resumed at a position yields the events after it in order, then new ones', async () => {
     const world = await openWorld()
     for (const name of ['a', 'b', 'c', 'd', 'e']) await world.engine.create({ name })
     for (const [path, headers] of [
@@ -150,7 +150,7 @@ describe('the feed of events', () => {
     }
   })
 
-  it('begins in the present, and takes types in one list', async () => {
+  it('begins with new events by default, and accepts types as one list', async () => {
     const world = await openWorld()
     const { id } = await world.engine.create({ name: 'a' })
     const stream = await follow(world, '/events?types=task.started,task.paused')
@@ -161,8 +161,8 @@ describe('the feed of events', () => {
   })
 })
 
-describe('what a stream holds', () => {
-  it('is one piece of 64 KiB: nothing is taken from the ability before the client has taken what was there', async () => {
+describe('An SSE stream', () => {
+  it('holds one piece of 64 KiB: no chunk is requested before the client has read the previous ones', async () => {
     const world = await openWorld()
     const { held, give } = handHeld(world)
     const pending = world.http(requestOf('POST', '/abilities/held:stream', {}))
@@ -182,7 +182,7 @@ describe('what a stream holds', () => {
     expect(held).toMatchObject({ opened: 1, closed: 1 })
   })
 
-  it('is let go when the client cancels, when its request is aborted, and when the handler is closed', async () => {
+  it('is released when the client cancels, when its request is aborted, and when the handler is closed', async () => {
     const world = await openWorld()
     const { held, give } = handHeld(world)
     const open = async (signal?: AbortSignal) => {
@@ -209,7 +209,7 @@ describe('what a stream holds', () => {
     expect(held).toMatchObject({ opened: 3, closed: 3 })
   })
 
-  it('is bounded in number: one stream more than are kept is refused with 503, and each that ends makes room', async () => {
+  it('beyond the limit is refused with 503, and each that ends makes room', async () => {
     const most = { maxStreams: 1_000, maxStreamsPerPrincipal: 2_000, maxRequestsPerPrincipal: 2_000 }
     const world = await openWorld({ ...most, rateLimit: false })
     let ended = 0
@@ -229,7 +229,7 @@ describe('what a stream holds', () => {
     await Promise.all(open.map((stream) => stream.cancel()))
   })
 
-  it('V-09 is bounded for each principal: one that holds all of its own takes none from the others', async () => {
+  it('V-09 beyond the limit of its principal is refused without affecting other principals', async () => {
     const world = await openWorld({
       rateLimit: false,
       authenticate: ({ headers }) => ({ scopes: ['read'], owner: headers.get('x-name') as string }),
@@ -249,7 +249,7 @@ describe('what a stream holds', () => {
     await Promise.all([...held.slice(1), again].map((stream) => stream.cancel()))
   })
 
-  it('V-09 takes no place when it is refused, and gives its place back once', async () => {
+  it('V-09 takes no slot when it is refused, and releases its slot once', async () => {
     const world = await openWorld({ maxStreams: 2, maxStreamsPerPrincipal: 2, rateLimit: false })
     for (let count = 0; count < 5; count++) {
       expect((await world.ask('GET', '/stream/nobody')).status).toBe(404)
@@ -263,7 +263,7 @@ describe('what a stream holds', () => {
     await Promise.all(both.map((stream) => stream.cancel()))
   })
 
-  it('counts no HEAD, which has the headers of a stream and opens none', async () => {
+  it('of a HEAD request has the headers of a stream and opens none', async () => {
     const world = await openWorld({ maxStreams: 1 })
     for (let count = 0; count < 3; count++) {
       const { status, headers } = await world.ask('HEAD', '/events')
@@ -272,7 +272,7 @@ describe('what a stream holds', () => {
     await (await follow(world, '/events')).cancel()
   })
 
-  it('says after each while of silence that it lives', async () => {
+  it('sends a heartbeat after each period of silence', async () => {
     const clock = new SimulatedClock()
     const world = await openWorld({ clock, heartbeatMs: 15_000 })
     const { give } = handHeld(world)
@@ -295,7 +295,7 @@ describe('what a stream holds', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('is let go when its client takes nothing any more', async () => {
+  it('is released when its client stops reading', async () => {
     const clock = new SimulatedClock()
     const world = await openWorld({ clock, stallMs: 30_000 })
     const { held, give } = handHeld(world)
@@ -309,11 +309,11 @@ describe('what a stream holds', () => {
     clock.advance(1)
     await settle()
     expect(held.closed).toBe(1)
-    await expect(response.text()).rejects.toThrow(/takes nothing/)
+    await expect(response.text()).rejects.toThrow(/stopped reading/)
     expect(clock.pending).toBe(0)
   })
 
-  it('tells what went wrong in the midst of it as an event, and then it is over', async () => {
+  it('reports an error in the middle as an event and ends', async () => {
     const world = await openWorld()
     const { give, fail } = handHeld(world)
     const pending = world.http(requestOf('POST', '/abilities/held:stream', {}))
@@ -329,7 +329,7 @@ describe('what a stream holds', () => {
     expect(world.errors).toHaveLength(1)
   })
 
-  it('of events breaks off with the engine, and is not told to be over', async () => {
+  it('of events breaks off when the engine closes, without an end event', async () => {
     const { engine, http } = await openWorld()
     await engine.create({ name: 'a' })
     const stream = eventsOf(await http(requestOf('GET', '/events?after=0')))
@@ -339,7 +339,7 @@ describe('what a stream holds', () => {
     expect((await rest).at(-1)).toMatchObject({ event: 'error', data: { status: 503, code: 'ENGINE_CLOSED' } })
   })
 
-  it('ends with an event that says so, where the ability has none of its own', async () => {
+  it('ends with an end event, if the ability has none of its own', async () => {
     const world = await openWorld()
     world.engine.bus.register({
       id: 'count:up',
@@ -355,8 +355,8 @@ describe('what a stream holds', () => {
   })
 })
 
-describe('over node:http', () => {
-  it('a client that hangs up ends its stream, and one that is slow gets all of it', async () => {
+describe('An SSE stream over node:http', () => {
+  it('ends when its client disconnects, and is delivered in full to a slow client', async () => {
     const world = await openWorld()
     const { held, give } = handHeld(world)
     const server = createServer(toNodeListener(world.http.fetch, (error) => world.errors.push(error)))

@@ -14,7 +14,7 @@ async function teamWorld() {
 }
 
 describe('a team over HTTP', () => {
-  it('S2-050 X-030 POST /tasks creates a task with its objectives and its branch, and says where it is', async () => {
+  it('S2-050 X-030 POST /tasks creates a task with its objectives and its branch, and returns its location', async () => {
     const { ask, created, taskId } = await teamWorld()
     expect(created.status).toBe(201)
     expect(created.headers.get('location')).toBe(`/tasks/${taskId}`)
@@ -29,7 +29,7 @@ describe('a team over HTTP', () => {
     ])
   })
 
-  it('S2-050 S2-001 POST /tasks with a name only gives the task a branch, and agents join it', async () => {
+  it('S2-050 S2-001 POST /tasks with only a name gives the task a branch, and agents join it', async () => {
     const { ask, engine } = await openWorld({}, { model: createScriptedModel([{ text: 'taken up' }]) })
     const { status, body } = await ask('POST', '/tasks', { name: 'Fix the login' })
     expect([status, body.branch]).toEqual([201, 'task/fix-the-login'])
@@ -46,7 +46,7 @@ describe('a team over HTTP', () => {
     expect((await ask('GET', `/tasks/${body.taskId}`)).body.task).toMatchObject({ executor: null, goal: null, run: 0 })
   })
 
-  it('S2-050 takes the words of the documents, in snake_case, as well', async () => {
+  it('S2-050 the routes of teams accept snake_case keys, too', async () => {
     const { ask } = await openWorld()
     const { status, body } = await ask('POST', '/tasks', {
       name: 'A',
@@ -62,7 +62,7 @@ describe('a team over HTTP', () => {
     expect(await refused({ parent_branch: 'nowhere' })).toMatchObject({ code: 'NOT_FOUND', status: 404 })
   })
 
-  it('S2-051 POST /tasks/{id}/join gives an agent its branch and tells it what is known', async () => {
+  it('S2-051 POST /tasks/{id}/join returns the branch of the agent and the context of the team', async () => {
     const { ask, taskId } = await teamWorld()
     const { status, body } = await ask('POST', `/tasks/${taskId}/join`, {
       agent_id: 'ann',
@@ -74,7 +74,7 @@ describe('a team over HTTP', () => {
     expect(body.context.objectives[0]).toMatchObject({ id: 1, status: 'active', agentId: 'ann' })
   })
 
-  it('S2-052 S2-053 S2-054 an agent reaches its objective and is done, and so is the task', async () => {
+  it('S2-052 S2-053 S2-054 an agent completes its objective and its work, and the task is completed', async () => {
     const { ask, taskId } = await teamWorld()
     await ask('POST', `/tasks/${taskId}/join`, { agentId: 'ann' })
     const updated = await ask('PATCH', `/tasks/${taskId}/objectives/2`, { status: 'done', notes: 'covered' })
@@ -88,7 +88,7 @@ describe('a team over HTTP', () => {
     expect(body.stints).toMatchObject([{ taskId, status: 'completed', summary: 'did it' }])
   })
 
-  it('S2-055 POST /tasks/{id}/consolidate works at each level', async () => {
+  it('S2-055 POST /tasks/{id}/consolidate consolidates at each level', async () => {
     const { ask, engine, taskId } = await teamWorld()
     await ask('POST', `/tasks/${taskId}/join`, { agentId: 'ann' })
     await engine.bus.call('mem:observe', {
@@ -108,7 +108,7 @@ describe('a team over HTTP', () => {
     expect(task.body).toHaveProperty('durable')
   })
 
-  it('S2-056 GET /tasks lists what there is, filtered by the query', async () => {
+  it('S2-056 GET /tasks lists tasks, filtered by the query', async () => {
     const { ask, taskId } = await teamWorld()
     await ask('POST', '/tasks', { name: 'Another' })
     const names = async (query: string) =>
@@ -122,7 +122,7 @@ describe('a team over HTTP', () => {
     expect(await names(`?parentId=${taskId}`)).toEqual([])
   })
 
-  it('S2-007 S2-056 GET /tasks takes the words of the designs, and the type of work in either spelling', async () => {
+  it('S2-007 S2-056 GET /tasks accepts the statuses of other vocabularies, and the type of work in either spelling', async () => {
     const { ask, taskId } = await teamWorld()
     await ask('POST', '/tasks', { name: 'A bug', type: 'bug_fix' })
     const { body } = await ask('POST', '/tasks', { name: 'Another bug', type: 'bug_fix' })
@@ -148,7 +148,7 @@ describe('a team over HTTP', () => {
     }
   })
 
-  it('S2-056 pages of a list go on where the one before ended', async () => {
+  it('S2-056 pages of GET /tasks continue where the previous one ended', async () => {
     const { ask } = await openWorld()
     for (const name of ['a', 'b', 'c']) await ask('POST', '/tasks', { name })
     const names: string[] = []
@@ -161,7 +161,7 @@ describe('a team over HTTP', () => {
     expect(names).toEqual(['a', 'b', 'c'])
   })
 
-  it('S2-057 X-032 answers with 404 for an unknown task, 409 for an agent that is there, 400 for what is not meant', async () => {
+  it('S2-057 X-032 answers 404 for an unknown task, 409 for an agent that has joined already, 400 for invalid input', async () => {
     const { ask, taskId } = await teamWorld()
     await ask('POST', `/tasks/${taskId}/join`, { agentId: 'ann' })
     const refused = async (method: string, path: string, body?: unknown) => {
@@ -183,7 +183,7 @@ describe('a team over HTTP', () => {
     expect(await refused('POST', '/tasks', {})).toEqual([400, 'INVALID_INPUT'])
   })
 
-  it('S2-058 the routes do what the abilities do: each sees what the other did', async () => {
+  it("S2-058 the routes and the abilities of teams see each other's changes", async () => {
     const { ask, engine, taskId } = await teamWorld()
     await engine.bus.call('agent:join', { taskId, agentId: 'ann' })
     const { body } = await ask('GET', `/tasks/${taskId}/context`)

@@ -41,8 +41,8 @@ async function openTenants({ engineFor, ...options }: Partial<HttpOptions & Tena
   return { engines, http, asked, errors, as }
 }
 
-describe('A tenant', () => {
-  it('V-08 sees and touches its own tasks, whichever way it asks for those of another', async () => {
+describe('A tenant over HTTP', () => {
+  it('V-08 sees and changes its own tasks, and reaches those of another tenant by no route', async () => {
     const { engines, as } = await openTenants()
     const { taskId } = (await as(ann)('POST', '/tasks', { name: 'the merger' })).body
     const asBob = as(bob)
@@ -68,7 +68,7 @@ describe('A tenant', () => {
     expect((await engines.get('globex')?.list())?.total).toBe(0)
   })
 
-  it('V-08 follows its own events from any position, also from one of another tenant', async () => {
+  it('V-08 follows its own events from any position, including one of another tenant', async () => {
     const { engines, http } = await openTenants()
     for (const name of ['a', 'b', 'c']) await engines.get('acme')?.create({ name })
     for (const name of ['x', 'y']) await engines.get('globex')?.create({ name })
@@ -83,7 +83,7 @@ describe('A tenant', () => {
     expect(await Promise.all(names)).toEqual(['y', 'z'])
   })
 
-  it('V-08 gets no answer again that another got under the same key, and conflicts with none', async () => {
+  it('V-08 gets no stored response of another tenant under the same Idempotency-Key, and does not conflict with it', async () => {
     const { engines, as } = await openTenants()
     await engines.get('acme')?.create({ name: 'the merger' })
     const key = { 'idempotency-key': 'k' }
@@ -99,7 +99,7 @@ describe('A tenant', () => {
     expect(made[0]?.body.taskId).not.toBe(made[1]?.body.taskId)
   })
 
-  it('V-08 V-09 uses up neither requests nor streams of a namesake with another', async () => {
+  it('V-08 V-09 shares limits of requests and streams with no principal of the same name in another tenant', async () => {
     const clock = new SimulatedClock()
     const { as, http } = await openTenants({
       clock,
@@ -118,7 +118,7 @@ describe('A tenant', () => {
     await Promise.all([(await anns).body?.cancel(), (await others).body?.cancel()])
   })
 
-  it('is told what its own engine can do', async () => {
+  it('gets the document of its own engine', async () => {
     const { engines, as } = await openTenants()
     engines.get('acme')?.bus.register({
       id: 'acme:secret',
@@ -138,7 +138,7 @@ describe('A tenant', () => {
     expect((await as(ann)('POST', '/abilities/acme:secret', {})).status).toBe(200)
   })
 
-  it('hears that its engine is closed, while the others go on, and is served again by a new one', async () => {
+  it('gets 503 when its engine is closed while others continue, and is served again by a new one', async () => {
     const { engines, as } = await openTenants()
     await engines.get('acme')?.close()
     expect(problemIn(await as(ann)('GET', '/tasks')).code).toBe('ENGINE_CLOSED')
@@ -148,8 +148,8 @@ describe('A tenant', () => {
   })
 })
 
-describe('A principal', () => {
-  it('V-08 without the name of a tenant reaches no engine, not even a usual one', async () => {
+describe('The principal of a tenant over HTTP', () => {
+  it('V-08 without a tenant reaches no engine, not even a default one', async () => {
     const { asked, errors, as } = await openTenants()
     const { tenant: _tenant, ...without } = ann
     const names = ['', ' acme', 'acme/../globex', '../ledgers', 'a'.repeat(65), 'äcme', 7, null, ['acme']]
@@ -162,14 +162,14 @@ describe('A principal', () => {
     expect(problemIn(await as(null)('GET', '/tasks')).code).toBe('UNAUTHENTICATED')
   })
 
-  it('V-08 with a tenant reaches no engine that is for all', async () => {
+  it('V-08 with a tenant is refused by a server of a single engine', async () => {
     const errors: unknown[] = []
     const http = createHttp(await openEngine(), { authenticate, onError: (error) => errors.push(error) })
     expect(problemIn(await ask(http, 'GET', '/tasks', undefined, bearing(ann))).code).toBe('INTERNAL_ERROR')
     expect(errors).toHaveLength(1)
   })
 
-  it('of a tenant that is not served is refused, and hears nothing of why', async () => {
+  it('of a tenant that is not served is refused without further details', async () => {
     const { as, errors } = await openTenants()
     for (const tenant of ['initech', 'constructor', '__proto__']) {
       const { code, detail } = problemIn(await as({ ...ann, tenant })('GET', '/tasks'))
@@ -178,7 +178,7 @@ describe('A principal', () => {
     expect(errors).toEqual([])
   })
 
-  it('hears nothing of what went wrong when its engine was opened', async () => {
+  it('gets no details of an error that opening its engine threw', async () => {
     const failures: Array<TenantEngines<HttpEngine>['engineFor']> = [
       () => {
         throw new Error('no such file: /srv/ledgers/acme.db')
@@ -197,16 +197,16 @@ describe('A principal', () => {
   })
 })
 
-it('Tenants are told apart by your own check, and by no token', async () => {
+it('Tenants over HTTP require authenticate: a token is refused', async () => {
   const engineFor = () => null
-  expect(() => createHttp({ engineFor }, { token })).toThrow(/`token` names no tenant/)
-  expect(() => createHttp({ engineFor }, { token: false })).toThrow(/`token` names no tenant/)
+  expect(() => createHttp({ engineFor }, { token })).toThrow(/`token` does not/)
+  expect(() => createHttp({ engineFor }, { token: false })).toThrow(/`token` does not/)
   expect(() => createHttp({ engineFor: 'acme' as never }, { authenticate })).toThrow(/engineFor/)
   expect(() => createHttp({ engineFor, engine: null } as never, { authenticate })).toThrow(/"engine"/)
-  await expect(serve({ engineFor })).rejects.toThrow(/`token` names no tenant/)
+  await expect(serve({ engineFor })).rejects.toThrow(/`token` does not/)
 })
 
-it('V-08 Tenants are served by one server, and none sees another’s', async () => {
+it('V-08 Tenants of one HTTP server do not see each other', async () => {
   const engines = new Map([
     ['acme', await openEngine()],
     ['globex', await openEngine()],

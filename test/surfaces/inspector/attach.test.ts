@@ -12,7 +12,7 @@ const actorsIn = (events: readonly InspectionEvent[]): string[] =>
 const record = { id: 'task-a', name: 'a', status: 'working', attempt: 1, run: 1 } as TaskRecord
 
 describe('an observer that is attached at run time', () => {
-  it('X-002 X-004 hears of every live actor with its state, then of all that happens', async () => {
+  it('X-002 X-004 receives every live actor with its state, then all further events', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const task = await engine.create({ executor: 'work', name: 'a' })
@@ -38,7 +38,7 @@ describe('an observer that is attached at run time', () => {
     )
   })
 
-  it('hears nothing any more once it is detached, twice if need be, while another goes on hearing', async () => {
+  it('receives nothing after it is detached, even twice, while another continues to receive', async () => {
     const engine = await openEngine({ executors: { work: () => null } })
     const [first, second]: [InspectionEvent[], InspectionEvent[]] = [[], []]
     const detach = engine.inspect((event) => first.push(event))
@@ -50,7 +50,7 @@ describe('an observer that is attached at run time', () => {
     expect(second.length).toBeGreaterThan(5)
   })
 
-  it('is the same as the one given at the start, function or object', async () => {
+  it('works like the one given at the start, function or object', async () => {
     const early: InspectionEvent[] = []
     const inspect = { next: (event: InspectionEvent) => early.push(event) }
     const engine = await openEngine({ executors: { work: () => null }, inspect })
@@ -62,7 +62,7 @@ describe('an observer that is attached at run time', () => {
     expect(early.slice(-5)).toEqual(late.slice(-5))
   })
 
-  it('that throws is told of and breaks nothing, neither the engine nor the observer beside it (X-007)', async () => {
+  it('X-007 that throws is reported and affects neither the engine nor other observers', async () => {
     const reported: unknown[] = []
     const onError = (error: unknown) => reported.push((error as Error).message)
     const engine = await openEngine({ executors: { work: () => 'done' }, onError })
@@ -76,14 +76,14 @@ describe('an observer that is attached at run time', () => {
     expect(events.length).toBeGreaterThan(5)
   })
 
-  it('may be what inspectors of @statelyai/inspect offer', async () => {
+  it('may be an inspector of @statelyai/inspect', async () => {
     const engine = await openEngine()
     const sent: { type: string; name?: string }[] = []
     engine.inspect(createInspector({ send: (event) => sent.push(event) }).inspect)
     await vi.waitFor(() => expect(sent).toMatchObject([{ type: '@xstate.actor', name: 'supervisor' }]))
   })
 
-  it('is refused when it is none, with an option that is none, and by a closed engine', async () => {
+  it('is refused if it is invalid, with an unknown option, and by a closed engine', async () => {
     const engine = await openEngine()
     await refusalOf(() => engine.inspect({} as never, {}), 'INVALID_INPUT')
     await refusalOf(() => engine.inspect(() => {}, { task: 'all' } as never), 'UNKNOWN_OPTION')
@@ -93,7 +93,7 @@ describe('an observer that is attached at run time', () => {
 })
 
 describe('while nobody watches', () => {
-  it('no observer is registered with XState, and none remains of those who have left', () => {
+  it('without an inspector no observer is registered with XState, and none remains after detaching', () => {
     const actors = new LiveActors(() => {})
     const { system } = actors.supervisor
     const inspect = vi.spyOn(system, 'inspect')
@@ -111,7 +111,7 @@ describe('while nobody watches', () => {
 })
 
 describe('all tasks', () => {
-  it('are seen with those that another engine works on, from submitted to the end, by an engine that works on nothing', async () => {
+  it('are inspected from submitted to the end, including those of another engine, by an engine that runs none', async () => {
     const ledger = ledgerFile()
     const hands = puppet()
     const worker = await openEngine({ ledger, executors: { work: hands.executor } })
@@ -154,7 +154,7 @@ describe('all tasks', () => {
     ])
   })
 
-  it('that are open already are there when the watching begins, and gone for XState when it ends', async () => {
+  it('that are open already are reported at the start, and removed from XState at the end', async () => {
     const engine = await openEngine({ executors: { work: () => null } })
     const [open, done] = await engine.create([{ name: 'to claim', autoStart: false }, { executor: 'work' }])
     await engine.settled(done!)
@@ -168,7 +168,7 @@ describe('all tasks', () => {
     expect(seen?.getSnapshot()).toMatchObject({ status: 'done' })
   })
 
-  it('are one actor each: one that works here has that of its run, and its other one when it rests', async () => {
+  it('have one actor each: that of the run while it works here, else one of its own', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const task = await engine.create({ executor: 'work', name: 'a' })
@@ -194,7 +194,7 @@ describe('all tasks', () => {
     expect([...awake]).toEqual(['supervisor', `${task.id}#2`, `run:${task.id}#2`])
   })
 
-  it('are not told of to an observer of the own ones', async () => {
+  it("are not reported to an observer of the engine's own tasks", async () => {
     const engine = await openEngine()
     await engine.create({ name: 'to claim' })
     const own: InspectionEvent[] = []
@@ -206,7 +206,7 @@ describe('all tasks', () => {
     expect(actorsIn(own)).toHaveLength(1)
   })
 
-  it('are a thousand at most: the one that has been silent longest is let go', async () => {
+  it('are limited to a thousand: the one without events for longest is dropped', async () => {
     const engine = await openEngine()
     const tasks = await engine.create(Array.from({ length: 1_010 }, () => ({ name: 'one of many' })))
     const gone = new Set<string>()

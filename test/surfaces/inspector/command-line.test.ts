@@ -1,5 +1,5 @@
 // `errand inspect` and `errand graph --machine`, as whoever types them sees them.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createMachine } from 'xstate'
 import { machines } from '../../../src/machines/charts.ts'
 import { Workplace } from '../cli/workplace.ts'
@@ -13,7 +13,7 @@ interface OpenLimit {
 }
 
 describe('errand inspect', () => {
-  test('shows what others do, to inspectors and on a page, changes nothing, and ends by itself when it is told to', async () => {
+  it('shows what others do, to inspectors and on a page, changes nothing, and ends by itself when it is told to', async () => {
     await using place = new Workplace()
     await place.errand('add', 'Parse')
     const inspecting = place.start('inspect', '--json')
@@ -35,7 +35,7 @@ describe('errand inspect', () => {
     expect(await inspecting.ended).toMatchObject({ code: 130, err: '' })
   })
 
-  test('prints its places in lines, without a page if none is wanted, and keeps further keys to itself', async () => {
+  it('prints its places in lines, without a page if none is wanted, and keeps further keys to itself', async () => {
     await using place = new Workplace()
     await place.errand('add', 'iban=DE02 to pay')
     const inspecting = place.start('inspect', '--no-page', '--redact', 'iban')
@@ -48,7 +48,7 @@ describe('errand inspect', () => {
     expect((await inspecting.ended).code).toBe(130)
   })
 
-  test.each([
+  it.each([
     ['a port that is taken or none', ['inspect', '--inspector-port', 'x'], 2, /--inspector-port takes a whole number/],
     ['no ledger', ['inspect', '--ledger', 'none.db'], 2, /There is no ledger/],
   ])('with %s says so', async (_what, argv, code, message) => {
@@ -61,7 +61,7 @@ describe('errand inspect', () => {
 })
 
 describe('errand graph --machine', () => {
-  test.each(Object.values(machines))(
+  it.each(Object.values(machines))(
     'prints $id as Mermaid and as the configuration of an XState machine',
     async (machine) => {
       await using place = new Workplace()
@@ -74,7 +74,7 @@ describe('errand graph --machine', () => {
     },
   )
 
-  test('prints either of them alone, or all as one JSON value', async () => {
+  it('prints either of them alone, or all as one JSON value', async () => {
     await using place = new Workplace()
     const { id, mermaid, config } = machines.stint
     expect((await place.errand('graph', '--machine', 'stint', '--format', 'mermaid')).out).toBe(`${mermaid}\n`)
@@ -86,7 +86,7 @@ describe('errand graph --machine', () => {
     })
   })
 
-  test('refuses a machine and a format that are none, a format without a machine, and a task beside one', async () => {
+  it('refuses a machine and a format that are none, a format without a machine, and a task beside one', async () => {
     await using place = new Workplace()
     expect(await place.errand('graph', '--machine', 'stints')).toMatchObject({
       code: 2,

@@ -76,7 +76,7 @@ describe('a receiver', () => {
     expect(events.map(({ event }) => event?.type)).toEqual(['xstate.init', 'complete'])
   })
 
-  it('that comes later is told the actors as they stand, and the last messages', async () => {
+  it('that connects later receives the actors in their current states, and the last messages', async () => {
     const engine = await openEngine()
     const { url } = await relay(engine, { tasks: 'all', historySize: 3 })
     const first = receive(url)
@@ -98,7 +98,7 @@ describe('a receiver', () => {
     )
   })
 
-  it('is what the engine is attached for: before the first and after the last one it tells nobody', async () => {
+  it('attaches the engine with the first receiver, and detaches it after the last', async () => {
     const engine = teller()
     const { url } = await relay(engine as never)
     expect(engine.observers.size).toBe(0)
@@ -113,7 +113,7 @@ describe('a receiver', () => {
     await vi.waitFor(() => expect(engine.observers.size).toBe(0))
   })
 
-  it('that does not drain is dropped, and the one beside it hears everything', async () => {
+  it('that does not read is disconnected, and another one receives everything', async () => {
     const engine = teller()
     const { url } = await relay(engine as never)
     const slow = receiveUntilClosed(url)
@@ -135,7 +135,7 @@ describe('a receiver', () => {
     expect(slow.messages.length).toBeLessThan(sent)
   })
 
-  it('that answers no ping is dropped', async () => {
+  it('that answers no ping is disconnected', async () => {
     const timers: Array<() => void> = []
     const clock = { now: () => 0, setTimeout: (fn: () => void) => timers.push(fn), clearTimeout: () => {} }
     const { url } = await relay(null, { clock })
@@ -146,7 +146,7 @@ describe('a receiver', () => {
     expect(await closed(deaf)).toBe(1006)
   })
 
-  it('of a closed engine is told that it is closed', async () => {
+  it('of a closed engine is notified that it is closed', async () => {
     const engine = await openEngine()
     const { url } = await relay(engine)
     await engine.close()
@@ -162,7 +162,7 @@ describe('another program', () => {
     states: { one: { on: { next: 'two' } }, two: {} },
   })
 
-  it('is seen by the receivers through its own inspector, redacted, under names of its own', async () => {
+  it('is shown to receivers through its own inspector, redacted, under its own names', async () => {
     const { url } = await relay(await openEngine())
     const receiver = receive(url)
     const supervisor = await receiver.until(isActor('supervisor'))
@@ -179,7 +179,7 @@ describe('another program', () => {
     expect(text).toContain('[redacted]')
   })
 
-  it('needs no engine, and is told on to who comes later', async () => {
+  it('needs no engine, and is relayed to later receivers', async () => {
     const { url } = await relay(null)
     const inspector = createWebSocketInspector({ url })
     onTestFinished(() => inspector.stop())
@@ -197,7 +197,7 @@ describe('another program', () => {
     ['no inspection message', JSON.stringify({ type: '@xstate.nothing' })],
     ['an actor without a name', JSON.stringify({ type: '@xstate.actor', sessionId: 'x:1', createdAt: '1' })],
     ['bytes', Buffer.from([1, 2, 3])],
-  ])('that sends %s is hung up on, and nobody hears of it', async (_what, sent) => {
+  ])('that sends %s is disconnected and not relayed', async (_what, sent) => {
     const { url } = await relay(null)
     const receiver = receiveUntilClosed(url)
     await opened(receiver.socket)
@@ -208,7 +208,7 @@ describe('another program', () => {
     expect(receiver.messages).toEqual([])
   })
 
-  it('that sends more than 256 KiB at once is hung up on', async () => {
+  it('that sends more than 256 KiB at once is disconnected', async () => {
     const { url } = await relay(null)
     const program = new WebSocket(url)
     await opened(program)
@@ -218,7 +218,7 @@ describe('another program', () => {
   })
 })
 
-describe('at the door', () => {
+describe('The request guard of the inspector', () => {
   const refusedWith = (url: string, options: object = {}): Promise<number> =>
     new Promise((resolve, reject) => {
       const socket = new WebSocket(url, options)
@@ -230,7 +230,7 @@ describe('at the door', () => {
       })
     })
 
-  it('nobody is let in without the token, from a foreign page, or under a foreign name', async () => {
+  it('refuses connections without the token, from a foreign page, or under a foreign Host', async () => {
     const { url, token } = await relay(null, { allowedOrigins: ['http://127.0.0.1:1'] })
     const bare = url.replace(/\?.*/, '')
     expect(await refusedWith(bare)).toBe(401)
@@ -242,7 +242,7 @@ describe('at the door', () => {
     await opened(new WebSocket(url, { origin: 'http://127.0.0.1:1' }))
   })
 
-  it('V-09 whoever tries one token after the other is told to wait, and the right one is let in', async () => {
+  it('V-09 answers a client that guesses tokens with 429, and accepts the valid token', async () => {
     const { url } = await relay(null, { clock: new SimulatedClock() })
     const wrong = `${url}x`
     for (let count = 0; count < 20; count++) expect(await refusedWith(wrong)).toBe(401)
@@ -250,7 +250,7 @@ describe('at the door', () => {
     await opened(new WebSocket(url))
   })
 
-  it('what is no WebSocket is told what to be', async () => {
+  it('answers a request that is no WebSocket upgrade with 426', async () => {
     const { url } = await relay(null)
     const status = await new Promise((resolve) => {
       request(url.replace('ws:', 'http:'), ({ statusCode }) => resolve(statusCode)).end()
@@ -258,14 +258,14 @@ describe('at the door', () => {
     expect(status).toBe(426)
   })
 
-  it('there are 64 places', async () => {
+  it('accepts at most 64 connections', async () => {
     const { url } = await relay(null)
     const sockets = Array.from({ length: 64 }, () => new WebSocket(url))
     await Promise.all(sockets.map(opened))
     expect(await refusedWith(url)).toBe(503)
   })
 
-  it('the token is the one that was given, and a made one is long', async () => {
+  it('uses the configured token, and generates a long one by default', async () => {
     const given = 'a-token-of-our-own'
     expect((await relay(null, { token: given })).url).toMatch(
       new RegExp(`^ws://127\\.0\\.0\\.1:\\d+/\\?token=${given}$`),
@@ -273,14 +273,14 @@ describe('at the door', () => {
     expect((await relay(null)).token).toMatch(/^[a-z2-7]{52}$/)
   })
 
-  it('what other machines can reach is refused, and so is what is no option', async () => {
+  it('refuses an address that other machines can reach, and unknown options', async () => {
     await refusalOf(serveInspector(null, { host: '0.0.0.0' }), 'FORBIDDEN')
     await refusalOf(serveInspector(null, { token: 'short' }), 'INVALID_INPUT')
     await refusalOf(serveInspector(null, { histroySize: 1 } as never), 'UNKNOWN_OPTION')
     await refusalOf(serveInspector(null, { redact: 'password' } as never), 'INVALID_INPUT')
   })
 
-  it('a missing package is named', async () => {
+  it('names a missing package', async () => {
     const missing = Object.assign(new Error("Cannot find package 'ws' imported from here"), {
       code: 'ERR_MODULE_NOT_FOUND',
     })

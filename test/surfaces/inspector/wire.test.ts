@@ -80,7 +80,7 @@ it("are equal to those of Stately's adapter, of a machine with functions, childr
   expect(ours.some(({ name }) => name === 'parent')).toBe(true)
 })
 
-it('tell nothing of what is no part of the format', () => {
+it('inspection events outside the format are not converted', () => {
   const event = { type: '@xstate.microstep', rootId: 'x:0', actorRef: createActor(createMachine({})) }
   expect(toWire(event as never, 0)).toBeUndefined()
 })

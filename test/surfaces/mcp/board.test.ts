@@ -40,7 +40,7 @@ const put = (client: AnyClient, subject: string) => client.call('board_create', 
 const taskIn = ({ structuredContent }: Answer) => structuredContent?.['task'] as Record<string, unknown>
 
 describe.each(all)('On the board a client of the $era era over $name', withProcesses, ({ era, connect }) => {
-  it('S4-052 S4-053 puts up tasks, orders them, is refused what is blocked, claims, completes and hears what came free', async () => {
+  it('S4-052 S4-053 creates tasks, orders them, is refused blocked ones, claims, completes and receives what it unblocked', async () => {
     const client = await connect(era)
     expect(taskIn(await put(client, 'Write'))).toMatchObject({ id: 1, status: 'pending', owner: '' })
     expect(taskIn(await put(client, 'Test'))).toMatchObject({ id: 2, status: 'pending' })
@@ -74,7 +74,7 @@ describe.each(all)('On the board a client of the $era era over $name', withProce
 })
 
 describe('Two agents on one engine over HTTP', () => {
-  it('S4-052 S4-055 S4-057 S4-059 hold what they have claimed, let go of it, and stand in the claim log', async () => {
+  it('S4-052 S4-055 S4-057 S4-059 keep their claims, release them, and appear in the claim log', async () => {
     const { url } = await openServer()
     const ada = await connectAs('modern', url, 'ada')
     const bob = await connectAs('legacy', url, 'bob')
@@ -101,7 +101,7 @@ describe('Two agents on one engine over HTTP', () => {
     })
   })
 
-  it('S4-054 who reach for one task at once: exactly one gets it', async () => {
+  it('S4-054 that claim one task at once: exactly one succeeds', async () => {
     const { url } = await openServer()
     const names = ['ada', 'bob', 'cem', 'dot', 'eve']
     const clients = await Promise.all(names.map((name) => connectAs('modern', url, name)))
@@ -113,7 +113,7 @@ describe('Two agents on one engine over HTTP', () => {
     }
   })
 
-  it('S4-060 S4-063 write to each other, and wait for mail and for work no longer than a client waits', async () => {
+  it('S4-060 S4-063 send mail to each other, and wait for mail and work no longer than a client waits', async () => {
     const { url } = await openServer({ maxWaitMs: 20 })
     const ada = await connectAs('modern', url, 'ada')
     const bob = await connectAs('legacy', url, 'bob')
@@ -149,7 +149,7 @@ async function pass(clock: SimulatedClock, ms: number): Promise<void> {
 const lapsed = { event: 'released', owner: 'ada', reason: 'the lease is over' }
 
 describe.each(eras)('What an agent of the %s era held when its process over stdio was gone', withProcesses, (era) => {
-  it('S4-057 stays its own: it comes back under its name and completes it, without a word of a fence', async () => {
+  it('S4-057 stays claimed: it reconnects under its name and completes it without a fence', async () => {
     const ledger = ledgerFile()
     const before = await connectStdio(era, ledger, 'ada')
     await put(before, 'Write')
@@ -164,7 +164,7 @@ describe.each(eras)('What an agent of the %s era held when its process over stdi
 })
 
 describe('A claim of an agent', () => {
-  it('S4-057 lives as long as its connection, then to the end of its lease, and is anybody’s after that', async () => {
+  it('S4-057 is renewed while its connection is open, expires after its lease, and can then be claimed by others', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ clock })
     const ada = connectByHand(engine, { as: 'ada', clock })
@@ -192,7 +192,7 @@ describe('A claim of an agent', () => {
     }
   })
 
-  it('S4-057 over HTTP lives as long as its session, which ends when the agent has been silent for long', async () => {
+  it('S4-057 over HTTP is renewed until its session has been idle for long', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ clock })
     const handler = mcpFetchHandler(engine, { token, clock, sessionIdleMs: 300_000 })
@@ -209,7 +209,7 @@ describe('A claim of an agent', () => {
     expect(taskIn(await call('bob', 'board_claim', { id: 1 }))).toMatchObject({ owner: 'bob', fence: 2 })
   })
 
-  it('has the lease that its session gives it', async () => {
+  it('has the lease of its session', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ clock })
     const session = (as: string) => createBoardSession({ bus: engine.bus, as, surface: 'mcp', leaseMs: 10_000, clock })
@@ -222,7 +222,7 @@ describe('A claim of an agent', () => {
     expect((await engine.bus.call('board:get', { id: 1 })).task).toMatchObject({ status: 'pending' })
   })
 
-  it('needs a name: an agent that has none says who it is, and gives its own signs of life', async () => {
+  it('requires a name: an agent without one passes it with each claim and renews the claim itself', async () => {
     const { url } = await openServer()
     const client = await connectHttp('modern', url)
     await put(client, 'Write')

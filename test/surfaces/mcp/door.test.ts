@@ -41,8 +41,8 @@ const bad: Array<[string, number, Record<string, string>]> = [
   ['an agent without a proper name', 400, { 'x-errand-agent': 'two words' }],
 ]
 
-describe('The door of the MCP endpoint', () => {
-  it.each(bad)('turns away %s with %i', async (_what, status, headers) => {
+describe('The request guard of the MCP endpoint', () => {
+  it.each(bad)('refuses %s with %i', async (_what, status, headers) => {
     const { handler, calls } = await open()
     const call = modernRequest('tools/call', { name: 'task_create', arguments: { goal: 'x' } })
     const reply = await post(handler, call, headers)
@@ -53,7 +53,7 @@ describe('The door of the MCP endpoint', () => {
     if (status === 401) expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer/)
   })
 
-  it('judges host and origin before the token, and the token before everything else', async () => {
+  it('checks host and origin before the token, and the token before everything else', async () => {
     const { handler } = await open()
     const everythingWrong = { host: 'evil.example', authorization: '', 'content-type': 'text/plain' }
     expect((await post(handler, listTools, everythingWrong)).status).toBe(403)
@@ -71,12 +71,12 @@ describe('The door of the MCP endpoint', () => {
     { 'content-type': 'application/json; charset=UTF-8' },
     { authorization: `bearer ${token}` },
     { 'x-errand-agent': 'claude/2@laptop' },
-  ])('lets in what is as it should be: %o', async (headers) => {
+  ])('accepts a valid request: %o', async (headers) => {
     const { handler } = await open()
     expect((await post(handler, listTools, headers)).result?.['tools']).not.toHaveLength(0)
   })
 
-  it('serves the hosts and origins that it was told, and no others', async () => {
+  it('serves the configured hosts and origins, and no others', async () => {
     const { handler } = await open({ allowedHosts: ['tasks.example.org'], allowedOrigins: ['https://app.example.org'] })
     const host = 'tasks.example.org'
     expect((await post(handler, listTools, { host })).status).toBe(200)
@@ -86,7 +86,7 @@ describe('The door of the MCP endpoint', () => {
     expect((await post(handler, listTools, { host: '127.0.0.1' })).status).toBe(403)
   })
 
-  it('takes a body of a megabyte and none beyond it, declared or not', async () => {
+  it('accepts a body of one megabyte and refuses a larger one, with or without a content length', async () => {
     const { handler, calls } = await open()
     const create = (goal: string) => modernRequest('tools/call', { name: 'task_create', arguments: { goal } })
     const room = 1024 * 1024 - JSON.stringify(create('')).length
@@ -97,7 +97,7 @@ describe('The door of the MCP endpoint', () => {
     expect(calls).toEqual(['task:create'])
   })
 
-  it('takes JSON that is 64 levels deep and none deeper, and survives what has no bottom', async () => {
+  it('accepts JSON with 64 levels and refuses deeper nesting without overflowing the stack', async () => {
     const { handler } = await open()
     const nested = (depth: number) => {
       const room = depth - 3
@@ -117,7 +117,7 @@ describe('The door of the MCP endpoint', () => {
     expect(await deep('{"jsonrpc":')).toMatchObject({ status: 400, error: { code: -32_700 } })
   })
 
-  it('is open to everybody only when that is said in so many words', async () => {
+  it('serves every client only with `token: false`', async () => {
     const engine = await openEngine()
     await expect(async () => mcpFetchHandler(engine, {} as McpFetchOptions)).rejects.toThrow(/token/)
     await refusalOf((async () => mcpFetchHandler(engine, { token: 'short' }))(), 'INVALID_INPUT')
@@ -128,7 +128,7 @@ describe('The door of the MCP endpoint', () => {
   })
 })
 
-describe('The HTTP server', () => {
+describe('The MCP server over HTTP', () => {
   async function serve(engine: Engine): Promise<McpHttpServer> {
     const server = await serveMcpHttp(engine, { token })
     onTestFinished(() => server.close())
@@ -147,7 +147,7 @@ describe('The HTTP server', () => {
     })
   }
 
-  it('listens on loopback, knows its own port, and serves one path', async () => {
+  it('listens on loopback, requires its own port in Host, and serves one path', async () => {
     const { url } = await serve(await openEngine())
     const { hostname, port, pathname } = new URL(url)
     expect({ hostname, pathname }).toEqual({ hostname: '127.0.0.1', pathname: '/mcp' })
@@ -161,14 +161,14 @@ describe('The HTTP server', () => {
     expect(await status(`http://127.0.0.1:${port}/other`, { authorization })).toBe(404)
   })
 
-  it('takes 16 KB of headers and no more', async () => {
+  it('accepts 16 KB of headers and refuses more', async () => {
     const { url } = await serve(await openEngine())
     const authorization = `Bearer ${token}`
     expect(await status(url, { authorization, 'x-long': 'x'.repeat(15_000) })).toBe(405)
     expect(await status(url, { authorization, 'x-long': 'x'.repeat(17_000) })).toBe(431)
   })
 
-  it('answers what is no HTTP with 400 and goes on', async () => {
+  it('answers invalid HTTP with 400 and continues', async () => {
     const { url } = await serve(await openEngine())
     const port = Number(new URL(url).port)
     const answered = await new Promise<string>((resolve, reject) => {
@@ -182,7 +182,7 @@ describe('The HTTP server', () => {
     expect(await status(url, { authorization: `Bearer ${token}` })).toBe(405)
   })
 
-  it('serves nobody else’s network without a token', async () => {
+  it('refuses to listen on a public address without a token', async () => {
     const engine = await openEngine()
     for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.org']) {
       await refusalOf(serveMcpHttp(engine, { token: false, host }), 'FORBIDDEN')
@@ -192,7 +192,7 @@ describe('The HTTP server', () => {
     expect(await status(server.url, {})).toBe(405)
   })
 
-  it('says why it cannot listen', async () => {
+  it('rejects with the reason why it cannot listen', async () => {
     const engine = await openEngine()
     const { url } = await serve(engine)
     await expect(serveMcpHttp(engine, { token, port: Number(new URL(url).port) })).rejects.toThrow(/EADDRINUSE/)

@@ -48,7 +48,7 @@ describe('A question to people', () => {
     },
   )
 
-  it('I25 is not answered by a message, nor by the form of a handle', async () => {
+  it('I25 may not be answered by a message or by the form of a handle', async () => {
     const { engine, task } = await asking()
     const client = connect(engine)
     await client.call('task_send', { taskId: task.id, message: 'yes' })
@@ -60,7 +60,7 @@ describe('A question to people', () => {
     expect((await engine.get(task))?.status).toBe('input_required')
   })
 
-  it('I25 about a tool that wants to be approved waits for a person', async () => {
+  it('I25 about the approval of a tool waits for a person', async () => {
     const sent: unknown[] = []
     const letter = tool('mail:send', (input) => sent.push(input), { confirm: true })
     const model = llm((_input, step) =>
@@ -82,8 +82,8 @@ describe('A question to people', () => {
   })
 })
 
-describe('A command', () => {
-  it('is not run for a client: neither a task nor one of the board is made for the executor that runs any', async () => {
+describe('A command requested over MCP', () => {
+  it('is refused: no task or board task is created for an executor that runs commands', async () => {
     const engine = (await openEngine({ executors: { shell: createShell(), echo: () => 'said' } })) as unknown as Engine
     const client = connect(engine)
     for (const [name, input] of [
@@ -104,8 +104,8 @@ describe('A command', () => {
   })
 })
 
-describe('A model', () => {
-  it('V-04 that the engine does not offer is not made for a client, whatever the name would lead to', async () => {
+describe('A model named over MCP', () => {
+  it('V-04 that the engine does not offer is refused, whatever the name would resolve to', async () => {
     const asked: string[] = []
     const engine = (await openEngine({
       models: { small: createScriptedModel([{ text: 'said' }]) },
@@ -118,7 +118,7 @@ describe('A model', () => {
     for (const model of ['openai:gpt-5', 'script:/etc/passwd', 'script:../notes.yaml', 'other']) {
       const refused = toolErrorOf(await client.call('task_create', { goal: 'Look', model }))
       expect(refused.code).toBe('FORBIDDEN')
-      expect(refused.message).toContain('Offered are: small')
+      expect(refused.message).toContain('Offered models: small')
     }
     const { taskId } = (await client.call('task_create', { goal: 'Look', model: 'small' })).structuredContent as {
       taskId: string
@@ -128,7 +128,7 @@ describe('A model', () => {
 })
 
 describe('An ability that is not for models', () => {
-  it('is no tool, whichever patterns admit it, and by no name can it be called', async () => {
+  it('is no MCP tool under any pattern, and cannot be called by name', async () => {
     const engine = (await openEngine()) as unknown as Engine
     const calls: unknown[] = []
     const schema = z.strictObject({})

@@ -48,7 +48,7 @@ const transports = { http: overHttp, stdio: (era: Era) => connectStdio(era, ledg
 const all = eras.flatMap((era) => Object.entries(transports).map(([name, connect]) => ({ era, name, connect })))
 
 describe.each(all)('A client of the $era era over $name', withProcesses, ({ era, connect }) => {
-  it('sees the tools with portable schemas, makes a task, waits for it and reads what it came to', async () => {
+  it('lists tools with portable schemas, creates a task, waits for it and reads its result', async () => {
     const client = await connect(era)
     const tools = await client.tools()
     expect(tools.map(({ name }) => name).filter((name) => name.startsWith('task_'))).toEqual(taskTools)
@@ -75,7 +75,7 @@ describe.each(all)('A client of the $era era over $name', withProcesses, ({ era,
     expect((await client.call('task_list', { status: 'completed' })).structuredContent).toMatchObject({ total: 1 })
   })
 
-  it('reads of a failure, of bad input and of an unknown task what it needs to know, and no more', async () => {
+  it('receives the code and message of a failure, of invalid input and of an unknown task, and no internals', async () => {
     const client = await connect(era)
     const created = await client.call('task_create', { goal: 'Try', executor: 'fails' })
     const taskId = created.structuredContent?.['taskId'] as string
@@ -94,7 +94,7 @@ describe.each(all)('A client of the $era era over $name', withProcesses, ({ era,
 })
 
 describe.each(eras)('What a client of the %s era set going', withProcesses, (era) => {
-  it('goes on when its process over stdio is gone in the middle of a wait', async () => {
+  it('continues when its process over stdio exits in the middle of a wait', async () => {
     const ledger = ledgerFile()
     const file = join(dirname(ledger), 'go-on')
     const first = await connectStdio(era, ledger)
@@ -118,7 +118,7 @@ describe.each(eras)('What a client of the %s era set going', withProcesses, (era
     })
   })
 
-  it('goes on when its call over HTTP is broken off', async () => {
+  it('continues when its call over HTTP is aborted', async () => {
     const begun = Promise.withResolvers<void>()
     const goOn = Promise.withResolvers<string>()
     const engine: Engine = await openEngine({

@@ -24,8 +24,8 @@ const initialize = {
 const create = (input: object) =>
   modernRequest('tools/call', { name: 'task_create', arguments: { goal: 'It', ...input } })
 
-describe('A server over stdio', () => {
-  it('ends with its client, after what is under way, and leaves the engine open', async () => {
+describe('The MCP server over stdio', () => {
+  it('ends with its client after calls in progress, and leaves the engine open', async () => {
     const { engine, input, ended, ask } = await serve()
     const { result } = await ask(create({ executor: 'echo', input: 7 }))
     input.end()
@@ -33,7 +33,7 @@ describe('A server over stdio', () => {
     expect(await engine.result((result as { structuredContent: { taskId: string } }).structuredContent.taskId)).toBe(7)
   })
 
-  it('ends when it is told to, at any time', async () => {
+  it('ends when its signal aborts, at any time', async () => {
     const already = await serve({ signal: AbortSignal.abort() })
     await already.ended
     const stop = new AbortController()
@@ -43,7 +43,7 @@ describe('A server over stdio', () => {
     await ended
   })
 
-  it('makes the task of a client that does not wait for the answer', async () => {
+  it('creates the task of a client that does not wait for the answer', async () => {
     const { engine, input, ended, send } = await serve()
     const called = Promise.withResolvers<void>()
     engine.bus.onCall(() => called.resolve())
@@ -54,7 +54,7 @@ describe('A server over stdio', () => {
     expect(await engine.list()).toMatchObject({ tasks: [{ executor: 'echo' }] })
   })
 
-  it('answers what it was asked before its input ended, waits as things stand, and then ends', async () => {
+  it('answers pending requests after its input has ended, with the current state for waits, and then ends', async () => {
     const { engine, input, ended, send, next } = await serve()
     const open = await engine.create({ name: 'By hand' })
     const calls = [
@@ -75,7 +75,7 @@ describe('A server over stdio', () => {
     await ended
   })
 
-  it('takes no work for a client that leaves while it waits for some', async () => {
+  it('claims no work for a client that closes its input while it waits', async () => {
     const engine = await openEngine()
     const waiting = deferred()
     const session = (): AgentSession => ({
@@ -123,7 +123,7 @@ describe('A server over stdio', () => {
       return { ...client, clock, broken }
     }
 
-    it('is waited for, for a while, and then broken off', async () => {
+    it('waits a limited time for a slow call, and then ends', async () => {
       const { engine, input, ended, clock, broken } = await serveSlowly()
       const closed = once(input, 'close')
       input.end()
@@ -136,7 +136,7 @@ describe('A server over stdio', () => {
       await ended
     })
 
-    it('is not waited for once its client has taken the call back', async () => {
+    it('does not wait for a call that its client has canceled', async () => {
       const { input, ended, send, broken } = await serveSlowly()
       send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1, reason: 'enough' } })
       input.end()
@@ -145,7 +145,7 @@ describe('A server over stdio', () => {
     })
   })
 
-  it('ends at once when nobody reads its answers any longer', async () => {
+  it('ends at once when its output is closed', async () => {
     const engine = await openEngine()
     const output = new PassThrough()
     const { ended, send } = connectByHand(engine, { output })
@@ -154,7 +154,7 @@ describe('A server over stdio', () => {
     await ended
   })
 
-  it('passes over what is no message, and ends with a client that never said anything', async () => {
+  it('ignores invalid messages, and ends with a client that sent none', async () => {
     const reported: unknown[] = []
     const { input, ended, ask } = await serve({ onError: (error) => reported.push(error) })
     input.write('no json\n{"no":"message"}\n')
@@ -167,7 +167,7 @@ describe('A server over stdio', () => {
     await silent.ended
   })
 
-  it('has one session for its one agent, which ends with it', async () => {
+  it('opens one session for its agent, and closes it at the end', async () => {
     const calls: unknown[] = []
     const session = (agent: string): AgentSession => ({
       call: async (abilityId, input) => {
@@ -188,7 +188,7 @@ describe('A server over stdio', () => {
     ])
   })
 
-  it('tells a client of the older era that there are other tools now', async () => {
+  it('notifies a client of the older era of changed tools', async () => {
     const { engine, input, ended, ask, next } = await serve({ abilities: ['notes:*'] })
     expect((await ask(initialize)).result).toMatchObject({ capabilities: { tools: { listChanged: true } } })
     const schema = z.strictObject({})
@@ -201,7 +201,7 @@ describe('A server over stdio', () => {
     await ended
   })
 
-  it('gives handles to a client that declares the Tasks extension', async () => {
+  it('returns handles to a client that declares the Tasks extension', async () => {
     const { engine, input, ended, ask } = await serve()
     const declared = { extensions: { [tasksExtension]: {} } }
     const call = { name: 'task_create', arguments: { goal: 'It', executor: 'echo', input: 7 } }
@@ -215,7 +215,7 @@ describe('A server over stdio', () => {
     await ended
   })
 
-  it('refuses options that are none', async () => {
+  it('refuses invalid options', async () => {
     const engine = await openEngine()
     await refusalOf(serveMcpStdio(engine, { agent: 'x' } as never), 'UNKNOWN_OPTION')
     await refusalOf(serveMcpStdio(engine, { as: 'two words' }), 'INVALID_INPUT')

@@ -33,7 +33,7 @@ async function open(options: Partial<McpFetchOptions> = {}, ledger = ':memory:')
 }
 
 describe('The Tasks extension', () => {
-  it('is declared to clients of the modern era, where tasks can be made', async () => {
+  it('is declared to clients of the modern era if tasks can be created', async () => {
     const { send } = await open()
     expect((await send('server/discover', {})).result).toMatchObject({
       capabilities: { extensions: { [tasksExtension]: {} } },
@@ -43,7 +43,7 @@ describe('The Tasks extension', () => {
     expect((await toReader('tasks/get', { taskId: 'task-x' })).error?.code).toBe(-32_601)
   })
 
-  it('answers a call that sets work going with a durable handle, which is polled to the result', async () => {
+  it('returns a durable handle for a call that starts work, which is polled to the result', async () => {
     const { engine, create, get, goOn } = await open()
     const { result } = await create({ executor: 'until' })
     const taskId = result?.['taskId'] as string
@@ -67,7 +67,7 @@ describe('The Tasks extension', () => {
     })
   })
 
-  it('keeps to the output schema of the tool in the result of a handle, as in the answer without one', async () => {
+  it('returns in the result of a handle the output schema of the tool, as without a handle', async () => {
     const { engine, handler, create, get } = await open()
     const { result } = await post(handler, modernRequest('tools/list'))
     const tools = (result as { tools: Array<{ name: string; outputSchema: object }> }).tools
@@ -80,7 +80,7 @@ describe('The Tasks extension', () => {
     expect(schema.safeParse(plain)).toMatchObject({ success: true })
   })
 
-  it('outlives the server that gave the handle', async () => {
+  it('returns a handle that outlives the server', async () => {
     const ledger = ledgerFile()
     const first = await open({}, ledger)
     const taskId = (await first.create({ executor: 'asks', input: { type: 'string' } })).result?.['taskId'] as string
@@ -93,7 +93,7 @@ describe('The Tasks extension', () => {
     })
   })
 
-  it('gives no handle to who did not declare it, nor for what waits for somebody to take it', async () => {
+  it('returns no handle to a client without the extension, nor for a task to be claimed', async () => {
     const { create } = await open()
     for (const [input, capabilities] of [
       [{ executor: 'echo' }, {}],
@@ -108,7 +108,7 @@ describe('The Tasks extension', () => {
     }
   })
 
-  it('calls a task that failed completed, with an error; `failed` is for the protocol alone', async () => {
+  it('maps a failed task to completed with an error; `failed` is for protocol errors', async () => {
     const { engine, create, get } = await open()
     const taskId = (await create({ executor: 'fails' })).result?.['taskId'] as string
     await engine.settled(taskId)
@@ -120,7 +120,7 @@ describe('The Tasks extension', () => {
     })
   })
 
-  it('cancels when it is asked to, and takes it as said when there is nothing left to cancel', async () => {
+  it('cancels on request, and ignores a cancellation of a task that has ended', async () => {
     const { engine, create, send, get } = await open()
     const taskId = (await create({ executor: 'until' })).result?.['taskId'] as string
     const { result } = await send('tasks/cancel', { taskId })
@@ -130,7 +130,7 @@ describe('The Tasks extension', () => {
     expect((await send('tasks/cancel', { taskId })).result).toMatchObject({ resultType: 'complete' })
   })
 
-  it('refuses what it cannot serve in the words of the protocol', async () => {
+  it('refuses invalid requests with errors of the protocol', async () => {
     const { send, create } = await open()
     const taskId = (await create({ executor: 'echo' })).result?.['taskId'] as string
     for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
@@ -197,7 +197,7 @@ describe('A task that asks', () => {
   }
 
   it.each(questions)(
-    'for %s puts it to the user as a form, and takes the answer',
+    'for %s is a form for the user, whose submission is the answer',
     async (_what, schema, form, content, answer) => {
       const { engine, send, taskId, handle, key } = await asking(schema)
       expect(handle).toMatchObject({ status: 'input_required', statusMessage: 'Well?' })
@@ -216,7 +216,7 @@ describe('A task that asks', () => {
     },
   )
 
-  it('goes on asking when the user declines, when the answer is to another question, and when it does not fit', async () => {
+  it('stays open when the user declines, when the answer is for another question, and when it is invalid', async () => {
     const { engine, send, taskId, key } = await asking(toJson(z.boolean()))
     const update = (inputResponses: object) => send('tasks/update', { taskId, inputResponses })
     expect((await update({ [key]: { action: 'decline' } })).result).toBeDefined()
@@ -231,7 +231,7 @@ describe('A task that asks', () => {
     expect((await update({ [key]: { action: 'accept', content: { answer: true } } })).result).toBeDefined()
   })
 
-  it('is said to go on to a client that cannot ask its user: somebody else will answer', async () => {
+  it('is shown as working to a client that cannot ask its user', async () => {
     const { send, taskId } = await asking(null)
     const { result } = await send('tasks/get', { taskId }, { extensions: declared.extensions })
     expect(result).toMatchObject({ status: 'working', statusMessage: 'Well?' })

@@ -47,8 +47,8 @@ async function openTenants({ engineFor, ...options }: Partial<McpFetchOptions & 
   return { engines, handler, asked, errors, call, told }
 }
 
-describe('Tenants behind the protocol', () => {
-  it('V-08 see their own tasks and boards, and none of a namesake with another', async () => {
+describe('MCP tenants', () => {
+  it('V-08 see their own tasks and boards, and none of a principal of the same name in another tenant', async () => {
     const { engines, call, told } = await openTenants()
     const { taskId } = await told(ann, 'task_create', { goal: 'the merger' })
     await told(ann, 'board_create', { subject: 'sign it' })
@@ -69,7 +69,7 @@ describe('Tenants behind the protocol', () => {
     expect(await told(ann, 'board_complete', { id: task.id })).toMatchObject({ task: { status: 'completed' } })
   })
 
-  it('V-08 hear of the tools of their own engine', async () => {
+  it('V-08 are notified of changed tools of their own engine', async () => {
     const { engines, handler } = await openTenants({ abilities: ['notes:*'] })
     const listen = modernRequest('subscriptions/listen', { notifications: { toolsListChanged: true } })
     const response = await handler(requestOf(listen, bearing(ann)))
@@ -91,7 +91,7 @@ describe('Tenants behind the protocol', () => {
     await reader.cancel()
   })
 
-  it('V-08 are needed: without one there is no engine, and with one none that is for all', async () => {
+  it('V-08 are required with engineFor and refused for a single engine', async () => {
     const { handler, asked, errors } = await openTenants()
     const { tenant: _tenant, ...without } = ann
     for (const principal of [without, { ...ann, tenant: '../globex' }, { ...ann, tenant: '' }]) {
@@ -106,7 +106,7 @@ describe('Tenants behind the protocol', () => {
     expect((await post(single, listTools, bearing(without))).status).toBe(200)
   })
 
-  it('that are not served are refused, and what goes wrong inside is told to nobody outside', async () => {
+  it('that are not served are refused, and internal errors are not sent to clients', async () => {
     const { handler, errors } = await openTenants()
     expect((await post(handler, listTools, bearing({ ...ann, tenant: 'initech' }))).status).toBe(403)
     expect(errors).toEqual([])
@@ -116,7 +116,7 @@ describe('Tenants behind the protocol', () => {
     expect(broken.errors).toMatchObject([{ cause: expect.any(Error) as Error }])
   })
 
-  it('are served by another engine once the program has opened one, and not by one that has closed', async () => {
+  it('are served by a new engine once the program has opened one, and not by a closed one', async () => {
     const { engines, told } = await openTenants()
     await told(ann, 'board_create', { subject: 'a' })
     await engines.get('acme')?.close()
@@ -124,10 +124,10 @@ describe('Tenants behind the protocol', () => {
     expect(await told(ann, 'board_list')).toMatchObject({ tasks: [] })
   })
 
-  it('are told apart by your own check, and by no token', async () => {
+  it('require authenticate: a token is refused', async () => {
     const engineFor = () => null
-    expect(() => mcpFetchHandler({ engineFor }, { token })).toThrow(/`token` names no tenant/)
-    await expect(serveMcpHttp({ engineFor }, { token: false })).rejects.toThrow(/`token` names no tenant/)
+    expect(() => mcpFetchHandler({ engineFor }, { token })).toThrow(/`token` does not/)
+    await expect(serveMcpHttp({ engineFor }, { token: false })).rejects.toThrow(/`token` does not/)
     await refusalOf((async () => mcpFetchHandler(await openEngine(), { token, authenticate }))(), 'INVALID_INPUT')
   })
 
@@ -147,8 +147,8 @@ describe('Tenants behind the protocol', () => {
   })
 })
 
-describe('An agent whose credentials name it', () => {
-  it('acts in that name, and in no other that it sends', async () => {
+describe('An MCP agent whose credentials contain a name', () => {
+  it('acts in that name, and is refused another one', async () => {
     const { call, told } = await openTenants()
     await told(ann, 'board_create', { subject: 'a' })
     expect((await call(ann, 'board_claim_next', {}, { 'x-errand-agent': 'bob' })).status).toBe(403)
@@ -156,7 +156,7 @@ describe('An agent whose credentials name it', () => {
     expect((await call(ann, 'board_list', {}, { 'x-errand-agent': 'ann' })).status).toBe(200)
   })
 
-  it('may do what its scopes and its abilities hold, and no more than the server offers', async () => {
+  it('may do what its scopes and abilities allow within what the server offers', async () => {
     const { handler, call } = await openTenants()
     const names = async (principal: Principal) =>
       (await post(handler, listTools, bearing(principal))).result?.['tools'].map(({ name }: { name: string }) => name)
@@ -170,8 +170,8 @@ describe('An agent whose credentials name it', () => {
   })
 })
 
-describe('A client of the protocol', () => {
-  it('V-09 that tries one token after the other is told to wait; the right one is let in', async () => {
+describe('An MCP client over HTTP', () => {
+  it('V-09 that guesses tokens gets 429; the valid token is accepted', async () => {
     const clock = new SimulatedClock()
     const handler = mcpFetchHandler(await openEngine(), { token, clock })
     onTestFinished(() => handler.close())
@@ -187,7 +187,7 @@ describe('A client of the protocol', () => {
     expect(await attempt('192.0.2.2', 'wrong')).toEqual([401, null])
   })
 
-  it('V-09 has so many requests answered at once, subscriptions among them, and leaves the others theirs', async () => {
+  it('V-09 has a limited number of concurrent requests, subscriptions included, without affecting others', async () => {
     const { handler } = await openTenants({ maxRequestsPerPrincipal: 2 })
     const listen = modernRequest('subscriptions/listen', { notifications: { toolsListChanged: true } })
     const listening = async (principal: Principal) => (await handler(requestOf(listen, bearing(principal)))).body

@@ -35,8 +35,8 @@ function ability(id: string, more: object = {}) {
   return defineAbility({ id, description: 'Does it.', input: schema, output: schema, handle: () => ({}), ...more })
 }
 
-describe('The tools', () => {
-  it('are the abilities that the patterns admit, whatever is on the bus at the moment', async () => {
+describe('The MCP tools', () => {
+  it('are the abilities on the bus that match the patterns, at the time of the request', async () => {
     const { engine, call, names } = await open({ abilities: ['notes:*', 'task:get'] })
     expect(await names()).toEqual(['task_get'])
     const takeAway = engine.bus.register(ability('notes:add'))
@@ -53,7 +53,7 @@ describe('The tools', () => {
     }
   })
 
-  it('never are what is not for models, what wants a consent that nobody could give, or a stream', async () => {
+  it('exclude abilities that are not for models, that require confirmation, or that stream', async () => {
     const { engine, call, names } = await open({ abilities: ['*'] })
     engine.bus.register(ability('secret:do', { models: false }))
     engine.bus.register(ability('danger:do', { confirm: true }))
@@ -65,7 +65,7 @@ describe('The tools', () => {
     }
   })
 
-  it('have names of their own even where two ids look alike without their colons', async () => {
+  it('have distinct names even if two ids differ only in their colons', async () => {
     const { engine, call, names } = await open({ abilities: ['notes:*'] })
     engine.bus.register(
       ability('notes:add:one', { output: z.object({ is: z.string() }), handle: () => ({ is: 'colons' }) }),
@@ -80,7 +80,7 @@ describe('The tools', () => {
     expect(found).toEqual(expect.arrayContaining([{ is: 'colons' }, { is: 'dash' }]))
   })
 
-  it('answer with what is no object too, in the words of either era', async () => {
+  it('return outputs that are not objects in the format of either protocol version', async () => {
     const { engine, handler, call } = await open({ abilities: ['notes:*'] })
     engine.bus.register(ability('notes:count', { output: z.number(), handle: () => 3 }))
     expect((await call('notes_count')).result).toMatchObject({ structuredContent: 3, content: [{ text: '3' }] })
@@ -90,8 +90,8 @@ describe('The tools', () => {
   })
 })
 
-describe('A subscription to the tools', () => {
-  it('hears of abilities that are registered later, if they are offered', async () => {
+describe('A subscription to the MCP tools', () => {
+  it('is notified of abilities that are registered later, if they are offered', async () => {
     const { engine, handler } = await open({ abilities: ['notes:*'] })
     const listen = modernRequest('subscriptions/listen', { notifications: { toolsListChanged: true } })
     const response = await handler(requestOf(listen))
@@ -109,8 +109,8 @@ describe('A subscription to the tools', () => {
   })
 })
 
-describe('An error', () => {
-  it('tells its code and what an ability says of it, but nothing of the system, of the ledger or of the source', async () => {
+describe('An error of an MCP tool', () => {
+  it('contains the code and message of the ability, but nothing of the system, the ledger or the source', async () => {
     const { engine, call } = await open({ abilities: ['bad:*'] })
     const fail = (name: string, thrown: unknown) =>
       engine.bus.register(
@@ -175,7 +175,7 @@ describe('A call that takes long', () => {
     },
   )
 
-  it('still refuses a limit that is none, and tasks that nobody knows', async () => {
+  it('refuses an invalid time-out and unknown tasks', async () => {
     const { call } = await open()
     for (const timeoutMs of [-1, 'soon']) {
       expect(errorOf(await call('task_wait', { taskIds: ['task-x'], timeoutMs }))).toMatchObject({
@@ -185,7 +185,7 @@ describe('A call that takes long', () => {
     expect(errorOf(await call('task_wait', { taskIds: ['task-x'] }))).toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('tells a client that asked for it that it goes on', async () => {
+  it('reports progress to a client that requested it', async () => {
     const clock = new SimulatedClock()
     const goOn = Promise.withResolvers<object>()
     const { engine, handler } = await open({ abilities: ['notes:*'], progressEveryMs: 2_000, clock })
@@ -209,7 +209,7 @@ describe('A call that takes long', () => {
   })
 })
 
-describe('A session', () => {
+describe('The session of an MCP agent', () => {
   function sessions() {
     const opened: string[] = []
     const closed: string[] = []
@@ -229,7 +229,7 @@ describe('A session', () => {
     return { opened, closed, session }
   }
 
-  it('is one per agent, known by its header or else by what the server was told', async () => {
+  it('is one per agent, identified by its header or the configured name', async () => {
     const { opened, closed, session } = sessions()
     const { handler, call } = await open({ session, as: 'claude' })
     const who = async (headers: Record<string, string> = {}) =>
@@ -248,7 +248,7 @@ describe('A session', () => {
     expect(closed.toSorted()).toEqual(['claude', 'codex'])
   })
 
-  it('goes straight to the bus for whoever has no name', async () => {
+  it('is not opened for a client without a name, which calls the bus directly', async () => {
     const { opened, session } = sessions()
     const { engine, call } = await open({ session })
     expect((await call('task_list')).result).toMatchObject({ structuredContent: { tasks: [], total: 0 } })
@@ -256,7 +256,7 @@ describe('A session', () => {
     expect(engine.bus.log({ limit: 1 })).toMatchObject([{ abilityId: 'task:list', caller: { surface: 'mcp' } }])
   })
 
-  it('ends when its agent has been silent for long, and begins anew when it comes back', async () => {
+  it('ends when its agent has been idle for long, and is opened again by its next call', async () => {
     const clock = new SimulatedClock()
     const { opened, closed, session } = sessions()
     const { call } = await open({ session, as: 'claude', sessionIdleMs: 60_000, clock })
@@ -271,7 +271,7 @@ describe('A session', () => {
     expect(opened).toEqual(['claude', 'claude'])
   })
 
-  it('V-09 takes the place of the one of its principal that has been silent for longest, and of nobody else', async () => {
+  it('V-09 takes the slot of the longest idle session of its own principal only', async () => {
     const { opened, closed, session } = sessions()
     const authenticate = ({ headers }: Request) => ({
       scopes: ['admin' as const],

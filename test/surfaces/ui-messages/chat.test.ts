@@ -81,7 +81,7 @@ function breakingOffAfter(word: string): typeof fetch {
 }
 
 describe('A chat', () => {
-  it('has its turns worked on by tasks, and the next one knows what the ones before it came to', async () => {
+  it('answers each turn with a task, which gets the results of the previous ones', async () => {
     const model = createScriptedModel([
       { when: { goal: 'Oslo' }, text: 'Sixteen degrees.' },
       { when: { goal: 'yesterday' }, text: 'Fifteen.' },
@@ -103,7 +103,7 @@ describe('A chat', () => {
     expect(seen).toContain('Sixteen degrees.')
   })
 
-  it('that asks something goes on with what the user says next, in the same task', async () => {
+  it('that asks a question continues in the same task with the next message', async () => {
     const model = createScriptedModel([
       { text: 'One moment.', tools: [{ name: 'ask_user', input: { question: 'Celsius?' } }] },
       { text: 'Sixteen.' },
@@ -119,7 +119,7 @@ describe('A chat', () => {
     expect((await engine.list()).total).toBe(1)
   })
 
-  it('that fails is gone on with by the next message, and by asking again', async () => {
+  it('that has failed continues with the next message, or when it is requested again', async () => {
     let fails = true
     const model = createScriptedModel(() => (fails ? { error: { status: 400 } } : { text: 'Better.' }))
     const { engine, chat } = await open({ model })
@@ -137,7 +137,7 @@ describe('A chat', () => {
     expect((await engine.list()).total).toBe(2)
   })
 
-  it('whose connection breaks off in the middle is resumed, and its message is whole and there once', async () => {
+  it('whose connection breaks in the middle is resumed, and its message is complete and there once', async () => {
     const begun = deferred()
     const go = deferred()
     const wait = defineAbility({
@@ -175,7 +175,7 @@ describe('A chat', () => {
     expect((await fetch(`${api}/never/stream`, { headers: { 'x-user': 'ann' } })).status).toBe(204)
   })
 
-  it('whose network fails between two words goes on with the very message', async () => {
+  it('whose network fails between two words continues with the same message', async () => {
     const go = deferred()
     const wait = defineAbility({
       id: 'test:wait',
@@ -200,7 +200,7 @@ describe('A chat', () => {
     expect(ann.messages.at(-1)?.id).toBe(id)
   })
 
-  it('whose server dies before it has answered is answered by the next one', async () => {
+  it('whose server dies before the answer is answered by the next server', async () => {
     const ledger = ledgerFile()
     const model = createScriptedModel([{ text: 'Here I am.' }])
     const first = await open({ ledger, model, work: false })
@@ -218,7 +218,7 @@ describe('A chat', () => {
     expect(again.said).toBe('Here I am.')
   })
 
-  it('creates its tasks with what it was told to', async () => {
+  it('creates its tasks with the configured fields', async () => {
     const model = createScriptedModel([{ text: 'Hello.' }])
     const { engine, chat } = await open({ model }, { task: { systemPrompt: 'You are brief.', priority: 3 } })
     await chat('c1').sendMessage({ text: 'Hi' })
@@ -227,7 +227,7 @@ describe('A chat', () => {
     expect((await engine.messages(task?.id ?? ''))[0]).toMatchObject({ role: 'system', content: 'You are brief.' })
   })
 
-  it('answers the same request twice with one task', async () => {
+  it('answers a repeated request with one task', async () => {
     const { engine, api } = await open({ model: createScriptedModel([{ text: 'Hello.' }]) })
     const body = JSON.stringify({
       id: 'c1',
@@ -241,7 +241,7 @@ describe('A chat', () => {
     expect((await engine.list()).total).toBe(1)
   })
 
-  it('is its user’s alone, whatever the ids are', async () => {
+  it('belongs to one user, even if the ids are equal', async () => {
     const { engine, chat } = await open({ model: createScriptedModel([{ text: 'Hello.' }]) })
     const [ann, bob] = [chat('c1', 'ann'), chat('c1', 'bob')]
     await ann.sendMessage({ text: 'I am Ann.' })
@@ -287,20 +287,20 @@ describe('What a chat refuses', () => {
     expect(errors).toEqual([])
   })
 
-  it('is every method and path but its own', async () => {
+  it('is every other method and path', async () => {
     const { api } = await open({})
     expect((await fetch(api, { method: 'DELETE', headers: json })).status).toBe(405)
     expect((await fetch(api, { headers: json })).status).toBe(405)
     expect((await fetch(`${api}/%zz/stream`, { headers: json })).status).toBe(400)
   })
 
-  it('is a check of users that gives something else, which is told and lets nobody in', async () => {
+  it('is an invalid result of authenticate, which is reported and admits no client', async () => {
     const { api, errors } = await open({}, { authenticate: () => ({ name: 'ann' }) as never })
     const response = await fetch(api, { method: 'POST', headers: json, body: '{}' })
     expect([response.status, errors.length]).toEqual([500, 1])
   })
 
-  it('is options that nobody offers, and none that says who may chat', async () => {
+  it('is an unknown option, and the lack of authenticate', async () => {
     const engine = await openEngine()
     for (const task of [{ goal: 'x' }, { tags: ['x'] }, { blocked_by: [] }]) {
       await refusalOf((async () => createChat(engine, { authenticate: false, task }))(), 'INVALID_INPUT')

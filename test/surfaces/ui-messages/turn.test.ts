@@ -48,7 +48,7 @@ const textOf = (message: UIMessage | undefined) =>
   message?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('|')
 
 describe('The text of a turn', () => {
-  it('comes in pieces, and ends with its message', () => {
+  it('arrives in chunks, and ends with its message', () => {
     expect(chunksOf(piece('m', 'Hel'), piece('m', 'lo', 3), whole('m', 'Hello'), end)).toEqual([
       { type: 'start', messageId: 'reply' },
       { type: 'start-step' },
@@ -75,18 +75,18 @@ describe('The text of a turn', () => {
         whole('m', 'Hello'),
       ] as StreamItem[],
     ],
-  ])('is whole, and told once, when %s', async (_what, items) => {
+  ])('is complete and appears once if %s', async (_what, items) => {
     expect(textOf(await read(...items, end))).toBe('Hello')
   })
 
-  it('of what is no agent is its output', async () => {
+  it('of an executor that is no agent is its output', async () => {
     const output = (content: string): StreamItem => ({ ...base, type: 'content', content })
     expect(textOf(await read(output('line 1\n'), output('line 2\n'), end))).toBe('line 1\nline 2\n')
   })
 })
 
 describe('A turn', () => {
-  it('is over when its task asks something, in whatever order state and question come', () => {
+  it('ends when its task asks a question, whichever of state and question comes first', () => {
     const state: StreamItem = { ...base, type: 'state', status: 'input_required', from: 'working', reason: null, at: 0 }
     const question: StreamItem = {
       ...base,
@@ -106,7 +106,7 @@ describe('A turn', () => {
     }
   })
 
-  it('leaves out the results of calls that another turn told of', () => {
+  it('omits the results of calls of another turn', () => {
     const result: StreamItem = { ...base, type: 'tool_result', callId: 'c', tool: 't', result: 1 }
     expect(chunksOf(result)).toEqual([{ type: 'start', messageId: 'reply' }])
   })
@@ -174,7 +174,7 @@ describe('The stream of a real task', () => {
     expect(await readAll(toUiMessageStream(engine, id))).toEqual(message)
   })
 
-  it('goes over HTTP under the headers of its protocol, each chunk one that the protocol knows, and ends with its word', async () => {
+  it('is sent over HTTP with the headers of its protocol, valid chunks and [DONE]', async () => {
     const engine = await agent([{ text: 'Hello.' }])
     const { id } = await engine.create({ goal: 'Say hello.' })
     const response = uiMessageResponse(engine, id)
@@ -190,7 +190,7 @@ describe('The stream of a real task', () => {
     expect(await schema.validate?.({ type: 'no such chunk' })).toMatchObject({ success: false })
   })
 
-  it('that its reader leaves is let go, and the task goes on', async () => {
+  it('is closed when its reader cancels, and the task continues', async () => {
     const begun = deferred()
     const go = deferred()
     const wait = defineAbility({
@@ -216,14 +216,14 @@ describe('The stream of a real task', () => {
     expect(await engine.result(id)).toBe('Done.')
   })
 
-  it('of a task that is not there says so', async () => {
+  it('of an unknown task is an error', async () => {
     const engine = await openEngine()
     const chunks: UiMessageChunk[] = []
     for await (const chunk of toUiMessageStream(engine, 'task-none')) chunks.push(chunk)
     expect(chunks).toEqual([{ type: 'error', errorText: expect.stringContaining('task-none') as string }])
   })
 
-  it('that breaks off inside says no more than that, and tells onError why', async () => {
+  it('that fails reports no details, and passes the cause to onError', async () => {
     const broken = new ErrandError('LEDGER_UNAVAILABLE', 'Cannot open /home/ann/errand.db.', {})
     const bus = {
       async *stream() {

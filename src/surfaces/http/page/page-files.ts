@@ -1,4 +1,4 @@
-// The files of the page, read once: what is asked for by its path is found among these or nowhere, so no path leads out of them.
+// The files of the page, read once at startup. Requests are looked up in this map, so no path can lead outside.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
@@ -11,7 +11,7 @@ export interface PageFile {
   etag: string
 }
 
-/** By the path under which they are asked for; the page itself is `/`. */
+/** By request path; the page itself is `/`. */
 export type PageFiles = ReadonlyMap<string, PageFile>
 
 const types: Record<string, string> = {
@@ -26,9 +26,9 @@ const types: Record<string, string> = {
   '.txt': 'text/plain; charset=utf-8',
 }
 
-/** The files of the page; undefined when it has not been built. */
+/** The files of the page; undefined if it has not been built. */
 export async function readPage(folders: readonly string[] = builtPage()): Promise<PageFiles | undefined> {
-  const folder = folders.find((place) => existsSync(join(place, 'index.html')))
+  const folder = folders.find((folder) => existsSync(join(folder, 'index.html')))
   if (folder === undefined) return undefined
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))

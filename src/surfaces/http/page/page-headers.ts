@@ -1,12 +1,12 @@
-// The headers under which a browser gets the page, and everything else that it may show: nothing comes from elsewhere, nothing goes
-// elsewhere, and nobody puts it into a frame.
+// The security headers of the page and of everything that a browser may display: no external resources, no outgoing requests, no
+// framing.
 
-/** Beside what a policy allows by itself. */
-const nowhereElse = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+/** Directives that do not fall back to `default-src`. */
+const commonDirectives = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** @param scripts where scripts may come from, and styles: `'self'`, or hashes of what stands in the page itself. */
+/** @param scripts allowed sources of scripts, and styles: `'self'`, or hashes of inline ones. */
 export function policy({ scripts, styles }: { scripts: string; styles: string }): string {
-  return `default-src 'none'; script-src ${scripts}; style-src ${styles}; img-src 'self' data:; connect-src 'self'; ${nowhereElse}`
+  return `default-src 'none'; script-src ${scripts}; style-src ${styles}; img-src 'self' data:; connect-src 'self'; ${commonDirectives}`
 }
 
 export const guardingHeaders: Record<string, string> = {

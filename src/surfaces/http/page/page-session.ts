@@ -1,21 +1,21 @@
-// The cookie that unlocks the files of the page, because a browser that opens an address can send nothing else. It unlocks no data:
-// data wants the token, in a header that no other site can make a browser send. Browsers send the cookies of one port to all others
-// of the same name, so its value is made from the token by a function that nobody turns around.
+// The cookie that unlocks the files of the page, because a browser that opens an address cannot send other credentials. It unlocks no
+// data: data requires the token in a header that other sites cannot make a browser send. Browsers send cookies of one port to all
+// ports of the host, so the value is derived from the token with a one-way function.
 import { createHmac } from 'node:crypto'
 import { isSameSecret } from '../../../web/request-guard.ts'
 
 export type PageSession = ReturnType<typeof createPageSession>
 
-/** @param secret what the cookie is made from: the same one after a restart, if the secret is. */
+/** @param secret from which the cookie is derived; the cookie stays valid after a restart if the secret does. */
 export function createPageSession(secret: string, port: number) {
   const name = `errand-page-${port}`
   const value = createHmac('sha256', secret).update('errand page').digest('base64url')
   const attributes = 'Path=/; HttpOnly; SameSite=Strict'
   return {
     holds: (request: Request) => cookiesOf(request, name).some((each) => isSameSecret(each, value)),
-    /** Value of `Set-Cookie` that gives the cookie to a browser. */
+    /** Value of `Set-Cookie` that sets the cookie. */
     setting: () => `${name}=${value}; ${attributes}`,
-    /** The same that takes it away. */
+    /** Value of `Set-Cookie` that deletes the cookie. */
     clearing: () => `${name}=; ${attributes}; Max-Age=0`,
   }
 }

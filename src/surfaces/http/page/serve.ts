@@ -1,4 +1,4 @@
-// The routes of an engine and the page that shows them, as a server of their own over node:http.
+// Serves the routes of an engine and its page on a server of their own over node:http.
 import { z } from 'zod'
 import { parse } from '../../../core/parse.ts'
 import type { Credentials } from '../../../web/credentials.ts'
@@ -23,21 +23,21 @@ export interface ServeOptions extends Omit<HttpOptions, 'basePath'>, ListenAddre
   /** Serves the page at `/`. Default true. */
   page?: boolean
   /**
-   * Connections at once. Where there are so many, one on which no request is being answered makes way for one more; without such a one,
-   * the one more is closed as it comes. Default 1,024.
+   * Maximum number of open connections. Beyond it, an idle connection is closed for a new one; if there is none, the new connection is
+   * closed. Default 1,024.
    */
   maxConnections?: number
-  /** The same of one address. Default 512; behind a proxy, whose address is that of all clients, as many as it opens. */
+  /** The same limit per address. Default 512. Behind a proxy all clients share its address: allow as many connections as it opens. */
   maxConnectionsPerAddress?: number
 }
 
 const { basePath: _basePath, ...httpShape } = httpOptionsSchema.shape
 
-/** What the routes take is judged by themselves, once it is whole. */
-const ofTheRoutes = Object.fromEntries(Object.keys(httpShape).map((name) => [name, z.unknown().optional()]))
+/** The options of the routes are validated by `createHttp`. */
+const routeOptionsShape = Object.fromEntries(Object.keys(httpShape).map((name) => [name, z.unknown().optional()]))
 
 export const serveOptionsSchema = z.strictObject({
-  ...ofTheRoutes,
+  ...routeOptionsShape,
   ...listenAddressShape,
   page: z.boolean().default(true),
   maxConnections: z.int().min(1).optional(),
@@ -45,24 +45,24 @@ export const serveOptionsSchema = z.strictObject({
 })
 
 export interface ErrandServer {
-  /** Where clients connect to, and where the page is: `http://127.0.0.1:4711`. */
+  /** Base URL of the routes and the page: `http://127.0.0.1:4711`. */
   readonly url: string
-  /** What clients must send as `Authorization: Bearer …`; undefined where `authenticate` judges, or nobody does. */
+  /** The token that clients send as `Authorization: Bearer …`; undefined with `authenticate` or without credentials. */
   readonly token: string | undefined
-  /** Ends all streams, takes no more requests, and waits up to two seconds for the answers that are under way. The engine stays open. */
+  /** Ends all streams, accepts no more requests, and waits up to two seconds for responses in progress. The engine stays open. */
   close(): Promise<void>
 }
 
 /**
- * Serves an engine over HTTP: the routes of `createHttp`, and at `/` a page to watch and command it. Without `token` and
- * `authenticate` a token is made, and stands in what this resolves to. Resolves when it listens.
+ * Serves an engine over HTTP: the routes of `createHttp`, and at `/` a page to watch and control it. Without `token` and
+ * `authenticate` a token is generated and returned. Resolves when the server listens.
  *
  * @example
  * const server = await serve(engine, { port: 4711 })
  * console.log(`${server.url}/#token=${server.token}`)
  *
- * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT; NOT_OFFERED where the package hono is not installed; FORBIDDEN for an address that others can reach, with `token: false`. What the
- *   system says of an address that it does not give.
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT; NOT_OFFERED if the package hono is not installed; FORBIDDEN for an address other
+ *   than loopback with `token: false`. The system's error for an address that is not available.
  */
 export async function serve(
   engine: HttpEngine | TenantEngines<HttpEngine>,
@@ -83,11 +83,11 @@ export async function serve(
     port,
     limits: { connections: maxConnections, connectionsPerAddress: maxConnectionsPerAddress },
     clock,
-    listener: (place) => {
-      const allowedHosts = checked.allowedHosts ?? hostsAt(place.host, place.port)
+    listener: (address) => {
+      const allowedHosts = checked.allowedHosts ?? hostsAt(address.host, address.port)
       routes = createHandler(source, { ...checked, allowedHosts }, credentials)
-      const door = { allowedHosts, allowedOrigins }
-      const fetch = page ? siteOf(checked, credentials, place.port, { door, page: files, routes }) : routes
+      const guard = { allowedHosts, allowedOrigins }
+      const fetch = page ? siteOf(checked, credentials, address.port, { guard, page: files, routes }) : routes
       return toNodeListener(fetch, onError, { stallMs, clock })
     },
   })
@@ -106,25 +106,25 @@ function siteOf(
   checked: CheckedHttpOptions,
   credentials: Credentials,
   port: number,
-  parts: Pick<SiteOptions, 'door' | 'page' | 'routes'>,
+  parts: Pick<SiteOptions, 'guard' | 'page' | 'routes'>,
 ): FetchFunction {
   const { token, onError } = checked
   return createSite({
     ...parts,
-    admits: (request, peer) => brings(request, peer, credentials),
-    // Where nothing is given that outlasts the process, a cookie does not, either.
+    hasCredentials: (request, peer) => hasValidCredentials(request, peer, credentials),
+    // Without a configured token, sessions end with the process.
     session: createPageSession(typeof token === 'string' ? token : makeToken(), port),
     readable: ['/docs', '/openapi.json'],
-    vouchFor: (request) => (typeof token === 'string' ? withBearer(request, token) : undefined),
+    withSessionCredentials: (request) => (typeof token === 'string' ? withBearer(request, token) : undefined),
     onError,
   })
 }
 
 /**
- * Whether a request itself brings credentials that are known.
- * @throws Refusal 429 for wrong ones too often; what `authenticate` throws.
+ * Whether the request itself carries valid credentials.
+ * @throws Refusal 429 after too many invalid ones; the error of `authenticate`.
  */
-async function brings(request: Request, { address }: Peer, credentials: Credentials): Promise<boolean> {
+async function hasValidCredentials(request: Request, { address }: Peer, credentials: Credentials): Promise<boolean> {
   const judged = await credentials.judge(request, address)
   if (judged.principal === null && judged.waitSeconds > 0) throw unauthenticated(judged.waitSeconds)
   return judged.principal !== null

@@ -1,18 +1,18 @@
-// What a browser sees before it has shown a token: one field. The token is kept by the browser's tab and sent with every request of
-// the page, by its own script; a cookie only unlocks the files of the page, and no data.
+// The sign-in page, with one field for the token. The browser tab stores the token, and the script of the page sends it with every
+// request; the cookie only unlocks the files of the page.
 import { createHash } from 'node:crypto'
 import { guardingHeaders, policy } from './page-headers.ts'
 
-/** Where the page finds the token that was given here. */
+/** Storage key under which the page finds the token. */
 export const tokenKey = 'errand.token'
 
-// Signed in, it loads the address again; whatever has been loaded again and still ends here does not try by itself once more.
+// After signing in, the script reloads the page once; a second failure is not retried.
 const script = `
 const form = document.querySelector('form')
 const field = document.querySelector('input')
-const said = document.querySelector('output')
+const output = document.querySelector('output')
 const signIn = async (token) => {
-  said.textContent = ''
+  output.textContent = ''
   const headers = { authorization: 'Bearer ' + token }
   const response = await fetch('/session', { method: 'POST', headers }).catch(() => undefined)
   if (response?.ok) {
@@ -21,15 +21,15 @@ const signIn = async (token) => {
     return
   }
   sessionStorage.removeItem('${tokenKey}')
-  said.textContent = response === undefined ? 'The server does not answer.'
-    : response.status === 401 ? 'This is not the token.' : 'The server refuses: ' + response.status + '.'
+  output.textContent = response === undefined ? 'The server does not respond.'
+    : response.status === 401 ? 'The token is invalid.' : 'The server refused the request: ' + response.status + '.'
   field.focus()
 }
 form.addEventListener('submit', (event) => {
   event.preventDefault()
   const token = field.value.trim()
   if (/^[\\x21-\\x7e]+$/.test(token)) signIn(token)
-  else said.textContent = 'A token is letters, digits and signs without spaces.'
+  else output.textContent = 'A token consists of printable characters without spaces.'
 })
 const given = new URLSearchParams(location.hash.slice(1)).get('token')
 if (given !== null) history.replaceState(null, '', location.pathname)

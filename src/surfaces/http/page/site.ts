@@ -1,4 +1,4 @@
-// The page beside the routes: its files for whoever has signed in, a place to sign in for whoever has not, and all else to the routes.
+// Serves the page beside the routes: its files with a session, the sign-in page without one, and everything else from the routes.
 
 import type { FetchFunction, Peer } from '../../../web/node-server.ts'
 import { methodNotAllowed, problemAnswer, Refusal, unauthenticated } from '../../../web/problem.ts'
@@ -9,18 +9,18 @@ import type { PageSession } from './page-session.ts'
 import { signInPage } from './sign-in-page.ts'
 
 export interface SiteOptions {
-  door: RequestGuardOptions
-  /** Whether a request itself brings credentials. What it throws is answered: a refusal as it is, anything else as 500. */
-  admits: (request: Request, peer: Peer) => Promise<boolean>
+  guard: RequestGuardOptions
+  /** Whether the request itself carries credentials. A refusal that it throws is sent as it is, any other error as 500. */
+  hasCredentials: (request: Request, peer: Peer) => Promise<boolean>
   session: PageSession
-  /** Undefined when the page has not been built. */
+  /** Undefined if the page has not been built. */
   page: PageFiles | undefined
-  /** Answers all else, and judges by itself whom. */
+  /** Answers all other requests and verifies their credentials. */
   routes: FetchFunction
-  /** Routes that tell of the server and nothing of its tasks: whoever has signed in reads them like the page. */
+  /** Routes about the server without data of tasks; a session is sufficient to read them. */
   readable: readonly string[]
-  /** A request as it would be with the credentials of whoever signed in; undefined where these are not known. */
-  vouchFor: (request: Request) => Request | undefined
+  /** Adds the credentials of the session to a request; undefined if they are not known. */
+  withSessionCredentials: (request: Request) => Request | undefined
   onError: (error: unknown) => void
 }
 
@@ -43,40 +43,44 @@ export function createSite(options: SiteOptions): FetchFunction {
   }
 }
 
-/** Signing in takes credentials; signing out also the cookie that it takes away. */
-async function answerSession(request: Request, peer: Peer, { door, admits, session }: SiteOptions): Promise<Response> {
-  parseGuardOptions(request, door)
+/** Signing in requires credentials; signing out also requires the cookie. */
+async function answerSession(
+  request: Request,
+  peer: Peer,
+  { guard, hasCredentials, session }: SiteOptions,
+): Promise<Response> {
+  parseGuardOptions(request, guard)
   const isOut = request.method === 'DELETE'
-  if (!(await admits(request, peer)) && !(isOut && session.holds(request))) throw unauthenticated()
+  if (!(await hasCredentials(request, peer)) && !(isOut && session.holds(request))) throw unauthenticated()
   if (request.method !== 'POST' && !isOut) throw methodNotAllowed(['POST', 'DELETE'])
   const headers = { 'set-cookie': isOut ? session.clearing() : session.setting(), 'cache-control': 'no-store' }
   return new Response(null, { status: 204, headers: { ...guardingHeaders, ...headers } })
 }
 
 async function answerPage(request: Request, peer: Peer, path: string, options: SiteOptions): Promise<Response> {
-  const { door, admits, session, page } = options
-  parseGuardOptions(request, door)
-  if (!session.holds(request) && !(await admits(request, peer))) {
+  const { guard, hasCredentials, session, page } = options
+  parseGuardOptions(request, guard)
+  if (!session.holds(request) && !(await hasCredentials(request, peer))) {
     if (isNavigation(request)) return signInPage()
     throw unauthenticated()
   }
   if (!isReading(request)) throw methodNotAllowed(['GET', 'HEAD'])
   if (page === undefined) return notBuilt()
   const file = page.get(path)
-  if (file === undefined) throw new Refusal('NOT_FOUND', 'There is no such file.')
+  if (file === undefined) throw new Refusal('NOT_FOUND', 'This file does not exist.')
   return fileResponse(request, path, file)
 }
 
-/** The request as it may go on, or what it is answered with here. */
+/** The request to pass on to the routes, or the response. */
 async function reading(request: Request, peer: Peer, options: SiteOptions): Promise<Request | Response> {
-  const { door, admits, session, vouchFor } = options
-  if (refuseRequest(request, door) !== undefined) return request
-  if (session.holds(request)) return vouchFor(request) ?? request
-  return isNavigation(request) && !(await admits(request, peer)) ? signInPage() : request
+  const { guard, hasCredentials, session, withSessionCredentials } = options
+  if (refuseRequest(request, guard) !== undefined) return request
+  if (session.holds(request)) return withSessionCredentials(request) ?? request
+  return isNavigation(request) && !(await hasCredentials(request, peer)) ? signInPage() : request
 }
 
-function parseGuardOptions(request: Request, door: RequestGuardOptions): void {
-  const refused = refuseRequest(request, door)
+function parseGuardOptions(request: Request, guard: RequestGuardOptions): void {
+  const refused = refuseRequest(request, guard)
   if (refused !== undefined) throw new Refusal('FORBIDDEN', refused.why)
 }
 
@@ -84,7 +88,7 @@ function isReading({ method }: Request): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** A person who opens an address, as opposed to what the page, or a program, asks for. */
+/** True for a person who opens an address, as opposed to requests of the page or a program. */
 function isNavigation(request: Request): boolean {
   return request.method === 'GET' && (request.headers.get('accept') ?? '').includes('text/html')
 }
@@ -94,7 +98,7 @@ function fileResponse(request: Request, path: string, { bytes, type, etag }: Pag
     ...guardingHeaders,
     etag,
     'content-security-policy': pagePolicy,
-    // What has a name made of what it holds never changes under it.
+    // File names with a content hash never change their content.
     'cache-control': path.startsWith('/assets/') ? 'private, max-age=31536000, immutable' : 'private, no-cache',
   }
   if (request.headers.get('if-none-match') === etag) return new Response(null, { status: 304, headers })
@@ -103,8 +107,7 @@ function fileResponse(request: Request, path: string, { bytes, type, etag }: Pag
 }
 
 function notBuilt(): Response {
-  const words =
-    'The page has not been built: "npm run build" makes it. The routes are served all the same; see /docs.\n'
+  const body = 'The page has not been built: run "npm run build". The routes are available; see /docs.\n'
   const headers = { ...guardingHeaders, 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
-  return new Response(words, { status: 503, headers })
+  return new Response(body, { status: 503, headers })
 }

@@ -1,7 +1,7 @@
 // task:get, task:list, task:active and task:stream: the status of tasks and their output. A caller with a task sees what is below it.
 import { z } from 'zod'
 import type { AbilityHost } from '../../../abilities/ability-host.ts'
-import { amongOwn, idsIn, requireOwn } from '../../../abilities/own-tasks.ts'
+import { belowCaller, idsIn, requireOwn } from '../../../abilities/own-tasks.ts'
 import { defaultLimit, limitSchema, taskIdSchema } from '../../../abilities/task/task-input.ts'
 import { defineAbility } from '../../../bus/ability.ts'
 import type { Bus } from '../../../bus/bus.ts'
@@ -53,7 +53,7 @@ export function taskList(host: AbilityHost) {
     handle: ({ status, parentTaskId, limit }, { caller }) =>
       host.read(function* (tx) {
         yield* requireOwn(tx, caller, idsIn(parentTaskId))
-        const filter = amongOwn({ ...(status && filterByProcessStatus(status)), parentId: parentTaskId }, caller)
+        const filter = belowCaller({ ...(status && filterByProcessStatus(status)), parentId: parentTaskId }, caller)
         const found = yield* tx.task.newest(filter, limit, 0)
         return { tasks: found.map(toItem), total: yield* tx.task.count(filter) }
       }),
@@ -69,7 +69,7 @@ export function taskActive(host: AbilityHost) {
     output: z.object({ tasks: z.array(taskItemSchema) }),
     handle: ({ limit }, { caller }) =>
       host.read(function* (tx) {
-        const filter = amongOwn({ statuses: [...openStatuses] }, caller)
+        const filter = belowCaller({ statuses: [...openStatuses] }, caller)
         return { tasks: (yield* tx.task.newest(filter, limit, 0)).map(toItem) }
       }),
   })

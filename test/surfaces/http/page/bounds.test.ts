@@ -81,8 +81,8 @@ async function everythingIsServed({ url }: ErrandServer): Promise<void> {
   expect((await fetch(`${url}/status`, { headers: { authorization } })).status).toBe(200)
 }
 
-describe('A client that', () => {
-  it('sends a body of ten megabytes hears 413 and nothing is called, declared or not', async () => {
+describe('A client of the HTTP server', () => {
+  it('that sends a body of ten megabytes gets 413 and nothing is called, with or without a content length', async () => {
     const { server, calls } = await serving()
     const body = JSON.stringify({ name: 'x'.repeat(10 * 1024 * 1024) })
     const headers = { authorization, 'content-type': 'application/json' }
@@ -104,7 +104,7 @@ describe('A client that', () => {
     expect((await fetch(`${roomy.server.url}/tasks`, { method: 'POST', headers, body })).status).toBe(400)
   })
 
-  it('sends a hundred kilobytes of headers hears 431', async () => {
+  it('that sends a hundred kilobytes of headers gets 431', async () => {
     const { server, port } = await serving()
     const socket = await open(port, head(port, 'GET /status', `x-long: ${'x'.repeat(100_000)}`))
     const [answer] = (await once(socket, 'data')) as [Buffer]
@@ -112,7 +112,7 @@ describe('A client that', () => {
     await everythingIsServed(server)
   })
 
-  it('takes nothing of a stream is waited for and not fed, and cut off in the end', async () => {
+  it('that does not read its stream is not sent more and is disconnected in the end', async () => {
     const clock = new SimulatedClock()
     const { ability, made, over } = endless()
     const { server, port } = await serving({ clock, stallMs: 30_000 }, { abilities: [ability] })
@@ -131,7 +131,7 @@ describe('A client that', () => {
     expect(made()).toBeLessThan(before + 3)
   })
 
-  it('hangs up has nothing made for it any more', async () => {
+  it('that disconnects causes no further work', async () => {
     const { ability, over } = endless()
     const { server, port } = await serving({}, { abilities: [ability] })
     const socket = await open(port, head(port, 'POST /abilities/test:endless', 'content-length: 0'))
@@ -141,7 +141,7 @@ describe('A client that', () => {
     await everythingIsServed(server)
   })
 
-  it('asks for a thousand streams gets as many as there are, and 503 for one more until one ends', async () => {
+  it('that opens a thousand streams gets as many as the limit, and 503 for one more until one ends', async () => {
     const most = 1_000
     const { engine, server } = await serving({
       maxStreams: most,
@@ -180,7 +180,7 @@ describe('A client that', () => {
     again.controller.abort()
   })
 
-  it('asks and asks on one connection gets so many answers, and 429 until it has waited', async () => {
+  it('that sends many requests on one connection gets 429 after the limit until it has waited', async () => {
     const clock = new SimulatedClock()
     const { port } = await serving({ clock, rateLimit: { perSecond: 10, burst: 20 } })
     const socket = await open(
@@ -199,7 +199,7 @@ describe('A client that', () => {
     expect(answer.toString()).toMatch(/^HTTP\/1\.1 200/)
   })
 
-  it('V-09 holds more connections than there are, and says nothing on them or never all of a request, shuts nobody out', async () => {
+  it('V-09 that holds idle connections or incomplete requests beyond the limit does not lock out others', async () => {
     const { server, port } = await serving()
     const halfOpen = []
     for (let count = 0; count < 1_030; count++) {
@@ -213,7 +213,7 @@ describe('A client that', () => {
     for (const socket of halfOpen) socket.destroy()
   })
 
-  it('V-09 asks for streams on all of its connections holds those of one client, and others have theirs', async () => {
+  it('V-09 that opens streams on all of its connections gets those of one client, and others get theirs', async () => {
     const { server, port } = await serving({
       authenticate: ({ headers }) => ({ scopes: ['read'], owner: headers.get('x-name') as string }),
     })
@@ -229,7 +229,7 @@ describe('A client that', () => {
     for (const socket of streams) socket.destroy()
   })
 
-  it('V-09 tries one token after the other is told to wait, at the routes and where one signs in alike', async () => {
+  it('V-09 that guesses tokens gets 429, at the routes and at the sign-in alike', async () => {
     const clock = new SimulatedClock()
     const { server } = await serving({ clock })
     const attempt = async (path: string, method: string, tried: string) => {
@@ -247,7 +247,7 @@ describe('A client that', () => {
     expect(await attempt('/session', 'POST', token)).toEqual([204, null])
   })
 
-  it('V-09 asks again and again without credentials is still shown where a person signs in', async () => {
+  it('V-09 that sends many requests without credentials still gets the sign-in page', async () => {
     const { server } = await serving({ clock: new SimulatedClock(), authenticate: () => null })
     const visit = async (path: string, headers: Record<string, string> = {}) => {
       const response = await fetch(server.url + path, { headers })

@@ -30,8 +30,8 @@ function status(url: string, headers: Record<string, string> = {}): Promise<numb
   })
 }
 
-describe('The server', () => {
-  it('listens on loopback with a token that it makes, serves the routes to whoever has it, and nothing to others', async () => {
+describe('The HTTP server', () => {
+  it('listens on loopback with a generated token, and serves the routes only to clients with the token', async () => {
     const { url, token: made } = await serving()
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect(made).toMatch(/^[a-z2-7]{52}$/)
@@ -53,7 +53,7 @@ describe('The server', () => {
     expect((await fetch(`${url}/nothing`, { headers: bearing(made) })).status).toBe(404)
   })
 
-  it('knows its own port: a Host of another one, or of another name, is not served', async () => {
+  it('refuses a Host with another port or another name', async () => {
     const { url } = await serving({ token })
     const { port } = new URL(url)
     for (const path of ['/', '/status', '/docs', '/session']) {
@@ -66,7 +66,7 @@ describe('The server', () => {
     expect(await status(`${named.url}/status`, bearing(token))).toBe(403)
   })
 
-  it('is served without its port where that is the usual one, which clients leave out', () => {
+  it('accepts a Host without a port if it listens on the default port, which clients omit', () => {
     expect(hostsAt('127.0.0.1', 80)).toEqual(
       expect.arrayContaining(['localhost', '127.0.0.1', '127.0.0.1:80', '[::1]']),
     )
@@ -74,7 +74,7 @@ describe('The server', () => {
     expect(hostsAt('127.0.0.1', 8080)).not.toContain('127.0.0.1')
   })
 
-  it('lets the check of the embedder judge instead, the page too', async () => {
+  it('uses the authenticate option instead of a token, for the page too', async () => {
     const { url, token: none } = await serving({
       authenticate: ({ headers }) => (headers.get('x-user') === 'ann' ? { scopes: ['read'], owner: 'ann' } : null),
     })
@@ -87,13 +87,13 @@ describe('The server', () => {
     expect((await fetch(`${url}/tasks`, create)).status).toBe(403)
   })
 
-  it('without the page has routes alone', async () => {
+  it('serves only the routes without the page', async () => {
     const { url } = await serving({ token, page: false })
     expect((await fetch(url, { headers: bearing(token) })).status).toBe(404)
     expect((await fetch(`${url}/session`, { method: 'POST', headers: bearing(token) })).status).toBe(404)
   })
 
-  it('has two tokens nowhere, and none only where nobody else comes', async () => {
+  it('refuses a token together with authenticate, and serves without a token only on loopback', async () => {
     const engine = await openEngine()
     for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.org']) {
       await refusalOf(serve(engine, { token: false, host }), 'FORBIDDEN')
@@ -106,13 +106,13 @@ describe('The server', () => {
     expect(refusal.message).toContain('"token"')
   })
 
-  it('says why it cannot listen', async () => {
+  it('rejects with the reason why it cannot listen', async () => {
     const { url } = await serving({ token })
     await expect(serve(await openEngine(), { token, port: Number(new URL(url).port) })).rejects.toThrow(/EADDRINUSE/)
   })
 })
 
-it('Several engines are served in one process, each by its own server, and neither knows of the other (X-029)', async () => {
+it('X-029 X-029 serves several engines in one process, each by its own server and separate from the others', async () => {
   const engines = [await openEngine(), await openEngine()]
   const servers = await Promise.all(engines.map((engine) => serving({}, engine)))
   const [first, second] = servers as [ErrandServer, ErrandServer]
@@ -133,7 +133,7 @@ it('Several engines are served in one process, each by its own server, and neith
   expect((await engines[0]?.list())?.total).toBe(1)
 })
 
-it('A server that closes ends its streams, and still tells the answers that are under way', async () => {
+it('ends streams and completes responses in progress when it closes', async () => {
   const begun = deferred()
   const go = deferred()
   const slow = defineAbility({

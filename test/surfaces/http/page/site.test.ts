@@ -28,8 +28,8 @@ async function open(options: Partial<SiteOptions> = {}) {
   const routed: Request[] = []
   const errors: unknown[] = []
   const site = createSite({
-    door: { allowedOrigins: ['https://app.example.org'] },
-    admits: async (request) => bearsToken(request, token),
+    guard: { allowedOrigins: ['https://app.example.org'] },
+    hasCredentials: async (request) => bearsToken(request, token),
     session: createPageSession(token, 4711),
     page: await builtPage(),
     routes: (request) => {
@@ -37,7 +37,7 @@ async function open(options: Partial<SiteOptions> = {}) {
       return new Response('routes', { status: bearsToken(request, token) ? 200 : 401 })
     },
     readable: ['/docs'],
-    vouchFor: (request) => new Request(request, { headers: bearer }),
+    withSessionCredentials: (request) => new Request(request, { headers: bearer }),
     onError: (error) => errors.push(error),
     ...options,
   })
@@ -51,7 +51,7 @@ async function open(options: Partial<SiteOptions> = {}) {
 }
 
 describe('The files of the page', () => {
-  it('are for nobody who has not signed in: a person gets the place to sign in, a program a refusal', async () => {
+  it('require a session: a browser gets the sign-in page, a program a refusal', async () => {
     const { ask, routed } = await open()
     for (const path of ['/', '/assets/main-1a2b.js', '/assets/none.js', '/licenses.txt']) {
       const person = await ask(path, browser)
@@ -64,7 +64,7 @@ describe('The files of the page', () => {
     expect(routed).toEqual([])
   })
 
-  it('come with their types, their tags, and a policy under which nothing leaves the server', async () => {
+  it('are served with types, ETags and a policy that blocks requests to other servers', async () => {
     const { ask, cookie } = await open()
     const page = await ask('/', await cookie())
     expect(await page.text()).toContain('the page')
@@ -87,7 +87,7 @@ describe('The files of the page', () => {
     expect([again.status, await again.text()]).toEqual([304, ''])
   })
 
-  it('are those that were built, whatever the path tries', async () => {
+  it('are only those of the build, whatever path is requested', async () => {
     const { ask } = await open()
     for (const path of [
       '/assets/none.js',
@@ -101,7 +101,7 @@ describe('The files of the page', () => {
     expect((await ask('/', bearer, 'HEAD')).status).toBe(200)
   })
 
-  it('that were not built are asked for by the command that makes them, and the routes are served', async () => {
+  it('that have not been built are answered with the build command, and the routes are served', async () => {
     expect(await readPage(['/nowhere'])).toBeUndefined()
     const { ask } = await open({ page: undefined })
     const page = await ask('/', bearer)
@@ -110,8 +110,8 @@ describe('The files of the page', () => {
   })
 })
 
-describe('Signing in', () => {
-  it('takes the token, and gives a cookie for this port that scripts and other sites cannot use', async () => {
+describe('Signing in to the page', () => {
+  it('accepts the token and sets a cookie for this port that scripts and other sites cannot use', async () => {
     const { ask } = await open()
     expect((await ask('/session', {}, 'POST')).status).toBe(401)
     expect((await ask('/session', { authorization: 'Bearer another' }, 'POST')).status).toBe(401)
@@ -124,7 +124,7 @@ describe('Signing in', () => {
     expect((await ask('/session', bearer)).status).toBe(405)
   })
 
-  it('lasts over a restart with the same token, and not with another', async () => {
+  it('survives a restart with the same token, but not with another', async () => {
     const before = createPageSession(token, 4711).setting().split(';')[0] as string
     const request = new Request('http://127.0.0.1:4711/', { headers: { cookie: `a=b; ${before}; c=d` } })
     expect(createPageSession(token, 4711).holds(request)).toBe(true)
@@ -132,7 +132,7 @@ describe('Signing in', () => {
     expect(createPageSession(token, 4712).holds(request)).toBe(false)
   })
 
-  it('unlocks the page and what describes the server, and no data', async () => {
+  it('unlocks the page and the description of the server, but no data', async () => {
     const { ask, cookie, routed } = await open()
     const signedIn = await cookie()
     expect((await ask('/', signedIn)).status).toBe(200)
@@ -156,7 +156,7 @@ describe('Signing in', () => {
     ])
   })
 
-  it('ends with the cookie, or with the token', async () => {
+  it('ends with the cookie or with the token', async () => {
     const { ask, cookie } = await open()
     expect((await ask('/session', {}, 'DELETE')).status).toBe(401)
     for (const headers of [await cookie(), bearer]) {
@@ -165,7 +165,7 @@ describe('Signing in', () => {
     }
   })
 
-  it('is not for other sites: host and origin are judged before the token', async () => {
+  it('is refused for other sites: host and origin are checked before the token', async () => {
     const { ask, cookie } = await open()
     const signedIn = await cookie()
     const origin = 'https://evil.example'
@@ -177,7 +177,7 @@ describe('Signing in', () => {
     }
   })
 
-  it('has a page of its own whose script and style are the only ones that may run', async () => {
+  it('has a sign-in page whose own script and style are the only ones that may run', async () => {
     const { ask } = await open()
     const response = await ask('/', browser)
     const html = await response.text()
@@ -193,9 +193,9 @@ describe('Signing in', () => {
   })
 })
 
-it('What the check of credentials throws is told, and nobody is let in by it', async () => {
+it('reports an error of authenticate and admits no client', async () => {
   const { ask, errors } = await open({
-    admits: async () => {
+    hasCredentials: async () => {
       throw new Error('the directory is down')
     },
   })

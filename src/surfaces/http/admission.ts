@@ -1,0 +1,89 @@
+// Decides whether a request is served, before its body is read: host and origin, credentials, rate limits, tenant.
+import type { Caller } from '../../bus/caller.ts'
+import { ErrandError } from '../../core/errors.ts'
+import type { Credentials } from '../../web/credentials.ts'
+import { addressOf, type Peer } from '../../web/node-listener.ts'
+import { OpenLimit } from '../../web/open-limit.ts'
+import { callerOf, limitKeyOf, type Principal } from '../../web/principal.ts'
+import { Refusal, retryAfter, unauthenticated } from '../../web/problem.ts'
+import { RateLimit } from '../../web/rate-limit.ts'
+import { refuseRequest } from '../../web/request-guard.ts'
+import { type EngineSource, tenantNotServed } from '../../web/tenants.ts'
+import { isPreflight } from './cors.ts'
+import type { CheckedHttpOptions, HttpEngine } from './http-options.ts'
+import { routes } from './routes.ts'
+
+/** The client of a request that is served. */
+export interface Admitted {
+  /** The bus of the engine that the principal reaches. */
+  bus: HttpEngine['bus']
+  principal: Principal
+  caller: Caller
+  /** The key under which limits count the principal. */
+  limitKey: string
+}
+
+export class Admission {
+  readonly #source: EngineSource<HttpEngine>
+  readonly #options: CheckedHttpOptions
+  readonly #credentials: Credentials
+  readonly #rate: RateLimit | undefined
+  readonly #requests: OpenLimit
+
+  constructor(source: EngineSource<HttpEngine>, options: CheckedHttpOptions, credentials: Credentials) {
+    this.#source = source
+    this.#options = options
+    this.#credentials = credentials
+    this.#rate = options.rateLimit === false ? undefined : new RateLimit(options.rateLimit, options.clock)
+    this.#requests = new OpenLimit({ maxPerPrincipal: options.maxRequestsPerPrincipal })
+  }
+
+  /**
+   * Resolves to the client, or to undefined for a CORS preflight. `onAnswered` gets the release of the request's slot.
+   * @throws Refusal 401, 403, 429; ErrandError ENGINE_CLOSED
+   */
+  async admit(
+    request: Request,
+    peer: Peer | undefined,
+    onAnswered: { release: () => void },
+  ): Promise<Admitted | undefined> {
+    const refused = refuseRequest(request, this.#options)
+    if (refused !== undefined) throw new Refusal('FORBIDDEN', refused.why)
+    if (isPreflight(request)) return undefined
+    const address = addressOf(peer)
+    const judged = await this.#credentials.judge(request, address)
+    if (judged.principal === null) throw unauthenticated(judged.waitSeconds)
+    const { principal } = judged
+    const limitKey = limitKeyOf(principal, address)
+    const waitSeconds = this.#rate?.draw(limitKey) ?? 0
+    if (waitSeconds > 0) throw tooMany(waitSeconds)
+    const slot = this.#requests.take(limitKey)
+    if ('full' in slot) throw tooManyAtOnce(this.#options.maxRequestsPerPrincipal)
+    onAnswered.release = slot.release
+    const engine = await this.#source.engineOf(principal)
+    if (engine === null) throw new Refusal('FORBIDDEN', tenantNotServed)
+    if (!isServed(engine)) {
+      throw new ErrandError('ENGINE_CLOSED', 'The engine is closed. Its tasks are still in its ledger.')
+    }
+    const caller = { ...callerOf(principal, 'http'), maxTasksPerCall: this.#options.maxTasksPerRequest }
+    return { bus: engine.bus, principal, caller, limitKey }
+  }
+}
+
+/** False once the engine is closed: it has unregistered its abilities, so a 404 would be wrong. */
+function isServed({ bus }: HttpEngine): boolean {
+  return routes.some(({ ability }) => bus.has(ability))
+}
+
+function tooMany(waitSeconds: number): Refusal {
+  const headers = retryAfter(waitSeconds)
+  return new Refusal('RATE_LIMITED', `Too many requests; retry in ${headers['retry-after']} s.`, { headers })
+}
+
+function tooManyAtOnce(maxRequestsPerPrincipal: number): Refusal {
+  return new Refusal(
+    'RATE_LIMITED',
+    `Too many concurrent requests: ${maxRequestsPerPrincipal} of this client are in progress. Retry when one of them has been answered.`,
+    { details: { maxRequestsPerPrincipal }, headers: retryAfter(1) },
+  )
+}
