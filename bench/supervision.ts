@@ -41,7 +41,7 @@ function commitsPerWave({ createEngine, openLedger }: Build): Promise<number> {
     await engine.create(Array.from({ length: waves * waveSize }, () => ({ executor: 'trivial', autoStart: false })))
     let commits = 0
     const stop = ledger.observe(
-      { committed: () => commits++, stirred: () => {}, failed: () => {} },
+      { committed: () => commits++, changed: () => {}, failed: () => {} },
       { watchOthers: false },
     )
     await engine.schedule()

@@ -101,7 +101,7 @@ export async function openEngine<const E extends Executors = Executors>(
       life.requireOpen()
       yield* followPages(life.ledger, life.feed, { ...options, follow: true })
     },
-    wake: async () => (await opened.promise).life.feed.stirred(),
+    wake: async () => (await opened.promise).life.feed.changed(),
     nextId: (prefix) => ids.next(prefix),
     whileClosing: () => opened.promise.then(whileClosing),
     embed: (texts) => embedOnBus(bus, texts),

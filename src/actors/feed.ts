@@ -120,13 +120,13 @@ export class Feed implements LedgerObserver {
     // The ledger works again: failed reads are retried now.
     for (const wake of this.#resting) wake()
     if (this.#catchingUp || events[0]?.seq !== this.#cursor + 1) {
-      this.stirred()
+      this.changed()
       return
     }
     this.#publish(events)
   }
 
-  stirred(): void {
+  changed(): void {
     if (this.#catchingUp) {
       this.#again = true
       return
@@ -135,7 +135,7 @@ export class Feed implements LedgerObserver {
       this.#catchingUp = undefined
       if (this.#again && !this.stopped) {
         this.#again = false
-        this.stirred()
+        this.changed()
       }
     })
   }

@@ -123,19 +123,19 @@ export class LedgerObservers {
   committed(events: CommittedEvents): void {
     if (events.length === 0) return
     for (const observer of this.#observers.keys()) {
-      if (events === 'unseen') observer.stirred()
+      if (events === 'unseen') observer.changed()
       else observer.committed(events)
     }
   }
 
   /** Notifies observers of a commit of this process that may have succeeded. */
-  stirred(): void {
-    for (const observer of this.#observers.keys()) observer.stirred()
+  changed(): void {
+    for (const observer of this.#observers.keys()) observer.changed()
   }
 
   /** Notifies observers that another process may have committed. */
-  othersStirred(): void {
-    for (const [observer, { watchOthers }] of this.#observers) if (watchOthers) observer.stirred()
+  othersChanged(): void {
+    for (const [observer, { watchOthers }] of this.#observers) if (watchOthers) observer.changed()
   }
 
   failed(error: unknown): void {
@@ -260,7 +260,7 @@ export class GroupCommit {
   #answer(group: readonly QueuedStep[], result: CommittedGroup | FailedGroup): void {
     if ('error' in result) {
       for (const queued of group) queued.reject(result.error)
-      if (result.isUnknown) this.#observers.stirred()
+      if (result.isUnknown) this.#observers.changed()
       return
     }
     for (let index = 0; index < group.length; index++) {

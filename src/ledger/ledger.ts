@@ -401,7 +401,7 @@ export interface LedgerObserver {
   /** Events of a commit of this process, in order. They are durable. */
   committed(events: readonly TaskEvent[]): void
   /** There may be unreported events: a commit of another process, or one of this process whose outcome is unknown. */
-  stirred(): void
+  changed(): void
   /** The ledger can no longer be trusted or written: stop. */
   failed(error: unknown): void
 }

@@ -24,7 +24,7 @@ export interface PlanTask {
   autoStart: boolean
   spec: PlanTaskSpec
   deadline: PlanDeadline | undefined
-  /** Tells a later run whether the definition was changed. The folder of the plan does not count. */
+  /** Shows a later run whether the definition was changed. The folder of the plan does not count. */
   definitionHash: string
   children: PlanTask[]
 }

@@ -35,7 +35,7 @@ export interface PrepareOptions extends RoundRequest {
   round: string
   /** The round as it was just read. */
   found: KnownRound
-  /** Unique to this run: tells the generation that it creates from that of another process. */
+  /** Unique to this run: distinguishes the generation that it creates from that of another process. */
   invocation: string
 }
 
@@ -105,7 +105,7 @@ async function createGeneration(engine: Engine, generation: CreateOptions, invoc
   }
 }
 
-/** A name that was a command cannot become a group within a round: its dependents could not tell which of the two to wait for. */
+/** A name that was a command cannot become a group within a round: it would be unclear which of the two its dependents wait for. */
 function checkKinds(plan: Plan, known: KnownRound): void {
   for (const task of plan.byPath.values()) {
     const found = known.newest.get(task.path)

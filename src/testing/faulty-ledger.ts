@@ -142,7 +142,7 @@ class Faulty implements FaultyLedger {
     try {
       await this.#inner.step(how === 'kept' ? this.#inDoubt(step) : takenBack(step, planted))
     } finally {
-      if (how === 'lost' || this.#doubtful) this.#stir()
+      if (how === 'lost' || this.#doubtful) this.#notifyObservers()
     }
     throw planted
   }
@@ -180,9 +180,9 @@ class Faulty implements FaultyLedger {
     }
   }
 
-  #stir(): void {
+  #notifyObservers(): void {
     this.#doubtful = false
-    for (const observer of this.#observers) observer.stirred()
+    for (const observer of this.#observers) observer.changed()
   }
 
   async read<R>(query: (tx: Reads) => Op<R>, reader?: Reader): Promise<R> {
@@ -207,10 +207,10 @@ class Faulty implements FaultyLedger {
     const stop = this.#inner.observe(
       {
         committed: (events) => {
-          if (this.#doubtful) this.#stir()
+          if (this.#doubtful) this.#notifyObservers()
           else observer.committed(events)
         },
-        stirred: () => observer.stirred(),
+        changed: () => observer.changed(),
         failed: (error) => observer.failed(error),
       },
       options,

@@ -8,7 +8,7 @@ interface Timer {
 }
 
 /**
- * A clock that stands still until it is told to go on.
+ * A clock that stands still until `increment` advances it.
  *
  * @example
  * const clock = new SimulatedClock()

@@ -254,7 +254,7 @@ describe('the end of a background command, over a crash', () => {
   })
 })
 
-describe('a subtask with tellParent', () => {
+describe('a subtask with notifyParent', () => {
   const telling = (parent: { id: string }, name = 'child') => ({ name, parentId: parent.id, notifyParent: true })
   const linesOf = async (engine: Engine, task: { id: string }) =>
     (await engine.messages(task.id)).map(({ content }) => content).filter((line) => line.startsWith('[background]'))

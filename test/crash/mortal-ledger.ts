@@ -34,7 +34,7 @@ export function createMortalLedger(inner: Ledger, death: Death | undefined): { l
             if (armed) die()
             observer.committed(events)
           },
-          stirred: () => observer.stirred(),
+          changed: () => observer.changed(),
           failed: (error) => observer.failed(error),
         },
         options,

@@ -221,7 +221,7 @@ async function zombie(place: ReturnType<typeof createPlace>, altered: (step: Ste
     // A hung process hears nothing of its losses.
     observe: (observer, options) =>
       inner.observe(
-        { ...observer, committed: (events) => observer.committed(events), stirred: () => {}, failed: () => {} },
+        { ...observer, committed: (events) => observer.committed(events), changed: () => {}, failed: () => {} },
         options,
       ),
   })

@@ -76,7 +76,7 @@ function deadly(within: Ledger): Ledger {
             if (isDurable) die()
             observer.committed(events)
           },
-          stirred: () => observer.stirred(),
+          changed: () => observer.changed(),
           failed: (error) => observer.failed(error),
         },
         options,

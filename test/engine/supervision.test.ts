@@ -105,7 +105,7 @@ describe('a wave of runs', () => {
     const ledger = await openLedger(path)
     let commits = 0
     const stop = ledger.observe(
-      { committed: () => commits++, stirred: () => {}, failed: () => {} },
+      { committed: () => commits++, changed: () => {}, failed: () => {} },
       { watchOthers: false },
     )
     const engine = await openEngine({ ledger, maxConcurrent: 10, executors: { trivial: () => null } })

@@ -9,15 +9,23 @@ export interface FunctionSize {
 
 const noFunction = /^(?:if|for|while|switch|catch|with)$/
 
-/** `code` has comments and the insides of literals blanked out. */
-export function functionSizes(code: string): FunctionSize[] {
+/** More than any header has. */
+const maxHeader = 2_000
+
+/** The functions with more lines than the limit. `code` has comments and the insides of literals blanked out. */
+export function functionsLongerThan(limit: number, code: string): FunctionSize[] {
   return blocksOf(code).flatMap(({ open, close }) => {
-    const header = headerOf(code.slice(0, open).trimEnd())
+    const from = Math.max(0, open - maxHeader)
+    const upToClose = linesIn(code.slice(from, close))
+    if (upToClose <= limit) return []
+    const header = headerOf(code.slice(from, open).trimEnd())
     if (header === undefined) return []
-    const lines = code.slice(header.start, close).split('\n').length
-    return [{ name: header.name, lines }]
+    const lines = linesIn(code.slice(from + header.start, close))
+    return lines > limit ? [{ name: header.name, lines }] : []
   })
 }
+
+const linesIn = (text: string) => text.split('\n').length
 
 function blocksOf(code: string): Array<{ open: number; close: number }> {
   const blocks: Array<{ open: number; close: number }> = []

@@ -13,7 +13,7 @@ let opened = 0
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 ledgerContract(
-  'a SQLite file (X-015, X-017)',
+  'a SQLite file: X-015 X-017',
   async () => {
     opened += 1
     const ledger = await openLedger(join(folder, `${opened}.db`))
@@ -23,7 +23,7 @@ ledgerContract(
 )
 
 ledgerContract(
-  'SQLite in memory (X-015, X-017)',
+  'SQLite in memory: X-015 X-017',
   async () => {
     const ledger = await openLedger(':memory:')
     return { ledger, close: () => ledger.close() }

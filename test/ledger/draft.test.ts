@@ -79,7 +79,7 @@ describe.each(Object.entries(ledgers))('a step on %s', (_kind, open) => {
     const ledger = await setup()
     const told: string[] = []
     ledger.observe(
-      { committed: (events) => told.push(...events.map(({ taskId }) => taskId)), stirred() {}, failed() {} },
+      { committed: (events) => told.push(...events.map(({ taskId }) => taskId)), changed() {}, failed() {} },
       { watchOthers: false },
     )
     const runs = { before: 0, refused: 0 }

@@ -59,7 +59,7 @@ afterAll(async () => {
 })
 
 ledgerContract(
-  'PostgreSQL (PGlite, X-017)',
+  'PostgreSQL in PGlite: X-017',
   async () => {
     const ledger = await openPostgresLedger(await openEmptied())
     return { ledger, close: () => ledger.close() }
@@ -126,12 +126,12 @@ describe('a ledger on PostgreSQL', () => {
         return reply
       },
     })
-    let stirred = 0
-    ledger.observe({ committed() {}, stirred: () => (stirred += 1), failed() {} }, { watchOthers: false })
+    let changed = 0
+    ledger.observe({ committed() {}, changed: () => (changed += 1), failed() {} }, { watchOthers: false })
     broken = true
     await expect(ledger.step(add('a'))).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     broken = false
-    expect(stirred).toBe(1)
+    expect(changed).toBe(1)
     expect((await ledger.read((tx) => tx.task.get('a')))?.id).toBe('a')
     await ledger.step(add('b'))
     await ledger.close()
@@ -152,7 +152,7 @@ describe('a ledger on PostgreSQL', () => {
     })
     const heard: string[] = []
     const committed = (events: readonly { taskId: string }[]) => heard.push(...events.map(({ taskId }) => taskId))
-    ledger.observe({ committed, stirred() {}, failed() {} }, { watchOthers: false })
+    ledger.observe({ committed, changed() {}, failed() {} }, { watchOthers: false })
     const told = (id: string): Step => ({
       name: 'add',
       *decide(tx) {

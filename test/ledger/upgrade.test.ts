@@ -219,7 +219,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     await ledger.close()
   })
 
-  it('sends a parent the message of a child that was created with `notifyParent` (X-013)', async () => {
+  it('X-013 sends a parent the message of a child that was created with `tellParent`, the earlier name of `notifyParent`', async () => {
     const file = fileOf(version)
     withFile(file, (old) =>
       old.execute(`${notifying(version)}; update task set parent_id = 'task-byhand' where id = 'task-grandchild'`),

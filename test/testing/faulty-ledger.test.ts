@@ -130,7 +130,7 @@ it('notifies observers without events when an outcome is unknown, as a ledger wh
     const { ledger, ids } = await setup()
     const heard: string[] = []
     const committed = (events: readonly { taskId: string }[]) => heard.push(...events.map(({ taskId }) => taskId))
-    ledger.observe({ committed, stirred: () => heard.push('look'), failed() {} }, { watchOthers: false })
+    ledger.observe({ committed, changed: () => heard.push('look'), failed() {} }, { watchOthers: false })
     ledger.fail(1, how)
     const add = (id: string) =>
       ledger.step({

@@ -8,7 +8,7 @@ import { change, column, listed, numberOf, type StatementCompiler, sql } from '.
 import { type IndexedFact, indexKey } from './fact-word.ts'
 
 /** The maximum of words of a search; more add nothing. */
-const mostWords = 64
+const maxWords = 64
 
 /** The maximum of matches that are read, so that a search takes as long among 100,000 facts as among 10,000. */
 const maxMatches = 4_000
@@ -51,7 +51,7 @@ export function createFactSearch(compiler: StatementCompiler): FactSearch {
     add,
     remove,
     *search(branches, wanted, limit) {
-      const words = searchTerms(wanted.flatMap(wordsOf)).slice(0, mostWords)
+      const words = searchTerms(wanted.flatMap(wordsOf)).slice(0, maxWords)
       if (words.length === 0) return []
       const share = Math.ceil(maxMatches / words.length)
       const found = new Map<string, Set<number>>()

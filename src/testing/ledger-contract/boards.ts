@@ -71,7 +71,7 @@ export const boards: Theme = ({ describe, proves, expect }) => {
         { board: 'main', number: 1, taskId: 'b' },
         { board: 'main', number: 2, taskId: 'a' },
         { board: 'main', number: 0, taskId: 'b' },
-        { board: 'main', number: 2, taskId: 'nobody' },
+        { board: 'main', number: 2, taskId: 'missing' },
         { board: 'nowhere', number: 1, taskId: 'b' },
       ]) {
         const refused = write(ledger, (tx) => tx.board.insert({ ...entry, fields: {} }))

@@ -90,13 +90,13 @@ export const cascades: Theme = ({ describe, proves, expect }) => {
 
     proves('reports its events to observers in one commit, though a set statement wrote them', async (l) => {
       await plant(l)
-      let told = 0
-      const tell = () => {
-        told += 1
+      let notified = 0
+      const notify = () => {
+        notified += 1
       }
-      l.observe({ committed: tell, stirred: tell, failed() {} }, { watchOthers: false })
+      l.observe({ committed: notify, changed: notify, failed() {} }, { watchOthers: false })
       await write(l, (tx) => tx.cascade.cancel({ ...cancelOrder, reason: null }))
-      expect(told).toBe(1)
+      expect(notified).toBe(1)
       expect((await l.read((tx) => tx.task.get('ready')))?.statusReason).toBe(null)
       expect((await l.read((tx) => tx.event.after(0, 99)))[0]?.data['reason']).toBe(null)
     })

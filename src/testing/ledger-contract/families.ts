@@ -45,7 +45,7 @@ export const families: Theme = ({ describe, proves, expect }) => {
     )
 
     proves(
-      'tells whether children are there, can move, are stuck, or broken; deleted ones do not count',
+      'reports whether children exist, can move, are stuck, or broken; deleted ones do not count',
       async (ledger) => {
         const facts = (parent: string) => ledger.read((tx) => tx.task.childFacts(parent))
         await write(ledger, function* (tx) {

@@ -44,7 +44,7 @@ const refused: Record<string, (tx: Tx) => Op<unknown>> = {
   'a ready task that is blocked': (tx) =>
     tx.task.insert(taskRow({ id: 'a', ready: true, executor: 'x', openBlockers: 1 })),
   'a task that is its own parent': (tx) => tx.task.insert(taskRow({ id: 'a', parentId: 'a' })),
-  'a child of an unknown parent': (tx) => tx.task.insert(taskRow({ id: 'a', parentId: 'nobody' })),
+  'a child of an unknown parent': (tx) => tx.task.insert(taskRow({ id: 'a', parentId: 'missing' })),
   'a task before its first attempt': (tx) => tx.task.insert(taskRow({ id: 'a', attempt: 0 })),
   'two tasks of one id': withTask((tx) => tx.task.insert(taskRow({ id: 'a' }))),
   'two tasks of one key': function* (tx) {
@@ -53,9 +53,9 @@ const refused: Record<string, (tx: Tx) => Op<unknown>> = {
   },
   'an edge to itself': withTask((tx) => tx.dependency.insert(edgeRow({ taskId: 'a', blockerId: 'a' }))),
   'an edge to an unknown blocker': withTask((tx) =>
-    tx.dependency.insert(edgeRow({ taskId: 'a', blockerId: 'nobody' })),
+    tx.dependency.insert(edgeRow({ taskId: 'a', blockerId: 'missing' })),
   ),
-  'a run of an unknown task': (tx) => tx.run.insert(runRow({ taskId: 'nobody' })),
+  'a run of an unknown task': (tx) => tx.run.insert(runRow({ taskId: 'missing' })),
   'a run that has ended without an outcome': function* (tx) {
     yield* tx.task.insert(taskRow({ id: 'a' }))
     yield* tx.run.insert(runRow({ taskId: 'a' }))
@@ -71,7 +71,7 @@ const refused: Record<string, (tx: Tx) => Op<unknown>> = {
   'a message of a role that there is not': withTask((tx) =>
     tx.message.append(messageRow({ id: 'm', taskId: 'a', role: 'prophet' as never })),
   ),
-  'an event about an unknown task': (tx) => tx.event.append(eventRow({ taskId: 'nobody' })),
+  'an event about an unknown task': (tx) => tx.event.append(eventRow({ taskId: 'missing' })),
 }
 
 export const guards: Theme = ({ describe, proves, expect }) => {

@@ -39,7 +39,7 @@ export const instances: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.instance.get('engine-1'))).toEqual({ ...first, leaseUntil: 120 })
       expect((await ledger.read((tx) => tx.instance.open())).length).toBe(2)
       expect(await ledger.read((tx) => tx.instance.get('engine-2'))).toMatchObject({ leaseUntil: 50 })
-      expect(await ledger.read((tx) => tx.instance.get('nobody'))).toBe(undefined)
+      expect(await ledger.read((tx) => tx.instance.get('missing'))).toBe(undefined)
     })
 
     proves('is alive from its registration to its end, and no other instance is', async (ledger) => {

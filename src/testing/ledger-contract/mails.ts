@@ -46,7 +46,7 @@ export const mails: Theme = ({ describe, proves, expect }) => {
       expect(await unread(ledger)).toEqual(['one', 'two', 'three'])
       expect(await unread(ledger, 'bob', 2)).toEqual(['one', 'two'])
       expect(await unread(ledger, 'bob', 9, 'part')).toEqual(['elsewhere'])
-      expect(await unread(ledger, 'nobody')).toEqual([])
+      expect(await unread(ledger, 'missing')).toEqual([])
       await write(ledger, (tx) => tx.mail.markRead('one', 7))
       await write(ledger, (tx) => tx.mail.markRead('one', 8))
       expect(await unread(ledger)).toEqual(['two', 'three'])
@@ -81,7 +81,7 @@ export const mails: Theme = ({ describe, proves, expect }) => {
       expect(await requests('alice')).toEqual(['b', 'a'])
       expect(await requests('alice', 1)).toEqual(['b'])
       expect(await requests('dave')).toEqual(['c'])
-      expect(await requests('nobody')).toEqual([])
+      expect(await requests('missing')).toEqual([])
     })
 
     proves('takes no second answer to a request, and nothing that is neither message nor request', async (ledger) => {

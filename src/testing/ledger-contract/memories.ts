@@ -53,7 +53,7 @@ const branches: Theme = ({ proves, expect }) => {
       (tx: Tx) => tx.branch.save({ name: 'main', status: 'archived', description: '', updatedAt: 1 }),
       (tx: Tx) => tx.branch.insert(branchRow({ name: 'main' })),
       (tx: Tx) => tx.branch.insert(branchRow({ name: 'second-root', parent: null })),
-      (tx: Tx) => tx.branch.insert(branchRow({ name: 'orphan', parent: 'nobody' })),
+      (tx: Tx) => tx.branch.insert(branchRow({ name: 'orphan', parent: 'missing' })),
       (tx: Tx) => tx.branch.insert(branchRow({ name: 'odd', status: 'lost' as 'active' })),
     ]) {
       await expect(write<unknown>(ledger, wrong)).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
@@ -341,7 +341,7 @@ const findings: Theme = ({ proves, expect }) => {
     await insertBranches(ledger, 'side')
     await insertFacts(
       ledger,
-      { id: 'other', text: 'Nobody knows why the build is slow on Mondays, or will say' },
+      { id: 'other', text: 'Ann knows why the build is slow on Mondays, or will say' },
       { id: 'same', text: deploy.toUpperCase() },
       { id: 'near', text: `${deploy} again` },
       { id: 'short', text: 'deploy' },
@@ -481,7 +481,7 @@ const findings: Theme = ({ proves, expect }) => {
       for (const id of ['a', 'b', 'aside']) yield* tx.fact.keepVector(id, 'small', `AAAA${id}`)
       yield* tx.fact.keepVector('a', 'large', 'CCCC')
       yield* tx.fact.keepVector('a', 'small', 'BBBB')
-      yield* tx.fact.keepVector('nobody', 'small', 'DDDD')
+      yield* tx.fact.keepVector('missing', 'small', 'DDDD')
     })
     const vectors = (model: string) => ledger.read((tx) => tx.fact.vectors('main', model))
     expect(await vectors('small')).toEqual([

@@ -88,7 +88,7 @@ export const memoryRecord: Theme = ({ describe, proves, expect }) => {
       expect(await taken('r2', 9, 0)).toEqual([2, 3])
       expect(await taken('r2', 1, 0)).toEqual([2])
       expect(await taken('r2', 9, 2)).toEqual([3])
-      for (const odd of [{ kind: 'guessed' as 'created' }, { consolidationId: 'nobody' }]) {
+      for (const odd of [{ kind: 'guessed' as 'created' }, { consolidationId: 'missing' }]) {
         const refused = write(ledger, (tx) =>
           tx.consolidation.decide(decisionRow({ consolidationId: 'r1', factId: 'f', ...odd })),
         )
@@ -126,7 +126,7 @@ export const memoryRecord: Theme = ({ describe, proves, expect }) => {
           [3, 'b'],
         ])
         expect(await naming('a')).toEqual([[2, 'winner']])
-        expect(await naming('nobody')).toEqual([])
+        expect(await naming('missing')).toEqual([])
       },
     )
   })

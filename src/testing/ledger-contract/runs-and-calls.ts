@@ -43,7 +43,7 @@ export const runsAndCalls: Theme = ({ describe, proves, expect }) => {
 
   describe('the journal', () => {
     proves(
-      'is told in the order in which it was written, by kind if need be, and what is open of it',
+      'the journal is read in the order in which it was written, by kind if asked for, and its open entries alone',
       async (ledger) => {
         await write(ledger, function* (tx) {
           yield* tx.task.insert(taskRow({ id: 'a' }))
@@ -59,7 +59,7 @@ export const runsAndCalls: Theme = ({ describe, proves, expect }) => {
         const { seq } = (await ledger.read((tx) => tx.call.get('z'))) as { seq: number }
         expect(await idsIn(ledger, (tx) => tx.call.page('a', seq, 9))).toEqual(['x'])
         expect(await idsIn(ledger, (tx) => tx.call.open('a'))).toEqual(['z', 'y'])
-        expect(await ledger.read((tx) => tx.call.get('nobody'))).toBe(undefined)
+        expect(await ledger.read((tx) => tx.call.get('missing'))).toBe(undefined)
       },
     )
   })

@@ -116,12 +116,12 @@ export const steps: Theme = ({ describe, proves, expect }) => {
 
   describe('an observer', () => {
     proves('receives the events of every commit, in order, once they are durable', async (ledger) => {
-      const heard: string[] = []
+      const received: string[] = []
       const seen: Array<Promise<boolean>> = []
       ledger.observe(
         observing((events) => {
           for (const event of events) {
-            heard.push(`${event.seq} ${event.taskId}`)
+            received.push(`${event.seq} ${event.taskId}`)
             seen.push(ledger.read((tx) => tx.task.get(event.taskId)).then((task) => task !== undefined))
           }
         }),
@@ -130,15 +130,15 @@ export const steps: Theme = ({ describe, proves, expect }) => {
       await Promise.allSettled([ledger.step(add('a')), ledger.step(add('a')), ledger.step(add('b'))])
       await ledger.step(add('c'))
       const stored = await ledger.read((tx) => tx.event.after(0, 10))
-      expect(heard).toEqual(stored.map((event) => `${event.seq} ${event.taskId}`))
-      expect(heard.length).toBe(3)
+      expect(received).toEqual(stored.map((event) => `${event.seq} ${event.taskId}`))
+      expect(received.length).toBe(3)
       expect(await Promise.all(seen)).toEqual([true, true, true])
     })
 
     proves('receives nothing of a refused step, and nothing after it has stopped', async (ledger) => {
-      const heard: string[] = []
+      const received: string[] = []
       const stop = ledger.observe(
-        observing((events) => heard.push(...events.map((event) => event.taskId))),
+        observing((events) => received.push(...events.map((event) => event.taskId))),
         { watchOthers: false },
       )
       await Promise.allSettled([
@@ -151,7 +151,7 @@ export const steps: Theme = ({ describe, proves, expect }) => {
       await ledger.step(add('a'))
       stop()
       await ledger.step(add('b'))
-      expect(heard).toEqual(['a'])
+      expect(received).toEqual(['a'])
     })
   })
 
@@ -170,5 +170,5 @@ export const steps: Theme = ({ describe, proves, expect }) => {
 }
 
 function observing(committed: LedgerObserver['committed']): LedgerObserver {
-  return { committed, stirred() {}, failed() {} }
+  return { committed, changed() {}, failed() {} }
 }

@@ -81,7 +81,7 @@ export const teams: Theme = ({ describe, proves, expect }) => {
       for (const wrong of [
         teamRow({ taskId: 'a', branch: 'free' }),
         teamRow({ taskId: 'b', branch: 'a' }),
-        teamRow({ taskId: 'nobody', branch: 'free' }),
+        teamRow({ taskId: 'missing', branch: 'free' }),
         teamRow({ taskId: 'b', branch: 'nowhere' }),
         teamRow({ taskId: 'b', branch: 'free', durableThreshold: 101 }),
       ]) {
@@ -177,7 +177,7 @@ export const teams: Theme = ({ describe, proves, expect }) => {
       for (const wrong of [
         objectiveRow({ taskId: 'a' }),
         objectiveRow({ taskId: 'a', number: 0 }),
-        objectiveRow({ taskId: 'nobody' }),
+        objectiveRow({ taskId: 'missing' }),
         objectiveRow({ taskId: 'b', number: 3, status: 'later' as 'todo' }),
       ]) {
         const refused = write(ledger, (tx) => tx.team.insertObjective(wrong))
@@ -210,7 +210,7 @@ export const teams: Theme = ({ describe, proves, expect }) => {
         stintAt('a', 'dan', { leftAt: someTime }),
         stintAt('a', 'dan', { status: 'completed' }),
         stintAt('a', 'dan', { ...ended, status: 'asleep' as 'completed' }),
-        stintAt('nobody', 'dan', { branch: 'a' }),
+        stintAt('missing', 'dan', { branch: 'a' }),
       ]) {
         const odd = write(ledger, (tx) => tx.team.insertStint(wrong))
         await expect(odd).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
@@ -262,7 +262,7 @@ export const teams: Theme = ({ describe, proves, expect }) => {
         (await ledger.read((tx) => tx.team.timeline(agent, limit, offset))).map(({ stint }) => nameOf(stint))
       expect(await timeline('ann')).toEqual(['a ann 2', 'b ann 1', 'a ann 1'])
       expect(await timeline('ann', 1, 1)).toEqual(['b ann 1'])
-      expect(await timeline('nobody')).toEqual([])
+      expect(await timeline('missing')).toEqual([])
       const [, second] = await ledger.read((tx) => tx.team.timeline('ann', 9, 0))
       expect(second).toEqual({
         stint: (await ledger.read((tx) => tx.team.stints('b')))[0],

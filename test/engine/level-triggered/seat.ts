@@ -209,9 +209,9 @@ export class Host {
             committed: (events) => {
               const own = this.opening?.engine.instanceId
               if (own === undefined || events.every((event) => event.instanceId === own)) observer.committed(events)
-              else observer.stirred()
+              else observer.changed()
             },
-            stirred: () => observer.stirred(),
+            changed: () => observer.changed(),
             failed: (error) => observer.failed(error),
           },
           options,

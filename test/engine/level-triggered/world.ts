@@ -43,7 +43,7 @@ export class World {
     this.hosts = [new Host(this, 0, ledgers[0]), new Host(this, 1, ledgers[1])]
     this.#stops = this.#ledgers.map((ledger) =>
       ledger.observe(
-        { committed: (events) => this.laws.committed(events), stirred: () => {}, failed: () => {} },
+        { committed: (events) => this.laws.committed(events), changed: () => {}, failed: () => {} },
         { watchOthers: false },
       ),
     )

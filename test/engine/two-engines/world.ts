@@ -174,7 +174,7 @@ export class EngineView {
     this.state = 'up'
     for (const work of this.#heldBack.splice(0)) work()
     // It reads by itself what was published while it hung.
-    for (const observer of this.#observers.keys()) observer.stirred()
+    for (const observer of this.#observers.keys()) observer.changed()
   }
 
   die(): void {
@@ -230,7 +230,7 @@ export class EngineView {
         const stop = inner.observe(
           {
             committed: (events) => this.state === 'up' && observer.committed(events),
-            stirred: () => this.state === 'up' && observer.stirred(),
+            changed: () => this.state === 'up' && observer.changed(),
             failed: (error) => observer.failed(error),
           },
           options,

@@ -130,12 +130,12 @@ describe('a commit that fails', () => {
   it('is OUTCOME_UNKNOWN to every step of its group, whether it had been kept or not', async () => {
     for (const kept of [false, true]) {
       const { ledger, disk } = await setup()
-      let stirred = 0
+      let changed = 0
       const heard: string[] = []
       ledger.observe(
         {
           committed: (events) => heard.push(...events.map((event) => event.taskId)),
-          stirred: () => (stirred += 1),
+          changed: () => (changed += 1),
           failed() {},
         },
         { watchOthers: false },
@@ -150,7 +150,7 @@ describe('a commit that fails', () => {
       disk.after = undefined
       expect(await idsIn(ledger)).toEqual(kept ? ['a', 'b'] : [])
       // Nothing is published as certain; whoever follows is told to look.
-      expect([heard, stirred]).toEqual([[], 1])
+      expect([heard, changed]).toEqual([[], 1])
       await ledger.step(add('c'))
       expect(heard).toEqual(['c'])
     }
@@ -199,7 +199,7 @@ describe('a transaction that SQLite has taken back by itself', () => {
     ledger.observe(
       {
         committed: (events) => heard.push(...events.map(({ seq, taskId }) => `#${seq} ${taskId}`)),
-        stirred() {},
+        changed() {},
         failed() {},
       },
       { watchOthers: false },
@@ -313,22 +313,22 @@ describe('a look for commits of others that fails', () => {
     const clock = new SimulatedClock()
     const { file, ledger, disk } = await setup(clock)
     const commitBeside = beside(file)
-    let stirred = 0
-    ledger.observe({ committed() {}, stirred: () => (stirred += 1), failed() {} }, { watchOthers: true })
+    let changed = 0
+    ledger.observe({ committed() {}, changed: () => (changed += 1), failed() {} }, { watchOthers: true })
     clock.advance(20)
-    stirred = 0
+    changed = 0
     const dataVersion = disk.connection.dataVersion
     disk.connection.dataVersion = () => {
       throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ' })
     }
     commitBeside('theirs')
     clock.advance(60)
-    expect(stirred).toBe(3)
+    expect(changed).toBe(3)
     disk.connection.dataVersion = dataVersion
     clock.advance(20)
-    expect(stirred).toBe(4)
+    expect(changed).toBe(4)
     clock.advance(200)
-    expect(stirred).toBe(4)
+    expect(changed).toBe(4)
   })
 })
 
@@ -383,14 +383,14 @@ describe('a ledger that another process is writing to', () => {
   it('notifies only observers with watchOthers of commits of other processes', async () => {
     const { file, ledger } = await setup()
     let unwatching = 0
-    const stirred = new Promise<void>((resolve) => {
-      ledger.observe({ committed() {}, stirred: resolve, failed() {} }, { watchOthers: true })
+    const changed = new Promise<void>((resolve) => {
+      ledger.observe({ committed() {}, changed: resolve, failed() {} }, { watchOthers: true })
     })
-    ledger.observe({ committed() {}, stirred: () => (unwatching += 1), failed() {} }, { watchOthers: false })
+    ledger.observe({ committed() {}, changed: () => (unwatching += 1), failed() {} }, { watchOthers: false })
     const child = startChild('open', file, 'theirs')
     await child.nextLine()
     child.say('go')
-    await stirred
+    await changed
     expect(await child.ended()).toBe(0)
     expect(await idsIn(ledger)).toEqual(['theirs'])
     expect(unwatching).toBe(0)

@@ -408,7 +408,7 @@ describe('a file of more than 32 MB', () => {
     overwritePage(file, 5_000)
     const ledger = await openLedger(file)
     const failure = new Promise((resolve) => {
-      ledger.observe({ committed() {}, stirred() {}, failed: resolve }, { watchOthers: false })
+      ledger.observe({ committed() {}, changed() {}, failed: resolve }, { watchOthers: false })
     })
     expect(await failure).toMatchObject({ code: 'LEDGER_CORRUPT', details: { path: file } })
     await expect(ledger.step(add('b'))).rejects.toMatchObject({ code: 'LEDGER_CORRUPT' })

@@ -1,5 +1,5 @@
 // What the ledger requires of a PostgreSQL connection, small enough for PGlite in process and for a driver over the network; and the errors
-// that tell a refusal of the server from a lost connection.
+// that distinguish a refusal of the server from a lost connection.
 
 /** One connection for the ledger alone. Whole numbers (int8 too) are returned as JavaScript numbers. */
 export interface PostgresClient {

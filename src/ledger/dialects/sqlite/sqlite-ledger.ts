@@ -323,11 +323,11 @@ class SqliteLedger implements Ledger, GroupRunner {
         version = this.#connection.dataVersion()
       } catch {
         // Observers read by themselves and report their errors; the next notification covers what this one missed.
-        this.#observers.othersStirred()
+        this.#observers.othersChanged()
         return
       }
       if (version === this.#dataVersion) return
-      this.#observers.othersStirred()
+      this.#observers.othersChanged()
       this.#dataVersion = version
     }
     this.#watch = this.#clock.setTimeout(look, 0)
