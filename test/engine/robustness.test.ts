@@ -119,7 +119,7 @@ describe('a full disk', () => {
       ledger.fail(() => true, how, { persistent: true })
       const options = { ledger, onError: () => {} }
       const refused = await refusalOf(createEngine(options), 'LEDGER_UNAVAILABLE')
-      expect(refused.message).toMatch(/cannot be written.*space left/)
+      expect(refused.message).toMatch(/cannot be written.*free space/)
       expect(readdirSync(dirname(file)).sort()).toEqual(beside.sort())
       ledger.mend()
       const engine = await createEngine({ ...options, executors: { n: () => 1 } })

@@ -83,7 +83,7 @@ describe('An observation', () => {
       call('mem:observe', { ...said, session_id: 's1', sessionId: 's2' }),
       'INVALID_INPUT',
     )
-    expect(refusal.message).toContain('given twice')
+    expect(refusal.message).toContain('are the same option')
   })
 
   it('S2-108 an observation for an unknown or closed branch or an unknown task is refused', async () => {

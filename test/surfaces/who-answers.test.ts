@@ -317,7 +317,7 @@ describe('A question of a task', () => {
 })
 
 describe('Through the surfaces themselves', () => {
-  it('V-03 a client over MCP with default abilities does not approve a plan, and hears why', async () => {
+  it('V-03 a client over MCP with default abilities does not approve a plan, and the refusal says why', async () => {
     const { engine, approve, build, deploy } = await asking()
     const client = connectByHand(engine, { as: 'ada' })
     onTestFinished(() => void client.input.end())
@@ -331,7 +331,7 @@ describe('Through the surfaces themselves', () => {
       expect({ code, message }).toEqual({ code: 'FORBIDDEN', message: expect.stringMatching(/person/) as string })
     }
     const waited = await client.call('task_wait', { taskIds: [approve.id], timeoutMs: 1 })
-    expect(waited.content[1]?.text).toContain('until a person has answered')
+    expect(waited.content[1]?.text).toContain('until a person answers')
     expect((await engine.get(deploy))?.status).toBe('submitted')
   })
 

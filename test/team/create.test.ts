@@ -227,7 +227,7 @@ describe('task:create for a team', () => {
     expect(closed).toMatchObject({ status: 'completed', merge: null })
     expect((await team.call('task:context', { task_id: taskId }))['task']).toMatchObject({ summary: 'All of it' })
     const refusal = await refusalOf(team.call('task:context', { taskId, task_id: taskId }), 'INVALID_INPUT')
-    expect(refusal.message).toContain('given twice')
+    expect(refusal.message).toContain('are the same option')
     const unknown = await refusalOf(team.call('task:context', { taskId, formt: 'text' }), 'INVALID_INPUT')
     expect(unknown.details).toMatchObject({ nearest: 'format' })
   })

@@ -240,7 +240,7 @@ describe('errand ask', () => {
     [
       'a folder that is not there',
       ['ask', 'x', '--model', 'script:s.yaml', '--files', 'nowhere'],
-      /no folder .*nowhere/,
+      /folder .*nowhere does not exist/,
     ],
     ['abilities that are none', ['ask', 'x', '--model', 'script:s.yaml', '--allow', 'fs:read,'], /--allow takes/],
   ])('errand ask refuses %s, and creates nothing', async (_what, args, message) => {

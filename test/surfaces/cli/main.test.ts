@@ -86,7 +86,7 @@ describe('errand', () => {
     expect(code).toBe(0)
     expect(out.split('\n').slice(1, 3)).toEqual([
       'create  a     it is new',
-      'hold    b     it is new, nothing asked for needs it',
+      'hold    b     it is new, no target needs it',
     ])
     const json = await errand('run', 'plan.yaml', '--dry-run', '--ledger', 'dry.db', '--json')
     expect(
