@@ -154,9 +154,11 @@ describe('the REPL at a terminal', () => {
     await repl.enter('const handle = process.stdout._handle, write = handle.writeUtf8String; 0')
     // Interrupts a write to the stream of the terminal before the stream has recorded its end.
     await repl.enter('const caught = (...written) => { write.apply(handle, written); for (;;); }')
-    const line = "handle.writeUtf8String = caught; console.log('now'); handle.writeUtf8String = write; for (;;);"
+    // The second line is printed once the stream has its own function back: Ctrl-C before that would leave it with the other one.
+    const line =
+      "handle.writeUtf8String = caught; console.log('now'); handle.writeUtf8String = write; console.log('then'); for (;;);"
     repl.type(`${line}${keys.enter}`)
-    await repl.until(({ line: last, lines }) => last === '' && lines.at(-2) === 'now')
+    await repl.until(({ line: last, lines }) => last === '' && lines.at(-2) === 'then')
     repl.type(keys.ctrlC)
     await repl.shows(/^interrupted$/)
     await repl.ready()
