@@ -95,7 +95,7 @@ export type {
 } from './engine-api.ts'
 export type { BoardRef, BoardStatus, BoardTask } from './entities/board.ts'
 export type { Call, CallStatus } from './entities/call.ts'
-export { type CreationBounds, maxTasksPerRequest, modelBounds } from './entities/creation-bounds.ts'
+export { type CreationBounds, type CreationSize, maxTasksPerRequest, modelBounds } from './entities/creation-bounds.ts'
 export type { EventType, Requester, TaskEvent } from './entities/event.ts'
 export type { SharedLimits } from './entities/limits.ts'
 export type { Delivery, Message, MessageRole, ModelStep, ToolCall, Usage } from './entities/message.ts'

@@ -118,7 +118,7 @@ export class Maintenance {
     while (this.#beatDue) {
       this.#beatDue = false
       const instance = instanceRow(dueAfter(stepContext().at, leaseMs))
-      const renew = () => ledger.step({ name: 'heartbeat', decide: (tx) => renewInstance(tx, instance) })
+      const renew = () => ledger.step({ name: 'renew instance', decide: (tx) => renewInstance(tx, instance) })
       await this.#try(renew, 'renew the lease', { instance: instanceId })
     }
     this.#beating = false

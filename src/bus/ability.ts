@@ -47,8 +47,8 @@ interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema, Id ext
   /** Ids of the tasks that the input names: a caller with a task may name only those of its own subtree. Default: none. */
   scope?(input: ParsedBy<I>): readonly string[]
   /**
-   * The number of tasks that an input would create, computed before the schema parses it: a caller with a lower `maxTasksPerCall` is
-   * refused with LIMIT_EXCEEDED. Default: not checked.
+   * The number of tasks that an input would create, and of their dependencies, computed before the schema parses it. A caller with
+   * `maxTasksPerCall` is refused with LIMIT_EXCEEDED beyond that many tasks, or ten times as many dependencies. Default: not checked.
    */
   creationIn?(given: unknown): CreationSize
   /** The scope that a caller needs. Default `admin`. */

@@ -115,6 +115,7 @@ export interface BoardTask {
   /** Only agents of this role may claim it. */
   role?: string
   tags: string[]
+  /** The parent task. */
   parent?: BoardRef
   /** All dependencies, open and satisfied, in order. */
   dependencies: BoardRef[]

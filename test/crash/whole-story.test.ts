@@ -108,7 +108,7 @@ describe('The whole story on one ledger', () => {
   }, 60_000)
 })
 
-/** The last steps of a process come and go with the order in which its tools end, and those of a sign of life. */
+/** The last steps of a process come and go with the order in which its tools end, and those of a lease renewal. */
 const surelyTaken = 65
 
 /** Some of them; which, a seed says. */

@@ -237,7 +237,7 @@ describe('following a stream', () => {
     expect(world.asked).toHaveLength(1)
   })
 
-  it('breaks off a connection over which not even a sign of life comes, and opens another', async () => {
+  it('aborts a connection over which no heartbeat arrives, and opens another', async () => {
     const silent: Answer = (signal) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener('abort', () => reject(new Error('aborted')))

@@ -101,7 +101,7 @@ const faults: Record<string, Record<string, Spoil>> = {
         return (yield* tx.instance.get(id))?.endedAt === null && (yield* tx.instance.renew(id, leaseUntil))
       },
     })),
-    'hears no sign of life': writingThrough('instance', () => ({
+    'does not renew the lease of an instance': writingThrough('instance', () => ({
       *renew() {
         return true
       },

@@ -46,7 +46,7 @@ export class Audit {
   /** The step, with the laws checked at its end. */
   watch(step: Step, issued: Issued): Step {
     // The most frequent step, which concerns no task.
-    if (step.name === 'heartbeat') return step
+    if (step.name === 'renew instance') return step
     const ask = (tx: Tx): Op<void> => this.#afterStep(tx, step.name, issued)
     return {
       name: step.name,
