@@ -73,16 +73,16 @@ async function fill(path: string): Promise<void> {
 }
 
 /** The longest time in milliseconds without a turn of the event loop, and how long the work took in all. */
-async function blockOf(work: () => Promise<unknown>): Promise<{ block: number; took: number; outcome: unknown }> {
+async function blockOf(work: () => Promise<unknown>): Promise<{ block: number; took: number; answer: unknown }> {
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()
   const since = performance.now()
-  const outcome = await work()
+  const answer = await work()
   const took = performance.now() - since
   for (let turn = 0; turn < 2; turn++) await new Promise<void>((resume) => setImmediate(resume))
   delay.disable()
   // Work that ends before the first turn is not measured.
-  return { block: delay.count === 0 ? took : delay.max / 1e6, took, outcome }
+  return { block: delay.count === 0 ? took : delay.max / 1e6, took, answer }
 }
 
 const model = { caller: { surface: 'model', taskId: 'task-0', run: 1 } as const }
@@ -140,7 +140,8 @@ const asked: Asked[] = [
   },
 ]
 
-type Work = [title: string, work: () => Promise<unknown>]
+/** `outcomeOf` reads the answer when the time is taken: parsing it is the client's work, not the server's. */
+type Work = [title: string, work: () => Promise<unknown>, outcomeOf?: (answer: string) => string]
 
 /** Requests of the program, which has more methods than abilities. */
 function calls(engine: Engine): Work[] {
@@ -214,8 +215,9 @@ async function overMcp(handler: McpFetchHandler): Promise<Work[]> {
     .filter(({ name }) => tools.includes(`"name":"${name}"`))
     .map(({ title, name, input }) => [
       `MCP: ${title}`,
-      async () => {
-        const { error, result } = JSON.parse(await send('tools/call', { name, arguments: input })) as McpAnswer
+      () => send('tools/call', { name, arguments: input }),
+      (answer) => {
+        const { error, result } = JSON.parse(answer) as McpAnswer
         if (error !== undefined) return error.message
         return result?.isError ? (/[A-Z]+_[A-Z]+/.exec(JSON.stringify(result))?.[0] ?? 'an error') : answered
       },
@@ -223,10 +225,11 @@ async function overMcp(handler: McpFetchHandler): Promise<Work[]> {
 }
 
 async function measure(works: readonly Work[]): Promise<void> {
-  for (const [title, work] of works) {
-    const { block, took, outcome } = await blockOf(work)
+  for (const [title, work, outcomeOf] of works) {
+    const { block, took, answer } = await blockOf(work)
+    const outcome = typeof answer !== 'string' ? answered : (outcomeOf?.(answer) ?? answer)
     console.log(
-      `blocking: ${title}, with ${tasks.toLocaleString('en')} tasks: longest block ${block.toFixed(0)} ms of ${took.toFixed(0)} ms${typeof outcome === 'string' && outcome !== answered ? ` (refused: ${outcome})` : ''}`,
+      `blocking: ${title}, with ${tasks.toLocaleString('en')} tasks: longest block ${block.toFixed(0)} ms of ${took.toFixed(0)} ms${outcome === answered ? '' : ` (refused: ${outcome})`}`,
     )
   }
 }

@@ -288,6 +288,7 @@ describe('stopping the example service', () => {
       const second = await startService(ledger)
       const items = await readStream(await fetch(`${second.url}/reports/${id}/stream`))
       expect(items.at(-1)?.item).toMatchObject({ type: 'end', status: 'completed' })
+      await second.printed('counting third')
       expect(counted([...first.lines, ...second.lines])).toEqual([
         'counting first',
         'counting second',
@@ -310,6 +311,8 @@ describe('stopping the example service', () => {
     expect(await first.exited).toEqual({ code: 0, signal: null })
     const second = await startService(ledger)
     await readStream(await fetch(`${second.url}/reports/${id}/stream`))
+    // The stream can end before the last line of standard output arrives.
+    await Promise.any([first.printed('counting third'), second.printed('counting third')])
     const lines = counted([...first.lines, ...second.lines])
     expect(lines).toEqual(documents.map(({ name }) => `counting ${name}`))
   })
@@ -417,6 +420,7 @@ it('X-026 X-029 the example service continues a document after kill -9, and repe
     words: 150_006,
     characters: 2 * short.length + long.length,
   })
+  await second.printed('counting third')
   expect(counted(first.lines)).toEqual(['counting first', 'counting second'])
   expect(counted(second.lines)).toEqual(['counting second', 'counting third'])
   const witness = await witnessOf(ledger)
