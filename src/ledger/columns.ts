@@ -7,7 +7,18 @@ import { messageOf } from '../core/stored-error.ts'
 import { KnownRecord } from './draft.ts'
 import type { Op } from './op.ts'
 import type { ColumnName, Database, Records, TableName } from './schema.ts'
-import { byKey, type Holes, queryRows, row, rows, type Statement, type StatementCompiler, write } from './statement.ts'
+import {
+  byKey,
+  type Holes,
+  type NarrowedWrites,
+  queryRows,
+  records,
+  row,
+  rows,
+  type Statement,
+  type StatementCompiler,
+  write,
+} from './statement.ts'
 import { standingFor, unreadableText } from './unreadable.ts'
 
 /** Stored as it is: text, a number or NULL. */
@@ -154,7 +165,9 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>, sta
       return found instanceof KnownRecord ? (found.record as never) : found && read(found)
     },
     *list(statement, values = {}) {
-      return (yield* rows<Records[T]>(statement, values)).map(read)
+      return (yield* 'id' in fields
+        ? records<Records[T]>(name, statement, values)
+        : rows<Records[T]>(statement, values)).map(read)
     },
     *query(query) {
       return (yield* queryRows<Records[T]>(query.compile())).map(read)
@@ -212,12 +225,28 @@ export function statementsOf<T extends TableName>({ prepare, dialect }: Statemen
     },
     /** The verb that writes these fields of a record to the row that has the same keys; `counted`: as a new version of it. */
     saves(fields: Partial<Fields<T>>, keys: Key[], { counted = false } = {}): (record: object) => Op<void> {
-      const unkeyed = prepare((db, hole) => {
-        const version = counted ? { version: sql`version + 1` } : {}
-        const query = db.updateTable(table.name as 'task').set({ ...table.holes(hole, fields), ...version } as never)
-        return keys.reduce((narrowed, key) => narrowed.where(columnOf(key) as 'id', '=', hole(key)), query)
-      })
-      const statement = byKey(unkeyed, table.name, keys, counted)
+      const writeOf = (written: Partial<Fields<T>>): Statement => {
+        const statement = prepare((db, hole) => {
+          const version = counted ? { version: sql`version + 1` } : {}
+          const query = db.updateTable(table.name as 'task').set({ ...table.holes(hole, written), ...version } as never)
+          return keys.reduce((narrowed, key) => narrowed.where(columnOf(key) as 'id', '=', hole(key)), query)
+        })
+        return byKey(statement, table.name, keys, counted)
+      }
+      const forms = new Map<string, Statement>()
+      const narrowed: NarrowedWrites = {
+        fields: Object.keys(fields),
+        of(names) {
+          const key = names.join()
+          let form = forms.get(key)
+          if (form === undefined) {
+            form = writeOf(Object.fromEntries(names.map((name) => [name, fields[name as Key]])) as never)
+            forms.set(key, form)
+          }
+          return form
+        },
+      }
+      const statement = { ...writeOf(fields), narrowed }
       return (record) => write(statement, record)
     },
   }

@@ -1,7 +1,7 @@
 // The draft of a step: its writes are kept until it ends, or until it reads something else than a row by its id. A record that it has read
 // or written is answered from here, as the database would return it. A step that is refused before it wrote to the database only loses its
 // draft.
-import type { ByKey, Request } from './statement.ts'
+import { type ByKey, narrowed, type Request } from './statement.ts'
 
 type Fields = Record<string, unknown>
 
@@ -32,8 +32,10 @@ export class Draft {
   #writes: Request[] = []
   readonly #tables = new Map<string, KnownTable>()
 
-  /** Keeps a write for later. */
-  add(write: Request): void {
+  /** Keeps a write for later. Of a record that is known, it writes only the fields that change. */
+  add(given: Request): void {
+    const write = this.#narrowed(given)
+    if (write === undefined) return
     this.#writes.push(write)
     const { byKey, inserts } = write.statement ?? {}
     if (!inserts) this.#change(write)
@@ -54,17 +56,14 @@ export class Draft {
   answer(request: Request): KnownRecord[] | undefined {
     const known = this.#find(request)
     if (known === undefined || known.unnumbered) return undefined
-    if (known.writes.length > 0) {
-      known.record = known.writes.reduce(written, { ...known.record })
-      known.writes = []
-    }
-    return [new KnownRecord({ ...known.record })]
+    return [new KnownRecord({ ...current(known) })]
   }
 
   /** Records that a request was run, at once or from the draft. The reader converts a found row into its record in place. */
   noteReply(request: Request, reply: unknown): void {
-    const { want, deferred, statement } = request
-    if (want === 'rows') {
+    const { want, deferred, statement, records } = request
+    if (records !== undefined) this.#keepAll(records, reply as Fields[])
+    else if (want === 'rows') {
       const [record] = reply as Fields[]
       if (statement?.byKey === undefined || record === undefined) return
       this.#keep(statement.byKey, request, { record, writes: [], unnumbered: false })
@@ -84,10 +83,32 @@ export class Draft {
     else this.#find(write)?.writes.push(write)
   }
 
+  /** The part of a write that changes its record; undefined if nothing changes, unless the write counts as a new version. */
+  #narrowed(write: Request): Request | undefined {
+    const { narrowed: forms, byKey } = write.statement ?? {}
+    const known = forms && this.#find(write)
+    if (forms === undefined || known === undefined) return write
+    const record = current(known)
+    const values = write.values as Fields
+    const changed = forms.fields.filter((name) => (values[name] ?? null) !== (record[name] ?? null))
+    if (changed.length === forms.fields.length) return write
+    return changed.length === 0 && byKey?.counted !== true ? undefined : narrowed(write, forms, changed)
+  }
+
   #find({ statement, parameters }: Request): Known | undefined {
     const key = statement?.byKey
     const table = key && this.#tables.get(key.table)
     return table?.keys === key?.keys ? table?.records.get(keyValue(key as ByKey, parameters)) : undefined
+  }
+
+  /** The rows of a list, by their ids, unless the table is known by other keys. A record that has been written since stays as it is. */
+  #keepAll(name: string, rows: readonly Fields[]): void {
+    const table = this.#tables.get(name) ?? { keys: 'id', records: new Map<unknown, Known>() }
+    if (table.keys !== 'id') return
+    this.#tables.set(name, table)
+    for (const record of rows) {
+      if (!table.records.has(record['id'])) table.records.set(record['id'], { record, writes: [], unnumbered: false })
+    }
   }
 
   #keep(key: ByKey, { parameters }: Request, known: Known): void {
@@ -98,6 +119,15 @@ export class Draft {
     }
     table.records.set(keyValue(key, parameters), known)
   }
+}
+
+/** The record with all writes to it. */
+function current(known: Known): Fields {
+  if (known.writes.length > 0) {
+    known.record = known.writes.reduce(written, { ...known.record })
+    known.writes = []
+  }
+  return known.record
 }
 
 function keyValue({ places }: ByKey, parameters: readonly unknown[]): unknown {

@@ -13,6 +13,8 @@ export interface Request {
   readonly parameters: readonly unknown[]
   readonly want: Want
   readonly statement?: Statement
+  /** The table whose rows it reads as whole records with an id. */
+  readonly records?: string
   /** Of a deferred write: the values of its holes, before they are converted to what is stored. */
   readonly values?: object
   /** A write whose reply is not used: it may be run later. */
@@ -51,6 +53,15 @@ export interface Statement {
   readonly changes: string | undefined
   /** It reads or writes the one row that has these keys. */
   readonly byKey?: ByKey
+  /** The same write of fewer fields. */
+  readonly narrowed?: NarrowedWrites
+}
+
+/** A write of several fields of a row, and the same write of some of them: a column that is not written costs no index. */
+export interface NarrowedWrites {
+  readonly fields: readonly string[]
+  /** Compiled at its first use. */
+  of(fields: readonly string[]): Statement
 }
 
 export interface ByKey {
@@ -129,6 +140,11 @@ export function* rows<T>(statement: Statement, values: object = {}): Op<T[]> {
   return (yield request(statement, values, 'rows')) as T[]
 }
 
+/** All rows of a prepared statement that reads whole records with an id from a table. */
+export function* records<T>(table: string, statement: Statement, values: object): Op<T[]> {
+  return (yield { ...request(statement, values, 'rows'), records: table } satisfies Request) as T[]
+}
+
 /** The first row of a prepared statement. */
 export function* row<T>(statement: Statement, values: object = {}): Op<T | undefined> {
   return ((yield request(statement, values, 'rows')) as T[])[0]
@@ -160,6 +176,12 @@ export function* write(statement: Statement, values: object): Op<void> {
     values,
     deferred: true,
   } satisfies Request
+}
+
+/** The same deferred write of some of its fields. */
+export function narrowed(write: Request, forms: NarrowedWrites, fields: readonly string[]): Request {
+  const statement = forms.of(fields)
+  return { ...write, sql: statement.sql, parameters: fill(statement, write.values as object), statement }
 }
 
 /** Runs an insert into a table with a rising `seq`; the new seq. */
