@@ -1,6 +1,5 @@
 // Serves one engine over MCP. The tools are the abilities registered at the time of the request, and a tool call invokes the bus with
 // a caller that may only call these abilities.
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Server, ServerContext, Tool } from '@modelcontextprotocol/server'
 import { createBoardSession } from '../../board/board-session.ts'
 import type { Ability } from '../../bus/ability.ts'
@@ -215,3 +214,5 @@ export class McpService {
     }
   }
 }
+
+const nextTurn = (): Promise<void> => new Promise((resume) => setImmediate(resume))
