@@ -1,7 +1,7 @@
 // A task's life from its events: how it stood at each position, the way it took, and that this agrees with the engine itself.
 
 import { describe, expect, it } from 'vitest'
-import { noteOf, pathTaken, standingAfter, upTo } from '../../page/src/model/history.ts'
+import { noteOf, pathTaken, snapshotAfter, upTo } from '../../page/src/model/history.ts'
 import { acceptedEvents, actions, taskStatuses, whyNot } from '../../page/src/model/lifecycle.ts'
 import type { TaskEvent } from '../../page/src/model/wire.ts'
 import { createEngine, Failure } from '../../src/index.ts'
@@ -36,7 +36,7 @@ describe('the history of a task', () => {
   it('folded to its end it is the task as the engine has it', async () => {
     const { engine, task, events } = await livedTask()
     const now = await engine.get(task.id)
-    expect(standingAfter(events)).toMatchObject({
+    expect(snapshotAfter(events)).toMatchObject({
       name: now?.name,
       status: now?.status,
       attempt: now?.attempt,
@@ -47,9 +47,9 @@ describe('the history of a task', () => {
   it('folded to any position it has the state that the event there tells', async () => {
     const { engine, events } = await livedTask()
     for (const event of events) {
-      expect(standingAfter(upTo(events, event.seq))?.status).toBe(event.data['status'])
+      expect(snapshotAfter(upTo(events, event.seq))?.status).toBe(event.data['status'])
     }
-    expect(standingAfter(upTo(events, 0))).toBeUndefined()
+    expect(snapshotAfter(upTo(events, 0))).toBeUndefined()
     await engine.close()
   })
 
@@ -75,8 +75,8 @@ describe('the history of a task', () => {
       }),
       eventOf({ seq: 3, type: 'task.retried', taskId: 'a', data: { status: 'submitted', attempt: 2 } }),
     ]
-    expect(standingAfter(upTo(events, 2))?.error?.code).toBe('X')
-    expect(standingAfter(events)).toMatchObject({ error: null, attempt: 2, name: 'a' })
+    expect(snapshotAfter(upTo(events, 2))?.error?.code).toBe('X')
+    expect(snapshotAfter(events)).toMatchObject({ error: null, attempt: 2, name: 'a' })
   })
 
   it('a note is one short line, whatever an event carries', () => {

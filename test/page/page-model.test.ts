@@ -10,7 +10,7 @@ import { isQueued } from '../../page/src/model/lifecycle.ts'
 import { linkTo, routeOf } from '../../page/src/model/route.ts'
 import { stateGraphOf, stepNumbers } from '../../page/src/model/state-graph.ts'
 import { perSecond, Throughput } from '../../page/src/model/throughput.ts'
-import { age, counted, duration, sinceStart } from '../../page/src/model/time-words.ts'
+import { age, counted, duration, sinceStart } from '../../page/src/model/format.ts'
 import type { Call, MachineConfig, Message } from '../../page/src/model/wire.ts'
 import { taskTransitions } from '../../src/machines/task-machine.ts'
 

@@ -5,7 +5,10 @@ import { problemOf } from '../live/api-client.ts'
 import { attemptKeys } from '../live/attempt-key.ts'
 import { readJson } from '../model/question-form.ts'
 import type { Problem, TaskRow } from '../model/wire.ts'
-import { announce, api, engineStatus, go, link, route } from '../state.ts'
+import { api } from '../state/api.ts'
+import { engineStatus } from '../state/engine-status.ts'
+import { announce, go, route } from '../state/navigation.ts'
+import { link } from '../state/task-list.ts'
 import { Field, ProblemBox, useFocusOnOpen } from './elements.tsx'
 
 interface Draft {
