@@ -3,7 +3,7 @@
 // Method: random families, random callers, every registered ability with every shape of input that names tasks; the rows and
 // events of everybody outside are compared before and after.
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'
 import { ErrandError } from '../../src/core/errors.ts'
@@ -168,129 +168,127 @@ const patterns = [
 const ofOneTask = ['board:create', 'board:update', 'board:get', 'board:why', 'board:log']
 const lists = fc.option(fc.array(fc.subarray(patterns), { maxLength: 3 }), { nil: undefined })
 
-describe('A model', () => {
-  it('I25 never touches a task outside of its subtree, nor the ledger, nor the bus, whatever it calls', {
-    timeout: 60_000,
-  }, async () => {
-    let world = await setup()
-    const abilities = world.engine.bus.abilities()
-    expect(abilities.length).toBeGreaterThan(25)
-    const called = new Map<string, Set<string | undefined>>()
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom(...abilities),
-        fc.constantFrom(...inside, ...outside, 'nobody'),
-        fc.nat(54),
-        fc.boolean(),
-        lists,
-        async (ability, name, shape, byNumber, allowed) => {
-          const { engine, ids, numbers } = world
-          const caller = modelOf(ids['own'] as string, allowed)
-          const keys = Object.keys((ability.inputSchema['properties'] as object | undefined) ?? {})
-          const id = ids[name] ?? 'task-nobody'
-          const inputs =
-            ability.moduleName === 'board'
-              ? boardInputsNaming(
-                  byNumber ? (numbers[name] ?? 99) : id,
-                  ids['own'] as string,
-                  ids['child'] as string,
-                  keys,
-                )
-              : inputsNaming(id, keys)
-          const input = inputs[shape % inputs.length] as Record<string, unknown>
-          let code: string | undefined
-          const breach = await breachIn(world, async () => {
-            const outcome = await outcomeOf((signal) => call(engine, ability, input, { caller, signal }))
-            code = outcome.code
-            return outcome
-          })
-          const { id: abilityId, moduleName } = ability
-          called.set(abilityId, (called.get(abilityId) ?? new Set()).add(code))
-          if (await isWornOut(world)) world = await setup()
-          expect([abilityId, input, breach]).toEqual([abilityId, input, undefined])
-          const open = (allowed ?? []).every((list) => listAllows(list, abilityId))
-          if (moduleName === 'ldg' || moduleName === 'bus' || !ability.models || !open) {
-            expect([abilityId, code]).toEqual([abilityId, 'FORBIDDEN'])
-          }
-        },
-      ),
-      { numRuns: 1_500, seed: 25 },
-    )
-    for (const { id, models, moduleName } of abilities) {
-      if (models && moduleName === 'board' && ofOneTask.includes(id)) {
-        expect([id, called.get(id)?.has('FORBIDDEN'), called.get(id)?.has(undefined)]).toEqual([id, true, true])
-      }
-      if (models && moduleName === 'task' && id !== 'task:route') {
-        expect([id, called.get(id)?.has('FORBIDDEN')]).toEqual([id, true])
-      }
-    }
-  })
-
-  it('I25 gets no further with the engine that its abilities work with, past the bus', {
-    timeout: 60_000,
-  }, async () => {
-    for (const name of outside) {
-      const world = await setup()
-      const { ids } = world
-      const id = ids[name] as string
-      const own = ids['own'] as string
-      const within = boundEngine(world)
-      const attempts = attemptsOn(within, id, own)
-      for (const [what, attempt] of Object.entries(attempts)) {
+it('I25 a model never touches a task outside of its subtree, nor the ledger, nor the bus, whatever it calls', {
+  timeout: 60_000,
+}, async () => {
+  let world = await setup()
+  const abilities = world.engine.bus.abilities()
+  expect(abilities.length).toBeGreaterThan(25)
+  const called = new Map<string, Set<string | undefined>>()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...abilities),
+      fc.constantFrom(...inside, ...outside, 'nobody'),
+      fc.nat(54),
+      fc.boolean(),
+      lists,
+      async (ability, name, shape, byNumber, allowed) => {
+        const { engine, ids, numbers } = world
+        const caller = modelOf(ids['own'] as string, allowed)
+        const keys = Object.keys((ability.inputSchema['properties'] as object | undefined) ?? {})
+        const id = ids[name] ?? 'task-nobody'
+        const inputs =
+          ability.moduleName === 'board'
+            ? boardInputsNaming(
+                byNumber ? (numbers[name] ?? 99) : id,
+                ids['own'] as string,
+                ids['child'] as string,
+                keys,
+              )
+            : inputsNaming(id, keys)
+        const input = inputs[shape % inputs.length] as Record<string, unknown>
         let code: string | undefined
         const breach = await breachIn(world, async () => {
-          const outcome = await outcomeOf(async () => attempt())
+          const outcome = await outcomeOf((signal) => call(engine, ability, input, { caller, signal }))
           code = outcome.code
           return outcome
         })
-        expect([what, name, breach]).toEqual([what, name, undefined])
-        expect([what, name, code]).toEqual([what, name, 'FORBIDDEN'])
-      }
+        const { id: abilityId, moduleName } = ability
+        called.set(abilityId, (called.get(abilityId) ?? new Set()).add(code))
+        if (await isWornOut(world)) world = await setup()
+        expect([abilityId, input, breach]).toEqual([abilityId, input, undefined])
+        const open = (allowed ?? []).every((list) => listAllows(list, abilityId))
+        if (moduleName === 'ldg' || moduleName === 'bus' || !ability.models || !open) {
+          expect([abilityId, code]).toEqual([abilityId, 'FORBIDDEN'])
+        }
+      },
+    ),
+    { numRuns: 1_500, seed: 25 },
+  )
+  for (const { id, models, moduleName } of abilities) {
+    if (models && moduleName === 'board' && ofOneTask.includes(id)) {
+      expect([id, called.get(id)?.has('FORBIDDEN'), called.get(id)?.has(undefined)]).toEqual([id, true, true])
     }
-  })
+    if (models && moduleName === 'task' && id !== 'task:route') {
+      expect([id, called.get(id)?.has('FORBIDDEN')]).toEqual([id, true])
+    }
+  }
+})
 
-  it('I25 does with that engine what is its own', async () => {
+it('I25 a model gets no further with the engine that its abilities work with, past the bus', {
+  timeout: 60_000,
+}, async () => {
+  for (const name of outside) {
     const world = await setup()
+    const { ids } = world
+    const id = ids[name] as string
+    const own = ids['own'] as string
     const within = boundEngine(world)
-    const child = world.ids['child'] as string
-    expect(await within.get(child)).toMatchObject({ name: 'child' })
-    expect((await within.list({ parentId: world.ids['own'] as string })).tasks).toHaveLength(1)
-    await within.update(child, { name: 'renamed' })
-    await within.cancel(child)
-    expect(await world.engine.get(child)).toMatchObject({ name: 'renamed', status: 'canceled' })
-  })
-
-  it('I25 the harness catches an ability that forgets its scope', async () => {
-    const world = await setup()
-    world.engine.bus.register({
-      id: 'leak:get',
-      description: 'Reads any task.',
-      input: z.object({ taskId: z.string() }),
-      output: z.unknown(),
-      handle: ({ taskId }) => world.engine.get(taskId),
-    })
-    world.engine.bus.register({
-      id: 'leak:cancel',
-      description: 'Cancels any task.',
-      input: z.object({ taskId: z.string() }),
-      output: z.unknown(),
-      handle: async ({ taskId }) => (await world.engine.cancel(taskId)).status,
-    })
-    const caller = modelOf(world.ids['own'] as string)
-    const breaches: Array<string | undefined> = []
-    for (const id of ['leak:get', 'leak:cancel']) {
-      const input = { taskId: world.ids['stranger'] }
-      breaches.push(
-        await breachIn(world, () =>
-          outcomeOf((signal) => world.engine.bus.call(id as string, input, { caller, signal })),
-        ),
-      )
+    const attempts = attemptsOn(within, id, own)
+    for (const [what, attempt] of Object.entries(attempts)) {
+      let code: string | undefined
+      const breach = await breachIn(world, async () => {
+        const outcome = await outcomeOf(async () => attempt())
+        code = outcome.code
+        return outcome
+      })
+      expect([what, name, breach]).toEqual([what, name, undefined])
+      expect([what, name, code]).toEqual([what, name, 'FORBIDDEN'])
     }
-    expect(breaches).toEqual([
-      expect.stringContaining('told what stranger is'),
-      expect.stringContaining('changed something outside'),
-    ])
+  }
+})
+
+it('I25 the engine that an ability of a model works with can change the subtree of the model', async () => {
+  const world = await setup()
+  const within = boundEngine(world)
+  const child = world.ids['child'] as string
+  expect(await within.get(child)).toMatchObject({ name: 'child' })
+  expect((await within.list({ parentId: world.ids['own'] as string })).tasks).toHaveLength(1)
+  await within.update(child, { name: 'renamed' })
+  await within.cancel(child)
+  expect(await world.engine.get(child)).toMatchObject({ name: 'renamed', status: 'canceled' })
+})
+
+it('I25 the harness finds an ability that ignores its scope', async () => {
+  const world = await setup()
+  world.engine.bus.register({
+    id: 'leak:get',
+    description: 'Reads any task.',
+    input: z.object({ taskId: z.string() }),
+    output: z.unknown(),
+    handle: ({ taskId }) => world.engine.get(taskId),
   })
+  world.engine.bus.register({
+    id: 'leak:cancel',
+    description: 'Cancels any task.',
+    input: z.object({ taskId: z.string() }),
+    output: z.unknown(),
+    handle: async ({ taskId }) => (await world.engine.cancel(taskId)).status,
+  })
+  const caller = modelOf(world.ids['own'] as string)
+  const breaches: Array<string | undefined> = []
+  for (const id of ['leak:get', 'leak:cancel']) {
+    const input = { taskId: world.ids['stranger'] }
+    breaches.push(
+      await breachIn(world, () =>
+        outcomeOf((signal) => world.engine.bus.call(id as string, input, { caller, signal })),
+      ),
+    )
+  }
+  expect(breaches).toEqual([
+    expect.stringContaining('told what stranger is'),
+    expect.stringContaining('changed something outside'),
+  ])
 })
 
 /** What is over takes no part any more. */

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { ledgerFile, openEngine } from '../engine/world.ts'
 
-it('S0-097 there are indexes on creation, change, state and parent of tasks, on messages by time, on calls by task and state', async () => {
+it('S0-097 the ledger has indexes on creation, change, state and parent of tasks, on messages by time, on calls by task and state', async () => {
   const ledger = ledgerFile()
   await (await openEngine({ ledger })).close()
   const file = new Database(ledger, { readonly: true })

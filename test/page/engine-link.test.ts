@@ -1,6 +1,6 @@
 // The link to the engine: everything is read once, then followed; what events tell of is read again in few requests; nothing is lost.
 
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { ApiClient } from '../../page/src/live/api-client.ts'
 import { EngineLink } from '../../page/src/live/engine-link.ts'
 import type { Problem, TaskEvent, TaskRow } from '../../page/src/model/wire.ts'
@@ -150,122 +150,120 @@ function setup(server = new FakeServer()) {
   return { server, beat, link, told, until, open }
 }
 
-describe('the link to the engine', () => {
-  it('reads every page, and follows the feed from the position of the first', async () => {
-    const server = new FakeServer()
-    server.add(...Array.from({ length: pageSize + 7 }, (_, index) => `t${index}`))
-    server.seq = 40
-    const { link, open, told } = setup(server)
-    await open()
-    expect(link.store.rows.size).toBe(pageSize + 7)
-    expect(server.cursors).toEqual([40])
-    expect(told.loaded).toBe(1)
-    link.close()
-  })
+it('EngineLink reads every page of tasks, and follows the feed from the position of the first page', async () => {
+  const server = new FakeServer()
+  server.add(...Array.from({ length: pageSize + 7 }, (_, index) => `t${index}`))
+  server.seq = 40
+  const { link, open, told } = setup(server)
+  await open()
+  expect(link.store.rows.size).toBe(pageSize + 7)
+  expect(server.cursors).toEqual([40])
+  expect(told.loaded).toBe(1)
+  link.close()
+})
 
-  it('reads again what events tell of: the first at once, then many in one request', async () => {
-    const server = new FakeServer()
-    const ids = Array.from({ length: 300 }, (_, index) => `t${index}`)
-    server.add(...ids)
-    const { link, open, until, beat } = setup(server)
-    await open()
-    server.change('t0', { status: 'working', progress: { fraction: 0.5, note: null } })
-    await until(() => link.store.rows.get('t0')?.progress?.fraction === 0.5)
-    for (const id of ids) server.change(id, { status: 'working', executor: 'resize' })
-    await until(() => link.store.seq === server.seq)
-    expect(link.store.rows.get('t299')).toMatchObject({ status: 'working', executor: null })
-    beat.pass(250)
-    await until(() => link.store.rows.get('t299')?.executor === 'resize')
-    expect(server.asked.map(({ length }) => length)).toEqual([1, 300])
-    link.close()
-  })
+it('EngineLink reads changed rows again: the first at once, later ones together in one request', async () => {
+  const server = new FakeServer()
+  const ids = Array.from({ length: 300 }, (_, index) => `t${index}`)
+  server.add(...ids)
+  const { link, open, until, beat } = setup(server)
+  await open()
+  server.change('t0', { status: 'working', progress: { fraction: 0.5, note: null } })
+  await until(() => link.store.rows.get('t0')?.progress?.fraction === 0.5)
+  for (const id of ids) server.change(id, { status: 'working', executor: 'resize' })
+  await until(() => link.store.seq === server.seq)
+  expect(link.store.rows.get('t299')).toMatchObject({ status: 'working', executor: null })
+  beat.pass(250)
+  await until(() => link.store.rows.get('t299')?.executor === 'resize')
+  expect(server.asked.map(({ length }) => length)).toEqual([1, 300])
+  link.close()
+})
 
-  it('asks for no more than a thousand rows at once, twice a second while there are so many', async () => {
-    const server = new FakeServer()
-    const ids = Array.from({ length: 2_100 }, (_, index) => `t${index}`)
-    server.add(...ids)
-    const { link, open, until, beat } = setup(server)
-    await open()
-    for (const id of ids) server.change(id, { status: 'working', executor: 'resize' })
-    await until(() => link.store.seq === server.seq)
-    // The first of them was read at once.
-    const done = () => [...link.store.rows.values()].every(({ executor }) => executor === 'resize')
-    for (let round = 1; !done() && round < 10; round++) {
-      const asked = server.asked.length
-      beat.pass(round === 1 ? 250 : 500)
-      await until(() => done() || server.asked.length > asked)
-    }
-    await until(done)
-    expect(server.asked.map(({ length }) => length)).toEqual([1, 1_000, 1_000, 99])
-    link.close()
-  })
+it('EngineLink reads at most 1,000 rows per request, and twice a second during a burst', async () => {
+  const server = new FakeServer()
+  const ids = Array.from({ length: 2_100 }, (_, index) => `t${index}`)
+  server.add(...ids)
+  const { link, open, until, beat } = setup(server)
+  await open()
+  for (const id of ids) server.change(id, { status: 'working', executor: 'resize' })
+  await until(() => link.store.seq === server.seq)
+  // The first of them was read at once.
+  const done = () => [...link.store.rows.values()].every(({ executor }) => executor === 'resize')
+  for (let round = 1; !done() && round < 10; round++) {
+    const asked = server.asked.length
+    beat.pass(round === 1 ? 250 : 500)
+    await until(() => done() || server.asked.length > asked)
+  }
+  await until(done)
+  expect(server.asked.map(({ length }) => length)).toEqual([1, 1_000, 1_000, 99])
+  link.close()
+})
 
-  it('reads first what somebody looks at', async () => {
-    const server = new FakeServer()
-    const ids = Array.from({ length: 1_500 }, (_, index) => `t${index}`)
-    server.add(...ids)
-    const { link, open, until, beat, told } = setup(server)
-    await open()
-    told.inSight = ['t1499', 't1200']
-    for (const id of ids) server.change(id, { status: 'working' })
-    await until(() => link.store.seq === server.seq)
-    beat.pass(250)
-    await until(() => server.asked.length === 2)
-    expect(server.asked[1]?.slice(0, 3)).toEqual(['t1499', 't1200', 't1'])
-    link.close()
-  })
+it('EngineLink reads visible rows first', async () => {
+  const server = new FakeServer()
+  const ids = Array.from({ length: 1_500 }, (_, index) => `t${index}`)
+  server.add(...ids)
+  const { link, open, until, beat, told } = setup(server)
+  await open()
+  told.inSight = ['t1499', 't1200']
+  for (const id of ids) server.change(id, { status: 'working' })
+  await until(() => link.store.seq === server.seq)
+  beat.pass(250)
+  await until(() => server.asked.length === 2)
+  expect(server.asked[1]?.slice(0, 3)).toEqual(['t1499', 't1200', 't1'])
+  link.close()
+})
 
-  it('after a break goes on with the position that it heard last', async () => {
-    const { server, link, open, until, beat, told } = setup()
-    server.add('a')
-    await open()
-    server.change('a', { status: 'working' })
-    server.change('a', { status: 'paused' })
-    await until(() => link.store.seq === 2)
-    server.breakFeed()
-    await until(() => told.connections.at(-1) === 'broken')
-    beat.pass(300)
-    await until(() => told.connections.at(-1) === 'open')
-    expect(server.cursors).toEqual([0, 2])
-    link.close()
-  })
+it('EngineLink continues at the last received position after a disconnection', async () => {
+  const { server, link, open, until, beat, told } = setup()
+  server.add('a')
+  await open()
+  server.change('a', { status: 'working' })
+  server.change('a', { status: 'paused' })
+  await until(() => link.store.seq === 2)
+  server.breakFeed()
+  await until(() => told.connections.at(-1) === 'broken')
+  beat.pass(300)
+  await until(() => told.connections.at(-1) === 'open')
+  expect(server.cursors).toEqual([0, 2])
+  link.close()
+})
 
-  it('reads everything anew when its position has been purged', async () => {
-    const { server, link, open, until, beat, told } = setup()
-    server.add('old')
-    await open()
-    server.breakFeed()
-    await until(() => told.connections.at(-1) === 'broken')
-    server.refuseFeed = { status: 410, code: 'CURSOR_TOO_OLD', title: '', detail: 'gone', details: {} }
-    server.rows.clear()
-    server.add('new')
-    beat.pass(300)
-    await until(() => link.store.rows.has('new'))
-    expect([...link.store.rows.keys()]).toEqual(['new'])
-    expect(told.refused).toEqual([])
-    link.close()
-  })
+it('EngineLink reads everything again when its position has been purged', async () => {
+  const { server, link, open, until, beat, told } = setup()
+  server.add('old')
+  await open()
+  server.breakFeed()
+  await until(() => told.connections.at(-1) === 'broken')
+  server.refuseFeed = { status: 410, code: 'CURSOR_TOO_OLD', title: '', detail: 'gone', details: {} }
+  server.rows.clear()
+  server.add('new')
+  beat.pass(300)
+  await until(() => link.store.rows.has('new'))
+  expect([...link.store.rows.keys()]).toEqual(['new'])
+  expect(told.refused).toEqual([])
+  link.close()
+})
 
-  it('a read that fails is done once more, and no row stays as it was', async () => {
-    const { server, link, open, until, beat } = setup()
-    server.add('a')
-    await open()
-    server.refuseReads = 1
-    server.change('a', { status: 'working', executor: 'resize' })
-    await until(() => server.asked.length === 1 && link.store.dirtyCount === 1)
-    beat.pass(1_000)
-    await until(() => link.store.rows.get('a')?.executor === 'resize')
-    expect(server.asked).toEqual([['a'], ['a']])
-    link.close()
-  })
+it('EngineLink repeats a failed read, so that no row stays outdated', async () => {
+  const { server, link, open, until, beat } = setup()
+  server.add('a')
+  await open()
+  server.refuseReads = 1
+  server.change('a', { status: 'working', executor: 'resize' })
+  await until(() => server.asked.length === 1 && link.store.dirtyCount === 1)
+  beat.pass(1_000)
+  await until(() => link.store.rows.get('a')?.executor === 'resize')
+  expect(server.asked).toEqual([['a'], ['a']])
+  link.close()
+})
 
-  it('says so when the server refuses, and does not go on asking', async () => {
-    const { server, link, until, told } = setup()
-    server.refuseFeed = { status: 403, code: 'FORBIDDEN', title: '', detail: 'not for you', details: {} }
-    await link.load()
-    await until(() => told.refused.length === 1)
-    expect(told.refused[0]).toMatchObject({ code: 'FORBIDDEN', detail: 'not for you' })
-    expect(server.cursors).toHaveLength(1)
-    link.close()
-  })
+it('EngineLink reports a refusal of the server and sends no further requests', async () => {
+  const { server, link, until, told } = setup()
+  server.refuseFeed = { status: 403, code: 'FORBIDDEN', title: '', detail: 'not for you', details: {} }
+  await link.load()
+  await until(() => told.refused.length === 1)
+  expect(told.refused[0]).toMatchObject({ code: 'FORBIDDEN', detail: 'not for you' })
+  expect(server.cursors).toHaveLength(1)
+  link.close()
 })

@@ -1,7 +1,7 @@
 // The page's picture of the tasks: whatever order reads and events come in, it ends as the server has it.
 
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { TaskStore } from '../../page/src/model/task-store.ts'
 import type { TaskEvent, TaskRow, TaskStatus } from '../../page/src/model/wire.ts'
 import { eventOf, rowOf } from './page-fixtures.ts'
@@ -98,81 +98,77 @@ function play(
 
 const sorted = (rows: ReadonlyMap<string, TaskRow>) => [...rows.values()].sort((a, b) => a.id.localeCompare(b.id))
 
-describe('the store of tasks', () => {
-  it('ends as the server has it, in whatever order events and reads arrive, repeated ones included', () => {
-    fc.assert(
-      fc.property(actions, (script) => {
-        const [store, server] = [new TaskStore(), new FakeServer()]
-        play(store, server, script)
-        expect(sorted(store.rows)).toEqual(sorted(server.rows))
-      }),
-      { numRuns: 500 },
-    )
-  })
+it('TaskStore has the rows of the server for any order of events and reads, repeated ones included', () => {
+  fc.assert(
+    fc.property(actions, (script) => {
+      const [store, server] = [new TaskStore(), new FakeServer()]
+      play(store, server, script)
+      expect(sorted(store.rows)).toEqual(sorted(server.rows))
+    }),
+    { numRuns: 500 },
+  )
+})
 
-  it('the property catches a store that believes an old read', () => {
-    class Credulous extends TaskStore {
-      override applyRows(rows: readonly TaskRow[], _seq: number, asked: readonly string[] = []): void {
-        super.applyRows(rows, Number.MAX_SAFE_INTEGER, asked)
-      }
+it('the property of TaskStore finds a store that accepts an outdated read', () => {
+  class Credulous extends TaskStore {
+    override applyRows(rows: readonly TaskRow[], _seq: number, asked: readonly string[] = []): void {
+      super.applyRows(rows, Number.MAX_SAFE_INTEGER, asked)
     }
-    const result = fc.check(
-      fc.property(actions, (script) => {
-        const [store, server] = [new Credulous(), new FakeServer()]
-        play(store, server, script)
-        expect(sorted(store.rows)).toEqual(sorted(server.rows))
-      }),
-      // It ends with the first that is found; some seeds find none among a few hundred.
-      { numRuns: 20_000, endOnFailure: true },
-    )
-    expect(result.failed).toBe(true)
-  })
+  }
+  const result = fc.check(
+    fc.property(actions, (script) => {
+      const [store, server] = [new Credulous(), new FakeServer()]
+      play(store, server, script)
+      expect(sorted(store.rows)).toEqual(sorted(server.rows))
+    }),
+    // It ends with the first that is found; some seeds find none among a few hundred.
+    { numRuns: 20_000, endOnFailure: true },
+  )
+  expect(result.failed).toBe(true)
+})
 
-  it('an event changes name and state at once, before the row is read again', () => {
-    const store = new TaskStore()
-    store.applyRows([rowOf({ id: 'a', status: 'submitted' })], 5)
-    store.applyEvent(eventOf({ seq: 6, taskId: 'a', data: { name: 'renamed', status: 'working' } }))
-    expect(store.rows.get('a')).toMatchObject({ name: 'renamed', status: 'working' })
-    expect(store.takeDirty(10)).toEqual(['a'])
-  })
+it('TaskStore applies the name and state of an event before the row is read again', () => {
+  const store = new TaskStore()
+  store.applyRows([rowOf({ id: 'a', status: 'submitted' })], 5)
+  store.applyEvent(eventOf({ seq: 6, taskId: 'a', data: { name: 'renamed', status: 'working' } }))
+  expect(store.rows.get('a')).toMatchObject({ name: 'renamed', status: 'working' })
+  expect(store.takeDirty(10)).toEqual(['a'])
+})
 
-  it('events of the journal and of the conversation ask for no read', () => {
-    const store = new TaskStore()
-    store.applyRows([rowOf({ id: 'a' })], 1)
-    for (const [index, type] of (['call.started', 'message.appended', 'output.written'] as const).entries()) {
-      store.applyEvent(eventOf({ seq: 2 + index, type, taskId: 'a' }))
-    }
-    expect(store.dirtyCount).toBe(0)
-    expect(store.seq).toBe(4)
-  })
+it('TaskStore reads no row again for events of the journal and the conversation', () => {
+  const store = new TaskStore()
+  store.applyRows([rowOf({ id: 'a' })], 1)
+  for (const [index, type] of (['call.started', 'message.appended', 'output.written'] as const).entries()) {
+    store.applyEvent(eventOf({ seq: 2 + index, type, taskId: 'a' }))
+  }
+  expect(store.dirtyCount).toBe(0)
+  expect(store.seq).toBe(4)
+})
 
-  it('a child that is created has its parent read again', () => {
-    const store = new TaskStore()
-    store.applyRows([rowOf({ id: 'p' })], 1)
-    store.applyEvent(
-      eventOf({ seq: 2, type: 'task.created', taskId: 'c', data: { status: 'submitted', parentId: 'p' } }),
-    )
-    expect(store.takeDirty(10).sort()).toEqual(['c', 'p'])
-  })
+it('TaskStore reads a parent again when a child is created', () => {
+  const store = new TaskStore()
+  store.applyRows([rowOf({ id: 'p' })], 1)
+  store.applyEvent(eventOf({ seq: 2, type: 'task.created', taskId: 'c', data: { status: 'submitted', parentId: 'p' } }))
+  expect(store.takeDirty(10).sort()).toEqual(['c', 'p'])
+})
 
-  it('a task that was asked for and is not in the answer is gone, with its place in the tree', () => {
-    const store = new TaskStore()
-    store.applyRows([rowOf({ id: 'p' }), rowOf({ id: 'c', parentId: 'p' })], 1)
-    store.applyRows([], 2, ['c'])
-    expect([...store.rows.keys()]).toEqual(['p'])
-    expect(store.descendants('p')).toEqual([])
-  })
+it('TaskStore removes a requested task that is missing in the response, also from the tree', () => {
+  const store = new TaskStore()
+  store.applyRows([rowOf({ id: 'p' }), rowOf({ id: 'c', parentId: 'p' })], 1)
+  store.applyRows([], 2, ['c'])
+  expect([...store.rows.keys()]).toEqual(['p'])
+  expect(store.descendants('p')).toEqual([])
+})
 
-  it('descendants are counted through settled tasks, at any depth', () => {
-    const store = new TaskStore()
-    const rows = Array.from({ length: 5_000 }, (_, index) =>
-      rowOf({
-        id: `t${index}`,
-        parentId: index === 0 ? null : `t${index - 1}`,
-        status: index === 2 ? 'completed' : 'working',
-      }),
-    )
-    store.applyRows(rows, 1)
-    expect(store.descendants('t0')).toHaveLength(4_999)
-  })
+it('TaskStore.descendants contains tasks at any depth, also below settled ones', () => {
+  const store = new TaskStore()
+  const rows = Array.from({ length: 5_000 }, (_, index) =>
+    rowOf({
+      id: `t${index}`,
+      parentId: index === 0 ? null : `t${index - 1}`,
+      status: index === 2 ? 'completed' : 'working',
+    }),
+  )
+  store.applyRows(rows, 1)
+  expect(store.descendants('t0')).toHaveLength(4_999)
 })

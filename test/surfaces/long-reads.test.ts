@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import type { CallLogEntry } from '../../src/bus/call-log.ts'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
 import { createEngine } from '../../src/index.ts'
@@ -77,38 +77,36 @@ async function openBusyWorld() {
 const asked = (owner: string, signal?: AbortSignal) => requestOf('GET', '/tasks?text=a', undefined, { owner }, signal)
 const authenticate = ({ headers }: Request) => ({ scopes: ['read' as const], owner: headers.get('owner') ?? 'nobody' })
 
-describe('A long read over HTTP', () => {
-  it('V-07 ends when its client has disconnected, and does not hold up others', async () => {
-    const { engine, free, queued, begun } = await openBusyWorld()
-    const { http } = serve(engine, { authenticate })
-    const controller = new AbortController()
-    const allQueued = queued(maxQueuedLongReads)
-    const gone = Array.from({ length: maxQueuedLongReads }, () => http(asked('ann', controller.signal)))
-    await allQueued
-    controller.abort()
-    await Promise.all(gone)
-    expect(begun()).toBe(maxQueuedLongReads)
-    free()
-    expect((await http(asked('bob'))).status).toBe(200)
-    expect(begun()).toBe(maxQueuedLongReads + 2)
-  })
-
-  it('V-07 is answered with 429 for a client with many waiting reads, and served for other clients', async () => {
-    const { engine, free, queued } = await openBusyWorld()
-    const { http, ask } = serve(engine, { authenticate })
-    const allQueued = queued(maxQueuedLongReads)
-    const waiting = Array.from({ length: maxQueuedLongReads }, () => http(asked('ann')))
-    await allQueued
-    const refused = await ask('GET', '/tasks?text=a', undefined, { owner: 'ann' })
-    expect(problemIn(refused)).toMatchObject({ status: 429, code: 'RATE_LIMITED' })
-    expect(refused.headers.get('retry-after')).toBe('1')
-    const others = http(asked('bob'))
-    free()
-    for (const answer of await Promise.all([...waiting, others])) expect(answer.status).toBe(200)
-  })
+it('V-07 a long read over HTTP ends when its client has disconnected, and does not hold up others', async () => {
+  const { engine, free, queued, begun } = await openBusyWorld()
+  const { http } = serve(engine, { authenticate })
+  const controller = new AbortController()
+  const allQueued = queued(maxQueuedLongReads)
+  const gone = Array.from({ length: maxQueuedLongReads }, () => http(asked('ann', controller.signal)))
+  await allQueued
+  controller.abort()
+  await Promise.all(gone)
+  expect(begun()).toBe(maxQueuedLongReads)
+  free()
+  expect((await http(asked('bob'))).status).toBe(200)
+  expect(begun()).toBe(maxQueuedLongReads + 2)
 })
 
-it('V-07 ends over MCP when its client has disconnected', async () => {
+it('V-07 a long read over HTTP is answered with 429 for a client with many waiting reads, and served for other clients', async () => {
+  const { engine, free, queued } = await openBusyWorld()
+  const { http, ask } = serve(engine, { authenticate })
+  const allQueued = queued(maxQueuedLongReads)
+  const waiting = Array.from({ length: maxQueuedLongReads }, () => http(asked('ann')))
+  await allQueued
+  const refused = await ask('GET', '/tasks?text=a', undefined, { owner: 'ann' })
+  expect(problemIn(refused)).toMatchObject({ status: 429, code: 'RATE_LIMITED' })
+  expect(refused.headers.get('retry-after')).toBe('1')
+  const others = http(asked('bob'))
+  free()
+  for (const answer of await Promise.all([...waiting, others])) expect(answer.status).toBe(200)
+})
+
+it('V-07 a long read over MCP ends when its client has disconnected', async () => {
   const { engine, queued, ended, begun } = await openBusyWorld()
   const handler = mcpFetchHandler(engine, { token: mcp.token })
   onTestFinished(() => handler.close())

@@ -1,7 +1,7 @@
 // Wherever the status of a task is shown, it is one of the eight states: in what abilities answer (HTTP, MCP, the REPL and the page serve
 // them), in HTTP's document, and in events; one-dialect-verbs.test.ts walks the command line. Boards have words of their own; calls, runs,
 // objectives, branches and stints have states of their own.
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { JsonSchema } from '../../src/bus/json-schema.ts'
 import { callStatuses } from '../../src/entities/call.ts'
@@ -47,53 +47,51 @@ const ofOthers = [
   ['live', 'ending', 'closed'],
 ].map(sorted)
 
-describe('The status of a task has one meaning', () => {
-  it('in the output of every ability, but for boards', async () => {
-    const engine = await openEngine({ executors: { work: () => 1 } })
-    const seen = engine.bus
-      .abilities()
-      .filter(({ moduleName }) => moduleName !== 'board')
-      .flatMap(({ id, outputSchema }) => statusesIn(outputSchema, id))
-    expect(seen.length).toBeGreaterThan(20)
-    expect(seen.filter(({ words }) => ![...ofTasks, ...ofOthers].includes(sorted(words)))).toEqual([])
-    expect(seen.filter(({ path }) => /canonicalStatus|previousStatus/.test(path))).toEqual([])
-  })
+it('the status of a task is one of the eight states in the output of every ability, except for boards', async () => {
+  const engine = await openEngine({ executors: { work: () => 1 } })
+  const seen = engine.bus
+    .abilities()
+    .filter(({ moduleName }) => moduleName !== 'board')
+    .flatMap(({ id, outputSchema }) => statusesIn(outputSchema, id))
+  expect(seen.length).toBeGreaterThan(20)
+  expect(seen.filter(({ words }) => ![...ofTasks, ...ofOthers].includes(sorted(words)))).toEqual([])
+  expect(seen.filter(({ path }) => /canonicalStatus|previousStatus/.test(path))).toEqual([])
+})
 
-  it('and a word of another dialect among them is found', () => {
-    const faulty = { properties: { task: { properties: { status: { enum: ['pending', 'running', 'killed'] } } } } }
-    const [found] = statusesIn(faulty)
-    expect(found).toEqual({ path: '.properties.task.properties.status', words: ['pending', 'running', 'killed'] })
-    expect([...ofTasks, ...ofOthers]).not.toContain(sorted(found?.words ?? []))
-  })
+it('the test of statuses finds a status of another vocabulary', () => {
+  const faulty = { properties: { task: { properties: { status: { enum: ['pending', 'running', 'killed'] } } } } }
+  const [found] = statusesIn(faulty)
+  expect(found).toEqual({ path: '.properties.task.properties.status', words: ['pending', 'running', 'killed'] })
+  expect([...ofTasks, ...ofOthers]).not.toContain(sorted(found?.words ?? []))
+})
 
-  it('in every event of a task', async () => {
-    const engine = await openEngine({
-      executors: {
-        asks: (_task: ExecutorTask, run: Run) => run.ask('Go?', { type: 'boolean' }),
-        fails: () => Promise.reject(new Error('broke')),
-      },
-    })
-    for (const status of taskStatuses) {
-      const task = await engine.create({ name: status })
-      for (const next of waysTo[status]) await engine.update(task, { status: next })
-    }
-    await reached(engine, await engine.create({ executor: 'asks' }), 'input_required')
-    await reached(engine, await engine.create({ executor: 'fails' }), 'failed')
-    const told = (await history(engine)).flatMap(({ type, data }) =>
-      (['status', 'from'] as const).flatMap((key) => (typeof data[key] === 'string' ? [[type, key, data[key]]] : [])),
-    )
-    expect(told.length).toBeGreaterThan(20)
-    expect(told.filter(([, , word]) => !(taskStatuses as readonly unknown[]).includes(word))).toEqual([])
+it('the status of a task is one of the eight states in every event', async () => {
+  const engine = await openEngine({
+    executors: {
+      asks: (_task: ExecutorTask, run: Run) => run.ask('Go?', { type: 'boolean' }),
+      fails: () => Promise.reject(new Error('broke')),
+    },
   })
+  for (const status of taskStatuses) {
+    const task = await engine.create({ name: status })
+    for (const next of waysTo[status]) await engine.update(task, { status: next })
+  }
+  await reached(engine, await engine.create({ executor: 'asks' }), 'input_required')
+  await reached(engine, await engine.create({ executor: 'fails' }), 'failed')
+  const told = (await history(engine)).flatMap(({ type, data }) =>
+    (['status', 'from'] as const).flatMap((key) => (typeof data[key] === 'string' ? [[type, key, data[key]]] : [])),
+  )
+  expect(told.length).toBeGreaterThan(20)
+  expect(told.filter(([, , word]) => !(taskStatuses as readonly unknown[]).includes(word))).toEqual([])
+})
 
-  it('in what every route answers, but those of boards', async () => {
-    const engine = await openEngine({ executors: { work: () => 1 } })
-    const { components } = createHttp(engine, { token: 'a-token-of-32-characters-or-more' }).openapi()
-    const schemas = Object.entries(components.schemas)
-    const seen = schemas
-      .filter(([name]) => !/board|Input$/i.test(name))
-      .flatMap(([name, schema]) => statusesIn(schema, name))
-    expect(seen.length).toBeGreaterThan(20)
-    expect(seen.filter(({ words }) => ![...ofTasks, ...ofOthers].includes(sorted(words)))).toEqual([])
-  })
+it('the status of a task is one of the eight states in the response of every route, except for boards', async () => {
+  const engine = await openEngine({ executors: { work: () => 1 } })
+  const { components } = createHttp(engine, { token: 'a-token-of-32-characters-or-more' }).openapi()
+  const schemas = Object.entries(components.schemas)
+  const seen = schemas
+    .filter(([name]) => !/board|Input$/i.test(name))
+    .flatMap(([name, schema]) => statusesIn(schema, name))
+  expect(seen.length).toBeGreaterThan(20)
+  expect(seen.filter(({ words }) => ![...ofTasks, ...ofOthers].includes(sorted(words)))).toEqual([])
 })
