@@ -42,7 +42,7 @@ function sideBySide() {
   }
 }
 
-it("are equal to those of Stately's adapter, of the engine's own actors", async () => {
+it("messages about the engine's own actors are equal to those of Stately's adapter", async () => {
   const hands = puppet()
   const { events, ours, theirs, inspect } = sideBySide()
   const engine = await openEngine({ executors: { work: hands.executor }, inspect })
@@ -58,7 +58,7 @@ it("are equal to those of Stately's adapter, of the engine's own actors", async 
   expect(ours.length).toBeGreaterThan(10)
 })
 
-it("are equal to those of Stately's adapter, of a machine with functions, children, promises and no name", async () => {
+it("messages about a machine with functions, children, promises and no name are equal to those of Stately's adapter", async () => {
   const { events, ours, theirs, inspect } = sideBySide()
   const machine = createMachine({
     id: 'parent',

@@ -49,8 +49,8 @@ const resultOf = ({ out }: Inspection) => {
   }
 }
 
-describe.each(eras)('The inspector, in the %s era', (era) => {
-  it('finds every tool of the usual list portable', async () => {
+describe.each(eras)('In the %s era', (era) => {
+  it('the MCP Inspector finds every default tool portable', async () => {
     const run = await inspect(
       [process.execPath, serverScript, ledgerFile()],
       ['--method', 'tools/list', '--strict'],
@@ -63,12 +63,10 @@ describe.each(eras)('The inspector, in the %s era', (era) => {
   }, 60_000)
 })
 
-describe('The inspector', () => {
-  it('would say so if one were not', async () => {
-    const run = await inspect([process.execPath, badServer], ['--method', 'tools/list', '--strict'])
-    expect(run.code).toBe(6)
-  }, 60_000)
-})
+it('the MCP Inspector reports a tool that is not portable', async () => {
+  const run = await inspect([process.execPath, badServer], ['--method', 'tools/list', '--strict'])
+  expect(run.code).toBe(6)
+}, 60_000)
 
 /** Calls of tools by the inspector, all by one process; `called` has their names. */
 function openInspector(target: string[], era: Era) {
@@ -173,8 +171,8 @@ const expected = {
   board_requests: { requests: [{ topic: 'shutdown', verdict: 'pending' }] },
 }
 
-describe.each(eras)('The inspector, in the %s era', (era) => {
-  it('calls every tool that it lists', async () => {
+describe.each(eras)('In the %s era', (era) => {
+  it('the MCP Inspector calls every tool that it lists', async () => {
     const asked = Promise.withResolvers<void>()
     const engine = await openEngine({
       executors: {

@@ -47,8 +47,8 @@ async function overHttp(era: Era): Promise<AnyClient> {
 const transports = { http: overHttp, stdio: (era: Era) => connectStdio(era, ledgerFile()) }
 const all = eras.flatMap((era) => Object.entries(transports).map(([name, connect]) => ({ era, name, connect })))
 
-describe.each(all)('A client of the $era era over $name', withProcesses, ({ era, connect }) => {
-  it('lists tools with portable schemas, creates a task, waits for it and reads its result', async () => {
+describe.each(all)('For an MCP client of the $era era over $name', withProcesses, ({ era, connect }) => {
+  it('an MCP client lists tools with portable schemas, creates a task, waits for it and reads its result', async () => {
     const client = await connect(era)
     const tools = await client.tools()
     expect(tools.map(({ name }) => name).filter((name) => name.startsWith('task_'))).toEqual(taskTools)
@@ -75,7 +75,7 @@ describe.each(all)('A client of the $era era over $name', withProcesses, ({ era,
     expect((await client.call('task_list', { status: 'completed' })).structuredContent).toMatchObject({ total: 1 })
   })
 
-  it('receives the code and message of a failure, of invalid input and of an unknown task, and no internals', async () => {
+  it('an MCP client receives the code and message of a failure, of invalid input and of an unknown task, and no internals', async () => {
     const client = await connect(era)
     const created = await client.call('task_create', { goal: 'Try', executor: 'fails' })
     const taskId = created.structuredContent?.['taskId'] as string
@@ -93,8 +93,8 @@ describe.each(all)('A client of the $era era over $name', withProcesses, ({ era,
   })
 })
 
-describe.each(eras)('What a client of the %s era set going', withProcesses, (era) => {
-  it('continues when its process over stdio exits in the middle of a wait', async () => {
+describe.each(eras)('For an MCP client of the %s era', withProcesses, (era) => {
+  it('a task of an MCP client continues when its process over stdio exits in the middle of a wait', async () => {
     const ledger = ledgerFile()
     const file = join(dirname(ledger), 'go-on')
     const first = await connectStdio(era, ledger)
@@ -118,7 +118,7 @@ describe.each(eras)('What a client of the %s era set going', withProcesses, (era
     })
   })
 
-  it('continues when its call over HTTP is aborted', async () => {
+  it('a task of an MCP client continues when its call over HTTP is aborted', async () => {
     const begun = Promise.withResolvers<void>()
     const goOn = Promise.withResolvers<string>()
     const engine: Engine = await openEngine({
