@@ -1,7 +1,7 @@
 // `errand ask` end to end: a goal, a model, the answer on stdout and everything else on stderr.
 import { expect, it, onTestFinished } from 'vitest'
 import { type FakeTurn, startFakeOpenAi } from '../../models/fake-openai-server.ts'
-import { call, keyboard } from './agent-place.ts'
+import { call, keyboard } from './agent-workplace.ts'
 import { Workplace } from './workplace.ts'
 
 const twoSteps = `

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { WholeLines } from '../../../src/terminal/chat-lines.ts'
 import { startFakeOpenAi } from '../../models/fake-openai-server.ts'
-import { call, keyboard, screen } from './agent-place.ts'
+import { call, keyboard, screen } from './agent-workplace.ts'
 import { Workplace } from './workplace.ts'
 
 const talker = `

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createMachine } from 'xstate'
 import { machines } from '../../../src/machines/charts.ts'
 import { Workplace } from '../cli/workplace.ts'
-import { isActor, receive } from './receiving.ts'
+import { isActor, receive } from './receiver.ts'
 
 /** What `errand inspect --json` tells. */
 interface OpenLimit {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 
-const program = fileURLToPath(new URL('served-once.ts', import.meta.url))
+const program = fileURLToPath(new URL('close-and-exit.ts', import.meta.url))
 
 it('a process that has closed its inspector and its engine ends by itself', async () => {
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [program], { timeout: 20_000 })

@@ -6,7 +6,7 @@ import { createRedactor, maxMessageBytes } from '../../../src/surfaces/inspector
 import { serveInspector } from '../../../src/surfaces/inspector/serve-inspector.ts'
 import { toWire, type WireMessage } from '../../../src/surfaces/inspector/wire.ts'
 import { ledgerFile, openEngine, turns } from '../../engine/world.ts'
-import { receive } from './receiving.ts'
+import { receive } from './receiver.ts'
 
 const secret = 'hunter2-hunter2'
 

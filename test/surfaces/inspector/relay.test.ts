@@ -10,7 +10,7 @@ import { loadWebSockets } from '../../../src/surfaces/inspector/load-ws.ts'
 import { serveInspector } from '../../../src/surfaces/inspector/serve-inspector.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
 import { openEngine, puppet, refusalOf, turns } from '../../engine/world.ts'
-import { isActor, receive, receiveUntilClosed, statesOf } from './receiving.ts'
+import { isActor, receive, receiveUntilClosed, statesOf } from './receiver.ts'
 
 type Options = Parameters<typeof serveInspector>[1]
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
 import { runScript } from '../../../src/surfaces/repl/index.ts'
-import { call } from '../cli/agent-place.ts'
+import { call } from '../cli/agent-workplace.ts'
 import { Workplace } from '../cli/workplace.ts'
 
 /** Runs lines with a new engine. */

@@ -6,7 +6,7 @@ import { createEngine } from '../../../src/index.ts'
 import { startRepl } from '../../../src/surfaces/repl/index.ts'
 import { Printer, type TypedLine } from '../../../src/surfaces/repl/printer.ts'
 import { readLine, wordsOf } from '../../../src/surfaces/repl/read-line.ts'
-import { keyboard, screen } from '../cli/agent-place.ts'
+import { keyboard, screen } from '../cli/agent-workplace.ts'
 import { TerminalScreen } from './terminal-screen.ts'
 
 function collector() {
