@@ -1,5 +1,5 @@
-// The audit trail: every ability that changes a task leaves events, and these say who asked. An ability that is new must be told here,
-// or be among those that change no task.
+// The audit trail: every ability that changes a task writes events, and these record the requester. A new ability must be listed here, or
+// among those that change no task.
 import { expect, it } from 'vitest'
 import type { Caller } from '../../src/bus/caller.ts'
 import type { Engine } from '../../src/engine-api.ts'

@@ -1,4 +1,4 @@
-// The abilities that change a task: send, cancel, retry, answer; and the one that waits for it.
+// The abilities that change a task: send, cancel, retry, answer; and task:wait.
 import { expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'

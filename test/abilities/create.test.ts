@@ -1,4 +1,4 @@
-// task:create: what it takes, and what a task that calls it gets.
+// task:create: its fields, and what a task may create.
 import { expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Caller } from '../../src/bus/caller.ts'

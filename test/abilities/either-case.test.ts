@@ -1,4 +1,4 @@
-// Keys in either case: each spelling stands for one key, none for two, and what nobody knows stays what it was.
+// Keys in camelCase or snake_case: each spelling is accepted, both at once are refused, and unknown keys are unchanged.
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { eitherCase } from '../../src/abilities/key-case.ts'

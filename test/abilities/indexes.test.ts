@@ -1,4 +1,4 @@
-// What the ledger abilities ask for often is found by an index, however large the ledger has become.
+// The frequent queries of abilities use an index, however large the ledger is.
 import Database from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { ledgerFile, openEngine } from '../engine/world.ts'

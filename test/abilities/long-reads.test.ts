@@ -1,4 +1,4 @@
-// Requests that concern the whole ledger do not hold up the process that answers them.
+// Requests that concern the whole ledger do not block the process.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// task:messages: a conversation read page by page, by whoever may see the task.
+// task:messages and task:note: reading a conversation page by page, and adding notes to it.
 import { expect, it } from 'vitest'
 import { openEngine, refusalOf } from '../engine/world.ts'
 import { heldModel, modelOf, surface } from './world.ts'

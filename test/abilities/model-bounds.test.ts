@@ -1,7 +1,7 @@
-// I25: what a model calls reaches only what it may call, and only its own subtree. Goal: whatever the model of a task says, by
-// any ability, with any lists, through the bus or with the engine that abilities are given, no other task is read or changed.
-// Method: random families, random callers, every registered ability with every shape of input that names tasks; the rows and
-// events of everybody outside are compared before and after.
+// I25: what a model calls reaches only what it may call, and only its own subtree. Goal: whatever the model of a task calls, by any
+// ability, with any lists, through the bus or with the engine that abilities get, no other task is read or changed. Method: random
+// families, random callers, every registered ability with every shape of input that names tasks; the rows and events of all tasks outside
+// are compared before and after.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { z } from 'zod'

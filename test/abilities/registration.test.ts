@@ -1,4 +1,4 @@
-// The abilities as the bus knows them: which there are, what is said of them, which of them models get, and as what.
+// The abilities as the bus registers them: ids, descriptions, schemas, and the tools of models.
 import { expect, it } from 'vitest'
 import { createBus } from '../../src/bus/bus.ts'
 import { openEngine, refusalOf } from '../engine/world.ts'

@@ -1,4 +1,4 @@
-// The abilities that run commands: what a command comes to, what bounds it, and that nothing of it is left behind.
+// The abilities that run commands: their results, their limits, and that no process is left behind.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'

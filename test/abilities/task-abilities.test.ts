@@ -1,4 +1,4 @@
-// The abilities by which surfaces watch and command: rows now and in the past, tasks whole, the feed, verbs that expect a version.
+// The abilities that surfaces use for tasks: rows now and in the past, whole tasks, the feed, and changes that expect a version.
 import { expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { accessClasses, type Caller } from '../../src/bus/caller.ts'

@@ -1,5 +1,5 @@
-// What the tests of the abilities share: an engine whose model answers when the test says so, and JSON through the bus as any
-// surface sends it.
+// What the tests of the abilities share: an engine whose model responds when the test says so, and JSON through the bus as any surface
+// sends it.
 
 import type { Caller } from '../../src/bus/caller.ts'
 import type { Engine } from '../../src/engine-api.ts'

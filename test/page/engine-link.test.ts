@@ -1,4 +1,4 @@
-// The link to the engine: everything is read once, then followed; what events tell of is read again in few requests; nothing is lost.
+// EngineLink: reads every row once, follows the feed, and reads changed rows again in few requests, without losing a change.
 
 import { expect, it } from 'vitest'
 import { ApiClient } from '../../page/src/live/api-client.ts'

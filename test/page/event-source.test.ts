@@ -1,4 +1,4 @@
-// Following a stream: whole events from any pieces, going on after a break with the last id, and knowing when to give up.
+// Following a stream: whole events from any chunks, continuing with the last id after a disconnection, and ending at a refusal.
 
 import fc from 'fast-check'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// A task's life from its events: how it stood at each position, the way it took, and that this agrees with the engine itself.
+// The history of a task from its events: its state at each position, its path through the states, and that both agree with the engine.
 
 import { expect, it } from 'vitest'
 import { noteOf, pathTaken, snapshotAfter, upTo } from '../../page/src/model/history.ts'

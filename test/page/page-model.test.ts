@@ -1,4 +1,4 @@
-// The smaller parts of the page's model: conversation, frames, throughput, changes, addresses, words for times, keys of attempts.
+// The smaller parts of the page's model: conversations, throttling, throughput, changes, addresses, formats, idempotency keys.
 
 import { expect, it } from 'vitest'
 import { attemptKeys } from '../../page/src/live/attempt-key.ts'

@@ -1,4 +1,4 @@
-// Questions as forms: what a schema is shown as, and that what a person enters becomes a value that the schema takes.
+// Questions as forms: the fields of a schema, and the value of the entered texts.
 
 import fc from 'fast-check'
 import { expect, it } from 'vitest'

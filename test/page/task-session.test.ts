@@ -1,4 +1,4 @@
-// What the page knows of the one task that is looked at: here, the facts of its memory.
+// TaskSession: what the page reads of the opened task.
 
 import { expect, it } from 'vitest'
 import { ApiClient } from '../../page/src/live/api-client.ts'

@@ -1,4 +1,4 @@
-// The page's picture of the tasks: whatever order reads and events come in, it ends as the server has it.
+// TaskStore: has the rows of the server, in whatever order reads and events arrive.
 
 import fc from 'fast-check'
 import { expect, it } from 'vitest'

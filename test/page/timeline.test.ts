@@ -1,4 +1,4 @@
-// The layout of a timeline: lanes that do not overlap, a range that holds everything, and zooming that stays within it.
+// The layout of a timeline: lanes without overlaps, a range that contains everything, and zooming within that range.
 
 import fc from 'fast-check'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// From tasks to lines: filters, search, folding, order, and which lines are in sight.
+// From tasks to lines: filters, search, folding, order, and which lines are visible.
 
 import fc from 'fast-check'
 import { expect, it } from 'vitest'

@@ -1,5 +1,5 @@
-// What `redact` hides is nowhere: not in the ledger, nor beside it, nor in anything that is published, answered or logged. That the canary
-// would be found is shown without the hook, and with hooks that let one kind of value pass.
+// What `redact` hides appears nowhere: not in the ledger or the files beside it, nor in anything that is published, answered or logged.
+// Tests without the hook, and with hooks that ignore one kind of value, show that the canary would be found.
 import { expect, it } from 'vitest'
 import { contentFields } from '../../src/ledger/redacting-ledger.ts'
 import { canary, placesWith, tellEverything } from './canary.ts'

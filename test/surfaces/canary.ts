@@ -1,5 +1,5 @@
-// A secret on its way through everything that an engine takes, and all places in which it may come out again: what is stored, in files
-// and beside them, what is published, answered and logged.
+// A secret passed through all inputs of an engine, and all places in which it could appear: what is stored, in files and beside them, what
+// is published, answered and logged.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

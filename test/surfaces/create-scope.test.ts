@@ -1,5 +1,5 @@
-// What a principal that may only create does to the tasks of others, and hears of them. Goal: nothing. Method: each attack is made twice, with
-// a task that somebody else has and with one that does not exist; both answers are the same, and the other one's task is as it was.
+// What a principal with only the scope create can do to the tasks of others and learn about them: nothing. Each attack is made twice, with
+// a task of another principal and with one that does not exist; both answers are the same, and the other task is unchanged.
 import { describe, expect, it } from 'vitest'
 import type { Access } from '../../src/bus/caller.ts'
 import type { Engine } from '../../src/index.ts'

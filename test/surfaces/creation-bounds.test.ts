@@ -1,5 +1,5 @@
-// How many tasks models create, and single requests. Goal: whatever creates them, at the same time or one after another, there are never
-// more than the bounds allow, and never fewer; and no task, below another one or away from it, has wider bounds than its creator had.
+// How many tasks models and single requests create. Goal: however they are created, at once or one after another, there are never more than
+// the bounds allow, and never fewer; and no task, below another one or separate from it, has wider bounds than its creator had.
 import { expect, it } from 'vitest'
 import { type Bus, createBus } from '../../src/bus/bus.ts'
 import type { Caller } from '../../src/bus/caller.ts'

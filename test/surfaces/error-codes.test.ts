@@ -1,4 +1,4 @@
-// One refusal, asked for on every surface: what each of them tells is the same code, whatever its protocol makes of it.
+// One refusal on every surface: the error code is the same everywhere, however the protocol transports it.
 import { expect, it } from 'vitest'
 import { createEngine } from '../../src/create-engine.ts'
 import { runScript } from '../../src/surfaces/repl/index.ts'

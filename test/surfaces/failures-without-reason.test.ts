@@ -1,4 +1,4 @@
-// A failure for which nobody gave a reason: it is `failed` to everybody who is shown it, and no reason is invented for it.
+// A failure without a reason: every surface shows `failed`, and no reason is invented.
 import { expect, it } from 'vitest'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import { failureSuffix } from '../../src/entities/task.ts'

@@ -1,5 +1,4 @@
-// Reads that take long, as clients over HTTP and MCP ask for them: what nobody waits for any more is not read, and no client holds up the
-// others by asking often.
+// Long reads over HTTP and MCP: a read whose client has disconnected ends, and a client with many reads does not hold up others.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A task that goes on, but whose last run is still ending: every surface shows it as queued, and none that it waits for a person.
+// A resumed task whose last run is still ending: every surface shows it as queued, and none shows that it waits for a person.
 import { expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { mcpFetchHandler } from '../../src/surfaces/mcp/index.ts'

@@ -1,5 +1,5 @@
-// V-10: what the engine's process knows and nobody else may. A command that prints its environment prints no token of the server and no
-// key of a model, so no reader of the ledger finds them there.
+// V-10: secrets of the engine's process. A command that prints its environment prints no token of the server and no key of a model, so no
+// reader of the ledger finds them there.
 import { afterEach, expect, it, vi } from 'vitest'
 import { Workplace } from './cli/workplace.ts'
 

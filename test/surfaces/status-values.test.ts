@@ -1,5 +1,5 @@
-// Wherever the status of a task is shown, it is one of the eight states: in what abilities answer (HTTP, MCP, the REPL and the page serve
-// them), in HTTP's document, and in events; status-values-json.test.ts walks the command line. Boards have words of their own; calls, runs,
+// The status of a task is one of the eight states everywhere: in the outputs of abilities (which HTTP, MCP, the REPL and the page serve),
+// in the OpenAPI document, and in events; status-values-json.test.ts checks the command line. Boards have words of their own; calls, runs,
 // objectives, branches and stints have states of their own.
 import { expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'

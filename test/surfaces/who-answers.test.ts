@@ -1,5 +1,5 @@
-// Who answers what people are asked. A question is for people unless it says otherwise: the step that answers judges the caller, whatever
-// surface the answer comes through, and so do the steps that would let others go on without an answer.
+// Who may answer questions to people. A question is for people unless it says otherwise: the step that answers checks the caller, whatever
+// surface the answer comes through, and so do the steps that would let other tasks continue without an answer.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Caller } from '../../src/bus/caller.ts'

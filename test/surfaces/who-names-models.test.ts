@@ -1,5 +1,5 @@
-// Who may name which model. Programs, people and clients that may have commands run name any, to be made when it is asked for; everybody
-// else names those that the engine offers, and such a name is never resolved later either.
+// Who may name which model. Programs, people and clients that may have commands run may name any model, which is resolved when it is used;
+// all others may name those that the engine offers, and such a name is never resolved later either.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { type Bus, createBus } from '../../src/bus/bus.ts'

@@ -1,5 +1,5 @@
-// Who may have commands run. An executor says itself whether it runs commands, under whatever name it is offered; whoever may not have
-// any run is refused where the task is created or changed, and again where it is admitted.
+// Who may have commands run. An executor declares whether it runs commands, under whatever name it is offered; a caller without the right
+// is refused where the task is created or changed, and the engine checks again at admission.
 import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Who may run a plan that comes from outside, where its commands begin, and which models it names.
+// Who may run a plan that a client sends, where its commands may begin, and which models it may name.
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The abilities over local files: what can be read, and above all what cannot.
+// The abilities for local files: what can be read, and what cannot.
 import { execFileSync } from 'node:child_process'
 import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

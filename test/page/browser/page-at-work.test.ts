@@ -1,4 +1,4 @@
-// The page in a real Chromium, with thousands of tasks, in the past, for somebody who may only read, and what it knows of a task's memory.
+// The page in a real Chromium: thousands of tasks, the past, a client with the scope read only, and the facts of a task.
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'

@@ -1,5 +1,5 @@
-// The page in a real Chromium, against a server in a process of its own: what a person does and sees, and that nothing is missed when
-// the server dies in between.
+// The page in a real Chromium, against a server in its own process: what a person does and sees, and that no event is missed when the
+// server is killed.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'

@@ -1,5 +1,5 @@
-// A process that serves an engine with its page, for the tests that look at the page and for the pictures in the documents: its
-// executors wait, ask and spread out, so that a task can be met in any state. It can be killed and started again on one ledger.
+// A process that serves an engine with its page, for the browser tests and for the pictures in the documents. Its executors wait, ask and
+// spread out, so that there is a task in any state. It can be killed and started again on the same ledger.
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEngine, defineExecutor } from '../../../src/index.ts'
 import type { Principal } from '../../../src/surfaces/http/index.ts'

@@ -1,4 +1,4 @@
-// What the tests of the page share: a server in a process of its own, a Chromium, and a record of every event that the page hears.
+// What the browser tests of the page share: a server in its own process, a Chromium, and a record of every event that the page receives.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Whatever is sent: there is an answer, it is no failure of ours, and what is refused is a problem.
+// Random requests: each is answered, no answer is an internal error, and each refusal is a problem.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { routes } from '../../../src/surfaces/http/routes.ts'

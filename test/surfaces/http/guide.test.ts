@@ -1,4 +1,4 @@
-// docs/http.md says what there is: every route, every option, and the status of every code that it names.
+// docs/http.md lists every route, every option, and the status of every code that it names.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

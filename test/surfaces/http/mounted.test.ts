@@ -1,4 +1,4 @@
-// The handler inside the servers of others: below a prefix of Hono and of Fastify, and as a listener of node:http.
+// The handler inside other servers: below a prefix in Hono and in Fastify, and as a listener of node:http.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fastify } from 'fastify'

@@ -1,4 +1,4 @@
-// The document: valid, complete, and good enough that a client generated from it does a team's whole work over a real server.
+// The OpenAPI document: valid, complete, and sufficient for a generated client that does the work of a team over a real server.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'

@@ -1,4 +1,4 @@
-// Who comes in, in which order requests are judged, and that nothing hostile gets further than the door.
+// The request guard of HTTP: which requests are admitted, in which order they are checked, and that hostile ones get no further.
 import { tmpdir } from 'node:os'
 import { expect, it } from 'vitest'
 import { z } from 'zod'

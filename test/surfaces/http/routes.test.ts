@@ -1,4 +1,4 @@
-// The routes: which ability answers each, how their values get there, versions, keys, and how refusals are answered.
+// The HTTP routes: the ability of each, the sources of its input, versions, idempotency keys, and how refusals are answered.
 import { tmpdir } from 'node:os'
 import { expect, it } from 'vitest'
 import { z } from 'zod'

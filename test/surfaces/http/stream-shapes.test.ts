@@ -1,4 +1,4 @@
-// The places at which a stream can be gone on with: behind each of them stands exactly what was not seen yet.
+// The ids of stream events: a client that continues after an id receives exactly what it has not received yet.
 import { expect, it } from 'vitest'
 import { defineExecutor, type StreamItem } from '../../../src/index.ts'
 import { type StreamShape, shapeOf } from '../../../src/surfaces/http/stream-shapes.ts'

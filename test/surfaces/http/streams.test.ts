@@ -1,4 +1,4 @@
-// Streams as server-sent events: what they say, where they go on, and that they let go of what they held.
+// Streams as server-sent events: their contents, their positions, and that they release what they hold.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'

@@ -1,4 +1,4 @@
-// The routes of teams: what several agents do on one task, asked for over HTTP, and how refusals of it are answered.
+// The routes of teams: the work of several agents on one task over HTTP, and how refusals are answered.
 import { expect, it } from 'vitest'
 import { createScriptedModel } from '../../../src/models/scripted-model.ts'
 import { openWorld, problemIn } from './world.ts'

@@ -1,5 +1,5 @@
-// Tenants: each has an engine, and so a ledger, of its own. Nothing of one is reached, told or used up by way of another, and whoever has
-// no tenant has no engine.
+// Tenants over HTTP: each has its own engine and ledger. A client of one tenant reaches, sees and uses up nothing of another, and a
+// principal without a tenant has no engine.
 import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { Engine } from '../../../src/engine-api.ts'

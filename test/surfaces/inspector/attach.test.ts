@@ -1,4 +1,5 @@
-// `engine.inspect`: observers come and go at run time, are told what there is and what happens, and cost nothing while there is none.
+// `engine.inspect`: observers are attached and detached at run time, receive the live actors and their events, and cost nothing while there
+// is none.
 import { createInspector } from '@statelyai/inspect'
 import { expect, it, vi } from 'vitest'
 import type { InspectionEvent } from '../../../src/actors/inspection-event.ts'

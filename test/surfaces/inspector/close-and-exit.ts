@@ -1,4 +1,4 @@
-// A program that inspects its engine, is watched by a receiver and a program for a while, closes, and has nothing left that would keep its
+// A program that inspects its engine with a receiver and another program connected, closes everything, and then has nothing that keeps its
 // process alive.
 import { on, once } from 'node:events'
 import { createWebSocketInspector } from '@statelyai/inspect'

@@ -1,4 +1,4 @@
-// `errand inspect` and `errand graph --machine`, as whoever types them sees them.
+// `errand inspect` and `errand graph --machine` on the command line.
 import { expect, it } from 'vitest'
 import { createMachine } from 'xstate'
 import { machines } from '../../../src/machines/charts.ts'

@@ -1,4 +1,4 @@
-// What docs/inspect.md says, held against what there is.
+// docs/inspect.md agrees with the options, the machines and the defaults of the code.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

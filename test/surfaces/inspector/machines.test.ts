@@ -1,4 +1,4 @@
-// The lifecycles as exported data: each opens as a machine of XState and walks exactly as the table that judges.
+// The exported lifecycles: each opens as a machine of XState and moves exactly like the engine's own transition table.
 import { describe, expect, it } from 'vitest'
 import { createMachine, transition } from 'xstate'
 import { toDirectedGraph } from 'xstate/graph'

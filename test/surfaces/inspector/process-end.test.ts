@@ -1,4 +1,4 @@
-// That serving an inspector leaves nothing behind: a process that has closed it ends by itself.
+// A process that has closed its inspector ends by itself: nothing keeps it alive.
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'

@@ -1,4 +1,4 @@
-// What the tests of the inspector share: a receiver that keeps what it hears and can be asked to wait for something.
+// What the tests of the inspector share: a receiver that keeps its messages and can wait for one.
 import { createWebSocketReceiver } from '@statelyai/inspect'
 import { WebSocket } from 'ws'
 

@@ -1,4 +1,4 @@
-// What leaves the process of an inspection message: no secret, wherever in it one was put, and never more than is bounded.
+// The text of an inspection message: no secret in any part of it, and a bounded size.
 import { expect, it } from 'vitest'
 import { createActor, createMachine, fromPromise } from 'xstate'
 import type { InspectionEvent } from '../../../src/actors/inspection-event.ts'

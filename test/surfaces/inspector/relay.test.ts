@@ -1,5 +1,5 @@
-// The relay over real sockets: Stately's own receiver and inspector at its ends, strangers at its door, and receivers that are slow, late
-// or gone.
+// The relay over real sockets: Stately's own receiver and inspector as clients, unauthorized clients, and receivers that are slow, late or
+// disconnected.
 import { request } from 'node:http'
 import { createWebSocketInspector } from '@statelyai/inspect'
 import { expect, it, onTestFinished, vi } from 'vitest'

@@ -1,4 +1,4 @@
-// The messages of the relay beside those of Stately's own adapter, for the same events of the same actors.
+// The messages of the relay compared with those of Stately's own adapter, for the same events of the same actors.
 import { createInspector } from '@statelyai/inspect'
 import { expect, it, vi } from 'vitest'
 import { type AnyActorRef, createActor, createMachine, fromPromise } from 'xstate'

@@ -1,5 +1,4 @@
-// The board in the hands of agents that we did not write: one round on it by each client, two agents on one engine, and what
-// becomes of the claims of one that is gone.
+// The board used by MCP agents: one round by each client, two agents on one engine, and the claims of an agent that has disconnected.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createBoardSession } from '../../../src/board/board-session.ts'
 import type { EngineOptions } from '../../../src/engine-api.ts'

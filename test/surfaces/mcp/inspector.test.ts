@@ -1,5 +1,5 @@
-// The inspector, the tool that authors of the protocol give to authors of servers: it finds our tools portable and can call each of
-// them, in both eras. It is installed when it is missing; that takes some ten seconds, once.
+// The MCP Inspector, the protocol's own tool for authors of servers: it finds our tools portable and can call each of them, in both eras.
+// It is installed if it is missing, which takes about ten seconds, once.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'

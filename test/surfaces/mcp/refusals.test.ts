@@ -1,5 +1,5 @@
-// What a model behind the protocol may not do, whatever it is told to: approve in a person's place, run commands, reach abilities
-// that are not for models.
+// What a model may not do over MCP, whatever it is prompted to do: approve instead of a person, run commands, call abilities that are not
+// for models.
 import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { Run } from '../../../src/api/executor.ts'

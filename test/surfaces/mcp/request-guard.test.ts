@@ -1,5 +1,5 @@
-// Who comes in over HTTP and who does not: each request here differs from a good one in one thing, and is turned away for it
-// before any ability is asked.
+// The request guard of MCP over HTTP: each request here differs from a valid one in one thing, and is refused for it before any ability is
+// called.
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'

@@ -1,5 +1,5 @@
-// The clients that are out there, of both eras of the protocol, over both transports, against one engine: what they see of it, and
-// that nothing of what they set going ends with them.
+// The published MCP clients of both eras of the protocol, over both transports, against one engine: what they receive, and that the work
+// they have started continues without them.
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'

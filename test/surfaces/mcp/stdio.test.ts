@@ -1,4 +1,4 @@
-// One connection over standard input and output, spoken by hand: when it ends, what is told to it, and what it needs to begin.
+// One MCP connection over standard input and output, with hand-written messages: when it ends, what it notifies, and what it requires.
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// The Tasks extension on the wire: handles that are tasks of the ledger, polled, answered and canceled, by clients that declare it
-// and by nobody else.
+// The Tasks extension of MCP on the wire: handles that are tasks of the ledger, polled, answered and canceled, only for clients that
+// declare the extension.
 import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { Run } from '../../../src/api/executor.ts'

@@ -1,5 +1,5 @@
-// The protocol where the program's own check says who calls: tenants share nothing, an agent has the name of its credentials, and no
-// client takes more of the server than its share.
+// MCP with the program's own authentication: tenants share nothing, an agent has the name in its credentials, and no client uses more of
+// the server than its share.
 import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../../src/bus/ability.ts'

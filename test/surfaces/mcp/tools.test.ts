@@ -1,4 +1,4 @@
-// What is offered as a tool, what a call of one answers, and how long it may take: judged by requests as they stand on the wire.
+// MCP tools: which abilities are offered, what a call returns, and how long it may take, tested with requests as sent over the wire.
 import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../../src/bus/ability.ts'

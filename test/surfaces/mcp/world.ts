@@ -1,5 +1,5 @@
-// What the tests of the MCP surface share: the real clients of both eras of the protocol behind one face, and requests by hand for
-// what no client sends.
+// What the tests of the MCP surface share: the real clients of both eras of the protocol behind one interface, and hand-written requests
+// that no client sends.
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernHttp } from '@modelcontextprotocol/client'

@@ -1,5 +1,4 @@
-// A chat, with the AI SDK's own client at the other end of a real connection: turns, questions, failures, connections that break off,
-// and users that know nothing of each other.
+// A chat with the AI SDK's own client over a real connection: turns, questions, failures, lost connections, and separate users.
 import { AbstractChat, type ChatState, type ChatStatus, DefaultChatTransport, type UIMessage } from 'ai'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'

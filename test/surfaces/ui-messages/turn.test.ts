@@ -1,4 +1,4 @@
-// A turn of a task as one message: what the AI SDK's own reader makes of it, however its pieces arrived.
+// A turn of a task as one message, as the AI SDK's own reader assembles it from the chunks, however these arrived.
 import { readUIMessageStream, type UIMessage, uiMessageChunkSchema } from 'ai'
 import { expect, it } from 'vitest'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-// Our chunks are what the AI SDK takes, and its readers take our streams.
+// The AI SDK accepts our chunks, and its readers accept our streams.
 import type { UIMessageChunk } from 'ai'
 import { readUIMessageStream } from 'ai'
 import { expectTypeOf } from 'vitest'

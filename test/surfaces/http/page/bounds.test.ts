@@ -1,5 +1,4 @@
-// What one client can take of a server, and what becomes of one that wants more: each attack is bounded, answered as it is documented,
-// and leaves everybody else served.
+// What one client can use of a server: each attack is bounded, answered as documented, and leaves other clients served.
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'

@@ -1,4 +1,4 @@
-// The server as a whole, over real connections: what it serves to whom, several of them in one process, and how it ends.
+// The whole HTTP server, over real connections: what it serves to which clients, several servers in one process, and closing.
 import { request as httpRequest } from 'node:http'
 import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-// The page beside the routes: who gets its files, how one signs in and out, and that its cookie opens nothing else.
+// The page beside the routes: who gets its files, signing in and out, and that its cookie gives access to nothing else.
 import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
