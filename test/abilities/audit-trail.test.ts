@@ -10,7 +10,7 @@ import { openEngine, waysTo } from '../engine/world.ts'
 const ann: Caller = { surface: 'http', owner: 'ann', scopes: ['admin'] }
 const byAnn = { surface: 'http', owner: 'ann' }
 
-/** It runs nothing by itself, so that whatever is written was asked for. */
+/** It runs nothing by itself, so that all events come from requests. */
 const open = () => openEngine({ work: false }) as Promise<unknown> as Promise<Engine>
 
 async function taskIn(engine: Engine, status: TaskStatus, given: object = {}): Promise<Task> {
@@ -40,7 +40,7 @@ const inState =
   (status: TaskStatus, more: object = {}) =>
   async (engine: Engine) => ({ taskId: (await taskIn(engine, status)).id, ...more })
 
-/** A way to call each ability that changes a task: it prepares what the input needs. */
+/** For each ability that changes a task, a call that first creates what its input needs. */
 const calls: Record<string, (engine: Engine) => Promise<object>> = {
   'task:create': async () => ({ name: 'x', tasks: { a: { name: 'a' }, b: { name: 'b', after: 'a' } } }),
   'task:update': inState('submitted', { priority: 3 }),
@@ -85,7 +85,7 @@ const calls: Record<string, (engine: Engine) => Promise<object>> = {
   'board:delete': async (engine) => ({ id: (await taskIn(engine, 'submitted')).id }),
 }
 
-/** They change no task: signs of life, mail, numbers, memory (which has a record of its own), what models and the bus are told. */
+/** Abilities that change no task: heartbeats, mail, numbers, memory (which has a record of its own), models and the bus. */
 const changesNoTask = /^(?:task:(?:heartbeat|route)|board:(?:heartbeat|open|send|request|respond)|mem:|model:|bus:)/
 
 async function eventsOfCall(engine: Engine, abilityId: string, caller: Caller): Promise<TaskEvent[]> {

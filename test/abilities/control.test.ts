@@ -152,8 +152,8 @@ it('task:wait ends when the signal of the caller aborts', async () => {
   const { engine, taskIds } = await setupTwo()
   const released = new AbortController()
   const waiting = engine.bus.call('task:wait', { taskIds }, { signal: released.signal })
-  released.abort(new Error('gone home'))
-  await expect(waiting).rejects.toThrow('gone home')
+  released.abort(new Error('no longer waiting'))
+  await expect(waiting).rejects.toThrow('no longer waiting')
 })
 
 it('Q-13 X-025 task:wait in a run releases its slot: a parent waits for its child with a single slot', async () => {
@@ -179,7 +179,7 @@ it('I25 task:wait refuses a run that waits for a task outside of its subtree', a
   const engine = await openEngine({
     executors: { work: (task: ExecutorTask<string>, run: Run) => run.invoke('task:wait', { taskIds: [task.input] }) },
   })
-  const stranger = await engine.create({ name: 'stranger' })
-  const task = await engine.create({ executor: 'work', input: stranger.id })
+  const unrelated = await engine.create({ name: 'unrelated' })
+  const task = await engine.create({ executor: 'work', input: unrelated.id })
   expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'FORBIDDEN' } })
 })

@@ -80,14 +80,14 @@ it('I25 a task creates no root, no child or dependent of a task outside its subt
   const { model } = heldModel()
   const engine = await openEngine({ model, executors: { shell: hands.executor }, autoStart: false })
   const own = await engine.create({ goal: 'Own' })
-  const stranger = await engine.create({ goal: 'Stranger' })
+  const unrelated = await engine.create({ goal: 'Unrelated' })
   const call = surface(engine, modelOf(own.id))
   const { taskId } = (await call('task:create', { goal: 'Child' })) as { taskId: string }
   expect(await engine.get(taskId)).toMatchObject({ parentId: own.id })
-  await refusalOf(call('task:create', { goal: 'Child', parentTaskId: stranger.id }), 'FORBIDDEN')
-  await refusalOf(call('task:create', { goal: 'Child', blockedBy: [stranger.id] }), 'FORBIDDEN')
+  await refusalOf(call('task:create', { goal: 'Child', parentTaskId: unrelated.id }), 'FORBIDDEN')
+  await refusalOf(call('task:create', { goal: 'Child', blockedBy: [unrelated.id] }), 'FORBIDDEN')
   await refusalOf(call('task:create', { goal: 'Child', executor: 'shell', input: {} }), 'FORBIDDEN')
-  expect(await engine.children(stranger)).toEqual([])
+  expect(await engine.children(unrelated)).toEqual([])
 })
 
 it('I25 a task gives its subtasks no more abilities than it has, whichever list restricts it', async () => {

@@ -30,18 +30,18 @@ async function engineWith(rows: Iterable<NewTask>): Promise<Engine> {
   return engine
 }
 
-/** The longest time in milliseconds for which nothing else had its turn. */
+/** The longest time in milliseconds for which the event loop was blocked. */
 async function longestBlock(work: () => Promise<unknown>): Promise<number> {
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()
   await work()
-  // The second turn of the event loop begins with its timers, and so with what has measured the first.
+  // The second turn of the event loop begins with its timers, which include the measurement of the first.
   for (let turn = 0; turn < 2; turn++) await new Promise<void>((resume) => setImmediate(resume))
   delay.disable()
   return delay.max / 1e6
 }
 
-/** Far above what it takes on a busy machine, and far below the 19 seconds that it took. */
+/** Far above the duration on a busy machine, and far below the 19 seconds that it once took. */
 const tooLongMs = 1_000
 
 it('V-07 a search for a long word in long goals does not block the process', { timeout: 60_000 }, async () => {

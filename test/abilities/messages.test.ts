@@ -51,11 +51,11 @@ it('task:messages refuses an unknown task, an invalid position and a limit above
 it('task:messages lets a model read its own task and the tasks below it only', async () => {
   const { engine, id } = await world()
   const child = await engine.create({ name: 'Child', parentId: id })
-  const stranger = await engine.create({ name: 'Stranger' })
+  const unrelated = await engine.create({ name: 'Unrelated' })
   const asModel = surface(engine, modelOf(id))
   expect(texts((await asModel('task:messages', { taskId: id })) as unknown as Page)).toEqual(['one', 'two', 'three'])
   expect(await asModel('task:messages', { taskId: child.id })).toEqual({ messages: [], next: 0 })
-  await refusalOf(asModel('task:messages', { taskId: stranger.id }), 'FORBIDDEN')
+  await refusalOf(asModel('task:messages', { taskId: unrelated.id }), 'FORBIDDEN')
 })
 
 it('task:note adds a note that people and programs read, but not the model that works on the task', async () => {

@@ -13,19 +13,19 @@ import { TaskEngine } from '../../src/task-engine.ts'
 import { history, openEngine } from '../engine/world.ts'
 import { heldModel, modelOf } from './world.ts'
 
-/** Marks every text of a task that somebody outside of it must not see. */
+/** Marks every text of a task that callers outside of it must not see. */
 const secret = (name: string) => `secret-of-${name}`
 
 interface World {
   engine: Engine
-  /** Of the same tasks on the board. */
+  /** The numbers of the same tasks on the board. */
   numbers: Record<string, number>
-  /** By name: own, child, grandchild, parent, sibling, stranger. */
+  /** By name: own, child, grandchild, parent, sibling, unrelated. */
   ids: Record<string, string>
 }
 
 const inside = ['own', 'child', 'grandchild']
-const outside = ['parent', 'sibling', 'stranger']
+const outside = ['parent', 'sibling', 'unrelated']
 
 async function setup(): Promise<World> {
   const engine = await openEngine({ model: heldModel().model, autoStart: false, abilities: [notes] })
@@ -36,11 +36,11 @@ async function setup(): Promise<World> {
     ['sibling', 'parent'],
     ['child', 'own'],
     ['grandchild', 'child'],
-    ['stranger', undefined],
+    ['unrelated', undefined],
   ] as const) {
     const task = await engine.create({
       name,
-      // One that nobody runs, so that it may be claimed.
+      // Without a goal no executor runs it, so that it may be claimed.
       ...(name === 'grandchild' ? { description: secret(name) } : { goal: secret(name) }),
       metadata: { kept: secret(name) },
       ...(parent === undefined ? {} : { parentId: ids[parent] as string }),
@@ -52,7 +52,7 @@ async function setup(): Promise<World> {
   return { engine, ids, numbers }
 }
 
-/** An ability of an embedder, which names tasks. */
+/** An ability of a program, with a task in its input. */
 const notes = defineAbility({
   id: 'notes:add',
   description: 'Keeps a note with a task.',
@@ -62,9 +62,9 @@ const notes = defineAbility({
   handle: ({ taskId }) => ({ noted: taskId }),
 })
 
-const goals = { goal: 'A new one', message: 'Go on', reason: 'Told to', value: 'yes' }
+const goals = { goal: 'A new one', message: 'Go on', reason: 'Requested', value: 'yes' }
 
-/** Inputs that name a task in every way in which an ability might take it; strict ones refuse what they do not know. */
+/** Inputs that name a task in every way that an ability might accept, with known keys only, as strict abilities refuse others. */
 function inputsNaming(taskId: string, keys: readonly string[]): Array<Record<string, unknown>> {
   const naming: Record<string, unknown> = {
     taskId,
@@ -80,14 +80,14 @@ function inputsNaming(taskId: string, keys: readonly string[]): Array<Record<str
   return [known, without('blockedBy'), without('parentTaskId'), without('taskId'), {}]
 }
 
-/** The same for the board, where a task is named by its number as well, and one task in an input that begins with another. */
+/** The same for the board, where a task has a number as well, and one input may name several tasks. */
 function boardInputsNaming(
   ref: string | number,
   own: string,
   child: string,
   keys: readonly string[],
 ): Array<Record<string, unknown>> {
-  const words = { subject: 'A new one', as: 'somebody', to: 'somebody', body: 'Go on', topic: 'shutdown' }
+  const words = { subject: 'A new one', as: 'ann', to: 'ann', body: 'Go on', topic: 'shutdown' }
   const inputs: Array<Record<string, unknown>> = [
     { ...words, id: ref },
     { ...words, id: ref, status: 'in_progress' },
@@ -118,12 +118,12 @@ async function rowsOf({ engine, ids }: Pick<World, 'engine' | 'ids'>, names: rea
   return JSON.stringify(rows)
 }
 
-/** All tasks that are no family of the caller's own, by now. */
+/** The ids of the caller's own task and of all tasks below it. */
 async function familyOf({ engine, ids }: World): Promise<Set<string>> {
   return new Set([ids['own'] as string, ...(await engine.subtree(ids['own'] as string)).map(({ id }) => id)])
 }
 
-/** What came of it, as text; a refusal too, because it must not tell either. Waits and streams are let go of at once. */
+/** The result as text; that of a refusal too, because it must not reveal anything either. Waits and streams are aborted at once. */
 async function outcomeOf(
   work: (signal: AbortSignal) => Promise<unknown>,
 ): Promise<{ text: string; code: string | undefined }> {
@@ -131,7 +131,7 @@ async function outcomeOf(
   const working = work(released.signal)
   working.catch(() => {})
   for (let turn = 0; turn < 6; turn++) await new Promise(setImmediate)
-  released.abort(new Error('let go'))
+  released.abort(new Error('released'))
   try {
     return { text: JSON.stringify(await working) ?? '', code: undefined }
   } catch (error) {
@@ -139,14 +139,14 @@ async function outcomeOf(
   }
 }
 
-/** Everything that would be a breach: something outside changed, was told, or came to be. */
+/** The first breach: a task outside was changed, revealed or created. */
 async function breachIn(world: World, act: () => Promise<{ text: string }>): Promise<string | undefined> {
   const before = await rowsOf(world, outside)
   const others = (await history(world.engine)).length
   const { text } = await act()
   if ((await rowsOf(world, outside)) !== before) return `changed something outside: ${text}`
-  const told = outside.find((name) => text.includes(secret(name)))
-  if (told !== undefined) return `told what ${told} is: ${text}`
+  const revealed = outside.find((name) => text.includes(secret(name)))
+  if (revealed !== undefined) return `revealed ${revealed}: ${text}`
   const family = await familyOf(world)
   const made = (await history(world.engine)).slice(others).find(({ taskId }) => !family.has(taskId))
   return made === undefined ? undefined : `wrote ${made.type} outside: ${text}`
@@ -164,7 +164,7 @@ const patterns = [
   'ldg:task:save',
   'model:*',
 ]
-/** What every model may do with its own tasks, and with no others. */
+/** Abilities that every model may use for its own tasks, and for no others. */
 const ofOneTask = ['board:create', 'board:update', 'board:get', 'board:why', 'board:log']
 const lists = fc.option(fc.array(fc.subarray(patterns), { maxLength: 3 }), { nil: undefined })
 
@@ -278,7 +278,7 @@ it('I25 the harness finds an ability that ignores its scope', async () => {
   const caller = modelOf(world.ids['own'] as string)
   const breaches: Array<string | undefined> = []
   for (const id of ['leak:get', 'leak:cancel']) {
-    const input = { taskId: world.ids['stranger'] }
+    const input = { taskId: world.ids['unrelated'] }
     breaches.push(
       await breachIn(world, () =>
         outcomeOf((signal) => world.engine.bus.call(id as string, input, { caller, signal })),
@@ -286,12 +286,12 @@ it('I25 the harness finds an ability that ignores its scope', async () => {
     )
   }
   expect(breaches).toEqual([
-    expect.stringContaining('told what stranger is'),
+    expect.stringContaining('revealed unrelated'),
     expect.stringContaining('changed something outside'),
   ])
 })
 
-/** What is over takes no part any more. */
+/** True if a task has ended, after which calls change nothing any more. */
 async function isWornOut({ engine, ids }: World): Promise<boolean> {
   const tasks = await Promise.all(inside.map((name) => engine.get(ids[name] as string)))
   return tasks.some((task) => task === null || task.completedAt !== null)

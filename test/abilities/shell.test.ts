@@ -30,7 +30,7 @@ function setup(options: CommandAbilityOptions = {}) {
   return { folder, bus, run, abilities }
 }
 
-/** An agent whose model makes one call and then says that it is done. */
+/** An agent whose model makes one call and then ends. */
 async function agentWith(call: { name: string; arguments: object }, engineOptions: object = {}, options = {}) {
   const { abilities, folder } = setup(options)
   const model = llm((_input, step) => (step === 1 ? { toolCalls: [{ id: 'c', ...call }] } : { content: 'Done.' }))
@@ -86,7 +86,7 @@ it('shell:run uses the configured time-out if the caller gives none', async () =
 it('shell:run ends processes that a command has started in the background', async () => {
   const { run } = setup()
   const { stdout } = await run('sleep 300 & echo $!')
-  // Whoever adopts it may be slow to take notice of its end.
+  // The process that adopts it may reap it late.
   const left = await systemProcessTable.get(Number(stdout))
   expect(left === undefined || left.zombie).toBe(true)
 })
@@ -206,11 +206,11 @@ describe('the environment of a command of an agent', () => {
 
   it('V-10 the environment of a command of an agent contains the default variables, or all but secrets with inheritEnv, and none from the model', async () => {
     vi.stubEnv('ERRAND_TOKEN', 'token-of-the-server')
-    vi.stubEnv('OF_THE_PROCESS', 'told')
+    vi.stubEnv('OF_THE_PROCESS', 'inherited')
     const print = 'echo "${ERRAND_TOKEN-none} ${OF_THE_PROCESS-none}"'
     expect((await setup().run(print)).stdout).toBe('none none\n')
     const { run, bus } = setup({ inheritEnv: true })
-    expect((await run(print)).stdout).toBe('none told\n')
+    expect((await run(print)).stdout).toBe('none inherited\n')
     for (const ability of ['shell:run', 'shell:background']) {
       const input = { command: 'true', env: { X: { secret: 'ERRAND_TOKEN' } } }
       await refusalOf(bus.call(ability, input), 'INVALID_INPUT')
@@ -219,14 +219,14 @@ describe('the environment of a command of an agent', () => {
 
   it('V-10 the environment of a command of an agent is the same for background commands', async () => {
     vi.stubEnv('ERRAND_TOKEN', 'token-of-the-server')
-    vi.stubEnv('OF_THE_PROCESS', 'told')
+    vi.stubEnv('OF_THE_PROCESS', 'inherited')
     const call = {
       name: 'shell_background',
       arguments: { command: 'echo "${ERRAND_TOKEN-none} ${OF_THE_PROCESS-none}"' },
     }
     for (const [options, printed] of [
       [{}, 'none none\n'],
-      [{ inheritEnv: true }, 'none told\n'],
+      [{ inheritEnv: true }, 'none inherited\n'],
     ] as const) {
       const { engine } = await agentWith(call, {}, options)
       await engine.result(await engine.create({ goal: 'Look' }))

@@ -189,8 +189,8 @@ it('a task is claimed, renewed, released and failed over the bus by its owner, a
   await refusalOf(bus.call('task:fail', { taskId, reason: 'late', owner: 'ann', fence: 1 }), 'STALE_CLAIM')
   const failed = await bus.call('task:fail', { taskId, reason: 'broke', owner: 'bob', fence: again.task?.fence })
   expect(failed.status).toBe('failed')
-  const nobody = await refusalOf(bus.call('task:claim', {}), 'INVALID_INPUT')
-  expect(nobody).toMatchObject({ message: expect.stringMatching(/set `owner`/), details: { field: 'owner' } })
+  const withoutOwner = await refusalOf(bus.call('task:claim', {}), 'INVALID_INPUT')
+  expect(withoutOwner).toMatchObject({ message: expect.stringMatching(/set `owner`/), details: { field: 'owner' } })
 })
 
 it('S2-001 S2-050 task:create with a goal is for an agent, with texts only for agents that join it, else for the given executor', async () => {
@@ -266,7 +266,7 @@ it('event:list reads in both directions, event:feed follows from a position, eac
   expect(paged.flatMap(({ events }) => events.map(({ seq }) => seq))).toEqual([2, 3, 4])
   const live = take(bus.stream('event:feed', { types: ['task.started'] }), 1)
   const created = await engine.create({ name: 'late' })
-  // The feed begins when it is first asked, and that is before the start is durable.
+  // The feed begins at its first read, which is before the start is durable.
   await engine.start(created)
   expect(await live).toMatchObject([{ type: 'task.started', taskId: created.id }])
 })

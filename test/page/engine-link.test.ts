@@ -12,13 +12,13 @@ const sse = (event: TaskEvent) =>
   encoder.encode(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
 const json = (body: unknown, status = 200) => Response.json(body, { status })
 
-/** A server over some tasks, whose feed the test writes to, and which can be made to refuse. */
+/** A server with tasks. The test writes to its feed, and can make it refuse requests. */
 class FakeServer {
   rows = new Map<string, TaskRow>()
   seq = 0
   /** Ids of each request for single rows. */
   readonly asked: string[][] = []
-  /** Where each follower of the feed wanted to go on. */
+  /** The position from which each follower requested the feed. */
   readonly cursors: number[] = []
   refuseFeed: Problem | null = null
   refuseReads = 0
@@ -71,7 +71,7 @@ class FakeServer {
   }
 }
 
-/** Time passes only when the test says so, which is told when somebody begins to wait. */
+/** A clock that the test moves; `waited` is called when a timer is set. */
 class HandBeat {
   #now = 0
   #last = 0
@@ -108,7 +108,7 @@ function setup(server = new FakeServer()) {
     for (const watcher of watchers) watcher()
   }
   const beat = new HandBeat(look)
-  const told = { inSight: [] as string[], refused: [] as Problem[], connections: [] as string[], loaded: 0 }
+  const reports = { inSight: [] as string[], refused: [] as Problem[], connections: [] as string[], loaded: 0 }
   const api = new ApiClient({
     base: 'http://engine.test/',
     fetch: server.fetch as typeof fetch,
@@ -117,22 +117,22 @@ function setup(server = new FakeServer()) {
   })
   const link = new EngineLink(api, beat, {
     changed: look,
-    inSight: () => told.inSight,
+    inSight: () => reports.inSight,
     event: look,
     connection: (connection) => {
-      told.connections.push(connection)
+      reports.connections.push(connection)
       look()
     },
     loaded: () => {
-      told.loaded++
+      reports.loaded++
       look()
     },
     refused: (problem) => {
-      told.refused.push(problem)
+      reports.refused.push(problem)
       look()
     },
   })
-  /** Resolves when something holds; looked at whenever the link tells anything. */
+  /** Resolves when the condition holds; it is checked at each report of the link. */
   const until = (holds: () => boolean) =>
     new Promise<void>((resolve) => {
       const watcher = () => {
@@ -145,20 +145,20 @@ function setup(server = new FakeServer()) {
     })
   const open = async () => {
     await link.load()
-    await until(() => told.connections.at(-1) === 'open')
+    await until(() => reports.connections.at(-1) === 'open')
   }
-  return { server, beat, link, told, until, open }
+  return { server, beat, link, reports, until, open }
 }
 
 it('EngineLink reads every page of tasks, and follows the feed from the position of the first page', async () => {
   const server = new FakeServer()
   server.add(...Array.from({ length: pageSize + 7 }, (_, index) => `t${index}`))
   server.seq = 40
-  const { link, open, told } = setup(server)
+  const { link, open, reports } = setup(server)
   await open()
   expect(link.store.rows.size).toBe(pageSize + 7)
   expect(server.cursors).toEqual([40])
-  expect(told.loaded).toBe(1)
+  expect(reports.loaded).toBe(1)
   link.close()
 })
 
@@ -187,7 +187,7 @@ it('EngineLink reads at most 1,000 rows per request, and twice a second during a
   await open()
   for (const id of ids) server.change(id, { status: 'working', executor: 'resize' })
   await until(() => link.store.seq === server.seq)
-  // The first of them was read at once.
+  // The first changed row was read at once.
   const done = () => [...link.store.rows.values()].every(({ executor }) => executor === 'resize')
   for (let round = 1; !done() && round < 10; round++) {
     const asked = server.asked.length
@@ -203,9 +203,9 @@ it('EngineLink reads visible rows first', async () => {
   const server = new FakeServer()
   const ids = Array.from({ length: 1_500 }, (_, index) => `t${index}`)
   server.add(...ids)
-  const { link, open, until, beat, told } = setup(server)
+  const { link, open, until, beat, reports } = setup(server)
   await open()
-  told.inSight = ['t1499', 't1200']
+  reports.inSight = ['t1499', 't1200']
   for (const id of ids) server.change(id, { status: 'working' })
   await until(() => link.store.seq === server.seq)
   beat.pass(250)
@@ -215,33 +215,33 @@ it('EngineLink reads visible rows first', async () => {
 })
 
 it('EngineLink continues at the last received position after a disconnection', async () => {
-  const { server, link, open, until, beat, told } = setup()
+  const { server, link, open, until, beat, reports } = setup()
   server.add('a')
   await open()
   server.change('a', { status: 'working' })
   server.change('a', { status: 'paused' })
   await until(() => link.store.seq === 2)
   server.breakFeed()
-  await until(() => told.connections.at(-1) === 'broken')
+  await until(() => reports.connections.at(-1) === 'broken')
   beat.pass(300)
-  await until(() => told.connections.at(-1) === 'open')
+  await until(() => reports.connections.at(-1) === 'open')
   expect(server.cursors).toEqual([0, 2])
   link.close()
 })
 
 it('EngineLink reads everything again when its position has been purged', async () => {
-  const { server, link, open, until, beat, told } = setup()
+  const { server, link, open, until, beat, reports } = setup()
   server.add('old')
   await open()
   server.breakFeed()
-  await until(() => told.connections.at(-1) === 'broken')
+  await until(() => reports.connections.at(-1) === 'broken')
   server.refuseFeed = { status: 410, code: 'CURSOR_TOO_OLD', title: '', detail: 'gone', details: {} }
   server.rows.clear()
   server.add('new')
   beat.pass(300)
   await until(() => link.store.rows.has('new'))
   expect([...link.store.rows.keys()]).toEqual(['new'])
-  expect(told.refused).toEqual([])
+  expect(reports.refused).toEqual([])
   link.close()
 })
 
@@ -259,11 +259,11 @@ it('EngineLink repeats a failed read, so that no row stays outdated', async () =
 })
 
 it('EngineLink reports a refusal of the server and sends no further requests', async () => {
-  const { server, link, until, told } = setup()
+  const { server, link, until, reports } = setup()
   server.refuseFeed = { status: 403, code: 'FORBIDDEN', title: '', detail: 'not for you', details: {} }
   await link.load()
-  await until(() => told.refused.length === 1)
-  expect(told.refused[0]).toMatchObject({ code: 'FORBIDDEN', detail: 'not for you' })
+  await until(() => reports.refused.length === 1)
+  expect(reports.refused[0]).toMatchObject({ code: 'FORBIDDEN', detail: 'not for you' })
   expect(server.cursors).toHaveLength(1)
   link.close()
 })

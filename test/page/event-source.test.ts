@@ -6,7 +6,7 @@ import { ApiError } from '../../page/src/live/api-client.ts'
 import { type Connection, followSource, type SourceEvent } from '../../page/src/live/event-source.ts'
 import type { Problem } from '../../page/src/model/wire.ts'
 
-/** Timers that ring when the test says so, in the order in which they are due. */
+/** Timers that fire when the test calls `ring`, in the order in which they are due. */
 class HandClock {
   readonly timers = new Map<number, { callback: () => void; at: number }>()
   now = 0
@@ -23,7 +23,7 @@ class HandClock {
 
   chance = (): number => 1
 
-  /** Rings the one that is due next, and says after how long that was. */
+  /** Fires the timer that is due next, and returns after how many milliseconds. */
   ring(): number {
     const [next] = [...this.timers].sort(([, a], [, b]) => a.at - b.at)
     if (next === undefined) throw new Error('nothing is due')
@@ -59,17 +59,17 @@ interface World {
   refused: Problem[]
   ended: Promise<void>
   close: () => void
-  /** Resolves when so many connections have been asked for. */
+  /** Resolves when this many connections have been opened. */
   connected(count: number): Promise<void>
-  /** Resolves when the source rests after a break. */
+  /** Resolves when the source waits after a disconnection. */
   resting(): Promise<void>
-  /** Resolves when the source lets a storm gather. */
+  /** Resolves when the source pauses during a burst. */
   gathering(): Promise<void>
 }
 
 type Answer = (signal: AbortSignal) => Response | Promise<Response>
 
-/** A source over answers that are given one after the other; the last is given for ever. */
+/** A source whose connections get these answers in order; the last one is repeated. */
 function follow(answers: Answer[], lastId: string | null = null): World {
   const clock = new HandClock()
   const [asked, events, connections, refused]: [Array<string | null>, SourceEvent[], Connection[], Problem[]] = [
@@ -130,7 +130,7 @@ function follow(answers: Answer[], lastId: string | null = null): World {
     ended,
     close,
     connected: (count) => until(() => asked.length >= count),
-    // Besides, it watches for silence.
+    // The other timer detects silence.
     gathering: () => until(() => clock.timers.size > 1),
     resting: () => until(() => connections.at(-1) === 'broken' && clock.timers.size > 0),
   }

@@ -8,7 +8,7 @@ import { createEngine, Failure } from '../../src/index.ts'
 import { taskTransitions } from '../../src/machines/task-machine.ts'
 import { eventOf } from './page-fixtures.ts'
 
-/** An engine in which a task has asked, was answered, failed once, and completed in its second attempt. */
+/** An engine with a task that has asked, was answered, failed once, and completed in its second attempt. */
 async function livedTask() {
   let attempts = 0
   const engine = await createEngine({

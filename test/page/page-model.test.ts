@@ -87,7 +87,7 @@ it('LiveText marks a missing chunk, and a repeated chunk replaces the text after
   expect(live.texts.get('m1')?.gap).toBe(true)
 })
 
-/** Frames and timers that the test lets happen. */
+/** Frames and timers that the test triggers. */
 function handBeat() {
   let now = 0
   const frames: Array<() => void> = []
@@ -125,7 +125,7 @@ it('sparingly limits work that takes long to its share of the time', () => {
   }
   const most = ((beat.now() - began) * 0.1) / 30
   expect(done).toBeGreaterThan(most - 2)
-  // The first time nobody knows yet how long it takes.
+  // Its duration is not known before the first time.
   expect(done).toBeLessThan(most + 2)
 })
 

@@ -14,11 +14,11 @@ interface FactQuery {
   before?: number
 }
 
-/** A server with one task that has ended, and so many facts, numbered from 1 on. */
+/** A server with one task that has ended, and this many facts, numbered from 1. */
 class FakeServer {
   branch: string | null = 'task/birds'
   facts = 0
-  /** Of runs and calls, each on a page of its own. */
+  /** The number of runs and of calls, each on a page of its own. */
   rows = 1
   remembers = true
   readonly asked: FactQuery[] = []
@@ -60,7 +60,7 @@ async function opened(server: FakeServer) {
   })
   const beat = { now: () => 0, frame: () => {}, later: () => 0, forget: () => {}, chance: () => 1 }
   const session = new TaskSession('a', api, beat)
-  // What it reads by itself is under way: this reading comes after it.
+  // The first read of the session is in progress; this one follows it.
   await session.read()
   const ids = () => session.facts.value.map(({ id }) => id)
   return { session, ids }

@@ -6,7 +6,7 @@ import { TaskStore } from '../../page/src/model/task-store.ts'
 import type { TaskEvent, TaskRow, TaskStatus } from '../../page/src/model/wire.ts'
 import { eventOf, rowOf } from './page-fixtures.ts'
 
-/** A server of a few tasks: writes events, and answers reads with what holds at that moment. */
+/** A server with a few tasks: writes events, and answers reads with the current rows. */
 class FakeServer {
   readonly rows = new Map<string, TaskRow>()
   readonly events: TaskEvent[] = []
@@ -18,14 +18,14 @@ class FakeServer {
   change(id: string, status: TaskStatus): void {
     const known = this.rows.get(id)
     const row = { ...(known ?? rowOf({ id, seq: this.rows.size + 1 })), status, version: (known?.version ?? 0) + 1 }
-    this.#tell(known === undefined ? 'task.created' : 'task.updated', row)
+    this.#emit(known === undefined ? 'task.created' : 'task.updated', row)
     this.rows.set(id, { ...row, updatedAt: this.seq })
   }
 
   remove(id: string): void {
     const row = this.rows.get(id)
     if (row === undefined) return
-    this.#tell('task.deleted', row)
+    this.#emit('task.deleted', row)
     this.rows.delete(id)
   }
 
@@ -33,7 +33,7 @@ class FakeServer {
     return { rows: ids.flatMap((id) => this.rows.get(id) ?? []), seq: this.seq, asked: ids }
   }
 
-  #tell(type: TaskEvent['type'], { id, name, status }: TaskRow): void {
+  #emit(type: TaskEvent['type'], { id, name, status }: TaskRow): void {
     this.events.push(eventOf({ seq: this.seq + 1, type, taskId: id, at: this.seq + 1, data: { name, status } }))
   }
 }
@@ -51,7 +51,7 @@ const actions = fc.array(
       }),
     },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('remove' as const), id: fc.constantFrom(...ids) }) },
-    { weight: 4, arbitrary: fc.record({ do: fc.constant('hear' as const) }) },
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('receive' as const) }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('ask' as const) }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('answer' as const) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('repeat' as const) }) },
@@ -59,18 +59,18 @@ const actions = fc.array(
   { maxLength: 60 },
 )
 
-/** Plays actions: writes on the server, events and answers arriving late. Then everything arrives that is still on its way. */
+/** Plays actions: writes on the server, and events and responses that arrive late. At the end everything that is still in transit arrives. */
 function play(
   store: TaskStore,
   server: FakeServer,
   script: ReadonlyArray<{ do: string; id?: string; status?: TaskStatus }>,
 ): void {
-  let heard = 0
+  let receivedCount = 0
   const answers: Array<ReturnType<FakeServer['read']>> = []
-  const hear = () => {
-    const event = server.events[heard]
+  const receive = () => {
+    const event = server.events[receivedCount]
     if (event === undefined) return
-    heard++
+    receivedCount++
     store.applyEvent(event)
   }
   const ask = () => {
@@ -84,12 +84,12 @@ function play(
   for (const step of script) {
     if (step.do === 'change') server.change(step.id as string, step.status as TaskStatus)
     else if (step.do === 'remove') server.remove(step.id as string)
-    else if (step.do === 'hear') hear()
+    else if (step.do === 'receive') receive()
     else if (step.do === 'ask') ask()
     else if (step.do === 'answer') answer()
-    else heard = Math.max(0, heard - 2)
+    else receivedCount = Math.max(0, receivedCount - 2)
   }
-  while (heard < server.events.length) hear()
+  while (receivedCount < server.events.length) receive()
   while (answers.length > 0 || store.dirtyCount > 0) {
     ask()
     answer()
@@ -121,7 +121,7 @@ it('the property of TaskStore finds a store that accepts an outdated read', () =
       play(store, server, script)
       expect(sorted(store.rows)).toEqual(sorted(server.rows))
     }),
-    // It ends with the first that is found; some seeds find none among a few hundred.
+    // fast-check ends at the first failure; some seeds find none among a few hundred runs.
     { numRuns: 20_000, endOnFailure: true },
   )
   expect(result.failed).toBe(true)

@@ -2,7 +2,7 @@
 // Tests without the hook, and with hooks that ignore one kind of value, show that the canary would be found.
 import { expect, it } from 'vitest'
 import { contentFields } from '../../src/ledger/redacting-ledger.ts'
-import { canary, placesWith, tellEverything } from './canary.ts'
+import { canary, outputsWithCanary, placesWith } from './canary.ts'
 
 const redact = (value: unknown): unknown => (typeof value === 'string' ? value.replaceAll(canary, '[redacted]') : value)
 
@@ -25,7 +25,7 @@ it(
   'V-10 a canary that the hook redacts is not stored, published, answered, logged or passed to an executor',
   longStory,
   async () => {
-    const places = await tellEverything(redact)
+    const places = await outputsWithCanary(redact)
     expect(Object.keys(places).sort()).toEqual(everywhere)
     expect(placesWith(places)).toEqual([])
     for (const place of everywhere) expect(places[place]).toContain('[redacted]')
@@ -34,17 +34,17 @@ it(
 
 it('V-10 a canary is passed to the hook in every field', longStory, async () => {
   const seen = new Set<string>()
-  await tellEverything((value, path) => {
+  await outputsWithCanary((value, path) => {
     if (JSON.stringify(value).includes(canary)) seen.add(path.slice(0, 2).join('.'))
     return redact(value)
   })
-  // Made of what is redacted by then.
+  // Derived from values that are already redacted.
   const derived = ['run.error', 'branch.description', 'consolidation.summary']
   expect(contentFields.filter((field) => !seen.has(field))).toEqual(derived)
 })
 
 it('V-10 a canary would be found by this test in every place', longStory, async () => {
-  expect(placesWith(await tellEverything(undefined))).toEqual(everywhere)
+  expect(placesWith(await outputsWithCanary(undefined))).toEqual(everywhere)
 })
 
 it.each([
@@ -60,6 +60,6 @@ it.each([
   ['mail', ['MCP', 'the ledger']],
   ['board_task', ['MCP', 'the ledger']],
 ])('V-10 a canary would be found by this test if a hook ignored %s', longStory, async (kind, found) => {
-  const places = await tellEverything((value, path) => (path[0] === kind ? value : redact(value)))
+  const places = await outputsWithCanary((value, path) => (path[0] === kind ? value : redact(value)))
   expect(placesWith(places)).toEqual(expect.arrayContaining(found))
 })

@@ -11,7 +11,7 @@ const principals: Record<string, Principal> = {
   mallory: { scopes: ['create'], owner: 'mallory' },
   reader: { scopes: ['create', 'read'], owner: 'reader' },
   nameless: { scopes: ['create'] },
-  /** Named like a surface, which no task of that surface belongs to. */
+  /** A principal with the name of a surface, to which no task of that surface belongs. */
   library: { scopes: ['create'], owner: 'library' },
   http: { scopes: ['create'], owner: 'http' },
 }
@@ -34,7 +34,7 @@ async function setup() {
   return { engine, as, created }
 }
 
-/** An answer without the id that was asked for. */
+/** A response without the requested id. */
 const wordsOf = ({ status, body }: Reply, named: unknown) =>
   JSON.stringify({ status, body }).replaceAll(JSON.stringify(named).replaceAll('"', ''), 'X')
 
@@ -45,7 +45,7 @@ async function standing(engine: Engine, id: string): Promise<object> {
 
 const unknownId = 'task-aaaaaaaaaaaaaaaa'
 
-/** Every way to name a task in a creation, with how many of it there are on the board. */
+/** Every way to name a task in a creation; `number` is its number on the board. */
 const ways: Array<[title: string, path: string, naming: (id: string) => object]> = [
   ['a parent', '/tasks', (parentId) => ({ name: 'x', parentId })],
   ['a parent of a tree', '/tasks', (parentId) => ({ name: 'x', parentId, tasks: { a: {}, b: {} } })],

@@ -11,11 +11,11 @@ import { openEngine as open, refusalOf } from '../engine/world.ts'
 import { openWorld, problemIn } from './http/world.ts'
 import { connectByHand, toolErrorOf } from './mcp/world.ts'
 
-/** Tasks stay where they are created, so that only the test creates any. */
+/** No task runs by itself, so that only the test creates tasks. */
 const openEngine = async (options = {}): Promise<Engine> =>
   (await open({ model: createScriptedModel(() => ({ text: 'done' })), autoStart: false, ...options })) as Engine
 
-/** Who calls when the model of a task does. */
+/** The caller of a call by the model of a task. */
 const modelOf = (taskId: string, bounds?: Caller['bounds']): Caller => ({
   surface: 'model',
   taskId,
@@ -28,7 +28,7 @@ async function create(bus: Bus, caller: Caller, input: object = {}): Promise<str
   return (await bus.call('task:create', { goal: 'Work', ...input } as never, { caller })).taskId
 }
 
-/** As many of these as are not refused; all are asked for at once, and every refusal is that of a bound. */
+/** The ids of those that are not refused; all are requested at once, and every refusal must be that of a bound. */
 async function createAll(bus: Bus, wanted: ReadonlyArray<[caller: Caller, input?: object]>): Promise<number> {
   const outcomes = await Promise.allSettled(wanted.map(([caller, input]) => create(bus, caller, input)))
   const refused = outcomes.filter((each) => each.status === 'rejected')
@@ -38,7 +38,7 @@ async function createAll(bus: Bus, wanted: ReadonlyArray<[caller: Caller, input?
 
 const times = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item)
 
-/** Ten subtasks of each, all alike. */
+/** Ten equal subtasks for each. */
 const spawning = createScriptedModel(({ turn }) =>
   turn === 0 ? { tools: times(10, { name: 'task_create', input: { goal: 'More' } }) } : { text: 'done' },
 )
@@ -60,7 +60,7 @@ it('V-06 the model of a task may create 1,000 tasks below it, 100 children of on
   const own = modelOf(root.id)
   expect(await createAll(engine.bus, times(modelBounds.maxChildren + 5, [own]))).toBe(modelBounds.maxChildren)
   const children = await engine.children(root)
-  // Each child's own model creates as many as it can, all at the same time.
+  // The model of each child creates as many tasks as it can, all at once.
   const wanted = children.slice(0, 11).flatMap(({ id }) => times(90, [modelOf(id)] as [Caller]))
   expect(await createAll(engine.bus, wanted)).toBe(modelBounds.maxTasks - modelBounds.maxChildren)
   const refusal = await refusalOf(create(engine.bus, own, { parentId: children[50]?.id }), 'LIMIT_EXCEEDED')
@@ -97,10 +97,10 @@ it('V-06 the model of a task has no wider bounds than the model that created its
   expect(await createAll(engine.bus, times(5, [wide]))).toBe(2)
   const [grandchild] = await engine.children(child)
   await refusalOf(create(engine.bus, modelOf(grandchild?.id as string)), 'LIMIT_EXCEEDED')
-  // One is left of the four.
+  // One of the four is left.
   const own = modelOf(root.id, { maxTasks: 4, maxChildren: 100 })
   expect(await createAll(engine.bus, times(5, [own]))).toBe(1)
-  // Nor has the same model wider ones later, below what it has created.
+  // The same model gets no wider bounds later, below a task that it has created.
   const parentId = (await engine.children(root)).at(-1)?.id
   const wider = modelOf(root.id, { maxTasks: 1_000_000 })
   const refusal = await refusalOf(create(engine.bus, wider, { parentId }), 'LIMIT_EXCEEDED')
@@ -139,7 +139,7 @@ it('V-06 the model of a task is not charged for refused tasks, and finds by key 
   const once = () => engine.bus.call('task:create', input, { caller, identity: 'a call' })
   const { taskId } = await once()
   await refusalOf(create(engine.bus, caller, { blockedBy: ['task-unknown'] }), 'FORBIDDEN')
-  await refusalOf(create(engine.bus, caller, { agentId: 'nobody' }), 'INVALID_INPUT')
+  await refusalOf(create(engine.bus, caller, { agentId: 'unknown' }), 'INVALID_INPUT')
   await create(engine.bus, caller)
   expect((await once()).taskId).toBe(taskId)
   await refusalOf(create(engine.bus, caller), 'LIMIT_EXCEEDED')
@@ -242,7 +242,7 @@ const treeOf = (count: number, child: object = {}) => ({
 
 it('V-06 a request over HTTP creates at most a thousand tasks, and more are refused before any of them is parsed', async () => {
   const { engine, ask } = await openWorld()
-  // Its schema would say so of each of them.
+  // The schema would report each of them.
   const branches = times(50, 0).map((_zero, n) => [`branch${n}`, treeOf(1_000, { x: 1 })])
   const unknown = { name: 'tree', tasks: Object.fromEntries(branches) }
   const problem = problemIn(await ask('POST', '/tasks', JSON.stringify(unknown)))
@@ -271,7 +271,7 @@ it('V-06 a request over HTTP creates at most ten thousand dependencies, and more
     ),
   )
   expect(problem).toMatchObject({ status: 409, code: 'LIMIT_EXCEEDED', details: { dependencies: 153_710 } })
-  // Its schema would say so of each of them.
+  // The schema would report each of them.
   for (const fields of [
     { after: times(10_001, 0) },
     { blockedBy: times(10_001, 0) },

@@ -50,10 +50,10 @@ it.each([
     expect([problem.code, problem.status]).toEqual([code, status])
     await http.close()
 
-    const told: string[] = []
-    const io = { stdout: { write: () => true }, stderr: { write: (text: string) => told.push(text) > 0 } }
+    const printed: string[] = []
+    const io = { stdout: { write: () => true }, stderr: { write: (text: string) => printed.push(text) > 0 } }
     expect(await runScript(engine, [line], io)).toBe(2)
-    expect(told.join('')).toMatch(new RegExp(`^errand repl: line 1: ${code}: `))
+    expect(printed.join('')).toMatch(new RegExp(`^errand repl: line 1: ${code}: `))
 
     const { code: exitCode, err } = await place.errand(...verb, '--json')
     expect(JSON.parse(err)).toMatchObject({ error: { code } })

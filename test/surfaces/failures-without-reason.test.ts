@@ -12,7 +12,7 @@ import { openManager } from '../vocabularies/agent-os/world.ts'
 
 type Manager = Awaited<ReturnType<typeof openManager>>
 
-/** Fails a task by hand, in each way that asks for no reason. */
+/** Fails a task in each way that requires no reason. */
 const ways = {
   async 'an update'({ engine }: Manager) {
     const task = await engine.start(await engine.create({ name: 'it' }))
@@ -36,7 +36,7 @@ it.each(Object.keys(ways) as Array<keyof typeof ways>)(
     const { engine, bus } = manager
     const id = await ways[way](manager)
     const task = await engine.get(id)
-    if (task === null) throw new Error('it is gone')
+    if (task === null) throw new Error('the task does not exist')
     const { task: record } = await bus.call('ldg:task:get', { taskId: id })
     expect(record).toMatchObject({ canonicalStatus: 'failed', completionStatus: 'failed' })
     expect(await engine.settled(id)).toMatchObject({ status: 'failed', error: { message: 'failed' } })
@@ -53,9 +53,11 @@ it('S0-006 a failure without a reason is reported as `failed` to a parent, and i
   const engine = await openEngine({ model })
   const agent = await engine.create({ goal: 'Lead' })
   await reached(engine, agent, 'input_required')
-  const told = await engine.start(await engine.create({ name: 'it', parentId: agent.id, notifyParent: true }))
-  await engine.update(told, { status: 'failed' })
-  expect((await engine.messages(agent)).map(({ content }) => content)).toContain(`[background] ${told.id} "it" failed`)
+  const notifying = await engine.start(await engine.create({ name: 'it', parentId: agent.id, notifyParent: true }))
+  await engine.update(notifying, { status: 'failed' })
+  expect((await engine.messages(agent)).map(({ content }) => content)).toContain(
+    `[background] ${notifying.id} "it" failed`,
+  )
   const strict = await engine.create({ name: 'strict', onChildFailure: 'fail' })
   await engine.start(strict)
   const child = await engine.start(await engine.create({ name: 'part', parentId: strict.id }))

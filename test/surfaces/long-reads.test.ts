@@ -13,7 +13,7 @@ import { taskRow } from '../../src/testing/index.ts'
 import { problemIn, requestOf, serve } from './http/world.ts'
 import * as mcp from './mcp/world.ts'
 
-/** An engine on a ledger for whose clock every statement takes long, and which is kept reading until it is let go. */
+/** An engine on a ledger whose clock makes every statement slow, with a read that lasts until the test releases it. */
 async function openBusyWorld() {
   const folder = mkdtempSync(join(tmpdir(), 'errand-long-'))
   let now = 0
@@ -43,7 +43,7 @@ async function openBusyWorld() {
     while (!isFree) yield* tx.task.count({})
   })
 
-  /** How often a query of a client has begun: a long one begins twice, unless it was dropped meanwhile. */
+  /** How often a query of a client has started: a long one starts twice, unless it was dropped meanwhile. */
   let begun = 0
   let onQueued = () => {}
   const read = ledger.read.bind(ledger)
@@ -56,7 +56,7 @@ async function openBusyWorld() {
     onQueued()
     return reading
   }
-  /** Resolves when so many reads of clients have been queued. */
+  /** Resolves when this many reads of clients are queued. */
   const queued = (count: number) =>
     new Promise<void>((resolve) => {
       onQueued = () => {
@@ -74,17 +74,17 @@ async function openBusyWorld() {
 }
 
 const asked = (owner: string, signal?: AbortSignal) => requestOf('GET', '/tasks?text=a', undefined, { owner }, signal)
-const authenticate = ({ headers }: Request) => ({ scopes: ['read' as const], owner: headers.get('owner') ?? 'nobody' })
+const authenticate = ({ headers }: Request) => ({ scopes: ['read' as const], owner: headers.get('owner') ?? 'unnamed' })
 
 it('V-07 a long read over HTTP ends when its client has disconnected, and does not hold up others', async () => {
   const { engine, free, queued, begun } = await openBusyWorld()
   const { http } = serve(engine, { authenticate })
   const controller = new AbortController()
   const allQueued = queued(maxQueuedLongReads)
-  const gone = Array.from({ length: maxQueuedLongReads }, () => http(asked('ann', controller.signal)))
+  const dropped = Array.from({ length: maxQueuedLongReads }, () => http(asked('ann', controller.signal)))
   await allQueued
   controller.abort()
-  await Promise.all(gone)
+  await Promise.all(dropped)
   expect(begun()).toBe(maxQueuedLongReads)
   free()
   expect((await http(asked('bob'))).status).toBe(200)

@@ -8,7 +8,7 @@ import { Workplace } from './cli/workplace.ts'
 import { serve } from './http/world.ts'
 import { modernRequest, post, tasksExtension, token } from './mcp/world.ts'
 
-/** A task whose executor does not let go of its run before the test says so. */
+/** A task whose executor does not end its run before the test says so. */
 async function setup(ledger = ledgerFile()) {
   const hands = puppet({ stubborn: true })
   const engine = await openEngine({ ledger, executors: { work: hands.executor }, abortGraceMs: 600_000 })

@@ -6,7 +6,7 @@ import { Workplace } from './cli/workplace.ts'
 const token = 'a-token-that-is-long-enough-for-the-door'
 const key = 'sk-key-of-the-model-provider'
 
-/** A place whose processes have secrets in their environment. */
+/** A folder in which processes have secrets in their environment. */
 function setup(): Workplace {
   vi.stubEnv('ERRAND_TOKEN', token)
   vi.stubEnv('ERRAND_MCP_TOKEN', `${token}-for-mcp`)
@@ -15,8 +15,8 @@ function setup(): Workplace {
   return new Workplace()
 }
 
-/** All that a reader may see of the tasks. */
-async function allThatIsTold(place: Workplace): Promise<string> {
+/** Everything that a reader may see of the tasks. */
+async function everythingReadable(place: Workplace): Promise<string> {
   const tasks = await place.tasks()
   const logs = await Promise.all(tasks.map(async ({ id }) => (await place.errand('logs', id)).out))
   return JSON.stringify(tasks) + logs.join('')
@@ -46,11 +46,11 @@ it.each([
     const url = await serving(place, ...flags)
     const { taskId } = await ask(url, '/tasks', { executor: 'shell', input: { run: 'env; echo the-end' } })
     await ask(url, '/abilities/task:wait', { taskIds: [taskId] })
-    const told = await allThatIsTold(place)
-    expect(told).toContain('the-end')
-    expect(told).not.toContain(token)
-    expect(told).not.toContain(key)
-    expect(told.includes('of-the-user')).toBe(inherits)
+    const readable = await everythingReadable(place)
+    expect(readable).toContain('the-end')
+    expect(readable).not.toContain(token)
+    expect(readable).not.toContain(key)
+    expect(readable.includes('of-the-user')).toBe(inherits)
   },
 )
 
@@ -58,11 +58,11 @@ it('V-10 a command of errand run that prints its environment puts no secret into
   await using place = setup()
   place.write('plan.yaml', 'tasks: { look: { run: "env; echo the-end" } }')
   expect((await place.errand('run', 'plan.yaml')).code).toBe(0)
-  const told = await allThatIsTold(place)
-  expect(told).toContain('the-end')
-  expect(told).not.toContain(token)
-  expect(told).not.toContain(key)
-  expect(told).toContain('of-the-user')
+  const readable = await everythingReadable(place)
+  expect(readable).toContain('the-end')
+  expect(readable).not.toContain(token)
+  expect(readable).not.toContain(key)
+  expect(readable).toContain('of-the-user')
 })
 
 it('V-10 a command has the default variables in errand repl --work, and all but secrets with --inherit-env', async () => {
@@ -70,11 +70,11 @@ it('V-10 a command has the default variables in errand repl --work, and all but 
   const line =
     'const made = await create({ executor: "shell", input: { run: "env; echo the-end" } }); await engine.result(made)'
   expect((await place.errand('repl', '--work', '-e', line)).code).toBe(0)
-  const usual = await allThatIsTold(place)
+  const usual = await everythingReadable(place)
   expect(usual).toContain('the-end')
   expect(usual).not.toContain('of-the-user')
   expect((await place.errand('repl', '--work', '--inherit-env', '-e', line)).code).toBe(0)
-  const all = await allThatIsTold(place)
+  const all = await everythingReadable(place)
   expect(all).toContain('of-the-user')
   expect(all).not.toContain(token)
 })
@@ -94,7 +94,7 @@ it('V-10 a secret that the env of a plan refers to reaches its command, is store
   expect(task.input).toMatchObject({ env: { MODEL_KEY: { secret: 'OPENAI_API_KEY' } } })
   const { stdout } = task.result as { stdout: string }
   expect(stdout.replaceAll(' ', '')).toBe(`thekey:[secretOPENAI_API_KEY]\n${key.length}\n`)
-  expect(await allThatIsTold(place)).not.toContain(key)
+  expect(await everythingReadable(place)).not.toContain(key)
 })
 
 it('V-10 a secret that the env of a plan refers to fails its task before the command starts if it is not set', async () => {

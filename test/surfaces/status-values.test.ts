@@ -12,12 +12,12 @@ import { createHttp } from '../../src/surfaces/http/index.ts'
 import { history, openEngine, reached, waysTo } from '../engine/world.ts'
 
 interface Shown {
-  /** Where it stands in the answer. */
+  /** Its path in the output. */
   path: string
   words: string[]
 }
 
-/** Every enumeration of words under a key that says that it is a status, however deep. */
+/** Every enumeration below a key that names a status, at any depth. */
 function statusesIn(schema: unknown, path = ''): Shown[] {
   if (typeof schema !== 'object' || schema === null) return []
   const found: Shown[] = []
@@ -36,7 +36,7 @@ function oneOf(schema: unknown): unknown {
 }
 
 const sorted = (words: readonly string[]) => [...words].sort().join(' ')
-/** The sets of words that the status of a task may be shown in: all states, or the part of them that can occur there. */
+/** The allowed enumerations for the status of a task: all states, or those that can occur there. */
 const ofTasks = [taskStatuses, settledStatuses, openStatuses, [...settledStatuses, 'open']].map(sorted)
 const ofOthers = [
   callStatuses,
@@ -78,11 +78,11 @@ it('the status of a task is one of the eight states in every event', async () =>
   }
   await reached(engine, await engine.create({ executor: 'asks' }), 'input_required')
   await reached(engine, await engine.create({ executor: 'fails' }), 'failed')
-  const told = (await history(engine)).flatMap(({ type, data }) =>
+  const inEvents = (await history(engine)).flatMap(({ type, data }) =>
     (['status', 'from'] as const).flatMap((key) => (typeof data[key] === 'string' ? [[type, key, data[key]]] : [])),
   )
-  expect(told.length).toBeGreaterThan(20)
-  expect(told.filter(([, , word]) => !(taskStatuses as readonly unknown[]).includes(word))).toEqual([])
+  expect(inEvents.length).toBeGreaterThan(20)
+  expect(inEvents.filter(([, , word]) => !(taskStatuses as readonly unknown[]).includes(word))).toEqual([])
 })
 
 it('the status of a task is one of the eight states in the response of every route, except for boards', async () => {

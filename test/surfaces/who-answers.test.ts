@@ -22,7 +22,7 @@ const executors = {
   work: (task: ExecutorTask, run: Run) => run.ask('Which?', { type: 'string' }, task.input as object),
 }
 
-/** A plan as a person writes it: nothing is deployed before somebody has said so. */
+/** A plan that deploys nothing before a person has approved it. */
 async function release(options: object = {}, input: object = {}) {
   const engine = (await openEngine({ executors, ...options })) as unknown as Engine
   const group = await engine.create({
@@ -37,7 +37,7 @@ async function release(options: object = {}, input: object = {}) {
   return { engine, group, approve, build, deploy }
 }
 
-/** The same, as soon as the question can be answered. */
+/** The same plan, once its question is open. */
 async function asking(input: object = {}) {
   const world = await release({}, input)
   return { ...world, approve: await reached(world.engine, world.approve, 'input_required') }
@@ -46,7 +46,7 @@ async function asking(input: object = {}) {
 const call = ({ bus }: Engine, abilityId: string, input: object, caller: Caller) =>
   bus.call(abilityId as string, input, { caller }) as Promise<unknown>
 
-/** Callers who may not answer for people, made for a task above the question. */
+/** Callers that may not answer for people, for a task above the question. */
 const untrusted: Record<string, (above: string) => Caller> = {
   'a client over MCP': () => ({ surface: 'mcp', model: true, owner: 'ada' }),
   'the model of a task above': (taskId) => ({ surface: 'model', taskId, run: 1 }),
@@ -65,7 +65,7 @@ const people: Array<[who: string, caller: Caller, answeredBy: object]> = [
   ['a person in a chat', { surface: 'chat', owner: 'ann', scopes: ['control'] }, { surface: 'chat', owner: 'ann' }],
 ]
 
-/** Every way to let the deployment go on without an answer. */
+/** Every way to continue with the deployment without an answer. */
 const detours = (approve: Task, build: Task): Array<[abilityId: string, input: object]> => [
   ['task:complete', { taskId: approve.id, result: 'yes' }],
   ['board:update', { id: approve.id, status: 'completed', result: 'yes' }],
@@ -121,7 +121,7 @@ describe.each(Object.entries(untrusted))('%s', (_name, callerBelow) => {
       ['board:update', { id: deploy.id, removeBlockedBy: [build.id] }],
     ] as const)
       await refusalOf(call(engine, abilityId, input, caller), 'FORBIDDEN')
-    // What is no longer asked has not been answered either.
+    // A question that is no longer open has not been answered either.
     await call(engine, 'task:cancel', { taskId: approve.id }, caller)
     await refusalOf(call(engine, 'board:delete', { id: approve.id }, caller), 'FORBIDDEN')
     expect((await engine.get(deploy))?.status).toBe('submitted')
@@ -178,9 +178,9 @@ it('a question records whom it is for', async () => {
     const asked = (await history(engine, task.id)).find(({ type }) => type === 'question.asked')
     expect(asked?.data['for']).toBe(audience)
   }
-  const { id } = await engine.create({ executor: 'work', input: { for: 'nobody' } })
+  const { id } = await engine.create({ executor: 'work', input: { for: 'machines' } })
   expect(await engine.settled(id)).toMatchObject({ status: 'failed', error: { code: 'INVALID_INPUT' } })
-  await refusalOf(engine.create({ executor: 'ask', input: { question: 'x', for: 'nobody' } }), 'INVALID_INPUT')
+  await refusalOf(engine.create({ executor: 'ask', input: { question: 'x', for: 'machines' } }), 'INVALID_INPUT')
 })
 
 it('V-03 a question gets no default by an update of the state, and is not bypassed by other methods of an engine with restrictions', async () => {

@@ -15,7 +15,7 @@ import { ledgerFile, openEngine, refusalOf } from '../engine/world.ts'
 
 const saying = (text: string) => createScriptedModel(() => ({ text }), { modelId: text })
 
-/** Who may name offered models only, by surface. */
+/** Callers without the right to name any model, by surface. */
 const untrusted: Record<string, Caller> = {
   'a client over MCP': { surface: 'mcp', model: true },
   'a client over HTTP without the scope admin': { surface: 'http', scopes: ['read', 'create', 'control'] },
@@ -23,7 +23,7 @@ const untrusted: Record<string, Caller> = {
   'the tools of a model': { surface: 'tools' },
   'the model of a task': { surface: 'model' },
 }
-/** Those with a task of their own. */
+/** Callers with a task of their own. */
 const withTask = ['a principal over HTTP with a task', 'the model of a task']
 const trusted: Record<string, Caller> = {
   'the program': { surface: 'library' },
@@ -32,10 +32,10 @@ const trusted: Record<string, Caller> = {
   'a chat, whose model its program has given': { surface: 'chat', scopes: ['read', 'create', 'control'] },
 }
 
-/** Names that the command line resolves, and one of nothing. */
+/** Names that the command line resolves, and one that does not exist. */
 const hostile = ['openai:gpt-5', 'script:/etc/passwd', 'script:notes/fifo', 'local:x', 'nothing', 'Spare']
 
-/** An engine that resolves every name, and notes which it was asked for. */
+/** An engine that resolves every name, and records the names. */
 async function resolving(options: EngineOptions = {}) {
   const asked: string[] = []
   const resolveModel = (id: string) => {
@@ -51,7 +51,7 @@ const offers = { model: saying('usual'), models: { spare: saying('spare') } }
 const create = (bus: Bus, input: object, caller: Caller): Promise<string> =>
   bus.call('task:create' as string, input, { caller }).then((made) => (made as { taskId: string }).taskId)
 
-/** Every way to name a model for a task; models are offered no trees. */
+/** Every way to name a model for a task; models cannot create trees. */
 const waysOf = (caller: Caller): Array<(model: string) => object> => {
   const tree = (model: string) => ({ name: 'x', tasks: { a: { tasks: { b: { goal: 'x', model } } } } })
   const single = [
@@ -143,7 +143,7 @@ it('V-04 an offered name is not resolved by an engine that does not offer it, ev
   const { engine: first } = await resolving({ ledger, executors, autoStart: false })
   const id = await create(first.bus, { goal: 'x', model: 'openai:gpt-5' }, client)
   await first.update(id, { input: 'from a person, who may have commands run' })
-  // A subtask has the model of its creator's task, and what holds for it.
+  // A subtask has the model of its creator's task, and the same restriction.
   const caller = { surface: 'model', taskId: id }
   const unsaid = await create(first.bus, { goal: 'y' }, caller)
   const said = await create(first.bus, { goal: 'z', model: 'openai:gpt-5' }, caller)

@@ -12,11 +12,11 @@ import { createTaskManager } from '../../src/vocabularies/agent-os.ts'
 import { ledgerFile, openEngine, refusalOf } from '../engine/world.ts'
 
 const runner = createShell()
-/** A user's own executor that runs what its input says. */
+/** A user's own executor that runs the command in its input. */
 const own = defineExecutor({ runsCommands: true, run: () => 'ran' })
 const executors = { runner, own, echo: () => 'said' }
 
-/** Who may have none run, by surface. */
+/** Callers without the right to run commands, by surface. */
 const untrusted: Record<string, Caller> = {
   'a client over MCP': { surface: 'mcp', model: true },
   'a client over HTTP without the scope admin': { surface: 'http', scopes: ['read', 'create', 'control'] },
@@ -29,13 +29,13 @@ const trusted: Record<string, Caller> = {
   'HTTP with all scopes': { surface: 'http', scopes: ['admin'] },
 }
 
-/** Every ability that can name an executor, and how. */
+/** Every ability that can name an executor, with its input. */
 const creations: Array<[abilityId: string, inputOf: (executor: string) => object]> = [
   ['task:create', (executor) => ({ name: 'x', executor, input: { run: 'true' } })],
   ['task:create', (executor) => ({ name: 'x', tasks: { a: { tasks: { b: { executor, input: { run: 'true' } } } } } })],
   ['board:create', (executor) => ({ subject: 'x', executor, input: { run: 'true' } })],
 ]
-/** Models are offered no trees. */
+/** Models cannot create trees. */
 const creationsOf = ({ model }: Caller) => creations.filter(([, inputOf]) => !model || !('tasks' in inputOf('echo')))
 const spellings = ['runner', 'runner ', '\uFEFFrunner', ' runner\t', 'own']
 
@@ -116,7 +116,7 @@ it('V-01 a client without the right to run commands leaves no prepared command f
   const [task] = (await engine.list()).tasks
   const refusal = await refusalOf(engine.update(task?.id as string, { executor: 'runner' }), 'FORBIDDEN')
   expect(refusal.message).toContain('Give `input` with it')
-  // Somebody who may says what is run.
+  // A caller with the right sets the command.
   await engine.update(task?.id as string, { executor: 'runner', input: { run: 'true' } })
   expect((await engine.settled(task?.id as string)).status).toBe('completed')
   expect(existsSync(effect)).toBe(false)
@@ -172,7 +172,7 @@ it('V-01 a producer without executors uses the executors that working engines ha
   const producer = (await openEngine({ ledger, work: false })) as unknown as Engine
   const model = untrusted['a client over MCP'] as Caller
   for (const [abilityId, inputOf] of creationsOf(model)) {
-    for (const executor of [...spellings, 'nobody-knows-it'])
+    for (const executor of [...spellings, 'unknown-executor'])
       await refusalOf(call(producer.bus, abilityId, inputOf(executor), model), 'FORBIDDEN')
     await call(producer.bus, abilityId, inputOf('echo'), model)
   }

@@ -55,7 +55,7 @@ it.each([
   await engine.result(tasks[0]?.taskId as string)
   expect(readFileSync(join(root, 'greeting'), 'utf8')).toBe('hello\n')
   expect((await engine.get(tasks[0]?.taskId as string))?.key).toBe(`${round}/greet`)
-  // Called again, it goes on with the round: nothing runs twice.
+  // A repeated call continues the round: nothing runs twice.
   expect(await run(hello, caller)).toMatchObject({ round, tasks: [{ status: 'completed' }] })
 })
 

@@ -11,7 +11,7 @@ import { openLedger } from '../../../src/ledger/open-ledger.ts'
 
 const secret = 'the secret of the house'
 
-/** A folder to read in, with a secret beside it and some inside that are hidden. */
+/** A folder with hidden files, and a secret file beside it. */
 function setup() {
   const outer = realpathSync(mkdtempSync(join(tmpdir(), 'errand-files-')))
   onTestFinished(() => rmSync(outer, { recursive: true, force: true }))
@@ -187,7 +187,7 @@ it('V-04 the file abilities report a path outside of their folder like one that 
   const there = await refusal(call('read', { path: '../secret.txt' }))
   const not = await refusal(call('read', { path: '../nothing.txt' }))
   expect(there.replaceAll('secret', 'nothing')).toBe(not)
-  // Through links that lead out, too.
+  // Links that lead out do not help either.
   link(outer, 'out')
   link(join(outer, 'secret.txt'), 'secret-link')
   link(join(outer, 'nothing.txt'), 'nothing-link')

@@ -37,7 +37,7 @@ const action = (page: Page, name: string) =>
   page.getByRole('toolbar', { name: 'Actions' }).getByRole('button', { name, exact: true })
 const inDialog = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name })
 
-/** Lines of the list, those out of sight included. */
+/** The number of lines of the list, including those that are not visible. */
 async function lineCount(page: Page): Promise<number> {
   return Number(await page.getByRole('treegrid', { name: 'Tasks' }).getAttribute('aria-rowcount')) - 1
 }
@@ -172,7 +172,7 @@ it('the page lists, filters and searches thousands of tasks, and renders only th
   await line(page, 'First of all').waitFor()
   expect(await rowsThere()).toBeLessThan(80)
 
-  // What comes in above leaves in place what is looked at.
+  // A line that is added above does not move the visible ones.
   const scrolled = () => page.evaluate<number>("document.querySelector('.grid-body').scrollTop")
   const before = await scrolled()
   await server.create({ name: 'Late comer', autoStart: false })

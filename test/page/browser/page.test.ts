@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { heardBy, launchChromium, openPage, ServedLedger, temporaryFolder, token } from './world.ts'
+import { launchChromium, openPage, receivedBy, ServedLedger, temporaryFolder, token } from './world.ts'
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
@@ -196,9 +196,9 @@ it('the page reconnects when the server is killed and started again, and receive
   await line(page, 'Before the fall').getByText('completed').waitFor()
   expect(await server.statusOf(after)).toBe('completed')
   const { seq: last } = await count()
-  await expect.poll(async () => (await heardBy(page)).at(-1)).toBe(last)
-  const heard = (await heardBy(page)).filter((seq) => seq > from)
-  expect(heard).toEqual(Array.from({ length: last - from }, (_, n) => from + 1 + n))
+  await expect.poll(async () => (await receivedBy(page)).at(-1)).toBe(last)
+  const received = (await receivedBy(page)).filter((seq) => seq > from)
+  expect(received).toEqual(Array.from({ length: last - from }, (_, n) => from + 1 + n))
 }, 60_000)
 
 it.each([

@@ -8,7 +8,7 @@ import { createScriptedModel } from '../../../src/testing/index.ts'
 
 const [ledger = '', port = '0', token = '', readersToken = ''] = process.argv.slice(2)
 
-/** One step for each number, of so many milliseconds. */
+/** Reports one step for each number, every `ms` milliseconds. */
 const count = defineExecutor({
   onInterrupt: 'rerun',
   async run(task, run) {
@@ -33,7 +33,7 @@ const asks = defineExecutor({
   },
 })
 
-/** Works until somebody stops it. */
+/** Works until it is paused or canceled. */
 const rests = defineExecutor({
   onInterrupt: 'rerun',
   run: (_task, run) => run.call('rest', {}, (_params, { signal }) => delay(3_600_000, undefined, { signal })),
@@ -45,7 +45,7 @@ const fails = defineExecutor({
   },
 })
 
-/** Succeeds when somebody tries it again. */
+/** Fails in the first attempt and succeeds in the next. */
 const failsOnce = defineExecutor({
   run(task) {
     if (task.attempt === 1) throw new Error('The kiln is cold.')

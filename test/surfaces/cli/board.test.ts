@@ -228,8 +228,8 @@ it('errand board show prints blockers, parts and messages of a task', async () =
 
 it('errand board rm deletes tasks, and a refusal does not stop the others', async () => {
   await using place = await chain()
-  const gone = await place.errand('board', 'rm', '9', '1')
-  expect(gone).toEqual({
+  const removed = await place.errand('board', 'rm', '9', '1')
+  expect(removed).toEqual({
     code: 2,
     out: '#1 deleted\n    #2 unblocked: Write code\n',
     err: 'errand: Task 9 not found\n',

@@ -196,8 +196,8 @@ it('errand complete, fail, heartbeat and release refuse a stale claim and name t
   await place.errand('add', 'one')
   await place.errand('claim', '--as', 'ann', '--lease', '1h')
   await place.errand('release', '#1', '--as', 'ann', '--fence', '1')
-  const nobody = await place.errand('complete', '#1', '--as', 'ann', '--fence', '1')
-  expect(nobody.code).not.toBe(0)
+  const refused = await place.errand('complete', '#1', '--as', 'ann', '--fence', '1')
+  expect(refused.code).not.toBe(0)
   await place.errand('claim', '#1', '--as', 'bob', '--lease', '1h')
   for (const args of [
     ['complete', '#1'],

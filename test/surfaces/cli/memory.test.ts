@@ -181,7 +181,7 @@ it('errand memory refuses unknown branches, states and types', async () => {
     [['consolidate', 'sesion'], 'INVALID_INPUT'],
     [['consolidate', 'session'], 'INVALID_INPUT'],
     [['consolidate', 'task', '--task', '#1', '--task', '#1'], 'INVALID_INPUT'],
-    [['consolidate', 'agent', '--agent', 'nobody', '--task', '#1'], 'NOT_FOUND'],
+    [['consolidate', 'agent', '--agent', 'unknown', '--task', '#1'], 'NOT_FOUND'],
     [['merge', 'none'], 'NOT_FOUND'],
     [['merge', 'main'], 'INVALID_INPUT'],
     [['merge', 'task/fix-auth', '--only', 'some'], 'INVALID_INPUT'],
@@ -346,7 +346,7 @@ it('S2-075 errand memory why names the fact that replaced it, and the facts that
   })
   const survivor = await place.errand('memory', 'why', second)
   expect(survivor.out).toContain(`replaces ${first.slice(5, 11)}, which says the same, 100 % alike`)
-  const alone = (await place.errand('memory', 'remember', 'Nobody asked')).out.trim()
+  const alone = (await place.errand('memory', 'remember', 'Nothing asked')).out.trim()
   expect((await place.errand('memory', 'why', alone)).out).toContain('The fact was stated directly')
 })
 

@@ -87,9 +87,9 @@ it('errand ps --watch prints one line per change, until the task leaves the choi
   await engine.heartbeat(claimed)
   await engine.complete(claimed, 'done')
   await wrote(/completed/)
-  const gone = await engine.create({ name: 'gone', tags: ['x'] })
-  await wrote(/gone .*claimable/)
-  await engine.delete(gone)
+  const removed = await engine.create({ name: 'removed', tags: ['x'] })
+  await wrote(/removed .*claimable/)
+  await engine.delete(removed)
   await wrote(/deleted/)
   io.interrupt()
   expect(await watching).toBe(130)
@@ -98,8 +98,8 @@ it('errand ps --watch prints one line per change, until the task leaves the choi
       '#1 review (id) claimable',
       '#1 review (id) working, claimed by ann (claim 1)',
       '#1 review (id) completed, claimed by ann (claim 1)',
-      '#3 gone (id) claimable',
-      '#3 gone (id) deleted',
+      '#3 removed (id) claimable',
+      '#3 removed (id) deleted',
       '',
     ].join('\n'),
   )

@@ -34,7 +34,7 @@ it('docs/http.md lists each error code beside its status', () => {
   const wrong = lines.flatMap((line) => {
     const statuses = (line.split('|')[1] ?? '').split(',').map(Number)
     const codes = Array.from(line.matchAll(/`([A-Z_]{4,})`/g), ([, code]) => code as keyof typeof statusOfCode)
-    // A key of a request that was used for another is a conflict of keys as well, and streams are too many for one principal, too.
+    // An idempotency key used for another request is a KEY_CONFLICT as well, and the limit of streams of one principal has the same status.
     const others: Partial<Record<keyof typeof statusOfCode, number>> = { KEY_CONFLICT: 422, TOO_MANY_STREAMS: 429 }
     return codes.filter(
       (code) => !statuses.includes(statusOfCode[code]) && !statuses.includes(others[code] ?? Number.NaN),

@@ -20,7 +20,7 @@ async function complaintsAbout(document: object): Promise<unknown[]> {
   return valid ? [] : [errors].flat()
 }
 
-/** References that lead nowhere. */
+/** References without a target. */
 function brokenReferences(document: object): string[] {
   const broken: string[] = []
   const visit = (value: unknown): void => {
@@ -88,20 +88,22 @@ it('the OpenAPI document contains every ability, including those registered late
 it('the OpenAPI document contains only what the principal may call', async () => {
   let principal: Principal = { scopes: [] }
   const { ask } = await openWorld({ authenticate: () => principal })
-  const told = async () => {
+  const documentOfPrincipal = async () => {
     const { body: document } = await ask('GET', '/openapi.json')
     expect(await complaintsAbout(document)).toEqual([])
     expect(brokenReferences(document)).toEqual([])
     return document as OpenApiDocument
   }
   const own = ['/abilities', '/docs', '/openapi.json']
-  expect(Object.keys((await told()).paths).sort()).toEqual(own)
-  expect(Object.keys((await told()).components.schemas)).toEqual(['Problem'])
+  expect(Object.keys((await documentOfPrincipal()).paths).sort()).toEqual(own)
+  expect(Object.keys((await documentOfPrincipal()).components.schemas)).toEqual(['Problem'])
   expect((await ask('GET', '/docs')).body).not.toContain('/tasks')
   principal = { scopes: ['read'] }
-  expect(Object.keys((await told()).paths['/tasks'] ?? {})).toEqual(['get'])
+  expect(Object.keys((await documentOfPrincipal()).paths['/tasks'] ?? {})).toEqual(['get'])
   principal = { scopes: ['admin'], abilities: ['engine:status'] }
-  expect(Object.keys((await told()).paths).sort()).toEqual([...own, '/abilities/engine:status', '/status'].sort())
+  expect(Object.keys((await documentOfPrincipal()).paths).sort()).toEqual(
+    [...own, '/abilities/engine:status', '/status'].sort(),
+  )
 })
 
 it('the OpenAPI document describes path, query, headers, body and required scope of each operation', async () => {
@@ -146,7 +148,7 @@ it('the OpenAPI document is rendered as a page without scripts or external resou
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-/** A team's work as day1's documents tell it, by a client that was generated from the document. */
+/** The work of a team as in the documents of day1, by a client that was generated from the OpenAPI document. */
 const scenario = `
 import * as api from './client.ts'
 api.defaults.baseUrl = process.env['BASE_URL'] as string

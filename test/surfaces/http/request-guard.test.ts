@@ -29,7 +29,7 @@ it('X-030 the HTTP request guard refuses requests without the token at every pat
   ]
   for (const headers of [noToken, { authorization: `Bearer ${token}x` }, { authorization: `Basic ${token}` }]) {
     for (const [method, path, body] of asked) {
-      // No faster than wrong tokens are answered as such.
+      // In sequence, since wrong tokens are limited as well.
       clock.advance(3_000)
       const reply = await ask(method, path, body, headers)
       expect([method, path, problemIn(reply).status]).toEqual([method, path, 401])
@@ -352,7 +352,7 @@ it('V-09 concurrent HTTP requests of one principal are limited without affecting
     handle: async () => {
       begun[count++]?.resolve()
       await go.promise
-      return 'told'
+      return 'done'
     },
   })
   const ann = { 'x-name': 'ann' }
@@ -363,7 +363,7 @@ it('V-09 concurrent HTTP requests of one principal are limited without affecting
   expect(refused.headers.get('retry-after')).toBe('1')
   expect((await ask('GET', '/status', undefined, { 'x-name': 'bob' })).status).toBe(200)
   go.resolve()
-  expect((await Promise.all(slow)).map(({ body }) => body)).toEqual(['told', 'told'])
+  expect((await Promise.all(slow)).map(({ body }) => body)).toEqual(['done', 'done'])
   expect((await ask('GET', '/status', undefined, ann)).status).toBe(200)
 })
 
@@ -388,7 +388,7 @@ it('V-09 invalid HTTP credentials are answered with 429 after too many from one 
   expect(answers.slice(20)).toEqual(Array(10).fill([429, '3']))
   expect(await answer('192.0.2.1', `Bearer ${token}`)).toEqual([200, null])
   expect(await answer('192.0.2.2', wrong)).toEqual([401, null])
-  // Without a token there is none to be wrong.
+  // A request without a token does not count as a wrong token.
   expect(await answer('192.0.2.1', '')).toEqual([401, null])
   clock.advance(3_000)
   expect(await answer('192.0.2.1', wrong)).toEqual([401, null])

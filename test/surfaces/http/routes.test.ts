@@ -392,27 +392,29 @@ it('X-032 HTTP problems have the status of the table for every code, and hide in
       throw thrown
     },
   })
-  const told = async (error: unknown) => {
+  const problemFor = async (error: unknown) => {
     thrown = error
     errors.length = 0
     return problemIn(await ask('POST', '/abilities/break:it', {}))
   }
   for (const [code, status] of Object.entries(statusOfCode)) {
-    expect([code, (await told(new ErrandError(code as never, 'because'))).status]).toEqual([code, status])
+    expect([code, (await problemFor(new ErrandError(code as never, 'because'))).status]).toEqual([code, status])
     expect([code, errors.length]).toEqual([code, status >= 500 ? 1 : 0])
   }
-  expect(await told(new Error('secret at /etc/passwd'))).toMatchObject({
+  expect(await problemFor(new Error('secret at /etc/passwd'))).toMatchObject({
     status: 500,
     code: 'INTERNAL_ERROR',
     details: {},
   })
-  expect(JSON.stringify(await told(new Error('secret at /etc/passwd')))).not.toContain('secret')
+  expect(JSON.stringify(await problemFor(new Error('secret at /etc/passwd')))).not.toContain('secret')
   expect(errors).toHaveLength(1)
-  expect(await told(new Failure('no such note', { retry: false }))).toMatchObject({
+  expect(await problemFor(new Failure('no such note', { retry: false }))).toMatchObject({
     code: 'EXECUTION_ERROR',
     detail: 'no such note',
   })
-  const ledger = await told(new ErrandError('LEDGER_BUSY', 'at /home/ann/secret.db', { path: '/home/ann/secret.db' }))
+  const ledger = await problemFor(
+    new ErrandError('LEDGER_BUSY', 'at /home/ann/secret.db', { path: '/home/ann/secret.db' }),
+  )
   expect(JSON.stringify(ledger)).not.toContain('secret')
 })
 

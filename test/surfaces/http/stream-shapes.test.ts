@@ -26,7 +26,7 @@ async function itemsOf(executor: string): Promise<StreamItem[]> {
   return items
 }
 
-/** Items that would be lost, or given twice, by going on after a place. */
+/** Items that a client that continues after an id would lose, or receive twice. */
 function complaintsAbout(items: readonly StreamItem[], { id }: Pick<StreamShape, 'id'>): string[] {
   return items.flatMap((item, index) => {
     const place = id(item)

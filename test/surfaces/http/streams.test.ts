@@ -29,7 +29,7 @@ async function follow({ http }: World, path: string, headers: Record<string, str
   return eventsOf(response)
 }
 
-/** A stream ability that a test holds by both ends. */
+/** A stream ability whose items and end the test controls. */
 function handHeld({ engine }: World) {
   const held = { opened: 0, closed: 0, asked: 0 }
   let supply: Array<PromiseWithResolvers<unknown>> = []
@@ -57,7 +57,7 @@ function handHeld({ engine }: World) {
   return { held, give, fail }
 }
 
-/** Lets everything that is ready happen. */
+/** Runs everything that is ready. */
 async function settle() {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -167,7 +167,7 @@ it('an SSE stream buffers one piece of 64 KiB: no chunk is requested before the 
   expect((await reader.next())?.data).toEqual({ n: 0 })
   expect((await reader.next())?.data).toEqual({ n: 1 })
   await settle()
-  // Some two thousand to a piece; each stage of the test's reader has room for another.
+  // About two thousand events per piece; each stage of the test's reader buffers another piece.
   expect(held.asked).toBeGreaterThan(1_000)
   expect(held.asked).toBeLessThan(10_000)
   await reader.cancel()

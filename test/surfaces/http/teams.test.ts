@@ -40,7 +40,7 @@ it('S2-050 S2-001 POST /tasks with only a name gives the task a branch, and agen
   expect(described.body.branch).toBe('task/fix-it')
   const joined = await ask('POST', `/tasks/${body.taskId}/join`, { agent_id: 'ann' })
   expect(joined.body.branch).toBe('task/fix-the-login/ann')
-  // No agent of the engine has taken it up.
+  // No agent of the engine works on it.
   await engine.idle()
   expect((await ask('GET', `/tasks/${body.taskId}`)).body.task).toMatchObject({ executor: null, goal: null, run: 0 })
 })
@@ -55,7 +55,7 @@ it('S2-050 the routes of teams accept snake_case keys, too', async () => {
   })
   expect(status).toBe(201)
   expect(body.branch).not.toBeNull()
-  // They are read, and not merely let through.
+  // The values are applied, not just accepted.
   const refused = async (more: object) => problemIn(await ask('POST', '/tasks', { name: 'B', ...more }))
   expect(await refused({ durable_threshold: 2 })).toMatchObject({ code: 'INVALID_INPUT', status: 400 })
   expect(await refused({ parent_branch: 'nowhere' })).toMatchObject({ code: 'NOT_FOUND', status: 404 })

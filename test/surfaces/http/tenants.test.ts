@@ -15,11 +15,11 @@ import { SimulatedClock } from '../../../src/testing/index.ts'
 import { openEngine, turns } from '../../engine/world.ts'
 import { ask, eventsOf, problemIn, type Reply, requestOf, token } from './world.ts'
 
-/** Credentials are the principal itself, as JSON: the check of this program believes it. */
+/** The credentials are the principal itself, as JSON, which this program accepts without a check. */
 const authenticate = ({ headers }: Request) => JSON.parse(headers.get('x-principal') ?? 'null') as Principal | null
 const bearing = (principal: unknown) => ({ 'x-principal': JSON.stringify(principal) })
 const ann: Principal = { tenant: 'acme', scopes: ['admin'], owner: 'ann' }
-/** Of another tenant, and with a namesake there. */
+/** A principal of another tenant with the same name. */
 const bob: Principal = { tenant: 'globex', scopes: ['admin'], owner: 'bob' }
 const otherAnn: Principal = { ...bob, owner: 'ann' }
 

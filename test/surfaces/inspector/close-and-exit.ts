@@ -13,7 +13,7 @@ await once(receiver, 'message')
 const inspector = createWebSocketInspector({ url: server.url })
 const detach = engine.inspect(inspector.inspect)
 await engine.result(await engine.create({ executor: 'work' }))
-// One that is stopped before it is connected tries again for ever.
+// An inspector that is stopped before it is connected would reconnect forever.
 for await (const [data] of on(receiver, 'message')) if (String(data).includes('program-1/')) break
 detach()
 inspector.stop()

@@ -5,8 +5,8 @@ import { machines } from '../../../src/machines/charts.ts'
 import { Workplace } from '../cli/workplace.ts'
 import { isActor, receive } from './receiver.ts'
 
-/** What `errand inspect --json` tells. */
-interface OpenLimit {
+/** The output of `errand inspect --json`. */
+interface InspectOutput {
   url?: string
   inspector: string
   token: string
@@ -17,7 +17,7 @@ it('errand inspect shows the tasks of other processes to inspectors and on a pag
   await place.errand('add', 'Parse')
   const inspecting = place.start('inspect', '--json')
   await inspecting.printed(/\n/)
-  const { url, inspector, token } = JSON.parse(inspecting.text()) as Required<OpenLimit>
+  const { url, inspector, token } = JSON.parse(inspecting.text()) as Required<InspectOutput>
   const receiver = receive(inspector)
   const task = await place.task('Parse')
   const seen = await receiver.until(isActor(task.id))

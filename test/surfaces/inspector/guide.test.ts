@@ -9,10 +9,10 @@ const guide = readFileSync(join(import.meta.dirname, '../../../docs/inspect.md')
 
 it('docs/inspect.md lists the options of the inspector', () => {
   const table = guide.slice(guide.indexOf('| option |'), guide.indexOf('A message is one JSON'))
-  const told = Array.from(table.matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm), ([, names = '']) =>
+  const documented = Array.from(table.matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm), ([, names = '']) =>
     names.replaceAll('`', '').split(', '),
   )
-  expect(told.flat().sort()).toEqual(Object.keys(inspectorOptionsSchema.shape).sort())
+  expect(documented.flat().sort()).toEqual(Object.keys(inspectorOptionsSchema.shape).sort())
 })
 
 it('docs/inspect.md names every machine', () => {

@@ -13,7 +13,7 @@ const secret = 'hunter2-hunter2'
 const eventWith = (event: object): WireMessage =>
   ({ type: '@xstate.event', sessionId: 'x:1', rootId: 'x:0', _version: '', createdAt: '1', id: null, event }) as never
 
-const told = (event: object, redact?: Parameters<typeof createRedactor>[0]): Record<string, unknown> =>
+const redactedEvent = (event: object, redact?: Parameters<typeof createRedactor>[0]): Record<string, unknown> =>
   JSON.parse(createRedactor(redact)(eventWith({ type: 'e', ...event })).text).event
 
 it('a secret is redacted in every message about an actor that has it in its definition, context, input, output and error', async () => {
@@ -73,7 +73,7 @@ it.each([
   [`GET /?token=${secret}&page=2`, 'GET /?token=[redacted]&page=2'],
   [`DB_PASSWORD="${secret} and more`, 'DB_PASSWORD=[redacted]'],
 ])('a secret in the text %s is redacted', (text, clean) => {
-  expect(told({ text })).toEqual({ type: 'e', text: clean })
+  expect(redactedEvent({ text })).toEqual({ type: 'e', text: clean })
 })
 
 it.each([
@@ -86,11 +86,11 @@ it.each([
   [[{ text: JSON.stringify({ cookies: [secret] }) }], [{ text: '{"cookies":"[redacted]"}' }]],
 ])('a secret in a text that is JSON is redacted by its name, however it is written: %j', (value, clean) => {
   for (const indent of [0, 2])
-    expect(JSON.parse(told({ text: JSON.stringify(value, null, indent) })['text'] as string)).toEqual(clean)
+    expect(JSON.parse(redactedEvent({ text: JSON.stringify(value, null, indent) })['text'] as string)).toEqual(clean)
 })
 
 it('a secret in a key is redacted', () => {
-  expect(told({ [`token=${secret}`]: 1, [`Bearer ${secret}`]: 2 })).toEqual({
+  expect(redactedEvent({ [`token=${secret}`]: 1, [`Bearer ${secret}`]: 2 })).toEqual({
     type: 'e',
     'token=[redacted]': '[redacted]',
     'Bearer [redacted]': 2,
@@ -99,7 +99,7 @@ it('a secret in a key is redacted', () => {
 
 it('redaction accepts further names: keys, patterns, or a function', () => {
   const event = { SSN: secret, iban_1: secret, inner: { token: secret, note: 'seen' }, text: `ssn=${secret}` }
-  expect(told(event, ['ssn', /^iban/])).toEqual({
+  expect(redactedEvent(event, ['ssn', /^iban/])).toEqual({
     type: 'e',
     SSN: '[redacted]',
     iban_1: '[redacted]',
@@ -111,7 +111,7 @@ it('redaction accepts further names: keys, patterns, or a function', () => {
     paths.push(path.join('.'))
     return value === secret ? 'mine' : value
   }
-  expect(told(event, redact)).toMatchObject({ SSN: 'mine', iban_1: 'mine', inner: { token: '[redacted]' } })
+  expect(redactedEvent(event, redact)).toMatchObject({ SSN: 'mine', iban_1: 'mine', inner: { token: '[redacted]' } })
   expect(paths).toContain('event.inner.note')
   const failing = () => {
     throw new Error('mine broke')
@@ -147,7 +147,7 @@ it('an inspector message of more than 64 KiB is cut to its type, actor and state
     parentId: 'x:0',
     snapshot: { status: 'active', value: 'one', context: { cut: expect.stringMatching(/^\[cut: \d+ bytes\]$/) } },
   })
-  expect(told({ bulk })).toEqual({ type: 'e', cut: expect.stringContaining('[cut: ') })
+  expect(redactedEvent({ bulk })).toEqual({ type: 'e', cut: expect.stringContaining('[cut: ') })
 })
 
 it('an inspector message has bounded depth, texts, counts and circles, and survives values that cannot be read', () => {
@@ -156,7 +156,7 @@ it('an inspector message has bounded depth, texts, counts and circles, and survi
   let deep: object = { bottom: true }
   for (let level = 0; level < 50; level++) deep = { deep }
   const hostile = Object.defineProperty({}, 'trap', { enumerable: true, get: () => expect.fail('caught') })
-  const event = told({
+  const event = redactedEvent({
     circle,
     deep,
     hostile,

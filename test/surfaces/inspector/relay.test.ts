@@ -20,8 +20,8 @@ async function relay(engine: Parameters<typeof serveInspector>[0], options?: Opt
   return server
 }
 
-/** An engine that counts who is attached to it, and tells what the test says. */
-function teller() {
+/** An engine that counts its observers, and emits the events of the test. */
+function fakeEngine() {
   const observers = new Set<InspectionObserver>()
   return {
     observers,
@@ -29,7 +29,7 @@ function teller() {
       observers.add(observer)
       return () => void observers.delete(observer)
     },
-    tell(event: InspectionEvent) {
+    emit(event: InspectionEvent) {
       for (const observer of observers) (observer as (event: InspectionEvent) => void)(event)
     },
   }
@@ -91,14 +91,14 @@ it('a receiver that connects later gets the actors in their current states, and 
   const done = (message: { snapshot?: { value?: unknown } }) => message.snapshot?.value === 'completed'
   await Promise.all([first.until(done), second.until(done)])
   expect(second.messages.filter(({ type }) => type === '@xstate.actor')).toHaveLength(2)
-  const told = second.messages.findIndex(done)
-  expect(second.messages.slice(told - 2, told)).toEqual(
+  const doneIndex = second.messages.findIndex(done)
+  expect(second.messages.slice(doneIndex - 2, doneIndex)).toEqual(
     first.messages.slice(first.messages.findIndex(done) - 2).slice(0, 2),
   )
 })
 
 it('the first receiver attaches the inspector to the engine, and the last one detaches it', async () => {
-  const engine = teller()
+  const engine = fakeEngine()
   const { url } = await relay(engine as never)
   expect(engine.observers.size).toBe(0)
   const [first, second] = [receiveUntilClosed(url), receiveUntilClosed(url)]
@@ -113,24 +113,24 @@ it('the first receiver attaches the inspector to the engine, and the last one de
 })
 
 it('a receiver that does not read is disconnected, and another one receives everything', async () => {
-  const engine = teller()
+  const engine = fakeEngine()
   const { url } = await relay(engine as never)
   const slow = receiveUntilClosed(url)
   const quick = receiveUntilClosed(url)
   await Promise.all([opened(slow.socket), opened(quick.socket)])
   slow.socket.pause()
-  const gone = closed(slow.socket)
+  const closing = closed(slow.socket)
   const filling = 'x'.repeat(8_000)
   let sent = 0
-  // Beyond what the kernel holds for the socket of one that does not read.
+  // More than the kernel buffers for the socket of a receiver that does not read.
   for (; sent < 4_000; sent++) {
-    engine.tell(anEvent(`${sent} ${filling}`))
+    engine.emit(anEvent(`${sent} ${filling}`))
     if (sent % 100 === 0) await turns(1)
   }
   await quick.until(({ event }) => event?.type.startsWith(`${sent - 1} `) === true)
   expect(quick.messages).toHaveLength(sent)
   slow.socket.resume()
-  expect(await gone).toBe(1006)
+  expect(await closing).toBe(1006)
   expect(slow.messages.length).toBeLessThan(sent)
 })
 

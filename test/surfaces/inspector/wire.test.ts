@@ -9,16 +9,16 @@ import { openEngine, puppet, turns } from '../../engine/world.ts'
 
 type Json = Record<string, unknown> & { definition?: string }
 
-/** Without the moment, and with the definition as what it says: the order of its keys means nothing. */
+/** Without the time, and with the definition parsed, because the order of its keys means nothing. */
 function comparable(message: object): Json {
   const { createdAt, definition, ...rest } = JSON.parse(JSON.stringify(message)) as Json
   expect(createdAt).toMatch(/^\d{13}$/)
   return { ...rest, ...(definition === undefined ? {} : { definition: JSON.parse(definition) }) }
 }
 
-const told = ['@xstate.actor', '@xstate.event', '@xstate.snapshot']
+const messageTypes = ['@xstate.actor', '@xstate.event', '@xstate.snapshot']
 
-/** Both ways side by side, each message made in the very moment in which theirs is: theirs come late, when an actor may have moved on. */
+/** Converts both ways at the same moment: messages of Stately's adapter arrive late, when an actor may have changed. */
 function sideBySide() {
   const redacted = createRedactor()
   const events: InspectionEvent[] = []
@@ -36,7 +36,7 @@ function sideBySide() {
     ours,
     theirs,
     inspect(event: InspectionEvent) {
-      if (told.includes(event.type)) events.push(event)
+      if (messageTypes.includes(event.type)) events.push(event)
       stately.inspect.next?.(event as never)
     },
   }
@@ -54,7 +54,7 @@ it("messages about the engine's own actors are equal to those of Stately's adapt
   await engine.close()
   await vi.waitFor(() => expect(events).toEqual([]))
   expect(theirs).toEqual(ours)
-  expect(new Set(ours.map(({ type }) => type))).toEqual(new Set(told))
+  expect(new Set(ours.map(({ type }) => type))).toEqual(new Set(messageTypes))
   expect(ours.length).toBeGreaterThan(10)
 })
 

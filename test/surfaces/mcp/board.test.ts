@@ -83,7 +83,7 @@ it('S4-052 S4-055 S4-057 S4-059 two MCP agents on one engine keep their claims, 
   expect(second).toMatchObject({ code: 'NOT_CLAIMABLE', message: expect.stringContaining('ada') as string })
   expect(toolErrorOf(await bob.call('board_complete', { id: 1 })).code).toBe('NOT_OWNER')
   expect(toolErrorOf(await bob.call('board_release', { id: 1 })).code).toBe('NOT_OWNER')
-  // Nobody speaks in another's name, whatever the arguments say.
+  // An agent cannot act in another agent's name, whatever its arguments.
   expect(toolErrorOf(await bob.call('board_complete', { id: 1, as: 'ada' })).code).toBe('NOT_OWNER')
 
   const released = await ada.call('board_release', { id: 1, reason: 'lunch' })
@@ -135,7 +135,7 @@ it('S4-060 S4-063 two MCP agents send mail to each other, and wait for mail and 
   })
 })
 
-/** In steps short enough that what each sets off is done before the next. */
+/** In steps so short that the effects of each are complete before the next. */
 async function pass(clock: SimulatedClock, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 5_000) {
     clock.advance(Math.min(left, 5_000))

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 const [, , inspector = ''] = process.argv
 const { runCli } = (await import(pathToFileURL(inspector).href)) as { runCli(argv: string[]): Promise<void> }
 
-/** What a command writes to standard output is its result. */
+/** The result of a command is what it writes to standard output. */
 async function run(args: string[]): Promise<object> {
   const { write } = process.stdout
   let out = ''

@@ -27,7 +27,7 @@ interface Inspection {
   err: string
 }
 
-/** `target` is the command that starts a server, or where it listens. */
+/** `target` is the command that starts a server, or its address. */
 function inspect(target: string[], args: string[], era: Era = 'modern'): Promise<Inspection> {
   const home = ledgerFile().replace(/errand\.db$/, 'home')
   onTestFinished(() => rmSync(home, { recursive: true, force: true }))
@@ -68,7 +68,7 @@ it('the MCP Inspector reports a tool that is not portable', async () => {
   expect(run.code).toBe(6)
 }, 60_000)
 
-/** Calls of tools by the inspector, all by one process; `called` has their names. */
+/** Calls tools with the MCP Inspector, all in one process; `called` has their names. */
 function openInspector(target: string[], era: Era) {
   const home = ledgerFile().replace(/errand\.db$/, 'home')
   const child = spawn(process.execPath, [linesScript, inspector], {
@@ -104,7 +104,7 @@ interface Outcome {
   error?: string
 }
 
-/** What every tool of the usual list answers, on an engine where one task asks something and one is done by hand. */
+/** The results of every default tool, on an engine with one task that asks and one without an executor. */
 async function callEach(call: (name: string, input?: object) => Promise<Record<string, unknown>>, tasks: OpenTasks) {
   const { taskId } = await call('task_create', { goal: 'Say hello', executor: 'echo', input: 'hello' })
   return {
@@ -197,7 +197,7 @@ describe.each(eras)('In the %s era', (era) => {
     expect(await call('board_respond', { requestId, approve: true })).toMatchObject({
       request: { verdict: 'approved' },
     })
-    // A tool that is new is called here, too.
+    // A new default tool must be called here, too.
     expect([...called].toSorted()).toEqual(listed?.toSorted())
 
     const refused = await run(

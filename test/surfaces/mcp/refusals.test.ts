@@ -93,7 +93,7 @@ it('a command requested over MCP is refused: no task or board task is created fo
     })
   }
   expect(await engine.list()).toMatchObject({ total: 0 })
-  // Any other executor is for the asking.
+  // Any other executor may be named.
   const { task } = (await client.call('board_create', { subject: 'Say', executor: 'echo' })).structuredContent as {
     task: { taskId: string }
   }

@@ -132,7 +132,7 @@ async function serve(engine: Engine): Promise<McpHttpServer> {
   return server
 }
 
-/** By node:http, because fetch sends the host that it connects to. */
+/** Uses node:http, because fetch always sends the host that it connects to. */
 function status(url: string, headers: Record<string, string>, body?: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, { method: body === undefined ? 'GET' : 'POST', headers }, (response) => {

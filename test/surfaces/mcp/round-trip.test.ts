@@ -104,7 +104,7 @@ describe.each(eras)('For an MCP client of the %s era', withProcesses, (era) => {
       answer === null || isDeepStrictEqual(answer.structuredContent, { tasks: [{ taskId, status: 'open' }] })
     const waiting = first.call('task_wait', { taskIds: [taskId] }).catch((error: Error) => error)
     await first.close()
-    // Some clients still read what is answered to them while they close, some do not.
+    // Some clients still read responses while they close, some do not.
     const outcome = await waiting
     expect(outcome instanceof Error ? null : outcome).toSatisfy(isCutShort)
 
@@ -137,15 +137,15 @@ describe.each(eras)('For an MCP client of the %s era', withProcesses, (era) => {
     const created = await client.call('task_create', { goal: 'Wait', executor: 'until' })
     const taskId = created.structuredContent?.['taskId'] as string
     await begun.promise
-    const gone = new AbortController()
+    const disconnected = new AbortController()
     const waiting = client
-      .call('task_wait', { taskIds: [taskId] }, { signal: gone.signal })
+      .call('task_wait', { taskIds: [taskId] }, { signal: disconnected.signal })
       .catch((error: unknown) => error)
     await client.tools()
-    gone.abort()
+    disconnected.abort()
     await waiting
     await client.close()
-    // The ability has heard of it: the wait is over, and only the wait.
+    // The ability was notified: the wait has ended, and only the wait.
     expect(await waitEnded.promise).toBe(false)
     expect((await engine.get(taskId))?.status).toBe('working')
     goOn.resolve('done')

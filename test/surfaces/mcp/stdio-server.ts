@@ -7,7 +7,7 @@ import { serveMcpStdio } from '../../../src/surfaces/mcp/index.ts'
 
 const [, , ledger = ':memory:', agent] = process.argv
 
-/** Resolves as soon as there is a file of this name. */
+/** Resolves when this file exists. */
 function fileAppears(file: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const watcher = watch(dirname(file), look)

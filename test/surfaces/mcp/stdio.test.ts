@@ -91,7 +91,7 @@ it('the MCP server over stdio claims no work for a client that closes its input 
   input.end()
   expect(await next()).toMatchObject({ result: { isError: true } })
   await ended
-  const task = await engine.create({ name: 'For somebody' })
+  const task = await engine.create({ name: 'For a claim' })
   expect(task).toMatchObject({ status: 'submitted', owner: null })
 })
 
@@ -256,14 +256,14 @@ const program = `
     const { serveMcpStdio, serveMcpHttp, mcpFetchHandler } = await import(${JSON.stringify(entry)})
     const engine = await createEngine()
     const token = 'x'.repeat(32)
-    const told = []
+    const errors = []
     for (const serve of [
       () => serveMcpStdio(engine),
       () => serveMcpHttp(engine, { token }),
       () => mcpFetchHandler(engine, { token: false })(new Request('http://localhost/mcp')),
-    ]) await serve().catch(({ code, message }) => told.push(code + ' ' + message))
+    ]) await serve().catch(({ code, message }) => errors.push(code + ' ' + message))
     await engine.close()
-    console.log(JSON.stringify(told))
+    console.log(JSON.stringify(errors))
   `
 
 it('the MCP server names a missing package and the command that installs it', async () => {
@@ -271,7 +271,7 @@ it('the MCP server names a missing package and the command that installs it', as
     const args = ['--input-type=module', '-e', program]
     execFile(process.execPath, args, { timeout: 15_000 }, (error, stdout) => (error ? reject(error) : resolve(stdout)))
   })
-  const told = JSON.parse(out) as string[]
-  expect(told).toHaveLength(3)
-  for (const each of told) expect(each).toMatch(/^NOT_OFFERED .*npm install @modelcontextprotocol\/server$/)
+  const errors = JSON.parse(out) as string[]
+  expect(errors).toHaveLength(3)
+  for (const each of errors) expect(each).toMatch(/^NOT_OFFERED .*npm install @modelcontextprotocol\/server$/)
 })

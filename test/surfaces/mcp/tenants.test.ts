@@ -19,7 +19,7 @@ import { connectHttp, eras, modernRequest, post, replyOf, requestOf, token } fro
 const authenticate = ({ headers }: Request) => JSON.parse(headers.get('x-principal') ?? 'null') as Principal | null
 const bearing = (principal: unknown) => ({ 'x-principal': JSON.stringify(principal) })
 const ann: Principal = { tenant: 'acme', scopes: ['admin'], owner: 'ann' }
-/** A namesake with another tenant. */
+/** A principal of another tenant with the same name. */
 const otherAnn: Principal = { ...ann, tenant: 'globex' }
 const listTools = modernRequest('tools/list')
 
@@ -41,20 +41,20 @@ async function openTenants({ engineFor, ...options }: Partial<McpFetchOptions & 
     const request = modernRequest('tools/call', { name, arguments: input })
     return post(handler, request, { ...bearing(principal), ...headers })
   }
-  /** What a tool answers. */
-  const told = async (principal: unknown, name: string, input: object = {}) =>
+  /** The result of a tool. */
+  const resultOf = async (principal: unknown, name: string, input: object = {}) =>
     (await call(principal, name, input)).result?.['structuredContent'] as any
-  return { engines, handler, asked, errors, call, told }
+  return { engines, handler, asked, errors, call, resultOf }
 }
 
 it('V-08 MCP tenants see their own tasks and boards, and none of a principal of the same name in another tenant', async () => {
-  const { engines, call, told } = await openTenants()
-  const { taskId } = await told(ann, 'task_create', { goal: 'the merger' })
-  await told(ann, 'board_create', { subject: 'sign it' })
-  const { task } = await told(ann, 'board_claim_next')
+  const { engines, call, resultOf } = await openTenants()
+  const { taskId } = await resultOf(ann, 'task_create', { goal: 'the merger' })
+  await resultOf(ann, 'board_create', { subject: 'sign it' })
+  const { task } = await resultOf(ann, 'board_claim_next')
   expect(task).toMatchObject({ subject: 'sign it', owner: 'ann' })
-  expect(await told(otherAnn, 'task_list')).toMatchObject({ tasks: [], total: 0 })
-  expect(await told(otherAnn, 'board_list')).toMatchObject({ tasks: [] })
+  expect(await resultOf(otherAnn, 'task_list')).toMatchObject({ tasks: [], total: 0 })
+  expect(await resultOf(otherAnn, 'board_list')).toMatchObject({ tasks: [] })
   for (const [name, input] of [
     ['task_get', { taskId }],
     ['task_cancel', { taskId, reason: 'no' }],
@@ -64,8 +64,8 @@ it('V-08 MCP tenants see their own tasks and boards, and none of a principal of 
     expect([name, result?.['isError'], text.includes('merger')]).toEqual([name, true, false])
   }
   expect((await engines.get('globex')?.list())?.total).toBe(0)
-  // The session of one tenant's ann still holds what it has claimed.
-  expect(await told(ann, 'board_complete', { id: task.id })).toMatchObject({ task: { status: 'completed' } })
+  // The session of ann in the first tenant still has its claim.
+  expect(await resultOf(ann, 'board_complete', { id: task.id })).toMatchObject({ task: { status: 'completed' } })
 })
 
 it('V-08 MCP tenants are notified of changed tools of their own engine', async () => {
@@ -73,9 +73,9 @@ it('V-08 MCP tenants are notified of changed tools of their own engine', async (
   const listen = modernRequest('subscriptions/listen', { notifications: { toolsListChanged: true } })
   const response = await handler(requestOf(listen, bearing(ann)))
   const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
-  let heard = ''
+  let received = ''
   const until = async (word: string) => {
-    while (!heard.includes(word)) heard += (await reader.read()).value ?? ''
+    while (!received.includes(word)) received += (await reader.read()).value ?? ''
   }
   await until('acknowledged')
   engines.get('globex')?.bus.register(ability('notes:theirs'))
@@ -83,7 +83,7 @@ it('V-08 MCP tenants are notified of changed tools of their own engine', async (
     (await post(handler, listTools, bearing(principal))).result?.['tools'].map(({ name }: { name: string }) => name)
   expect(await names(otherAnn)).toEqual(['notes_theirs'])
   expect(await names(ann)).toEqual([])
-  expect(heard).not.toContain('list_changed')
+  expect(received).not.toContain('list_changed')
   engines.get('acme')?.bus.register(ability('notes:ours'))
   await until('list_changed')
   expect(await names(ann)).toEqual(['notes_ours'])
@@ -116,11 +116,11 @@ it('MCP tenants that are not served are refused, and internal errors are not sen
 })
 
 it('MCP tenants are served by a new engine once the program has opened one, and not by a closed one', async () => {
-  const { engines, told } = await openTenants()
-  await told(ann, 'board_create', { subject: 'a' })
+  const { engines, resultOf } = await openTenants()
+  await resultOf(ann, 'board_create', { subject: 'a' })
   await engines.get('acme')?.close()
   engines.set('acme', await openEngine())
-  expect(await told(ann, 'board_list')).toMatchObject({ tasks: [] })
+  expect(await resultOf(ann, 'board_list')).toMatchObject({ tasks: [] })
 })
 
 it('MCP tenants require authenticate: a token is refused', async () => {
@@ -146,10 +146,10 @@ it.each(eras)('V-08 MCP tenants are served by one server to clients of the %s er
 })
 
 it('an MCP agent whose credentials contain a name acts in that name, and is refused another one', async () => {
-  const { call, told } = await openTenants()
-  await told(ann, 'board_create', { subject: 'a' })
+  const { call, resultOf } = await openTenants()
+  await resultOf(ann, 'board_create', { subject: 'a' })
   expect((await call(ann, 'board_claim_next', {}, { 'x-errand-agent': 'bob' })).status).toBe(403)
-  expect(await told(ann, 'board_claim_next', { as: 'bob' })).toMatchObject({ task: { owner: 'ann' } })
+  expect(await resultOf(ann, 'board_claim_next', { as: 'bob' })).toMatchObject({ task: { owner: 'ann' } })
   expect((await call(ann, 'board_list', {}, { 'x-errand-agent': 'ann' })).status).toBe(200)
 })
 

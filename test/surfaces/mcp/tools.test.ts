@@ -91,15 +91,15 @@ it('a subscription to the MCP tools is notified of abilities that are registered
   const listen = modernRequest('subscriptions/listen', { notifications: { toolsListChanged: true } })
   const response = await handler(requestOf(listen))
   const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
-  let heard = ''
+  let received = ''
   const until = async (word: string) => {
-    while (!heard.includes(word)) heard += (await reader.read()).value ?? ''
+    while (!received.includes(word)) received += (await reader.read()).value ?? ''
   }
   await until('acknowledged')
   engine.bus.register(ability('other:add'))
   engine.bus.register(ability('notes:add'))
   await until('notifications/tools/list_changed')
-  expect(heard.match(/tools\/list_changed/g)).toHaveLength(1)
+  expect(received.match(/tools\/list_changed/g)).toHaveLength(1)
   await reader.cancel()
 })
 

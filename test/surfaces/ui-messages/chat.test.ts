@@ -30,7 +30,7 @@ class Chat extends AbstractChat<UIMessage> {
     super({ id, transport: new DefaultChatTransport(options), state: new MemoryState() })
   }
 
-  /** What was said last, by whoever. */
+  /** The text of the last message. */
   get said(): string {
     return textOf(this.messages.at(-1))
   }
@@ -59,7 +59,7 @@ async function open(options: EngineOptions, chatOptions: Partial<ChatOptions> = 
   return { engine, errors, api, chat }
 }
 
-/** A network whose first answer breaks off as soon as it has told this. */
+/** A network whose first response breaks off as soon as it has delivered this text. */
 function breakingOffAfter(word: string): typeof fetch {
   let isBroken = false
   return async (input, init) => {
@@ -157,7 +157,7 @@ it('a chat whose connection breaks in the middle is resumed, and its message is 
   await ann.stop()
   await sending
   expect(ann.messages).toHaveLength(2)
-  // Another window of the same user.
+  // A second window of the same user.
   const other = chat('c 1')
   const resumed = [ann.resumeStream(), other.resumeStream()]
   go.resolve()
@@ -249,7 +249,7 @@ describe('The routes of a chat', () => {
   const json = { 'x-user': 'ann', 'content-type': 'application/json' }
 
   it.each([
-    ['nobody', 401, { 'content-type': 'application/json' }, user([{ type: 'text', text: 'x' }])],
+    ['no user', 401, { 'content-type': 'application/json' }, user([{ type: 'text', text: 'x' }])],
     ['a form', 415, { 'x-user': 'ann', 'content-type': 'text/plain' }, user([{ type: 'text', text: 'x' }])],
     ['no message', 400, json, { id: 'c1', messages: [] }],
     ['no chat', 400, json, { messages: user([]).messages }],
@@ -263,9 +263,9 @@ describe('The routes of a chat', () => {
         { type: 'file', url: 'data:,x', mediaType: 'text/plain' },
       ]),
     ],
-    ['what the model said', 400, json, { id: 'c1', messages: [{ id: 'm', role: 'assistant', parts: [] }] }],
-    ['no JSON', 400, json, undefined],
-    ['too much', 413, json, user([{ type: 'text', text: 'x'.repeat(2_000_000) }])],
+    ['a message of the model', 400, json, { id: 'c1', messages: [{ id: 'm', role: 'assistant', parts: [] }] }],
+    ['invalid JSON', 400, json, undefined],
+    ['too large a body', 413, json, user([{ type: 'text', text: 'x'.repeat(2_000_000) }])],
   ])('a chat refuses a request with %s with %i, and creates nothing', async (_what, status, headers, body) => {
     const { engine, api, errors } = await open({ model: createScriptedModel([{ text: 'no' }]) })
     const response = await fetch(api, {

@@ -34,7 +34,7 @@ function chunksOf(...items: StreamItem[]): UiMessageChunk[] {
   return items.flatMap((item) => [...turn.take(item)])
 }
 
-/** The message as the SDK's reader leaves it in the end. */
+/** The final message of the SDK's reader. */
 async function readAll(stream: ReadableStream<UiMessageChunk>): Promise<UIMessage | undefined> {
   let last: UIMessage | undefined
   for await (const message of readUIMessageStream({ stream, terminateOnError: true })) last = message
@@ -165,7 +165,7 @@ it('the stream of a real task is read by the AI SDK as text and tools in steps, 
     input: { city: 'Oslo' },
     output: { celsius: 16 },
   })
-  // Told again, it is the same message.
+  // A repeated chunk leads to the same message.
   expect(await readAll(toUiMessageStream(engine, id))).toEqual(message)
 })
 

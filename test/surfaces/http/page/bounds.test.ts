@@ -12,7 +12,7 @@ import { deferred, openEngine } from '../../../engine/world.ts'
 const token = 'a-token-that-is-long-enough-for-the-door'
 const authorization = `Bearer ${token}`
 
-/** Gives pieces of 64 KiB without an end, and counts them. */
+/** Yields pieces of 64 KiB endlessly, and counts them. */
 function endless() {
   let made = 0
   const over = deferred()
@@ -60,12 +60,12 @@ async function open(port: number, said: string): Promise<Socket> {
   return socket
 }
 
-/** Resolves when it is closed, or has been. */
+/** Resolves when the socket is closed, at once if it already is. */
 async function closed(socket: Socket): Promise<void> {
   if (!socket.closed) await once(socket, 'close')
 }
 
-/** The status of the answer that comes on it. */
+/** The status of the response on this socket. */
 async function statusOn(socket: Socket): Promise<number> {
   const [answer] = (await once(socket, 'data')) as [Buffer]
   return Number(/^HTTP\/1\.1 (\d+)/.exec(answer.toString())?.[1])
@@ -76,7 +76,7 @@ function head(port: number, line: string, ...headers: string[]): string {
   return [`${line} HTTP/1.1`, ...usual, ...headers, '', ''].join('\r\n')
 }
 
-async function everythingIsServed({ url }: ErrandServer): Promise<void> {
+async function routesAndPageAreServed({ url }: ErrandServer): Promise<void> {
   expect((await fetch(`${url}/status`, { headers: { authorization } })).status).toBe(200)
 }
 
@@ -96,8 +96,8 @@ it('a client that sends a body of ten megabytes gets 413 and nothing is called, 
   })
   expect(status).toBe(413)
   expect(calls).toEqual([])
-  await everythingIsServed(server)
-  // Where that much is allowed it is not refused: what refuses above is the limit.
+  await routesAndPageAreServed(server)
+  // With a higher limit it is accepted, so the refusal above is due to the limit.
   const roomy = await serving({ bodyLimitBytes: 20 * 1024 * 1024 })
   expect((await fetch(`${roomy.server.url}/tasks`, { method: 'POST', headers, body })).status).toBe(400)
 })
@@ -107,7 +107,7 @@ it('a client that sends a hundred kilobytes of headers gets 431', async () => {
   const socket = await open(port, head(port, 'GET /status', `x-long: ${'x'.repeat(100_000)}`))
   const [answer] = (await once(socket, 'data')) as [Buffer]
   expect(answer.toString()).toMatch(/^HTTP\/1\.1 431/)
-  await everythingIsServed(server)
+  await routesAndPageAreServed(server)
 })
 
 it('a client that does not read its stream is not sent more and is disconnected in the end', async () => {
@@ -121,9 +121,9 @@ it('a client that does not read its stream is not sent more and is disconnected 
     before = made()
     for (let turn = 0; turn < 200; turn++) await nextTurn()
   }
-  // 64 MiB: what the system keeps for a connection, both ways, and far from what would hurt.
+  // 64 MiB: more than the system buffers for a connection in both directions, and far below a harmful amount.
   expect(before).toBeLessThan(1024)
-  await everythingIsServed(server)
+  await routesAndPageAreServed(server)
   clock.advance(30_000)
   await over
   expect(made()).toBeLessThan(before + 3)
@@ -136,15 +136,15 @@ it('a client that disconnects causes no further work', async () => {
   await once(socket, 'data')
   socket.destroy()
   await over
-  await everythingIsServed(server)
+  await routesAndPageAreServed(server)
 })
 
 it('a client that opens a thousand streams gets as many as the limit, and 503 for one more until one ends', async () => {
-  const most = 1_000
+  const maxStreams = 1_000
   const { engine, server } = await serving({
-    maxStreams: most,
-    maxStreamsPerPrincipal: most + 1,
-    maxRequestsPerPrincipal: 2 * most,
+    maxStreams: maxStreams,
+    maxStreamsPerPrincipal: maxStreams + 1,
+    maxRequestsPerPrincipal: 2 * maxStreams,
     maxConnections: 2_000,
     maxConnectionsPerAddress: 2_000,
   })
@@ -153,13 +153,13 @@ it('a client that opens a thousand streams gets as many as the limit, and 503 fo
     const asked = fetch(`${server.url}/events`, { headers: { authorization }, signal: controller.signal })
     return asked.then((response) => ({ response, controller }))
   }
-  const streams = await Promise.all(Array.from({ length: most }, follow))
+  const streams = await Promise.all(Array.from({ length: maxStreams }, follow))
   expect(new Set(streams.map(({ response }) => response.status))).toEqual(new Set([200]))
   const { response: refused } = await follow()
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
-  await everythingIsServed(server)
+  await routesAndPageAreServed(server)
   await engine.create({ name: 'for everybody' })
-  const heard = await Promise.all(
+  const delivered = await Promise.all(
     streams.map(async ({ response }) => {
       let all = ''
       for await (const chunk of response.body ?? []) {
@@ -169,10 +169,10 @@ it('a client that opens a thousand streams gets as many as the limit, and 503 fo
       return false
     }),
   )
-  expect(heard.filter((each) => each)).toHaveLength(most)
+  expect(delivered.filter((each) => each)).toHaveLength(maxStreams)
   for (const { controller } of streams) controller.abort()
   let again = await follow()
-  // The server hears of connections that have ended in its own time.
+  // The server notices closed connections with a delay.
   while (again.response.status === 503) again = await follow()
   expect(again.response.status).toBe(200)
   again.controller.abort()
@@ -203,8 +203,8 @@ it('V-09 a client that holds idle connections or incomplete requests beyond the 
   for (let count = 0; count < 1_030; count++) {
     halfOpen.push(await open(port, count % 2 === 0 ? '' : 'GET / HTTP/1.1\r\nhost: x\r\nx-slow: '))
   }
-  await everythingIsServed(server)
-  // It has kept the connections of one address, of which that request has taken one more.
+  await routesAndPageAreServed(server)
+  // It has kept the connections of one address; that request has used one more.
   const cut = halfOpen.slice(0, 1_030 + 1 - 512)
   await Promise.all(cut.map(closed))
   expect(halfOpen.filter(({ destroyed }) => !destroyed)).toHaveLength(511)

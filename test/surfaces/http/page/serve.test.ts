@@ -18,7 +18,7 @@ async function serving(options: ServeOptions = {}, engine?: Engine): Promise<Err
 
 const bearing = (token: string | undefined) => ({ authorization: `Bearer ${token}` })
 
-/** By node:http, because fetch sends the host that it connects to. */
+/** Uses node:http, because fetch always sends the host that it connects to. */
 function status(url: string, headers: Record<string, string> = {}): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, { headers }, (response) => {
@@ -125,7 +125,7 @@ it('X-029 one process serves several engines, each by its own HTTP server and se
   await first.close()
   await expect(fetch(first.url)).rejects.toThrow('fetch failed')
   expect(await names(second)).toEqual([])
-  // The engine is not the server's.
+  // Closing the server does not close the engine.
   expect((await engines[0]?.list())?.total).toBe(1)
 })
 
@@ -140,7 +140,7 @@ it('the HTTP server ends streams and completes responses in progress when it clo
     handle: async () => {
       begun.resolve()
       await go.promise
-      return 'told'
+      return 'done'
     },
   })
   const server = await serving({ token }, await openEngine({ abilities: [slow] }))
@@ -151,6 +151,6 @@ it('the HTTP server ends streams and completes responses in progress when it clo
   await events
   await expect(fetch(server.url)).rejects.toThrow('fetch failed')
   go.resolve()
-  expect(await (await answer).json()).toBe('told')
+  expect(await (await answer).json()).toBe('done')
   await closing
 })

@@ -13,7 +13,7 @@ const token = 'a-token-that-is-long-enough-for-the-door'
 const bearer = { authorization: `Bearer ${token}` }
 const browser = { accept: 'text/html,application/xhtml+xml' }
 
-/** A folder as the build of the page leaves it. */
+/** A folder like that of a build of the page. */
 async function builtPage(): Promise<PageFiles> {
   const folder = mkdtempSync(join(tmpdir(), 'errand-page-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
