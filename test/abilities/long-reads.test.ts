@@ -31,7 +31,7 @@ async function engineWith(rows: Iterable<NewTask>): Promise<Engine> {
 }
 
 /** The longest time in milliseconds for which the event loop was blocked. */
-async function longestBlock(work: () => Promise<unknown>): Promise<number> {
+async function maxBlockMs(work: () => Promise<unknown>): Promise<number> {
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()
   await work()
@@ -49,7 +49,7 @@ it('V-07 a search for a long word in long goals does not block the process', { t
   const engine = await engineWith(Array.from({ length: 10 }, (_, n) => taskRow({ id: `task-${n}`, goal })))
   const text = `${'a'.repeat(489)}b`
   let total: unknown
-  const block = await longestBlock(async () => {
+  const block = await maxBlockMs(async () => {
     ;({ total } = await engine.bus.call('task:list', { text }))
   })
   expect(total).toBe(0)
@@ -65,7 +65,7 @@ it('V-07 a search for many words in many tasks does not block the process', { ti
       for (let n = 0; n < 5_000; n++) yield taskRow({ id: `task-${n}`, goal: n % 100 === 0 ? goal : 'something else' })
     })(),
   )
-  const block = await longestBlock(async () => {
+  const block = await maxBlockMs(async () => {
     expect((await engine.bus.call('task:list', { text: words.slice(0, 100).join(' '), limit: 10 })).total).toBe(50)
   })
   expect(block).toBeLessThan(tooLongMs)

@@ -19,11 +19,11 @@ const everywhere = [
   'the write-ahead log',
 ]
 
-const longStory = { timeout: 60_000 }
+const slow = { timeout: 60_000 }
 
 it(
   'V-10 a canary that the hook redacts is not stored, published, answered, logged or passed to an executor',
-  longStory,
+  slow,
   async () => {
     const places = await outputsWithCanary(redact)
     expect(Object.keys(places).sort()).toEqual(everywhere)
@@ -32,7 +32,7 @@ it(
   },
 )
 
-it('V-10 a canary is passed to the hook in every field', longStory, async () => {
+it('V-10 a canary is passed to the hook in every field', slow, async () => {
   const seen = new Set<string>()
   await outputsWithCanary((value, path) => {
     if (JSON.stringify(value).includes(canary)) seen.add(path.slice(0, 2).join('.'))
@@ -43,7 +43,7 @@ it('V-10 a canary is passed to the hook in every field', longStory, async () => 
   expect(contentFields.filter((field) => !seen.has(field))).toEqual(derived)
 })
 
-it('V-10 a canary would be found by this test in every place', longStory, async () => {
+it('V-10 a canary would be found by this test in every place', slow, async () => {
   expect(placesWith(await outputsWithCanary(undefined))).toEqual(everywhere)
 })
 
@@ -59,7 +59,7 @@ it.each([
   ['objective', ['HTTP', 'the ledger']],
   ['mail', ['MCP', 'the ledger']],
   ['board_task', ['MCP', 'the ledger']],
-])('V-10 a canary would be found by this test if a hook ignored %s', longStory, async (kind, found) => {
+])('V-10 a canary would be found by this test if a hook ignored %s', slow, async (kind, found) => {
   const places = await outputsWithCanary((value, path) => (path[0] === kind ? value : redact(value)))
   expect(placesWith(places)).toEqual(expect.arrayContaining(found))
 })

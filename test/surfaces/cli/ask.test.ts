@@ -225,16 +225,16 @@ it('errand ask reports subtasks, and accepts answers to their questions', async 
 })
 
 it.each([
-  ['no model', ['ask', 'x'], /No model is configured\. Give one with --model/],
-  ['a model that is none', ['ask', 'x', '--model', 'gpt'], /is not a model/],
+  ['a missing model', ['ask', 'x'], /No model is configured\. Give one with --model/],
+  ['an invalid model', ['ask', 'x', '--model', 'gpt'], /is not a model/],
   ['a server without a key', ['ask', 'x', '--model', 'openai:gpt-5-mini'], /set OPENAI_API_KEY/],
-  ['no goal', ['ask', '--model', 'script:s.yaml'], /The goal is missing/],
+  ['a missing goal', ['ask', '--model', 'script:s.yaml'], /The goal is missing/],
   [
-    'a folder that is not there',
+    'a missing folder',
     ['ask', 'x', '--model', 'script:s.yaml', '--files', 'nowhere'],
     /folder .*nowhere does not exist/,
   ],
-  ['abilities that are none', ['ask', 'x', '--model', 'script:s.yaml', '--allow', 'fs:read,'], /--allow takes/],
+  ['invalid abilities', ['ask', 'x', '--model', 'script:s.yaml', '--allow', 'fs:read,'], /--allow takes/],
 ])('errand ask refuses %s, and creates nothing', async (_what, args, message) => {
   await using place = new Workplace()
   place.write('s.yaml', '- text: hello')

@@ -109,8 +109,8 @@ it('errand claim requires a name, from --as or ERRAND_OWNER', async () => {
 
 it.each([
   ['a lease without a unit', ['--lease', '90'], /--lease takes a duration like .* got "90"/],
-  ['a parent that is not there', ['--parent', '#7'], /no task #7/],
-  ['an option that is none', ['--leese', '5m'], /Did you mean "--lease"/],
+  ['an unknown parent', ['--parent', '#7'], /no task #7/],
+  ['an unknown option', ['--leese', '5m'], /Did you mean "--lease"/],
   ['too many ids', ['#1', '#2'], /Unexpected argument "#2". Usage: errand claim/],
 ])('errand claim refuses %s', async (_what, args, words) => {
   await using place = new Workplace()
@@ -294,7 +294,7 @@ it.each([
   ['two results', ['complete', '#1', '--result', '1', 'two'], /The result is given twice: by --result and as "two"/],
   ['a heartbeat without a name', ['heartbeat', '#1'], /Your name is missing/],
   ['a release without a name', ['release', '#1'], /Your name is missing/],
-  ['no task', ['complete'], /An argument is missing. Usage: errand complete/],
+  ['a missing task', ['complete'], /An argument is missing. Usage: errand complete/],
 ])('errand complete, heartbeat and release refuse %s', async (_what, args, words) => {
   await using place = new Workplace()
   await place.errand('add', 'one')

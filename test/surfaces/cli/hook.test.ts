@@ -80,7 +80,7 @@ it.each([
   ['ERRAND_TASK_ID', { DAY1_TASK_ID: '1', BM_TASK_ID: '2', ERRAND_TASK_ID: '3' }, 3],
   ['BM_TASK_ID', { DAY1_TASK_ID: '1', BM_TASK_ID: '2', ERRAND_TASK_ID: '' }, 2],
   ['DAY1_TASK_ID', { DAY1_TASK_ID: '1' }, 1],
-  ['the first that there is', { DAY1_TASK_ID: '1', BM_TASK_ID: 'task-of-another-program', ERRAND_TASK_ID: '99' }, 1],
+  ['the first one that exists', { DAY1_TASK_ID: '1', BM_TASK_ID: 'task-of-another-program', ERRAND_TASK_ID: '99' }, 1],
 ])('session-start takes the task from %s', async (_which, env, number) => {
   await using place = await chain()
   expect(contextOf(await hook(place, 'session-start', { env }))).toMatch(`Task ${number} of the board`)
@@ -292,11 +292,11 @@ describe.each(['session-start', 'session-end'])('errand hook %s exits with 0', (
   })
 
   it.each([
-    ['a ledger that is none', (place: Workplace) => place.write('ledger.db', 'not a database'.repeat(100)), []],
-    ['an option that is none', () => {}, ['--tusk', '1']],
+    ['an invalid ledger', (place: Workplace) => place.write('ledger.db', 'not a database'.repeat(100)), []],
+    ['an unknown option', () => {}, ['--tusk', '1']],
     ['an argument too many', () => {}, ['now']],
-    ['a time that is none', () => {}, ['--timeout', 'soon']],
-    ['a board that is none', () => {}, ['--board', 'none']],
+    ['an invalid time', () => {}, ['--timeout', 'soon']],
+    ['an unknown board', () => {}, ['--board', 'none']],
   ])('a session hook exits with 0 with %s', async (_what, prepare: (place: Workplace) => void, args: string[]) => {
     await using place = await chain()
     prepare(place)

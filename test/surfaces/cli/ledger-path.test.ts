@@ -99,7 +99,7 @@ const answering = (env: Record<string, string | undefined>, text: string) => {
   return io
 }
 
-it('V-02 a found ledger that everybody can write is refused, even if the user confirms it at a terminal', async () => {
+it('V-02 a found ledger that every user can write is refused, even if the user confirms it at a terminal', async () => {
   const place = { ...env(), HOME: join(folder, 'home') }
   await main(['add', 'first', '--ledger', '.errand/ledger.db'], fakeIo({ cwd: folder }))
   chmodSync(join(folder, '.errand'), 0o777)

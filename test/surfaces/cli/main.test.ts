@@ -54,15 +54,15 @@ it.each([
   ['an unknown option', ['run', 'plan.yaml', '--agian'], /Did you mean "--again"/],
   ['a missing plan', ['run', 'other.yaml'], /Cannot read the plan other\.yaml/],
   ['an unknown target', ['run', 'plan.yaml', 'c'], /no task "c"/],
-  ['a concurrency that is none', ['run', 'plan.yaml', '--concurrency', '0'], /at least 1/],
+  ['an invalid concurrency', ['run', 'plan.yaml', '--concurrency', '0'], /at least 1/],
   ['--key beside --again', ['run', 'plan.yaml', '--key', 'k', '--again'], /only one of them/],
-  ['a ledger that is not there', ['ps', '--ledger', 'none.db'], /There is no ledger at .*none\.db/],
-  ['a status that is none', ['ps', '--status', 'runing'], /--status takes one of/],
-  ['a machine that is none', ['graph', '--machine', 'tusk'], /Did you mean "task"\?/],
+  ['a missing ledger', ['ps', '--ledger', 'none.db'], /There is no ledger at .*none\.db/],
+  ['an unknown status', ['ps', '--status', 'runing'], /--status takes one of/],
+  ['an unknown machine', ['graph', '--machine', 'tusk'], /Did you mean "task"\?/],
   ['--run beside --executor', ['add', '--run', 'x', '--executor', 'y'], /either --run or --executor/],
   ['a task with no name and nothing to do', ['add'], /needs a name/],
   ['input that is no JSON', ['add', '--executor', 'x', '--input', '{'], /--input takes JSON/],
-  ['a time that is none', ['add', 'x', '--not-before', 'soon'], /--not-before takes/],
+  ['an invalid time', ['add', 'x', '--not-before', 'soon'], /--not-before takes/],
 ])('errand refuses %s with exit code 2 and says what would work', async (_what, argv, message) => {
   const { code, out, err } = await errand(...argv)
   expect(err).toMatch(message)

@@ -161,12 +161,12 @@ it('errand mcp --http reports a port that is in use', async () => {
 
 it.each([
   ['a port without HTTP', ['--port', '80'], /--port needs --http/],
-  ['a port that is none', ['--http', '--port', 'x'], /--port takes/],
+  ['an invalid port', ['--http', '--port', 'x'], /--port takes/],
   ['a token that is too short', ['--http', '--token-file', 'short'], /32/],
-  ['a token that is not there', ['--http', '--token-file', 'none'], /Cannot read the token/],
-  ['a lease that is none', ['--http', '--lease', '5'], /--lease takes/],
-  ['abilities that are none', ['--http', '--abilities', 'a b'], /abilities/],
-  ['a name that fits in no header', ['--http', '--as', 'Ann B'], /name/],
+  ['a missing token file', ['--http', '--token-file', 'none'], /Cannot read the token/],
+  ['an invalid lease', ['--http', '--lease', '5'], /--lease takes/],
+  ['invalid abilities', ['--http', '--abilities', 'a b'], /abilities/],
+  ['a name that no header can hold', ['--http', '--as', 'Ann B'], /name/],
 ])('errand mcp refuses %s', async (_what, args, words) => {
   await using place = new Workplace()
   place.write('short', 'secret')
@@ -186,10 +186,10 @@ it.each([
     `${JSON.stringify({ params: { _meta: { 'io.modelcontextprotocol/clientInfo': { name: 'codex' } } } })}\n`,
     'codex',
   ],
-  ['as it fits into a header', `${initialize('„Ünï" /\u001b[31m')}\n`, 'n-31m'],
-  ['when it says none', `${initialize(7)}\n`, 'agent'],
+  ['that fits into a header', `${initialize('„Ünï" /\u001b[31m')}\n`, 'n-31m'],
+  ['if it is not a text', `${initialize(7)}\n`, 'agent'],
   ['for a message that is not JSON', 'hello\n', 'agent'],
-  ['when it says nothing', '', 'agent'],
+  ['without a message', '', 'agent'],
 ])('the name of an MCP client is a single word %s', async (_which, line, name) => {
   expect(await clientName(Readable.from(line === '' ? [] : [Buffer.from(line)]), signal)).toBe(name)
 })

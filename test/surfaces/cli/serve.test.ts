@@ -142,12 +142,12 @@ it('errand serve reports a port that is in use', async () => {
 })
 
 it.each([
-  ['a port that is none', ['--port', 'x'], /--port takes/],
-  ['a port beyond all', ['--port', '65536'], /port/],
-  ['no slots', ['--concurrency', '0'], /--concurrency takes/],
-  ['slots for no work', ['--no-work', '--concurrency', '2'], /--concurrency has no effect with --no-work/],
+  ['an invalid port', ['--port', 'x'], /--port takes/],
+  ['a port above 65535', ['--port', '65536'], /port/],
+  ['a concurrency of 0', ['--concurrency', '0'], /--concurrency takes/],
+  ['--concurrency with --no-work', ['--no-work', '--concurrency', '2'], /--concurrency has no effect with --no-work/],
   ['a token that is too short', ['--token-file', 'short'], /The token in short must have at least 32/],
-  ['a token that is not there', ['--token-file', 'none'], /Cannot read the token/],
+  ['a missing token file', ['--token-file', 'none'], /Cannot read the token/],
   ['a model without a key', ['--model', 'openai:gpt-5-mini'], /OPENAI_API_KEY/],
   ['an unknown option', ['--prot', '1'], /--port/],
 ])('errand serve refuses %s, before it starts anything', async (_what, args, words) => {

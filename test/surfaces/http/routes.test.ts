@@ -429,7 +429,7 @@ it('HTTP problems are not reported for a client that has disconnected', async ()
   const begun = deferred()
   engine.bus.register({
     id: 'test:endless',
-    description: 'Waits until nobody waits for it.',
+    description: 'Waits until its client has disconnected.',
     input: z.strictObject({}),
     output: z.unknown(),
     handle: (_input, { signal }) =>
@@ -438,11 +438,11 @@ it('HTTP problems are not reported for a client that has disconnected', async ()
         begun.resolve()
       }),
   })
-  const gone = new AbortController()
+  const client = new AbortController()
   const headers = { 'idempotency-key': 'once' }
-  const brokenOff = http(requestOf('POST', '/abilities/test:endless', {}, headers, gone.signal))
+  const brokenOff = http(requestOf('POST', '/abilities/test:endless', {}, headers, client.signal))
   await begun.promise
-  gone.abort()
+  client.abort()
   expect((await brokenOff).status).toBe(500)
   expect(errors).toEqual([])
 })

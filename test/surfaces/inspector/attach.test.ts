@@ -101,10 +101,10 @@ it('without an inspector no observer is registered with XState, and none remains
   const detach = actors.inspect((event) => events.push(event), false)
   expect(inspect).toHaveBeenCalledTimes(1)
   detach()
-  const heard = events.length
-  expect(heard).toBe(3)
+  const received = events.length
+  expect(received).toBe(3)
   actors.stop()
-  expect(events).toHaveLength(heard)
+  expect(events).toHaveLength(received)
 })
 
 it('an observer of all tasks sees them from submitted to the end, including those of another engine, with an engine that runs none', async () => {
@@ -205,22 +205,22 @@ it("an observer of the engine's own tasks does not receive the others", async ()
 it('an observer of all tasks sees at most a thousand: the one without events for longest is dropped', async () => {
   const engine = await openEngine()
   const tasks = await engine.create(Array.from({ length: 1_010 }, () => ({ name: 'one of many' })))
-  const gone = new Set<string>()
-  const born = new Set<string>()
+  const released = new Set<string>()
+  const created = new Set<string>()
   engine.inspect(
     ({ type, actorRef, event }) => {
-      if (type === '@xstate.actor') born.add(actorRef.id)
-      if (event?.type === 'release') gone.add(actorRef.id)
+      if (type === '@xstate.actor') created.add(actorRef.id)
+      if (event?.type === 'release') released.add(actorRef.id)
     },
     { tasks: 'all' },
   )
   await turns()
-  expect(born.size).toBe(1_001)
+  expect(created.size).toBe(1_001)
   const last = tasks.at(-1)!
-  expect(born.has(last.id)).toBe(false)
-  await engine.update(tasks[0]!, { name: 'heard of' })
+  expect(created.has(last.id)).toBe(false)
+  await engine.update(tasks[0]!, { name: 'renamed' })
   await engine.claim(last.id, { owner: 'ann' })
   await turns()
-  expect(born.has(last.id)).toBe(true)
-  expect([...gone]).toEqual([tasks[1]!.id])
+  expect(created.has(last.id)).toBe(true)
+  expect([...released]).toEqual([tasks[1]!.id])
 })

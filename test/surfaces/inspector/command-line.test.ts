@@ -48,8 +48,8 @@ it('errand inspect prints its address and token in lines, opens no page with --n
 })
 
 it.each([
-  ['a port that is taken or none', ['inspect', '--inspector-port', 'x'], 2, /--inspector-port takes a whole number/],
-  ['no ledger', ['inspect', '--ledger', 'none.db'], 2, /There is no ledger/],
+  ['a port that is no number', ['inspect', '--inspector-port', 'x'], 2, /--inspector-port takes a whole number/],
+  ['a missing ledger', ['inspect', '--ledger', 'none.db'], 2, /There is no ledger/],
 ])('errand inspect refuses %s', async (_what, argv, code, message) => {
   await using place = new Workplace()
   if (!argv.includes('--ledger')) await place.errand('add', 'x')

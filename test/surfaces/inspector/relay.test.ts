@@ -190,8 +190,8 @@ it('another program needs no engine, and is relayed to later receivers', async (
 })
 
 it.each([
-  ['no JSON', 'hello'],
-  ['no inspection message', JSON.stringify({ type: '@xstate.nothing' })],
+  ['invalid JSON', 'hello'],
+  ['another kind of message', JSON.stringify({ type: '@xstate.nothing' })],
   ['an actor without a name', JSON.stringify({ type: '@xstate.actor', sessionId: 'x:1', createdAt: '1' })],
   ['bytes', Buffer.from([1, 2, 3])],
 ])('another program that sends %s is disconnected and not relayed', async (_what, sent) => {

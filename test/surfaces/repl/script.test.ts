@@ -36,8 +36,8 @@ it.each([
     2,
     /^errand repl: line 3: INVALID_TRANSITION: Cannot pause task-\w+: it is submitted\..*\n$/,
   ],
-  ['a command that is not there', '/paus it', 2, /line 3: INVALID_INPUT: There is no command \/paus\. Did you mean/],
-  ['a task that is not there', '@nobody hello', 2, /line 3: NOT_FOUND: There is no task nobody\./],
+  ['an unknown command', '/paus it', 2, /line 3: INVALID_INPUT: There is no command \/paus\. Did you mean/],
+  ['an unknown task', '@nobody hello', 2, /line 3: NOT_FOUND: There is no task nobody\./],
   ['a refusal of a method', 'await resume($)', 2, /line 3: INVALID_TRANSITION: /],
   ['an error of the line', "await Promise.reject(new Error('no'))", 1, /line 3: Uncaught Error: no\n$/],
   ['an error without an await', "throw new TypeError('no')", 1, /line 3: Uncaught TypeError: no\n$/],
@@ -107,7 +107,7 @@ it('X-028 errand repl takes several -e, or --file, and creates the ledger', asyn
 
 it.each([
   ['both -e and --file', ['-e', '1', '--file', 'x'], /either -e or --file/],
-  ['a file that is not there', ['--file', 'nowhere'], /Cannot read the lines in .*nowhere/],
+  ['a missing file', ['--file', 'nowhere'], /Cannot read the lines in .*nowhere/],
   ['--json', ['-e', '1', '--json'], /--json has no effect here/],
   ['neither lines nor a terminal', [], /There is no terminal/],
   ['a model without --work', ['-e', '1', '--model', 'script:x'], /--model needs --work/],

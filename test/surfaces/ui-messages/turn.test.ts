@@ -61,11 +61,11 @@ it('the text of a turn arrives in chunks, and ends with its message', () => {
 })
 
 it.each([
-  ['no piece arrived', [whole('m', 'Hello')]],
-  ['its beginning was missed', [piece('m', 'lo', 3), whole('m', 'Hello')]],
-  ['its middle was missed', [piece('m', 'H'), piece('m', 'lo', 3), whole('m', 'Hello')]],
-  ['its end was missed', [piece('m', 'Hel'), whole('m', 'Hello')]],
-  ['it broke off and began again as another', [piece('l', 'Goodb'), piece('m', 'Hel'), whole('m', 'Hello')]],
+  ['no chunk arrived', [whole('m', 'Hello')]],
+  ['its first chunk is missing', [piece('m', 'lo', 3), whole('m', 'Hello')]],
+  ['a chunk in the middle is missing', [piece('m', 'H'), piece('m', 'lo', 3), whole('m', 'Hello')]],
+  ['its last chunk is missing', [piece('m', 'Hel'), whole('m', 'Hello')]],
+  ['it was broken off and repeated as another message', [piece('l', 'Goodb'), piece('m', 'Hel'), whole('m', 'Hello')]],
   [
     'its attempt failed and another follows',
     [
@@ -111,7 +111,7 @@ it('a turn omits the results of calls of another turn', () => {
 it.each([
   ['failed', { type: 'finish', finishReason: 'error' }],
   ['canceled', { type: 'abort', reason: 'The task was canceled.' }],
-] as const)('a turn of a task that was %s says so', (status, last) => {
+] as const)('a turn reports that its task is %s', (status, last) => {
   const error: StreamItem = { ...base, type: 'error', error: { code: 'x', message: 'It broke.' }, willRetry: false }
   const chunks = chunksOf(piece('m', 'Hel'), error, { ...base, type: 'end', status })
   expect(chunks.at(-1)).toEqual(last)
