@@ -72,7 +72,7 @@ class FakeServer {
 }
 
 /** A clock that the test moves; `waited` is called when a timer is set. */
-class HandBeat {
+class ManualClock {
   #now = 0
   #last = 0
   readonly #timers = new Map<number, { at: number; callback: () => void }>()
@@ -89,8 +89,8 @@ class HandBeat {
     queueMicrotask(this.#waited)
     return this.#last
   }
-  forget = (timer: unknown) => void this.#timers.delete(timer as number)
-  chance = () => 1
+  cancel = (timer: unknown) => void this.#timers.delete(timer as number)
+  random = () => 1
 
   pass(ms: number): void {
     this.#now += ms
@@ -107,7 +107,7 @@ function setup(server = new FakeServer()) {
   const look = () => {
     for (const watcher of watchers) watcher()
   }
-  const beat = new HandBeat(look)
+  const clock = new ManualClock(look)
   const reports = { inSight: [] as string[], refused: [] as Problem[], connections: [] as string[], loaded: 0 }
   const api = new ApiClient({
     base: 'http://engine.test/',
@@ -115,7 +115,7 @@ function setup(server = new FakeServer()) {
     token: () => 'token',
     signedOut: () => {},
   })
-  const link = new EngineLink(api, beat, {
+  const link = new EngineLink(api, clock, {
     changed: look,
     inSight: () => reports.inSight,
     event: look,
@@ -147,7 +147,7 @@ function setup(server = new FakeServer()) {
     await link.load()
     await until(() => reports.connections.at(-1) === 'open')
   }
-  return { server, beat, link, reports, until, open }
+  return { server, clock, link, reports, until, open }
 }
 
 it('EngineLink reads every page of tasks, and follows the feed from the position of the first page', async () => {
@@ -166,14 +166,14 @@ it('EngineLink reads changed rows again: the first at once, later ones together 
   const server = new FakeServer()
   const ids = Array.from({ length: 300 }, (_, index) => `t${index}`)
   server.add(...ids)
-  const { link, open, until, beat } = setup(server)
+  const { link, open, until, clock } = setup(server)
   await open()
   server.change('t0', { status: 'working', progress: { fraction: 0.5, note: null } })
   await until(() => link.store.rows.get('t0')?.progress?.fraction === 0.5)
   for (const id of ids) server.change(id, { status: 'working', executor: 'resize' })
   await until(() => link.store.seq === server.seq)
   expect(link.store.rows.get('t299')).toMatchObject({ status: 'working', executor: null })
-  beat.pass(250)
+  clock.pass(250)
   await until(() => link.store.rows.get('t299')?.executor === 'resize')
   expect(server.asked.map(({ length }) => length)).toEqual([1, 300])
   link.close()
@@ -183,7 +183,7 @@ it('EngineLink reads at most 1,000 rows per request, and twice a second during a
   const server = new FakeServer()
   const ids = Array.from({ length: 2_100 }, (_, index) => `t${index}`)
   server.add(...ids)
-  const { link, open, until, beat } = setup(server)
+  const { link, open, until, clock } = setup(server)
   await open()
   for (const id of ids) server.change(id, { status: 'working', executor: 'resize' })
   await until(() => link.store.seq === server.seq)
@@ -191,7 +191,7 @@ it('EngineLink reads at most 1,000 rows per request, and twice a second during a
   const done = () => [...link.store.rows.values()].every(({ executor }) => executor === 'resize')
   for (let round = 1; !done() && round < 10; round++) {
     const asked = server.asked.length
-    beat.pass(round === 1 ? 250 : 500)
+    clock.pass(round === 1 ? 250 : 500)
     await until(() => done() || server.asked.length > asked)
   }
   await until(done)
@@ -203,19 +203,19 @@ it('EngineLink reads visible rows first', async () => {
   const server = new FakeServer()
   const ids = Array.from({ length: 1_500 }, (_, index) => `t${index}`)
   server.add(...ids)
-  const { link, open, until, beat, reports } = setup(server)
+  const { link, open, until, clock, reports } = setup(server)
   await open()
   reports.inSight = ['t1499', 't1200']
   for (const id of ids) server.change(id, { status: 'working' })
   await until(() => link.store.seq === server.seq)
-  beat.pass(250)
+  clock.pass(250)
   await until(() => server.asked.length === 2)
   expect(server.asked[1]?.slice(0, 3)).toEqual(['t1499', 't1200', 't1'])
   link.close()
 })
 
 it('EngineLink continues at the last received position after a disconnection', async () => {
-  const { server, link, open, until, beat, reports } = setup()
+  const { server, link, open, until, clock, reports } = setup()
   server.add('a')
   await open()
   server.change('a', { status: 'working' })
@@ -223,14 +223,14 @@ it('EngineLink continues at the last received position after a disconnection', a
   await until(() => link.store.seq === 2)
   server.breakFeed()
   await until(() => reports.connections.at(-1) === 'broken')
-  beat.pass(300)
+  clock.pass(300)
   await until(() => reports.connections.at(-1) === 'open')
   expect(server.cursors).toEqual([0, 2])
   link.close()
 })
 
 it('EngineLink reads everything again when its position has been purged', async () => {
-  const { server, link, open, until, beat, reports } = setup()
+  const { server, link, open, until, clock, reports } = setup()
   server.add('old')
   await open()
   server.breakFeed()
@@ -238,7 +238,7 @@ it('EngineLink reads everything again when its position has been purged', async 
   server.refuseFeed = { status: 410, code: 'CURSOR_TOO_OLD', title: '', detail: 'gone', details: {} }
   server.rows.clear()
   server.add('new')
-  beat.pass(300)
+  clock.pass(300)
   await until(() => link.store.rows.has('new'))
   expect([...link.store.rows.keys()]).toEqual(['new'])
   expect(reports.refused).toEqual([])
@@ -246,13 +246,13 @@ it('EngineLink reads everything again when its position has been purged', async 
 })
 
 it('EngineLink repeats a failed read, so that no row stays outdated', async () => {
-  const { server, link, open, until, beat } = setup()
+  const { server, link, open, until, clock } = setup()
   server.add('a')
   await open()
   server.refuseReads = 1
   server.change('a', { status: 'working', executor: 'resize' })
   await until(() => server.asked.length === 1 && link.store.dirtyCount === 1)
-  beat.pass(1_000)
+  clock.pass(1_000)
   await until(() => link.store.rows.get('a')?.executor === 'resize')
   expect(server.asked).toEqual([['a'], ['a']])
   link.close()

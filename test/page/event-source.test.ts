@@ -7,7 +7,7 @@ import { type Connection, followSource, type SourceEvent } from '../../page/src/
 import type { Problem } from '../../page/src/model/wire.ts'
 
 /** Timers that fire when the test calls `ring`, in the order in which they are due. */
-class HandClock {
+class ManualClock {
   readonly timers = new Map<number, { callback: () => void; at: number }>()
   now = 0
   #last = 0
@@ -17,11 +17,11 @@ class HandClock {
     return this.#last
   }
 
-  forget = (timer: unknown): void => {
+  cancel = (timer: unknown): void => {
     this.timers.delete(timer as number)
   }
 
-  chance = (): number => 1
+  random = (): number => 1
 
   /** Fires the timer that is due next, and returns after how many milliseconds. */
   ring(): number {
@@ -52,7 +52,7 @@ function bodyOf(pieces: ReadonlyArray<string | Uint8Array>, { open = false } = {
 const item = (seq: number) => `id: ${seq}\nevent: task.updated\ndata: {"seq":${seq}}\n\n`
 
 interface World {
-  clock: HandClock
+  clock: ManualClock
   asked: Array<string | null>
   events: SourceEvent[]
   connections: Connection[]
@@ -71,7 +71,7 @@ type Answer = (signal: AbortSignal) => Response | Promise<Response>
 
 /** A source whose connections get these answers in order; the last one is repeated. */
 function follow(answers: Answer[], lastId: string | null = null): World {
-  const clock = new HandClock()
+  const clock = new ManualClock()
   const [asked, events, connections, refused]: [Array<string | null>, SourceEvent[], Connection[], Problem[]] = [
     [],
     [],
@@ -96,14 +96,14 @@ function follow(answers: Answer[], lastId: string | null = null): World {
   const ended = new Promise<void>((resolve) => {
     over = resolve
   })
-  const later: HandClock['later'] = (callback, ms) => {
+  const later: ManualClock['later'] = (callback, ms) => {
     const timer = clock.later(callback, ms)
     queueMicrotask(look)
     return timer
   }
   const close = followSource({
     lastId,
-    beat: { later, forget: clock.forget, chance: clock.chance },
+    clock: { later, cancel: clock.cancel, random: clock.random },
     open: async (id, signal) => {
       asked.push(id)
       queueMicrotask(look)

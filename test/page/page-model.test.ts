@@ -1,15 +1,15 @@
 // The smaller parts of the page's model: conversations, throttling, throughput, changes, addresses, formats, idempotency keys.
 
 import { expect, it } from 'vitest'
-import { attemptKeys } from '../../page/src/live/attempt-key.ts'
+import { idempotencyKeys } from '../../page/src/live/idempotency-keys.ts'
 import { changesBetween } from '../../page/src/model/changes.ts'
 import { conversationLines, LiveText } from '../../page/src/model/conversation.ts'
 import { age, counted, duration, sinceStart } from '../../page/src/model/format.ts'
-import { atMostEvery, sparingly } from '../../page/src/model/frames.ts'
 import { placeGraph } from '../../page/src/model/graph-layout.ts'
 import { isQueued } from '../../page/src/model/lifecycle.ts'
 import { linkTo, routeOf } from '../../page/src/model/route.ts'
 import { stateGraphOf, stepNumbers } from '../../page/src/model/state-graph.ts'
+import { atMostEvery, sparingly } from '../../page/src/model/throttle.ts'
 import { perSecond, Throughput } from '../../page/src/model/throughput.ts'
 import type { Call, MachineConfig, Message } from '../../page/src/model/wire.ts'
 import { taskTransitions } from '../../src/machines/task-machine.ts'
@@ -88,12 +88,12 @@ it('LiveText marks a missing chunk, and a repeated chunk replaces the text after
 })
 
 /** Frames and timers that the test triggers. */
-function handBeat() {
+function manualClock() {
   let now = 0
   const frames: Array<() => void> = []
   const timers: Array<{ at: number; callback: () => void }> = []
   return {
-    beat: {
+    clock: {
       now: () => now,
       frame: (callback: () => void) => frames.push(callback),
       later: (callback: () => void, ms: number) => timers.push({ at: now + ms, callback }),
@@ -111,28 +111,28 @@ function handBeat() {
 }
 
 it('sparingly limits work that takes long to its share of the time', () => {
-  const { beat, frame, pass } = handBeat()
+  const { clock, frame, pass } = manualClock()
   let done = 0
-  const ask = sparingly(beat, { restMs: 100, share: 0.1 }, () => {
+  const ask = sparingly(clock, { restMs: 100, share: 0.1 }, () => {
     done++
     pass(30)
   })
-  const began = beat.now()
+  const began = clock.now()
   for (let turn = 0; turn < 300; turn++) {
     ask()
     frame()
     pass(10)
   }
-  const most = ((beat.now() - began) * 0.1) / 30
+  const most = ((clock.now() - began) * 0.1) / 30
   expect(done).toBeGreaterThan(most - 2)
   // Its duration is not known before the first time.
   expect(done).toBeLessThan(most + 2)
 })
 
 it('atMostEvery runs at once, then once per interval, and never loses the last request', () => {
-  const { beat, frame, pass } = handBeat()
+  const { clock, frame, pass } = manualClock()
   let done = 0
-  const ask = atMostEvery(beat, 150, () => done++)
+  const ask = atMostEvery(clock, 150, () => done++)
   ask()
   frame()
   expect(done).toBe(1)
@@ -200,9 +200,9 @@ it('duration, age and sinceStart return short texts', () => {
   expect([counted(1, 'run'), counted(2, 'run')]).toEqual(['1 run', '2 runs'])
 })
 
-it('attemptKeys returns the same key for equal content, and a new key for other content', () => {
+it('idempotencyKeys returns the same key for equal content, and a new key for other content', () => {
   let count = 0
-  const keyOf = attemptKeys((bytes) => bytes.fill(++count))
+  const keyOf = idempotencyKeys((bytes) => bytes.fill(++count))
   expect(keyOf({ name: 'a' })).toBe(keyOf({ name: 'a' }))
   expect(keyOf({ name: 'b' })).not.toBe('01'.repeat(16))
 })

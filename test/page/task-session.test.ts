@@ -58,8 +58,8 @@ async function opened(server: FakeServer) {
     token: () => 'token',
     signedOut: () => {},
   })
-  const beat = { now: () => 0, frame: () => {}, later: () => 0, forget: () => {}, chance: () => 1 }
-  const session = new TaskSession('a', api, beat)
+  const clock = { now: () => 0, frame: () => {}, later: () => 0, cancel: () => {}, random: () => 1 }
+  const session = new TaskSession('a', api, clock)
   // The first read of the session is in progress; this one follows it.
   await session.read()
   const ids = () => session.facts.value.map(({ id }) => id)

@@ -1,8 +1,8 @@
 // The client of the engine's routes, with the token of this tab, and the timers of the page.
 
 import { ApiClient } from '../live/api-client.ts'
-import type { SourceBeat } from '../live/event-source.ts'
-import type { Beat } from '../model/frames.ts'
+import type { SourceTimers } from '../live/event-source.ts'
+import type { FrameClock } from '../model/throttle.ts'
 
 const tokenKey = 'errand.token'
 const signedOutKey = 'errand.signed-out'
@@ -14,7 +14,7 @@ if (tokenOfLink !== null) {
   history.replaceState(null, '', location.pathname)
 }
 
-export const beat: Beat & SourceBeat = {
+export const clock: FrameClock & SourceTimers = {
   now: () => performance.now(),
   // A page in the background gets no frames, but must be current when it is shown again.
   frame: (callback) => {
@@ -22,8 +22,8 @@ export const beat: Beat & SourceBeat = {
     else requestAnimationFrame(() => callback())
   },
   later: (callback, ms) => setTimeout(callback, ms),
-  forget: (timer) => clearTimeout(timer as number),
-  chance: () => Math.random(),
+  cancel: (timer) => clearTimeout(timer as number),
+  random: () => Math.random(),
 }
 
 export const api = new ApiClient({

@@ -6,7 +6,7 @@ import { textIn } from '../model/event-data.ts'
 import { stateLooks } from '../model/lifecycle.ts'
 import { linkTo, type Route, routeOf } from '../model/route.ts'
 import type { TaskEvent, TaskStatus } from '../model/wire.ts'
-import { api, beat } from './api.ts'
+import { api, clock } from './api.ts'
 
 export const route = signal<Route>(routeOf(location.hash))
 /** The data of the opened task; null in the other views. */
@@ -36,7 +36,7 @@ function showRoute(): void {
   if (here.view === 'task' && session.peek()?.id === here.id) return
   session.peek()?.close()
   lastAnnounced.clear()
-  session.value = here.view === 'task' ? new TaskSession(here.id, api, beat) : null
+  session.value = here.view === 'task' ? new TaskSession(here.id, api, clock) : null
 }
 
 export function announce(text: string): void {

@@ -5,12 +5,12 @@ import { problemOf } from '../live/api-client.ts'
 import { EngineLink } from '../live/engine-link.ts'
 import type { Connection } from '../live/event-source.ts'
 import type { Past } from '../live/past.ts'
-import { atMostEvery, sparingly } from '../model/frames.ts'
 import { taskStatuses } from '../model/lifecycle.ts'
 import type { TaskStore } from '../model/task-store.ts'
+import { atMostEvery, sparingly } from '../model/throttle.ts'
 import { type Choice, choicesOf, everything, type FlatTree, flattenTree } from '../model/tree.ts'
 import type { Problem, TaskRowsPage, TaskStatus } from '../model/wire.ts'
-import { api, beat } from './api.ts'
+import { api, clock } from './api.ts'
 import { onTaskEvent } from './navigation.ts'
 
 export const connection = signal<Connection>('connecting')
@@ -41,14 +41,14 @@ export function followRows(): void {
 }
 
 /** Painting more often would not be noticed. Scrolling and typing do not wait for it. */
-const repaint = atMostEvery(beat, 100, () => {
+const repaint = atMostEvery(clock, 100, () => {
   tick.value++
 })
 
 /** Rebuilding the list costs more than painting it, and grows with the number of tasks. */
-const relist = sparingly(beat, { restMs: 150, share: 0.04 }, updateListing)
+const relist = sparingly(clock, { restMs: 150, share: 0.04 }, updateListing)
 
-export const link = new EngineLink(api, beat, {
+export const link = new EngineLink(api, clock, {
   changed: () => {
     repaint()
     relist()

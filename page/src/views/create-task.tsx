@@ -2,7 +2,7 @@
 
 import { useMemo, useState } from 'preact/hooks'
 import { problemOf } from '../live/api-client.ts'
-import { attemptKeys } from '../live/attempt-key.ts'
+import { idempotencyKeys } from '../live/idempotency-keys.ts'
 import { readJson } from '../model/question-form.ts'
 import type { Problem, TaskRow } from '../model/wire.ts'
 import { api } from '../state/api.ts'
@@ -70,7 +70,7 @@ export function CreateTask() {
   const [wrong, setWrong] = useState<Wrong>({})
   const [problem, setProblem] = useState<Problem | null>(null)
   const [busy, setBusy] = useState(false)
-  const keyOf = useMemo(() => attemptKeys((bytes) => crypto.getRandomValues(bytes)), [])
+  const keyOf = useMemo(() => idempotencyKeys((bytes) => crypto.getRandomValues(bytes)), [])
   const change = (part: Partial<Draft>) => setDraft({ ...draft, ...part })
   const create = async () => {
     const made = bodyOf(draft)

@@ -1,13 +1,13 @@
 // The dialog that sends a message to a task.
 
 import { useMemo, useState } from 'preact/hooks'
-import { attemptKeys } from '../live/attempt-key.ts'
+import { idempotencyKeys } from '../live/idempotency-keys.ts'
 import { api } from '../state/api.ts'
 import { type ActionDialogProps, Form, pathOf, TaskName, useSubmit } from './action-form.tsx'
 import { Field } from './elements.tsx'
 
 function newKeys() {
-  return attemptKeys((bytes) => crypto.getRandomValues(bytes))
+  return idempotencyKeys((bytes) => crypto.getRandomValues(bytes))
 }
 
 const deliveries = [
