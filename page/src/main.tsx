@@ -1,10 +1,14 @@
 // Entry point of the page.
 
 import { render } from 'preact'
-import { begin } from './state.ts'
+import { followStatus } from './state/engine-status.ts'
+import { startNavigation } from './state/navigation.ts'
+import { link } from './state/task-list.ts'
 import { App } from './views/app.tsx'
 
 const root = document.getElementById('page')
 if (root === null) throw new Error('The element #page is missing in index.html.')
 render(<App />, root)
-begin()
+startNavigation()
+void link.load()
+void followStatus()

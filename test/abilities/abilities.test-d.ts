@@ -1,4 +1,4 @@
-// Types of the abilities by their ids: what is given and what comes back, checked by the compiler alone.
+// The types of inputs and outputs by ability id, checked by the compiler alone.
 import { createEngine, type TaskStatus } from 'errand'
 import { expectTypeOf } from 'vitest'
 

@@ -1,6 +1,6 @@
-// The audit trail: every ability that changes a task leaves events, and these say who asked. An ability that is new must be told here,
-// or be among those that change no task.
-import { describe, expect, it } from 'vitest'
+// The audit trail: every ability that changes a task writes events, and these record the requester. A new ability must be listed here, or
+// among those that change no task.
+import { expect, it } from 'vitest'
 import type { Caller } from '../../src/bus/caller.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
@@ -10,7 +10,7 @@ import { openEngine, waysTo } from '../engine/world.ts'
 const ann: Caller = { surface: 'http', owner: 'ann', scopes: ['admin'] }
 const byAnn = { surface: 'http', owner: 'ann' }
 
-/** It runs nothing by itself, so that whatever is written was asked for. */
+/** It runs nothing by itself, so that all events come from requests. */
 const open = () => openEngine({ work: false }) as Promise<unknown> as Promise<Engine>
 
 async function taskIn(engine: Engine, status: TaskStatus, given: object = {}): Promise<Task> {
@@ -40,7 +40,7 @@ const inState =
   (status: TaskStatus, more: object = {}) =>
   async (engine: Engine) => ({ taskId: (await taskIn(engine, status)).id, ...more })
 
-/** A way to call each ability that changes a task: it prepares what the input needs. */
+/** For each ability that changes a task, a call that first creates what its input needs. */
 const calls: Record<string, (engine: Engine) => Promise<object>> = {
   'task:create': async () => ({ name: 'x', tasks: { a: { name: 'a' }, b: { name: 'b', after: 'a' } } }),
   'task:update': inState('submitted', { priority: 3 }),
@@ -85,7 +85,7 @@ const calls: Record<string, (engine: Engine) => Promise<object>> = {
   'board:delete': async (engine) => ({ id: (await taskIn(engine, 'submitted')).id }),
 }
 
-/** They change no task: signs of life, mail, numbers, memory (which has a record of its own), what models and the bus are told. */
+/** Abilities that change no task: heartbeats, mail, numbers, memory (which has a record of its own), models and the bus. */
 const changesNoTask = /^(?:task:(?:heartbeat|route)|board:(?:heartbeat|open|send|request|respond)|mem:|model:|bus:)/
 
 async function eventsOfCall(engine: Engine, abilityId: string, caller: Caller): Promise<TaskEvent[]> {
@@ -98,46 +98,44 @@ async function eventsOfCall(engine: Engine, abilityId: string, caller: Caller): 
 
 const whoAsked = ({ data }: TaskEvent) => data['requestedBy']
 
-describe('A change requested over a surface', () => {
-  it('the table of this test contains every ability that changes a task', async () => {
-    const engine = await open()
-    const changing = engine.bus.abilities().filter(({ access, id }) => access !== 'read' && !changesNoTask.test(id))
-    expect(changing.map(({ id }) => id).sort()).toEqual(Object.keys(calls).sort())
-  })
+it('the table of this test contains every ability that changes a task', async () => {
+  const engine = await open()
+  const changing = engine.bus.abilities().filter(({ access, id }) => access !== 'read' && !changesNoTask.test(id))
+  expect(changing.map(({ id }) => id).sort()).toEqual(Object.keys(calls).sort())
+})
 
-  it.each(Object.keys(calls))('records the requester in its events: %s', async (abilityId) => {
-    const engine = await open()
-    const events = await eventsOfCall(engine, abilityId, ann)
-    expect(events.length).toBeGreaterThan(0)
-    expect(events.map(whoAsked)).toEqual(events.map(() => byAnn))
-  })
+it.each(Object.keys(calls))('the events of a change record its requester: %s', async (abilityId) => {
+  const engine = await open()
+  const events = await eventsOfCall(engine, abilityId, ann)
+  expect(events.length).toBeGreaterThan(0)
+  expect(events.map(whoAsked)).toEqual(events.map(() => byAnn))
+})
 
-  it('records no requester for a call of the program itself, only its instance', async () => {
-    const engine = await open()
-    const events = await eventsOfCall(engine, 'task:cancel', { surface: 'library' })
-    expect(events).toMatchObject([{ type: 'task.canceled', instanceId: engine.instanceId }])
-    expect(events.map(whoAsked)).toEqual([undefined])
-  })
+it('the events of a call by the program itself record no requester, only its instance', async () => {
+  const engine = await open()
+  const events = await eventsOfCall(engine, 'task:cancel', { surface: 'library' })
+  expect(events).toMatchObject([{ type: 'task.canceled', instanceId: engine.instanceId }])
+  expect(events.map(whoAsked)).toEqual([undefined])
+})
 
-  it('of a whole family records the requester in the event of the first task, which the others refer to', async () => {
-    const engine = await open()
-    const root = await taskIn(engine, 'submitted', { tasks: { a: { name: 'a' } } })
-    const { seq } = await engine.bus.call('event:list', { limit: 1 })
-    await engine.bus.call('task:cancel', { taskId: root.id }, { caller: ann })
-    const { events } = await engine.bus.call('event:list', { after: seq, limit: 100 })
-    const [first, ...below] = events.filter(({ type }) => type === 'task.canceled')
-    expect(first).toMatchObject({ taskId: root.id, data: { requestedBy: byAnn } })
-    expect(below.map(({ data }) => data['cascadedFrom'])).toEqual([root.id])
-  })
+it('a change of a whole family records the requester in the event of the first task, which the others refer to', async () => {
+  const engine = await open()
+  const root = await taskIn(engine, 'submitted', { tasks: { a: { name: 'a' } } })
+  const { seq } = await engine.bus.call('event:list', { limit: 1 })
+  await engine.bus.call('task:cancel', { taskId: root.id }, { caller: ann })
+  const { events } = await engine.bus.call('event:list', { after: seq, limit: 100 })
+  const [first, ...below] = events.filter(({ type }) => type === 'task.canceled')
+  expect(first).toMatchObject({ taskId: root.id, data: { requestedBy: byAnn } })
+  expect(below.map(({ data }) => data['cascadedFrom'])).toEqual([root.id])
+})
 
-  it('by the model of a task records that task as the requester', async () => {
-    const engine = await open()
-    const parent = await taskIn(engine, 'submitted', { tasks: { a: { name: 'a' } } })
-    const [child] = await engine.children(parent.id)
-    const { seq } = await engine.bus.call('event:list', { limit: 1 })
-    const caller: Caller = { surface: 'model', taskId: parent.id }
-    await engine.bus.call('task:cancel', { taskId: (child as Task).id }, { caller })
-    const { events } = await engine.bus.call('event:list', { after: seq, limit: 100 })
-    expect(events[0]).toMatchObject({ data: { requestedBy: { surface: 'model', taskId: parent.id } } })
-  })
+it('a change by the model of a task records that task as the requester', async () => {
+  const engine = await open()
+  const parent = await taskIn(engine, 'submitted', { tasks: { a: { name: 'a' } } })
+  const [child] = await engine.children(parent.id)
+  const { seq } = await engine.bus.call('event:list', { limit: 1 })
+  const caller: Caller = { surface: 'model', taskId: parent.id }
+  await engine.bus.call('task:cancel', { taskId: (child as Task).id }, { caller })
+  const { events } = await engine.bus.call('event:list', { after: seq, limit: 100 })
+  expect(events[0]).toMatchObject({ data: { requestedBy: { surface: 'model', taskId: parent.id } } })
 })

@@ -1,9 +1,9 @@
-// What the ledger abilities ask for often is found by an index, however large the ledger has become.
+// The frequent queries of abilities use an index, however large the ledger is.
 import Database from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { ledgerFile, openEngine } from '../engine/world.ts'
 
-it('S0-097 there are indexes on creation, change, state and parent of tasks, on messages by time, on calls by task and state', async () => {
+it('S0-097 the ledger has indexes on creation, change, state and parent of tasks, on messages by time, on calls by task and state', async () => {
   const ledger = ledgerFile()
   await (await openEngine({ ledger })).close()
   const file = new Database(ledger, { readonly: true })

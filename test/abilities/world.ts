@@ -1,5 +1,5 @@
-// What the tests of the abilities share: an engine whose model answers when the test says so, and JSON through the bus as any
-// surface sends it.
+// What the tests of the abilities share: an engine whose model responds when the test says so, and JSON through the bus as any surface
+// sends it.
 
 import type { Caller } from '../../src/bus/caller.ts'
 import type { Engine } from '../../src/engine-api.ts'
@@ -7,13 +7,13 @@ import type { ScriptedTurn } from '../../src/models/script.ts'
 import { createScriptedModel, type ScriptedPrompt } from '../../src/models/scripted-model.ts'
 import { type Deferred, deferred } from '../engine/world.ts'
 
-/** One step that a model was asked for. */
+/** One step that was requested from a model. */
 export interface HeldStep {
   prompt: ScriptedPrompt
   answer: Deferred<ScriptedTurn>
 }
 
-/** A model that answers when the test says so; `asked(n)` is the n-th step of all, from 0, as soon as it is asked for. */
+/** A model that responds when the test says so; `asked(n)` resolves to the n-th requested step, counted from 0. */
 export function heldModel() {
   const steps: HeldStep[] = []
   const waiting: Array<() => void> = []
@@ -40,7 +40,7 @@ export function surface({ bus }: Pick<Engine, 'bus'>, caller?: Caller) {
     JSON.parse(await bus.invoke(abilityId)(JSON.stringify(input), options)) as Record<string, unknown>
 }
 
-/** Who calls when the model of a task does. */
+/** The caller of a call by the model of a task. */
 export function modelOf(taskId: string, abilities?: Caller['abilities']): Caller {
   return { surface: 'model', taskId, run: 1, ...(abilities === undefined ? {} : { abilities }) }
 }

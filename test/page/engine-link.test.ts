@@ -1,6 +1,6 @@
-// The link to the engine: everything is read once, then followed; what events tell of is read again in few requests; nothing is lost.
+// EngineLink: reads every row once, follows the feed, and reads changed rows again in few requests, without losing a change.
 
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { ApiClient } from '../../page/src/live/api-client.ts'
 import { EngineLink } from '../../page/src/live/engine-link.ts'
 import type { Problem, TaskEvent, TaskRow } from '../../page/src/model/wire.ts'
@@ -12,13 +12,13 @@ const sse = (event: TaskEvent) =>
   encoder.encode(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
 const json = (body: unknown, status = 200) => Response.json(body, { status })
 
-/** A server over some tasks, whose feed the test writes to, and which can be made to refuse. */
+/** A server with tasks. The test writes to its feed, and can make it refuse requests. */
 class FakeServer {
   rows = new Map<string, TaskRow>()
   seq = 0
   /** Ids of each request for single rows. */
   readonly asked: string[][] = []
-  /** Where each follower of the feed wanted to go on. */
+  /** The position from which each follower requested the feed. */
   readonly cursors: number[] = []
   refuseFeed: Problem | null = null
   refuseReads = 0
@@ -71,8 +71,8 @@ class FakeServer {
   }
 }
 
-/** Time passes only when the test says so, which is told when somebody begins to wait. */
-class HandBeat {
+/** A clock that the test moves; `waited` is called when a timer is set. */
+class ManualClock {
   #now = 0
   #last = 0
   readonly #timers = new Map<number, { at: number; callback: () => void }>()
@@ -89,8 +89,8 @@ class HandBeat {
     queueMicrotask(this.#waited)
     return this.#last
   }
-  forget = (timer: unknown) => void this.#timers.delete(timer as number)
-  chance = () => 1
+  cancel = (timer: unknown) => void this.#timers.delete(timer as number)
+  random = () => 1
 
   pass(ms: number): void {
     this.#now += ms
@@ -107,32 +107,32 @@ function setup(server = new FakeServer()) {
   const look = () => {
     for (const watcher of watchers) watcher()
   }
-  const beat = new HandBeat(look)
-  const told = { inSight: [] as string[], refused: [] as Problem[], connections: [] as string[], loaded: 0 }
+  const clock = new ManualClock(look)
+  const reports = { inSight: [] as string[], refused: [] as Problem[], connections: [] as string[], loaded: 0 }
   const api = new ApiClient({
     base: 'http://engine.test/',
     fetch: server.fetch as typeof fetch,
     token: () => 'token',
     signedOut: () => {},
   })
-  const link = new EngineLink(api, beat, {
+  const link = new EngineLink(api, clock, {
     changed: look,
-    inSight: () => told.inSight,
+    inSight: () => reports.inSight,
     event: look,
     connection: (connection) => {
-      told.connections.push(connection)
+      reports.connections.push(connection)
       look()
     },
     loaded: () => {
-      told.loaded++
+      reports.loaded++
       look()
     },
     refused: (problem) => {
-      told.refused.push(problem)
+      reports.refused.push(problem)
       look()
     },
   })
-  /** Resolves when something holds; looked at whenever the link tells anything. */
+  /** Resolves when the condition holds; it is checked at each report of the link. */
   const until = (holds: () => boolean) =>
     new Promise<void>((resolve) => {
       const watcher = () => {
@@ -145,127 +145,125 @@ function setup(server = new FakeServer()) {
     })
   const open = async () => {
     await link.load()
-    await until(() => told.connections.at(-1) === 'open')
+    await until(() => reports.connections.at(-1) === 'open')
   }
-  return { server, beat, link, told, until, open }
+  return { server, clock, link, reports, until, open }
 }
 
-describe('the link to the engine', () => {
-  it('reads every page, and follows the feed from the position of the first', async () => {
-    const server = new FakeServer()
-    server.add(...Array.from({ length: pageSize + 7 }, (_, index) => `t${index}`))
-    server.seq = 40
-    const { link, open, told } = setup(server)
-    await open()
-    expect(link.store.rows.size).toBe(pageSize + 7)
-    expect(server.cursors).toEqual([40])
-    expect(told.loaded).toBe(1)
-    link.close()
-  })
+it('EngineLink reads every page of tasks, and follows the feed from the position of the first page', async () => {
+  const server = new FakeServer()
+  server.add(...Array.from({ length: pageSize + 7 }, (_, index) => `t${index}`))
+  server.seq = 40
+  const { link, open, reports } = setup(server)
+  await open()
+  expect(link.store.rows.size).toBe(pageSize + 7)
+  expect(server.cursors).toEqual([40])
+  expect(reports.loaded).toBe(1)
+  link.close()
+})
 
-  it('reads again what events tell of: the first at once, then many in one request', async () => {
-    const server = new FakeServer()
-    const ids = Array.from({ length: 300 }, (_, index) => `t${index}`)
-    server.add(...ids)
-    const { link, open, until, beat } = setup(server)
-    await open()
-    server.change('t0', { status: 'working', progress: { fraction: 0.5, note: null } })
-    await until(() => link.store.rows.get('t0')?.progress?.fraction === 0.5)
-    for (const id of ids) server.change(id, { status: 'working', executor: 'resize' })
-    await until(() => link.store.seq === server.seq)
-    expect(link.store.rows.get('t299')).toMatchObject({ status: 'working', executor: null })
-    beat.pass(250)
-    await until(() => link.store.rows.get('t299')?.executor === 'resize')
-    expect(server.asked.map(({ length }) => length)).toEqual([1, 300])
-    link.close()
-  })
+it('EngineLink reads changed rows again: the first at once, later ones together in one request', async () => {
+  const server = new FakeServer()
+  const ids = Array.from({ length: 300 }, (_, index) => `t${index}`)
+  server.add(...ids)
+  const { link, open, until, clock } = setup(server)
+  await open()
+  server.change('t0', { status: 'working', progress: { fraction: 0.5, note: null } })
+  await until(() => link.store.rows.get('t0')?.progress?.fraction === 0.5)
+  for (const id of ids) server.change(id, { status: 'working', executor: 'resize' })
+  await until(() => link.store.seq === server.seq)
+  expect(link.store.rows.get('t299')).toMatchObject({ status: 'working', executor: null })
+  clock.pass(250)
+  await until(() => link.store.rows.get('t299')?.executor === 'resize')
+  expect(server.asked.map(({ length }) => length)).toEqual([1, 300])
+  link.close()
+})
 
-  it('asks for no more than a thousand rows at once, twice a second while there are so many', async () => {
-    const server = new FakeServer()
-    const ids = Array.from({ length: 2_100 }, (_, index) => `t${index}`)
-    server.add(...ids)
-    const { link, open, until, beat } = setup(server)
-    await open()
-    for (const id of ids) server.change(id, { status: 'working', executor: 'resize' })
-    await until(() => link.store.seq === server.seq)
-    // The first of them was read at once.
-    const done = () => [...link.store.rows.values()].every(({ executor }) => executor === 'resize')
-    for (let round = 1; !done() && round < 10; round++) {
-      const asked = server.asked.length
-      beat.pass(round === 1 ? 250 : 500)
-      await until(() => done() || server.asked.length > asked)
-    }
-    await until(done)
-    expect(server.asked.map(({ length }) => length)).toEqual([1, 1_000, 1_000, 99])
-    link.close()
-  })
+it('EngineLink reads at most 1,000 rows per request, and twice a second during a burst', async () => {
+  const server = new FakeServer()
+  const ids = Array.from({ length: 2_100 }, (_, index) => `t${index}`)
+  server.add(...ids)
+  const { link, open, until, clock } = setup(server)
+  await open()
+  for (const id of ids) server.change(id, { status: 'working', executor: 'resize' })
+  await until(() => link.store.seq === server.seq)
+  // The first changed row was read at once.
+  const done = () => [...link.store.rows.values()].every(({ executor }) => executor === 'resize')
+  for (let round = 1; !done() && round < 10; round++) {
+    const asked = server.asked.length
+    clock.pass(round === 1 ? 250 : 500)
+    await until(() => done() || server.asked.length > asked)
+  }
+  await until(done)
+  expect(server.asked.map(({ length }) => length)).toEqual([1, 1_000, 1_000, 99])
+  link.close()
+})
 
-  it('reads first what somebody looks at', async () => {
-    const server = new FakeServer()
-    const ids = Array.from({ length: 1_500 }, (_, index) => `t${index}`)
-    server.add(...ids)
-    const { link, open, until, beat, told } = setup(server)
-    await open()
-    told.inSight = ['t1499', 't1200']
-    for (const id of ids) server.change(id, { status: 'working' })
-    await until(() => link.store.seq === server.seq)
-    beat.pass(250)
-    await until(() => server.asked.length === 2)
-    expect(server.asked[1]?.slice(0, 3)).toEqual(['t1499', 't1200', 't1'])
-    link.close()
-  })
+it('EngineLink reads visible rows first', async () => {
+  const server = new FakeServer()
+  const ids = Array.from({ length: 1_500 }, (_, index) => `t${index}`)
+  server.add(...ids)
+  const { link, open, until, clock, reports } = setup(server)
+  await open()
+  reports.inSight = ['t1499', 't1200']
+  for (const id of ids) server.change(id, { status: 'working' })
+  await until(() => link.store.seq === server.seq)
+  clock.pass(250)
+  await until(() => server.asked.length === 2)
+  expect(server.asked[1]?.slice(0, 3)).toEqual(['t1499', 't1200', 't1'])
+  link.close()
+})
 
-  it('after a break goes on with the position that it heard last', async () => {
-    const { server, link, open, until, beat, told } = setup()
-    server.add('a')
-    await open()
-    server.change('a', { status: 'working' })
-    server.change('a', { status: 'paused' })
-    await until(() => link.store.seq === 2)
-    server.breakFeed()
-    await until(() => told.connections.at(-1) === 'broken')
-    beat.pass(300)
-    await until(() => told.connections.at(-1) === 'open')
-    expect(server.cursors).toEqual([0, 2])
-    link.close()
-  })
+it('EngineLink continues at the last received position after a disconnection', async () => {
+  const { server, link, open, until, clock, reports } = setup()
+  server.add('a')
+  await open()
+  server.change('a', { status: 'working' })
+  server.change('a', { status: 'paused' })
+  await until(() => link.store.seq === 2)
+  server.breakFeed()
+  await until(() => reports.connections.at(-1) === 'broken')
+  clock.pass(300)
+  await until(() => reports.connections.at(-1) === 'open')
+  expect(server.cursors).toEqual([0, 2])
+  link.close()
+})
 
-  it('reads everything anew when its position has been purged', async () => {
-    const { server, link, open, until, beat, told } = setup()
-    server.add('old')
-    await open()
-    server.breakFeed()
-    await until(() => told.connections.at(-1) === 'broken')
-    server.refuseFeed = { status: 410, code: 'CURSOR_TOO_OLD', title: '', detail: 'gone', details: {} }
-    server.rows.clear()
-    server.add('new')
-    beat.pass(300)
-    await until(() => link.store.rows.has('new'))
-    expect([...link.store.rows.keys()]).toEqual(['new'])
-    expect(told.refused).toEqual([])
-    link.close()
-  })
+it('EngineLink reads everything again when its position has been purged', async () => {
+  const { server, link, open, until, clock, reports } = setup()
+  server.add('old')
+  await open()
+  server.breakFeed()
+  await until(() => reports.connections.at(-1) === 'broken')
+  server.refuseFeed = { status: 410, code: 'CURSOR_TOO_OLD', title: '', detail: 'gone', details: {} }
+  server.rows.clear()
+  server.add('new')
+  clock.pass(300)
+  await until(() => link.store.rows.has('new'))
+  expect([...link.store.rows.keys()]).toEqual(['new'])
+  expect(reports.refused).toEqual([])
+  link.close()
+})
 
-  it('a read that fails is done once more, and no row stays as it was', async () => {
-    const { server, link, open, until, beat } = setup()
-    server.add('a')
-    await open()
-    server.refuseReads = 1
-    server.change('a', { status: 'working', executor: 'resize' })
-    await until(() => server.asked.length === 1 && link.store.dirtyCount === 1)
-    beat.pass(1_000)
-    await until(() => link.store.rows.get('a')?.executor === 'resize')
-    expect(server.asked).toEqual([['a'], ['a']])
-    link.close()
-  })
+it('EngineLink repeats a failed read, so that no row stays outdated', async () => {
+  const { server, link, open, until, clock } = setup()
+  server.add('a')
+  await open()
+  server.refuseReads = 1
+  server.change('a', { status: 'working', executor: 'resize' })
+  await until(() => server.asked.length === 1 && link.store.dirtyCount === 1)
+  clock.pass(1_000)
+  await until(() => link.store.rows.get('a')?.executor === 'resize')
+  expect(server.asked).toEqual([['a'], ['a']])
+  link.close()
+})
 
-  it('says so when the server refuses, and does not go on asking', async () => {
-    const { server, link, until, told } = setup()
-    server.refuseFeed = { status: 403, code: 'FORBIDDEN', title: '', detail: 'not for you', details: {} }
-    await link.load()
-    await until(() => told.refused.length === 1)
-    expect(told.refused[0]).toMatchObject({ code: 'FORBIDDEN', detail: 'not for you' })
-    expect(server.cursors).toHaveLength(1)
-    link.close()
-  })
+it('EngineLink reports a refusal of the server and sends no further requests', async () => {
+  const { server, link, until, reports } = setup()
+  server.refuseFeed = { status: 403, code: 'FORBIDDEN', title: '', detail: 'not for you', details: {} }
+  await link.load()
+  await until(() => reports.refused.length === 1)
+  expect(reports.refused[0]).toMatchObject({ code: 'FORBIDDEN', detail: 'not for you' })
+  expect(server.cursors).toHaveLength(1)
+  link.close()
 })

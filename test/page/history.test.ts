@@ -1,14 +1,14 @@
-// A task's life from its events: how it stood at each position, the way it took, and that this agrees with the engine itself.
+// The history of a task from its events: its state at each position, its path through the states, and that both agree with the engine.
 
-import { describe, expect, it } from 'vitest'
-import { noteOf, pathTaken, standingAfter, upTo } from '../../page/src/model/history.ts'
+import { expect, it } from 'vitest'
+import { noteOf, pathTaken, snapshotAfter, upTo } from '../../page/src/model/history.ts'
 import { acceptedEvents, actions, taskStatuses, whyNot } from '../../page/src/model/lifecycle.ts'
 import type { TaskEvent } from '../../page/src/model/wire.ts'
 import { createEngine, Failure } from '../../src/index.ts'
 import { taskTransitions } from '../../src/machines/task-machine.ts'
 import { eventOf } from './page-fixtures.ts'
 
-/** An engine in which a task has asked, was answered, failed once, and completed in its second attempt. */
+/** An engine with a task that has asked, was answered, failed once, and completed in its second attempt. */
 async function livedTask() {
   let attempts = 0
   const engine = await createEngine({
@@ -32,74 +32,68 @@ async function livedTask() {
   return { engine, task, events }
 }
 
-describe('the history of a task', () => {
-  it('folded to its end it is the task as the engine has it', async () => {
-    const { engine, task, events } = await livedTask()
-    const now = await engine.get(task.id)
-    expect(standingAfter(events)).toMatchObject({
-      name: now?.name,
-      status: now?.status,
-      attempt: now?.attempt,
-    })
-    await engine.close()
+it('the events of a task, folded to the end, give the task as the engine returns it', async () => {
+  const { engine, task, events } = await livedTask()
+  const now = await engine.get(task.id)
+  expect(snapshotAfter(events)).toMatchObject({
+    name: now?.name,
+    status: now?.status,
+    attempt: now?.attempt,
   })
-
-  it('folded to any position it has the state that the event there tells', async () => {
-    const { engine, events } = await livedTask()
-    for (const event of events) {
-      expect(standingAfter(upTo(events, event.seq))?.status).toBe(event.data['status'])
-    }
-    expect(standingAfter(upTo(events, 0))).toBeUndefined()
-    await engine.close()
-  })
-
-  it('the way it took runs along edges of the machine only, numbered in order', async () => {
-    const { engine, events } = await livedTask()
-    const path = pathTaken(events)
-    expect(path.map(({ n }) => n)).toEqual(path.map((_, index) => index + 1))
-    for (const { from, event, to } of path) expect(event && taskTransitions[from][event]).toBe(to)
-    expect(path.map(({ to }) => to)).toEqual(
-      expect.arrayContaining(['working', 'input_required', 'failed', 'submitted', 'completed']),
-    )
-    await engine.close()
-  })
-
-  it('an error stands until a retry takes it away', () => {
-    const events = [
-      eventOf({ seq: 1, type: 'task.created', taskId: 'a', data: { name: 'a', status: 'submitted' } }),
-      eventOf({
-        seq: 2,
-        type: 'task.failed',
-        taskId: 'a',
-        data: { status: 'failed', error: { code: 'X', message: 'x' } },
-      }),
-      eventOf({ seq: 3, type: 'task.retried', taskId: 'a', data: { status: 'submitted', attempt: 2 } }),
-    ]
-    expect(standingAfter(upTo(events, 2))?.error?.code).toBe('X')
-    expect(standingAfter(events)).toMatchObject({ error: null, attempt: 2, name: 'a' })
-  })
-
-  it('a note is one short line, whatever an event carries', () => {
-    const long = eventOf({ seq: 1, type: 'question.asked', taskId: 'a', data: { question: 'x'.repeat(5_000) } })
-    expect(noteOf(long).length).toBeLessThan(200)
-    expect(noteOf(eventOf({ seq: 1, type: 'question.asked', taskId: 'a', data: { question: { not: 'text' } } }))).toBe(
-      '',
-    )
-  })
+  await engine.close()
 })
 
-describe('what may be done', () => {
-  it('is what the transition table accepts, and messages and priorities while work is open', () => {
-    for (const status of taskStatuses) {
-      const possible = actions.filter((action) => whyNot(action, { status }) === null)
-      const byTable = actions.filter((action) => acceptedEvents(status).some((event) => event === action))
-      const open = !['completed', 'failed', 'canceled'].includes(status)
-      expect(new Set(possible)).toEqual(new Set([...byTable, ...(open ? ['send', 'priority'] : [])]))
-    }
-  })
+it('the events of a task, folded to any position, give the state in the event at that position', async () => {
+  const { engine, events } = await livedTask()
+  for (const event of events) {
+    expect(snapshotAfter(upTo(events, event.seq))?.status).toBe(event.data['status'])
+  }
+  expect(snapshotAfter(upTo(events, 0))).toBeUndefined()
+  await engine.close()
+})
 
-  it('what may not says why, and what would', () => {
-    expect(whyNot('pause', { status: 'paused' })).toBe('It is paused; possible: resume, cancel.')
-    expect(whyNot('retry', { status: 'completed' })).toBe('It is completed; no further actions are possible.')
-  })
+it('pathTaken follows only edges of the state machine, numbered in order', async () => {
+  const { engine, events } = await livedTask()
+  const path = pathTaken(events)
+  expect(path.map(({ n }) => n)).toEqual(path.map((_, index) => index + 1))
+  for (const { from, event, to } of path) expect(event && taskTransitions[from][event]).toBe(to)
+  expect(path.map(({ to }) => to)).toEqual(
+    expect.arrayContaining(['working', 'input_required', 'failed', 'submitted', 'completed']),
+  )
+  await engine.close()
+})
+
+it('snapshotAfter keeps an error until a retry removes it', () => {
+  const events = [
+    eventOf({ seq: 1, type: 'task.created', taskId: 'a', data: { name: 'a', status: 'submitted' } }),
+    eventOf({
+      seq: 2,
+      type: 'task.failed',
+      taskId: 'a',
+      data: { status: 'failed', error: { code: 'X', message: 'x' } },
+    }),
+    eventOf({ seq: 3, type: 'task.retried', taskId: 'a', data: { status: 'submitted', attempt: 2 } }),
+  ]
+  expect(snapshotAfter(upTo(events, 2))?.error?.code).toBe('X')
+  expect(snapshotAfter(events)).toMatchObject({ error: null, attempt: 2, name: 'a' })
+})
+
+it('noteOf returns one short line for any event', () => {
+  const long = eventOf({ seq: 1, type: 'question.asked', taskId: 'a', data: { question: 'x'.repeat(5_000) } })
+  expect(noteOf(long).length).toBeLessThan(200)
+  expect(noteOf(eventOf({ seq: 1, type: 'question.asked', taskId: 'a', data: { question: { not: 'text' } } }))).toBe('')
+})
+
+it('whyNot allows the actions of the transition table, and messages and priorities while the task is open', () => {
+  for (const status of taskStatuses) {
+    const possible = actions.filter((action) => whyNot(action, { status }) === null)
+    const byTable = actions.filter((action) => acceptedEvents(status).some((event) => event === action))
+    const open = !['completed', 'failed', 'canceled'].includes(status)
+    expect(new Set(possible)).toEqual(new Set([...byTable, ...(open ? ['send', 'priority'] : [])]))
+  }
+})
+
+it('whyNot says why an action is not possible, and which actions are', () => {
+  expect(whyNot('pause', { status: 'paused' })).toBe('It is paused; possible: resume, cancel.')
+  expect(whyNot('retry', { status: 'completed' })).toBe('It is completed; no further actions are possible.')
 })

@@ -1,4 +1,4 @@
-// Rows and events as the server gives them, with everything that a test does not care about filled in.
+// Rows and events as the server sends them, with a default for every field.
 
 import type { TaskEvent, TaskRow } from '../../page/src/model/wire.ts'
 

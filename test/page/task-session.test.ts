@@ -1,6 +1,6 @@
-// What the page knows of the one task that is looked at: here, the facts of its memory.
+// TaskSession: what the page reads of the opened task.
 
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { ApiClient } from '../../page/src/live/api-client.ts'
 import { TaskSession } from '../../page/src/live/task-session.ts'
 import type { Fact } from '../../page/src/model/wire.ts'
@@ -14,11 +14,11 @@ interface FactQuery {
   before?: number
 }
 
-/** A server with one task that has ended, and so many facts, numbered from 1 on. */
+/** A server with one task that has ended, and this many facts, numbered from 1. */
 class FakeServer {
   branch: string | null = 'task/birds'
   facts = 0
-  /** Of runs and calls, each on a page of its own. */
+  /** The number of runs and of calls, each on a page of its own. */
   rows = 1
   remembers = true
   readonly asked: FactQuery[] = []
@@ -58,61 +58,59 @@ async function opened(server: FakeServer) {
     token: () => 'token',
     signedOut: () => {},
   })
-  const beat = { now: () => 0, frame: () => {}, later: () => 0, forget: () => {}, chance: () => 1 }
-  const session = new TaskSession('a', api, beat)
-  // What it reads by itself is under way: this reading comes after it.
+  const clock = { now: () => 0, frame: () => {}, later: () => 0, cancel: () => {}, random: () => 1 }
+  const session = new TaskSession('a', api, clock)
+  // The first read of the session is in progress; this one follows it.
   await session.read()
   const ids = () => session.facts.value.map(({ id }) => id)
   return { session, ids }
 }
 
-describe('the facts of a task', () => {
-  it('are those of its branch, the newest first, and older ones when they are asked for', async () => {
-    const server = new FakeServer()
-    server.facts = 50
-    const { session, ids } = await opened(server)
-    expect(server.asked[0]).toEqual({ branch: 'task/birds', limit: 20 })
-    expect([ids().length, ids()[0], ids().at(-1)]).toEqual([20, 'f50', 'f31'])
-    await session.showOlderFacts()
-    await session.showOlderFacts()
-    expect(new Set(ids()).size).toBe(50)
-    expect(session.olderFacts.value).toBeNull()
-    await session.showOlderFacts()
-    expect(ids()).toHaveLength(50)
-  })
-
-  it('stay shown as many as they were when the task is read again, with what is new before them', async () => {
-    const server = new FakeServer()
-    server.facts = 30
-    const { session, ids } = await opened(server)
-    await session.showOlderFacts()
-    server.facts = 32
-    await session.read()
-    expect([ids()[0], new Set(ids()).size]).toEqual(['f32', 32])
-    await session.showOlderFacts()
-    expect([ids().at(-1), new Set(ids()).size]).toEqual(['f1', 32])
-  })
-
-  it('of a task without a branch are those that were found in work on it', async () => {
-    const server = new FakeServer()
-    server.branch = null
-    server.facts = 1
-    const { ids } = await opened(server)
-    expect(server.asked[0]).toEqual({ taskId: 'a', limit: 20 })
-    expect(ids()).toEqual(['f1'])
-  })
-
-  it('are none where memory is not to be had, and nothing else is missing for that', async () => {
-    const server = new FakeServer()
-    server.remembers = false
-    const { session, ids } = await opened(server)
-    expect(ids()).toEqual([])
-    expect(session.problem.value).toBeNull()
-    expect(session.shown.value?.task.id).toBe('a')
-  })
+it('TaskSession reads the facts of the branch of the task, newest first, and older ones on request', async () => {
+  const server = new FakeServer()
+  server.facts = 50
+  const { session, ids } = await opened(server)
+  expect(server.asked[0]).toEqual({ branch: 'task/birds', limit: 20 })
+  expect([ids().length, ids()[0], ids().at(-1)]).toEqual([20, 'f50', 'f31'])
+  await session.showOlderFacts()
+  await session.showOlderFacts()
+  expect(new Set(ids()).size).toBe(50)
+  expect(session.olderFacts.value).toBeNull()
+  await session.showOlderFacts()
+  expect(ids()).toHaveLength(50)
 })
 
-it('the runs and the calls of a task are read page by page', async () => {
+it('TaskSession keeps the loaded facts when the task is read again, and adds new ones before them', async () => {
+  const server = new FakeServer()
+  server.facts = 30
+  const { session, ids } = await opened(server)
+  await session.showOlderFacts()
+  server.facts = 32
+  await session.read()
+  expect([ids()[0], new Set(ids()).size]).toEqual(['f32', 32])
+  await session.showOlderFacts()
+  expect([ids().at(-1), new Set(ids()).size]).toEqual(['f1', 32])
+})
+
+it('TaskSession reads the facts found while working on a task without a branch', async () => {
+  const server = new FakeServer()
+  server.branch = null
+  server.facts = 1
+  const { ids } = await opened(server)
+  expect(server.asked[0]).toEqual({ taskId: 'a', limit: 20 })
+  expect(ids()).toEqual(['f1'])
+})
+
+it('TaskSession shows a task without its facts if memory is not available', async () => {
+  const server = new FakeServer()
+  server.remembers = false
+  const { session, ids } = await opened(server)
+  expect(ids()).toEqual([])
+  expect(session.problem.value).toBeNull()
+  expect(session.shown.value?.task.id).toBe('a')
+})
+
+it('TaskSession reads runs and calls page by page', async () => {
   const server = new FakeServer()
   server.rows = 3
   const { session } = await opened(server)

@@ -1,8 +1,8 @@
-// What `redact` hides is nowhere: not in the ledger, nor beside it, nor in anything that is published, answered or logged. That the canary
-// would be found is shown without the hook, and with hooks that let one kind of value pass.
-import { describe, expect, it } from 'vitest'
+// What `redact` hides appears nowhere: not in the ledger or the files beside it, nor in anything that is published, answered or logged.
+// Tests without the hook, and with hooks that ignore one kind of value, show that the canary would be found.
+import { expect, it } from 'vitest'
 import { contentFields } from '../../src/ledger/redacting-ledger.ts'
-import { canary, placesWith, tellEverything } from './canary.ts'
+import { canary, outputsWithCanary, placesWith } from './canary.ts'
 
 const redact = (value: unknown): unknown => (typeof value === 'string' ? value.replaceAll(canary, '[redacted]') : value)
 
@@ -19,45 +19,47 @@ const everywhere = [
   'the write-ahead log',
 ]
 
-const longStory = { timeout: 60_000 }
+const slow = { timeout: 60_000 }
 
-describe('a canary that the hook redacts', () => {
-  it('V-10 is not stored, published, answered, logged or passed to an executor', longStory, async () => {
-    const places = await tellEverything(redact)
+it(
+  'V-10 a canary that the hook redacts is not stored, published, answered, logged or passed to an executor',
+  slow,
+  async () => {
+    const places = await outputsWithCanary(redact)
     expect(Object.keys(places).sort()).toEqual(everywhere)
     expect(placesWith(places)).toEqual([])
     for (const place of everywhere) expect(places[place]).toContain('[redacted]')
-  })
+  },
+)
 
-  it('V-10 is shown to the hook in every field', longStory, async () => {
-    const seen = new Set<string>()
-    await tellEverything((value, path) => {
-      if (JSON.stringify(value).includes(canary)) seen.add(path.slice(0, 2).join('.'))
-      return redact(value)
-    })
-    // Made of what is redacted by then.
-    const derived = ['run.error', 'branch.description', 'consolidation.summary']
-    expect(contentFields.filter((field) => !seen.has(field))).toEqual(derived)
+it('V-10 a canary is passed to the hook in every field', slow, async () => {
+  const seen = new Set<string>()
+  await outputsWithCanary((value, path) => {
+    if (JSON.stringify(value).includes(canary)) seen.add(path.slice(0, 2).join('.'))
+    return redact(value)
   })
+  // Derived from values that are already redacted.
+  const derived = ['run.error', 'branch.description', 'consolidation.summary']
+  expect(contentFields.filter((field) => !seen.has(field))).toEqual(derived)
+})
 
-  it('V-10 would be found by this test in every place', longStory, async () => {
-    expect(placesWith(await tellEverything(undefined))).toEqual(everywhere)
-  })
+it('V-10 a canary would be found by this test in every place', slow, async () => {
+  expect(placesWith(await outputsWithCanary(undefined))).toEqual(everywhere)
+})
 
-  it.each([
-    ['message', ['HTTP', 'the ledger']],
-    ['event', ['events', 'the ledger']],
-    ['log', ['log']],
-    ['output', ['streams']],
-    ['task', ['HTTP', 'MCP', 'the executor', 'the files of the board', 'the ledger']],
-    ['call', ['HTTP', 'the executor', 'the ledger']],
-    ['fact', ['HTTP', 'the ledger']],
-    ['observation', ['HTTP', 'the ledger']],
-    ['objective', ['HTTP', 'the ledger']],
-    ['mail', ['MCP', 'the ledger']],
-    ['board_task', ['MCP', 'the ledger']],
-  ])('V-10 would be found by this test if a hook ignored %s', longStory, async (kind, found) => {
-    const places = await tellEverything((value, path) => (path[0] === kind ? value : redact(value)))
-    expect(placesWith(places)).toEqual(expect.arrayContaining(found))
-  })
+it.each([
+  ['message', ['HTTP', 'the ledger']],
+  ['event', ['events', 'the ledger']],
+  ['log', ['log']],
+  ['output', ['streams']],
+  ['task', ['HTTP', 'MCP', 'the executor', 'the files of the board', 'the ledger']],
+  ['call', ['HTTP', 'the executor', 'the ledger']],
+  ['fact', ['HTTP', 'the ledger']],
+  ['observation', ['HTTP', 'the ledger']],
+  ['objective', ['HTTP', 'the ledger']],
+  ['mail', ['MCP', 'the ledger']],
+  ['board_task', ['MCP', 'the ledger']],
+])('V-10 a canary would be found by this test if a hook ignored %s', slow, async (kind, found) => {
+  const places = await outputsWithCanary((value, path) => (path[0] === kind ? value : redact(value)))
+  expect(placesWith(places)).toEqual(expect.arrayContaining(found))
 })

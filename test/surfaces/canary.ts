@@ -1,5 +1,5 @@
-// A secret on its way through everything that an engine takes, and all places in which it may come out again: what is stored, in files
-// and beside them, what is published, answered and logged.
+// A secret passed through all inputs of an engine, and all places in which it could appear: what is stored, in files and beside them, what
+// is published, answered and logged.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,27 +14,27 @@ import { reached } from '../engine/world.ts'
 import { serve } from './http/world.ts'
 import { modernRequest, post, token } from './mcp/world.ts'
 
-/** One word, so that an index of words has it whole. */
+/** A single word, so that an index of words contains it. */
 export const canary = 'canary7f3a9c2b'
 
-/** Prints it without saying it in the command. */
+/** Prints the canary, which the command itself does not contain. */
 const printed = `printf canary7f; echo 3a9c2b; printf canary7f >&2; echo 3a9c2b >&2; exit 3`
 
 const word = (name: string) => `${name} ${canary}`
 
-/** What each place told. */
-export type OpenLimit = Record<string, string>
+/** The output of each place. */
+export type Outputs = Record<string, string>
 
-/** Tells an engine the secret in every way that there is, and resolves to what every place says then. */
-export async function tellEverything(redact: RedactFunction | undefined): Promise<OpenLimit> {
+/** Passes the canary to an engine through every input, and resolves to the outputs of every place. */
+export async function outputsWithCanary(redact: RedactFunction | undefined): Promise<Outputs> {
   const folder = mkdtempSync(join(tmpdir(), 'errand-canary-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const ledger = join(folder, 'ledger.db')
   const dir = join(folder, 'board')
-  const told: Record<string, unknown[]> = {}
-  const tell = (place: string, what: unknown): void => {
-    told[place] ??= []
-    told[place].push(typeof what === 'string' ? what : inspect(what, { depth: 20, maxStringLength: null }))
+  const outputs: Record<string, unknown[]> = {}
+  const record = (place: string, what: unknown): void => {
+    outputs[place] ??= []
+    outputs[place].push(typeof what === 'string' ? what : inspect(what, { depth: 20, maxStringLength: null }))
   }
 
   const model = llm((_input, step) =>
@@ -49,15 +49,15 @@ export async function tellEverything(redact: RedactFunction | undefined): Promis
     ledger,
     ...(redact === undefined ? {} : { redact }),
     abilities: [model.ability, echo],
-    executors: { work: worker(tell), child: failing, asking, shell: createShell() },
-    onError: (error, context) => tell('log', inspect([error, context], { depth: 20, maxStringLength: null })),
+    executors: { work: worker(record), child: failing, asking, shell: createShell() },
+    onError: (error, context) => record('log', inspect([error, context], { depth: 20, maxStringLength: null })),
   })) as unknown as Engine
   onTestFinished(() => engine.close())
   engine.inspect(({ event, snapshot }) => {
     const { context, output, error } = (snapshot ?? {}) as { context?: unknown; output?: unknown; error?: unknown }
-    tell('inspector', inspect([event, context, output, error], { depth: 8, maxStringLength: null }))
+    record('inspector', inspect([event, context, output, error], { depth: 8, maxStringLength: null }))
   })
-  engine.subscribe('*', (event) => tell('events', event))
+  engine.subscribe('*', (event) => record('events', event))
   engine.subscribe('task.created', () => {
     throw new Error(word('The subscriber saw'), { cause: new Error(canary) })
   })
@@ -65,7 +65,7 @@ export async function tellEverything(redact: RedactFunction | undefined): Promis
   const http = serve(engine)
   const ask = async (method: string, path: string, body?: unknown): Promise<any> => {
     const reply = await http.ask(method, path, body)
-    tell('HTTP', reply.body)
+    record('HTTP', reply.body)
     if (reply.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(reply.body)}`)
     return reply.body
   }
@@ -73,7 +73,7 @@ export async function tellEverything(redact: RedactFunction | undefined): Promis
   onTestFinished(() => mcp.close())
   const use = async (name: string, input: object): Promise<any> => {
     const reply = await post(mcp, modernRequest('tools/call', { name, arguments: input }))
-    tell('MCP', reply.text)
+    record('MCP', reply.text)
     const result = reply.result as { isError?: boolean; structuredContent?: unknown } | undefined
     if (result === undefined || result.isError) throw new Error(`${name}: ${reply.text}`)
     return result.structuredContent
@@ -81,7 +81,7 @@ export async function tellEverything(redact: RedactFunction | undefined): Promis
   const call = (ability: string, input: object): Promise<any> =>
     engine.bus.call(ability as string, input) as Promise<unknown>
 
-  // A task with a run, which says it in every way that a run has.
+  // A task with a run that uses the canary in every way that a run has.
   const { taskId } = await ask('POST', '/tasks', {
     executor: 'work',
     name: word('work'),
@@ -90,7 +90,7 @@ export async function tellEverything(redact: RedactFunction | undefined): Promis
     metadata: { of: canary },
   })
   const streaming = (async () => {
-    for await (const item of engine.stream(taskId as string)) tell('streams', item)
+    for await (const item of engine.stream(taskId as string)) record('streams', item)
   })()
   streaming.catch(() => {})
   await reached(engine, taskId, 'input_required')
@@ -110,7 +110,7 @@ export async function tellEverything(redact: RedactFunction | undefined): Promis
   await engine.settled(await engine.create({ goal: `${word('Find')}\nand tell`, systemPrompt: word('You know') }))
 
   // Work from outside, the board, its mail and its files.
-  const mirror = await mirrorBoard(engine, { dir, watch: false, onReport: (report) => tell('log', report) })
+  const mirror = await mirrorBoard(engine, { dir, watch: false, onReport: (report) => record('log', report) })
   onTestFinished(() => mirror.close())
   const subject = word('On the board')
   const { task: first } = await use('board_create', {
@@ -122,7 +122,7 @@ export async function tellEverything(redact: RedactFunction | undefined): Promis
   await use('board_update', { id: first.id, description: word('described anew'), activeForm: word('Still doing') })
   await call('board:send', { to: 'ann', body: word('Listen,'), topic: canary, as: 'bob' })
   await call('board:request', { to: 'ann', topic: 'plan_approval', body: word('The plan:'), as: 'bob' })
-  await call('board:inbox', { as: 'ann' }).then((mail) => tell('MCP', mail))
+  await call('board:inbox', { as: 'ann' }).then((mail) => record('MCP', mail))
   await mirror.sync()
   writeFileSync(
     join(dir, 'task_900.json'),
@@ -156,15 +156,15 @@ export async function tellEverything(redact: RedactFunction | undefined): Promis
   await call('agent:complete', { ...ref, summary: word('I did') })
   await call('task:complete', { taskId: team.id, result: { of: canary }, summary: word('It came to') })
 
-  // What readers are shown afterwards.
+  // What readers get afterwards.
   const { tasks } = await engine.list({ limit: 100 })
   for (const { id } of tasks) {
     for (const part of ['', '/why', '/runs', '/calls', '/messages', '/events']) await ask('GET', `/tasks/${id}${part}`)
     await use('task_get', { taskId: id })
   }
   await use('board_list', {})
-  await call('mem:facts', { branch }).then((facts) => tell('HTTP', facts))
-  await call('mem:observations', { branch }).then((seen) => tell('HTTP', seen))
+  await call('mem:facts', { branch }).then((facts) => record('HTTP', facts))
+  await call('mem:observations', { branch }).then((seen) => record('HTTP', seen))
   await ask('GET', `/tasks/${team.id}/context`)
   await engine.idle()
   const files = (which: (name: string) => boolean, at: string) =>
@@ -177,41 +177,41 @@ export async function tellEverything(redact: RedactFunction | undefined): Promis
   await mirror.close()
   await engine.close()
   return {
-    ...Object.fromEntries(Object.entries(told).map(([place, words]) => [place, words.join('\n')])),
+    ...Object.fromEntries(Object.entries(outputs).map(([place, texts]) => [place, texts.join('\n')])),
     'the write-ahead log': wal,
     'the ledger': files((name) => name.startsWith('ledger.db'), folder),
     'the files of the board': existsSync(dir) ? files((name) => name.endsWith('.json'), dir) : '',
   }
 }
 
-/** Places that tell the secret. */
-export function placesWith(places: OpenLimit): string[] {
+/** The places that contain the canary. */
+export function placesWith(places: Outputs): string[] {
   return Object.keys(places)
     .filter((place) => (places[place] as string).toLowerCase().includes(canary))
     .sort()
 }
 
-function worker(tell: (place: string, what: unknown) => void) {
+function worker(record: (place: string, what: unknown) => void) {
   return async (task: ExecutorTask, run: Run) => {
-    tell('the executor', [task.name, task.input])
+    record('the executor', [task.name, task.input])
     const look = async (_params: unknown, { note }: CallContext) => {
       await note({ of: canary })
       return { found: canary, in: [canary] }
     }
-    tell('the executor', await run.call('look', { key: canary }, look))
+    record('the executor', await run.call('look', { key: canary }, look))
     const broken = () => {
       throw new Failure(word('Not'), { details: { of: canary }, cause: new Error(canary) })
     }
-    await run.call('break', broken).catch((error: unknown) => tell('the executor', error))
+    await run.call('break', broken).catch((error: unknown) => record('the executor', error))
     await run.message('assistant', word('I say'))
     await run.message('user', [word('You'), ' say'])
     run.emit(`${word('stored')}\n`, { store: true })
     run.emit(`${word('live')}\n`)
     await run.progress(0.5, word('half of'))
     const child = await run.spawn({ executor: 'child', name: word('child'), input: [canary] })
-    tell('the executor', await run.wait(child, { settled: true }))
+    record('the executor', await run.wait(child, { settled: true }))
     const answer = await run.ask(word('Really'), null, { default: { of: canary } })
-    tell('the executor', answer)
+    record('the executor', answer)
     return { answer, last: canary }
   }
 }

@@ -1,5 +1,5 @@
-// A failure for which nobody gave a reason: it is `failed` to everybody who is shown it, and no reason is invented for it.
-import { describe, expect, it } from 'vitest'
+// A failure without a reason: every surface shows `failed`, and no reason is invented.
+import { expect, it } from 'vitest'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import { failureSuffix } from '../../src/entities/task.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
@@ -12,7 +12,7 @@ import { openManager } from '../vocabularies/agent-os/world.ts'
 
 type Manager = Awaited<ReturnType<typeof openManager>>
 
-/** Fails a task by hand, in each way that asks for no reason. */
+/** Fails a task in each way that requires no reason. */
 const ways = {
   async 'an update'({ engine }: Manager) {
     const task = await engine.start(await engine.create({ name: 'it' }))
@@ -29,13 +29,14 @@ const ways = {
   },
 }
 
-describe('A failure without a reason', () => {
-  it.each(Object.keys(ways) as Array<keyof typeof ways>)('S0-006 C-04 reads `failed` after %s', async (way) => {
+it.each(Object.keys(ways) as Array<keyof typeof ways>)(
+  'S0-006 C-04 a failure without a reason reads `failed` after %s',
+  async (way) => {
     const manager = await openManager()
     const { engine, bus } = manager
     const id = await ways[way](manager)
     const task = await engine.get(id)
-    if (task === null) throw new Error('it is gone')
+    if (task === null) throw new Error('the task does not exist')
     const { task: record } = await bus.call('ldg:task:get', { taskId: id })
     expect(record).toMatchObject({ canonicalStatus: 'failed', completionStatus: 'failed' })
     expect(await engine.settled(id)).toMatchObject({ status: 'failed', error: { message: 'failed' } })
@@ -44,31 +45,31 @@ describe('A failure without a reason', () => {
     const event = (await history(engine, id)).findLast(({ type }) => type === 'task.failed') as TaskEvent
     expect(linesOf(event, { startedAt: null } as never)).toEqual(['failed'])
     expect(changesOf(event, undefined, '#1')?.text).toBe('#1 failed')
-  })
+  },
+)
 
-  it('S0-006 is told on as `failed`, to a parent and in what a parent fails with', async () => {
-    const model = createScriptedModel([{ tools: [{ name: 'ask_user', input: { question: 'Well?' } }] }, { text: 'ok' }])
-    const engine = await openEngine({ model })
-    const agent = await engine.create({ goal: 'Lead' })
-    await reached(engine, agent, 'input_required')
-    const told = await engine.start(await engine.create({ name: 'it', parentId: agent.id, notifyParent: true }))
-    await engine.update(told, { status: 'failed' })
-    expect((await engine.messages(agent)).map(({ content }) => content)).toContain(
-      `[background] ${told.id} "it" failed`,
-    )
-    const strict = await engine.create({ name: 'strict', onChildFailure: 'fail' })
-    await engine.start(strict)
-    const child = await engine.start(await engine.create({ name: 'part', parentId: strict.id }))
-    await engine.update(child, { status: 'failed' })
-    expect((await engine.get(strict))?.error?.message).toBe(`Child ${child.id} (part) failed`)
-  })
+it('S0-006 a failure without a reason is reported as `failed` to a parent, and in the failure of the parent', async () => {
+  const model = createScriptedModel([{ tools: [{ name: 'ask_user', input: { question: 'Well?' } }] }, { text: 'ok' }])
+  const engine = await openEngine({ model })
+  const agent = await engine.create({ goal: 'Lead' })
+  await reached(engine, agent, 'input_required')
+  const notifying = await engine.start(await engine.create({ name: 'it', parentId: agent.id, notifyParent: true }))
+  await engine.update(notifying, { status: 'failed' })
+  expect((await engine.messages(agent)).map(({ content }) => content)).toContain(
+    `[background] ${notifying.id} "it" failed`,
+  )
+  const strict = await engine.create({ name: 'strict', onChildFailure: 'fail' })
+  await engine.start(strict)
+  const child = await engine.start(await engine.create({ name: 'part', parentId: strict.id }))
+  await engine.update(child, { status: 'failed' })
+  expect((await engine.get(strict))?.error?.message).toBe(`Child ${child.id} (part) failed`)
+})
 
-  it('keeps every reason that was given', () => {
-    expect(['no disk', 'failed to open', 'Failed'].map(failureSuffix)).toEqual([
-      ': no disk',
-      ': failed to open',
-      ': Failed',
-    ])
-    expect(['failed', '', null, undefined].map(failureSuffix)).toEqual(['', '', '', ''])
-  })
+it('a failure keeps every reason that was given', () => {
+  expect(['no disk', 'failed to open', 'Failed'].map(failureSuffix)).toEqual([
+    ': no disk',
+    ': failed to open',
+    ': Failed',
+  ])
+  expect(['failed', '', null, undefined].map(failureSuffix)).toEqual(['', '', '', ''])
 })

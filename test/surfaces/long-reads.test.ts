@@ -1,9 +1,8 @@
-// Reads that take long, as clients over HTTP and MCP ask for them: what nobody waits for any more is not read, and no client holds up the
-// others by asking often.
+// Long reads over HTTP and MCP: a read whose client has disconnected ends, and a client with many reads does not hold up others.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import type { CallLogEntry } from '../../src/bus/call-log.ts'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
 import { createEngine } from '../../src/index.ts'
@@ -14,7 +13,7 @@ import { taskRow } from '../../src/testing/index.ts'
 import { problemIn, requestOf, serve } from './http/world.ts'
 import * as mcp from './mcp/world.ts'
 
-/** An engine on a ledger for whose clock every statement takes long, and which is kept reading until it is let go. */
+/** An engine on a ledger whose clock makes every statement slow, with a read that lasts until the test releases it. */
 async function openBusyWorld() {
   const folder = mkdtempSync(join(tmpdir(), 'errand-long-'))
   let now = 0
@@ -44,7 +43,7 @@ async function openBusyWorld() {
     while (!isFree) yield* tx.task.count({})
   })
 
-  /** How often a query of a client has begun: a long one begins twice, unless it was dropped meanwhile. */
+  /** How often a query of a client has started: a long one starts twice, unless it was dropped meanwhile. */
   let begun = 0
   let onQueued = () => {}
   const read = ledger.read.bind(ledger)
@@ -57,7 +56,7 @@ async function openBusyWorld() {
     onQueued()
     return reading
   }
-  /** Resolves when so many reads of clients have been queued. */
+  /** Resolves when this many reads of clients are queued. */
   const queued = (count: number) =>
     new Promise<void>((resolve) => {
       onQueued = () => {
@@ -75,40 +74,38 @@ async function openBusyWorld() {
 }
 
 const asked = (owner: string, signal?: AbortSignal) => requestOf('GET', '/tasks?text=a', undefined, { owner }, signal)
-const authenticate = ({ headers }: Request) => ({ scopes: ['read' as const], owner: headers.get('owner') ?? 'nobody' })
+const authenticate = ({ headers }: Request) => ({ scopes: ['read' as const], owner: headers.get('owner') ?? 'unnamed' })
 
-describe('A long read over HTTP', () => {
-  it('V-07 ends when its client has disconnected, and does not hold up others', async () => {
-    const { engine, free, queued, begun } = await openBusyWorld()
-    const { http } = serve(engine, { authenticate })
-    const controller = new AbortController()
-    const allQueued = queued(maxQueuedLongReads)
-    const gone = Array.from({ length: maxQueuedLongReads }, () => http(asked('ann', controller.signal)))
-    await allQueued
-    controller.abort()
-    await Promise.all(gone)
-    expect(begun()).toBe(maxQueuedLongReads)
-    free()
-    expect((await http(asked('bob'))).status).toBe(200)
-    expect(begun()).toBe(maxQueuedLongReads + 2)
-  })
-
-  it('V-07 is answered with 429 for a client with many waiting reads, and served for other clients', async () => {
-    const { engine, free, queued } = await openBusyWorld()
-    const { http, ask } = serve(engine, { authenticate })
-    const allQueued = queued(maxQueuedLongReads)
-    const waiting = Array.from({ length: maxQueuedLongReads }, () => http(asked('ann')))
-    await allQueued
-    const refused = await ask('GET', '/tasks?text=a', undefined, { owner: 'ann' })
-    expect(problemIn(refused)).toMatchObject({ status: 429, code: 'RATE_LIMITED' })
-    expect(refused.headers.get('retry-after')).toBe('1')
-    const others = http(asked('bob'))
-    free()
-    for (const answer of await Promise.all([...waiting, others])) expect(answer.status).toBe(200)
-  })
+it('V-07 a long read over HTTP ends when its client has disconnected, and does not hold up others', async () => {
+  const { engine, free, queued, begun } = await openBusyWorld()
+  const { http } = serve(engine, { authenticate })
+  const controller = new AbortController()
+  const allQueued = queued(maxQueuedLongReads)
+  const dropped = Array.from({ length: maxQueuedLongReads }, () => http(asked('ann', controller.signal)))
+  await allQueued
+  controller.abort()
+  await Promise.all(dropped)
+  expect(begun()).toBe(maxQueuedLongReads)
+  free()
+  expect((await http(asked('bob'))).status).toBe(200)
+  expect(begun()).toBe(maxQueuedLongReads + 2)
 })
 
-it('V-07 ends over MCP when its client has disconnected', async () => {
+it('V-07 a long read over HTTP is answered with 429 for a client with many waiting reads, and served for other clients', async () => {
+  const { engine, free, queued } = await openBusyWorld()
+  const { http, ask } = serve(engine, { authenticate })
+  const allQueued = queued(maxQueuedLongReads)
+  const waiting = Array.from({ length: maxQueuedLongReads }, () => http(asked('ann')))
+  await allQueued
+  const refused = await ask('GET', '/tasks?text=a', undefined, { owner: 'ann' })
+  expect(problemIn(refused)).toMatchObject({ status: 429, code: 'RATE_LIMITED' })
+  expect(refused.headers.get('retry-after')).toBe('1')
+  const others = http(asked('bob'))
+  free()
+  for (const answer of await Promise.all([...waiting, others])) expect(answer.status).toBe(200)
+})
+
+it('V-07 a long read over MCP ends when its client has disconnected', async () => {
   const { engine, queued, ended, begun } = await openBusyWorld()
   const handler = mcpFetchHandler(engine, { token: mcp.token })
   onTestFinished(() => handler.close())

@@ -1,11 +1,11 @@
 // Keeps the page's tasks current: reads every row once, follows the feed, and reads the rows again that events concern.
 
-import { atMostEvery, type Beat } from '../model/frames.ts'
 import { TaskStore } from '../model/task-store.ts'
+import { atMostEvery, type FrameClock } from '../model/throttle.ts'
 import { Throughput } from '../model/throughput.ts'
 import type { EventPage, Problem, TaskEvent, TaskRowsPage } from '../model/wire.ts'
 import { type ApiClient, problemOf } from './api-client.ts'
-import { type Connection, followSource, type SourceBeat } from './event-source.ts'
+import { type Connection, followSource, type SourceTimers } from './event-source.ts'
 
 const pageSize = 5_000
 /** Maximum number of tasks held by the page. Beyond it, settled tasks are left out. */
@@ -14,8 +14,8 @@ export const maxTasks = 100_000
 const maxPerRead = 1_000
 const readEveryMs = 250
 /** Interval of reads during bursts of events, when rows change again soon after they are read. */
-const stormEveryMs = 500
-const stormRows = 100
+const burstEveryMs = 500
+const burstRows = 100
 const againAfterMs = 1_000
 
 export interface LinkListener {
@@ -36,7 +36,7 @@ export class EngineLink {
   readonly store = new TaskStore()
   readonly throughput = new Throughput()
   readonly #api: ApiClient
-  readonly #beat: Beat & SourceBeat
+  readonly #clock: FrameClock & SourceTimers
   readonly #listener: LinkListener
   readonly #readSoon: () => void
   #closeFeed: () => void = () => {}
@@ -46,13 +46,13 @@ export class EngineLink {
   /** Number of rows in the last read. */
   #lastRead = 0
 
-  constructor(api: ApiClient, beat: Beat & SourceBeat, listener: LinkListener) {
+  constructor(api: ApiClient, clock: FrameClock & SourceTimers, listener: LinkListener) {
     this.#api = api
-    this.#beat = beat
+    this.#clock = clock
     this.#listener = listener
     this.#readSoon = atMostEvery(
-      beat,
-      () => (this.#lastRead > stormRows ? stormEveryMs : readEveryMs),
+      clock,
+      () => (this.#lastRead > burstRows ? burstEveryMs : readEveryMs),
       () => void this.#readDirty(),
     )
   }
@@ -102,7 +102,7 @@ export class EngineLink {
     }
     this.#listener.connection('broken')
     const loading = this.#loading
-    this.#beat.later(() => {
+    this.#clock.later(() => {
       if (loading === this.#loading) void this.load()
     }, againAfterMs)
   }
@@ -121,7 +121,7 @@ export class EngineLink {
       onEvent: ({ data }) => this.#onEvent(JSON.parse(data) as TaskEvent),
       onConnection: (connection) => this.#listener.connection(connection),
       onRefused: (problem) => this.#feedRefused(problem),
-      beat: this.#beat,
+      clock: this.#clock,
     })
   }
 
@@ -166,7 +166,7 @@ export class EngineLink {
     } catch (error) {
       if (loading === this.#loading) this.store.markDirty(ids)
       if (problemOf(error).status === 403) return
-      await new Promise<void>((resolve) => this.#beat.later(resolve, againAfterMs))
+      await new Promise<void>((resolve) => this.#clock.later(resolve, againAfterMs))
     } finally {
       this.#reading = false
       if (this.store.dirtyCount > 0) this.#readSoon()

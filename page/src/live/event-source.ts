@@ -24,20 +24,21 @@ export interface SourceOptions {
   onEnd?(): void
   /** The last event received before this source was created. */
   lastId?: string | null
-  beat: SourceBeat
+  clock: SourceTimers
 }
 
-export interface SourceBeat {
+/** What a source needs of time: timers, and randomness for its delays. */
+export interface SourceTimers {
   later(callback: () => void, ms: number): unknown
-  forget(timer: unknown): void
+  cancel(timer: unknown): void
   /** A random number from 0 to 1. */
-  chance(): number
+  random(): number
 }
 
 const firstRestMs = 300
 const maxRestMs = 10_000
 /** A chunk with this many events is a burst. Pausing between reads collects events into fewer, larger chunks. */
-const stormEvents = 50
+const burstEvents = 50
 const gatherMs = 100
 /** Larger chunks are followed by longer pauses, so that the page does not saturate the engine's machine. */
 const restPerEventMs = 0.3
@@ -81,7 +82,7 @@ class Source {
     const attempt = new AbortController()
     const abort = () => attempt.abort()
     this.#closed.signal.addEventListener('abort', abort)
-    const watch = new SilenceWatch(this.#options.beat, abort)
+    const watch = new SilenceWatch(this.#options.clock, abort)
     try {
       watch.reset()
       const response = await this.#options.open(this.#lastId, attempt.signal)
@@ -118,7 +119,7 @@ class Source {
         this.#options.onEvent(event)
         if (event.id !== null) this.#lastId = event.id
       }
-      if (batch.length >= stormEvents) await this.#pause(Math.max(gatherMs, batch.length * restPerEventMs))
+      if (batch.length >= burstEvents) await this.#pause(Math.max(gatherMs, batch.length * restPerEventMs))
     }
     return false
   }
@@ -139,22 +140,22 @@ class Source {
   }
 
   #rest(): Promise<void> {
-    const ms = this.#restMs * (0.5 + this.#options.beat.chance() / 2)
+    const ms = this.#restMs * (0.5 + this.#options.clock.random() / 2)
     this.#restMs = Math.min(this.#restMs * 2, maxRestMs)
     return this.#pause(ms)
   }
 
   /** Resolves early when the source is closed. */
   #pause(ms: number): Promise<void> {
-    const { beat } = this.#options
+    const { clock } = this.#options
     const { signal } = this.#closed
     return new Promise((resolve) => {
       const over = () => {
-        beat.forget(timer)
+        clock.cancel(timer)
         signal.removeEventListener('abort', over)
         resolve()
       }
-      const timer = beat.later(over, ms)
+      const timer = clock.later(over, ms)
       signal.addEventListener('abort', over)
     })
   }
@@ -162,22 +163,22 @@ class Source {
 
 /** Aborts a connection on which nothing has arrived for too long, as after a network failure. */
 class SilenceWatch {
-  readonly #beat: SourceBeat
+  readonly #clock: SourceTimers
   readonly #onSilence: () => void
   #timer: unknown
 
-  constructor(beat: SourceBeat, onSilence: () => void) {
-    this.#beat = beat
+  constructor(clock: SourceTimers, onSilence: () => void) {
+    this.#clock = clock
     this.#onSilence = onSilence
   }
 
   reset(): void {
     this.stop()
-    this.#timer = this.#beat.later(this.#onSilence, silenceMs)
+    this.#timer = this.#clock.later(this.#onSilence, silenceMs)
   }
 
   stop(): void {
-    if (this.#timer !== undefined) this.#beat.forget(this.#timer)
+    if (this.#timer !== undefined) this.#clock.cancel(this.#timer)
     this.#timer = undefined
   }
 }

@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals'
 import { LiveText } from '../model/conversation.ts'
-import { atMostEvery, type Beat } from '../model/frames.ts'
+import { atMostEvery, type FrameClock } from '../model/throttle.ts'
 import type {
   Call,
   EventPage,
@@ -18,7 +18,7 @@ import type {
   Why,
 } from '../model/wire.ts'
 import { type ApiClient, ApiError, problemOf } from './api-client.ts'
-import { followSource, type SourceBeat } from './event-source.ts'
+import { followSource, type SourceTimers } from './event-source.ts'
 
 const readEveryMs = 300
 const pageSize = 1_000
@@ -59,7 +59,7 @@ export class TaskSession {
   readonly liveTexts = signal<LiveText['texts']>(new Map())
   readonly #live = new LiveText()
   readonly #api: ApiClient
-  readonly #beat: Beat & SourceBeat
+  readonly #clock: FrameClock & SourceTimers
   readonly #closed = new AbortController()
   readonly #readSoon: () => void
   #closeStream: () => void = () => {}
@@ -68,11 +68,11 @@ export class TaskSession {
   #queued: Promise<void> | undefined
   #lastMessage = 0
 
-  constructor(id: string, api: ApiClient, beat: Beat & SourceBeat) {
+  constructor(id: string, api: ApiClient, clock: FrameClock & SourceTimers) {
     this.id = id
     this.#api = api
-    this.#beat = beat
-    this.#readSoon = atMostEvery(beat, readEveryMs, () => void this.read())
+    this.#clock = clock
+    this.#readSoon = atMostEvery(clock, readEveryMs, () => void this.read())
     void this.read()
   }
 
@@ -208,7 +208,7 @@ export class TaskSession {
       onEvent: ({ data }) => this.#take(JSON.parse(data) as StreamItem),
       onRefused: over,
       onEnd: over,
-      beat: this.#beat,
+      clock: this.#clock,
     })
   }
 

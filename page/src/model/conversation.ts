@@ -62,8 +62,8 @@ export function conversationLines(
   const begins = new Map(calls.flatMap((call) => (call.startMessageId === null ? [] : [[call.startMessageId, call]])))
   const ends = new Set(calls.map((call) => call.endMessageId))
   const known = new Set(messages.map(({ id }) => id))
-  const untold = calls.filter(({ startMessageId }) => startMessageId === null || !known.has(startMessageId))
-  const lines = new Lines(untold)
+  const withoutMessage = calls.filter(({ startMessageId }) => startMessageId === null || !known.has(startMessageId))
+  const lines = new Lines(withoutMessage)
   for (const message of messages) {
     lines.callsBefore(message.timestamp)
     const begun = begins.get(message.id)
@@ -77,10 +77,11 @@ export function conversationLines(
 
 class Lines {
   readonly all: Line[] = []
-  readonly #untold: Call[]
+  /** Calls whose start no message records; placed by their time. */
+  readonly #withoutMessage: Call[]
 
-  constructor(untold: readonly Call[]) {
-    this.#untold = [...untold].sort((a, b) => a.createdAt - b.createdAt || a.seq - b.seq)
+  constructor(withoutMessage: readonly Call[]) {
+    this.#withoutMessage = [...withoutMessage].sort((a, b) => a.createdAt - b.createdAt || a.seq - b.seq)
   }
 
   add(line: Line): void {
@@ -94,8 +95,12 @@ class Lines {
   }
 
   callsBefore(time: number): void {
-    for (let next = this.#untold[0]; next !== undefined && next.createdAt < time; next = this.#untold[0]) {
-      this.#untold.shift()
+    for (
+      let next = this.#withoutMessage[0];
+      next !== undefined && next.createdAt < time;
+      next = this.#withoutMessage[0]
+    ) {
+      this.#withoutMessage.shift()
       this.call(next)
     }
   }

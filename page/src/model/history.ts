@@ -25,20 +25,20 @@ export function upTo(events: readonly TaskEvent[], position: number | null): Tas
 /** The edges along which the task moved, in order. A failure with attempts left counts as two. */
 export function pathTaken(events: readonly TaskEvent[]): PathStep[] {
   const steps: PathStep[] = []
-  let stands: TaskStatus | undefined
+  let current: TaskStatus | undefined
   for (const { data, at, seq } of events) {
     const to = data['status'] as TaskStatus | undefined
     if (to === undefined) continue
-    const from = stands
-    stands = to
+    const from = current
+    current = to
     if (from === undefined || from === to) continue
     steps.push({ n: steps.length + 1, from, to, event: eventBetween(from, to) ?? null, at, seq })
   }
   return steps
 }
 
-/** The state of a task, as far as its events contain it. */
-export interface Standing {
+/** A task as of an event, as far as its events contain it. */
+export interface TaskSnapshot {
   name: string
   status: TaskStatus
   attempt: number
@@ -51,38 +51,38 @@ export interface Standing {
 }
 
 /** The state of a task after these events; undefined before its first event. */
-export function standingAfter(events: readonly TaskEvent[]): Standing | undefined {
-  let standing: Standing | undefined
-  for (const event of events) standing = after(standing, event)
-  return standing
+export function snapshotAfter(events: readonly TaskEvent[]): TaskSnapshot | undefined {
+  let snapshot: TaskSnapshot | undefined
+  for (const event of events) snapshot = after(snapshot, event)
+  return snapshot
 }
 
-function after(before: Standing | undefined, { type, data, at, seq }: TaskEvent): Standing {
-  const standing: Standing = {
+function after(before: TaskSnapshot | undefined, { type, data, at, seq }: TaskEvent): TaskSnapshot {
+  const snapshot: TaskSnapshot = {
     ...(before ?? { attempt: 1, run: 0, owner: null, progress: null, error: null }),
     name: textIn(data, 'name') || (before?.name ?? ''),
     status: (data['status'] as TaskStatus | undefined) ?? before?.status ?? 'submitted',
     at,
     seq,
   }
-  if (typeof data['attempt'] === 'number') standing.attempt = data['attempt']
-  if (typeof data['run'] === 'number') standing.run = data['run']
+  if (typeof data['attempt'] === 'number') snapshot.attempt = data['attempt']
+  if (typeof data['run'] === 'number') snapshot.run = data['run']
   switch (type) {
     case 'progress.reported':
       return {
-        ...standing,
+        ...snapshot,
         progress: { fraction: Number(data['fraction']), note: (data['note'] as string | null) ?? null },
       }
     case 'task.failed':
-      return { ...standing, error: (data['error'] as Standing['error']) ?? null }
+      return { ...snapshot, error: (data['error'] as TaskSnapshot['error']) ?? null }
     case 'task.retried':
-      return { ...standing, error: null, progress: null }
+      return { ...snapshot, error: null, progress: null }
     case 'task.claimed':
-      return { ...standing, owner: (data['owner'] as string | null) ?? null }
+      return { ...snapshot, owner: (data['owner'] as string | null) ?? null }
     case 'task.released':
-      return { ...standing, owner: null }
+      return { ...snapshot, owner: null }
     default:
-      return standing
+      return snapshot
   }
 }
 

@@ -31,7 +31,7 @@ export function isQueued(task: { ready: boolean; executor: string | null }): boo
 export const actions = ['start', 'answer', 'pause', 'resume', 'retry', 'send', 'priority', 'cancel'] as const
 export type Action = (typeof actions)[number]
 
-export const actionWords: Readonly<Record<Action, string>> = {
+export const actionLabels: Readonly<Record<Action, string>> = {
   start: 'Start',
   answer: 'Answer',
   pause: 'Pause',

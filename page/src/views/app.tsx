@@ -1,18 +1,9 @@
 // The frame around every view: header, connection status, announcements for screen readers, and global keys.
 
 import { useEffect, useState } from 'preact/hooks'
-import {
-  announcement,
-  connection,
-  go,
-  linkToNew,
-  loaded,
-  search as lookFor,
-  refusal,
-  route,
-  type Theme,
-  theme,
-} from '../state.ts'
+import { announcement, go, linkToNew, route } from '../state/navigation.ts'
+import { connection, loaded, refusal, search as searchTasks } from '../state/task-list.ts'
+import { type Theme, theme } from '../state/theme.ts'
 import { CreateTask } from './create-task.tsx'
 import { ProblemBox } from './elements.tsx'
 import { searchId } from './filters.tsx'
@@ -85,8 +76,8 @@ function Header({ onHelp }: { onHelp: () => void }) {
 }
 
 function ConnectionSign() {
-  const words = { open: '● live', connecting: '○ connecting', broken: '○ disconnected' }
-  return <span class={`connection is-${connection.value}`}>{words[connection.value]}</span>
+  const labels = { open: '● live', connecting: '○ connecting', broken: '○ disconnected' }
+  return <span class={`connection is-${connection.value}`}>{labels[connection.value]}</span>
 }
 
 function Banner() {
@@ -101,7 +92,7 @@ function Banner() {
   if (!away) return null
   return (
     <div class="banner" role="status">
-      Reconnecting… What is shown is how things stood when the connection broke.
+      Reconnecting… The page shows the state at the time when the connection broke.
     </div>
   )
 }
@@ -128,7 +119,7 @@ function onGlobalKey(event: KeyboardEvent, openHelp: () => void): void {
 
 function onEscape(target: HTMLElement, search: HTMLElement | null): void {
   if (target === search) {
-    lookFor('')
+    searchTasks('')
     search.blur()
   } else if (route.peek().view !== 'overview') go({ view: 'overview' })
 }

@@ -2,10 +2,13 @@
 
 import { useMemo, useState } from 'preact/hooks'
 import { problemOf } from '../live/api-client.ts'
-import { attemptKeys } from '../live/attempt-key.ts'
+import { idempotencyKeys } from '../live/idempotency-keys.ts'
 import { readJson } from '../model/question-form.ts'
 import type { Problem, TaskRow } from '../model/wire.ts'
-import { announce, api, engineStatus, go, link, route } from '../state.ts'
+import { api } from '../state/api.ts'
+import { engineStatus } from '../state/engine-status.ts'
+import { announce, go, route } from '../state/navigation.ts'
+import { link } from '../state/task-list.ts'
 import { Field, ProblemBox, useFocusOnOpen } from './elements.tsx'
 
 interface Draft {
@@ -67,7 +70,7 @@ export function CreateTask() {
   const [wrong, setWrong] = useState<Wrong>({})
   const [problem, setProblem] = useState<Problem | null>(null)
   const [busy, setBusy] = useState(false)
-  const keyOf = useMemo(() => attemptKeys((bytes) => crypto.getRandomValues(bytes)), [])
+  const keyOf = useMemo(() => idempotencyKeys((bytes) => crypto.getRandomValues(bytes)), [])
   const change = (part: Partial<Draft>) => setDraft({ ...draft, ...part })
   const create = async () => {
     const made = bodyOf(draft)

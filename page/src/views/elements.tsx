@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { dateTime, duration } from '../model/format.ts'
 import { stateLooks } from '../model/lifecycle.ts'
-import { dateTime, duration } from '../model/time-words.ts'
 import type { Problem, TaskStatus } from '../model/wire.ts'
 
 export function StateBadge({ status, queued = false }: { status: TaskStatus; queued?: boolean }) {
@@ -37,10 +37,10 @@ export function Time({ at, now }: { at: number; now?: number }) {
   )
 }
 
-const shortest = 600
+const defaultLimit = 600
 
 /** A text of a task, shortened until it is expanded. */
-export function LongText({ text, limit = shortest, label }: { text: string; limit?: number; label: string }) {
+export function LongText({ text, limit = defaultLimit, label }: { text: string; limit?: number; label: string }) {
   const [whole, setWhole] = useState(false)
   if (text.length <= limit) return <span class="text">{text}</span>
   return (

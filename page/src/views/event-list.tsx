@@ -2,16 +2,16 @@
 
 import { useState } from 'preact/hooks'
 import { textIn } from '../model/event-data.ts'
+import { clockTime, dateTime } from '../model/format.ts'
 import { noteOf } from '../model/history.ts'
-import { clockTime, dateTime } from '../model/time-words.ts'
 import type { TaskEvent } from '../model/wire.ts'
-import { travel } from '../state.ts'
+import { travel } from '../state/time-travel.ts'
 
 const pageSize = 50
 
 export function EventList({ events }: { events: TaskEvent[] }) {
-  const [most, setMost] = useState(pageSize)
-  const shown = events.slice(-most).reverse()
+  const [limit, setLimit] = useState(pageSize)
+  const shown = events.slice(-limit).reverse()
   return (
     <>
       <table class="events">
@@ -49,9 +49,9 @@ export function EventList({ events }: { events: TaskEvent[] }) {
           ))}
         </tbody>
       </table>
-      {events.length > most ? (
-        <button type="button" onClick={() => setMost(most + pageSize)}>
-          Show {Math.min(pageSize, events.length - most)} earlier events
+      {events.length > limit ? (
+        <button type="button" onClick={() => setLimit(limit + pageSize)}>
+          Show {Math.min(pageSize, events.length - limit)} earlier events
         </button>
       ) : null}
     </>

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks'
 import { problemOf } from '../live/api-client.ts'
 import type { TaskSession } from '../live/task-session.ts'
-import { sourceWords } from '../model/source-words.ts'
+import { sourceLabel } from '../model/fact-sources.ts'
 import type { Fact, Problem } from '../model/wire.ts'
 import { LongText, ProblemBox, Time } from './elements.tsx'
 
@@ -40,20 +40,20 @@ export function FactList({ open }: { open: TaskSession }) {
 
 function FactItem({ fact }: { fact: Fact }) {
   const { text, category, confidence, statedBy, status, verdict, disputed, agentId, createdAt } = fact
-  const words = [
+  const notes = [
     category,
     `${Math.round(confidence * 100)} % sure`,
     status,
     verdict,
     disputed === true ? 'disputed' : undefined,
     agentId,
-    sourceWords(statedBy),
+    sourceLabel(statedBy),
   ]
   return (
     <li class={`fact is-${status}`}>
       <LongText text={text} label="fact" limit={300} />{' '}
       <span class="note">
-        {words.filter((word) => word !== undefined).join(', ')}, <Time at={createdAt} />
+        {notes.filter((note) => note !== undefined).join(', ')}, <Time at={createdAt} />
       </span>
     </li>
   )

@@ -3,7 +3,7 @@
 import { stateLooks, taskStatuses } from '../model/lifecycle.ts'
 import { everything, isFiltering, type Layout, type SortBy } from '../model/tree.ts'
 import type { TaskStatus } from '../model/wire.ts'
-import { choice, choose, foldAll, listing, search } from '../state.ts'
+import { choice, choose, foldAll, listing, search } from '../state/task-list.ts'
 
 export const searchId = 'search'
 

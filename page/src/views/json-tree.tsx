@@ -25,23 +25,23 @@ interface EntriesProps {
 }
 
 function Entries({ entries, isList, label, open }: EntriesProps) {
-  const [most, setMost] = useState(maxEntries)
+  const [limit, setLimit] = useState(maxEntries)
   return (
     <ul class="json">
-      {entries.slice(0, most).map(([key, value]) => (
+      {entries.slice(0, limit).map(([key, value]) => (
         <li key={key}>
           <Entry name={key} value={value} isList={isList} open={open} />
         </li>
       ))}
-      {entries.length > most ? (
+      {entries.length > limit ? (
         <li>
           <button
             type="button"
             class="link"
-            onClick={() => setMost(most + maxEntries)}
+            onClick={() => setLimit(limit + maxEntries)}
             aria-label={`Show more of ${label}`}
           >
-            {entries.length - most} more
+            {entries.length - limit} more
           </button>
         </li>
       ) : null}

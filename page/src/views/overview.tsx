@@ -1,7 +1,8 @@
 // The first view: plots, filters and the tree of all tasks.
 
 import { isFiltering } from '../model/tree.ts'
-import { choice, leftOut, linkToNew, listing, loaded, past } from '../state.ts'
+import { linkToNew } from '../state/navigation.ts'
+import { choice, leftOut, listing, loaded, past } from '../state/task-list.ts'
 import { Filters, StateFilters } from './filters.tsx'
 import { Plots } from './plots.tsx'
 import { Scrubber } from './scrubber.tsx'
@@ -22,7 +23,7 @@ export function Overview() {
       </div>
       {leftOut.value > 0 ? (
         <p class="hint">
-          {leftOut.value.toLocaleString('en')} younger tasks are not shown: the page holds as many as it can.
+          {leftOut.value.toLocaleString('en')} newer tasks are not shown: the page has reached its limit.
         </p>
       ) : null}
       <TaskGrid />

@@ -3,7 +3,9 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { perSecond, smoothed } from '../model/throughput.ts'
-import { engineStatus, link, slotsUsed, theme } from '../state.ts'
+import { engineStatus, type SlotSample, slotSamples } from '../state/engine-status.ts'
+import { link } from '../state/task-list.ts'
+import { theme } from '../state/theme.ts'
 import { useNow, useWidth } from './elements.tsx'
 
 const height = 54
@@ -54,7 +56,7 @@ function Plot({ lines, data, label, minSeconds }: PlotProps) {
 
 const slotLines: PlotLine[] = [
   { label: 'used', color: '--accent', fill: true, stepped: true },
-  { label: 'most', color: '--faint', stepped: true },
+  { label: 'maximum', color: '--faint', stepped: true },
 ]
 const rateLines: PlotLine[] = [
   { label: 'events', color: '--accent' },
@@ -62,10 +64,10 @@ const rateLines: PlotLine[] = [
 ]
 
 /** A line needs two points, so the first sample is extended into the past. */
-function slotSeries(samples: ReadonlyArray<{ at: number; used: number; most: number }>): number[][] {
+function slotSeries(samples: readonly SlotSample[]): number[][] {
   const first = samples[0]
   const all = first === undefined ? [] : [{ ...first, at: first.at - 2_000 }, ...samples]
-  return [all.map(({ at }) => at / 1_000), all.map(({ used }) => used), all.map(({ most }) => most)]
+  return [all.map(({ at }) => at / 1_000), all.map(({ used }) => used), all.map(({ max }) => max)]
 }
 
 export function Plots() {
@@ -74,16 +76,16 @@ export function Plots() {
   const { seconds, events, completed } = link.throughput.rates(now)
   const eventRate = perSecond(events)
   const doneRate = perSecond(completed)
-  const samples = slotsUsed.value
+  const samples = slotSamples.value
   const slots = useMemo(() => slotSeries(samples), [samples])
   const used = status?.slots.used ?? 0
-  const most = status?.slots.maxConcurrent ?? 0
+  const max = status?.slots.maxConcurrent ?? 0
   return (
     <div class="plots">
       <figure>
         <figcaption>
           <span>Slots</span>
-          <b>{status === null ? 'unknown' : `${used} of ${most} used`}</b>
+          <b>{status === null ? 'unknown' : `${used} of ${max} used`}</b>
           <span class="note">
             {status === null ? '' : `${status.queued} queued${status.working ? '' : ', this engine does not work'}`}
           </span>
@@ -92,7 +94,7 @@ export function Plots() {
           lines={slotLines}
           data={slots}
           minSeconds={20}
-          label={`Slots since this page was opened: ${used} of ${most} used now`}
+          label={`Slots since this page was opened: ${used} of ${max} used now`}
         />
       </figure>
       <figure>

@@ -3,14 +3,16 @@
 import { useEffect, useState } from 'preact/hooks'
 import { problemOf } from '../live/api-client.ts'
 import { readSpan } from '../live/past.ts'
-import { clockTime, dateTime } from '../model/time-words.ts'
+import { clockTime, dateTime } from '../model/format.ts'
 import type { TaskEvent } from '../model/wire.ts'
-import { api, followRows, link, past, pastProblem, travel, wanted } from '../state.ts'
+import { api } from '../state/api.ts'
+import { followRows, link, past } from '../state/task-list.ts'
+import { pastProblem, requestedSeq, travel } from '../state/time-travel.ts'
 import { ProblemBox } from './elements.tsx'
 
 export function Scrubber() {
   const [open, setOpen] = useState(false)
-  if (!open && wanted.value === null) {
+  if (!open && requestedSeq.value === null) {
     return (
       <button type="button" class="scrub-open" onClick={() => setOpen(true)}>
         History
@@ -43,10 +45,10 @@ function OpenScrubber({ onClose }: { onClose: () => void }) {
   followRows()
   const from = first?.seq ?? 0
   // The right end is fixed while the past is shown, since the slider could not be held otherwise.
-  const last = wanted.value === null ? Math.max(openedAt, link.store.seq) : openedAt
-  const at = wanted.value ?? last
+  const last = requestedSeq.value === null ? Math.max(openedAt, link.store.seq) : openedAt
+  const at = requestedSeq.value ?? last
   const time = past.value?.at
-  const words = wanted.value === null ? 'now' : time == null ? `event ${at}` : `event ${at}, ${dateTime(time)}`
+  const label = requestedSeq.value === null ? 'now' : time == null ? `event ${at}` : `event ${at}, ${dateTime(time)}`
   return (
     <div class="scrubber" role="group" aria-label="History">
       <span class="note">{first === null ? '' : clockTime(first.at)}</span>
@@ -57,16 +59,18 @@ function OpenScrubber({ onClose }: { onClose: () => void }) {
         max={last}
         step={1}
         value={at}
-        aria-valuetext={words}
+        aria-valuetext={label}
         onInput={(event) => {
           const value = Number(event.currentTarget.value)
-          if (wanted.peek() === null) setOpenedAt(last)
+          if (requestedSeq.peek() === null) setOpenedAt(last)
           travel(value)
         }}
       />
       <output class="scrub-at">
-        {wanted.value === null ? 'now' : `as of ${words}`}
-        {wanted.value !== null && past.value?.seq !== wanted.value && pastProblem.value === null ? ' …' : ''}
+        {requestedSeq.value === null ? 'now' : `as of ${label}`}
+        {requestedSeq.value !== null && past.value?.seq !== requestedSeq.value && pastProblem.value === null
+          ? ' …'
+          : ''}
       </output>
       <button type="button" onClick={onClose}>
         Back to now

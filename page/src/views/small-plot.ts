@@ -25,13 +25,13 @@ export function smallPlot(box: HTMLElement, { lines, data, width, height, minSec
       scales: {
         x: {
           time: false,
-          range: (_plot, least, most) => {
-            const last = most ?? 0
-            const span = minSeconds === undefined ? windowSeconds : Math.max(minSeconds, last - (least ?? last))
+          range: (_plot, min, max) => {
+            const last = max ?? 0
+            const span = minSeconds === undefined ? windowSeconds : Math.max(minSeconds, last - (min ?? last))
             return [last - Math.min(span, windowSeconds), last]
           },
         },
-        y: { range: (_plot, _least, most) => [0, Math.max(1, most ?? 1) * 1.1] },
+        y: { range: (_plot, _min, max) => [0, Math.max(1, max ?? 1) * 1.1] },
       },
       series: [
         {},

@@ -2,14 +2,14 @@
 
 import { useEffect, useState } from 'preact/hooks'
 import { problemOf } from '../live/api-client.ts'
+import { clockTime, dateTime } from '../model/format.ts'
 import type { PlacedGraph } from '../model/graph-layout.ts'
 import type { PathStep } from '../model/history.ts'
 import { stateLooks } from '../model/lifecycle.ts'
 import { smoothPath } from '../model/smooth-path.ts'
 import { type ChartEdge, type StateGraph, stateGraphOf } from '../model/state-graph.ts'
-import { clockTime, dateTime } from '../model/time-words.ts'
 import type { Machine, MachineConfig, Problem, TaskStatus } from '../model/wire.ts'
-import { api } from '../state.ts'
+import { api } from '../state/api.ts'
 import { ProblemBox } from './elements.tsx'
 
 let machine: Promise<MachineConfig> | undefined

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { conversationLines, type Line } from '../model/conversation.ts'
-import { clockTime, duration } from '../model/time-words.ts'
+import { clockTime, duration } from '../model/format.ts'
 import type { Call, Message } from '../model/wire.ts'
 import { LongText } from './elements.tsx'
 import { JsonTree } from './json-tree.tsx'
@@ -18,7 +18,7 @@ const maxLines = 200
 
 export function Conversation({ messages, calls, live }: ConversationProps) {
   const lines = conversationLines(messages, calls, live)
-  const [most, setMost] = useState(maxLines)
+  const [limit, setLimit] = useState(maxLines)
   const list = useRef<HTMLDivElement>(null)
   const atEnd = useRef(true)
   // Scrolls along only if the end is visible.
@@ -39,12 +39,12 @@ export function Conversation({ messages, calls, live }: ConversationProps) {
         atEnd.current = node.scrollTop + node.clientHeight > node.scrollHeight - nearTheEnd
       }}
     >
-      {lines.length > most ? (
-        <button type="button" onClick={() => setMost(most + maxLines)}>
-          Show earlier ({lines.length - most})
+      {lines.length > limit ? (
+        <button type="button" onClick={() => setLimit(limit + maxLines)}>
+          Show earlier ({lines.length - limit})
         </button>
       ) : null}
-      {lines.slice(-most).map((line) => (
+      {lines.slice(-limit).map((line) => (
         <LineOf key={line.id} line={line} />
       ))}
     </div>

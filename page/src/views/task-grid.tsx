@@ -2,12 +2,13 @@
 
 import { Component } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { age } from '../model/format.ts'
 import { isQueued } from '../model/lifecycle.ts'
 import { linkTo } from '../model/route.ts'
-import { age } from '../model/time-words.ts'
 import { type FlatRow, visibleLines } from '../model/tree.ts'
 import type { TaskRow } from '../model/wire.ts'
-import { activeId, followRows, go, listing, past, showLines, storeShown, toggleFold } from '../state.ts'
+import { activeId, go } from '../state/navigation.ts'
+import { followRows, listing, past, showLines, storeShown, toggleFold } from '../state/task-list.ts'
 import { StateBadge, useNow } from './elements.tsx'
 
 export const lineHeight = 28

@@ -2,7 +2,7 @@
 // and has a label.
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { clockTime, counted, duration, sinceStart } from '../model/time-words.ts'
+import { clockTime, counted, duration, sinceStart } from '../model/format.ts'
 import {
   type Bar,
   drawnBars,

@@ -1,6 +1,6 @@
 // A team's view of its task: objectives, agents and facts.
 
-import { sourceWords } from '../model/source-words.ts'
+import { sourceLabel } from '../model/fact-sources.ts'
 import type { TeamContext } from '../model/wire.ts'
 import { LongText } from './elements.tsx'
 
@@ -64,7 +64,7 @@ export function TeamView({ context }: { context: TeamContext }) {
               <li key={id}>
                 <LongText text={text} label="fact" limit={300} />{' '}
                 <span class="note">
-                  {category}, {Math.round(confidence * 100)} % sure, {sourceWords(statedBy)}
+                  {category}, {Math.round(confidence * 100)} % sure, {sourceLabel(statedBy)}
                 </span>
               </li>
             ))}

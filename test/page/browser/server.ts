@@ -1,5 +1,5 @@
-// A process that serves an engine with its page, for the tests that look at the page and for the pictures in the documents: its
-// executors wait, ask and spread out, so that a task can be met in any state. It can be killed and started again on one ledger.
+// A process that serves an engine with its page, for the browser tests and for the pictures in the documents. Its executors wait, ask and
+// spread out, so that there is a task in any state. It can be killed and started again on the same ledger.
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEngine, defineExecutor } from '../../../src/index.ts'
 import type { Principal } from '../../../src/surfaces/http/index.ts'
@@ -8,7 +8,7 @@ import { createScriptedModel } from '../../../src/testing/index.ts'
 
 const [ledger = '', port = '0', token = '', readersToken = ''] = process.argv.slice(2)
 
-/** One step for each number, of so many milliseconds. */
+/** Reports one step for each number, every `ms` milliseconds. */
 const count = defineExecutor({
   onInterrupt: 'rerun',
   async run(task, run) {
@@ -33,7 +33,7 @@ const asks = defineExecutor({
   },
 })
 
-/** Works until somebody stops it. */
+/** Works until it is paused or canceled. */
 const rests = defineExecutor({
   onInterrupt: 'rerun',
   run: (_task, run) => run.call('rest', {}, (_params, { signal }) => delay(3_600_000, undefined, { signal })),
@@ -45,7 +45,7 @@ const fails = defineExecutor({
   },
 })
 
-/** Succeeds when somebody tries it again. */
+/** Fails in the first attempt and succeeds in the next. */
 const failsOnce = defineExecutor({
   run(task) {
     if (task.attempt === 1) throw new Error('The kiln is cold.')

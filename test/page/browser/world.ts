@@ -1,4 +1,4 @@
-// What the tests of the page share: a server in a process of its own, a Chromium, and a record of every event that the page hears.
+// What the browser tests of the page share: a server in its own process, a Chromium, and a record of every event that the page receives.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { installChromium } from '../../../scripts/install-chromium.ts'
 
-/** Long enough that nobody guesses it, as servers want it. */
+/** Servers require a length that cannot be guessed. */
 export const token = 'a-token-for-the-tests-of-the-page-0123456789'
-/** Whoever has this one may read, and nothing else. */
+/** Has only the scope read. */
 export const readersToken = 'a-token-for-who-only-reads-the-page-01234567'
 
 const quiet = [
@@ -31,7 +31,7 @@ export function temporaryFolder(): { path: string; remove: () => void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** A server on a ledger; started again it listens where it listened before. */
+/** A server on a ledger; when it is started again it listens on the same port. */
 export class ServedLedger {
   readonly #ledger: string
   #process: ChildProcess | undefined
@@ -50,17 +50,17 @@ export class ServedLedger {
     this.url = url
   }
 
-  /** Without a word of warning. */
+  /** With SIGKILL, so that the server cannot clean up. */
   async kill(): Promise<void> {
     const running = this.#process
     this.#process = undefined
     if (running === undefined || running.exitCode !== null) return
-    const gone = once(running, 'exit')
+    const exited = once(running, 'exit')
     running.kill('SIGKILL')
-    await gone
+    await exited
   }
 
-  /** Calls an ability in the server's own process. One at a time. */
+  /** Calls an ability in the server's own process. Calls must not overlap. */
   async call<T = Record<string, unknown>>(ability: string, input: unknown): Promise<T> {
     const running = this.#process as ChildProcess
     const answered = once(running, 'message')
@@ -79,10 +79,10 @@ export class ServedLedger {
   }
 }
 
-/** Runs in the page before anything else: keeps the number of every event of the feed that comes in over the network. */
+/** Runs in the page before its scripts: keeps the position of every event of the feed that arrives over the network. */
 function recordFeed(): void {
-  const heard: number[] = []
-  Object.assign(globalThis, { heardEvents: heard })
+  const received: number[] = []
+  Object.assign(globalThis, { receivedEvents: received })
   const fetchAnything = globalThis.fetch
   globalThis.fetch = async (...request) => {
     const response = await fetchAnything(...request)
@@ -94,9 +94,9 @@ function recordFeed(): void {
     const keep = (bytes: Uint8Array): void => {
       const events = (rest + decoder.decode(bytes, { stream: true })).split('\n\n')
       rest = events.pop() ?? ''
-      for (const id of events.flatMap((event) => /^id: ?(\d+)$/m.exec(event)?.[1] ?? [])) heard.push(Number(id))
+      for (const id of events.flatMap((event) => /^id: ?(\d+)$/m.exec(event)?.[1] ?? [])) received.push(Number(id))
     }
-    // Read only when the page reads: what a broken connection takes away from the one, the other does not get either.
+    // Reads only when the page reads, so that events lost with a connection are missing in the record too.
     const given = new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
@@ -113,12 +113,12 @@ function recordFeed(): void {
   }
 }
 
-/** The numbers of the events that the page has heard, in the order in which they came. */
-export function heardBy(page: Page): Promise<number[]> {
-  return page.evaluate(() => (globalThis as unknown as { heardEvents: number[] }).heardEvents)
+/** The positions of the events that the page has received, in the order of arrival. */
+export function receivedBy(page: Page): Promise<number[]> {
+  return page.evaluate(() => (globalThis as unknown as { receivedEvents: number[] }).receivedEvents)
 }
 
-/** A page that has signed in, and whatever it complained of. */
+/** A signed-in page, and the errors that it has logged. */
 export async function openPage(
   context: BrowserContext,
   url: string,

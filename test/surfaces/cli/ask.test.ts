@@ -1,7 +1,7 @@
 // `errand ask` end to end: a goal, a model, the answer on stdout and everything else on stderr.
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { type FakeTurn, startFakeOpenAi } from '../../models/fake-openai-server.ts'
-import { call, keyboard } from './agent-place.ts'
+import { call, keyboard } from './agent-workplace.ts'
 import { Workplace } from './workplace.ts'
 
 const twoSteps = `
@@ -20,195 +20,187 @@ async function server(turns: FakeTurn[]) {
   return { fake, env: { LOCAL_BASE_URL: fake.baseURL } }
 }
 
-describe('errand ask', () => {
-  it('errand ask streams the text of the agent to stdout, and its calls to stderr', async () => {
-    await using place = new Workplace()
-    place.write('script.yaml', twoSteps)
-    const { code, out, err } = await place.errand(
-      'ask',
-      'What is here?',
-      '--model',
-      'script:script.yaml',
-      '--files',
-      '.',
-    )
-    expect(code).toBe(0)
-    expect(out).toBe('I look. \nThere is one file.\n')
-    expect(err).toContain('· calls fs:list\n')
-    expect(err).toContain('· calls fs:read {"path":"missing.txt"}\n')
-    expect(err).toContain('· fs:read failed: There is no file or folder missing.txt.')
-    expect(err).not.toContain('Calling')
-  })
+it('errand ask streams the text of the agent to stdout, and its calls to stderr', async () => {
+  await using place = new Workplace()
+  place.write('script.yaml', twoSteps)
+  const { code, out, err } = await place.errand('ask', 'What is here?', '--model', 'script:script.yaml', '--files', '.')
+  expect(code).toBe(0)
+  expect(out).toBe('I look. \nThere is one file.\n')
+  expect(err).toContain('· calls fs:list\n')
+  expect(err).toContain('· calls fs:read {"path":"missing.txt"}\n')
+  expect(err).toContain('· fs:read failed: There is no file or folder missing.txt.')
+  expect(err).not.toContain('Calling')
+})
 
-  it('errand ask passes text on before the message is whole', async () => {
-    await using place = new Workplace()
-    const { fake, env } = await server([{ text: ['Hel', 'lo'], ending: 'hang' }])
-    const asked = call(place, ['ask', 'Greet', '--model', 'local:m'], { env })
-    await asked.printed(/Hello/)
-    fake.release()
-    expect(await asked.ended).toMatchObject({ code: 0, out: 'Hello\n' })
-  })
+it('errand ask passes text on before the message is whole', async () => {
+  await using place = new Workplace()
+  const { fake, env } = await server([{ text: ['Hel', 'lo'], ending: 'hang' }])
+  const asked = call(place, ['ask', 'Greet', '--model', 'local:m'], { env })
+  await asked.printed(/Hello/)
+  fake.release()
+  expect(await asked.ended).toMatchObject({ code: 0, out: 'Hello\n' })
+})
 
-  it('errand ask reads the goal from a pipe, and instructions, tools and the number of steps from options', async () => {
-    await using place = new Workplace()
-    const { fake, env } = await server([{ toolCalls: [{ name: 'fs_list', arguments: {} }] }, { text: 'more' }])
-    const args = [
-      '--model',
-      'local:m',
-      '--system',
-      'Be brief.',
-      '--allow',
-      'fs:list',
-      '--files',
-      '.',
-      '--max-iterations',
-      '1',
-    ]
-    const { code, err } = await call(place, ['ask', ...args], { env, stdin: 'Look around\n' }).ended
-    expect(code).toBe(1)
-    expect(err).toContain('failed: Maximum iterations reached')
-    const body = fake.requests[0]?.body
-    expect(body.messages).toEqual([
-      { role: 'system', content: 'Be brief.' },
-      { role: 'user', content: 'Look around' },
-    ])
-    expect(body.tools.map((tool: { function: { name: string } }) => tool.function.name)).toEqual([
-      'ask_user',
-      'wait_for_tasks',
-      'fs_list',
-    ])
-  })
+it('errand ask reads the goal from a pipe, and instructions, tools and the number of steps from options', async () => {
+  await using place = new Workplace()
+  const { fake, env } = await server([{ toolCalls: [{ name: 'fs_list', arguments: {} }] }, { text: 'more' }])
+  const args = [
+    '--model',
+    'local:m',
+    '--system',
+    'Be brief.',
+    '--allow',
+    'fs:list',
+    '--files',
+    '.',
+    '--max-iterations',
+    '1',
+  ]
+  const { code, err } = await call(place, ['ask', ...args], { env, stdin: 'Look around\n' }).ended
+  expect(code).toBe(1)
+  expect(err).toContain('failed: Maximum iterations reached')
+  const body = fake.requests[0]?.body
+  expect(body.messages).toEqual([
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'Look around' },
+  ])
+  expect(body.tools.map((tool: { function: { name: string } }) => tool.function.name)).toEqual([
+    'ask_user',
+    'wait_for_tasks',
+    'fs_list',
+  ])
+})
 
-  it('errand ask --json prints the items of the stream and nothing else', async () => {
-    await using place = new Workplace()
-    place.write('script.yaml', twoSteps)
-    const { code, out } = await place.errand('ask', 'x', '--model', 'script:script.yaml', '--files', '.', '--json')
-    const items = out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-    expect(code).toBe(0)
-    expect(items[0]).toMatchObject({ type: 'start', goal: 'x' })
-    expect(items.at(-1)).toMatchObject({ type: 'end', status: 'completed' })
-    expect(items.filter((item) => item.type === 'tool_call').map((item) => item.tool)).toEqual(['fs:list', 'fs:read'])
-  })
+it('errand ask --json prints the items of the stream and nothing else', async () => {
+  await using place = new Workplace()
+  place.write('script.yaml', twoSteps)
+  const { code, out } = await place.errand('ask', 'x', '--model', 'script:script.yaml', '--files', '.', '--json')
+  const items = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(code).toBe(0)
+  expect(items[0]).toMatchObject({ type: 'start', goal: 'x' })
+  expect(items.at(-1)).toMatchObject({ type: 'end', status: 'completed' })
+  expect(items.filter((item) => item.type === 'tool_call').map((item) => item.tool)).toEqual(['fs:list', 'fs:read'])
+})
 
-  it('errand ask exits with 3 for an open question without a terminal, and continues after the answer with the same key', async () => {
-    await using place = new Workplace()
-    place.write('script.yaml', asksFirst)
-    const args = ['ask', 'Paint it', '--model', 'script:script.yaml', '--key', 'paint']
-    const first = await place.errand(...args)
-    expect(first).toMatchObject({ code: 3, out: '' })
-    const command = /errand answer (\w+) 'red\|blue'/.exec(first.err)
-    expect((await place.errand('answer', command?.[1] as string, 'blue')).code).toBe(0)
-    expect(await place.errand(...args)).toMatchObject({ code: 0, out: 'So be it.\n' })
-    // Called again, it prints the answer again and runs nothing.
-    expect(await place.errand(...args)).toMatchObject({ code: 0, out: 'So be it.\n' })
-    expect(await place.tasks()).toHaveLength(1)
-    expect(await place.errand('ask', 'Another goal', ...args.slice(2))).toMatchObject({ code: 2 })
-  })
+it('errand ask exits with 3 for an open question without a terminal, and continues after the answer with the same key', async () => {
+  await using place = new Workplace()
+  place.write('script.yaml', asksFirst)
+  const args = ['ask', 'Paint it', '--model', 'script:script.yaml', '--key', 'paint']
+  const first = await place.errand(...args)
+  expect(first).toMatchObject({ code: 3, out: '' })
+  const command = /errand answer (\w+) 'red\|blue'/.exec(first.err)
+  expect((await place.errand('answer', command?.[1] as string, 'blue')).code).toBe(0)
+  expect(await place.errand(...args)).toMatchObject({ code: 0, out: 'So be it.\n' })
+  // Called again, it prints the answer again and runs nothing.
+  expect(await place.errand(...args)).toMatchObject({ code: 0, out: 'So be it.\n' })
+  expect(await place.tasks()).toHaveLength(1)
+  expect(await place.errand('ask', 'Another goal', ...args.slice(2))).toMatchObject({ code: 2 })
+})
 
-  it('errand ask accepts the answers of several questions one after the other', async () => {
-    await using place = new Workplace()
-    place.write(
-      'script.yaml',
-      '- tools: [{ name: ask_user, input: { question: "One?" } }, { name: ask_user, input: { question: "Two?" } }]\n- text: Both.',
-    )
-    const { keys } = keyboard()
-    const stderr = { isTTY: true, columns: 80, rows: 24, write: (_text: string): void => {} }
-    const asked = new Set<string>()
+it('errand ask accepts the answers of several questions one after the other', async () => {
+  await using place = new Workplace()
+  place.write(
+    'script.yaml',
+    '- tools: [{ name: ask_user, input: { question: "One?" } }, { name: ask_user, input: { question: "Two?" } }]\n- text: Both.',
+  )
+  const { keys } = keyboard()
+  const stderr = { isTTY: true, columns: 80, rows: 24, write: (_text: string): void => {} }
+  const asked = new Set<string>()
+  stderr.write = (text) => {
+    const question = /(One|Two)\? ›/.exec(text)?.[1]
+    if (question === undefined || asked.has(question)) return
+    asked.add(question)
+    keys.write('yes\r')
+  }
+  const { ended } = call(place, ['ask', 'Paint it', '--model', 'script:script.yaml'], { keyboard: keys, stderr })
+  expect(await ended).toMatchObject({ code: 0, out: 'Both.\n' })
+  expect(asked.size).toBe(2)
+})
+
+it('errand ask accepts the answer of a question at the terminal', async () => {
+  await using place = new Workplace()
+  place.write('script.yaml', asksFirst)
+  const { keys, raw } = keyboard()
+  const errors: string[] = []
+  const stderr = { isTTY: true, columns: 80, rows: 24, write: (text: string) => void errors.push(text) }
+  const asked = call(place, ['ask', 'Paint it', '--model', 'script:script.yaml'], { keyboard: keys, stderr })
+  const answering = new Promise<void>((resolve) => {
     stderr.write = (text) => {
-      const question = /(One|Two)\? ›/.exec(text)?.[1]
-      if (question === undefined || asked.has(question)) return
-      asked.add(question)
-      keys.write('yes\r')
+      errors.push(text)
+      if (text.includes('›')) resolve()
     }
-    const { ended } = call(place, ['ask', 'Paint it', '--model', 'script:script.yaml'], { keyboard: keys, stderr })
-    expect(await ended).toMatchObject({ code: 0, out: 'Both.\n' })
-    expect(asked.size).toBe(2)
   })
+  await answering
+  keys.write('blue\r')
+  expect(await asked.ended).toMatchObject({ code: 0, out: 'So be it.\n' })
+  expect(errors.join('')).toContain('Which colour? [red|blue]')
+  expect(raw).toEqual([true, false])
+})
 
-  it('errand ask accepts the answer of a question at the terminal', async () => {
-    await using place = new Workplace()
-    place.write('script.yaml', asksFirst)
-    const { keys, raw } = keyboard()
-    const errors: string[] = []
-    const stderr = { isTTY: true, columns: 80, rows: 24, write: (text: string) => void errors.push(text) }
-    const asked = call(place, ['ask', 'Paint it', '--model', 'script:script.yaml'], { keyboard: keys, stderr })
-    const answering = new Promise<void>((resolve) => {
-      stderr.write = (text) => {
-        errors.push(text)
-        if (text.includes('›')) resolve()
-      }
-    })
-    await answering
-    keys.write('blue\r')
-    expect(await asked.ended).toMatchObject({ code: 0, out: 'So be it.\n' })
-    expect(errors.join('')).toContain('Which colour? [red|blue]')
-    expect(raw).toEqual([true, false])
-  })
+it('errand ask continues after kill -9 in the middle of a step, and calls the model for nothing twice', async () => {
+  await using place = new Workplace()
+  place.write('note.txt', 'the note\n')
+  const { fake, env } = await server([
+    { text: 'I look.', toolCalls: [{ name: 'fs_read', arguments: { path: 'note.txt' } }] },
+    { text: 'half of it', ending: 'hang' },
+    { text: 'It says: the note.' },
+  ])
+  const args = ['ask', 'Read it', '--model', 'local:m', '--files', '.', '--key', 'read']
+  process.env['LOCAL_BASE_URL'] = env.LOCAL_BASE_URL
+  onTestFinished(() => void delete process.env['LOCAL_BASE_URL'])
+  await using other = new Workplace()
+  other.write('note.txt', 'the note\n')
+  const first = other.start(...args)
+  await first.printed(/half of it/)
+  first.kill('SIGKILL')
+  await first.ended
+  const second = await other.start(...args).ended
+  expect(second).toMatchObject({ code: 0, out: 'I look.\nIt says: the note.\n' })
+  expect(fake.requests).toHaveLength(3)
+  expect(fake.requests[2]?.body.messages).toEqual(fake.requests[1]?.body.messages)
+})
 
-  it('errand ask continues after kill -9 in the middle of a step, and calls the model for nothing twice', async () => {
-    await using place = new Workplace()
-    place.write('note.txt', 'the note\n')
-    const { fake, env } = await server([
-      { text: 'I look.', toolCalls: [{ name: 'fs_read', arguments: { path: 'note.txt' } }] },
-      { text: 'half of it', ending: 'hang' },
-      { text: 'It says: the note.' },
-    ])
-    const args = ['ask', 'Read it', '--model', 'local:m', '--files', '.', '--key', 'read']
-    process.env['LOCAL_BASE_URL'] = env.LOCAL_BASE_URL
-    onTestFinished(() => void delete process.env['LOCAL_BASE_URL'])
-    await using other = new Workplace()
-    other.write('note.txt', 'the note\n')
-    const first = other.start(...args)
-    await first.printed(/half of it/)
-    first.kill('SIGKILL')
-    await first.ended
-    const second = await other.start(...args).ended
-    expect(second).toMatchObject({ code: 0, out: 'I look.\nIt says: the note.\n' })
-    expect(fake.requests).toHaveLength(3)
-    expect(fake.requests[2]?.body.messages).toEqual(fake.requests[1]?.body.messages)
-  })
+it('errand ask releases the task on Ctrl-C and exits with 130', async () => {
+  await using place = new Workplace()
+  const { fake, env } = await server([{ text: 'begun', ending: 'hang' }, { text: 'done' }])
+  const args = ['ask', 'Take long', '--model', 'local:m', '--key', 'k']
+  const first = call(place, args, { env })
+  await first.printed(/begun/)
+  first.io.interrupt()
+  const { code, err } = await first.ended
+  expect(code).toBe(130)
+  expect(err).toMatch(
+    /Stopping: #1 Take long stays open, the same command continues it; "errand cancel \w+" cancels it\./,
+  )
+  expect((await place.tasks())[0]).toMatchObject({ status: 'waiting', statusReason: 'released' })
+  expect(await call(place, args, { env }).ended).toMatchObject({ code: 0, out: 'done\n' })
+  expect(fake.unplanned).toBe(0)
+})
 
-  it('errand ask releases the task on Ctrl-C and exits with 130', async () => {
-    await using place = new Workplace()
-    const { fake, env } = await server([{ text: 'begun', ending: 'hang' }, { text: 'done' }])
-    const args = ['ask', 'Take long', '--model', 'local:m', '--key', 'k']
-    const first = call(place, args, { env })
-    await first.printed(/begun/)
-    first.io.interrupt()
-    const { code, err } = await first.ended
-    expect(code).toBe(130)
-    expect(err).toMatch(
-      /Stopping: #1 Take long stays open, the same command continues it; "errand cancel \w+" cancels it\./,
-    )
-    expect((await place.tasks())[0]).toMatchObject({ status: 'waiting', statusReason: 'released' })
-    expect(await call(place, args, { env }).ended).toMatchObject({ code: 0, out: 'done\n' })
-    expect(fake.unplanned).toBe(0)
-  })
+it('errand ask reports a failed model call that is repeated, exits with 1 for a final failure, and retries with the same key', async () => {
+  await using place = new Workplace()
+  const broken: FakeTurn = { status: 400, error: { message: 'no such model' } }
+  const { env } = await server([
+    { status: 503, error: 'busy', headers: { 'retry-after-ms': '1' } },
+    broken,
+    { text: 'yes' },
+  ])
+  const args = ['ask', 'Try', '--model', 'local:m', '--key', 'k']
+  const first = await call(place, args, { env }).ended
+  expect(first.code).toBe(1)
+  expect(first.err).toMatch(/· the model failed: .*\(calling it again\)\n/)
+  expect(first.err).toMatch(/· failed: .*no such model/)
+  expect(await call(place, args, { env }).ended).toMatchObject({ code: 0, out: 'yes\n' })
+})
 
-  it('errand ask reports a failed model call that is repeated, exits with 1 for a final failure, and retries with the same key', async () => {
-    await using place = new Workplace()
-    const broken: FakeTurn = { status: 400, error: { message: 'no such model' } }
-    const { env } = await server([
-      { status: 503, error: 'busy', headers: { 'retry-after-ms': '1' } },
-      broken,
-      { text: 'yes' },
-    ])
-    const args = ['ask', 'Try', '--model', 'local:m', '--key', 'k']
-    const first = await call(place, args, { env }).ended
-    expect(first.code).toBe(1)
-    expect(first.err).toMatch(/· the model failed: .*\(calling it again\)\n/)
-    expect(first.err).toMatch(/· failed: .*no such model/)
-    expect(await call(place, args, { env }).ended).toMatchObject({ code: 0, out: 'yes\n' })
-  })
-
-  it('errand ask reports subtasks, and accepts answers to their questions', async () => {
-    await using place = new Workplace()
-    place.write(
-      'script.yaml',
-      `
+it('errand ask reports subtasks, and accepts answers to their questions', async () => {
+  await using place = new Workplace()
+  place.write(
+    'script.yaml',
+    `
 - when: { goal: '/^root/' }
   tools: [{ name: task_create, input: { goal: "the part" } }]
 - when: { goal: '/^root/' }
@@ -220,42 +212,41 @@ describe('errand ask', () => {
 - when: { goal: the part }
   text: "Like that."
 `,
-    )
-    const args = ['ask', 'root', '--model', 'script:script.yaml', '--key', 'k']
-    const first = await place.errand(...args)
-    expect(first.code).toBe(3)
-    expect(first.err).toContain('· the part: asks: How?')
-    const id = /\? the part \(#2\) asks: How\?\n +errand answer (\w+) VALUE/.exec(first.err)?.[1]
-    await place.errand('answer', id as string, 'so')
-    const second = await place.errand(...args)
-    expect(second).toMatchObject({ code: 0, out: 'All of it.\n' })
-    expect(second.err).toMatch(/· the part: completed/)
-  })
+  )
+  const args = ['ask', 'root', '--model', 'script:script.yaml', '--key', 'k']
+  const first = await place.errand(...args)
+  expect(first.code).toBe(3)
+  expect(first.err).toContain('· the part: asks: How?')
+  const id = /\? the part \(#2\) asks: How\?\n +errand answer (\w+) VALUE/.exec(first.err)?.[1]
+  await place.errand('answer', id as string, 'so')
+  const second = await place.errand(...args)
+  expect(second).toMatchObject({ code: 0, out: 'All of it.\n' })
+  expect(second.err).toMatch(/· the part: completed/)
+})
 
-  it.each([
-    ['no model', ['ask', 'x'], /No model is configured\. Give one with --model/],
-    ['a model that is none', ['ask', 'x', '--model', 'gpt'], /is not a model/],
-    ['a server without a key', ['ask', 'x', '--model', 'openai:gpt-5-mini'], /set OPENAI_API_KEY/],
-    ['no goal', ['ask', '--model', 'script:s.yaml'], /The goal is missing/],
-    [
-      'a folder that is not there',
-      ['ask', 'x', '--model', 'script:s.yaml', '--files', 'nowhere'],
-      /folder .*nowhere does not exist/,
-    ],
-    ['abilities that are none', ['ask', 'x', '--model', 'script:s.yaml', '--allow', 'fs:read,'], /--allow takes/],
-  ])('errand ask refuses %s, and creates nothing', async (_what, args, message) => {
-    await using place = new Workplace()
-    place.write('s.yaml', '- text: hello')
-    const { code, err } = await call(place, args).ended
-    expect(code).toBe(2)
-    expect(err).toMatch(message)
-    expect((await place.errand('ps')).code).toBe(2)
-  })
+it.each([
+  ['a missing model', ['ask', 'x'], /No model is configured\. Give one with --model/],
+  ['an invalid model', ['ask', 'x', '--model', 'gpt'], /is not a model/],
+  ['a server without a key', ['ask', 'x', '--model', 'openai:gpt-5-mini'], /set OPENAI_API_KEY/],
+  ['a missing goal', ['ask', '--model', 'script:s.yaml'], /The goal is missing/],
+  [
+    'a missing folder',
+    ['ask', 'x', '--model', 'script:s.yaml', '--files', 'nowhere'],
+    /folder .*nowhere does not exist/,
+  ],
+  ['invalid abilities', ['ask', 'x', '--model', 'script:s.yaml', '--allow', 'fs:read,'], /--allow takes/],
+])('errand ask refuses %s, and creates nothing', async (_what, args, message) => {
+  await using place = new Workplace()
+  place.write('s.yaml', '- text: hello')
+  const { code, err } = await call(place, args).ended
+  expect(code).toBe(2)
+  expect(err).toMatch(message)
+  expect((await place.errand('ps')).code).toBe(2)
+})
 
-  it('errand ask takes the model from the environment', async () => {
-    await using place = new Workplace()
-    place.write('s.yaml', '- text: hello')
-    const env = { ERRAND_MODEL: 'script:s.yaml' }
-    expect(await call(place, ['ask', 'x'], { env }).ended).toMatchObject({ code: 0, out: 'hello\n' })
-  })
+it('errand ask takes the model from the environment', async () => {
+  await using place = new Workplace()
+  place.write('s.yaml', '- text: hello')
+  const env = { ERRAND_MODEL: 'script:s.yaml' }
+  expect(await call(place, ['ask', 'x'], { env }).ended).toMatchObject({ code: 0, out: 'hello\n' })
 })

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { binFile, Workplace } from './workplace.ts'
 
 /** Runs the program in a process that reports another version of Node. */
@@ -20,52 +20,48 @@ function runAs(versions: Record<string, string>): Promise<{ code: unknown; out: 
   })
 }
 
-describe('the program', () => {
-  it('errand reports a Node that is too old in one line, loads nothing, and exits with 2', async () => {
-    const { code, out, err } = await runAs({ node: '20.20.2', napi: '9' })
-    expect({ code, out }).toEqual({ code: 2, out: '' })
-    expect(err).toMatch(
-      /^errand needs Node 22\.14 or newer \(N-API 10\), and this is Node 20\.20\.2 \(N-API 9\)\. .+\n$/,
-    )
-    expect(await runAs({ node: '16.0.0' as string, napi: '' })).toMatchObject({ code: 2 })
-  })
+it('errand reports a Node that is too old in one line, loads nothing, and exits with 2', async () => {
+  const { code, out, err } = await runAs({ node: '20.20.2', napi: '9' })
+  expect({ code, out }).toEqual({ code: 2, out: '' })
+  expect(err).toMatch(/^errand needs Node 22\.14 or newer \(N-API 10\), and this is Node 20\.20\.2 \(N-API 9\)\. .+\n$/)
+  expect(await runAs({ node: '16.0.0' as string, napi: '' })).toMatchObject({ code: 2 })
+})
 
-  it('errand runs on a Node that is new enough', async () => {
-    expect(await runAs({})).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
-  })
+it('errand runs on a Node that is new enough', async () => {
+  expect(await runAs({})).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+})
 
-  it.each([
-    [0, ['help']],
-    [2, ['hlep']],
-    [2, ['ps']],
-  ])('the program exits with %i for %j', async (code, args) => {
-    await using place = new Workplace()
-    expect((await place.start(...args).ended).code).toBe(code)
-  })
+it.each([
+  [0, ['help']],
+  [2, ['hlep']],
+  [2, ['ps']],
+])('the program exits with %i for %j', async (code, args) => {
+  await using place = new Workplace()
+  expect((await place.start(...args).ended).code).toBe(code)
+})
 
-  it('errand hook prints nothing when its folder was deleted; other verbs report it in one line', async () => {
-    const inRemoved = (...args: string[]) => {
-      const folder = mkdtempSync(join(tmpdir(), 'errand-removed-'))
-      const script = 'rmdir "$PWD" && exec "$@" < /dev/null'
-      return new Promise((resolve) => {
-        execFile('sh', ['-c', script, 'sh', process.execPath, binFile, ...args], { cwd: folder }, (error, out, err) =>
-          resolve({ code: error === null ? 0 : error.code, out, err }),
-        )
-      })
-    }
-    for (const name of ['session-start', 'session-end'])
-      expect(await inRemoved('hook', name)).toEqual({ code: 0, out: '', err: '' })
-    expect(await inRemoved('ps')).toEqual({
-      code: 2,
-      out: '',
-      err: expect.stringMatching(/^errand: The current folder has been deleted.*\n$/),
+it('errand hook prints nothing when its folder was deleted; other verbs report it in one line', async () => {
+  const inRemoved = (...args: string[]) => {
+    const folder = mkdtempSync(join(tmpdir(), 'errand-removed-'))
+    const script = 'rmdir "$PWD" && exec "$@" < /dev/null'
+    return new Promise((resolve) => {
+      execFile('sh', ['-c', script, 'sh', process.execPath, binFile, ...args], { cwd: folder }, (error, out, err) =>
+        resolve({ code: error === null ? 0 : error.code, out, err }),
+      )
     })
+  }
+  for (const name of ['session-start', 'session-end'])
+    expect(await inRemoved('hook', name)).toEqual({ code: 0, out: '', err: '' })
+  expect(await inRemoved('ps')).toEqual({
+    code: 2,
+    out: '',
+    err: expect.stringMatching(/^errand: The current folder has been deleted.*\n$/),
   })
+})
 
-  it('errand ends without an error when the reader of its output closes the pipe', async () => {
-    await using place = new Workplace()
-    const run = place.start('help')
-    run.child.stdout?.destroy()
-    expect(await run.ended).toMatchObject({ err: '' })
-  })
+it('errand ends without an error when the reader of its output closes the pipe', async () => {
+  await using place = new Workplace()
+  const run = place.start('help')
+  run.child.stdout?.destroy()
+  expect(await run.ended).toMatchObject({ err: '' })
 })

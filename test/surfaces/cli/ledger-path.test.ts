@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { ledgerExists, makeLedgerFolder, realLedger, resolveLedger } from '../../../src/surfaces/cli/ledger-path.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import { fakeIo } from './fake-io.ts'
@@ -31,50 +31,48 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const git = (cwd: string, ...args: string[]) =>
   execFileSync('git', args, { cwd, env: { ...env(), HOME: folder }, stdio: 'pipe' })
 
-describe('the ledger of a command', () => {
-  it('the ledger is the one of --ledger, relative to the working directory', () => {
-    expect(resolveLedger('x/l.db', { cwd: '/w', env: { ERRAND_LEDGER: '/other.db' } })).toBe('/w/x/l.db')
-  })
+it('the ledger is the one of --ledger, relative to the working directory', () => {
+  expect(resolveLedger('x/l.db', { cwd: '/w', env: { ERRAND_LEDGER: '/other.db' } })).toBe('/w/x/l.db')
+})
 
-  it('the ledger is the one of ERRAND_LEDGER without --ledger', () => {
-    expect(resolveLedger(undefined, { cwd: '/w', env: { ERRAND_LEDGER: '/other.db' } })).toBe('/other.db')
-  })
+it('the ledger is the one of ERRAND_LEDGER without --ledger', () => {
+  expect(resolveLedger(undefined, { cwd: '/w', env: { ERRAND_LEDGER: '/other.db' } })).toBe('/other.db')
+})
 
-  it.each([':memory:', 'postgres://host/db', 'postgresql://host/db'])(
-    '%s as it is, which is the engine to judge',
-    (ledger) => {
-      expect(resolveLedger(ledger, { cwd: '/w', env: {} })).toBe(ledger)
-      expect(ledgerExists(ledger)).toBe(true)
-    },
+it.each([':memory:', 'postgres://host/db', 'postgresql://host/db'])(
+  'the ledger is %s as given, which only the engine validates',
+  (ledger) => {
+    expect(resolveLedger(ledger, { cwd: '/w', env: {} })).toBe(ledger)
+    expect(ledgerExists(ledger)).toBe(true)
+  },
+)
+
+it('the ledger is .errand/ledger.db here or in the nearest parent folder', () => {
+  mkdirSync(join(folder, '.errand'))
+  writeFileSync(join(folder, '.errand', 'ledger.db'), '')
+  mkdirSync(join(folder, 'a', 'b'), { recursive: true })
+  expect(resolveLedger(undefined, { cwd: join(folder, 'a', 'b'), env: env() })).toBe(
+    join(folder, '.errand', 'ledger.db'),
   )
+})
 
-  it('the ledger is .errand/ledger.db here or in the nearest parent folder', () => {
-    mkdirSync(join(folder, '.errand'))
-    writeFileSync(join(folder, '.errand', 'ledger.db'), '')
-    mkdirSync(join(folder, 'a', 'b'), { recursive: true })
-    expect(resolveLedger(undefined, { cwd: join(folder, 'a', 'b'), env: env() })).toBe(
-      join(folder, '.errand', 'ledger.db'),
-    )
-  })
+it('the ledger is the one in the common git directory, which worktrees share', () => {
+  const main = join(folder, 'main')
+  mkdirSync(join(main, 'sub'), { recursive: true })
+  git(main, 'init', '-q')
+  git(main, '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-q', '--allow-empty', '-m', 'one')
+  git(main, 'worktree', 'add', '-q', join(folder, 'tree'))
+  const shared = join(main, '.git', 'errand', 'ledger.db')
+  expect(resolveLedger(undefined, { cwd: join(main, 'sub'), env: env() })).toBe(shared)
+  expect(resolveLedger(undefined, { cwd: join(folder, 'tree'), env: env() })).toBe(shared)
+})
 
-  it('the ledger is the one in the common git directory, which worktrees share', () => {
-    const main = join(folder, 'main')
-    mkdirSync(join(main, 'sub'), { recursive: true })
-    git(main, 'init', '-q')
-    git(main, '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-q', '--allow-empty', '-m', 'one')
-    git(main, 'worktree', 'add', '-q', join(folder, 'tree'))
-    const shared = join(main, '.git', 'errand', 'ledger.db')
-    expect(resolveLedger(undefined, { cwd: join(main, 'sub'), env: env() })).toBe(shared)
-    expect(resolveLedger(undefined, { cwd: join(folder, 'tree'), env: env() })).toBe(shared)
-  })
+it('the ledger is .errand/ledger.db in the working directory if none exists', () => {
+  expect(resolveLedger(undefined, { cwd: folder, env: env() })).toBe(join(folder, '.errand', 'ledger.db'))
+})
 
-  it('the ledger is .errand/ledger.db in the working directory if none exists', () => {
-    expect(resolveLedger(undefined, { cwd: folder, env: env() })).toBe(join(folder, '.errand', 'ledger.db'))
-  })
-
-  it('an empty --ledger is refused', () => {
-    expect(() => resolveLedger('', { cwd: folder, env: {} })).toThrowError(/--ledger is empty/)
-  })
+it('an empty --ledger is refused', () => {
+  expect(() => resolveLedger('', { cwd: folder, env: {} })).toThrowError(/--ledger is empty/)
 })
 
 it('the folder of a new ledger is readable by its owner only', () => {
@@ -101,7 +99,7 @@ const answering = (env: Record<string, string | undefined>, text: string) => {
   return io
 }
 
-it('V-02 a found ledger that everybody can write is refused, even if the user confirms it at a terminal', async () => {
+it('V-02 a found ledger that every user can write is refused, even if the user confirms it at a terminal', async () => {
   const place = { ...env(), HOME: join(folder, 'home') }
   await main(['add', 'first', '--ledger', '.errand/ledger.db'], fakeIo({ cwd: folder }))
   chmodSync(join(folder, '.errand'), 0o777)
@@ -112,66 +110,64 @@ it('V-02 a found ledger that everybody can write is refused, even if the user co
   expect(await main(['ps'], answering(place, 'y\n'))).toBe(1)
 })
 
-describe('a found ledger that git tracks', () => {
-  const ps = async (env: Record<string, string | undefined>, ...flags: string[]) => {
-    const io = fakeIo({ cwd: folder, env: env as Record<string, string> })
-    return { code: await main(['ps', ...flags], io), err: io.err() }
+const ps = async (env: Record<string, string | undefined>, ...flags: string[]) => {
+  const io = fakeIo({ cwd: folder, env: env as Record<string, string> })
+  return { code: await main(['ps', ...flags], io), err: io.err() }
+}
+
+it('a found ledger that git tracks is refused until it is trusted or named, and the refusal says how', async () => {
+  const place = { ...env(), HOME: join(folder, 'home') }
+  const io = fakeIo({ cwd: folder, env: place as Record<string, string> })
+  expect(await main(['add', 'first', '--ledger', '.errand/ledger.db'], io)).toBe(0)
+  git(folder, 'init', '-q')
+  git(folder, 'add', '-f', '.errand/ledger.db')
+  const ledger = join(folder, '.errand', 'ledger.db')
+  expect(await ps(place)).toEqual({ code: 1, err: expect.stringContaining(`errand trust '${ledger}'`) })
+  expect(await ps({ ...place, ERRAND_LEDGER: ledger })).toEqual({ code: 0, err: '' })
+  expect(await ps(place, '--ledger', ledger)).toEqual({ code: 0, err: '' })
+  expect(await main(['trust'], fakeIo({ cwd: folder, env: place as Record<string, string> }))).toBe(0)
+  expect(await ps(place)).toEqual({ code: 0, err: '' })
+})
+
+it('V-02 no command works on or serves a found ledger that git tracks', async () => {
+  const place = { ...env(), HOME: join(folder, 'home') } as Record<string, string>
+  const ran = join(folder, 'ran')
+  const planted = ['add', 'planted', '--run', `touch '${ran}'`, '--ledger', '.errand/ledger.db']
+  expect(await main(planted, fakeIo({ cwd: folder, env: place }))).toBe(0)
+  git(folder, 'init', '-q')
+  git(folder, 'add', '-f', '.errand/ledger.db')
+  mkdirSync(join(folder, 'below'))
+  writeFileSync(join(folder, 'below', 'plan.yaml'), 'tasks: { own: { run: "true" } }')
+  const working = [
+    ['run', 'plan.yaml'],
+    ['serve', '--port', '0'],
+    ['repl', '--work', '-e', 'list'],
+    ['ask', 'Well?'],
+    ['chat'],
+  ]
+  for (const verb of [
+    ...working,
+    ['mcp'],
+    ['repl', '-e', 'list'],
+    ['add', 'x'],
+    ['board', 'show', '1'],
+    ['logs', 'x'],
+  ]) {
+    const io = fakeIo({ cwd: join(folder, 'below'), env: { ...place, ERRAND_MODEL: 'ollama:none' } })
+    expect([verb, await main(verb, io), io.err()]).toEqual([verb, 1, expect.stringContaining('git tracks it')])
   }
+  expect(existsSync(ran)).toBe(false)
+})
 
-  it('a found ledger that git tracks is refused until it is trusted or named, and the refusal says how', async () => {
-    const place = { ...env(), HOME: join(folder, 'home') }
-    const io = fakeIo({ cwd: folder, env: place as Record<string, string> })
-    expect(await main(['add', 'first', '--ledger', '.errand/ledger.db'], io)).toBe(0)
-    git(folder, 'init', '-q')
-    git(folder, 'add', '-f', '.errand/ledger.db')
-    const ledger = join(folder, '.errand', 'ledger.db')
-    expect(await ps(place)).toEqual({ code: 1, err: expect.stringContaining(`errand trust '${ledger}'`) })
-    expect(await ps({ ...place, ERRAND_LEDGER: ledger })).toEqual({ code: 0, err: '' })
-    expect(await ps(place, '--ledger', ledger)).toEqual({ code: 0, err: '' })
-    expect(await main(['trust'], fakeIo({ cwd: folder, env: place as Record<string, string> }))).toBe(0)
-    expect(await ps(place)).toEqual({ code: 0, err: '' })
-  })
-
-  it('V-02 no command works on or serves a found ledger that git tracks', async () => {
-    const place = { ...env(), HOME: join(folder, 'home') } as Record<string, string>
-    const ran = join(folder, 'ran')
-    const planted = ['add', 'planted', '--run', `touch '${ran}'`, '--ledger', '.errand/ledger.db']
-    expect(await main(planted, fakeIo({ cwd: folder, env: place }))).toBe(0)
-    git(folder, 'init', '-q')
-    git(folder, 'add', '-f', '.errand/ledger.db')
-    mkdirSync(join(folder, 'below'))
-    writeFileSync(join(folder, 'below', 'plan.yaml'), 'tasks: { own: { run: "true" } }')
-    const working = [
-      ['run', 'plan.yaml'],
-      ['serve', '--port', '0'],
-      ['repl', '--work', '-e', 'list'],
-      ['ask', 'Well?'],
-      ['chat'],
-    ]
-    for (const verb of [
-      ...working,
-      ['mcp'],
-      ['repl', '-e', 'list'],
-      ['add', 'x'],
-      ['board', 'show', '1'],
-      ['logs', 'x'],
-    ]) {
-      const io = fakeIo({ cwd: join(folder, 'below'), env: { ...place, ERRAND_MODEL: 'ollama:none' } })
-      expect([verb, await main(verb, io), io.err()]).toEqual([verb, 1, expect.stringContaining('git tracks it')])
-    }
-    expect(existsSync(ran)).toBe(false)
-  })
-
-  it('a found ledger that git tracks is confirmed once at a terminal', async () => {
-    const place = { ...env(), HOME: join(folder, 'home') }
-    mkdirSync(join(folder, '.errand'))
-    await main(['add', 'first', '--ledger', '.errand/ledger.db'], fakeIo({ cwd: folder }))
-    git(folder, 'init', '-q')
-    git(folder, 'add', '-f', '.errand/ledger.db')
-    const refusing = answering(place, 'n\n')
-    expect(await main(['ps'], refusing)).toBe(1)
-    expect(refusing.err()).toContain('git tracks it. Its tasks would run as you. Trust it? [y/N]')
-    expect(await main(['ps'], answering(place, 'y\n'))).toBe(0)
-    expect(await ps(place)).toEqual({ code: 0, err: '' })
-  })
+it('a found ledger that git tracks is confirmed once at a terminal', async () => {
+  const place = { ...env(), HOME: join(folder, 'home') }
+  mkdirSync(join(folder, '.errand'))
+  await main(['add', 'first', '--ledger', '.errand/ledger.db'], fakeIo({ cwd: folder }))
+  git(folder, 'init', '-q')
+  git(folder, 'add', '-f', '.errand/ledger.db')
+  const refusing = answering(place, 'n\n')
+  expect(await main(['ps'], refusing)).toBe(1)
+  expect(refusing.err()).toContain('git tracks it. Its tasks would run as you. Trust it? [y/N]')
+  expect(await main(['ps'], answering(place, 'y\n'))).toBe(0)
+  expect(await ps(place)).toEqual({ code: 0, err: '' })
 })

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ErrandError, type ErrorCode } from '../../../src/core/errors.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import { verbs } from '../../../src/surfaces/cli/verbs.ts'
@@ -21,82 +21,80 @@ async function errand(...argv: string[]) {
   return { code: await main(argv, io), out: io.out(), err: io.err() }
 }
 
-describe('errand', () => {
-  it('errand without a verb prints the overview and exits with 2', async () => {
-    const { code, out, err } = await errand()
-    expect(code).toBe(2)
-    expect(out).toBe('')
-    for (const verb of Object.keys(verbs)) expect(err).toContain(verb)
-  })
+it('errand without a verb prints the overview and exits with 2', async () => {
+  const { code, out, err } = await errand()
+  expect(code).toBe(2)
+  expect(out).toBe('')
+  for (const verb of Object.keys(verbs)) expect(err).toContain(verb)
+})
 
-  it.each(['help', '--help', '-h'])('errand %s lists every verb', async (word) => {
-    const { code, out } = await errand(word)
-    expect(code).toBe(0)
-    for (const verb of Object.keys(verbs)) expect(out).toContain(verb)
-  })
+it.each(['help', '--help', '-h'])('errand %s lists every verb', async (word) => {
+  const { code, out } = await errand(word)
+  expect(code).toBe(0)
+  for (const verb of Object.keys(verbs)) expect(out).toContain(verb)
+})
 
-  it.each(Object.keys(verbs))('errand help %s prints usage and options', async (verb) => {
-    const asked = await errand('help', verb)
-    expect(asked).toMatchObject({ code: 0, out: expect.stringContaining(`Usage: errand ${verb}`) })
-    expect(asked.out).toContain('--ledger')
-    expect(await errand(verb, '--help')).toEqual(asked)
-  })
+it.each(Object.keys(verbs))('errand help %s prints usage and options', async (verb) => {
+  const asked = await errand('help', verb)
+  expect(asked).toMatchObject({ code: 0, out: expect.stringContaining(`Usage: errand ${verb}`) })
+  expect(asked.out).toContain('--ledger')
+  expect(await errand(verb, '--help')).toEqual(asked)
+})
 
-  it('errand --version prints the version of the package', async () => {
-    expect((await errand('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)
-  })
+it('errand --version prints the version of the package', async () => {
+  expect((await errand('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)
+})
 
-  it('errand suggests the nearest verb for an unknown one', async () => {
-    expect(await errand('cancle')).toMatchObject({ code: 2, err: expect.stringContaining('Did you mean "cancel"?') })
-    expect(await errand('constructor')).toMatchObject({ code: 2, err: expect.stringContaining('no verb') })
-  })
+it('errand suggests the nearest verb for an unknown one', async () => {
+  expect(await errand('cancle')).toMatchObject({ code: 2, err: expect.stringContaining('Did you mean "cancel"?') })
+  expect(await errand('constructor')).toMatchObject({ code: 2, err: expect.stringContaining('no verb') })
+})
 
-  it.each([
-    ['an unknown option', ['run', 'plan.yaml', '--agian'], /Did you mean "--again"/],
-    ['a missing plan', ['run', 'other.yaml'], /Cannot read the plan other\.yaml/],
-    ['an unknown target', ['run', 'plan.yaml', 'c'], /no task "c"/],
-    ['a concurrency that is none', ['run', 'plan.yaml', '--concurrency', '0'], /at least 1/],
-    ['--key beside --again', ['run', 'plan.yaml', '--key', 'k', '--again'], /only one of them/],
-    ['a ledger that is not there', ['ps', '--ledger', 'none.db'], /There is no ledger at .*none\.db/],
-    ['a status that is none', ['ps', '--status', 'runing'], /--status takes one of/],
-    ['a machine that is none', ['graph', '--machine', 'tusk'], /Did you mean "task"\?/],
-    ['--run beside --executor', ['add', '--run', 'x', '--executor', 'y'], /either --run or --executor/],
-    ['a task with no name and nothing to do', ['add'], /needs a name/],
-    ['input that is no JSON', ['add', '--executor', 'x', '--input', '{'], /--input takes JSON/],
-    ['a time that is none', ['add', 'x', '--not-before', 'soon'], /--not-before takes/],
-  ])('errand refuses %s with exit code 2 and says what would work', async (_what, argv, message) => {
-    const { code, out, err } = await errand(...argv)
-    expect(err).toMatch(message)
-    expect({ code, out }).toEqual({ code: 2, out: '' })
-  })
+it.each([
+  ['an unknown option', ['run', 'plan.yaml', '--agian'], /Did you mean "--again"/],
+  ['a missing plan', ['run', 'other.yaml'], /Cannot read the plan other\.yaml/],
+  ['an unknown target', ['run', 'plan.yaml', 'c'], /no task "c"/],
+  ['an invalid concurrency', ['run', 'plan.yaml', '--concurrency', '0'], /at least 1/],
+  ['--key beside --again', ['run', 'plan.yaml', '--key', 'k', '--again'], /only one of them/],
+  ['a missing ledger', ['ps', '--ledger', 'none.db'], /There is no ledger at .*none\.db/],
+  ['an unknown status', ['ps', '--status', 'runing'], /--status takes one of/],
+  ['an unknown machine', ['graph', '--machine', 'tusk'], /Did you mean "task"\?/],
+  ['--run beside --executor', ['add', '--run', 'x', '--executor', 'y'], /either --run or --executor/],
+  ['a task with no name and nothing to do', ['add'], /needs a name/],
+  ['input that is no JSON', ['add', '--executor', 'x', '--input', '{'], /--input takes JSON/],
+  ['an invalid time', ['add', 'x', '--not-before', 'soon'], /--not-before takes/],
+])('errand refuses %s with exit code 2 and says what would work', async (_what, argv, message) => {
+  const { code, out, err } = await errand(...argv)
+  expect(err).toMatch(message)
+  expect({ code, out }).toEqual({ code: 2, out: '' })
+})
 
-  it('errand prints errors as JSON with --json', async () => {
-    const { err } = await errand('run', 'other.yaml', '--json')
-    expect(JSON.parse(err)).toMatchObject({ error: { code: 'NOT_FOUND' } })
-  })
+it('errand prints errors as JSON with --json', async () => {
+  const { err } = await errand('run', 'other.yaml', '--json')
+  expect(JSON.parse(err)).toMatchObject({ error: { code: 'NOT_FOUND' } })
+})
 
-  it('errand graph draws a plan and the lifecycles without a ledger', async () => {
-    expect((await errand('graph', 'plan.yaml')).out).toBe('flowchart LR\n  t0["a"]\n  t1["b"]\n  t0 --> t1\n')
-    expect((await errand('graph', '--machine', 'task')).out).toContain('submitted --> working: start')
-    expect((await errand('graph', '--machine', 'call')).out).toContain('pending --> in_progress: begin')
-  })
+it('errand graph draws a plan and the lifecycles without a ledger', async () => {
+  expect((await errand('graph', 'plan.yaml')).out).toBe('flowchart LR\n  t0["a"]\n  t1["b"]\n  t0 --> t1\n')
+  expect((await errand('graph', '--machine', 'task')).out).toContain('submitted --> working: start')
+  expect((await errand('graph', '--machine', 'call')).out).toContain('pending --> in_progress: begin')
+})
 
-  it('errand run --dry-run lists the tasks in order, and creates no ledger', async () => {
-    const { code, out } = await errand('run', 'plan.yaml', '--dry-run', '--ledger', 'dry.db', 'a')
-    expect(code).toBe(0)
-    expect(out.split('\n').slice(1, 3)).toEqual([
-      'create  a     it is new',
-      'hold    b     it is new, no target needs it',
-    ])
-    const json = await errand('run', 'plan.yaml', '--dry-run', '--ledger', 'dry.db', '--json')
-    expect(
-      json.out
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line).action),
-    ).toEqual(['create', 'create'])
-    expect((await errand('ps', '--ledger', 'dry.db')).code).toBe(2)
-  })
+it('errand run --dry-run lists the tasks in order, and creates no ledger', async () => {
+  const { code, out } = await errand('run', 'plan.yaml', '--dry-run', '--ledger', 'dry.db', 'a')
+  expect(code).toBe(0)
+  expect(out.split('\n').slice(1, 3)).toEqual([
+    'create  a     it is new',
+    'hold    b     it is new, no target needs it',
+  ])
+  const json = await errand('run', 'plan.yaml', '--dry-run', '--ledger', 'dry.db', '--json')
+  expect(
+    json.out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).action),
+  ).toEqual(['create', 'create'])
+  expect((await errand('ps', '--ledger', 'dry.db')).code).toBe(2)
 })
 
 it('errand --json escapes control characters of names, in errors too', async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { loadHono } from '../../../src/surfaces/http/load-hono.ts'
 import { type ErrandProcess, Workplace } from './workplace.ts'
 
@@ -43,130 +43,128 @@ async function said(stream: Response, pattern: RegExp): Promise<void> {
   throw new Error(`It ended without telling ${pattern}: ${all}`)
 }
 
-describe('errand serve', () => {
-  it('errand serve runs existing and new tasks, with the given files and models', async () => {
-    await using place = new Workplace()
-    place.write('script.json', JSON.stringify([{ text: 'The answer is 42.' }]))
-    await place.errand('add', 'before', '--run', 'echo before > before.txt')
-    const { process, url } = await serving(place, '--model', 'script:script.json')
-    const { taskId } = await ask(url, '/tasks', { executor: 'shell', input: { run: 'echo hello' } })
-    expect(await settled(url, taskId)).toMatchObject({ status: 'completed', result: { stdout: 'hello\n' } })
-    const { taskId: goalId } = await ask(url, '/tasks', { goal: 'What is the answer?' })
-    expect(await settled(url, goalId)).toMatchObject({ status: 'completed', result: 'The answer is 42.' })
-    const before = await place.task('before')
-    await settled(url, before.id)
-    expect(place.lines('before.txt')).toEqual(['before'])
-    process.kill('SIGTERM')
-    expect(await process.ended).toEqual({
-      code: 130,
-      out: `${url}\n`,
-      err: expect.stringMatching(/\nStopping: .*\n$/) as string,
-    })
+it('errand serve runs existing and new tasks, with the given files and models', async () => {
+  await using place = new Workplace()
+  place.write('script.json', JSON.stringify([{ text: 'The answer is 42.' }]))
+  await place.errand('add', 'before', '--run', 'echo before > before.txt')
+  const { process, url } = await serving(place, '--model', 'script:script.json')
+  const { taskId } = await ask(url, '/tasks', { executor: 'shell', input: { run: 'echo hello' } })
+  expect(await settled(url, taskId)).toMatchObject({ status: 'completed', result: { stdout: 'hello\n' } })
+  const { taskId: goalId } = await ask(url, '/tasks', { goal: 'What is the answer?' })
+  expect(await settled(url, goalId)).toMatchObject({ status: 'completed', result: 'The answer is 42.' })
+  const before = await place.task('before')
+  await settled(url, before.id)
+  expect(place.lines('before.txt')).toEqual(['before'])
+  process.kill('SIGTERM')
+  expect(await process.ended).toEqual({
+    code: 130,
+    out: `${url}\n`,
+    err: expect.stringMatching(/\nStopping: .*\n$/) as string,
   })
+})
 
-  it('errand serve --plans runs plans that clients send, in that folder', async () => {
-    await using place = new Workplace()
-    mkdirSync(join(place.folder, 'work'))
-    const { process, url } = await serving(place, '--plans', 'work')
-    const plan = { name: 'hello', tasks: { greet: { run: 'echo hello > greeting' } } }
-    const { tasks } = await ask(url, '/plans', { plan })
-    expect(tasks).toMatchObject([{ path: 'greet' }])
-    expect(await settled(url, tasks[0].taskId)).toMatchObject({ status: 'completed' })
-    expect(place.lines('work/greeting')).toEqual(['hello'])
-    const outside = { name: 'outside', cwd: '..', tasks: { greet: { run: 'pwd' } } }
-    expect(await ask(url, '/plans', { plan: outside })).toMatchObject({ status: 403, code: 'FORBIDDEN' })
-    process.kill('SIGTERM')
-    await process.ended
+it('errand serve --plans runs plans that clients send, in that folder', async () => {
+  await using place = new Workplace()
+  mkdirSync(join(place.folder, 'work'))
+  const { process, url } = await serving(place, '--plans', 'work')
+  const plan = { name: 'hello', tasks: { greet: { run: 'echo hello > greeting' } } }
+  const { tasks } = await ask(url, '/plans', { plan })
+  expect(tasks).toMatchObject([{ path: 'greet' }])
+  expect(await settled(url, tasks[0].taskId)).toMatchObject({ status: 'completed' })
+  expect(place.lines('work/greeting')).toEqual(['hello'])
+  const outside = { name: 'outside', cwd: '..', tasks: { greet: { run: 'pwd' } } }
+  expect(await ask(url, '/plans', { plan: outside })).toMatchObject({ status: 403, code: 'FORBIDDEN' })
+  process.kill('SIGTERM')
+  await process.ended
+})
+
+it('errand serve releases a running command when it is stopped, and the next one continues', async () => {
+  await using place = new Workplace()
+  const first = await serving(place)
+  const { taskId } = await ask(first.url, '/tasks', {
+    executor: 'shell',
+    input: { run: 'echo started | tee -a log; test -e go || exec sleep 600; echo done >> log' },
   })
+  const stream = await fetch(`${first.url}/tasks/${taskId}/stream`, { headers: { authorization: `Bearer ${token}` } })
+  await said(stream, /"started\\n"/)
+  first.process.kill('SIGINT')
+  expect((await first.process.ended).code).toBe(130)
+  expect(await place.task('shell')).toMatchObject({ status: 'waiting', statusReason: 'released' })
+  place.write('go', '')
+  const second = await serving(place)
+  expect(await settled(second.url, taskId)).toMatchObject({ status: 'completed' })
+  expect(place.lines('log')).toEqual(['started', 'started', 'done'])
+  second.process.kill('SIGINT')
+  await second.process.ended
+})
 
-  it('errand serve releases a running command when it is stopped, and the next one continues', async () => {
-    await using place = new Workplace()
-    const first = await serving(place)
-    const { taskId } = await ask(first.url, '/tasks', {
-      executor: 'shell',
-      input: { run: 'echo started | tee -a log; test -e go || exec sleep 600; echo done >> log' },
-    })
-    const stream = await fetch(`${first.url}/tasks/${taskId}/stream`, { headers: { authorization: `Bearer ${token}` } })
-    await said(stream, /"started\\n"/)
-    first.process.kill('SIGINT')
-    expect((await first.process.ended).code).toBe(130)
-    expect(await place.task('shell')).toMatchObject({ status: 'waiting', statusReason: 'released' })
-    place.write('go', '')
-    const second = await serving(place)
-    expect(await settled(second.url, taskId)).toMatchObject({ status: 'completed' })
-    expect(place.lines('log')).toEqual(['started', 'started', 'done'])
-    second.process.kill('SIGINT')
-    await second.process.ended
-  })
+it('errand serve --no-work leaves ready tasks to other processes', async () => {
+  await using place = new Workplace()
+  const { process, url } = await serving(place, '--no-work', '--no-page')
+  const { taskId } = await ask(url, '/tasks', { executor: 'shell', input: { run: 'true' } })
+  expect(await ask(url, '/status')).toMatchObject({ working: false })
+  expect((await ask(url, `/tasks/${taskId}`)).task).toMatchObject({ status: 'submitted' })
+  expect((await fetch(url, { headers: { authorization: `Bearer ${token}` } })).status).toBe(404)
+  process.kill('SIGINT')
+  await process.ended
+})
 
-  it('errand serve --no-work leaves ready tasks to other processes', async () => {
-    await using place = new Workplace()
-    const { process, url } = await serving(place, '--no-work', '--no-page')
-    const { taskId } = await ask(url, '/tasks', { executor: 'shell', input: { run: 'true' } })
-    expect(await ask(url, '/status')).toMatchObject({ working: false })
-    expect((await ask(url, `/tasks/${taskId}`)).task).toMatchObject({ status: 'submitted' })
-    expect((await fetch(url, { headers: { authorization: `Bearer ${token}` } })).status).toBe(404)
+it('errand serve prints a new token once, and never prints a given one', async () => {
+  await using place = new Workplace()
+  for (const [flags, expected] of [
+    [[], /^http:\/\/127\.0\.0\.1:\d+\ntoken: [a-z2-7]{52}\n$/],
+    [['--json'], /^\{"url":"http:\/\/127\.0\.0\.1:\d+","token":"[a-z2-7]{52}"\}\n$/],
+  ] as const) {
+    const process = place.start('serve', '--port', '0', '--no-work', ...flags)
+    await process.printed(/token.*[a-z2-7]{52}/)
     process.kill('SIGINT')
-    await process.ended
-  })
+    const { out, err } = await process.ended
+    expect(out).toMatch(expected)
+    expect(err).toMatch(/^Stopping/)
+  }
+  const given = await serving(place, '--no-work')
+  given.process.kill('SIGINT')
+  const ended = await given.process.ended
+  expect(ended.out + ended.err).not.toContain(token)
+})
 
-  it('errand serve prints a new token once, and never prints a given one', async () => {
-    await using place = new Workplace()
-    for (const [flags, expected] of [
-      [[], /^http:\/\/127\.0\.0\.1:\d+\ntoken: [a-z2-7]{52}\n$/],
-      [['--json'], /^\{"url":"http:\/\/127\.0\.0\.1:\d+","token":"[a-z2-7]{52}"\}\n$/],
-    ] as const) {
-      const process = place.start('serve', '--port', '0', '--no-work', ...flags)
-      await process.printed(/token.*[a-z2-7]{52}/)
-      process.kill('SIGINT')
-      const { out, err } = await process.ended
-      expect(out).toMatch(expected)
-      expect(err).toMatch(/^Stopping/)
-    }
-    const given = await serving(place, '--no-work')
-    given.process.kill('SIGINT')
-    const ended = await given.process.ended
-    expect(ended.out + ended.err).not.toContain(token)
+it('errand serve reports a port that is in use', async () => {
+  await using place = new Workplace()
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const { code, err } = await place.errand('serve', '--port', `${port}`)
+  other.close()
+  expect({ code, err: err.split('\n').at(-2) }).toEqual({
+    code: 2,
+    err: expect.stringMatching(/^errand: Cannot listen at this address: .*EADDRINUSE.*--port/) as string,
   })
+})
 
-  it('errand serve reports a port that is in use', async () => {
-    await using place = new Workplace()
-    const other = createServer().listen(0, '127.0.0.1')
-    await once(other, 'listening')
-    const { port } = other.address() as AddressInfo
-    const { code, err } = await place.errand('serve', '--port', `${port}`)
-    other.close()
-    expect({ code, err: err.split('\n').at(-2) }).toEqual({
-      code: 2,
-      err: expect.stringMatching(/^errand: Cannot listen at this address: .*EADDRINUSE.*--port/) as string,
-    })
-  })
+it.each([
+  ['an invalid port', ['--port', 'x'], /--port takes/],
+  ['a port above 65535', ['--port', '65536'], /port/],
+  ['a concurrency of 0', ['--concurrency', '0'], /--concurrency takes/],
+  ['--concurrency with --no-work', ['--no-work', '--concurrency', '2'], /--concurrency has no effect with --no-work/],
+  ['a token that is too short', ['--token-file', 'short'], /The token in short must have at least 32/],
+  ['a missing token file', ['--token-file', 'none'], /Cannot read the token/],
+  ['a model without a key', ['--model', 'openai:gpt-5-mini'], /OPENAI_API_KEY/],
+  ['an unknown option', ['--prot', '1'], /--port/],
+])('errand serve refuses %s, before it starts anything', async (_what, args, words) => {
+  await using place = new Workplace()
+  place.write('short', 'short')
+  const { code, err } = await place.errand('serve', ...args)
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(words) as string })
+})
 
-  it.each([
-    ['a port that is none', ['--port', 'x'], /--port takes/],
-    ['a port beyond all', ['--port', '65536'], /port/],
-    ['no slots', ['--concurrency', '0'], /--concurrency takes/],
-    ['slots for no work', ['--no-work', '--concurrency', '2'], /--concurrency has no effect with --no-work/],
-    ['a token that is too short', ['--token-file', 'short'], /The token in short must have at least 32/],
-    ['a token that is not there', ['--token-file', 'none'], /Cannot read the token/],
-    ['a model without a key', ['--model', 'openai:gpt-5-mini'], /OPENAI_API_KEY/],
-    ['an unknown option', ['--prot', '1'], /--port/],
-  ])('errand serve refuses %s, before it starts anything', async (_what, args, words) => {
-    await using place = new Workplace()
-    place.write('short', 'short')
-    const { code, err } = await place.errand('serve', ...args)
-    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(words) as string })
+it('errand serve names a missing package', async () => {
+  const missing = Object.assign(new Error("Cannot find package 'hono' imported from x"), {
+    code: 'ERR_MODULE_NOT_FOUND',
   })
-
-  it('errand serve names a missing package', async () => {
-    const missing = Object.assign(new Error("Cannot find package 'hono' imported from x"), {
-      code: 'ERR_MODULE_NOT_FOUND',
-    })
-    await expect(loadHono(() => Promise.reject(missing))).rejects.toMatchObject({
-      code: 'NOT_OFFERED',
-      message: expect.stringContaining('npm install hono') as string,
-    })
-    const other = new Error('broken')
-    await expect(loadHono(() => Promise.reject(other))).rejects.toBe(other)
+  await expect(loadHono(() => Promise.reject(missing))).rejects.toMatchObject({
+    code: 'NOT_OFFERED',
+    message: expect.stringContaining('npm install hono') as string,
   })
+  const other = new Error('broken')
+  await expect(loadHono(() => Promise.reject(other))).rejects.toBe(other)
 })

@@ -1,4 +1,4 @@
-// Whatever is sent: there is an answer, it is no failure of ours, and what is refused is a problem.
+// Random requests: each is answered, no answer is an internal error, and each refusal is a problem.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { routes } from '../../../src/surfaces/http/routes.ts'
@@ -77,7 +77,9 @@ function tryJson(text: string): unknown {
   }
 }
 
-it('X-037 X-032 answers any request, and never with an internal error', { timeout: 60_000 }, async () => {
+it('X-037 X-032 the HTTP handler answers any request, and never with an internal error', {
+  timeout: 60_000,
+}, async () => {
   const world = await openWorld({ rateLimit: false })
   const method = fc.constantFrom('GET', 'POST', 'PATCH', 'DELETE', 'HEAD', 'PUT', 'OPTIONS')
   await fc.assert(

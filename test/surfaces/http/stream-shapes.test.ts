@@ -1,5 +1,5 @@
-// The places at which a stream can be gone on with: behind each of them stands exactly what was not seen yet.
-import { describe, expect, it } from 'vitest'
+// The ids of stream events: a client that continues after an id receives exactly what it has not received yet.
+import { expect, it } from 'vitest'
 import { defineExecutor, type StreamItem } from '../../../src/index.ts'
 import { type StreamShape, shapeOf } from '../../../src/surfaces/http/stream-shapes.ts'
 import { openWorld } from './world.ts'
@@ -26,7 +26,7 @@ async function itemsOf(executor: string): Promise<StreamItem[]> {
   return items
 }
 
-/** Items that would be lost, or given twice, by going on after a place. */
+/** Items that a client that continues after an id would lose, or receive twice. */
 function complaintsAbout(items: readonly StreamItem[], { id }: Pick<StreamShape, 'id'>): string[] {
   return items.flatMap((item, index) => {
     const place = id(item)
@@ -38,33 +38,28 @@ function complaintsAbout(items: readonly StreamItem[], { id }: Pick<StreamShape,
   })
 }
 
-describe('The ids of stream events', () => {
-  it.each(['works', 'breaks'])(
-    'of a task that %s let a client continue without losing or repeating items',
-    async (executor) => {
-      const items = await itemsOf(executor)
-      expect(complaintsAbout(items, shapeOf('task:stream'))).toEqual([])
-      expect(items.filter((item) => shapeOf('task:stream').id(item) !== undefined).length).toBeGreaterThan(3)
-      expect(shapeOf('task:stream').id(items.at(-1))).toBe(items.at(-1)?.seq)
-    },
+it.each(['works', 'breaks'])(
+  'the ids of the SSE stream of a task that %s let a client continue without losing or repeating items',
+  async (executor) => {
+    const items = await itemsOf(executor)
+    expect(complaintsAbout(items, shapeOf('task:stream'))).toEqual([])
+    expect(items.filter((item) => shapeOf('task:stream').id(item) !== undefined).length).toBeGreaterThan(3)
+    expect(shapeOf('task:stream').id(items.at(-1))).toBe(items.at(-1)?.seq)
+  },
+)
+
+it('the check of stream ids finds that items would be lost if each item had an id', async () => {
+  const everywhere = { id: (item: unknown) => (item as StreamItem).seq }
+  expect(complaintsAbout(await itemsOf('breaks'), everywhere)).toEqual(
+    expect.arrayContaining(['error lost after state', 'end lost after error']),
   )
+})
 
-  it('would lose items if each item had one, which the check finds', async () => {
-    const everywhere = { id: (item: unknown) => (item as StreamItem).seq }
-    expect(complaintsAbout(await itemsOf('breaks'), everywhere)).toEqual(
-      expect.arrayContaining(['error lost after state', 'end lost after error']),
-    )
-  })
-
-  it('are absent for parts of an unfinished message, and for streams of unknown abilities', () => {
-    const piece = { type: 'content', taskId: 't', seq: 3, content: 'he', messageId: 'm', offset: 0 }
-    expect(shapeOf('task:stream').id(piece)).toBeUndefined()
-    expect(shapeOf('task:stream').id({ type: 'content', taskId: 't', seq: 3, content: 'written' })).toBe(3)
-    expect(shapeOf('my:stream').id({ type: 'x', seq: 3 })).toBeUndefined()
-    expect(shapeOf('__proto__').name({ type: 'x' })).toBe('x')
-    expect([shapeOf('my:stream').name({ type: 'a\nb' }), shapeOf('my:stream').name(null)]).toEqual([
-      undefined,
-      undefined,
-    ])
-  })
+it('SSE streams have no ids for parts of an unfinished message, and for unknown abilities', () => {
+  const piece = { type: 'content', taskId: 't', seq: 3, content: 'he', messageId: 'm', offset: 0 }
+  expect(shapeOf('task:stream').id(piece)).toBeUndefined()
+  expect(shapeOf('task:stream').id({ type: 'content', taskId: 't', seq: 3, content: 'written' })).toBe(3)
+  expect(shapeOf('my:stream').id({ type: 'x', seq: 3 })).toBeUndefined()
+  expect(shapeOf('__proto__').name({ type: 'x' })).toBe('x')
+  expect([shapeOf('my:stream').name({ type: 'a\nb' }), shapeOf('my:stream').name(null)]).toEqual([undefined, undefined])
 })

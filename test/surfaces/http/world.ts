@@ -14,7 +14,7 @@ export const token = 'a-token-that-is-long-enough-for-the-door'
 export interface World {
   engine: Engine
   http: HttpHandler
-  /** What was told to nobody else. */
+  /** Errors that were reported only to onError. */
   errors: unknown[]
   ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>
 }
@@ -25,7 +25,7 @@ export interface Reply {
   body: any
 }
 
-/** An engine with a handler; both end with the test. Without `token` and `authenticate` the token of this file is asked for. */
+/** An engine with a handler; both are closed at the end of the test. Without `token` and `authenticate` the handler requires the token of this file. */
 export async function openWorld(
   options: Partial<HttpOptions> = {},
   engineOptions: Partial<EngineOptions> = {},
@@ -56,7 +56,7 @@ export async function ask(
   return { status: response.status, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : text }
 }
 
-/** A string body is sent as it is. An empty header is left out. */
+/** A string body is sent as it is. An empty header is omitted. */
 export function requestOf(
   method: string,
   path: string,
@@ -77,7 +77,7 @@ export function requestOf(
   })
 }
 
-/** The problem of an answer, whose status must be the one that it was answered with. */
+/** The problem in a response; its status must be that of the response. */
 export function problemIn({ status, headers, body }: Reply): Problem {
   expect(headers.get('content-type')).toBe('application/problem+json')
   const problem = body as Problem
@@ -93,7 +93,7 @@ export interface ServerEvent {
   comment?: string
 }
 
-/** A stream that is read event by event; `retry:` lines are passed over. */
+/** A stream that is read event by event; `retry:` lines are skipped. */
 export function eventsOf(response: Response) {
   const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
   let text = ''

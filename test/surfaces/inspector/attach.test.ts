@@ -1,6 +1,7 @@
-// `engine.inspect`: observers come and go at run time, are told what there is and what happens, and cost nothing while there is none.
+// `engine.inspect`: observers are attached and detached at run time, receive the live actors and their events, and cost nothing while there
+// is none.
 import { createInspector } from '@statelyai/inspect'
-import { describe, expect, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import type { InspectionEvent } from '../../../src/actors/inspection-event.ts'
 import { LiveActors } from '../../../src/actors/live-actors.ts'
 import type { TaskRecord } from '../../../src/entities/task.ts'
@@ -11,221 +12,215 @@ const actorsIn = (events: readonly InspectionEvent[]): string[] =>
 
 const record = { id: 'task-a', name: 'a', status: 'working', attempt: 1, run: 1 } as TaskRecord
 
-describe('an observer that is attached at run time', () => {
-  it('X-002 X-004 receives every live actor with its state, then all further events', async () => {
-    const hands = puppet()
-    const engine = await openEngine({ executors: { work: hands.executor } })
-    const task = await engine.create({ executor: 'work', name: 'a' })
-    await hands.started(0)
-    const events: InspectionEvent[] = []
-    engine.inspect((event) => events.push(event))
-    expect(actorsIn(events)).toEqual(['supervisor', `${task.id}#1`, `run:${task.id}#1`])
-    expect(events.map(({ actorRef }) => actorRef.getSnapshot())).toMatchObject([
-      { status: 'active', value: 'working' },
-      { status: 'active', value: 'working', context: { taskId: task.id, name: 'a', attempt: 1, run: 1 } },
-      { status: 'active', value: 'live', context: { taskId: task.id, run: 1 } },
-    ])
-    expect(new Set(events.map(({ rootId }) => rootId))).toEqual(new Set([events[0]?.actorRef.sessionId]))
-    hands.runs[0]?.end.resolve(null)
-    await engine.idle()
-    await turns()
-    const sent = events.filter(({ type }) => type === '@xstate.event')
-    expect(sent.map(({ actorRef, event }) => [actorRef.id, event?.type])).toEqual(
-      expect.arrayContaining([
-        [`${task.id}#1`, 'complete'],
-        [`run:${task.id}#1`, 'close'],
-      ]),
-    )
-  })
-
-  it('receives nothing after it is detached, even twice, while another continues to receive', async () => {
-    const engine = await openEngine({ executors: { work: () => null } })
-    const [first, second]: [InspectionEvent[], InspectionEvent[]] = [[], []]
-    const detach = engine.inspect((event) => first.push(event))
-    engine.inspect({ next: (event: InspectionEvent) => second.push(event) })
-    detach()
-    detach()
-    await engine.result(await engine.create({ executor: 'work' }))
-    expect(first).toHaveLength(1)
-    expect(second.length).toBeGreaterThan(5)
-  })
-
-  it('works like the one given at the start, function or object', async () => {
-    const early: InspectionEvent[] = []
-    const inspect = { next: (event: InspectionEvent) => early.push(event) }
-    const engine = await openEngine({ executors: { work: () => null }, inspect })
-    const late: InspectionEvent[] = []
-    engine.inspect((event) => late.push(event))
-    await engine.result(await engine.create({ executor: 'work' }))
-    await turns()
-    expect(actorsIn(early)).toEqual(actorsIn(late))
-    expect(early.slice(-5)).toEqual(late.slice(-5))
-  })
-
-  it('X-007 that throws is reported and affects neither the engine nor other observers', async () => {
-    const reported: unknown[] = []
-    const onError = (error: unknown) => reported.push((error as Error).message)
-    const engine = await openEngine({ executors: { work: () => 'done' }, onError })
-    engine.inspect(() => {
-      throw new Error('observer broke')
-    })
-    const events: InspectionEvent[] = []
-    engine.inspect((event) => events.push(event))
-    expect(await engine.result(await engine.create({ executor: 'work' }))).toBe('done')
-    expect(new Set(reported)).toEqual(new Set(['observer broke']))
-    expect(events.length).toBeGreaterThan(5)
-  })
-
-  it('may be an inspector of @statelyai/inspect', async () => {
-    const engine = await openEngine()
-    const sent: { type: string; name?: string }[] = []
-    engine.inspect(createInspector({ send: (event) => sent.push(event) }).inspect)
-    await vi.waitFor(() => expect(sent).toMatchObject([{ type: '@xstate.actor', name: 'supervisor' }]))
-  })
-
-  it('is refused if it is invalid, with an unknown option, and by a closed engine', async () => {
-    const engine = await openEngine()
-    await refusalOf(() => engine.inspect({} as never, {}), 'INVALID_INPUT')
-    await refusalOf(() => engine.inspect(() => {}, { task: 'all' } as never), 'UNKNOWN_OPTION')
-    await engine.close()
-    await refusalOf(() => engine.inspect(() => {}), 'ENGINE_CLOSED')
-  })
+it('X-002 X-004 an observer that is attached at run time receives every live actor with its state, then all further events', async () => {
+  const hands = puppet()
+  const engine = await openEngine({ executors: { work: hands.executor } })
+  const task = await engine.create({ executor: 'work', name: 'a' })
+  await hands.started(0)
+  const events: InspectionEvent[] = []
+  engine.inspect((event) => events.push(event))
+  expect(actorsIn(events)).toEqual(['supervisor', `${task.id}#1`, `run:${task.id}#1`])
+  expect(events.map(({ actorRef }) => actorRef.getSnapshot())).toMatchObject([
+    { status: 'active', value: 'working' },
+    { status: 'active', value: 'working', context: { taskId: task.id, name: 'a', attempt: 1, run: 1 } },
+    { status: 'active', value: 'live', context: { taskId: task.id, run: 1 } },
+  ])
+  expect(new Set(events.map(({ rootId }) => rootId))).toEqual(new Set([events[0]?.actorRef.sessionId]))
+  hands.runs[0]?.end.resolve(null)
+  await engine.idle()
+  await turns()
+  const sent = events.filter(({ type }) => type === '@xstate.event')
+  expect(sent.map(({ actorRef, event }) => [actorRef.id, event?.type])).toEqual(
+    expect.arrayContaining([
+      [`${task.id}#1`, 'complete'],
+      [`run:${task.id}#1`, 'close'],
+    ]),
+  )
 })
 
-describe('while nobody watches', () => {
-  it('without an inspector no observer is registered with XState, and none remains after detaching', () => {
-    const actors = new LiveActors(() => {})
-    const { system } = actors.supervisor
-    const inspect = vi.spyOn(system, 'inspect')
-    actors.startTask(record)
-    expect(inspect).not.toHaveBeenCalled()
-    const events: unknown[] = []
-    const detach = actors.inspect((event) => events.push(event), false)
-    expect(inspect).toHaveBeenCalledTimes(1)
-    detach()
-    const heard = events.length
-    expect(heard).toBe(3)
-    actors.stop()
-    expect(events).toHaveLength(heard)
-  })
+it('an observer receives nothing after it is detached, even twice, while another continues to receive', async () => {
+  const engine = await openEngine({ executors: { work: () => null } })
+  const [first, second]: [InspectionEvent[], InspectionEvent[]] = [[], []]
+  const detach = engine.inspect((event) => first.push(event))
+  engine.inspect({ next: (event: InspectionEvent) => second.push(event) })
+  detach()
+  detach()
+  await engine.result(await engine.create({ executor: 'work' }))
+  expect(first).toHaveLength(1)
+  expect(second.length).toBeGreaterThan(5)
 })
 
-describe('all tasks', () => {
-  it('are inspected from submitted to the end, including those of another engine, by an engine that runs none', async () => {
-    const ledger = ledgerFile()
-    const hands = puppet()
-    const worker = await openEngine({ ledger, executors: { work: hands.executor } })
-    const watcher = await openEngine({ ledger, work: false })
-    const states: unknown[] = []
-    const runs: unknown[] = []
-    watcher.inspect(
-      ({ type, actorRef, snapshot }) => {
-        if (type !== '@xstate.snapshot') return
-        const { value, context } = snapshot as { value: unknown; context: { run: number } }
-        if (actorRef.id.startsWith('task-')) states.push([value, context.run])
-        if (actorRef.id.startsWith('run:')) runs.push(value)
-      },
-      { tasks: 'all' },
-    )
-    await turns()
-    const task = await worker.create({ executor: 'work', name: 'far away' })
-    await hands.started(0)
-    await worker.pause(task)
-    await worker.resume(task)
-    const second = await hands.started(1)
-    second.end.resolve(null)
-    await worker.settled(task)
-    await reached(watcher, task, 'completed')
-    await vi.waitFor(() => expect(states.at(-1)).toEqual(['completed', 2]))
-    expect(states.filter((state, index) => String(state) !== String(states[index - 1]))).toEqual([
-      ['submitted', 0],
-      ['working', 1],
-      ['paused', 1],
-      ['working', 2],
-      ['completed', 2],
-    ])
-    expect(runs.filter((value, index) => value !== runs[index - 1])).toEqual([
-      'live',
-      'ending',
-      'closed',
-      'live',
-      'ending',
-      'closed',
-    ])
-  })
+it('an observer that is attached at run time works like the one given at the start, function or object', async () => {
+  const early: InspectionEvent[] = []
+  const inspect = { next: (event: InspectionEvent) => early.push(event) }
+  const engine = await openEngine({ executors: { work: () => null }, inspect })
+  const late: InspectionEvent[] = []
+  engine.inspect((event) => late.push(event))
+  await engine.result(await engine.create({ executor: 'work' }))
+  await turns()
+  expect(actorsIn(early)).toEqual(actorsIn(late))
+  expect(early.slice(-5)).toEqual(late.slice(-5))
+})
 
-  it('that are open already are reported at the start, and removed from XState at the end', async () => {
-    const engine = await openEngine({ executors: { work: () => null } })
-    const [open, done] = await engine.create([{ name: 'to claim', autoStart: false }, { executor: 'work' }])
-    await engine.settled(done!)
-    const events: InspectionEvent[] = []
-    const detach = engine.inspect((event) => events.push(event), { tasks: 'all' })
-    await turns()
-    const seen = events.find(({ actorRef }) => actorRef.id === open!.id)?.actorRef
-    expect(seen?.getSnapshot()).toMatchObject({ status: 'active', value: 'submitted', context: { name: 'to claim' } })
-    expect(actorsIn(events).some((id) => id.startsWith(done!.id))).toBe(false)
-    detach()
-    expect(seen?.getSnapshot()).toMatchObject({ status: 'done' })
+it('X-007 an observer that throws is reported and affects neither the engine nor other observers', async () => {
+  const reported: unknown[] = []
+  const onError = (error: unknown) => reported.push((error as Error).message)
+  const engine = await openEngine({ executors: { work: () => 'done' }, onError })
+  engine.inspect(() => {
+    throw new Error('observer broke')
   })
+  const events: InspectionEvent[] = []
+  engine.inspect((event) => events.push(event))
+  expect(await engine.result(await engine.create({ executor: 'work' }))).toBe('done')
+  expect(new Set(reported)).toEqual(new Set(['observer broke']))
+  expect(events.length).toBeGreaterThan(5)
+})
 
-  it('have one actor each: that of the run while it works here, else one of its own', async () => {
-    const hands = puppet()
-    const engine = await openEngine({ executors: { work: hands.executor } })
-    const task = await engine.create({ executor: 'work', name: 'a' })
-    await hands.started(0)
-    const awake = new Set<string>()
-    engine.inspect(
-      ({ type, actorRef, snapshot }) => {
-        if (type === '@xstate.actor') awake.add(actorRef.id)
-        if (snapshot?.status === 'done') awake.delete(actorRef.id)
-      },
-      { tasks: 'all' },
-    )
-    await turns()
-    await engine.update(task, { name: 'b' })
-    await turns()
-    expect([...awake]).toEqual(['supervisor', `${task.id}#1`, `run:${task.id}#1`])
-    await engine.pause(task)
-    await turns()
-    expect([...awake]).toEqual(['supervisor', task.id])
-    await engine.resume(task)
-    await hands.started(1)
-    await turns()
-    expect([...awake]).toEqual(['supervisor', `${task.id}#2`, `run:${task.id}#2`])
-  })
+it('an observer may be an inspector of @statelyai/inspect', async () => {
+  const engine = await openEngine()
+  const sent: { type: string; name?: string }[] = []
+  engine.inspect(createInspector({ send: (event) => sent.push(event) }).inspect)
+  await vi.waitFor(() => expect(sent).toMatchObject([{ type: '@xstate.actor', name: 'supervisor' }]))
+})
 
-  it("are not reported to an observer of the engine's own tasks", async () => {
-    const engine = await openEngine()
-    await engine.create({ name: 'to claim' })
-    const own: InspectionEvent[] = []
-    engine.inspect((event) => own.push(event))
-    const all: InspectionEvent[] = []
-    engine.inspect((event) => all.push(event), { tasks: 'all' })
-    await turns()
-    expect(actorsIn(all)).toHaveLength(2)
-    expect(actorsIn(own)).toHaveLength(1)
-  })
+it('an observer is refused if it is invalid, with an unknown option, and by a closed engine', async () => {
+  const engine = await openEngine()
+  await refusalOf(() => engine.inspect({} as never, {}), 'INVALID_INPUT')
+  await refusalOf(() => engine.inspect(() => {}, { task: 'all' } as never), 'UNKNOWN_OPTION')
+  await engine.close()
+  await refusalOf(() => engine.inspect(() => {}), 'ENGINE_CLOSED')
+})
 
-  it('are limited to a thousand: the one without events for longest is dropped', async () => {
-    const engine = await openEngine()
-    const tasks = await engine.create(Array.from({ length: 1_010 }, () => ({ name: 'one of many' })))
-    const gone = new Set<string>()
-    const born = new Set<string>()
-    engine.inspect(
-      ({ type, actorRef, event }) => {
-        if (type === '@xstate.actor') born.add(actorRef.id)
-        if (event?.type === 'release') gone.add(actorRef.id)
-      },
-      { tasks: 'all' },
-    )
-    await turns()
-    expect(born.size).toBe(1_001)
-    const last = tasks.at(-1)!
-    expect(born.has(last.id)).toBe(false)
-    await engine.update(tasks[0]!, { name: 'heard of' })
-    await engine.claim(last.id, { owner: 'ann' })
-    await turns()
-    expect(born.has(last.id)).toBe(true)
-    expect([...gone]).toEqual([tasks[1]!.id])
-  })
+it('without an inspector no observer is registered with XState, and none remains after detaching', () => {
+  const actors = new LiveActors(() => {})
+  const { system } = actors.supervisor
+  const inspect = vi.spyOn(system, 'inspect')
+  actors.startTask(record)
+  expect(inspect).not.toHaveBeenCalled()
+  const events: unknown[] = []
+  const detach = actors.inspect((event) => events.push(event), false)
+  expect(inspect).toHaveBeenCalledTimes(1)
+  detach()
+  const received = events.length
+  expect(received).toBe(3)
+  actors.stop()
+  expect(events).toHaveLength(received)
+})
+
+it('an observer of all tasks sees them from submitted to the end, including those of another engine, with an engine that runs none', async () => {
+  const ledger = ledgerFile()
+  const hands = puppet()
+  const worker = await openEngine({ ledger, executors: { work: hands.executor } })
+  const watcher = await openEngine({ ledger, work: false })
+  const states: unknown[] = []
+  const runs: unknown[] = []
+  watcher.inspect(
+    ({ type, actorRef, snapshot }) => {
+      if (type !== '@xstate.snapshot') return
+      const { value, context } = snapshot as { value: unknown; context: { run: number } }
+      if (actorRef.id.startsWith('task-')) states.push([value, context.run])
+      if (actorRef.id.startsWith('run:')) runs.push(value)
+    },
+    { tasks: 'all' },
+  )
+  await turns()
+  const task = await worker.create({ executor: 'work', name: 'far away' })
+  await hands.started(0)
+  await worker.pause(task)
+  await worker.resume(task)
+  const second = await hands.started(1)
+  second.end.resolve(null)
+  await worker.settled(task)
+  await reached(watcher, task, 'completed')
+  await vi.waitFor(() => expect(states.at(-1)).toEqual(['completed', 2]))
+  expect(states.filter((state, index) => String(state) !== String(states[index - 1]))).toEqual([
+    ['submitted', 0],
+    ['working', 1],
+    ['paused', 1],
+    ['working', 2],
+    ['completed', 2],
+  ])
+  expect(runs.filter((value, index) => value !== runs[index - 1])).toEqual([
+    'live',
+    'ending',
+    'closed',
+    'live',
+    'ending',
+    'closed',
+  ])
+})
+
+it('an observer of all tasks receives the open ones at the start, which are removed from XState at the end', async () => {
+  const engine = await openEngine({ executors: { work: () => null } })
+  const [open, done] = await engine.create([{ name: 'to claim', autoStart: false }, { executor: 'work' }])
+  await engine.settled(done!)
+  const events: InspectionEvent[] = []
+  const detach = engine.inspect((event) => events.push(event), { tasks: 'all' })
+  await turns()
+  const seen = events.find(({ actorRef }) => actorRef.id === open!.id)?.actorRef
+  expect(seen?.getSnapshot()).toMatchObject({ status: 'active', value: 'submitted', context: { name: 'to claim' } })
+  expect(actorsIn(events).some((id) => id.startsWith(done!.id))).toBe(false)
+  detach()
+  expect(seen?.getSnapshot()).toMatchObject({ status: 'done' })
+})
+
+it('an observer of all tasks sees one actor for each: that of the run while it works here, else one of its own', async () => {
+  const hands = puppet()
+  const engine = await openEngine({ executors: { work: hands.executor } })
+  const task = await engine.create({ executor: 'work', name: 'a' })
+  await hands.started(0)
+  const awake = new Set<string>()
+  engine.inspect(
+    ({ type, actorRef, snapshot }) => {
+      if (type === '@xstate.actor') awake.add(actorRef.id)
+      if (snapshot?.status === 'done') awake.delete(actorRef.id)
+    },
+    { tasks: 'all' },
+  )
+  await turns()
+  await engine.update(task, { name: 'b' })
+  await turns()
+  expect([...awake]).toEqual(['supervisor', `${task.id}#1`, `run:${task.id}#1`])
+  await engine.pause(task)
+  await turns()
+  expect([...awake]).toEqual(['supervisor', task.id])
+  await engine.resume(task)
+  await hands.started(1)
+  await turns()
+  expect([...awake]).toEqual(['supervisor', `${task.id}#2`, `run:${task.id}#2`])
+})
+
+it("an observer of the engine's own tasks does not receive the others", async () => {
+  const engine = await openEngine()
+  await engine.create({ name: 'to claim' })
+  const own: InspectionEvent[] = []
+  engine.inspect((event) => own.push(event))
+  const all: InspectionEvent[] = []
+  engine.inspect((event) => all.push(event), { tasks: 'all' })
+  await turns()
+  expect(actorsIn(all)).toHaveLength(2)
+  expect(actorsIn(own)).toHaveLength(1)
+})
+
+it('an observer of all tasks sees at most a thousand: the one without events for longest is dropped', async () => {
+  const engine = await openEngine()
+  const tasks = await engine.create(Array.from({ length: 1_010 }, () => ({ name: 'one of many' })))
+  const released = new Set<string>()
+  const created = new Set<string>()
+  engine.inspect(
+    ({ type, actorRef, event }) => {
+      if (type === '@xstate.actor') created.add(actorRef.id)
+      if (event?.type === 'release') released.add(actorRef.id)
+    },
+    { tasks: 'all' },
+  )
+  await turns()
+  expect(created.size).toBe(1_001)
+  const last = tasks.at(-1)!
+  expect(created.has(last.id)).toBe(false)
+  await engine.update(tasks[0]!, { name: 'renamed' })
+  await engine.claim(last.id, { owner: 'ann' })
+  await turns()
+  expect(created.has(last.id)).toBe(true)
+  expect([...released]).toEqual([tasks[1]!.id])
 })

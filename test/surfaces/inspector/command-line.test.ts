@@ -1,100 +1,96 @@
-// `errand inspect` and `errand graph --machine`, as whoever types them sees them.
-import { describe, expect, it } from 'vitest'
+// `errand inspect` and `errand graph --machine` on the command line.
+import { expect, it } from 'vitest'
 import { createMachine } from 'xstate'
 import { machines } from '../../../src/machines/charts.ts'
 import { Workplace } from '../cli/workplace.ts'
-import { isActor, receive } from './receiving.ts'
+import { isActor, receive } from './receiver.ts'
 
-/** What `errand inspect --json` tells. */
-interface OpenLimit {
+/** The output of `errand inspect --json`. */
+interface InspectOutput {
   url?: string
   inspector: string
   token: string
 }
 
-describe('errand inspect', () => {
-  it('shows what others do, to inspectors and on a page, changes nothing, and ends by itself when it is told to', async () => {
-    await using place = new Workplace()
-    await place.errand('add', 'Parse')
-    const inspecting = place.start('inspect', '--json')
-    await inspecting.printed(/\n/)
-    const { url, inspector, token } = JSON.parse(inspecting.text()) as Required<OpenLimit>
-    const receiver = receive(inspector)
-    const task = await place.task('Parse')
-    const seen = await receiver.until(isActor(task.id))
-    expect(seen.snapshot).toMatchObject({ value: 'submitted', context: { name: 'Parse' } })
-    await place.errand('claim', task.id, '--as', 'ann')
-    await receiver.until(({ sessionId, snapshot }) => sessionId === seen.sessionId && snapshot?.value === 'working')
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const listed = await fetch(`${url}/tasks`, { headers })
-    expect(await listed.json()).toMatchObject({ tasks: [{ id: task.id, status: 'working' }] })
-    const refused = await fetch(`${url}/tasks`, { method: 'POST', headers, body: '{"name":"x"}' })
-    expect(refused.status).toBe(403)
-    expect((await fetch(`${url}/tasks`)).status).toBe(401)
-    inspecting.kill('SIGINT')
-    expect(await inspecting.ended).toMatchObject({ code: 130, err: '' })
-  })
+it('errand inspect shows the tasks of other processes to inspectors and on a page, changes nothing, and ends on SIGINT', async () => {
+  await using place = new Workplace()
+  await place.errand('add', 'Parse')
+  const inspecting = place.start('inspect', '--json')
+  await inspecting.printed(/\n/)
+  const { url, inspector, token } = JSON.parse(inspecting.text()) as Required<InspectOutput>
+  const receiver = receive(inspector)
+  const task = await place.task('Parse')
+  const seen = await receiver.until(isActor(task.id))
+  expect(seen.snapshot).toMatchObject({ value: 'submitted', context: { name: 'Parse' } })
+  await place.errand('claim', task.id, '--as', 'ann')
+  await receiver.until(({ sessionId, snapshot }) => sessionId === seen.sessionId && snapshot?.value === 'working')
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const listed = await fetch(`${url}/tasks`, { headers })
+  expect(await listed.json()).toMatchObject({ tasks: [{ id: task.id, status: 'working' }] })
+  const refused = await fetch(`${url}/tasks`, { method: 'POST', headers, body: '{"name":"x"}' })
+  expect(refused.status).toBe(403)
+  expect((await fetch(`${url}/tasks`)).status).toBe(401)
+  inspecting.kill('SIGINT')
+  expect(await inspecting.ended).toMatchObject({ code: 130, err: '' })
+})
 
-  it('prints its places in lines, without a page if none is wanted, and keeps further keys to itself', async () => {
-    await using place = new Workplace()
-    await place.errand('add', 'iban=DE02 to pay')
-    const inspecting = place.start('inspect', '--no-page', '--redact', 'iban')
-    await inspecting.printed(/token: \S+\n/)
-    const [, url] = /^inspector: (ws:\/\/127\.0\.0\.1:\d+\/\?token=\w+)\n/.exec(inspecting.text()) ?? []
-    const receiver = receive(url as string)
-    const { snapshot } = await receiver.until(({ name }) => name?.startsWith('task-') === true)
-    expect(snapshot?.context).toMatchObject({ name: 'iban=[redacted] to pay' })
-    inspecting.kill('SIGTERM')
-    expect((await inspecting.ended).code).toBe(130)
-  })
+it('errand inspect prints its address and token in lines, opens no page with --no-page, and redacts the keys of --redact', async () => {
+  await using place = new Workplace()
+  await place.errand('add', 'iban=DE02 to pay')
+  const inspecting = place.start('inspect', '--no-page', '--redact', 'iban')
+  await inspecting.printed(/token: \S+\n/)
+  const [, url] = /^inspector: (ws:\/\/127\.0\.0\.1:\d+\/\?token=\w+)\n/.exec(inspecting.text()) ?? []
+  const receiver = receive(url as string)
+  const { snapshot } = await receiver.until(({ name }) => name?.startsWith('task-') === true)
+  expect(snapshot?.context).toMatchObject({ name: 'iban=[redacted] to pay' })
+  inspecting.kill('SIGTERM')
+  expect((await inspecting.ended).code).toBe(130)
+})
 
-  it.each([
-    ['a port that is taken or none', ['inspect', '--inspector-port', 'x'], 2, /--inspector-port takes a whole number/],
-    ['no ledger', ['inspect', '--ledger', 'none.db'], 2, /There is no ledger/],
-  ])('with %s says so', async (_what, argv, code, message) => {
+it.each([
+  ['a port that is no number', ['inspect', '--inspector-port', 'x'], 2, /--inspector-port takes a whole number/],
+  ['a missing ledger', ['inspect', '--ledger', 'none.db'], 2, /There is no ledger/],
+])('errand inspect refuses %s', async (_what, argv, code, message) => {
+  await using place = new Workplace()
+  if (!argv.includes('--ledger')) await place.errand('add', 'x')
+  const ended = await place.errand(...argv)
+  expect(ended.err).toMatch(message)
+  expect(ended.code).toBe(code)
+})
+
+it.each(Object.values(machines))(
+  'errand graph --machine prints $id as Mermaid and as the configuration of an XState machine',
+  async (machine) => {
     await using place = new Workplace()
-    if (!argv.includes('--ledger')) await place.errand('add', 'x')
-    const ended = await place.errand(...argv)
-    expect(ended.err).toMatch(message)
-    expect(ended.code).toBe(code)
+    const { out, code } = await place.errand('graph', '--machine', machine.id)
+    const [mermaid, json] = out.split('\n\n') as [string, string]
+    expect(code).toBe(0)
+    expect(mermaid).toBe(machine.mermaid)
+    expect(JSON.parse(json)).toEqual(machine.config)
+    expect(createMachine(JSON.parse(json)).id).toBe(machine.id)
+  },
+)
+
+it('errand graph --machine prints either format alone, or all as one JSON value', async () => {
+  await using place = new Workplace()
+  const { id, mermaid, config } = machines.stint
+  expect((await place.errand('graph', '--machine', 'stint', '--format', 'mermaid')).out).toBe(`${mermaid}\n`)
+  expect(JSON.parse((await place.errand('graph', '--machine', 'stint', '--format', 'json')).out)).toEqual(config)
+  expect(JSON.parse((await place.errand('graph', '--machine', 'stint', '--json')).out)).toEqual({
+    id,
+    mermaid,
+    config,
   })
 })
 
-describe('errand graph --machine', () => {
-  it.each(Object.values(machines))(
-    'prints $id as Mermaid and as the configuration of an XState machine',
-    async (machine) => {
-      await using place = new Workplace()
-      const { out, code } = await place.errand('graph', '--machine', machine.id)
-      const [mermaid, json] = out.split('\n\n') as [string, string]
-      expect(code).toBe(0)
-      expect(mermaid).toBe(machine.mermaid)
-      expect(JSON.parse(json)).toEqual(machine.config)
-      expect(createMachine(JSON.parse(json)).id).toBe(machine.id)
-    },
-  )
-
-  it('prints either of them alone, or all as one JSON value', async () => {
-    await using place = new Workplace()
-    const { id, mermaid, config } = machines.stint
-    expect((await place.errand('graph', '--machine', 'stint', '--format', 'mermaid')).out).toBe(`${mermaid}\n`)
-    expect(JSON.parse((await place.errand('graph', '--machine', 'stint', '--format', 'json')).out)).toEqual(config)
-    expect(JSON.parse((await place.errand('graph', '--machine', 'stint', '--json')).out)).toEqual({
-      id,
-      mermaid,
-      config,
-    })
+it('errand graph --machine refuses an unknown machine or format, a format without a machine, and a task beside a machine', async () => {
+  await using place = new Workplace()
+  expect(await place.errand('graph', '--machine', 'stints')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('"stint"'),
   })
-
-  it('refuses a machine and a format that are none, a format without a machine, and a task beside one', async () => {
-    await using place = new Workplace()
-    expect(await place.errand('graph', '--machine', 'stints')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('"stint"'),
-    })
-    expect((await place.errand('graph', '--machine', 'task', '--format', 'dot')).code).toBe(2)
-    expect((await place.errand('graph', '--format', 'json')).err).toContain('--format needs --machine')
-    const { code, err } = await place.errand('graph', '--machine', 'task', '#1')
-    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('leave out "#1" to draw it') })
-  })
+  expect((await place.errand('graph', '--machine', 'task', '--format', 'dot')).code).toBe(2)
+  expect((await place.errand('graph', '--format', 'json')).err).toContain('--format needs --machine')
+  const { code, err } = await place.errand('graph', '--machine', 'task', '#1')
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('leave out "#1" to draw it') })
 })

@@ -1,4 +1,4 @@
-// What docs/inspect.md says, held against what there is.
+// docs/inspect.md agrees with the options, the machines and the defaults of the code.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -7,19 +7,19 @@ import { inspectorOptionsSchema } from '../../../src/surfaces/inspector/serve-in
 
 const guide = readFileSync(join(import.meta.dirname, '../../../docs/inspect.md'), 'utf8')
 
-it('the guide lists the options that are taken', () => {
+it('docs/inspect.md lists the options of the inspector', () => {
   const table = guide.slice(guide.indexOf('| option |'), guide.indexOf('A message is one JSON'))
-  const told = Array.from(table.matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm), ([, names = '']) =>
+  const documented = Array.from(table.matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm), ([, names = '']) =>
     names.replaceAll('`', '').split(', '),
   )
-  expect(told.flat().sort()).toEqual(Object.keys(inspectorOptionsSchema.shape).sort())
+  expect(documented.flat().sort()).toEqual(Object.keys(inspectorOptionsSchema.shape).sort())
 })
 
-it('the guide names every machine', () => {
+it('docs/inspect.md names every machine', () => {
   const [, names = ''] = /errand graph --machine (task +# or [\w, ]+)/.exec(guide) ?? []
   expect(names.split(/\W+/).filter((word) => word !== 'or')).toEqual([...machineNames])
 })
 
-it('the guide tells the defaults and bounds that hold', () => {
+it('docs/inspect.md states the default of historySize', () => {
   expect(guide).toContain(`\`historySize\` | ${inspectorOptionsSchema.parse({}).historySize} |`)
 })

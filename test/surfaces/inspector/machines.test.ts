@@ -1,4 +1,4 @@
-// The lifecycles as exported data: each opens as a machine of XState and walks exactly as the table that judges.
+// The exported lifecycles: each opens as a machine of XState and moves exactly like the engine's own transition table.
 import { describe, expect, it } from 'vitest'
 import { createMachine, transition } from 'xstate'
 import { toDirectedGraph } from 'xstate/graph'
@@ -23,18 +23,18 @@ const tables: Record<string, Table> = {
   supervisor: supervisorTransitions,
 }
 
-describe.each(machineNames)('the machine of a %s', (name) => {
+describe.each(machineNames)('The machine of a %s', (name) => {
   const { id, config, mermaid } = machines[name]
   const table = tables[name] as Table
   const events = [...new Set(Object.values(table).flatMap((exits) => Object.keys(exits)))]
 
-  it('X-003 is plain JSON', () => {
+  it('X-003 the exported machine is plain JSON', () => {
     expect(JSON.parse(JSON.stringify(config))).toEqual(config)
     expect(id).toBe(name)
     expect(config.id).toBe(name)
   })
 
-  it('X-003 opens as a machine and walks as the table does, at every state and event', () => {
+  it('X-003 the exported machine opens in XState and follows the transition table at every state and event', () => {
     const machine = createMachine(config as never)
     for (const [from, exits] of Object.entries(table)) {
       for (const type of events) {
@@ -45,7 +45,7 @@ describe.each(machineNames)('the machine of a %s', (name) => {
     expect(machine.getInitialSnapshot({ self: {}, system: {} } as never).value).toBe(config.initial)
   })
 
-  it('is drawn with every edge of it', () => {
+  it('the diagram of a machine has every edge of it', () => {
     const edges = toDirectedGraph(createMachine(config as never)).children.flatMap(({ edges: out }) => out)
     const lines = mermaid.split('\n').filter((line) => line.includes(': '))
     expect(lines).toHaveLength(edges.length)
@@ -54,6 +54,6 @@ describe.each(machineNames)('the machine of a %s', (name) => {
   })
 })
 
-it('all of them are listed once', () => {
+it('every machine is listed once', () => {
   expect(Object.keys(machines)).toEqual([...machineNames])
 })

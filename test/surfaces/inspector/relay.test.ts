@@ -1,8 +1,8 @@
-// The relay over real sockets: Stately's own receiver and inspector at its ends, strangers at its door, and receivers that are slow, late
-// or gone.
+// The relay over real sockets: Stately's own receiver and inspector as clients, unauthorized clients, and receivers that are slow, late or
+// disconnected.
 import { request } from 'node:http'
 import { createWebSocketInspector } from '@statelyai/inspect'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { createActor, createMachine } from 'xstate'
 import type { InspectionEvent, InspectionObserver } from '../../../src/actors/inspection-event.ts'
@@ -10,7 +10,7 @@ import { loadWebSockets } from '../../../src/surfaces/inspector/load-ws.ts'
 import { serveInspector } from '../../../src/surfaces/inspector/serve-inspector.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
 import { openEngine, puppet, refusalOf, turns } from '../../engine/world.ts'
-import { isActor, receive, receiveUntilClosed, statesOf } from './receiving.ts'
+import { isActor, receive, receiveUntilClosed, statesOf } from './receiver.ts'
 
 type Options = Parameters<typeof serveInspector>[1]
 
@@ -20,8 +20,8 @@ async function relay(engine: Parameters<typeof serveInspector>[0], options?: Opt
   return server
 }
 
-/** An engine that counts who is attached to it, and tells what the test says. */
-function teller() {
+/** An engine that counts its observers, and emits the events of the test. */
+function fakeEngine() {
   const observers = new Set<InspectionObserver>()
   return {
     observers,
@@ -29,7 +29,7 @@ function teller() {
       observers.add(observer)
       return () => void observers.delete(observer)
     },
-    tell(event: InspectionEvent) {
+    emit(event: InspectionEvent) {
       for (const observer of observers) (observer as (event: InspectionEvent) => void)(event)
     },
   }
@@ -46,248 +46,240 @@ const anEvent = (type: string): InspectionEvent => ({
 const closed = (socket: WebSocket): Promise<number> => new Promise((resolve) => socket.once('close', resolve))
 const opened = (socket: WebSocket): Promise<void> => new Promise((resolve) => socket.once('open', () => resolve()))
 
-describe('a receiver', () => {
-  it("X-002 sees a task's whole life: supervisor, task and run as actors, with their events, states and parents", async () => {
-    const hands = puppet()
-    const engine = await openEngine({ executors: { work: hands.executor } })
-    const receiver = receive((await relay(engine)).url)
-    const supervisor = await receiver.until(isActor('supervisor'))
-    const task = await engine.create({ executor: 'work', name: 'a' })
-    await hands.started(0)
-    const actor = await receiver.until(isActor(`${task.id}#1`))
-    const run = await receiver.until(isActor(`run:${task.id}#1`))
-    expect(actor).toMatchObject({
-      parentId: supervisor.sessionId,
-      rootId: supervisor.sessionId,
-      snapshot: { status: 'active', value: 'working', context: { taskId: task.id, name: 'a', attempt: 1, run: 1 } },
-    })
-    expect(JSON.parse(actor.definition!)).toMatchObject({
-      id: 'task',
-      states: { working: { on: { ask: 'input_required' } } },
-    })
-    expect(JSON.parse(run.definition!)).toMatchObject({ id: 'run', initial: 'live' })
-    hands.runs[0]?.end.resolve(null)
-    await receiver.until(({ sessionId, snapshot }) => sessionId === run.sessionId && snapshot?.value === 'closed')
-    expect(statesOf(receiver, actor)).toEqual(['working', 'completed'])
-    expect(statesOf(receiver, run)).toEqual(['live', 'ending', 'closed'])
-    const events = receiver.messages.filter(
-      ({ type, sessionId }) => type === '@xstate.event' && sessionId === actor.sessionId,
-    )
-    expect(events.map(({ event }) => event?.type)).toEqual(['xstate.init', 'complete'])
+it("X-002 a receiver sees a task's whole life: supervisor, task and run as actors, with their events, states and parents", async () => {
+  const hands = puppet()
+  const engine = await openEngine({ executors: { work: hands.executor } })
+  const receiver = receive((await relay(engine)).url)
+  const supervisor = await receiver.until(isActor('supervisor'))
+  const task = await engine.create({ executor: 'work', name: 'a' })
+  await hands.started(0)
+  const actor = await receiver.until(isActor(`${task.id}#1`))
+  const run = await receiver.until(isActor(`run:${task.id}#1`))
+  expect(actor).toMatchObject({
+    parentId: supervisor.sessionId,
+    rootId: supervisor.sessionId,
+    snapshot: { status: 'active', value: 'working', context: { taskId: task.id, name: 'a', attempt: 1, run: 1 } },
   })
-
-  it('that connects later receives the actors in their current states, and the last messages', async () => {
-    const engine = await openEngine()
-    const { url } = await relay(engine, { tasks: 'all', historySize: 3 })
-    const first = receive(url)
-    const task = await engine.create({ name: 'to claim' })
-    await engine.claim(task, { owner: 'ann' })
-    await first.until(
-      ({ snapshot, sessionId }) => snapshot?.value === 'working' && sessionId !== first.messages[0]?.sessionId,
-    )
-    const second = receive(url)
-    const actor = await second.until(isActor(task.id))
-    expect(actor).toMatchObject({ snapshot: { value: 'working', context: { name: 'to claim' } } })
-    await engine.complete(task, null, { owner: 'ann' })
-    const done = (message: { snapshot?: { value?: unknown } }) => message.snapshot?.value === 'completed'
-    await Promise.all([first.until(done), second.until(done)])
-    expect(second.messages.filter(({ type }) => type === '@xstate.actor')).toHaveLength(2)
-    const told = second.messages.findIndex(done)
-    expect(second.messages.slice(told - 2, told)).toEqual(
-      first.messages.slice(first.messages.findIndex(done) - 2).slice(0, 2),
-    )
+  expect(JSON.parse(actor.definition!)).toMatchObject({
+    id: 'task',
+    states: { working: { on: { ask: 'input_required' } } },
   })
-
-  it('attaches the engine with the first receiver, and detaches it after the last', async () => {
-    const engine = teller()
-    const { url } = await relay(engine as never)
-    expect(engine.observers.size).toBe(0)
-    const [first, second] = [receiveUntilClosed(url), receiveUntilClosed(url)]
-    await Promise.all([opened(first.socket), opened(second.socket)])
-    expect(engine.observers.size).toBe(1)
-    first.socket.close()
-    await closed(first.socket)
-    expect(engine.observers.size).toBe(1)
-    second.socket.close()
-    await closed(second.socket)
-    await vi.waitFor(() => expect(engine.observers.size).toBe(0))
-  })
-
-  it('that does not read is disconnected, and another one receives everything', async () => {
-    const engine = teller()
-    const { url } = await relay(engine as never)
-    const slow = receiveUntilClosed(url)
-    const quick = receiveUntilClosed(url)
-    await Promise.all([opened(slow.socket), opened(quick.socket)])
-    slow.socket.pause()
-    const gone = closed(slow.socket)
-    const filling = 'x'.repeat(8_000)
-    let sent = 0
-    // Beyond what the kernel holds for the socket of one that does not read.
-    for (; sent < 4_000; sent++) {
-      engine.tell(anEvent(`${sent} ${filling}`))
-      if (sent % 100 === 0) await turns(1)
-    }
-    await quick.until(({ event }) => event?.type.startsWith(`${sent - 1} `) === true)
-    expect(quick.messages).toHaveLength(sent)
-    slow.socket.resume()
-    expect(await gone).toBe(1006)
-    expect(slow.messages.length).toBeLessThan(sent)
-  })
-
-  it('that answers no ping is disconnected', async () => {
-    const timers: Array<() => void> = []
-    const clock = { now: () => 0, setTimeout: (fn: () => void) => timers.push(fn), clearTimeout: () => {} }
-    const { url } = await relay(null, { clock })
-    const deaf = new WebSocket(url, { autoPong: false })
-    await opened(deaf)
-    timers.shift()?.()
-    timers.shift()?.()
-    expect(await closed(deaf)).toBe(1006)
-  })
-
-  it('of a closed engine is notified that it is closed', async () => {
-    const engine = await openEngine()
-    const { url } = await relay(engine)
-    await engine.close()
-    expect(await closed(receiveUntilClosed(url).socket)).toBe(1011)
-  })
+  expect(JSON.parse(run.definition!)).toMatchObject({ id: 'run', initial: 'live' })
+  hands.runs[0]?.end.resolve(null)
+  await receiver.until(({ sessionId, snapshot }) => sessionId === run.sessionId && snapshot?.value === 'closed')
+  expect(statesOf(receiver, actor)).toEqual(['working', 'completed'])
+  expect(statesOf(receiver, run)).toEqual(['live', 'ending', 'closed'])
+  const events = receiver.messages.filter(
+    ({ type, sessionId }) => type === '@xstate.event' && sessionId === actor.sessionId,
+  )
+  expect(events.map(({ event }) => event?.type)).toEqual(['xstate.init', 'complete'])
 })
 
-describe('another program', () => {
-  const machine = createMachine({
-    id: 'other',
-    context: { apiToken: 'hidden in the context', step: 1 },
-    initial: 'one',
-    states: { one: { on: { next: 'two' } }, two: {} },
-  })
-
-  it('is shown to receivers through its own inspector, redacted, under its own names', async () => {
-    const { url } = await relay(await openEngine())
-    const receiver = receive(url)
-    const supervisor = await receiver.until(isActor('supervisor'))
-    const inspector = createWebSocketInspector({ url })
-    onTestFinished(() => inspector.stop())
-    const actor = createActor(machine, { id: 'mine', inspect: inspector.inspect }).start()
-    const seen = await receiver.until(isActor('mine'))
-    expect(seen.sessionId).not.toBe(supervisor.sessionId)
-    expect(seen).toMatchObject({ sessionId: `program-1/${actor.sessionId}`, snapshot: { context: { step: 1 } } })
-    actor.send({ type: 'next', password: 'hidden in the event' } as never)
-    await receiver.until(({ sessionId, snapshot }) => sessionId === seen.sessionId && snapshot?.value === 'two')
-    const text = JSON.stringify(receiver.messages)
-    expect(text).not.toContain('hidden')
-    expect(text).toContain('[redacted]')
-  })
-
-  it('needs no engine, and is relayed to later receivers', async () => {
-    const { url } = await relay(null)
-    const inspector = createWebSocketInspector({ url })
-    onTestFinished(() => inspector.stop())
-    const actor = createActor(machine, { id: 'mine', inspect: inspector.inspect }).start()
-    const early = receive(url)
-    await early.until(isActor('mine'))
-    actor.send({ type: 'next' })
-    await early.until(({ snapshot }) => snapshot?.value === 'two')
-    const late = receive(url)
-    expect(await late.until(isActor('mine'))).toMatchObject({ snapshot: { value: 'two' } })
-  })
-
-  it.each([
-    ['no JSON', 'hello'],
-    ['no inspection message', JSON.stringify({ type: '@xstate.nothing' })],
-    ['an actor without a name', JSON.stringify({ type: '@xstate.actor', sessionId: 'x:1', createdAt: '1' })],
-    ['bytes', Buffer.from([1, 2, 3])],
-  ])('that sends %s is disconnected and not relayed', async (_what, sent) => {
-    const { url } = await relay(null)
-    const receiver = receiveUntilClosed(url)
-    await opened(receiver.socket)
-    const program = new WebSocket(url)
-    await opened(program)
-    program.send(sent)
-    expect(await closed(program)).toBe(1008)
-    expect(receiver.messages).toEqual([])
-  })
-
-  it('that sends more than 256 KiB at once is disconnected', async () => {
-    const { url } = await relay(null)
-    const program = new WebSocket(url)
-    await opened(program)
-    program.on('error', () => {})
-    program.send('x'.repeat(256 * 1024 + 1))
-    expect(await closed(program)).toBe(1009)
-  })
+it('a receiver that connects later gets the actors in their current states, and the last messages', async () => {
+  const engine = await openEngine()
+  const { url } = await relay(engine, { tasks: 'all', historySize: 3 })
+  const first = receive(url)
+  const task = await engine.create({ name: 'to claim' })
+  await engine.claim(task, { owner: 'ann' })
+  await first.until(
+    ({ snapshot, sessionId }) => snapshot?.value === 'working' && sessionId !== first.messages[0]?.sessionId,
+  )
+  const second = receive(url)
+  const actor = await second.until(isActor(task.id))
+  expect(actor).toMatchObject({ snapshot: { value: 'working', context: { name: 'to claim' } } })
+  await engine.complete(task, null, { owner: 'ann' })
+  const done = (message: { snapshot?: { value?: unknown } }) => message.snapshot?.value === 'completed'
+  await Promise.all([first.until(done), second.until(done)])
+  expect(second.messages.filter(({ type }) => type === '@xstate.actor')).toHaveLength(2)
+  const doneIndex = second.messages.findIndex(done)
+  expect(second.messages.slice(doneIndex - 2, doneIndex)).toEqual(
+    first.messages.slice(first.messages.findIndex(done) - 2).slice(0, 2),
+  )
 })
 
-describe('The request guard of the inspector', () => {
-  const refusedWith = (url: string, options: object = {}): Promise<number> =>
-    new Promise((resolve, reject) => {
-      const socket = new WebSocket(url, options)
-      socket.on('error', () => {})
-      socket.on('open', () => reject(new Error('It was let in.')))
-      socket.on('unexpected-response', (_request, response) => {
-        resolve(response.statusCode ?? 0)
-        socket.terminate()
-      })
+it('the first receiver attaches the inspector to the engine, and the last one detaches it', async () => {
+  const engine = fakeEngine()
+  const { url } = await relay(engine as never)
+  expect(engine.observers.size).toBe(0)
+  const [first, second] = [receiveUntilClosed(url), receiveUntilClosed(url)]
+  await Promise.all([opened(first.socket), opened(second.socket)])
+  expect(engine.observers.size).toBe(1)
+  first.socket.close()
+  await closed(first.socket)
+  expect(engine.observers.size).toBe(1)
+  second.socket.close()
+  await closed(second.socket)
+  await vi.waitFor(() => expect(engine.observers.size).toBe(0))
+})
+
+it('a receiver that does not read is disconnected, and another one receives everything', async () => {
+  const engine = fakeEngine()
+  const { url } = await relay(engine as never)
+  const slow = receiveUntilClosed(url)
+  const quick = receiveUntilClosed(url)
+  await Promise.all([opened(slow.socket), opened(quick.socket)])
+  slow.socket.pause()
+  const closing = closed(slow.socket)
+  const filling = 'x'.repeat(8_000)
+  let sent = 0
+  // More than the kernel buffers for the socket of a receiver that does not read.
+  for (; sent < 4_000; sent++) {
+    engine.emit(anEvent(`${sent} ${filling}`))
+    if (sent % 100 === 0) await turns(1)
+  }
+  await quick.until(({ event }) => event?.type.startsWith(`${sent - 1} `) === true)
+  expect(quick.messages).toHaveLength(sent)
+  slow.socket.resume()
+  expect(await closing).toBe(1006)
+  expect(slow.messages.length).toBeLessThan(sent)
+})
+
+it('a receiver that answers no ping is disconnected', async () => {
+  const timers: Array<() => void> = []
+  const clock = { now: () => 0, setTimeout: (fn: () => void) => timers.push(fn), clearTimeout: () => {} }
+  const { url } = await relay(null, { clock })
+  const deaf = new WebSocket(url, { autoPong: false })
+  await opened(deaf)
+  timers.shift()?.()
+  timers.shift()?.()
+  expect(await closed(deaf)).toBe(1006)
+})
+
+it('a receiver of a closed engine is notified that it is closed', async () => {
+  const engine = await openEngine()
+  const { url } = await relay(engine)
+  await engine.close()
+  expect(await closed(receiveUntilClosed(url).socket)).toBe(1011)
+})
+
+const machine = createMachine({
+  id: 'other',
+  context: { apiToken: 'hidden in the context', step: 1 },
+  initial: 'one',
+  states: { one: { on: { next: 'two' } }, two: {} },
+})
+
+it('another program is shown to receivers through its own inspector, redacted, under its own names', async () => {
+  const { url } = await relay(await openEngine())
+  const receiver = receive(url)
+  const supervisor = await receiver.until(isActor('supervisor'))
+  const inspector = createWebSocketInspector({ url })
+  onTestFinished(() => inspector.stop())
+  const actor = createActor(machine, { id: 'mine', inspect: inspector.inspect }).start()
+  const seen = await receiver.until(isActor('mine'))
+  expect(seen.sessionId).not.toBe(supervisor.sessionId)
+  expect(seen).toMatchObject({ sessionId: `program-1/${actor.sessionId}`, snapshot: { context: { step: 1 } } })
+  actor.send({ type: 'next', password: 'hidden in the event' } as never)
+  await receiver.until(({ sessionId, snapshot }) => sessionId === seen.sessionId && snapshot?.value === 'two')
+  const text = JSON.stringify(receiver.messages)
+  expect(text).not.toContain('hidden')
+  expect(text).toContain('[redacted]')
+})
+
+it('another program needs no engine, and is relayed to later receivers', async () => {
+  const { url } = await relay(null)
+  const inspector = createWebSocketInspector({ url })
+  onTestFinished(() => inspector.stop())
+  const actor = createActor(machine, { id: 'mine', inspect: inspector.inspect }).start()
+  const early = receive(url)
+  await early.until(isActor('mine'))
+  actor.send({ type: 'next' })
+  await early.until(({ snapshot }) => snapshot?.value === 'two')
+  const late = receive(url)
+  expect(await late.until(isActor('mine'))).toMatchObject({ snapshot: { value: 'two' } })
+})
+
+it.each([
+  ['invalid JSON', 'hello'],
+  ['another kind of message', JSON.stringify({ type: '@xstate.nothing' })],
+  ['an actor without a name', JSON.stringify({ type: '@xstate.actor', sessionId: 'x:1', createdAt: '1' })],
+  ['bytes', Buffer.from([1, 2, 3])],
+])('another program that sends %s is disconnected and not relayed', async (_what, sent) => {
+  const { url } = await relay(null)
+  const receiver = receiveUntilClosed(url)
+  await opened(receiver.socket)
+  const program = new WebSocket(url)
+  await opened(program)
+  program.send(sent)
+  expect(await closed(program)).toBe(1008)
+  expect(receiver.messages).toEqual([])
+})
+
+it('another program that sends more than 256 KiB at once is disconnected', async () => {
+  const { url } = await relay(null)
+  const program = new WebSocket(url)
+  await opened(program)
+  program.on('error', () => {})
+  program.send('x'.repeat(256 * 1024 + 1))
+  expect(await closed(program)).toBe(1009)
+})
+
+const refusedWith = (url: string, options: object = {}): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const socket = new WebSocket(url, options)
+    socket.on('error', () => {})
+    socket.on('open', () => reject(new Error('It was let in.')))
+    socket.on('unexpected-response', (_request, response) => {
+      resolve(response.statusCode ?? 0)
+      socket.terminate()
     })
-
-  it('refuses connections without the token, from a foreign page, or under a foreign Host', async () => {
-    const { url, token } = await relay(null, { allowedOrigins: ['http://127.0.0.1:1'] })
-    const bare = url.replace(/\?.*/, '')
-    expect(await refusedWith(bare)).toBe(401)
-    expect(await refusedWith(`${bare}?token=${token}x`)).toBe(401)
-    expect(await refusedWith(bare, { headers: { authorization: 'Bearer nothing' } })).toBe(401)
-    expect(await refusedWith(url, { origin: 'https://evil.example' })).toBe(403)
-    expect(await refusedWith(url, { headers: { host: 'evil.example' } })).toBe(403)
-    await opened(new WebSocket(bare, { headers: { authorization: `Bearer ${token}` } }))
-    await opened(new WebSocket(url, { origin: 'http://127.0.0.1:1' }))
   })
 
-  it('V-09 answers a client that guesses tokens with 429, and accepts the valid token', async () => {
-    const { url } = await relay(null, { clock: new SimulatedClock() })
-    const wrong = `${url}x`
-    for (let count = 0; count < 20; count++) expect(await refusedWith(wrong)).toBe(401)
-    expect(await refusedWith(wrong)).toBe(429)
-    await opened(new WebSocket(url))
-  })
+it('the request guard of the inspector refuses connections without the token, from a foreign page, or under a foreign Host', async () => {
+  const { url, token } = await relay(null, { allowedOrigins: ['http://127.0.0.1:1'] })
+  const bare = url.replace(/\?.*/, '')
+  expect(await refusedWith(bare)).toBe(401)
+  expect(await refusedWith(`${bare}?token=${token}x`)).toBe(401)
+  expect(await refusedWith(bare, { headers: { authorization: 'Bearer nothing' } })).toBe(401)
+  expect(await refusedWith(url, { origin: 'https://evil.example' })).toBe(403)
+  expect(await refusedWith(url, { headers: { host: 'evil.example' } })).toBe(403)
+  await opened(new WebSocket(bare, { headers: { authorization: `Bearer ${token}` } }))
+  await opened(new WebSocket(url, { origin: 'http://127.0.0.1:1' }))
+})
 
-  it('answers a request that is no WebSocket upgrade with 426', async () => {
-    const { url } = await relay(null)
-    const status = await new Promise((resolve) => {
-      request(url.replace('ws:', 'http:'), ({ statusCode }) => resolve(statusCode)).end()
-    })
-    expect(status).toBe(426)
-  })
+it('V-09 the request guard of the inspector answers a client that guesses tokens with 429, and accepts the valid token', async () => {
+  const { url } = await relay(null, { clock: new SimulatedClock() })
+  const wrong = `${url}x`
+  for (let count = 0; count < 20; count++) expect(await refusedWith(wrong)).toBe(401)
+  expect(await refusedWith(wrong)).toBe(429)
+  await opened(new WebSocket(url))
+})
 
-  it('accepts at most 64 connections', async () => {
-    const { url } = await relay(null)
-    const sockets = Array.from({ length: 64 }, () => new WebSocket(url))
-    await Promise.all(sockets.map(opened))
-    expect(await refusedWith(url)).toBe(503)
+it('the inspector answers a request that is no WebSocket upgrade with 426', async () => {
+  const { url } = await relay(null)
+  const status = await new Promise((resolve) => {
+    request(url.replace('ws:', 'http:'), ({ statusCode }) => resolve(statusCode)).end()
   })
+  expect(status).toBe(426)
+})
 
-  it('uses the configured token, and generates a long one by default', async () => {
-    const given = 'a-token-of-our-own'
-    expect((await relay(null, { token: given })).url).toMatch(
-      new RegExp(`^ws://127\\.0\\.0\\.1:\\d+/\\?token=${given}$`),
-    )
-    expect((await relay(null)).token).toMatch(/^[a-z2-7]{52}$/)
-  })
+it('the inspector accepts at most 64 connections', async () => {
+  const { url } = await relay(null)
+  const sockets = Array.from({ length: 64 }, () => new WebSocket(url))
+  await Promise.all(sockets.map(opened))
+  expect(await refusedWith(url)).toBe(503)
+})
 
-  it('refuses an address that other machines can reach, and unknown options', async () => {
-    await refusalOf(serveInspector(null, { host: '0.0.0.0' }), 'FORBIDDEN')
-    await refusalOf(serveInspector(null, { token: 'short' }), 'INVALID_INPUT')
-    await refusalOf(serveInspector(null, { histroySize: 1 } as never), 'UNKNOWN_OPTION')
-    await refusalOf(serveInspector(null, { redact: 'password' } as never), 'INVALID_INPUT')
-  })
+it('the inspector uses the configured token, and generates a long one by default', async () => {
+  const given = 'a-token-of-our-own'
+  expect((await relay(null, { token: given })).url).toMatch(new RegExp(`^ws://127\\.0\\.0\\.1:\\d+/\\?token=${given}$`))
+  expect((await relay(null)).token).toMatch(/^[a-z2-7]{52}$/)
+})
 
-  it('names a missing package', async () => {
-    const missing = Object.assign(new Error("Cannot find package 'ws' imported from here"), {
-      code: 'ERR_MODULE_NOT_FOUND',
-    })
-    const refusal = await refusalOf(
-      loadWebSockets(() => Promise.reject(missing)),
-      'NOT_OFFERED',
-    )
-    expect(refusal.message).toContain('npm install ws')
+it('the inspector refuses an address that other machines can reach, and unknown options', async () => {
+  await refusalOf(serveInspector(null, { host: '0.0.0.0' }), 'FORBIDDEN')
+  await refusalOf(serveInspector(null, { token: 'short' }), 'INVALID_INPUT')
+  await refusalOf(serveInspector(null, { histroySize: 1 } as never), 'UNKNOWN_OPTION')
+  await refusalOf(serveInspector(null, { redact: 'password' } as never), 'INVALID_INPUT')
+})
+
+it('the inspector names a missing package', async () => {
+  const missing = Object.assign(new Error("Cannot find package 'ws' imported from here"), {
+    code: 'ERR_MODULE_NOT_FOUND',
   })
+  const refusal = await refusalOf(
+    loadWebSockets(() => Promise.reject(missing)),
+    'NOT_OFFERED',
+  )
+  expect(refusal.message).toContain('npm install ws')
 })

@@ -1,4 +1,4 @@
-// The messages of the relay beside those of Stately's own adapter, for the same events of the same actors.
+// The messages of the relay compared with those of Stately's own adapter, for the same events of the same actors.
 import { createInspector } from '@statelyai/inspect'
 import { expect, it, vi } from 'vitest'
 import { type AnyActorRef, createActor, createMachine, fromPromise } from 'xstate'
@@ -9,16 +9,16 @@ import { openEngine, puppet, turns } from '../../engine/world.ts'
 
 type Json = Record<string, unknown> & { definition?: string }
 
-/** Without the moment, and with the definition as what it says: the order of its keys means nothing. */
+/** Without the time, and with the definition parsed, because the order of its keys means nothing. */
 function comparable(message: object): Json {
   const { createdAt, definition, ...rest } = JSON.parse(JSON.stringify(message)) as Json
   expect(createdAt).toMatch(/^\d{13}$/)
   return { ...rest, ...(definition === undefined ? {} : { definition: JSON.parse(definition) }) }
 }
 
-const told = ['@xstate.actor', '@xstate.event', '@xstate.snapshot']
+const messageTypes = ['@xstate.actor', '@xstate.event', '@xstate.snapshot']
 
-/** Both ways side by side, each message made in the very moment in which theirs is: theirs come late, when an actor may have moved on. */
+/** Converts both ways at the same moment: messages of Stately's adapter arrive late, when an actor may have changed. */
 function sideBySide() {
   const redacted = createRedactor()
   const events: InspectionEvent[] = []
@@ -36,13 +36,13 @@ function sideBySide() {
     ours,
     theirs,
     inspect(event: InspectionEvent) {
-      if (told.includes(event.type)) events.push(event)
+      if (messageTypes.includes(event.type)) events.push(event)
       stately.inspect.next?.(event as never)
     },
   }
 }
 
-it("are equal to those of Stately's adapter, of the engine's own actors", async () => {
+it("messages about the engine's own actors are equal to those of Stately's adapter", async () => {
   const hands = puppet()
   const { events, ours, theirs, inspect } = sideBySide()
   const engine = await openEngine({ executors: { work: hands.executor }, inspect })
@@ -54,11 +54,11 @@ it("are equal to those of Stately's adapter, of the engine's own actors", async 
   await engine.close()
   await vi.waitFor(() => expect(events).toEqual([]))
   expect(theirs).toEqual(ours)
-  expect(new Set(ours.map(({ type }) => type))).toEqual(new Set(told))
+  expect(new Set(ours.map(({ type }) => type))).toEqual(new Set(messageTypes))
   expect(ours.length).toBeGreaterThan(10)
 })
 
-it("are equal to those of Stately's adapter, of a machine with functions, children, promises and no name", async () => {
+it("messages about a machine with functions, children, promises and no name are equal to those of Stately's adapter", async () => {
   const { events, ours, theirs, inspect } = sideBySide()
   const machine = createMachine({
     id: 'parent',

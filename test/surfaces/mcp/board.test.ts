@@ -1,5 +1,4 @@
-// The board in the hands of agents that we did not write: one round on it by each client, two agents on one engine, and what
-// becomes of the claims of one that is gone.
+// The board used by MCP agents: one round by each client, two agents on one engine, and the claims of an agent that has disconnected.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createBoardSession } from '../../../src/board/board-session.ts'
 import type { EngineOptions } from '../../../src/engine-api.ts'
@@ -39,8 +38,8 @@ const all = eras.flatMap((era) => Object.entries(transports).map(([name, connect
 const put = (client: AnyClient, subject: string) => client.call('board_create', { subject })
 const taskIn = ({ structuredContent }: Answer) => structuredContent?.['task'] as Record<string, unknown>
 
-describe.each(all)('On the board a client of the $era era over $name', withProcesses, ({ era, connect }) => {
-  it('S4-052 S4-053 creates tasks, orders them, is refused blocked ones, claims, completes and receives what it unblocked', async () => {
+describe.each(all)('For an MCP client of the $era era over $name', withProcesses, ({ era, connect }) => {
+  it('S4-052 S4-053 the board tools create tasks, order them, refuse blocked ones, claim, complete and return what is unblocked', async () => {
     const client = await connect(era)
     expect(taskIn(await put(client, 'Write'))).toMatchObject({ id: 1, status: 'pending', owner: '' })
     expect(taskIn(await put(client, 'Test'))).toMatchObject({ id: 2, status: 'pending' })
@@ -73,72 +72,70 @@ describe.each(all)('On the board a client of the $era era over $name', withProce
   })
 })
 
-describe('Two agents on one engine over HTTP', () => {
-  it('S4-052 S4-055 S4-057 S4-059 keep their claims, release them, and appear in the claim log', async () => {
-    const { url } = await openServer()
-    const ada = await connectAs('modern', url, 'ada')
-    const bob = await connectAs('legacy', url, 'bob')
-    await put(ada, 'Write')
-    await ada.call('board_claim', { id: 1 })
+it('S4-052 S4-055 S4-057 S4-059 two MCP agents on one engine keep their claims, release them, and appear in the claim log', async () => {
+  const { url } = await openServer()
+  const ada = await connectAs('modern', url, 'ada')
+  const bob = await connectAs('legacy', url, 'bob')
+  await put(ada, 'Write')
+  await ada.call('board_claim', { id: 1 })
 
-    const second = toolErrorOf(await bob.call('board_claim', { id: 1 }))
-    expect(second).toMatchObject({ code: 'NOT_CLAIMABLE', message: expect.stringContaining('ada') as string })
-    expect(toolErrorOf(await bob.call('board_complete', { id: 1 })).code).toBe('NOT_OWNER')
-    expect(toolErrorOf(await bob.call('board_release', { id: 1 })).code).toBe('NOT_OWNER')
-    // Nobody speaks in another's name, whatever the arguments say.
-    expect(toolErrorOf(await bob.call('board_complete', { id: 1, as: 'ada' })).code).toBe('NOT_OWNER')
+  const second = toolErrorOf(await bob.call('board_claim', { id: 1 }))
+  expect(second).toMatchObject({ code: 'NOT_CLAIMABLE', message: expect.stringContaining('ada') as string })
+  expect(toolErrorOf(await bob.call('board_complete', { id: 1 })).code).toBe('NOT_OWNER')
+  expect(toolErrorOf(await bob.call('board_release', { id: 1 })).code).toBe('NOT_OWNER')
+  // An agent cannot act in another agent's name, whatever its arguments.
+  expect(toolErrorOf(await bob.call('board_complete', { id: 1, as: 'ada' })).code).toBe('NOT_OWNER')
 
-    const released = await ada.call('board_release', { id: 1, reason: 'lunch' })
-    expect(taskIn(released)).toMatchObject({ status: 'pending', owner: '' })
-    expect(taskIn(await bob.call('board_claim_next'))).toMatchObject({ id: 1, owner: 'bob', fence: 2 })
-    expect(taskIn(await bob.call('board_complete', { id: 1 }))).toMatchObject({ status: 'completed', owner: 'bob' })
-    expect((await ada.call('board_log', { id: 1 })).structuredContent).toMatchObject({
-      claims: [
-        { event: 'claimed', owner: 'ada', source: 'mcp', fence: 1 },
-        { event: 'released', owner: 'ada', reason: 'lunch' },
-        { event: 'claimed', owner: 'bob', source: 'mcp', fence: 2 },
-      ],
-    })
-  })
-
-  it('S4-054 that claim one task at once: exactly one succeeds', async () => {
-    const { url } = await openServer()
-    const names = ['ada', 'bob', 'cem', 'dot', 'eve']
-    const clients = await Promise.all(names.map((name) => connectAs('modern', url, name)))
-    await put(clients[0] as AnyClient, 'Write')
-    const answers = await Promise.all(clients.map((client) => client.call('board_claim', { id: 1 })))
-    expect(answers.filter(({ isError }) => !isError)).toHaveLength(1)
-    for (const answer of answers.filter(({ isError }) => isError)) {
-      expect(toolErrorOf(answer).code).toBe('NOT_CLAIMABLE')
-    }
-  })
-
-  it('S4-060 S4-063 send mail to each other, and wait for mail and work no longer than a client waits', async () => {
-    const { url } = await openServer({ maxWaitMs: 20 })
-    const ada = await connectAs('modern', url, 'ada')
-    const bob = await connectAs('legacy', url, 'bob')
-    for (const timeoutMs of [600_000, undefined]) {
-      const idle = await bob.call('board_wait', timeoutMs === undefined ? {} : { timeoutMs })
-      expect(idle.structuredContent).toEqual({ kind: 'idle' })
-    }
-    await ada.call('board_send', { to: 'bob', body: 'Take the next one' })
-    await put(ada, 'Write')
-    expect((await bob.call('board_wait')).structuredContent).toMatchObject({
-      kind: 'mail',
-      mail: [{ from: 'ada', body: 'Take the next one' }],
-    })
-    expect((await bob.call('board_wait')).structuredContent).toMatchObject({ kind: 'task', task: { owner: 'bob' } })
-    const asked = await bob.call('board_request', { to: 'ada', topic: 'plan_approval', body: 'Write it' })
-    const { requestId } = asked.structuredContent as { requestId: string }
-    expect(toolErrorOf(await bob.call('board_respond', { requestId, approve: true })).code).toBe('NOT_OWNER')
-    await ada.call('board_respond', { requestId, approve: true })
-    expect((await bob.call('board_inbox')).structuredContent).toMatchObject({
-      mail: [{ requestId, verdict: 'approved' }],
-    })
+  const released = await ada.call('board_release', { id: 1, reason: 'lunch' })
+  expect(taskIn(released)).toMatchObject({ status: 'pending', owner: '' })
+  expect(taskIn(await bob.call('board_claim_next'))).toMatchObject({ id: 1, owner: 'bob', fence: 2 })
+  expect(taskIn(await bob.call('board_complete', { id: 1 }))).toMatchObject({ status: 'completed', owner: 'bob' })
+  expect((await ada.call('board_log', { id: 1 })).structuredContent).toMatchObject({
+    claims: [
+      { event: 'claimed', owner: 'ada', source: 'mcp', fence: 1 },
+      { event: 'released', owner: 'ada', reason: 'lunch' },
+      { event: 'claimed', owner: 'bob', source: 'mcp', fence: 2 },
+    ],
   })
 })
 
-/** In steps short enough that what each sets off is done before the next. */
+it('S4-054 of two MCP agents that claim one task at once exactly one succeeds', async () => {
+  const { url } = await openServer()
+  const names = ['ada', 'bob', 'cem', 'dot', 'eve']
+  const clients = await Promise.all(names.map((name) => connectAs('modern', url, name)))
+  await put(clients[0] as AnyClient, 'Write')
+  const answers = await Promise.all(clients.map((client) => client.call('board_claim', { id: 1 })))
+  expect(answers.filter(({ isError }) => !isError)).toHaveLength(1)
+  for (const answer of answers.filter(({ isError }) => isError)) {
+    expect(toolErrorOf(answer).code).toBe('NOT_CLAIMABLE')
+  }
+})
+
+it('S4-060 S4-063 two MCP agents send mail to each other, and wait for mail and work no longer than a client waits', async () => {
+  const { url } = await openServer({ maxWaitMs: 20 })
+  const ada = await connectAs('modern', url, 'ada')
+  const bob = await connectAs('legacy', url, 'bob')
+  for (const timeoutMs of [600_000, undefined]) {
+    const idle = await bob.call('board_wait', timeoutMs === undefined ? {} : { timeoutMs })
+    expect(idle.structuredContent).toEqual({ kind: 'idle' })
+  }
+  await ada.call('board_send', { to: 'bob', body: 'Take the next one' })
+  await put(ada, 'Write')
+  expect((await bob.call('board_wait')).structuredContent).toMatchObject({
+    kind: 'mail',
+    mail: [{ from: 'ada', body: 'Take the next one' }],
+  })
+  expect((await bob.call('board_wait')).structuredContent).toMatchObject({ kind: 'task', task: { owner: 'bob' } })
+  const asked = await bob.call('board_request', { to: 'ada', topic: 'plan_approval', body: 'Write it' })
+  const { requestId } = asked.structuredContent as { requestId: string }
+  expect(toolErrorOf(await bob.call('board_respond', { requestId, approve: true })).code).toBe('NOT_OWNER')
+  await ada.call('board_respond', { requestId, approve: true })
+  expect((await bob.call('board_inbox')).structuredContent).toMatchObject({
+    mail: [{ requestId, verdict: 'approved' }],
+  })
+})
+
+/** In steps so short that the effects of each are complete before the next. */
 async function pass(clock: SimulatedClock, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 5_000) {
     clock.advance(Math.min(left, 5_000))
@@ -148,8 +145,8 @@ async function pass(clock: SimulatedClock, ms: number): Promise<void> {
 
 const lapsed = { event: 'released', owner: 'ada', reason: 'the lease is over' }
 
-describe.each(eras)('What an agent of the %s era held when its process over stdio was gone', withProcesses, (era) => {
-  it('S4-057 stays claimed: it reconnects under its name and completes it without a fence', async () => {
+describe.each(eras)('For an MCP client of the %s era', withProcesses, (era) => {
+  it('S4-057 a claim stays after the process of an MCP agent over stdio has ended: the agent reconnects under its name and completes the task without a fence', async () => {
     const ledger = ledgerFile()
     const before = await connectStdio(era, ledger, 'ada')
     await put(before, 'Write')
@@ -163,73 +160,71 @@ describe.each(eras)('What an agent of the %s era held when its process over stdi
   })
 })
 
-describe('A claim of an agent', () => {
-  it('S4-057 is renewed while its connection is open, expires after its lease, and can then be claimed by others', async () => {
-    const clock = new SimulatedClock()
-    const engine = await openEngine({ clock })
-    const ada = connectByHand(engine, { as: 'ada', clock })
-    await ada.call('board_create', { subject: 'Write' })
-    await ada.call('board_claim', { id: 1 })
-    await pass(clock, 600_000)
-    ada.input.end()
-    await ada.ended
+it('S4-057 a claim of an MCP agent is renewed while its connection is open, expires after its lease, and can then be claimed by others', async () => {
+  const clock = new SimulatedClock()
+  const engine = await openEngine({ clock })
+  const ada = connectByHand(engine, { as: 'ada', clock })
+  await ada.call('board_create', { subject: 'Write' })
+  await ada.call('board_claim', { id: 1 })
+  await pass(clock, 600_000)
+  ada.input.end()
+  await ada.ended
 
-    const bob = connectByHand(engine, { as: 'bob', clock })
-    await pass(clock, 35_000)
-    expect(toolErrorOf(await bob.call('board_claim', { id: 1 })).code).toBe('NOT_CLAIMABLE')
-    await pass(clock, 25_000)
-    expect(taskIn(await bob.call('board_get', { id: 1 }))).toMatchObject({ status: 'pending', owner: '', ready: true })
-    expect(taskIn(await bob.call('board_claim_next'))).toMatchObject({ id: 1, owner: 'bob', fence: 2 })
-    expect((await bob.call('board_log', { id: 1 })).structuredContent).toMatchObject({
-      claims: [{ event: 'claimed', owner: 'ada' }, lapsed, { event: 'claimed', owner: 'bob' }],
-    })
-
-    const late = connectByHand(engine, { as: 'ada', clock })
-    expect(toolErrorOf(await late.call('board_complete', { id: 1 })).code).toMatch(/^(NOT_OWNER|STALE_CLAIM)$/)
-    for (const { input, ended } of [bob, late]) {
-      input.end()
-      await ended
-    }
+  const bob = connectByHand(engine, { as: 'bob', clock })
+  await pass(clock, 35_000)
+  expect(toolErrorOf(await bob.call('board_claim', { id: 1 })).code).toBe('NOT_CLAIMABLE')
+  await pass(clock, 25_000)
+  expect(taskIn(await bob.call('board_get', { id: 1 }))).toMatchObject({ status: 'pending', owner: '', ready: true })
+  expect(taskIn(await bob.call('board_claim_next'))).toMatchObject({ id: 1, owner: 'bob', fence: 2 })
+  expect((await bob.call('board_log', { id: 1 })).structuredContent).toMatchObject({
+    claims: [{ event: 'claimed', owner: 'ada' }, lapsed, { event: 'claimed', owner: 'bob' }],
   })
 
-  it('S4-057 over HTTP is renewed until its session has been idle for long', async () => {
-    const clock = new SimulatedClock()
-    const engine = await openEngine({ clock })
-    const handler = mcpFetchHandler(engine, { token, clock, sessionIdleMs: 300_000 })
-    onTestFinished(() => handler.close())
-    const call = async (agent: string, name: string, args: object = {}) => {
-      const message = modernRequest('tools/call', { name, arguments: args })
-      return (await post(handler, message, { 'x-errand-agent': agent })).result as Answer
-    }
-    await call('ada', 'board_create', { subject: 'Write' })
-    await call('ada', 'board_claim', { id: 1 })
-    await pass(clock, 295_000)
-    expect(toolErrorOf(await call('bob', 'board_claim', { id: 1 })).code).toBe('NOT_CLAIMABLE')
-    await pass(clock, 70_000)
-    expect(taskIn(await call('bob', 'board_claim', { id: 1 }))).toMatchObject({ owner: 'bob', fence: 2 })
-  })
+  const late = connectByHand(engine, { as: 'ada', clock })
+  expect(toolErrorOf(await late.call('board_complete', { id: 1 })).code).toMatch(/^(NOT_OWNER|STALE_CLAIM)$/)
+  for (const { input, ended } of [bob, late]) {
+    input.end()
+    await ended
+  }
+})
 
-  it('has the lease of its session', async () => {
-    const clock = new SimulatedClock()
-    const engine = await openEngine({ clock })
-    const session = (as: string) => createBoardSession({ bus: engine.bus, as, surface: 'mcp', leaseMs: 10_000, clock })
-    const ada = connectByHand(engine, { as: 'ada', clock, session })
-    await ada.call('board_create', { subject: 'Write' })
-    expect(taskIn(await ada.call('board_claim', { id: 1 }))).toMatchObject({ leaseUntil: clock.now() + 10_000 })
-    ada.input.end()
-    await ada.ended
-    await pass(clock, 10_000)
-    expect((await engine.bus.call('board:get', { id: 1 })).task).toMatchObject({ status: 'pending' })
-  })
+it('S4-057 a claim of an MCP agent over HTTP is renewed until its session has been idle for long', async () => {
+  const clock = new SimulatedClock()
+  const engine = await openEngine({ clock })
+  const handler = mcpFetchHandler(engine, { token, clock, sessionIdleMs: 300_000 })
+  onTestFinished(() => handler.close())
+  const call = async (agent: string, name: string, args: object = {}) => {
+    const message = modernRequest('tools/call', { name, arguments: args })
+    return (await post(handler, message, { 'x-errand-agent': agent })).result as Answer
+  }
+  await call('ada', 'board_create', { subject: 'Write' })
+  await call('ada', 'board_claim', { id: 1 })
+  await pass(clock, 295_000)
+  expect(toolErrorOf(await call('bob', 'board_claim', { id: 1 })).code).toBe('NOT_CLAIMABLE')
+  await pass(clock, 70_000)
+  expect(taskIn(await call('bob', 'board_claim', { id: 1 }))).toMatchObject({ owner: 'bob', fence: 2 })
+})
 
-  it('requires a name: an agent without one passes it with each claim and renews the claim itself', async () => {
-    const { url } = await openServer()
-    const client = await connectHttp('modern', url)
-    await put(client, 'Write')
-    expect(toolErrorOf(await client.call('board_claim', { id: 1 }))).toMatchObject({ code: 'INVALID_INPUT' })
-    const claimed = taskIn(await client.call('board_claim', { id: 1, as: 'ada', leaseMs: 60_000 }))
-    expect(claimed).toMatchObject({ owner: 'ada', fence: 1 })
-    const beat = await client.call('board_heartbeat', { id: 1, as: 'ada', fence: 1 })
-    expect(taskIn(beat)['leaseUntil']).toBeGreaterThanOrEqual(claimed['leaseUntil'] as number)
-  })
+it('a claim of an MCP agent has the lease of its session', async () => {
+  const clock = new SimulatedClock()
+  const engine = await openEngine({ clock })
+  const session = (as: string) => createBoardSession({ bus: engine.bus, as, surface: 'mcp', leaseMs: 10_000, clock })
+  const ada = connectByHand(engine, { as: 'ada', clock, session })
+  await ada.call('board_create', { subject: 'Write' })
+  expect(taskIn(await ada.call('board_claim', { id: 1 }))).toMatchObject({ leaseUntil: clock.now() + 10_000 })
+  ada.input.end()
+  await ada.ended
+  await pass(clock, 10_000)
+  expect((await engine.bus.call('board:get', { id: 1 })).task).toMatchObject({ status: 'pending' })
+})
+
+it('a claim of an MCP agent requires a name: an agent without one passes it with each claim and renews the claim itself', async () => {
+  const { url } = await openServer()
+  const client = await connectHttp('modern', url)
+  await put(client, 'Write')
+  expect(toolErrorOf(await client.call('board_claim', { id: 1 }))).toMatchObject({ code: 'INVALID_INPUT' })
+  const claimed = taskIn(await client.call('board_claim', { id: 1, as: 'ada', leaseMs: 60_000 }))
+  expect(claimed).toMatchObject({ owner: 'ada', fence: 1 })
+  const beat = await client.call('board_heartbeat', { id: 1, as: 'ada', fence: 1 })
+  expect(taskIn(beat)['leaseUntil']).toBeGreaterThanOrEqual(claimed['leaseUntil'] as number)
 })

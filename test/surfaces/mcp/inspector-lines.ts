@@ -1,4 +1,4 @@
-// The inspector's command line in one process for many commands, run as its own launcher runs it: a command is a line of JSON, the
+// The command line of the MCP Inspector in one process for many commands, run as its own launcher runs it: a command is a line of JSON, the
 // arguments, on standard input; each has its outcome, { code, result?, error? }, as a line on standard output.
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 const [, , inspector = ''] = process.argv
 const { runCli } = (await import(pathToFileURL(inspector).href)) as { runCli(argv: string[]): Promise<void> }
 
-/** What a command writes to standard output is its result. */
+/** The result of a command is what it writes to standard output. */
 async function run(args: string[]): Promise<object> {
   const { write } = process.stdout
   let out = ''

@@ -1,5 +1,5 @@
-// The inspector, the tool that authors of the protocol give to authors of servers: it finds our tools portable and can call each of
-// them, in both eras. It is installed when it is missing; that takes some ten seconds, once.
+// The MCP Inspector, the protocol's own tool for authors of servers: it finds our tools portable and can call each of them, in both eras.
+// It is installed if it is missing, which takes about ten seconds, once.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
@@ -27,7 +27,7 @@ interface Inspection {
   err: string
 }
 
-/** `target` is the command that starts a server, or where it listens. */
+/** `target` is the command that starts a server, or its address. */
 function inspect(target: string[], args: string[], era: Era = 'modern'): Promise<Inspection> {
   const home = ledgerFile().replace(/errand\.db$/, 'home')
   onTestFinished(() => rmSync(home, { recursive: true, force: true }))
@@ -49,8 +49,8 @@ const resultOf = ({ out }: Inspection) => {
   }
 }
 
-describe.each(eras)('The inspector, in the %s era', (era) => {
-  it('finds every tool of the usual list portable', async () => {
+describe.each(eras)('In the %s era', (era) => {
+  it('the MCP Inspector finds every default tool portable', async () => {
     const run = await inspect(
       [process.execPath, serverScript, ledgerFile()],
       ['--method', 'tools/list', '--strict'],
@@ -63,14 +63,12 @@ describe.each(eras)('The inspector, in the %s era', (era) => {
   }, 60_000)
 })
 
-describe('The inspector', () => {
-  it('would say so if one were not', async () => {
-    const run = await inspect([process.execPath, badServer], ['--method', 'tools/list', '--strict'])
-    expect(run.code).toBe(6)
-  }, 60_000)
-})
+it('the MCP Inspector reports a tool that is not portable', async () => {
+  const run = await inspect([process.execPath, badServer], ['--method', 'tools/list', '--strict'])
+  expect(run.code).toBe(6)
+}, 60_000)
 
-/** Calls of tools by the inspector, all by one process; `called` has their names. */
+/** Calls tools with the MCP Inspector, all in one process; `called` has their names. */
 function openInspector(target: string[], era: Era) {
   const home = ledgerFile().replace(/errand\.db$/, 'home')
   const child = spawn(process.execPath, [linesScript, inspector], {
@@ -106,7 +104,7 @@ interface Outcome {
   error?: string
 }
 
-/** What every tool of the usual list answers, on an engine where one task asks something and one is done by hand. */
+/** The results of every default tool, on an engine with one task that asks and one without an executor. */
 async function callEach(call: (name: string, input?: object) => Promise<Record<string, unknown>>, tasks: OpenTasks) {
   const { taskId } = await call('task_create', { goal: 'Say hello', executor: 'echo', input: 'hello' })
   return {
@@ -173,8 +171,8 @@ const expected = {
   board_requests: { requests: [{ topic: 'shutdown', verdict: 'pending' }] },
 }
 
-describe.each(eras)('The inspector, in the %s era', (era) => {
-  it('calls every tool that it lists', async () => {
+describe.each(eras)('In the %s era', (era) => {
+  it('the MCP Inspector calls every tool that it lists', async () => {
     const asked = Promise.withResolvers<void>()
     const engine = await openEngine({
       executors: {
@@ -199,7 +197,7 @@ describe.each(eras)('The inspector, in the %s era', (era) => {
     expect(await call('board_respond', { requestId, approve: true })).toMatchObject({
       request: { verdict: 'approved' },
     })
-    // A tool that is new is called here, too.
+    // A new default tool must be called here, too.
     expect([...called].toSorted()).toEqual(listed?.toSorted())
 
     const refused = await run(

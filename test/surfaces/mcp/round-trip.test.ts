@@ -1,5 +1,5 @@
-// The clients that are out there, of both eras of the protocol, over both transports, against one engine: what they see of it, and
-// that nothing of what they set going ends with them.
+// The published MCP clients of both eras of the protocol, over both transports, against one engine: what they receive, and that the work
+// they have started continues without them.
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -47,8 +47,8 @@ async function overHttp(era: Era): Promise<AnyClient> {
 const transports = { http: overHttp, stdio: (era: Era) => connectStdio(era, ledgerFile()) }
 const all = eras.flatMap((era) => Object.entries(transports).map(([name, connect]) => ({ era, name, connect })))
 
-describe.each(all)('A client of the $era era over $name', withProcesses, ({ era, connect }) => {
-  it('lists tools with portable schemas, creates a task, waits for it and reads its result', async () => {
+describe.each(all)('For an MCP client of the $era era over $name', withProcesses, ({ era, connect }) => {
+  it('an MCP client lists tools with portable schemas, creates a task, waits for it and reads its result', async () => {
     const client = await connect(era)
     const tools = await client.tools()
     expect(tools.map(({ name }) => name).filter((name) => name.startsWith('task_'))).toEqual(taskTools)
@@ -75,7 +75,7 @@ describe.each(all)('A client of the $era era over $name', withProcesses, ({ era,
     expect((await client.call('task_list', { status: 'completed' })).structuredContent).toMatchObject({ total: 1 })
   })
 
-  it('receives the code and message of a failure, of invalid input and of an unknown task, and no internals', async () => {
+  it('an MCP client receives the code and message of a failure, of invalid input and of an unknown task, and no internals', async () => {
     const client = await connect(era)
     const created = await client.call('task_create', { goal: 'Try', executor: 'fails' })
     const taskId = created.structuredContent?.['taskId'] as string
@@ -93,8 +93,8 @@ describe.each(all)('A client of the $era era over $name', withProcesses, ({ era,
   })
 })
 
-describe.each(eras)('What a client of the %s era set going', withProcesses, (era) => {
-  it('continues when its process over stdio exits in the middle of a wait', async () => {
+describe.each(eras)('For an MCP client of the %s era', withProcesses, (era) => {
+  it('a task of an MCP client continues when its process over stdio exits in the middle of a wait', async () => {
     const ledger = ledgerFile()
     const file = join(dirname(ledger), 'go-on')
     const first = await connectStdio(era, ledger)
@@ -104,7 +104,7 @@ describe.each(eras)('What a client of the %s era set going', withProcesses, (era
       answer === null || isDeepStrictEqual(answer.structuredContent, { tasks: [{ taskId, status: 'open' }] })
     const waiting = first.call('task_wait', { taskIds: [taskId] }).catch((error: Error) => error)
     await first.close()
-    // Some clients still read what is answered to them while they close, some do not.
+    // Some clients still read responses while they close, some do not.
     const outcome = await waiting
     expect(outcome instanceof Error ? null : outcome).toSatisfy(isCutShort)
 
@@ -118,7 +118,7 @@ describe.each(eras)('What a client of the %s era set going', withProcesses, (era
     })
   })
 
-  it('continues when its call over HTTP is aborted', async () => {
+  it('a task of an MCP client continues when its call over HTTP is aborted', async () => {
     const begun = Promise.withResolvers<void>()
     const goOn = Promise.withResolvers<string>()
     const engine: Engine = await openEngine({
@@ -137,15 +137,15 @@ describe.each(eras)('What a client of the %s era set going', withProcesses, (era
     const created = await client.call('task_create', { goal: 'Wait', executor: 'until' })
     const taskId = created.structuredContent?.['taskId'] as string
     await begun.promise
-    const gone = new AbortController()
+    const disconnected = new AbortController()
     const waiting = client
-      .call('task_wait', { taskIds: [taskId] }, { signal: gone.signal })
+      .call('task_wait', { taskIds: [taskId] }, { signal: disconnected.signal })
       .catch((error: unknown) => error)
     await client.tools()
-    gone.abort()
+    disconnected.abort()
     await waiting
     await client.close()
-    // The ability has heard of it: the wait is over, and only the wait.
+    // The ability was notified: the wait has ended, and only the wait.
     expect(await waitEnded.promise).toBe(false)
     expect((await engine.get(taskId))?.status).toBe('working')
     goOn.resolve('done')

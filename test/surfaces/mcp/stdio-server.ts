@@ -1,5 +1,5 @@
-// A server of the protocol in a process of its own, on the ledger that its first argument names. Its executors tell the tests what
-// they want to see: one that is done at once, one that asks, one that goes on until it is told to end, by a file.
+// An MCP server in its own process, on the ledger named by its first argument. Its executors do what the tests need: one returns at once,
+// one asks, and one runs until a file says that it should end.
 import { existsSync, watch } from 'node:fs'
 import { dirname } from 'node:path'
 import { createEngine } from '../../../src/index.ts'
@@ -7,7 +7,7 @@ import { serveMcpStdio } from '../../../src/surfaces/mcp/index.ts'
 
 const [, , ledger = ':memory:', agent] = process.argv
 
-/** Resolves as soon as there is a file of this name. */
+/** Resolves when this file exists. */
 function fileAppears(file: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const watcher = watch(dirname(file), look)

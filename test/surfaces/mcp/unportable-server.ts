@@ -1,4 +1,4 @@
-// A server with a tool whose schema no client can be expected to take: what the inspector must find.
+// A server with a tool whose schema clients cannot be expected to accept: a fault that the MCP Inspector must find.
 import { Server } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 

@@ -1,5 +1,5 @@
-// What the tests of the MCP surface share: the real clients of both eras of the protocol behind one face, and requests by hand for
-// what no client sends.
+// What the tests of the MCP surface share: the real clients of both eras of the protocol behind one interface, and hand-written requests
+// that no client sends.
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernHttp } from '@modelcontextprotocol/client'
@@ -62,7 +62,7 @@ export async function connectHttp(era: Era, url: string, headers: Record<string,
 
 export const serverScript = join(import.meta.dirname, 'stdio-server.ts')
 
-/** For tests that start processes, which take their time on a busy machine: the modern client starts two for a connection. */
+/** For tests that start processes, which are slow on a busy machine: the modern client starts two for each connection. */
 export const withProcesses = { timeout: 60_000 }
 
 /** Starts the server's process; it ends with the client. */
@@ -78,7 +78,7 @@ export async function connectStdio(era: Era, ...args: string[]): Promise<AnyClie
   return face(client)
 }
 
-/** A connection over two streams in this process, where the test sees each message and when all is over. */
+/** A connection over two streams in this process; the test sees each message and the end. */
 export function connectByHand(engine: ServedEngine, options: McpStdioOptions = {}) {
   const input = new PassThrough()
   const output = new PassThrough({ encoding: 'utf8' })
@@ -102,7 +102,7 @@ export function connectByHand(engine: ServedEngine, options: McpStdioOptions = {
   return { input, ended, next, send, ask, call }
 }
 
-/** The error that a tool answered with. */
+/** The error in the result of a tool. */
 export function toolErrorOf({ isError, content }: Answer): { code: string; message: string; details?: any } {
   expect(isError).toBe(true)
   return (JSON.parse(content[0]?.text ?? '') as { error: { code: string; message: string } }).error
@@ -116,7 +116,7 @@ export interface Reply {
   text: string
 }
 
-/** What a client of the modern era sends, by hand. */
+/** A hand-written request of a client of the modern era. */
 export function modernRequest(
   method: string,
   params: Record<string, unknown> = {},
@@ -130,7 +130,7 @@ export function modernRequest(
   return { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: { ...meta, ...(params['_meta'] as object) } } }
 }
 
-/** Sends it to a handler, as a client with the token would. */
+/** Sends a request to a handler, like a client with the token. */
 export async function post(
   handler: Pick<McpFetchHandler, never> & ((request: Request) => Promise<Response>),
   message: Record<string, unknown>,
@@ -160,7 +160,7 @@ export function requestOf(message: unknown, headers: Record<string, string> = {}
 
 export async function replyOf(response: Response): Promise<Reply> {
   const text = await response.text()
-  // An answer that came as a stream ends with the answer itself.
+  // A response that is a stream ends with the result.
   const json = text.startsWith('{')
     ? text
     : text

@@ -1,6 +1,7 @@
 // Runs `errand repl` in a pseudo-terminal with its own process, and emulates the screen.
 import { fileURLToPath } from 'node:url'
 import { type IPty, spawn } from '@lydell/node-pty'
+import { onTestFinished } from 'vitest'
 import { TerminalScreen } from './terminal-screen.ts'
 
 const binFile = fileURLToPath(new URL('../../../src/surfaces/cli/bin.ts', import.meta.url))
@@ -55,6 +56,8 @@ export class ReplTerminal implements AsyncDisposable {
         resolve(exitCode)
       })
     })
+    // A test that times out never reaches the end of its `await using`, and the process would stay, spinning if it hangs.
+    onTestFinished(() => this[Symbol.asyncDispose]())
   }
 
   /** Types without waiting. */

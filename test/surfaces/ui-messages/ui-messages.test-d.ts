@@ -1,4 +1,4 @@
-// Our chunks are what the AI SDK takes, and its readers take our streams.
+// The AI SDK accepts our chunks, and its readers accept our streams.
 import type { UIMessageChunk } from 'ai'
 import { readUIMessageStream } from 'ai'
 import { expectTypeOf } from 'vitest'
@@ -12,7 +12,7 @@ readUIMessageStream({ stream: toUiMessageStream(engine, 'task-1') })
 
 createChat(engine, { authenticate: false })
 createChat(engine, { authenticate: () => ({ owner: 'ann' }), task: { systemPrompt: 'You are brief.' } })
-// @ts-expect-error who may chat has to be said
+// @ts-expect-error authenticate is required
 createChat(engine, {})
 // @ts-expect-error a user has an owner
 createChat(engine, { authenticate: () => ({ name: 'ann' }) })

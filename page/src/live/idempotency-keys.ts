@@ -3,7 +3,7 @@
 const keyBytes = 16
 
 /** Returns the previous key for equal content, and a new one for other content. */
-export function attemptKeys(random: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array): (content: unknown) => string {
+export function idempotencyKeys(random: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array): (content: unknown) => string {
   let last = { text: '', key: '' }
   return (content) => {
     const text = JSON.stringify(content)

@@ -1,6 +1,7 @@
 // Throttles updates: painting to a few times a second, and expensive work further.
 
-export interface Beat {
+/** Time and timers of a page; a test passes its own. */
+export interface FrameClock {
   now(): number
   /** Calls back before the next frame. */
   frame(callback: () => void): void
@@ -12,37 +13,37 @@ export interface Beat {
  * Returns a function that requests `work`: it runs at once if the last run was at least `restMs` ago, else after that time. The last
  * request is never lost. If `restMs` is a function, it is called each time.
  */
-export function atMostEvery(beat: Beat, restMs: number | (() => number), work: () => void): () => void {
+export function atMostEvery(clock: FrameClock, restMs: number | (() => number), work: () => void): () => void {
   let last = Number.NEGATIVE_INFINITY
   let isRequested = false
   const run = () => {
     isRequested = false
-    last = beat.now()
+    last = clock.now()
     work()
   }
   return () => {
     if (isRequested) return
     isRequested = true
-    const rest = last + (typeof restMs === 'number' ? restMs : restMs()) - beat.now()
-    if (rest <= 0) beat.frame(run)
-    else beat.later(run, rest)
+    const rest = last + (typeof restMs === 'number' ? restMs : restMs()) - clock.now()
+    if (rest <= 0) clock.frame(run)
+    else clock.later(run, rest)
   }
 }
 
 /** Like `atMostEvery`, for work that grows with the number of tasks: it also uses at most this share of the time. */
 export function sparingly(
-  beat: Beat,
+  clock: FrameClock,
   { restMs, share }: { restMs: number; share: number },
   work: () => void,
 ): () => void {
   let tookMs = 0
   return atMostEvery(
-    beat,
+    clock,
     () => Math.max(restMs, tookMs / share),
     () => {
-      const began = beat.now()
+      const began = clock.now()
       work()
-      tookMs = beat.now() - began
+      tookMs = clock.now() - began
     },
   )
 }

@@ -1,4 +1,4 @@
-// Short formats for times and durations.
+// Short formats for times, durations and counts.
 
 const units: ReadonlyArray<[ms: number, letter: string]> = [
   [86_400_000, 'd'],

@@ -1,9 +1,9 @@
-// I25: what a model calls reaches only what it may call, and only its own subtree. Goal: whatever the model of a task says, by
-// any ability, with any lists, through the bus or with the engine that abilities are given, no other task is read or changed.
-// Method: random families, random callers, every registered ability with every shape of input that names tasks; the rows and
-// events of everybody outside are compared before and after.
+// I25: what a model calls reaches only what it may call, and only its own subtree. Goal: whatever the model of a task calls, by any
+// ability, with any lists, through the bus or with the engine that abilities get, no other task is read or changed. Method: random
+// families, random callers, every registered ability with every shape of input that names tasks; the rows and events of all tasks outside
+// are compared before and after.
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'
 import { ErrandError } from '../../src/core/errors.ts'
@@ -13,19 +13,19 @@ import { TaskEngine } from '../../src/task-engine.ts'
 import { history, openEngine } from '../engine/world.ts'
 import { heldModel, modelOf } from './world.ts'
 
-/** Marks every text of a task that somebody outside of it must not see. */
+/** Marks every text of a task that callers outside of it must not see. */
 const secret = (name: string) => `secret-of-${name}`
 
 interface World {
   engine: Engine
-  /** Of the same tasks on the board. */
+  /** The numbers of the same tasks on the board. */
   numbers: Record<string, number>
-  /** By name: own, child, grandchild, parent, sibling, stranger. */
+  /** By name: own, child, grandchild, parent, sibling, unrelated. */
   ids: Record<string, string>
 }
 
 const inside = ['own', 'child', 'grandchild']
-const outside = ['parent', 'sibling', 'stranger']
+const outside = ['parent', 'sibling', 'unrelated']
 
 async function setup(): Promise<World> {
   const engine = await openEngine({ model: heldModel().model, autoStart: false, abilities: [notes] })
@@ -36,11 +36,11 @@ async function setup(): Promise<World> {
     ['sibling', 'parent'],
     ['child', 'own'],
     ['grandchild', 'child'],
-    ['stranger', undefined],
+    ['unrelated', undefined],
   ] as const) {
     const task = await engine.create({
       name,
-      // One that nobody runs, so that it may be claimed.
+      // Without a goal no executor runs it, so that it may be claimed.
       ...(name === 'grandchild' ? { description: secret(name) } : { goal: secret(name) }),
       metadata: { kept: secret(name) },
       ...(parent === undefined ? {} : { parentId: ids[parent] as string }),
@@ -52,7 +52,7 @@ async function setup(): Promise<World> {
   return { engine, ids, numbers }
 }
 
-/** An ability of an embedder, which names tasks. */
+/** An ability of a program, with a task in its input. */
 const notes = defineAbility({
   id: 'notes:add',
   description: 'Keeps a note with a task.',
@@ -62,9 +62,9 @@ const notes = defineAbility({
   handle: ({ taskId }) => ({ noted: taskId }),
 })
 
-const goals = { goal: 'A new one', message: 'Go on', reason: 'Told to', value: 'yes' }
+const goals = { goal: 'A new one', message: 'Go on', reason: 'Requested', value: 'yes' }
 
-/** Inputs that name a task in every way in which an ability might take it; strict ones refuse what they do not know. */
+/** Inputs that name a task in every way that an ability might accept, with known keys only, as strict abilities refuse others. */
 function inputsNaming(taskId: string, keys: readonly string[]): Array<Record<string, unknown>> {
   const naming: Record<string, unknown> = {
     taskId,
@@ -80,14 +80,14 @@ function inputsNaming(taskId: string, keys: readonly string[]): Array<Record<str
   return [known, without('blockedBy'), without('parentTaskId'), without('taskId'), {}]
 }
 
-/** The same for the board, where a task is named by its number as well, and one task in an input that begins with another. */
+/** The same for the board, where a task has a number as well, and one input may name several tasks. */
 function boardInputsNaming(
   ref: string | number,
   own: string,
   child: string,
   keys: readonly string[],
 ): Array<Record<string, unknown>> {
-  const words = { subject: 'A new one', as: 'somebody', to: 'somebody', body: 'Go on', topic: 'shutdown' }
+  const words = { subject: 'A new one', as: 'ann', to: 'ann', body: 'Go on', topic: 'shutdown' }
   const inputs: Array<Record<string, unknown>> = [
     { ...words, id: ref },
     { ...words, id: ref, status: 'in_progress' },
@@ -118,12 +118,12 @@ async function rowsOf({ engine, ids }: Pick<World, 'engine' | 'ids'>, names: rea
   return JSON.stringify(rows)
 }
 
-/** All tasks that are no family of the caller's own, by now. */
+/** The ids of the caller's own task and of all tasks below it. */
 async function familyOf({ engine, ids }: World): Promise<Set<string>> {
   return new Set([ids['own'] as string, ...(await engine.subtree(ids['own'] as string)).map(({ id }) => id)])
 }
 
-/** What came of it, as text; a refusal too, because it must not tell either. Waits and streams are let go of at once. */
+/** The result as text; that of a refusal too, because it must not reveal anything either. Waits and streams are aborted at once. */
 async function outcomeOf(
   work: (signal: AbortSignal) => Promise<unknown>,
 ): Promise<{ text: string; code: string | undefined }> {
@@ -131,7 +131,7 @@ async function outcomeOf(
   const working = work(released.signal)
   working.catch(() => {})
   for (let turn = 0; turn < 6; turn++) await new Promise(setImmediate)
-  released.abort(new Error('let go'))
+  released.abort(new Error('released'))
   try {
     return { text: JSON.stringify(await working) ?? '', code: undefined }
   } catch (error) {
@@ -139,14 +139,14 @@ async function outcomeOf(
   }
 }
 
-/** Everything that would be a breach: something outside changed, was told, or came to be. */
+/** The first breach: a task outside was changed, revealed or created. */
 async function breachIn(world: World, act: () => Promise<{ text: string }>): Promise<string | undefined> {
   const before = await rowsOf(world, outside)
   const others = (await history(world.engine)).length
   const { text } = await act()
   if ((await rowsOf(world, outside)) !== before) return `changed something outside: ${text}`
-  const told = outside.find((name) => text.includes(secret(name)))
-  if (told !== undefined) return `told what ${told} is: ${text}`
+  const revealed = outside.find((name) => text.includes(secret(name)))
+  if (revealed !== undefined) return `revealed ${revealed}: ${text}`
   const family = await familyOf(world)
   const made = (await history(world.engine)).slice(others).find(({ taskId }) => !family.has(taskId))
   return made === undefined ? undefined : `wrote ${made.type} outside: ${text}`
@@ -164,136 +164,134 @@ const patterns = [
   'ldg:task:save',
   'model:*',
 ]
-/** What every model may do with its own tasks, and with no others. */
+/** Abilities that every model may use for its own tasks, and for no others. */
 const ofOneTask = ['board:create', 'board:update', 'board:get', 'board:why', 'board:log']
 const lists = fc.option(fc.array(fc.subarray(patterns), { maxLength: 3 }), { nil: undefined })
 
-describe('A model', () => {
-  it('I25 never touches a task outside of its subtree, nor the ledger, nor the bus, whatever it calls', {
-    timeout: 60_000,
-  }, async () => {
-    let world = await setup()
-    const abilities = world.engine.bus.abilities()
-    expect(abilities.length).toBeGreaterThan(25)
-    const called = new Map<string, Set<string | undefined>>()
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom(...abilities),
-        fc.constantFrom(...inside, ...outside, 'nobody'),
-        fc.nat(54),
-        fc.boolean(),
-        lists,
-        async (ability, name, shape, byNumber, allowed) => {
-          const { engine, ids, numbers } = world
-          const caller = modelOf(ids['own'] as string, allowed)
-          const keys = Object.keys((ability.inputSchema['properties'] as object | undefined) ?? {})
-          const id = ids[name] ?? 'task-nobody'
-          const inputs =
-            ability.moduleName === 'board'
-              ? boardInputsNaming(
-                  byNumber ? (numbers[name] ?? 99) : id,
-                  ids['own'] as string,
-                  ids['child'] as string,
-                  keys,
-                )
-              : inputsNaming(id, keys)
-          const input = inputs[shape % inputs.length] as Record<string, unknown>
-          let code: string | undefined
-          const breach = await breachIn(world, async () => {
-            const outcome = await outcomeOf((signal) => call(engine, ability, input, { caller, signal }))
-            code = outcome.code
-            return outcome
-          })
-          const { id: abilityId, moduleName } = ability
-          called.set(abilityId, (called.get(abilityId) ?? new Set()).add(code))
-          if (await isWornOut(world)) world = await setup()
-          expect([abilityId, input, breach]).toEqual([abilityId, input, undefined])
-          const open = (allowed ?? []).every((list) => listAllows(list, abilityId))
-          if (moduleName === 'ldg' || moduleName === 'bus' || !ability.models || !open) {
-            expect([abilityId, code]).toEqual([abilityId, 'FORBIDDEN'])
-          }
-        },
-      ),
-      { numRuns: 1_500, seed: 25 },
-    )
-    for (const { id, models, moduleName } of abilities) {
-      if (models && moduleName === 'board' && ofOneTask.includes(id)) {
-        expect([id, called.get(id)?.has('FORBIDDEN'), called.get(id)?.has(undefined)]).toEqual([id, true, true])
-      }
-      if (models && moduleName === 'task' && id !== 'task:route') {
-        expect([id, called.get(id)?.has('FORBIDDEN')]).toEqual([id, true])
-      }
-    }
-  })
-
-  it('I25 gets no further with the engine that its abilities work with, past the bus', {
-    timeout: 60_000,
-  }, async () => {
-    for (const name of outside) {
-      const world = await setup()
-      const { ids } = world
-      const id = ids[name] as string
-      const own = ids['own'] as string
-      const within = boundEngine(world)
-      const attempts = attemptsOn(within, id, own)
-      for (const [what, attempt] of Object.entries(attempts)) {
+it('I25 a model never touches a task outside of its subtree, nor the ledger, nor the bus, whatever it calls', {
+  timeout: 60_000,
+}, async () => {
+  let world = await setup()
+  const abilities = world.engine.bus.abilities()
+  expect(abilities.length).toBeGreaterThan(25)
+  const called = new Map<string, Set<string | undefined>>()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...abilities),
+      fc.constantFrom(...inside, ...outside, 'nobody'),
+      fc.nat(54),
+      fc.boolean(),
+      lists,
+      async (ability, name, shape, byNumber, allowed) => {
+        const { engine, ids, numbers } = world
+        const caller = modelOf(ids['own'] as string, allowed)
+        const keys = Object.keys((ability.inputSchema['properties'] as object | undefined) ?? {})
+        const id = ids[name] ?? 'task-nobody'
+        const inputs =
+          ability.moduleName === 'board'
+            ? boardInputsNaming(
+                byNumber ? (numbers[name] ?? 99) : id,
+                ids['own'] as string,
+                ids['child'] as string,
+                keys,
+              )
+            : inputsNaming(id, keys)
+        const input = inputs[shape % inputs.length] as Record<string, unknown>
         let code: string | undefined
         const breach = await breachIn(world, async () => {
-          const outcome = await outcomeOf(async () => attempt())
+          const outcome = await outcomeOf((signal) => call(engine, ability, input, { caller, signal }))
           code = outcome.code
           return outcome
         })
-        expect([what, name, breach]).toEqual([what, name, undefined])
-        expect([what, name, code]).toEqual([what, name, 'FORBIDDEN'])
-      }
+        const { id: abilityId, moduleName } = ability
+        called.set(abilityId, (called.get(abilityId) ?? new Set()).add(code))
+        if (await isWornOut(world)) world = await setup()
+        expect([abilityId, input, breach]).toEqual([abilityId, input, undefined])
+        const open = (allowed ?? []).every((list) => listAllows(list, abilityId))
+        if (moduleName === 'ldg' || moduleName === 'bus' || !ability.models || !open) {
+          expect([abilityId, code]).toEqual([abilityId, 'FORBIDDEN'])
+        }
+      },
+    ),
+    { numRuns: 1_500, seed: 25 },
+  )
+  for (const { id, models, moduleName } of abilities) {
+    if (models && moduleName === 'board' && ofOneTask.includes(id)) {
+      expect([id, called.get(id)?.has('FORBIDDEN'), called.get(id)?.has(undefined)]).toEqual([id, true, true])
     }
-  })
-
-  it('I25 does with that engine what is its own', async () => {
-    const world = await setup()
-    const within = boundEngine(world)
-    const child = world.ids['child'] as string
-    expect(await within.get(child)).toMatchObject({ name: 'child' })
-    expect((await within.list({ parentId: world.ids['own'] as string })).tasks).toHaveLength(1)
-    await within.update(child, { name: 'renamed' })
-    await within.cancel(child)
-    expect(await world.engine.get(child)).toMatchObject({ name: 'renamed', status: 'canceled' })
-  })
-
-  it('I25 the harness catches an ability that forgets its scope', async () => {
-    const world = await setup()
-    world.engine.bus.register({
-      id: 'leak:get',
-      description: 'Reads any task.',
-      input: z.object({ taskId: z.string() }),
-      output: z.unknown(),
-      handle: ({ taskId }) => world.engine.get(taskId),
-    })
-    world.engine.bus.register({
-      id: 'leak:cancel',
-      description: 'Cancels any task.',
-      input: z.object({ taskId: z.string() }),
-      output: z.unknown(),
-      handle: async ({ taskId }) => (await world.engine.cancel(taskId)).status,
-    })
-    const caller = modelOf(world.ids['own'] as string)
-    const breaches: Array<string | undefined> = []
-    for (const id of ['leak:get', 'leak:cancel']) {
-      const input = { taskId: world.ids['stranger'] }
-      breaches.push(
-        await breachIn(world, () =>
-          outcomeOf((signal) => world.engine.bus.call(id as string, input, { caller, signal })),
-        ),
-      )
+    if (models && moduleName === 'task' && id !== 'task:route') {
+      expect([id, called.get(id)?.has('FORBIDDEN')]).toEqual([id, true])
     }
-    expect(breaches).toEqual([
-      expect.stringContaining('told what stranger is'),
-      expect.stringContaining('changed something outside'),
-    ])
-  })
+  }
 })
 
-/** What is over takes no part any more. */
+it('I25 a model gets no further with the engine that its abilities work with, past the bus', {
+  timeout: 60_000,
+}, async () => {
+  for (const name of outside) {
+    const world = await setup()
+    const { ids } = world
+    const id = ids[name] as string
+    const own = ids['own'] as string
+    const within = boundEngine(world)
+    const attempts = attemptsOn(within, id, own)
+    for (const [what, attempt] of Object.entries(attempts)) {
+      let code: string | undefined
+      const breach = await breachIn(world, async () => {
+        const outcome = await outcomeOf(async () => attempt())
+        code = outcome.code
+        return outcome
+      })
+      expect([what, name, breach]).toEqual([what, name, undefined])
+      expect([what, name, code]).toEqual([what, name, 'FORBIDDEN'])
+    }
+  }
+})
+
+it('I25 the engine that an ability of a model works with can change the subtree of the model', async () => {
+  const world = await setup()
+  const within = boundEngine(world)
+  const child = world.ids['child'] as string
+  expect(await within.get(child)).toMatchObject({ name: 'child' })
+  expect((await within.list({ parentId: world.ids['own'] as string })).tasks).toHaveLength(1)
+  await within.update(child, { name: 'renamed' })
+  await within.cancel(child)
+  expect(await world.engine.get(child)).toMatchObject({ name: 'renamed', status: 'canceled' })
+})
+
+it('I25 the harness finds an ability that ignores its scope', async () => {
+  const world = await setup()
+  world.engine.bus.register({
+    id: 'leak:get',
+    description: 'Reads any task.',
+    input: z.object({ taskId: z.string() }),
+    output: z.unknown(),
+    handle: ({ taskId }) => world.engine.get(taskId),
+  })
+  world.engine.bus.register({
+    id: 'leak:cancel',
+    description: 'Cancels any task.',
+    input: z.object({ taskId: z.string() }),
+    output: z.unknown(),
+    handle: async ({ taskId }) => (await world.engine.cancel(taskId)).status,
+  })
+  const caller = modelOf(world.ids['own'] as string)
+  const breaches: Array<string | undefined> = []
+  for (const id of ['leak:get', 'leak:cancel']) {
+    const input = { taskId: world.ids['unrelated'] }
+    breaches.push(
+      await breachIn(world, () =>
+        outcomeOf((signal) => world.engine.bus.call(id as string, input, { caller, signal })),
+      ),
+    )
+  }
+  expect(breaches).toEqual([
+    expect.stringContaining('revealed unrelated'),
+    expect.stringContaining('changed something outside'),
+  ])
+})
+
+/** True if a task has ended, after which calls change nothing any more. */
 async function isWornOut({ engine, ids }: World): Promise<boolean> {
   const tasks = await Promise.all(inside.map((name) => engine.get(ids[name] as string)))
   return tasks.some((task) => task === null || task.completedAt !== null)

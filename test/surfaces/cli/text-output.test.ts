@@ -1,5 +1,5 @@
 // The output of a run, as lines or as events, and the output of `logs`, `graph` and `tree`.
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { StreamItem } from '../../../src/engine-api.ts'
 import type { EventType, TaskEvent } from '../../../src/entities/event.ts'
 import type { KnownRound } from '../../../src/plans/round.ts'
@@ -33,63 +33,61 @@ function setup() {
   return { io, view, emit }
 }
 
-describe('errand run without a terminal', () => {
-  it('claims and releases are printed as lines', () => {
-    const { io, emit } = setup()
-    emit('task.claimed', 'lines', 0, { status: 'working', owner: 'ann' })
-    emit('task.released', 'lines', 0, { status: 'waiting', owner: 'ann', reason: 'the lease is over', lapsed: true })
-    emit('task.waiting', 'lines', 0, { status: 'waiting', run: 0, reason: 'interrupted' })
-    emit('task.waiting', 'g/in', 0, { status: 'waiting', run: 1, reason: 'interrupted' })
-    expect(io.out().split('\n')).toEqual([
-      'lines claimed by ann',
-      'lines released by ann: the lease is over',
-      'g/in  interrupted: the process that ran it died',
-      '',
-    ])
-  })
+it('errand run prints claims and releases as lines without a terminal', () => {
+  const { io, emit } = setup()
+  emit('task.claimed', 'lines', 0, { status: 'working', owner: 'ann' })
+  emit('task.released', 'lines', 0, { status: 'waiting', owner: 'ann', reason: 'the lease is over', lapsed: true })
+  emit('task.waiting', 'lines', 0, { status: 'waiting', run: 0, reason: 'interrupted' })
+  emit('task.waiting', 'g/in', 0, { status: 'waiting', run: 1, reason: 'interrupted' })
+  expect(io.out().split('\n')).toEqual([
+    'lines claimed by ann',
+    'lines released by ann: the lease is over',
+    'g/in  interrupted: the process that ran it died',
+    '',
+  ])
+})
 
-  it('each start, line of output and end is one line, without groups and foreign tasks', () => {
-    const { io, emit } = setup()
-    emit('task.created', 'lines', 0, { status: 'submitted', ready: true })
-    emit('task.started', 'g', 0, { status: 'working', from: 'submitted' })
-    emit('task.started', 'lines', 100, { status: 'working', from: 'submitted', attempt: 1 })
-    emit('output.written', 'lines', 150, { status: 'working', text: 'one\n\u001b[31mtwo\u001b[0m\n' })
-    emit('task.failed', 'lines', 300, {
-      status: 'failed',
-      error: { code: 'EXIT_CODE', message: 'exited with 1\nmore' },
-      willRetry: true,
-    })
-    emit('task.retried', 'lines', 300, { status: 'submitted', attempt: 2 })
-    emit('task.started', 'lines', 400, { status: 'working', from: 'submitted', attempt: 2 })
-    emit('task.completed', 'lines', 650, { status: 'completed' })
-    emit('task.started', 'elsewhere', 0, { status: 'working' })
-    emit('task.input_required', 'g/in', 0, { status: 'input_required', from: 'working' })
-    emit('question.asked', 'g/in', 0, { status: 'input_required', questionId: 'q', question: 'Which?' })
-    emit('task.canceled', 'g/in', 0, { status: 'canceled', reason: 'enough' })
-    expect(io.out().split('\n')).toEqual([
-      'lines started',
-      'lines | one',
-      'lines | two',
-      'lines failed in 0.2s: exited with 1 (another attempt follows)',
-      'lines started, attempt 2',
-      'lines completed in 0.3s',
-      'g/in  asks: Which?',
-      'g/in  canceled: enough',
-      '',
-    ])
+it('errand run prints each start, line of output and end as one line without a terminal, without groups and foreign tasks', () => {
+  const { io, emit } = setup()
+  emit('task.created', 'lines', 0, { status: 'submitted', ready: true })
+  emit('task.started', 'g', 0, { status: 'working', from: 'submitted' })
+  emit('task.started', 'lines', 100, { status: 'working', from: 'submitted', attempt: 1 })
+  emit('output.written', 'lines', 150, { status: 'working', text: 'one\n\u001b[31mtwo\u001b[0m\n' })
+  emit('task.failed', 'lines', 300, {
+    status: 'failed',
+    error: { code: 'EXIT_CODE', message: 'exited with 1\nmore' },
+    willRetry: true,
   })
+  emit('task.retried', 'lines', 300, { status: 'submitted', attempt: 2 })
+  emit('task.started', 'lines', 400, { status: 'working', from: 'submitted', attempt: 2 })
+  emit('task.completed', 'lines', 650, { status: 'completed' })
+  emit('task.started', 'elsewhere', 0, { status: 'working' })
+  emit('task.input_required', 'g/in', 0, { status: 'input_required', from: 'working' })
+  emit('question.asked', 'g/in', 0, { status: 'input_required', questionId: 'q', question: 'Which?' })
+  emit('task.canceled', 'g/in', 0, { status: 'canceled', reason: 'enough' })
+  expect(io.out().split('\n')).toEqual([
+    'lines started',
+    'lines | one',
+    'lines | two',
+    'lines failed in 0.2s: exited with 1 (another attempt follows)',
+    'lines started, attempt 2',
+    'lines completed in 0.3s',
+    'g/in  asks: Which?',
+    'g/in  canceled: enough',
+    '',
+  ])
+})
 
-  it('RoundView reports when no task is active, and the last output of each task', () => {
-    const { view, emit } = setup()
-    expect(view.looksIdle).toBe(true)
-    emit('task.started', 'g', 0, { status: 'working', from: 'submitted' })
-    expect(view.looksIdle).toBe(true)
-    emit('task.started', 'lines', 0, { status: 'working', from: 'submitted' })
-    emit('output.written', 'lines', 1, { status: 'working', text: 'one\ntwo\n' })
-    emit('output.written', 'lines', 1, { status: 'working', text: '\n' })
-    expect(view.looksIdle).toBe(false)
-    expect(view.row('task-lines')).toMatchObject({ lastLine: 'two', startedAt: 0 })
-  })
+it('RoundView reports when no task is active, and the last output of each task', () => {
+  const { view, emit } = setup()
+  expect(view.looksIdle).toBe(true)
+  emit('task.started', 'g', 0, { status: 'working', from: 'submitted' })
+  expect(view.looksIdle).toBe(true)
+  emit('task.started', 'lines', 0, { status: 'working', from: 'submitted' })
+  emit('output.written', 'lines', 1, { status: 'working', text: 'one\ntwo\n' })
+  emit('output.written', 'lines', 1, { status: 'working', text: '\n' })
+  expect(view.looksIdle).toBe(false)
+  expect(view.row('task-lines')).toMatchObject({ lastLine: 'two', startedAt: 0 })
 })
 
 it('errand run --json prints the feed, one event per line', () => {

@@ -1,8 +1,8 @@
-// What the tests of the inspector share: a receiver that keeps what it hears and can be asked to wait for something.
+// What the tests of the inspector share: a receiver that keeps its messages and can wait for one.
 import { createWebSocketReceiver } from '@statelyai/inspect'
 import { WebSocket } from 'ws'
 
-/** A message as it goes over the wire. */
+/** A message as sent over the wire. */
 export interface Message {
   type: string
   sessionId: string
@@ -18,45 +18,45 @@ export interface Message {
 
 export interface Receiver {
   readonly messages: Message[]
-  /** The first message that fits, as soon as it is there. */
+  /** Resolves to the first message that matches. */
   until(fits: (message: Message) => boolean): Promise<Message>
 }
 
-class Listening implements Receiver {
+class RecordingReceiver implements Receiver {
   readonly messages: Message[] = []
   readonly #waiting = new Set<() => void>()
 
-  hear(message: Message): void {
+  receive(message: Message): void {
     this.messages.push(message)
-    for (const look of this.#waiting) look()
+    for (const check of this.#waiting) check()
   }
 
   until(fits: (message: Message) => boolean): Promise<Message> {
     return new Promise((resolve) => {
-      const look = (): void => {
+      const check = (): void => {
         const found = this.messages.find(fits)
         if (found === undefined) return
-        this.#waiting.delete(look)
+        this.#waiting.delete(check)
         resolve(found)
       }
-      this.#waiting.add(look)
-      look()
+      this.#waiting.add(check)
+      check()
     })
   }
 }
 
 /** Stately's own receiver. */
 export function receive(server: string): Receiver {
-  const listening = new Listening()
-  createWebSocketReceiver({ server }).subscribe((message) => listening.hear(message as unknown as Message))
+  const listening = new RecordingReceiver()
+  createWebSocketReceiver({ server }).subscribe((message) => listening.receive(message as unknown as Message))
   return listening
 }
 
-/** A receiver that can hang up. */
+/** A receiver that can disconnect. */
 export function receiveUntilClosed(server: string): Receiver & { socket: WebSocket } {
-  const listening = new Listening()
+  const listening = new RecordingReceiver()
   const socket = new WebSocket(server)
-  socket.on('message', (data) => listening.hear(JSON.parse((data as Buffer).toString()) as Message))
+  socket.on('message', (data) => listening.receive(JSON.parse((data as Buffer).toString()) as Message))
   return Object.assign(listening, { socket })
 }
 
@@ -65,8 +65,8 @@ export const isActor =
   (message: Message): boolean =>
     message.type === '@xstate.actor' && message.name === name
 
-/** The states that an actor was told to be in, one after the other. */
+/** The successive states of an actor in its messages. */
 export function statesOf({ messages }: Receiver, { sessionId }: { sessionId: string }): unknown[] {
-  const told = messages.filter((message) => message.sessionId === sessionId && message.snapshot !== undefined)
-  return told.map(({ snapshot }) => snapshot?.value).filter((value, index, all) => value !== all[index - 1])
+  const ofActor = messages.filter((message) => message.sessionId === sessionId && message.snapshot !== undefined)
+  return ofActor.map(({ snapshot }) => snapshot?.value).filter((value, index, all) => value !== all[index - 1])
 }

@@ -1,5 +1,5 @@
-// One refusal, asked for on every surface: what each of them tells is the same code, whatever its protocol makes of it.
-import { describe, expect, it } from 'vitest'
+// One refusal on every surface: the error code is the same everywhere, however the protocol transports it.
+import { expect, it } from 'vitest'
 import { createEngine } from '../../src/create-engine.ts'
 import { runScript } from '../../src/surfaces/repl/index.ts'
 import { refusalOf } from '../engine/world.ts'
@@ -14,23 +14,24 @@ async function world() {
   return { place, engine, task }
 }
 
-describe('X-032 a refusal has one code', () => {
-  it.each([
-    {
-      code: 'INVALID_TRANSITION' as const,
-      status: 409,
-      verb: ['pause', '#1'],
-      line: '/pause 1',
-      ofTheSubject: (id: string) => id,
-    },
-    {
-      code: 'NOT_FOUND' as const,
-      status: 404,
-      verb: ['pause', 'task-nowhere'],
-      line: '/pause task-nowhere',
-      ofTheSubject: () => 'task-nowhere',
-    },
-  ])('$code, as method, ability, tool, route, line and verb', async ({ code, status, verb, line, ofTheSubject }) => {
+it.each([
+  {
+    code: 'INVALID_TRANSITION' as const,
+    status: 409,
+    verb: ['pause', '#1'],
+    line: '/pause 1',
+    ofTheSubject: (id: string) => id,
+  },
+  {
+    code: 'NOT_FOUND' as const,
+    status: 404,
+    verb: ['pause', 'task-nowhere'],
+    line: '/pause task-nowhere',
+    ofTheSubject: () => 'task-nowhere',
+  },
+])(
+  'X-032 a refusal has the code $code as method, ability, tool, route, line and verb',
+  async ({ code, status, verb, line, ofTheSubject }) => {
     const { place, engine, task } = await world()
     await using _place = place
     await using _engine = engine
@@ -49,13 +50,13 @@ describe('X-032 a refusal has one code', () => {
     expect([problem.code, problem.status]).toEqual([code, status])
     await http.close()
 
-    const told: string[] = []
-    const io = { stdout: { write: () => true }, stderr: { write: (text: string) => told.push(text) > 0 } }
+    const printed: string[] = []
+    const io = { stdout: { write: () => true }, stderr: { write: (text: string) => printed.push(text) > 0 } }
     expect(await runScript(engine, [line], io)).toBe(2)
-    expect(told.join('')).toMatch(new RegExp(`^errand repl: line 1: ${code}: `))
+    expect(printed.join('')).toMatch(new RegExp(`^errand repl: line 1: ${code}: `))
 
     const { code: exitCode, err } = await place.errand(...verb, '--json')
     expect(JSON.parse(err)).toMatchObject({ error: { code } })
     expect(exitCode).toBe(2)
-  })
-})
+  },
+)

@@ -2,7 +2,7 @@
 // task, that is one of the eight states. A verb that this script does not call fails the test.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { callStatuses } from '../../src/entities/call.ts'
 import { branchStatuses, factStatuses } from '../../src/entities/memory.ts'
@@ -15,7 +15,7 @@ import { verbs } from '../../src/surfaces/cli/verbs.ts'
 import { ledgerFile, openEngine, reached, waysTo } from '../engine/world.ts'
 import { fakeIo } from './cli/fake-io.ts'
 
-/** Not called here: boards have words of their own (the s07 task board), the others print nothing of tasks by themselves or serve until they are ended. */
+/** Not called here: boards have statuses of their own (the s07 task board); the others print no tasks, or serve until they are stopped. */
 const others: Record<string, string> = {
   board: 'words of the s07 task board',
   hook: 'the board again, for coding agents',
@@ -28,13 +28,13 @@ const others: Record<string, string> = {
   mcp: 'serves abilities, whose schemas are walked',
 }
 
-/** Words that other things than tasks have. */
+/** States of entities other than tasks. */
 const ofOthers = [...callStatuses, ...runStatuses, ...branchStatuses, ...factStatuses, ...objectiveStatuses, 'active']
 
-/** Verbs whose lines are facts, branches or objectives. */
+/** Verbs that print facts, branches or objectives. */
 const otherLines = /^(?:memory|task objectives?) /
 
-/** Keys of what is not a task, in which a `status` is another one's. */
+/** Keys of entities other than tasks, whose `status` is not checked. */
 const things = /^(?:calls?|runs?|objectives?|branch(?:es)?|facts?|activeAgents|stints?|agents?)$/
 
 interface Printed {
@@ -103,7 +103,7 @@ purge --older-than 1d
 rm :canceled
 `
 
-/** The values of `status` and `from` that are about tasks. */
+/** The values of `status` and `from` of tasks. */
 function statusesIn(value: unknown): unknown[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) => {
@@ -158,20 +158,18 @@ async function playScript(): Promise<Printed[]> {
   return printed
 }
 
-describe('With --json the command line', () => {
-  it('prints the status of a task as one of the eight states, with every verb', async () => {
-    const printed = await playScript()
-    const called = (path: string) => printed.some(({ verb }) => `${verb} `.startsWith(`${path} `))
-    const paths = (await pathsOf(verbs)).filter((path) => others[path.split(' ')[0] ?? ''] === undefined)
-    expect(paths.filter((path) => !called(path))).toEqual([])
+it('--json prints the status of a task as one of the eight states, with every verb', async () => {
+  const printed = await playScript()
+  const called = (path: string) => printed.some(({ verb }) => `${verb} `.startsWith(`${path} `))
+  const paths = (await pathsOf(verbs)).filter((path) => others[path.split(' ')[0] ?? ''] === undefined)
+  expect(paths.filter((path) => !called(path))).toEqual([])
 
-    const ofTasks = printed.filter(({ verb }) => !otherLines.test(verb)).flatMap(({ values }) => statusesIn(values))
-    expect(new Set(ofTasks)).toEqual(new Set(taskStatuses))
-    const words = printed.flatMap(({ values }) => JSON.stringify(values).match(/(?<="status":")[a-z_]+/g) ?? [])
-    expect(words.filter((word) => ![...taskStatuses, ...ofOthers].includes(word as never))).toEqual([])
-  })
+  const ofTasks = printed.filter(({ verb }) => !otherLines.test(verb)).flatMap(({ values }) => statusesIn(values))
+  expect(new Set(ofTasks)).toEqual(new Set(taskStatuses))
+  const words = printed.flatMap(({ values }) => JSON.stringify(values).match(/(?<="status":")[a-z_]+/g) ?? [])
+  expect(words.filter((word) => ![...taskStatuses, ...ofOthers].includes(word as never))).toEqual([])
+})
 
-  it('and a word of another dialect is found', () => {
-    expect(statusesIn([{ task: { status: 'running' }, calls: [{ status: 'started' }] }])).toEqual(['running'])
-  })
+it('the test of --json finds a status of another vocabulary', () => {
+  expect(statusesIn([{ task: { status: 'running' }, calls: [{ status: 'started' }] }])).toEqual(['running'])
 })

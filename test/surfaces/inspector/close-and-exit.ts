@@ -1,4 +1,4 @@
-// A program that inspects its engine, is watched by a receiver and a program for a while, closes, and has nothing left that would keep its
+// A program that inspects its engine with a receiver and another program connected, closes everything, and then has nothing that keeps its
 // process alive.
 import { on, once } from 'node:events'
 import { createWebSocketInspector } from '@statelyai/inspect'
@@ -13,7 +13,7 @@ await once(receiver, 'message')
 const inspector = createWebSocketInspector({ url: server.url })
 const detach = engine.inspect(inspector.inspect)
 await engine.result(await engine.create({ executor: 'work' }))
-// One that is stopped before it is connected tries again for ever.
+// An inspector that is stopped before it is connected would reconnect forever.
 for await (const [data] of on(receiver, 'message')) if (String(data).includes('program-1/')) break
 detach()
 inspector.stop()

@@ -1,0 +1,89 @@
+// What the dialogs of all actions share: the form with its buttons, and the request with its outcome. A refusal is shown in the form, and the
+// input is kept.
+
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { problemOf } from '../live/api-client.ts'
+import { type Action, actionLabels } from '../model/lifecycle.ts'
+import type { Problem, ShownTask } from '../model/wire.ts'
+import { announce } from '../state/navigation.ts'
+import { LongText, ProblemBox } from './elements.tsx'
+
+export interface ActionDialogProps {
+  action: Action
+  shown: ShownTask
+  onClose: () => void
+  onDone: () => void
+}
+
+/** Sends the request, shows its outcome, and closes the dialog on success. */
+export function useSubmit({ action, shown, onClose, onDone }: ActionDialogProps) {
+  const [problem, setProblem] = useState<Problem | null>(null)
+  const [busy, setBusy] = useState(false)
+  const submit = async (request: () => Promise<unknown>) => {
+    setBusy(true)
+    setProblem(null)
+    try {
+      await request()
+      announce(`${actionLabels[action]}: done for ${shown.task.name}`)
+      onDone()
+      onClose()
+    } catch (error) {
+      const refusal = problemOf(error)
+      setProblem(refusal)
+      announce(`${actionLabels[action]} refused: ${refusal.detail}`)
+      return error
+    } finally {
+      setBusy(false)
+    }
+    return undefined
+  }
+  return { problem, busy, submit }
+}
+
+export function pathOf({ task }: ShownTask, verb = ''): string {
+  return `tasks/${encodeURIComponent(task.id)}${verb}`
+}
+
+interface FormProps {
+  title: string
+  children: ComponentChildren
+  problem: Problem | null
+  busy: boolean
+  submitLabel: string
+  danger?: boolean
+  onSubmit: () => void
+  onClose: () => void
+}
+
+export function Form({ title, children, problem, busy, submitLabel, danger = false, onSubmit, onClose }: FormProps) {
+  return (
+    <form
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSubmit()
+      }}
+    >
+      <h2>{title}</h2>
+      {children}
+      {problem === null ? null : <ProblemBox problem={problem} />}
+      <div class="dialog-buttons">
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+        <button type="submit" class={danger ? 'danger' : 'primary'} disabled={busy}>
+          {busy ? `${submitLabel}…` : submitLabel}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+export function TaskName({ shown: { task } }: { shown: ShownTask }) {
+  return (
+    <p class="dialog-task">
+      <LongText text={task.name} label="the name" limit={120} /> <code>#{task.seq}</code>
+    </p>
+  )
+}

@@ -1,0 +1,56 @@
+// The fields of a task as a list of terms.
+
+import type { ComponentChildren } from 'preact'
+import { clockTime, duration } from '../model/format.ts'
+import type { TaskSnapshot } from '../model/history.ts'
+import { linkTo } from '../model/route.ts'
+import type { ShownTask, TaskRow } from '../model/wire.ts'
+import { LongText, Section, Time, useNow } from './elements.tsx'
+
+interface DetailsProps {
+  task: ShownTask['task']
+  row: TaskRow | undefined
+  snapshot: TaskSnapshot | undefined
+  inPast: boolean
+}
+
+export function Details({ task, row, snapshot, inPast }: DetailsProps) {
+  const now = useNow(5_000)
+  const attempt = inPast ? snapshot?.attempt : task.attempt
+  const run = inPast ? snapshot?.run : task.run
+  const terms: Array<[string, ComponentChildren]> = [
+    ['Goal', task.goal === null ? null : <LongText text={task.goal} label="the goal" limit={200} />],
+    ['Executor', task.executor ?? (task.group ? 'a group, works by its children' : 'none, worked on from outside')],
+    ['Owner', task.owner],
+    ['Role', task.role],
+    ['Priority', task.priority],
+    ['Attempt', attempt],
+    ['Run', run],
+    ['Tags', task.tags.length === 0 ? null : task.tags.join(', ')],
+    ['Key', task.key],
+    ['Created', <Time key="created" at={task.createdAt} />],
+    ['Changed', inPast ? null : <Time key="changed" at={row?.updatedAt ?? task.updatedAt} now={now} />],
+    ['Ended', task.completedAt === null || inPast ? null : <Time key="ended" at={task.completedAt} />],
+    ['Took', task.completedAt === null || inPast ? null : duration(task.completedAt - task.createdAt)],
+    ['Not before', task.notBefore === null ? null : clockTime(task.notBefore)],
+    ['Deadline', task.deadline === null ? null : <Time key="deadline" at={task.deadline} />],
+    ['Version', inPast ? null : task.version],
+  ]
+  return (
+    <Section title="Details">
+      <dl class="facts">
+        {terms
+          .filter(([, value]) => value !== null && value !== undefined)
+          .map(([term, value]) => (
+            <div key={term}>
+              <dt>{term}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+      </dl>
+      <p>
+        <a href={linkTo({ view: 'new', parentId: task.id })}>Create a task below it</a>
+      </p>
+    </Section>
+  )
+}
