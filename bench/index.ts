@@ -1,28 +1,71 @@
-// Runs all benchmarks: `npm run bench`. Ratios are comparable between machines, absolute figures are not.
-import { agentStep } from './agent-step/agent-step.ts'
-import { blocking } from './blocking.ts'
-import { board } from './board/board.ts'
-import { cancel } from './cancel.ts'
-import { claims } from './claims.ts'
-import { heap } from './heap.ts'
-import { imports } from './imports.ts'
-import { inspect } from './inspect.ts'
-import { memory } from './memory.ts'
-import { page } from './page/page.ts'
-import { startup } from './startup.ts'
-import { supervision } from './supervision.ts'
-import { throughput } from './throughput.ts'
+// The suite: `npm run bench` runs all rows, `npm run bench -- ROW…` some. Ratios of one run are comparable between machines, absolute
+// figures are not. docs/benchmarks.md describes the method.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { setup as build } from '../scripts/build.ts'
+import { installPeers } from './peers/install.ts'
+import { tableOf } from './runner/print.ts'
+import { runRow } from './runner/run-row.ts'
+import { sampleApart } from './runner/sample.ts'
+import { rows } from './suite.ts'
 
-await throughput()
-await supervision()
-await heap()
-imports()
-await startup()
-await cancel()
-await claims()
-await board()
-await blocking()
-await memory()
-await agentStep()
-await inspect()
-await page()
+const help = `npm run bench -- [options] [ROW…]
+
+  --quick          smaller sizes and fewer rounds, for a look
+  --peers          other projects too: installs them with npm in a folder of its own
+  --base FOLDER    another built checkout of errand too, as the side "base"
+  --rounds N       instead of each row's own number
+  --patience S     how long to wait for a calm machine before each round; default 600, 0 does not wait
+  --out FOLDER     where the results are written as JSON; default bench/results
+  --list           the rows
+
+Sizes are changed by the environment: BENCH_TASKS=500 replaces the size "tasks" of every row that has it.`
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    quick: { type: 'boolean', default: false },
+    peers: { type: 'boolean', default: false },
+    base: { type: 'string' },
+    rounds: { type: 'string' },
+    patience: { type: 'string', default: '600' },
+    out: { type: 'string', default: join(import.meta.dirname, 'results') },
+    list: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+if (values.help) console.log(help)
+else if (values.list) console.log(rows.map(({ name, title }) => `${name.padEnd(24)} ${title}`).join('\n'))
+else await run()
+
+async function run(): Promise<void> {
+  const unknown = positionals.filter((name) => !rows.some((row) => row.name === name))
+  if (unknown.length > 0) throw new Error(`There is no row ${unknown.join(', ')}; see --list.`)
+  const chosen = rows.filter((row) => positionals.length === 0 || positionals.includes(row.name))
+  await build()
+  if (values.peers) installPeers()
+  const folder = mkdtempSync(join(tmpdir(), 'errand-bench-'))
+  mkdirSync(values.out, { recursive: true })
+  try {
+    for (const row of chosen) {
+      console.log(`\n${row.title} (${row.name})`)
+      const result = await runRow(row, {
+        size: values.quick ? 'quick' : 'full',
+        rounds: values.rounds === undefined ? undefined : Number(values.rounds),
+        peers: values.peers,
+        base: values.base === undefined ? undefined : resolve(values.base),
+        folder,
+        take: sampleApart,
+        patienceMs: Number(values.patience) * 1_000,
+        say: (text) => console.log(text),
+      })
+      writeFileSync(join(values.out, `${row.name}.json`), `${JSON.stringify(result, null, 2)}\n`)
+      console.log(tableOf(row, result))
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
