@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { setup as build } from '../scripts/build.ts'
 import { installPeers } from './peers/install.ts'
+import { peers } from './peers/peers.ts'
 import { tableOf } from './runner/print.ts'
 import { runRow } from './runner/run-row.ts'
 import { sampleApart } from './runner/sample.ts'
@@ -46,7 +47,7 @@ async function run(): Promise<void> {
   if (unknown.length > 0) throw new Error(`There is no row ${unknown.join(', ')}; see --list.`)
   const chosen = rows.filter((row) => positionals.length === 0 || positionals.includes(row.name))
   await build()
-  if (values.peers) installPeers()
+  if (values.peers) installPeers(peers)
   const folder = mkdtempSync(join(tmpdir(), 'errand-bench-'))
   mkdirSync(values.out, { recursive: true })
   try {

@@ -1,6 +1,7 @@
 // All rows, in the order in which they are run and printed.
+import { dispatch } from './rows/dispatch.ts'
 import { steps } from './rows/steps.ts'
 import { throughput } from './rows/throughput.ts'
 import type { AnyRow } from './runner/row.ts'
 
-export const rows: readonly AnyRow[] = [throughput, steps]
+export const rows: readonly AnyRow[] = [throughput, steps, dispatch]

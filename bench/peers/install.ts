@@ -4,14 +4,16 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { peers } from './peers.ts'
+import type { Peer } from '../runner/row.ts'
 
 const folder = join(process.env.BENCH_PEERS ?? join(tmpdir(), 'errand-bench-peers'))
 const loader = join(folder, 'load.mjs')
 
-export function installPeers(): void {
+export function installPeers(peers: readonly Peer[]): void {
   const dependencies: Record<string, string> = Object.assign({}, ...peers.map((peer) => peer.packages))
-  const manifest = `${JSON.stringify({ private: true, type: 'module', dependencies }, null, 2)}\n`
+  // One better-sqlite3 for all that use it.
+  const overrides = { 'better-sqlite3': dependencies['better-sqlite3'] }
+  const manifest = `${JSON.stringify({ private: true, type: 'module', dependencies, overrides }, null, 2)}\n`
   const file = join(folder, 'package.json')
   if (existsSync(loader) && readFileSync(file, 'utf8') === manifest) return
   console.log(`installing ${Object.keys(dependencies).join(', ')} in ${folder}`)

@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks'
 import { createSlots, floorDurability, inLanes, openBare } from '../floors/bare-database.ts'
 import { defineRow, type Errand } from '../runner/row.ts'
 
-interface Size {
+export interface Size {
   tasks: number
   steps: number
   concurrency: number

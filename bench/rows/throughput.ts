@@ -11,7 +11,7 @@ interface Size {
   concurrency: readonly number[]
 }
 
-interface Given {
+export interface Given {
   tasks: number
   concurrency: number
 }
