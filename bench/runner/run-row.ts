@@ -112,14 +112,14 @@ export async function runRow(row: AnyRow, options: RunOptions): Promise<RowResul
 
 type Prepared = Pick<SampleOrder, 'prepared' | 'packageRoot'>
 
-/** Each package prepares files of its own: another version may not open them. */
+/** Each package prepares files of its own: another version may not open them. Rows share the folder, for some need the same files. */
 async function prepare(
   row: AnyRow,
   options: RunOptions,
   notes: Set<string>,
 ): Promise<{ own: Prepared; base: Prepared }> {
   const of = (name: string, packageRoot: string | null): Prepared => ({
-    prepared: join(options.folder, `${row.name}-${name}`),
+    prepared: join(options.folder, name),
     packageRoot,
   })
   const all = { own: of('own', null), base: of(baseSide, options.base ?? null) }
