@@ -1,9 +1,23 @@
 // All rows, in the order in which they are run and printed.
+import { cancelAndPurge } from './rows/cancel-and-purge.ts'
 import { dispatch } from './rows/dispatch.ts'
+import { families } from './rows/families.ts'
+import { followers } from './rows/followers.ts'
 import { history } from './rows/history.ts'
+import { memoryAtRest } from './rows/memory-at-rest.ts'
 import { startup } from './rows/startup.ts'
 import { steps } from './rows/steps.ts'
 import { throughput } from './rows/throughput.ts'
 import type { AnyRow } from './runner/row.ts'
 
-export const rows: readonly AnyRow[] = [throughput, steps, dispatch, history, startup]
+export const rows: readonly AnyRow[] = [
+  throughput,
+  steps,
+  dispatch,
+  history,
+  memoryAtRest,
+  startup,
+  families,
+  followers,
+  cancelAndPurge,
+]

@@ -1,7 +1,7 @@
 // Large ledgers for rows that ask what history costs. One task takes the way that is wanted, with a real engine; its rows are then copied
 // inside SQLite under other ids, because a million real ones would take the time of all rows together. Nothing here depends on which
 // tables and columns there are.
-import { existsSync, renameSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, renameSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type DatabaseConstructor from 'better-sqlite3'
@@ -47,6 +47,10 @@ export function copyTask(
   })()
   database.pragma('wal_checkpoint(truncate)')
   database.close()
+  // The disk must not be busy with the copies while samples are taken.
+  const file = openSync(path, 'r+')
+  fsyncSync(file)
+  closeSync(file)
 }
 
 interface Column {
