@@ -1,6 +1,6 @@
 // For peers without a queue: callers in lanes, each with the next run when the one before has ended, until all are done or time is up.
 import { performance } from 'node:perf_hooks'
-import { inLanes } from '../floors/bare-database.ts'
+import { inLanes } from '../floors/lanes.ts'
 import { maxMs } from './durability.ts'
 
 /** Runs per second. */

@@ -1,7 +1,8 @@
 // Runs tasks of ten journaled calls each, ten tasks at a time.
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { createSlots, floorDurability, inLanes, openBare } from '../floors/bare-database.ts'
+import { floorDurability, openBare } from '../floors/bare-database.ts'
+import { createSlots, inLanes } from '../floors/lanes.ts'
 import { defineRow, type Errand } from '../runner/row.ts'
 
 export interface Size {

@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { createSlots, floorDurability, inLanes, openBare } from '../floors/bare-database.ts'
+import { floorDurability, openBare } from '../floors/bare-database.ts'
+import { createSlots, inLanes } from '../floors/lanes.ts'
 import { defineRow, type Errand, type Figures } from '../runner/row.ts'
 import { countCommits } from '../runner/statements.ts'
 

@@ -5,11 +5,9 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { loadEntry, ownRoot } from './package.ts'
 import type { AnyRow, Errand, Figures, Side, SizeName, World } from './row.ts'
 import { sizeOf } from './row.ts'
-
-export const ownRoot = join(import.meta.dirname, '../..')
 
 /** What a process needs to know to take a sample. JSON. */
 export interface SampleOrder {
@@ -36,13 +34,12 @@ export async function sampleHere(order: SampleOrder): Promise<SampleReport> {
   const row = await loadRow(order.row)
   const notes: string[] = []
   const folder = mkdtempSync(join(tmpdir(), 'errand-bench-'))
-  const { packageRoot } = order
+  const packageRoot = order.packageRoot ?? ownRoot
   const world: World = {
     folder,
     prepared: order.prepared,
-    errand: (): Promise<Errand> =>
-      packageRoot === null ? import('errand') : import(pathToFileURL(join(packageRoot, 'dist/index.js')).href),
-    packageRoot: packageRoot ?? ownRoot,
+    errand: () => loadEntry<Errand>(packageRoot, 'errand', 'index.js'),
+    packageRoot,
     note: (text) => void notes.push(text),
   }
   try {

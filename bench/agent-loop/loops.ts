@@ -1,11 +1,8 @@
 // The same conversation in two ways: by the engine, with every step and call in its ledger, and by a plain loop that keeps the
 // messages in an array.
 import { z } from 'zod'
-import { toolTable } from '../../src/bus/tool-names.ts'
-import { agent } from '../../src/executors/agent/agent.ts'
-import { createEngine, defineAbility } from '../../src/index.ts'
-import { streamModelStep } from '../../src/models/model-step.ts'
-import { addChunk, type ModelAnswer, type ModelMessage, type ToolCall } from '../../src/models/step-schema.ts'
+import type { ModelAnswer, ModelMessage, ToolCall } from '../../src/models/step-schema.ts'
+import type { Errand } from '../runner/row.ts'
 import { BusyModel, type Course } from './busy-model.ts'
 
 const instructions = 'You work through a long list.'
@@ -17,7 +14,7 @@ const takeNote = ({ text }: { text: string }): { kept: boolean; length: number }
   length: text.length,
 })
 
-const abilities = [
+const abilitiesOf = ({ defineAbility }: Pick<Errand, 'defineAbility'>) => [
   defineAbility({
     id: 'bench:look_up',
     description: 'Looks an entry up.',
@@ -35,7 +32,7 @@ const abilities = [
 ]
 
 /** Tools that are offered and never called. */
-function idleTools(count: number) {
+function idleTools({ defineAbility }: Errand, count: number) {
   return Array.from({ length: count }, (_, n) =>
     defineAbility({
       id: `bench:idle_${n}`,
@@ -54,11 +51,12 @@ export interface Walk {
   conversation: number
 }
 
-/** Runs one task in a new engine on this ledger. `idle`: additional tools that are never called. */
-export async function walkByEngine(ledger: string, course: Course, idle = 0): Promise<Walk> {
+/** Runs one task in a new engine on this ledger. */
+export async function walkByEngine(errand: Errand, ledger: string, course: Course): Promise<Walk> {
   const model = new BusyModel(course)
-  const busy = agent({ model, instructions, abilities: ['bench:*'], maxIterations: course.steps + 1 })
-  const engine = await createEngine({ ledger, executors: { busy }, abilities: [...abilities, ...idleTools(idle)] })
+  const busy = errand.agent({ model, instructions, abilities: ['bench:*'], maxIterations: course.steps + 1 })
+  const abilities = [...abilitiesOf(errand), ...idleTools(errand, course.idleTools)]
+  const engine = await errand.createEngine({ ledger, executors: { busy }, abilities })
   try {
     const task = await engine.create({ executor: 'busy', goal })
     await engine.result(task)
@@ -73,11 +71,15 @@ export async function walkByEngine(ledger: string, course: Course, idle = 0): Pr
   }
 }
 
-/** The plain loop. */
+/** The plain loop, with the engine's own code for a step of a model. */
 export async function walkPlainly(course: Course): Promise<Walk> {
+  const { toolTable } = await import('../../src/bus/tool-names.ts')
+  const { defineAbility } = await import('../../src/index.ts')
+  const { streamModelStep } = await import('../../src/models/model-step.ts')
+  const { addChunk } = await import('../../src/models/step-schema.ts')
   const model = new BusyModel(course)
   const { signal } = new AbortController()
-  const { definitions } = toolTable(abilities)
+  const { definitions } = toolTable(abilitiesOf({ defineAbility }))
   const messages: ModelMessage[] = [
     { role: 'system', content: instructions },
     { role: 'user', content: goal },

@@ -8,6 +8,8 @@ export interface Course {
   steps: number
   /** Calls in each step. */
   calls: number
+  /** Tools that are offered besides and never called. */
+  idleTools: number
 }
 
 export class BusyModel {
