@@ -10,11 +10,12 @@ import { peers } from './peers/peers.ts'
 import { tableOf } from './runner/print.ts'
 import { runRow } from './runner/run-row.ts'
 import { sampleApart } from './runner/sample.ts'
-import { rows } from './suite.ts'
+import { mainRows, rows } from './suite.ts'
 
 const help = `npm run bench -- [options] [ROW…]
 
   --quick          smaller sizes and fewer rounds, for a look
+  --all            the rows beyond the main ones too
   --peers          other projects too: installs them with npm in a folder of its own
   --base FOLDER    another built checkout of errand too, as the side "base"
   --rounds N       instead of each row's own number
@@ -33,6 +34,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string' },
     patience: { type: 'string', default: '600' },
     out: { type: 'string', default: join(import.meta.dirname, 'results') },
+    all: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -45,7 +47,8 @@ else await run()
 async function run(): Promise<void> {
   const unknown = positionals.filter((name) => !rows.some((row) => row.name === name))
   if (unknown.length > 0) throw new Error(`There is no row ${unknown.join(', ')}; see --list.`)
-  const chosen = rows.filter((row) => positionals.length === 0 || positionals.includes(row.name))
+  const named = rows.filter((row) => positionals.includes(row.name))
+  const chosen = values.all ? rows : named.length > 0 ? named : mainRows
   await build()
   if (values.peers) installPeers(peers)
   const folder = mkdtempSync(join(tmpdir(), 'errand-bench-'))

@@ -49,7 +49,7 @@ const readTasks = 100
 
 async function serveErrand(given: Given, { errand, folder, packageRoot }: World): Promise<Figures> {
   const { createEngine } = await errand()
-  const { serve } = await loadEntry<typeof import('errand/http')>(packageRoot, 'errand/http', 'http.js')
+  const { serve } = await loadEntry<typeof import('errand/http')>(packageRoot, 'errand/http')
   const engine = await createEngine({ ledger: join(folder, 'ledger.db'), work: false })
   const created = await engine.create(Array.from({ length: readTasks }, () => body))
   const server = await serve(engine, { token, rateLimit: false, page: false })

@@ -4,8 +4,9 @@ import { pathToFileURL } from 'node:url'
 
 export const ownRoot = join(import.meta.dirname, '../..')
 
-/** @param file Of dist, for another checkout. */
-export function loadEntry<M>(packageRoot: string, name: 'errand' | 'errand/http', file: string): Promise<M> {
-  if (packageRoot !== ownRoot) return import(pathToFileURL(join(packageRoot, 'dist', file)).href) as Promise<M>
-  return (name === 'errand' ? import('errand') : import('errand/http')) as Promise<M>
+/** @param name `errand`, `errand/http` … */
+export function loadEntry<M>(packageRoot: string, name: string): Promise<M> {
+  if (packageRoot === ownRoot) return import(name) as Promise<M>
+  const file = name === 'errand' ? 'index.js' : `${name.slice('errand/'.length)}.js`
+  return import(pathToFileURL(join(packageRoot, 'dist', file)).href) as Promise<M>
 }

@@ -38,7 +38,7 @@ export async function sampleHere(order: SampleOrder): Promise<SampleReport> {
   const world: World = {
     folder,
     prepared: order.prepared,
-    errand: () => loadEntry<Errand>(packageRoot, 'errand', 'index.js'),
+    errand: () => loadEntry<Errand>(packageRoot, 'errand'),
     packageRoot,
     note: (text) => void notes.push(text),
   }

@@ -1,18 +1,23 @@
-// How long one request blocks the event loop, with 100,000 tasks in the ledger: each ability that reads more than one row is called
-// with its maximum limit, on the bus, over HTTP and over MCP, and the longest time between two turns of the event loop is printed.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+// How long one request blocks the event loop of an engine with many tasks: each ability that reads more than one row is called with its
+// maximum limit, on the bus, over HTTP and over MCP.
+import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { InvokeOptions } from '../src/bus/bus.ts'
-import type { Engine } from '../src/index.ts'
-import { createEngine } from '../src/index.ts'
-import { openLedger } from '../src/ledger/open-ledger.ts'
-import { createHttp, type HttpHandler } from '../src/surfaces/http/index.ts'
-import { type McpFetchHandler, mcpFetchHandler } from '../src/surfaces/mcp/index.ts'
-import { callRow, edgeRow, eventRow, runRow, taskRow } from '../src/testing/index.ts'
+import type { Engine } from 'errand'
+import type { HttpHandler } from 'errand/http'
+import type { McpFetchHandler } from 'errand/mcp'
+import { floorDurability } from '../floors/bare-database.ts'
+import { loadEntry } from '../runner/package.ts'
+import { defineRow, type World } from '../runner/row.ts'
+import { stallOf } from '../runner/stall.ts'
 
-const tasks = Number(process.env.BENCH_BLOCKING ?? 100_000)
+interface Size {
+  tasks: number
+}
+
+interface Given extends Size {
+  by: 'bus' | 'HTTP' | 'MCP'
+}
+
 /** Each goal is a long text. */
 const longGoals = 10
 const writtenAtOnce = 1_000
@@ -20,9 +25,16 @@ const writtenAtOnce = 1_000
 /** Of the first task. */
 const runsAndCalls = 5_000
 
+const fileOf = (prepared: string, { tasks }: Size): string => join(prepared, `blocking-${tasks}.db`)
+
 /** Half of the tasks are in one group below the first task; a thousand wait for it; a tenth is open. */
-async function fill(path: string): Promise<void> {
-  const ledger = await openLedger(path)
+async function fill({ packageRoot, prepared }: World, size: Size): Promise<void> {
+  const { tasks } = size
+  const { openLedger, callRow, edgeRow, eventRow, runRow, taskRow } = await loadEntry<typeof import('errand/testing')>(
+    packageRoot,
+    'errand/testing',
+  )
+  const ledger = await openLedger(fileOf(prepared, size))
   for (let from = 0; from < tasks; from += writtenAtOnce) {
     await ledger.step({
       name: 'fill',
@@ -72,19 +84,6 @@ async function fill(path: string): Promise<void> {
   await ledger.close()
 }
 
-/** The longest time in milliseconds without a turn of the event loop, and how long the work took in all. */
-async function blockOf(work: () => Promise<unknown>): Promise<{ block: number; took: number; answer: unknown }> {
-  const delay = monitorEventLoopDelay({ resolution: 1 })
-  delay.enable()
-  const since = performance.now()
-  const answer = await work()
-  const took = performance.now() - since
-  for (let turn = 0; turn < 2; turn++) await new Promise<void>((resume) => setImmediate(resume))
-  delay.disable()
-  // Work that ends before the first turn is not measured.
-  return { block: delay.count === 0 ? took : delay.max / 1e6, took, answer }
-}
-
 const model = { caller: { surface: 'model', taskId: 'task-0', run: 1 } as const }
 const firstLook = 'board:list, first look'
 /** The outcome of a request that is not refused. */
@@ -95,7 +94,7 @@ interface Asked {
   title: string
   abilityId: string
   input: object
-  options?: InvokeOptions
+  options?: Parameters<ReturnType<Engine['bus']['invoke']>>[1]
 }
 
 const asked: Asked[] = [
@@ -172,7 +171,7 @@ const askedByClients = asked.filter(({ title, options }) => title !== firstLook 
 
 function overHttp(http: HttpHandler): Work[] {
   return askedByClients.map(({ title, abilityId, input }) => [
-    `HTTP: ${title}`,
+    title,
     async () => {
       const url = `http://localhost/abilities/${abilityId}`
       const response = await http(new Request(url, { method: 'POST', headers, body: JSON.stringify(input) }))
@@ -214,7 +213,7 @@ async function overMcp(handler: McpFetchHandler): Promise<Work[]> {
     .map(({ title, abilityId, input }) => ({ title, name: abilityId.replaceAll(':', '_'), input }))
     .filter(({ name }) => tools.includes(`"name":"${name}"`))
     .map(({ title, name, input }) => [
-      `MCP: ${title}`,
+      title,
       () => send('tools/call', { name, arguments: input }),
       (answer) => {
         const { error, result } = JSON.parse(answer) as McpAnswer
@@ -224,33 +223,49 @@ async function overMcp(handler: McpFetchHandler): Promise<Work[]> {
     ])
 }
 
-async function measure(works: readonly Work[]): Promise<void> {
-  for (const [title, work, outcomeOf] of works) {
-    const { block, took, answer } = await blockOf(work)
-    const outcome = typeof answer !== 'string' ? answered : (outcomeOf?.(answer) ?? answer)
-    console.log(
-      `blocking: ${title}, with ${tasks.toLocaleString('en')} tasks: longest block ${block.toFixed(0)} ms of ${took.toFixed(0)} ms${outcome === answered ? '' : ` (refused: ${outcome})`}`,
-    )
-  }
-}
-
-export async function blocking(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'errand-bench-'))
-  try {
-    const file = join(folder, 'ledger.db')
-    await fill(file)
-    const engine = await createEngine({ ledger: file, work: false })
-    const http = createHttp(engine, { token, rateLimit: false })
-    const mcp = mcpFetchHandler(engine, { token })
-    await measure(calls(engine))
-    await measure(overHttp(http))
-    await measure(await overMcp(mcp))
-    await mcp.close()
-    await http.close()
-    await engine.close()
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-if (process.argv[1] === import.meta.filename) await blocking()
+export const blocking = defineRow<Size, Given>({
+  name: 'blocking',
+  title: 'The longest block by one request',
+  method:
+    'Half of the tasks are in one group, a thousand wait for one task, ten have goals of a megabyte. Each request is made once; the notes ' +
+    'name those that block the longest.',
+  figures: {
+    longest: { label: 'longest block', unit: 'ms', better: 'less' },
+    requests: { label: 'requests', unit: 'of this kind', better: 'more' },
+  },
+  sizes: { full: { tasks: 100_000 }, quick: { tasks: 20_000 }, tiny: { tasks: 100 } },
+  rounds: { full: 1, quick: 1, tiny: 1 },
+  cases: ({ tasks }) => (['bus', 'HTTP', 'MCP'] as const).map((by) => ({ name: by, given: { tasks, by } })),
+  prepare: (size, world) => fill(world, size),
+  sides: {
+    errand: {
+      durability: floorDurability,
+      async measure(given, { errand, folder, note, packageRoot, prepared }) {
+        const { createEngine } = await errand()
+        const { createHttp } = await loadEntry<typeof import('errand/http')>(packageRoot, 'errand/http')
+        const { mcpFetchHandler } = await loadEntry<typeof import('errand/mcp')>(packageRoot, 'errand/mcp')
+        const ledger = join(folder, 'ledger.db')
+        copyFileSync(fileOf(prepared, given), ledger)
+        const engine = await createEngine({ ledger, work: false })
+        const http = createHttp(engine, { token, rateLimit: false })
+        const mcp = mcpFetchHandler(engine, { token })
+        const works = { bus: () => calls(engine), HTTP: () => overHttp(http), MCP: () => overMcp(mcp) }
+        const found: Array<{ title: string; stall: number; took: number; outcome: string }> = []
+        for (const [title, work, outcomeOf] of await works[given.by]()) {
+          const { stall, took, value } = await stallOf(work)
+          const outcome = typeof value !== 'string' ? answered : (outcomeOf?.(value) ?? value)
+          found.push({ title, stall, took, outcome })
+        }
+        await mcp.close()
+        await http.close()
+        await engine.close()
+        const longest = found.toSorted((a, b) => b.stall - a.stall)
+        for (const { title, stall, took, outcome } of longest.slice(0, 5)) {
+          const refused = outcome === answered ? '' : ` (refused: ${outcome})`
+          note(`${given.by}: ${title} blocks for ${stall.toFixed(0)} ms of ${took.toFixed(0)} ms${refused}`)
+        }
+        return { longest: longest[0]?.stall ?? 0, requests: found.length }
+      },
+    },
+  },
+})
