@@ -1,14 +1,16 @@
 // The suite: `npm run bench` runs all rows, `npm run bench -- ROW…` some. Ratios of one run are comparable between machines, absolute
 // figures are not. docs/benchmarks.md describes the method.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { setup as build } from '../scripts/build.ts'
 import { installPeers } from './peers/install.ts'
 import { peers } from './peers/peers.ts'
+import { chartOf } from './runner/chart.ts'
+import { withFigures } from './runner/document.ts'
 import { tableOf } from './runner/print.ts'
-import { runRow } from './runner/run-row.ts'
+import { type RowResult, runRow } from './runner/run-row.ts'
 import { sampleApart } from './runner/sample.ts'
 import { mainRows, rows } from './suite.ts'
 
@@ -21,6 +23,7 @@ const help = `npm run bench -- [options] [ROW…]
   --rounds N       instead of each row's own number
   --patience S     how long to wait for a calm machine before each round; default 600, 0 does not wait
   --out FOLDER     where the results are written as JSON; default bench/results
+  --document       runs nothing: writes the results of the main rows into docs/benchmarks.md and docs/benchmarks.svg
   --list           the rows
 
 Sizes are changed by the environment: BENCH_TASKS=500 replaces the size "tasks" of every row that has it.`
@@ -36,12 +39,14 @@ const { values, positionals } = parseArgs({
     out: { type: 'string', default: join(import.meta.dirname, 'results') },
     all: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
+    document: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
 
 if (values.help) console.log(help)
 else if (values.list) console.log(rows.map(({ name, title }) => `${name.padEnd(24)} ${title}`).join('\n'))
+else if (values.document) document()
 else await run()
 
 async function run(): Promise<void> {
@@ -51,10 +56,12 @@ async function run(): Promise<void> {
   const chosen = values.all ? rows : named.length > 0 ? named : mainRows
   await build()
   if (values.peers) installPeers(peers)
+  // A slow peer is cut off earlier, so that a quick run stays one.
+  if (values.quick) process.env.BENCH_PEER_MS ??= '2000'
   const folder = mkdtempSync(join(tmpdir(), 'errand-bench-'))
   mkdirSync(values.out, { recursive: true })
   try {
-    for (const row of chosen) {
+    for (const [index, row] of chosen.entries()) {
       console.log(`\n${row.title} (${row.name})`)
       const result = await runRow(row, {
         size: values.quick ? 'quick' : 'full',
@@ -63,6 +70,7 @@ async function run(): Promise<void> {
         base: values.base === undefined ? undefined : resolve(values.base),
         folder,
         take: sampleApart,
+        isFirst: index === 0,
         patienceMs: Number(values.patience) * 1_000,
         say: (text) => console.log(text),
       })
@@ -72,4 +80,15 @@ async function run(): Promise<void> {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+function document(): void {
+  const docs = join(import.meta.dirname, '../docs')
+  const shown = mainRows.flatMap((row) => {
+    const file = join(values.out, `${row.name}.json`)
+    return existsSync(file) ? [{ row, result: JSON.parse(readFileSync(file, 'utf8')) as RowResult }] : []
+  })
+  const page = join(docs, 'benchmarks.md')
+  writeFileSync(page, withFigures(readFileSync(page, 'utf8'), shown))
+  writeFileSync(join(docs, 'benchmarks.svg'), chartOf(shown))
 }

@@ -34,7 +34,8 @@ function timeOf(
 }
 
 function run(args: readonly string[], folder: string, cwd: string): number {
-  const env = { ...process.env, ERRAND_LEDGER: join(folder, 'errand.db'), XDG_STATE_HOME: folder }
+  const { NODE_COMPILE_CACHE: _cache, ...rest } = process.env
+  const env = { ...rest, ERRAND_LEDGER: join(folder, 'errand.db'), XDG_STATE_HOME: folder }
   const began = performance.now()
   const { status, stderr } = spawnSync(process.execPath, args, { cwd, env, encoding: 'utf8' })
   if (status !== 0) throw new Error(`${args.join(' ')} failed: ${stderr}. Is the package built (npm run build)?`)

@@ -91,10 +91,11 @@ export const throughput = defineRow<Size, Given>({
   cases: ({ tasks, concurrency }) =>
     concurrency.map((each) => ({ name: `concurrency ${each}`, given: { tasks, concurrency: each } })),
 
-  async prepare({ tasks }, { errand, folder, packageRoot, prepared }) {
+  async prepare({ tasks }, { errand, folder, note, packageRoot, prepared }) {
     const given = { tasks: Math.min(tasks, calibratedTasks), concurrency: 1 }
     const commits = await countCommits(packageRoot, async () => runAll(await errand(), folder, given))
     writeFileSync(commitsFile(prepared), String(commits / given.tasks))
+    note(`With one caller errand makes ${(commits / given.tasks).toFixed(1)} commits for a task.`)
   },
 
   sides: {

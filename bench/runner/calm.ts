@@ -1,5 +1,5 @@
-// Waits until the machine has nothing else to do. The load average decides before the first round; between rounds it still remembers the
-// round before, so there the time that others spend on the processors while this process rests is measured instead.
+// Waits until the machine has nothing else to do. The load average decides before the first round; later it still remembers the rounds
+// before, so then the time that others spend on the processors while this process rests is measured instead.
 import { cpus, loadavg } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -40,7 +40,7 @@ const text = (load: number, taken: number): string =>
   `load average ${load.toFixed(2)}, others take ${(taken * 100).toFixed(0)} % of the processors`
 
 async function busyShare(): Promise<number> {
-  const [before] = [times()]
+  const before = times()
   await delay(lookMs)
   const after = times()
   const all = after.all - before.all

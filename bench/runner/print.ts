@@ -25,9 +25,11 @@ export function tableOf(row: AnyRow, result: RowResult): string {
       .join('  ')
       .trimEnd(),
   )
-  return [...text, ...result.goals.map((goal) => goalText(goal, row)), ...result.notes.map((note) => `  ${note}`)].join(
-    '\n',
-  )
+  return [
+    ...text,
+    ...result.goals.map((goal) => `  ${goal.isMet ? 'met' : 'MISSED'}: ${goalText(goal, row)}`),
+    ...result.notes.map((note) => `  ${note}`),
+  ].join('\n')
 }
 
 export function figureText({ figures, failure }: SideResult, figure: string, { unit }: FigureKind): string {
@@ -57,5 +59,5 @@ export function goalText(goal: GoalResult, row: AnyRow): string {
     goal.atLeast === undefined
       ? `at most ${withUnit(goal.atMost as number, unit)}`
       : `at least ${withUnit(goal.atLeast, unit)}`
-  return `  ${goal.isMet ? 'met' : 'MISSED'}: ${kind.label}, ${goal.case}${beside}: ${withUnit(goal.value, unit)} (goal: ${bound})`
+  return `${kind.label}, ${goal.case}${beside}: ${withUnit(goal.value, unit)} (goal: ${bound})`
 }

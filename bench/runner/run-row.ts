@@ -21,6 +21,8 @@ export interface RunOptions {
   take(order: SampleOrder): Promise<SampleReport>
   /** How long to wait for a calm machine before each round; 0 does not wait. */
   patienceMs: number
+  /** Of the run: the load average of what came before it counts too. */
+  isFirst: boolean
   say(text: string): void
 }
 
@@ -77,7 +79,7 @@ export async function runRow(row: AnyRow, options: RunOptions): Promise<RowResul
   const rounds: Calm[] = []
   const count = options.rounds ?? row.rounds[size]
   for (let round = 0; round < count; round++) {
-    if (options.patienceMs > 0) rounds.push(await waitForCalm(round === 0, options.patienceMs, say))
+    if (options.patienceMs > 0) rounds.push(await waitForCalm(options.isFirst && round === 0, options.patienceMs, say))
     for (const { name: caseName, given } of cases) {
       for (const side of round % 2 === 0 ? names : names.toReversed()) {
         const key = `${caseName}, ${side}`

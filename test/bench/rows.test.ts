@@ -11,7 +11,7 @@ describe('benchmarks', () => {
   it.each(rows.map((row) => [row.name, row] as const))('the row %s measures all its figures', async (_name, row) => {
     const folder = mkdtempSync(join(tmpdir(), 'errand-bench-test-'))
     try {
-      const options = { size: 'tiny' as const, peers: false, folder, patienceMs: 0, say: () => {} }
+      const options = { size: 'tiny' as const, peers: false, folder, isFirst: true, patienceMs: 0, say: () => {} }
       const { cases } = await runRow(row, { ...options, take: sampleHere })
       expect(cases.map((each) => each.case)).toEqual(row.cases(row.sizes.tiny).map(({ name }) => name))
       for (const { sides } of cases) {
