@@ -36,7 +36,7 @@ function idleTools({ defineAbility }: Errand, count: number) {
   return Array.from({ length: count }, (_, n) =>
     defineAbility({
       id: `bench:idle_${n}`,
-      description: 'Nobody calls it.',
+      description: 'It is never called.',
       input: z.strictObject({ id: z.string(), limit: z.number().optional(), tags: z.array(z.string()).optional() }),
       output: z.string(),
       handle: () => '',

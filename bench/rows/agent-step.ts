@@ -43,13 +43,13 @@ export const agentStep = defineRow<Size, Given>({
   },
   rounds: { full: 5, quick: 2, tiny: 1 },
   cases: ({ steps, longWalk }) => {
-    const usual = { steps, calls: 2, idleTools: 0, last: 0 }
+    const common = { steps, calls: 2, idleTools: 0, last: 0 }
     return [
-      { name: 'two calls', given: usual },
-      { name: 'one call', given: { ...usual, calls: 1 } },
-      { name: 'six calls', given: { ...usual, calls: 6 } },
-      { name: '40 tools offered', given: { ...usual, idleTools: 38 } },
-      { name: 'after a long conversation', given: { ...usual, steps: longWalk, last: Math.min(10, longWalk) } },
+      { name: 'two calls', given: common },
+      { name: 'one call', given: { ...common, calls: 1 } },
+      { name: 'six calls', given: { ...common, calls: 6 } },
+      { name: '40 tools offered', given: { ...common, idleTools: 38 } },
+      { name: 'after a long conversation', given: { ...common, steps: longWalk, last: Math.min(10, longWalk) } },
     ]
   },
   sides: {

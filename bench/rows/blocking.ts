@@ -103,7 +103,7 @@ const asked: Asked[] = [
   { title: 'task:list, 5,000', abilityId: 'task:list', input: { limit: 5_000 } },
   { title: 'task:list, a state', abilityId: 'task:list', input: { status: 'submitted' } },
   { title: 'task:list, a tag', abilityId: 'task:list', input: { tag: 'part-3', limit: 5_000 } },
-  { title: 'task:list, an unknown executor', abilityId: 'task:list', input: { executor: 'nobody' } },
+  { title: 'task:list, an unknown executor', abilityId: 'task:list', input: { executor: 'unknown' } },
   { title: 'task:list, children', abilityId: 'task:list', input: { parentId: 'task-0', limit: 5_000 } },
   { title: 'task:list, of the past', abilityId: 'task:list', input: { at: 50, limit: 5_000 } },
   { title: 'task:list, words', abilityId: 'task:list', input: { text: 'chapter 777' } },

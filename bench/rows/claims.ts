@@ -66,7 +66,7 @@ export const claims = defineRow<Size, Given>({
         const engine = await createEngine({ ledger: path, work: false })
         for (let made = 0; made < tasks; made += writtenAtOnce) {
           const length = Math.min(writtenAtOnce, tasks - made)
-          await engine.create(Array.from({ length }, (_, n) => ({ name: 'for anybody', priority: n % 5 })))
+          await engine.create(Array.from({ length }, (_, n) => ({ name: 'claimable', priority: n % 5 })))
         }
         const workers = await Promise.all(
           Array.from({ length: processes }, (_, n) => startWorker(packageRoot, path, `worker-${n}`)),

@@ -1,4 +1,4 @@
-// A thousand followers of the streams of ten tasks that talk.
+// Many followers of the streams of tasks that emit chunks at intervals.
 import { EventEmitter, on } from 'node:events'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -25,16 +25,16 @@ async function talk({ chunks, everyMs }: Size, emit: (chunk: string) => void): P
   }
 }
 
-interface Ear {
+interface Receiver {
   latencies: number[]
-  hear(text: string): void
+  receive(text: string): void
 }
 
-function createEar(): Ear {
+function createReceiver(): Receiver {
   const latencies: number[] = []
   return {
     latencies,
-    hear(text) {
+    receive(text) {
       const now = performance.now()
       for (const at of text.split(separator)) if (at !== '') latencies.push(now - Number(at))
     },
@@ -51,7 +51,7 @@ export const followers = defineRow<Size, Size>({
   name: 'followers',
   title: 'Followers of streams',
   method:
-    'Ten tasks emit a chunk at intervals, and a hundred followers of each receive it through `engine.stream`: from the emission to the ' +
+    'Ten tasks emit a chunk every 50 ms, and a hundred followers of each receive it through `engine.stream`: from the emission to the ' +
     'reception. The floor is an EventEmitter with one `events.on` for each follower, without a ledger.',
   figures: {
     ...latencyKinds,
@@ -83,7 +83,7 @@ export const followers = defineRow<Size, Size>({
         })
         const created = await engine.create(Array.from({ length: size.tasks }, () => ({ executor: 'talk' })))
         const before = settledHeap()
-        const ear = createEar()
+        const receiver = createReceiver()
         const ready: Array<Promise<void>> = []
         const ends = created.flatMap(({ id }) =>
           Array.from({ length: size.followersOfTask }, async () => {
@@ -91,7 +91,7 @@ export const followers = defineRow<Size, Size>({
             ready.push(started.promise)
             for await (const item of engine.stream(id)) {
               if (item.type === 'state' && item.status === 'working') started.resolve()
-              if (item.type === 'content') ear.hear(item.content)
+              if (item.type === 'content') receiver.receive(item.content)
             }
           }),
         )
@@ -102,7 +102,7 @@ export const followers = defineRow<Size, Size>({
           return Promise.all(ends)
         })
         await engine.close()
-        return figuresOf(ear.latencies, size, heap, stall)
+        return figuresOf(receiver.latencies, size, heap, stall)
       },
     },
     floor: {
@@ -110,11 +110,11 @@ export const followers = defineRow<Size, Size>({
       async measure(size) {
         const emitters = Array.from({ length: size.tasks }, () => new EventEmitter({ captureRejections: false }))
         const before = settledHeap()
-        const ear = createEar()
+        const receiver = createReceiver()
         const ends = emitters.flatMap((emitter) => {
           emitter.setMaxListeners(0)
           return Array.from({ length: size.followersOfTask }, async () => {
-            for await (const [chunk] of on(emitter, 'content', { close: ['end'] })) ear.hear(chunk as string)
+            for await (const [chunk] of on(emitter, 'content', { close: ['end'] })) receiver.receive(chunk as string)
           })
         })
         const heap = (settledHeap() - before) / ends.length / 1_024
@@ -127,7 +127,7 @@ export const followers = defineRow<Size, Size>({
           )
           await Promise.all(ends)
         })
-        return figuresOf(ear.latencies, size, heap, stall)
+        return figuresOf(receiver.latencies, size, heap, stall)
       },
     },
   },

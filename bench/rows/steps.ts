@@ -22,14 +22,14 @@ async function runAll({ createEngine }: Errand, folder: string, { tasks, steps, 
     },
   })
   const began = performance.now()
-  const created = new Array<string>(tasks)
-  await inLanes(tasks, concurrency, async (n) => {
-    created[n] = (await engine.create({ executor: 'walk' })).id
+  let last = ''
+  await inLanes(tasks, concurrency, async () => {
+    last = (await engine.create({ executor: 'walk' })).id
   })
   await engine.idle()
   const elapsed = performance.now() - began
   const { total } = await engine.list({ status: 'completed', limit: 0 })
-  const calls = await engine.calls(created.at(-1) as string)
+  const calls = await engine.calls(last)
   if (total !== tasks || calls.filter(({ status }) => status === 'completed').length !== steps) {
     throw new Error(`${total} of ${tasks} tasks completed, the last with ${calls.length} of ${steps} calls`)
   }
@@ -62,7 +62,7 @@ async function runOnFloor(folder: string, { tasks, steps, concurrency }: Size): 
   })
   await slots.idle()
   const elapsed = performance.now() - began
-  const done = bare.database.prepare(`select count(*) from step where status = 'completed'`).pluck().get()
+  const done = bare.database.prepare(`select count(*) from step where status = 'completed'`).pluck().get() as number
   if (done !== tasks * steps) throw new Error(`${done} of ${tasks * steps} steps are completed`)
   bare.close()
   return elapsed

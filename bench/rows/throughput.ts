@@ -64,7 +64,7 @@ async function runOnFloor(folder: string, prepared: string, { tasks, concurrency
   })
   await slots.idle()
   const elapsed = performance.now() - began
-  const done = bare.database.prepare(`select count(*) from task where status = 'completed'`).pluck().get()
+  const done = bare.database.prepare(`select count(*) from task where status = 'completed'`).pluck().get() as number
   if (done !== tasks) throw new Error(`${done} of ${tasks} rows are completed`)
   bare.close()
   return elapsed

@@ -1,4 +1,4 @@
-// The most compared figures as bars, in an SVG of its own. Numbers are not read from the lengths alone: each bar has its own.
+// The figures that are compared most as bars in an SVG, each with its number.
 
 import type { Shown } from './document.ts'
 import type { FigureKind } from './row.ts'

@@ -1,4 +1,5 @@
-// The results as Markdown: a table for each row, what was missed, and where errand loses. docs/benchmarks.md takes it between two marks.
+// The results as Markdown between two marks of docs/benchmarks.md: a table for each row, the peers that were better, and the goals that
+// were missed.
 
 import { figureText, goalText, ratioText } from './print.ts'
 import type { AnyRow, FigureKind } from './row.ts'
@@ -15,7 +16,7 @@ const [from, to] = ['<!-- figures -->', '<!-- /figures -->']
 /** @throws if the document has no marks. */
 export function withFigures(document: string, shown: readonly Shown[]): string {
   const [start, end] = [document.indexOf(from), document.indexOf(to)]
-  if (start < 0 || end < start) throw new Error(`The document has no place for the figures: ${from} … ${to}.`)
+  if (start < 0 || end < start) throw new Error(`The document has no marks for the figures: ${from} … ${to}.`)
   return `${document.slice(0, start + from.length)}\n\n${figuresOf(shown)}\n${document.slice(end)}`
 }
 

@@ -1,5 +1,5 @@
-// What a row of the suite is: a question, the cases in which it is asked, and the sides that answer it. A side is one program: errand, a
-// floor, or a peer. The runner decides in which order they run, how often, and in which process.
+// The types of a row: the cases in which it measures, and its sides. A side is one program that does the work: errand, a floor, or a peer.
+// The runner decides in which order the sides run, how often, and in which process.
 
 /** What one sample of one side measured, by the name of the figure. */
 export type Figures = Record<string, number>
@@ -7,13 +7,13 @@ export type Figures = Record<string, number>
 /** The package under test: this checkout's, or another one's with `--base`. */
 export type Errand = typeof import('errand')
 
-/** What a sample gets besides its case. */
+/** What a sample receives besides its case. */
 export interface World {
   /** Empty; removed after the sample. */
   folder: string
-  /** What `prepare` has written for the row; read-only by convention, unless the row says otherwise. */
+  /** The folder of what `prepare` has written. Rows share it. */
   prepared: string
-  /** Loads the package. A side that does not need it does not pay for it. */
+  /** Loads the package. It counts for the peak memory of the side. */
   errand(): Promise<Errand>
   /** The root of the package that `errand` loads: its built files are in `dist`. */
   packageRoot: string
@@ -44,7 +44,7 @@ export interface Case<C> {
   given: C
 }
 
-/** What the project aims for, checked against the medians of one run. */
+/** An aim of the project, checked against the medians of one run. */
 export interface Goal {
   figure: string
   case: string
@@ -75,7 +75,7 @@ export interface Row<S, C> {
   goals?: readonly Goal[]
 }
 
-/** A row whose sizes and cases only the row itself understands. */
+/** Any row: its sizes and cases mean something to the row alone. */
 // biome-ignore lint/suspicious/noExplicitAny: the sizes and cases of rows have nothing in common
 export type AnyRow = Row<any, any>
 
@@ -92,7 +92,7 @@ export function defineRow<S, C>(row: Row<S, C>): Row<S, C> {
   return row
 }
 
-/** The sizes of a run without its own, changed by the environment: `BENCH_TASKS=500` replaces the size `tasks`. */
+/** The sizes of a run, changed by the environment: `BENCH_TASKS=500` replaces the size `tasks`. */
 export function sizeOf(row: AnyRow, size: SizeName, environment: NodeJS.ProcessEnv = process.env): object {
   const sizes = row.sizes[size] as Record<string, number | readonly number[]>
   const changed = Object.entries(sizes).map(([key, value]) => {

@@ -9,7 +9,7 @@ import { loadEntry, ownRoot } from './package.ts'
 import type { AnyRow, Errand, Figures, Side, SizeName, World } from './row.ts'
 import { sizeOf } from './row.ts'
 
-/** What a process needs to know to take a sample. JSON. */
+/** A sample to be taken. JSON. */
 export interface SampleOrder {
   row: string
   size: SizeName

@@ -1,6 +1,6 @@
-// Large ledgers for rows that ask what history costs. One task takes the way that is wanted, with a real engine; its rows are then copied
-// inside SQLite under other ids, because a million real ones would take the time of all rows together. Nothing here depends on which
-// tables and columns there are.
+// Large ledgers for rows that measure what history costs. A real engine runs one task; its rows are then copied inside SQLite under other
+// ids, because running a million tasks would take longer than all rows together. The copies do not depend on which tables and columns
+// there are.
 import { closeSync, existsSync, fsyncSync, openSync, renameSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
