@@ -18,6 +18,7 @@ const help = `npm run bench -- [options] [ROW…]
 
   --quick          smaller sizes and fewer rounds, for a look
   --all            the rows beyond the main ones too
+  --tiny           shows that the rows work; the figures mean nothing
   --peers          other projects too: installs them with npm in a folder of its own
   --base FOLDER    another built checkout of errand too, as the side "base"
   --rounds N       instead of each row's own number
@@ -32,6 +33,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     quick: { type: 'boolean', default: false },
+    tiny: { type: 'boolean', default: false },
     peers: { type: 'boolean', default: false },
     base: { type: 'string' },
     rounds: { type: 'string' },
@@ -57,14 +59,14 @@ async function run(): Promise<void> {
   await build()
   if (values.peers) installPeers(peers)
   // A slow peer is cut off earlier, so that a quick run stays one.
-  if (values.quick) process.env.BENCH_PEER_MS ??= '2000'
+  if (values.quick || values.tiny) process.env.BENCH_PEER_MS ??= '2000'
   const folder = mkdtempSync(join(tmpdir(), 'errand-bench-'))
   mkdirSync(values.out, { recursive: true })
   try {
     for (const [index, row] of chosen.entries()) {
       console.log(`\n${row.title} (${row.name})`)
       const result = await runRow(row, {
-        size: values.quick ? 'quick' : 'full',
+        size: values.tiny ? 'tiny' : values.quick ? 'quick' : 'full',
         rounds: values.rounds === undefined ? undefined : Number(values.rounds),
         peers: values.peers,
         base: values.base === undefined ? undefined : resolve(values.base),

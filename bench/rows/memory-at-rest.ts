@@ -1,5 +1,6 @@
 // The heap that tasks cost which do nothing: they are rows, so it must not grow with them.
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { floorDurability } from '../floors/bare-database.ts'
 import { settledHeap } from '../runner/heap.ts'
 import { defineRow, type Errand } from '../runner/row.ts'
@@ -17,6 +18,9 @@ interface Given {
 
 const batch = 1_000
 const day = 86_400_000
+const pollMs = 20
+/** What the last commits have left to do is done then. */
+const restMs = 200
 
 async function open({ createEngine }: Errand, folder: string, status: Resting) {
   const engine = await createEngine({
@@ -42,7 +46,7 @@ async function rest(engine: Engine, { tasks, status }: Given, before: number): P
     await engine.create(Array.from({ length: size }, () => ({ executor: status, autoStart: status !== 'submitted' })))
     const wanted = before + made + size
     while ((await engine.list({ status, limit: 0 })).total < wanted) {
-      await new Promise((resume) => setTimeout(resume, 20))
+      await delay(pollMs)
     }
   }
 }
@@ -65,8 +69,10 @@ export const memoryAtRest = defineRow<Size, Given>({
         const engine = await open(await errand(), folder, given.status)
         const warmUp = Math.min(batch, given.tasks)
         await rest(engine, { ...given, tasks: warmUp }, 0)
+        await delay(restMs)
         const before = settledHeap()
         await rest(engine, given, warmUp)
+        await delay(restMs)
         const heap = (settledHeap() - before) / given.tasks
         await engine.close()
         return { heap }

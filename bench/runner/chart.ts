@@ -1,6 +1,6 @@
 // The figures that are compared most as bars in an SVG, each with its number.
 
-import type { Shown } from './document.ts'
+import { circumstances, type Shown } from './document.ts'
 import type { FigureKind } from './row.ts'
 import { shortNumber } from './run-row.ts'
 
@@ -25,6 +25,7 @@ const [lineHeight, barHeight, titleHeight, gap] = [22, 14, 26, 18]
 const style = `
   text { font: 12px system-ui, sans-serif; fill: #24292f }
   .title { font-weight: 600 }
+  .small { font-size: 10px }
   .ours { fill: #0969da } .floor { fill: #d0d7de } .peer { fill: #8c959f }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3 } .ours { fill: #4493f8 } .floor { fill: #3d444d } .peer { fill: #6e7681 }
@@ -53,6 +54,8 @@ export function chartOf(shown: readonly Shown[]): string {
     }
     top += gap
   }
+  parts.push(text(0, top, circumstances(shown), 'small'))
+  top += gap
   const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${top}" width="${width}" height="${top}" role="img">`
   return `${[head, '<title>errand beside the floor and its peers</title>', `<style>${style}\n</style>`, ...parts, '</svg>'].join('\n')}\n`
 }

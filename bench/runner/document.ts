@@ -1,7 +1,7 @@
 // The results as Markdown between two marks of docs/benchmarks.md: a table for each row, the peers that were better, and the goals that
 // were missed.
 
-import { figureText, goalText, ratioText } from './print.ts'
+import { durabilityText, figureText, goalText, ratioText } from './print.ts'
 import type { AnyRow, FigureKind } from './row.ts'
 import type { RowResult } from './run-row.ts'
 import { shortNumber } from './run-row.ts'
@@ -22,7 +22,7 @@ export function withFigures(document: string, shown: readonly Shown[]): string {
 
 function figuresOf(shown: readonly Shown[]): string {
   const parts = [
-    circumstances(shown.map(({ result }) => result)),
+    `${circumstances(shown)}\n`,
     ...shown.map(sectionOf),
     '### Where errand loses\n',
     listOf(shown.flatMap(lossesOf), 'No peer was faster.'),
@@ -40,7 +40,9 @@ function figuresOf(shown: readonly Shown[]): string {
 const listOf = (lines: readonly string[], none: string): string =>
   `${lines.length === 0 ? none : lines.map((line) => `- ${line}`).join('\n')}\n`
 
-function circumstances(results: readonly RowResult[]): string {
+/** When, on which machine, and whether it was calm. */
+export function circumstances(shown: readonly Shown[]): string {
+  const results = shown.map(({ result }) => result)
   const first = results[0]
   if (first === undefined) return ''
   const { machine, startedAt } = first
@@ -53,22 +55,27 @@ function circumstances(results: readonly RowResult[]): string {
       : restless === 0
         ? 'The machine was calm before every round.'
         : `The machine was not calm before ${restless} of ${rounds.length} rounds.`
-  const quick = sizes.includes('full') ? '' : ' These are the figures of a quick run, with smaller sizes.'
-  return `${startedAt.slice(0, 10)}, ${machine.processors}, ${machine.platform}, Node ${machine.node.slice(1)}. ${calm}${quick}\n`
+  const quick = sizes.includes('full') ? '' : ' A quick run, with smaller sizes.'
+  return `${startedAt.slice(0, 10)}, ${machine.processors}, ${machine.platform}, Node ${machine.node.slice(1)}. ${calm}${quick}`
 }
 
 function sectionOf({ row, result }: Shown): string {
   const kinds = Object.entries(row.figures)
-  const head = ['', 'durability', ...kinds.map(([, { label }]) => label), 'errand / it']
+  const head = ['case', 'side', 'durability', ...kinds.map(([, { label }]) => label), 'errand / it']
   const lines = result.cases.flatMap(({ case: name, sides }) =>
-    sides.map((side) => [
-      `${name}: ${side.side === 'errand' ? '**errand**' : side.side}`,
-      side.durability.split(':')[0] ?? '',
+    sides.map((side, index) => [
+      index === 0 ? name : '',
+      side.side === 'errand' ? '**errand**' : side.side,
+      durabilityText(side),
       ...kinds.map(([figure, kind]) => figureText(side, figure, kind)),
       ratioText(side, kinds[0]),
     ]),
   )
-  const table = [head, head.map((_, column) => (column < 2 ? '---' : '--:')), ...lines]
+  // A column without any text is left out, as the ratios are where errand is alone.
+  const columns = head.map((_, column) => column).filter((column) => lines.some((cells) => cells[column] !== ''))
+  const table = [head, head.map((_, column) => (column < 3 ? '---' : '--:')), ...lines].map((cells) =>
+    columns.map((column) => cells[column]),
+  )
   return [
     `### ${row.title}\n`,
     `${row.method} (\`npm run bench -- ${row.name}\`)\n`,

@@ -5,11 +5,12 @@ import { shortNumber } from './run-row.ts'
 
 export function tableOf(row: AnyRow, result: RowResult): string {
   const kinds = Object.entries(row.figures)
-  const head = ['', ...kinds.map(([, kind]) => kind.label), 'errand / it']
+  const head = ['', 'durability', ...kinds.map(([, kind]) => kind.label), 'errand / it']
   const lines = result.cases.flatMap(({ case: name, sides }) => [
     [name],
     ...sides.map((side) => [
       `  ${side.side}`,
+      durabilityText(side),
       ...kinds.map(([figure, kind]) => figureText(side, figure, kind)),
       ratioText(side, kinds[0]),
     ]),
@@ -20,7 +21,7 @@ export function tableOf(row: AnyRow, result: RowResult): string {
   const text = [head, ...lines].map((cells) =>
     cells
       .map((cell, column) =>
-        column === 0 ? cell.padEnd(widths[0] as number) : cell.padStart(widths[column] as number),
+        column < 2 ? cell.padEnd(widths[column] as number) : cell.padStart(widths[column] as number),
       )
       .join('  ')
       .trimEnd(),
@@ -31,6 +32,9 @@ export function tableOf(row: AnyRow, result: RowResult): string {
     ...result.notes.map((note) => `  ${note}`),
   ].join('\n')
 }
+
+/** Its first word; the results as JSON have the sentence. */
+export const durabilityText = ({ durability }: SideResult): string => durability.split(':')[0] ?? ''
 
 export function figureText({ figures, failure }: SideResult, figure: string, { unit }: FigureKind): string {
   const spread = figures[figure]

@@ -96,7 +96,7 @@ describe('the page of the benchmarks', () => {
     expect(page).toMatch(/^# Title\n<!-- figures -->\n/)
     expect(page).toMatch(/<!-- \/figures -->\nend\n$/)
     expect(page).not.toContain('old')
-    expect(page).toContain('| concurrency 10: **errand** | FULL | 100/s |  |')
+    expect(page).toContain('| concurrency 10 | **errand** | FULL | 100/s |  |')
     expect(page).toContain('- Tasks, concurrency 10: plainjob FULL is 1.5 times better')
     expect(page).toContain('tasks, concurrency 10 as a multiple of floor: 0.1 times (goal: at least 0.5 times)')
   })
