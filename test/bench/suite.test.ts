@@ -84,7 +84,7 @@ describe('a run of a row', () => {
     const { result } = await run(figures, { peers: true })
     const mastra = result.cases[0]?.sides.find(({ side }) => side === 'Mastra')
     expect(mastra).toMatchObject({ figures: {}, failure: 'Mastra has no figure' })
-    expect(tableOf(row, result)).toMatch(/Mastra +failed/)
+    expect(tableOf(row, result)).toMatch(/Mastra +NORMAL +failed/)
   })
 })
 
