@@ -42,7 +42,7 @@ export function chartOf(shown: readonly Shown[]): string {
     top += titleHeight
     for (const { side, value, unit } of bars) {
       const length = Math.max(1, (value / most) * (width - labelWidth - numberWidth))
-      const kind = side === 'errand' ? 'ours' : side === 'floor' ? 'floor' : 'peer'
+      const kind = side === 'errand' ? 'ours' : side.startsWith('floor') ? 'floor' : 'peer'
       parts.push(text(labelWidth - 8, top + 11, side, '', 'end'))
       parts.push(
         `<rect class="${kind}" x="${labelWidth}" y="${top}" width="${length.toFixed(1)}" height="${barHeight}" rx="2"/>`,
