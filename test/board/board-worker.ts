@@ -1,5 +1,5 @@
 // A member of a team in its own process: claims and completes tasks until all are done, and reports what it got. Used by the test of
-// the four processes and by bench/board.
+// the four processes.
 import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import { createEngine } from '../../src/index.ts'
