@@ -126,6 +126,10 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>, sta
     return found
   }
 
+  function* recordsOf(found: Op<Array<Records[T]>>): Op<Array<Records[T]>> {
+    return (yield* found).map(read)
+  }
+
   return {
     name,
     isSerial: 'seq' in fields,
@@ -156,9 +160,7 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>, sta
     *list(statement, values = {}) {
       return (yield* rows<Records[T]>(statement, values)).map(read)
     },
-    *query(query) {
-      return (yield* queryRows<Records[T]>(query.compile())).map(read)
-    },
+    query: (query) => recordsOf(queryRows<Records[T]>(query.compile())),
   }
 }
 

@@ -64,9 +64,11 @@ export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
     *list(filter, limit, offset) {
       // PostgreSQL has no empty list.
       if (filter.statuses?.length === 0) return []
+      // CROSS JOIN makes SQLite begin with the teams, which are few beside the tasks.
       let query = dialect.db
-        .selectFrom('task')
-        .innerJoin('team', 'team.task_id', 'task.id')
+        .selectFrom('team')
+        .crossJoin('task')
+        .whereRef('task.id', '=', 'team.task_id')
         .select([tasks.columns(), asTeam] as never)
         .where('task.deleted_at', 'is', null)
       if (filter.type !== undefined) query = query.where('team.type', '=', filter.type)
