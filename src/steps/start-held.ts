@@ -5,7 +5,7 @@ import type { StepContext } from './step-context.ts'
 import { release } from './verbs.ts'
 
 /** How many tasks one step starts and one statement reads. */
-export const startedAtOnce = 500
+export const startedAtOnce = 200
 
 /** A task that waits for nothing but a slot, and for its start if it is held. */
 export interface Startable {
