@@ -77,7 +77,7 @@ export function create(request: CreateRequest): Step<TaskRecord[]> {
     // Edges and events follow all inserts: a task may come after a sibling that was inserted later.
     const opened: TaskRecord[] = []
     for (const insertion of insertions) {
-      opened.push(...(yield* announce(tx, insertion, request)))
+      for (const group of yield* announce(tx, insertion, request)) opened.push(group)
     }
     for (const group of opened) yield* noteConcerned(tx, group, concerned)
     for (const [parentId, children] of addedChildren(insertions)) {
