@@ -8,7 +8,7 @@ const settled = sql.join(settledStatuses.map((status) => sql.lit(status)))
 const family = (hole: Holes) => sql`with recursive family(id) as (
     select id from task where id = ${hole('root')}
     union
-    select task.id from task join family on task.parent_id = family.id
+    select task.id from family cross join task where task.parent_id = family.id
   )`
 const members = sql`select id from family`
 

@@ -146,7 +146,7 @@ function teamStatements(compiler: StatementCompiler) {
         sum(case when task.status = 'failed' then 1 else 0 end) as failed,
         sum(case when task.status = 'canceled' then 1 else 0 end) as canceled,
         cast(sum(case when task.status = 'completed' then task.completed_at - task.created_at else 0 end) as bigint) as "completedMs"
-      from team join task on task.id = team.task_id and task.deleted_at is null
+      from team cross join task where task.id = team.task_id and task.deleted_at is null
       group by team.type order by team.type is null, team.type`,
   )
   return {
