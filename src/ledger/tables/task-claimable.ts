@@ -71,7 +71,7 @@ export function createClaimable(compiler: StatementCompiler, selectById: Stateme
       return yield* best([sql`parent_id = ${parentId}`, ...inFamily])
     if (root !== undefined && (yield* numberOf(countBelow, { root })) <= maxFamily)
       return yield* best([sql`id in (${withBelow(root)} select id from below)`, ...inFamily])
-    const others = [...(parentId === undefined ? [] : [sql`+parent_id = ${parentId}`]), ...tagged]
+    const others = [...(parentId === undefined ? [] : [sql`coalesce(parent_id, '') = ${parentId}`]), ...tagged]
     const found: TaskRecord[] = []
     for (const assignment of assignmentsOf(claimant)) {
       const conditions = [isExactlyFor(assignment), ...others]
