@@ -241,7 +241,10 @@ export interface Engine<E extends Executors = Executors> extends AbilityMethods 
    * @throws ErrandError INVALID_INPUT { candidates } when several ids begin with the prefix.
    */
   find(ref: string): Promise<Task | null>
-  /** By priority, highest first, then by age, oldest first. */
+  /**
+   * By priority, highest first, then by age, oldest first. Where `parentId`, `keyPrefix` or `status` leave few tasks, only these are read;
+   * otherwise, and for `total`, the tasks of the ledger are read in parts, between which other work has its turn.
+   */
   list(options?: ListOptions): Promise<TaskPage>
   children(task: TaskRef): Promise<Task[]>
   /** All descendants, without the task itself. */
@@ -311,7 +314,8 @@ export interface Engine<E extends Executors = Executors> extends AbilityMethods 
 
   /**
    * Claims a task without an executor for an outside worker, in one transaction. With null it claims the claimable task with the
-   * highest priority, then the oldest (filtered by parent, role and tags), and returns null when there is none. With `leaseMs` the
+   * highest priority, then the oldest (filtered by parent, role and tags), and returns null when there is none. Tags are compared with
+   * each claimable task of the role in this order until one matches. With `leaseMs` the
    * claim lapses unless its owner writes in time, and every write must pass the fence, which the returned task carries.
    * @throws ErrandError BLOCKED { blockedBy }, NOT_CLAIMABLE { reason, status, owner } for a given task.
    */
@@ -360,7 +364,10 @@ export interface Engine<E extends Executors = Executors> extends AbilityMethods 
    */
   inspect(observer: InspectionObserver, options?: InspectOptions): () => void
 
-  /** Starts the tasks that are held only by `autoStart: false`; resolves with them when the engine is idle. */
+  /**
+   * Starts the tasks that are held only by `autoStart: false`, some hundred in a transaction; resolves with them, and with those that were
+   * ready, when the engine is idle.
+   */
   schedule(): Promise<Task[]>
   /** Resolves when no task that this engine may run is ready, running or on a timer. */
   idle(): Promise<void>

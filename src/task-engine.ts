@@ -16,6 +16,7 @@ import { taskResume } from './abilities/task/resume.ts'
 import { taskRetry } from './abilities/task/retry.ts'
 import { taskSend } from './abilities/task/send.ts'
 import { taskStart } from './abilities/task/start.ts'
+import { readTasks, startHeldTasks } from './abilities/task/start-held.ts'
 import { applyTo, type ChangeContext, type Changing, type Subject } from './abilities/task/task-change.ts'
 import { taskUnblock } from './abilities/task/unblock.ts'
 import { updateStep } from './abilities/task/update.ts'
@@ -70,7 +71,7 @@ import type { TaskEvent } from './entities/event.ts'
 import { noSharedLimits } from './entities/limits.ts'
 import { type Message, toMessage } from './entities/message.ts'
 import { filterByStatus } from './entities/status-filter.ts'
-import type { Outcome, Task, TaskRecord } from './entities/task.ts'
+import type { Outcome, Task } from './entities/task.ts'
 import type { Op, PurgePosition, Reads, Step } from './ledger/ledger.ts'
 import type { ClaimToken } from './machines/ownership.ts'
 import type { PlanHost } from './plans/plan-run.ts'
@@ -414,17 +415,9 @@ export class TaskEngine {
   async schedule(): Promise<Task[]> {
     refuseModels(this.#caller, 'schedule')
     this.#life.requireOpen()
-    const ids = await this.#host.step(
-      verbs.startHeld([...this.#host.drafter.context.executors.keys()], this.#life.stepContext()),
-    )
+    const ids = await startHeldTasks(this.#host, [...this.#host.drafter.context.executors.keys()])
     await this.idle()
-    return this.#life.views(
-      await this.#life.read(function* (tx) {
-        const found: TaskRecord[] = []
-        for (const id of ids) found.push((yield* tx.task.get(id)) as TaskRecord)
-        return found
-      }),
-    )
+    return readTasks(this.#host, ids)
   }
 
   async idle(): Promise<void> {

@@ -305,6 +305,19 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/executors/command.ts': '// the process is killed, and its status told',
     },
   },
+  'a list of any length is not spread into the arguments of a call': {
+    faults: [
+      { 'src/steps/a.ts': 'open.push(...tasks)' },
+      { 'src/steps/a.ts': 'open.push(...(yield* tx.task.children(id)).map((child) => child.id))' },
+      { 'src/steps/a.ts': 'wanted.push(first, ...kept)' },
+      { 'src/terminal/a.ts': 'const width = Math.max(0, ...labels)' },
+      { 'src/terminal/a.ts': 'live.unshift(...pending)' },
+    ],
+    fine: {
+      'src/steps/a.ts': 'open.push({ ...task }); open.push([...tasks]); for (const task of tasks) open.push(task)',
+      'src/terminal/a.ts': 'const width = Math.max(0, label); print(...words)',
+    },
+  },
   'nothing is marked as left to do': {
     faults: [{ 'src/bus/bus.ts': '// TODO: more' }, { 'src/bus/bus.ts': '/* FIXME */' }],
     fine: { 'src/bus/bus.ts': 'const todo = todos.length' },

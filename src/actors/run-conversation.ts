@@ -46,10 +46,10 @@ export class RunConversation {
         entries: yield* tx.call.since(taskId, from, ['call', 'sleep']),
       }
     })
-    this.#messages.push(...added.messages)
+    for (const message of added.messages) this.#messages.push(message)
     const firstOpen = added.entries.findIndex(({ status }) => openCallStatuses.includes(status))
     const conversation = conversationOf(this.#messages, [...this.#closed, ...added.entries])
-    this.#closed.push(...(firstOpen < 0 ? added.entries : added.entries.slice(0, firstOpen)))
+    for (const entry of firstOpen < 0 ? added.entries : added.entries.slice(0, firstOpen)) this.#closed.push(entry)
     this.#closedThrough = this.#closed.at(-1)?.seq ?? 0
     this.#readThrough = this.#messages.at(-1)?.n ?? 0
     this.#core.journal.takeAll()

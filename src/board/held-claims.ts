@@ -84,8 +84,9 @@ export class HeldClaims {
   /** The shortest lease sets the interval, also one that was chosen by the call rather than by the session. */
   #scheduleBeat(): void {
     const { clock } = this.#options
-    const leases = Array.from(this.#claims.values(), (claim) => claim.leaseMs ?? Infinity)
-    const delayMs = Math.max(Math.min(...leases) / beatsPerLease, minBeatMs)
+    let minLeaseMs = Infinity
+    for (const { leaseMs } of this.#claims.values()) minLeaseMs = Math.min(minLeaseMs, leaseMs ?? Infinity)
+    const delayMs = Math.max(minLeaseMs / beatsPerLease, minBeatMs)
     const isScheduled = this.#timer !== undefined && this.#dueAt <= clock.now() + delayMs
     if (this.#closed || delayMs === Infinity || isScheduled) return
     this.#endTimer()

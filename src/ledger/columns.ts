@@ -137,6 +137,10 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>, sta
     return found
   }
 
+  function* recordsOf(found: Op<Array<Records[T]>>): Op<Array<Records[T]>> {
+    return (yield* found).map(read)
+  }
+
   return {
     name,
     isSerial: 'seq' in fields,
@@ -169,9 +173,7 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>, sta
         ? records<Records[T]>(name, statement, values)
         : rows<Records[T]>(statement, values)).map(read)
     },
-    *query(query) {
-      return (yield* queryRows<Records[T]>(query.compile())).map(read)
-    },
+    query: (query) => recordsOf(queryRows<Records[T]>(query.compile())),
   }
 }
 

@@ -125,7 +125,8 @@ export function archiveBranch(host: MemoryHost, caller: Caller, name: string): P
       yield* setBranchStatus(tx, branch, 'archived', d.ctx)
       closed.push(branch.name)
       const parent = branch.name
-      open.push(...(yield* everyRow((after, limit) => tx.branch.list({ parent }, limit, after))))
+      const below = yield* everyRow((after, limit) => tx.branch.list({ parent }, limit, after))
+      for (const each of below) open.push(each)
     }
     return closed
   })

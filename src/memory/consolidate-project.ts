@@ -93,13 +93,13 @@ function* carryWhatLasts(
   for (const offer of offers.toSorted((a, b) => Number(b.durable) - Number(a.durable))) {
     const reaches = offer.durable || (yield* compare(tx, d, branch, offer.fact)).alike.length > 0
     if (!reaches) {
-      left.push(...offer.members)
+      for (const member of offer.members) left.push(member)
       continue
     }
     const { holder, leftOut } = yield* carrier.carry(tx, offer)
     // A fact that lost against a contradiction is not durable.
     if (holder.status === 'active') durable.push(holder.id)
-    left.push(...leftOut)
+    for (const member of leftOut) left.push(member)
   }
   return left
 }

@@ -45,8 +45,10 @@ function split(
   for (const { a, b } of pairs.toSorted((x, y) => y.likeness - x.likeness || rank(x) - rank(y))) {
     const [setA, setB] = [setOf.get(a) as string[], setOf.get(b) as string[]]
     if (setA === setB || setA.some((one) => setB.some((other) => clashes(one, other)))) continue
-    setA.push(...setB)
-    for (const id of setB) setOf.set(id, setA)
+    for (const id of setB) {
+      setA.push(id)
+      setOf.set(id, setA)
+    }
   }
   const sets = [...new Set(setOf.values())].filter((set) => set.length > 1)
   return sets.map((set) => set.toSorted((x, y) => (scope.get(x) as number) - (scope.get(y) as number)))

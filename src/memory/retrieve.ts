@@ -50,7 +50,7 @@ export async function retrieve(host: MemoryHost, caller: Caller, request: Retrie
     let shown: Weighed[] = []
     for (let count = Math.max(minWeighed, request.limit * weighedPerChunk); ; count *= 8) {
       const found = yield* tx.fact.search(branches, words, count)
-      const best = Math.max(...found.map(({ rank }) => rank))
+      const best = found.reduce((highest, { rank }) => Math.max(highest, rank), -Infinity)
       const weighed = found
         .filter(({ fact }) => fact.confidence >= minConfidence)
         .map(({ fact, rank }) => ({ fact, score: weightOf(fact, best > 0 ? rank / best : 1, at) }))

@@ -112,7 +112,7 @@ function* sourcesOf(tx: Reads, caller: Caller, fact: FactRecord, ids: readonly s
     if (source === undefined || !(yield* isReadable(tx, caller, source.branch))) continue
     const { history, sourceIds } = yield* factHistoryOf(tx, source)
     histories.push(history)
-    open.push(...sourceIds)
+    for (const sourceId of sourceIds) open.push(sourceId)
   }
   return histories
 }

@@ -58,7 +58,7 @@ export async function embedTexts(
         { modelId: embeddingModelName(model) },
       )
     }
-    vectors.push(...embeddings)
+    for (const vector of embeddings) vectors.push(vector)
   }
   return vectors
 }

@@ -120,7 +120,7 @@ export function collectAnswer(chunks: Iterable<ModelChunk>): ModelAnswer {
 export function addChunk(answer: ModelAnswer, chunk: ModelChunk | ForeignChunk): void {
   const { content, toolCalls, finish } = chunk as ForeignChunk
   if (content) answer.content += content
-  if (toolCalls) answer.toolCalls.push(...toolCalls)
+  for (const call of toolCalls ?? []) answer.toolCalls.push(call)
   if (finish) answer.finish = finish
 }
 

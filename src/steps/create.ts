@@ -77,7 +77,7 @@ export function create(request: CreateRequest): Step<TaskRecord[]> {
     // Edges and events follow all inserts: a task may come after a sibling that was inserted later.
     const opened: TaskRecord[] = []
     for (const insertion of insertions) {
-      opened.push(...(yield* announce(tx, insertion, request)))
+      for (const group of yield* announce(tx, insertion, request)) opened.push(group)
     }
     for (const group of opened) yield* noteConcerned(tx, group, concerned)
     for (const [parentId, children] of addedChildren(insertions)) {
@@ -145,6 +145,7 @@ function* loadRelatives(
     cycle: undefined,
   }
   const places = new Map<string, Place>()
+  const awaited: AwaitedDraft[] = []
   for (const draft of drafts) {
     if (draft.key !== null) {
       const found = yield* tx.task.getByKey(draft.key)
@@ -157,14 +158,39 @@ function* loadRelatives(
       if (found) loaded.stored.set(id, found)
     }
     const waiter = yield* placeOf(tx, draft, places, loaded)
-    if (waiter === undefined || loaded.cycle) continue
     const outside = draft.blockedBy.filter((id) => !own.has(id))
-    const path = yield* tx.dependency.path(outside, new Set([waiter]))
-    if (path) loaded.cycle = { draft, path }
+    if (waiter !== undefined && outside.length > 0) awaited.push({ draft, waiter, outside })
   }
+  loaded.cycle = yield* firstCycle(tx, awaited)
   const parents = drafts.map(({ parentId }) => loaded.stored.get(parentId as string))
   const stored = new Set(parents.filter((parent) => parent !== undefined))
   return { ...loaded, allowance: yield* loadAllowance(tx, by, stored) }
+}
+
+/** A draft that comes after stored tasks, and a stored task that ends only after it. */
+interface AwaitedDraft {
+  draft: TaskDraft
+  waiter: string
+  outside: string[]
+}
+
+/**
+ * The first draft that would wait for itself. The graph is walked once for all drafts; a draft is looked at alone only if some path leads
+ * to the task that waits for it.
+ */
+function* firstCycle(tx: Reads, awaited: readonly AwaitedDraft[]): Op<Loaded['cycle']> {
+  const byWaiter = Map.groupBy(awaited, ({ waiter }) => waiter)
+  const reaches = function* (some: readonly AwaitedDraft[], waiters: Iterable<string>): Op<string[] | undefined> {
+    return yield* tx.dependency.path([...new Set(some.flatMap(({ outside }) => outside))], new Set(waiters))
+  }
+  if ((yield* reaches(awaited, byWaiter.keys())) === undefined) return undefined
+  const suspected = new Set<string>()
+  for (const [waiter, some] of byWaiter) if ((yield* reaches(some, [waiter])) !== undefined) suspected.add(waiter)
+  for (const each of awaited.filter(({ waiter }) => suspected.has(waiter))) {
+    const path = yield* reaches([each], [each.waiter])
+    if (path !== undefined) return { draft: each.draft, path }
+  }
+  return undefined
 }
 
 /** A draft as seen from those below it. */

@@ -184,7 +184,8 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   const open = yield* tx.call.open(task.id)
   const awaited: string[] = []
   for (const entry of open) {
-    if (entry.kind === 'wait') awaited.push(...(yield* tx.dependency.openWaits(entry.id)).map((edge) => edge.blockerId))
+    if (entry.kind !== 'wait') continue
+    for (const { blockerId } of yield* tx.dependency.openWaits(entry.id)) awaited.push(blockerId)
   }
   const sleep = open.find((entry) => entry.kind === 'sleep')
   if (awaited.length === 0 && sleep) {

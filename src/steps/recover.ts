@@ -46,7 +46,7 @@ export function endRunsOf(lost: LostEngine, maxCrashes: number, ctx: StepContext
     for (const run of runs) {
       const task = (yield* tx.task.get(run.taskId)) as TaskRecord
       const calls = yield* tx.call.list(task.id, ['call'])
-      left.push(...calls.filter(mayHaveLeftProcess))
+      for (const call of calls) if (mayHaveLeftProcess(call)) left.push(call)
       if (run.status !== 'live') continue
       const facts = {
         crashes: task.crashes,

@@ -118,6 +118,7 @@ function* refuseToSkip(tx: Reads, ids: readonly string[], detour: Detour, caller
     const task = yield* tx.task.get(id)
     if (task === undefined || task.status === 'completed') continue
     yield* refuseDetour(tx, task, detour, caller)
-    open.push(...(yield* tx.dependency.openBlockers(id)), ...(yield* tx.task.children(id)).map((child) => child.id))
+    for (const blocker of yield* tx.dependency.openBlockers(id)) open.push(blocker)
+    for (const child of yield* tx.task.children(id)) open.push(child.id)
   }
 }

@@ -120,7 +120,7 @@ function* judgeStuckGroup(tx: Tx, id: string, pending: Pending, ctx: StepContext
   if (!isStuckGroup(group) || !(yield* tx.task.childFacts(id)).movable) return
   for (const opened of yield* reviveGroups(tx, group, ctx)) {
     yield* noteConcerned(tx, opened, pending)
-    pending.ended.push(...(yield* brokenBlockers(tx, opened)))
+    for (const blocker of yield* brokenBlockers(tx, opened)) pending.ended.push(blocker)
   }
 }
 

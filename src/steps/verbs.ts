@@ -37,23 +37,9 @@ export function* loadFree(tx: Reads, id: string, event: TaskEventName): Op<TaskR
   throw blocked(`${event} ${id}`, yield* tx.dependency.openBlockers(id), { taskId: id })
 }
 
-function* release(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
+/** Ends what `autoStart: false` holds back. */
+export function* release(tx: Tx, task: TaskRecord, ctx: StepContext): Op<void> {
   if (task.held) yield* amend(tx, task, { held: false }, ctx, 'task.updated', { changed: ['held'] })
-}
-
-/** Lets SUBMITTED tasks of these executors start that only `autoStart: false` holds back. Returns their ids. */
-export function startHeld(executors: readonly string[], ctx: StepContext): Step<string[]> {
-  return step('schedule', function* (tx) {
-    const ids: string[] = []
-    for (const executor of executors) {
-      for (const task of yield* tx.task.list({ statuses: ['submitted'], executor }, 1_000_000)) {
-        if (!task.ready && !(task.held && task.openBlockers === 0 && task.notBefore === null)) continue
-        yield* release(tx, task, ctx)
-        ids.push(task.id)
-      }
-    }
-    return ids
-  })
 }
 
 /** WORKING: the run ends. PAUSED and resumed but not running yet: the resume is withdrawn. */

@@ -23,7 +23,7 @@ export function factHistoryLines(why: FactWhy): string[] {
     ...mentionEntries(fact, mentions, known),
   ]
   const ordered = entries.toSorted((a, b) => a.at - b.at)
-  const width = Math.max(0, ...ordered.map(({ branch }) => branch.length))
+  const width = ordered.reduce((widest, { branch }) => Math.max(widest, branch.length), 0)
   return [
     `${fact.id}: ${cleanLine(fact.text)}`,
     `  ${[certainty(fact), fact.category, `on ${cleanLine(fact.branch)}`, ...(fact.agentId === undefined ? [] : [`first stated by ${cleanLine(fact.agentId)}`])].join(', ')}`,

@@ -19,7 +19,10 @@ const maxLabelWidth = 28
 
 export function createPlainLines(io: CommandIo, view: RoundView): Reporter {
   const labels = view.rows.filter((row) => !row.group).map((row) => displayWidth(cleanLine(row.path)))
-  const width = Math.min(maxLabelWidth, Math.max(0, ...labels))
+  const width = Math.min(
+    maxLabelWidth,
+    labels.reduce((widest, label) => Math.max(widest, label), 0),
+  )
   return {
     ownsScreen: false,
     event(event, row) {

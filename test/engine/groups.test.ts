@@ -1,8 +1,10 @@
 // Groups and dependencies: trees created at once, the order of starts, how a group starts and ends, cycles refused.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
+import { sqliteDialect } from '../../src/ledger/dialects/sqlite/dialect.ts'
+import { tablesOf } from '../../src/ledger/tables/tables.ts'
 import { history, openEngine, puppet, reached, refusalOf, typesOf } from './world.ts'
 
 async function setup() {
@@ -234,6 +236,21 @@ describe('a cycle of dependencies', () => {
     expect(refusal.details.path).toEqual([a.id, c.id, b.id, a.id])
     await refusalOf(engine.update(a, { blockedBy: [a.id] }), 'CYCLE')
     expect((await engine.get(a))?.blockedBy).toEqual([])
+  })
+
+  it('is looked for once in a creation of many children, and a refusal names the first child in it', async () => {
+    const { engine } = await setup()
+    const parent = await engine.create({ name: 'parent', autoComplete: true })
+    const before = await engine.create({ name: 'before' })
+    const after = await engine.create({ name: 'after', blockedBy: [parent.id] })
+    const path = vi.spyOn(tablesOf(sqliteDialect).dependency, 'path')
+    const child = (name: string, blocker: { id: string }) => ({ name, parentId: parent.id, blockedBy: [blocker.id] })
+    await engine.create(Array.from({ length: 50 }, (_, index) => child(`child ${index}`, before)))
+    expect(path).toHaveBeenCalledTimes(1)
+    const drafts = [child('first', before), child('second', after), child('third', after)]
+    const refusal = await refusalOf(engine.create(drafts), 'CYCLE')
+    expect(refusal.message).toContain('second cannot come after')
+    expect(refusal.details.path).toEqual([after.id, parent.id, expect.any(String)])
   })
 
   it('through a group that waits for its child is refused, anywhere in the tree', async () => {

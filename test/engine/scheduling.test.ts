@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
 import { Failure } from '../../src/core/errors.ts'
-import { history, openEngine, puppet, reached, refusalOf, turns, untilAborted } from './world.ts'
+import { history, openEngine, puppet, reached, refusalOf, turns, typesOf, untilAborted } from './world.ts'
 
 /** An executor that records the order of its runs and how many are open at once. */
 function recorder() {
@@ -227,6 +227,17 @@ describe('engine.schedule', () => {
       [two?.id, 'completed'],
     ])
     expect(await engine.schedule()).toEqual([])
+  })
+
+  it('starts a thousand held tasks in pieces, between which others run', async () => {
+    const engine = await openEngine({ executors: { work: () => 1 }, autoStart: false })
+    const held = await engine.create(Array.from({ length: 1_000 }, () => ({ executor: 'work' })))
+    const done = await engine.schedule()
+    expect(new Set(done.map(({ id, status }) => `${id} ${status}`))).toEqual(
+      new Set(held.map(({ id }) => `${id} completed`)),
+    )
+    const types = typesOf(await history(engine))
+    expect(types.indexOf('task.started')).toBeLessThan(types.lastIndexOf('task.updated'))
   })
 })
 

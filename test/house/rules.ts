@@ -409,6 +409,38 @@ export const longFunctions: Record<string, string> = {
   'src/ledger/redacting-ledger.ts redactingTx': 'One list of all verbs of the ledger, complete by its type.',
 }
 
+/** A call has at most some 120,000 arguments: these spread lists that are short by a limit. */
+export const shortSpreads: Record<string, string> = {
+  'src/actors/task-stream.ts': 'The pieces of live output that are kept (`maxLive`).',
+  'src/ledger/tables/task-due.ts': 'Three times.',
+  'src/plans/prepare-round.ts': 'What one change of a task returns.',
+  'src/steps/admit.ts': 'The heads of queues for which there are slots.',
+  'src/steps/claim.ts': 'The overdue tasks of one claim (`maxOverdue`).',
+  'src/steps/settle-family.ts': 'One task, and one for all that was canceled below it.',
+  'src/steps/timers.ts': 'One time of each kind.',
+  'src/surfaces/cli/field-flags.ts': 'The fields of a task.',
+  'src/surfaces/cli/help.ts': 'The verbs of the command line.',
+  'src/surfaces/repl/session.ts': 'A page of a list.',
+  'src/surfaces/ui-messages/chat-turns.ts': 'A page of a list.',
+  'src/team/context.ts': 'A page of facts.',
+  'src/team/first-outcome.ts': 'A page of facts.',
+  'src/terminal/live-tree.ts': 'The rows that fit on the screen.',
+  'src/terminal/task-details.ts': 'The fields of a task.',
+  'src/vocabularies/exo/task.ts': 'A page of a list.',
+}
+
+const spreads = /(?:\.(?:push|unshift)|Math\.(?:max|min))\((?:[^()[\]{}]|\([^()]*\))*?\.\.\./g
+
+const listsAreNotArguments: Rule = (files) =>
+  files
+    .filter((file) => !file.path.startsWith(suites) && shortSpreads[file.path] === undefined)
+    .flatMap((file) =>
+      Array.from(
+        file.code.matchAll(spreads),
+        ([call]) => `${file.path} spreads a list of any length into a call: ${call}`,
+      ),
+    )
+
 const linesOf = (file: SourceFile) => file.text.trimEnd().split('\n').length
 
 const filesAreShort: Rule = (files) =>
@@ -437,7 +469,13 @@ export const idleReasons: Rule = (files) => {
   return [
     ...Object.keys(longFiles).filter((path) => !isLong(path)),
     ...Object.keys(longFunctions).filter((key) => !hasLong(...(key.split(' ') as [string, string]))),
-  ].map((each) => `${each} is on a list of long ones and is not long`)
+  ]
+    .map((each) => `${each} is on a list of long ones and is not long`)
+    .concat(
+      Object.keys(shortSpreads)
+        .filter((path) => (byPath.get(path)?.code ?? '').match(spreads) === null)
+        .map((path) => `${path} is on the list of short spreads and has none`),
+    )
 }
 
 const noFile: SourceFile = { path: '', text: '', code: '', literals: [], patterns: [], imports: [] }
@@ -554,6 +592,7 @@ export const rules = {
   'no file or folder has a name that says nothing': namesSaySomething,
   'canceled is spelled with one l': canceledHasOneL,
   'the words of processes and of completion are known to vocabularies only': processWordsAreVocabulary,
+  'a list of any length is not spread into the arguments of a call': listsAreNotArguments,
   'nothing is marked as left to do': nothingIsLeftToDo,
   'every file opens by saying what lives there': filesIntroduceThemselves,
 } satisfies Record<string, Rule>

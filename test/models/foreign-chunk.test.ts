@@ -25,6 +25,12 @@ describe('a chunk of a foreign model', () => {
     expect(answer.toolCalls).toEqual([call, call])
   })
 
+  it('a chunk may hold more calls than a function takes arguments', () => {
+    const answer: ModelAnswer = { content: '', toolCalls: [], finish: null }
+    addChunk(answer, { toolCalls: Array(200_000).fill(call) })
+    expect(answer.toolCalls).toHaveLength(200_000)
+  })
+
   it('a foreign chunk may hold a call without an id and with its arguments as an object', () => {
     expect(answerOf({ toolCalls: [{ function: { name: 'add', arguments: { n: 1 } } }] }).toolCalls).toEqual([
       { id: '', type: 'function', function: { name: 'add', arguments: '{"n":1}' } },

@@ -46,7 +46,8 @@ export async function ensureTexts(
         ? []
         : await host.step({ name: 'store file texts', decide: (tx) => saveTexts(tx, target, lease, fresh) })
     if (kept === undefined) return undefined
-    wanted.push(...drafted.filter((each) => !each.fresh), ...kept)
+    for (const each of drafted) if (!each.fresh) wanted.push(each)
+    for (const each of kept) wanted.push(each)
   }
   return wanted
 }

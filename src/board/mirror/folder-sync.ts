@@ -384,7 +384,7 @@ export class FolderSync {
       if (isOver || state.kind === 'none') this.#files.remove(old.name)
       else left.push(old)
     }
-    this.#old.push(...left)
+    for (const old of left) this.#old.push(old)
   }
 
   /** Returns false when the old file cannot be read yet, because a program is still writing it. */

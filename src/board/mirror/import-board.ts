@@ -45,9 +45,9 @@ export async function importBoard(engine: object, options: FolderOptions): Promi
     else report.refused.push({ file: nameOf(file.number), why: takenWhy(board, file.number, next) })
   }
   const done = await importFiles(host, target, dir, fresh)
-  report.imported.push(...done.numbers.map(nameOf))
-  report.refused.push(...done.refused.map(({ number, why }) => ({ file: nameOf(number), why })))
-  report.unheld.push(...done.unheld.map(({ number, key, why }) => ({ file: nameOf(number), key, why })))
+  for (const number of done.numbers) report.imported.push(nameOf(number))
+  for (const { number, why } of done.refused) report.refused.push({ file: nameOf(number), why })
+  for (const { number, key, why } of done.unheld) report.unheld.push({ file: nameOf(number), key, why })
   return report
 }
 

@@ -154,7 +154,7 @@ class Import {
       named.flatMap(({ blockedBy, blocks, parent }) => [...blockedBy, ...blocks, parent]),
     )
     const plan = planImport(named, known)
-    this.#outcome.unheld.push(...plan.unheld)
+    for (const unheld of plan.unheld) this.#outcome.unheld.push(unheld)
     for (const number of plan.creation)
       yield* this.#create(byNumber.get(number) as NewTask, plan.parents.get(number), top)
     for (const file of files) yield* this.#number(file)

@@ -148,7 +148,7 @@ function blockersFirst(numbers: readonly number[], edges: ReadonlyMap<number, nu
       if (open.length === 0) {
         order.add(at)
         stack.pop()
-      } else stack.push(...open)
+      } else for (const each of open) stack.push(each)
     }
   }
   return [...order]

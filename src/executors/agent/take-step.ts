@@ -94,7 +94,7 @@ async function ask(request: StepRequest, input: ModelStepInput): Promise<Answere
 function triesBefore({ rests }: Conversation, key: string): number {
   const start = `${identOf(key, null)}:`
   const tries = rests.filter((ident) => ident.startsWith(start)).map((ident) => Number(ident.slice(start.length)))
-  return Math.max(0, ...tries)
+  return tries.reduce((highest, each) => Math.max(highest, each), 0)
 }
 
 function inputOf({ agentRun, options, conversation, inputs }: StepRequest, offer: Offer): ModelStepInput {

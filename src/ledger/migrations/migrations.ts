@@ -15,6 +15,7 @@ import { creators } from './0009-creators.ts'
 import { rightToRunCommands } from './0010-right-to-run-commands.ts'
 import { sources } from './0011-sources.ts'
 import { madeBelow } from './0012-made-below.ts'
+import { claimableByAssignment } from './0013-claimable-by-assignment.ts'
 import type { Migration, Spelling } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -30,6 +31,7 @@ export const migrations: readonly Migration[] = [
   rightToRunCommands,
   sources,
   madeBelow,
+  claimableByAssignment,
 ]
 
 export const ledgerVersion = migrations.length
@@ -69,5 +71,6 @@ export function migrationTexts(dialect: Dialect, fromVersion: number, toVersion 
     texts = migrations.map((migration) => migration.statements(spelling).map((statement) => statement.compile().sql))
     compiled.set(dialect, texts)
   }
-  return texts.slice(fromVersion, toVersion).flat()
+  // A file may claim a negative version: `slice` would count it from the end.
+  return texts.slice(fromVersion, Math.max(fromVersion, toVersion)).flat()
 }

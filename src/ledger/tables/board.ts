@@ -96,7 +96,7 @@ function numberStatements(compiler: StatementCompiler) {
         and not exists (select 1 from board_task where board_task.task_id = task.id and board = ${hole('board')})
       order by seq limit ${hole('limit')}`,
   )
-  const selectLastSeq = prepare((db) => db.selectFrom('task').select('seq').orderBy('seq', 'desc').limit(1))
+  const selectLastSeq = prepare((db) => db.selectFrom('task').select((query) => query.fn.max('seq').as('seq')))
   const selectBound = prepareText(
     (hole) => sql`select ${entries.columns()} from board_task join task on task.id = board_task.task_id
       where board_task.board = ${hole('board')} and board_task.fields like '%"workspace":%'

@@ -1,5 +1,6 @@
 // Set statements over whole families, so that a tree of a hundred thousand tasks is canceled in one commit. The events of a cascade are
-// written first: the other statements use their rows as the list of its tasks.
+// written first: the other statements use their rows as the list of its tasks. CROSS JOIN makes SQLite begin with the family: it would
+// begin with all tasks, or all open ones, and a cancel of one leaf would read the whole ledger.
 import type { CallRecord } from '../../entities/call.ts'
 import { isTerminal, taskStatuses } from '../../entities/task.ts'
 import { statesAccepting } from '../../machines/task-machine.ts'
@@ -76,8 +77,8 @@ function cascadeStatements(compiler: StatementCompiler) {
       select 'task.canceled', task.id, ${hole('at')}, ${hole('instance')},
         cast(${object}('name', task.name, 'status', 'canceled', 'from', task.status, 'run', task.run,
           'reason', cast(${hole('reason')} as text), 'cascadedFrom', cast(${hole('from')} as text)) as text)
-      from below join task on task.id = below.id
-      where task.status in (${cancelable})
+      from below cross join task
+      where task.id = below.id and task.status in (${cancelable})
       order by task.seq`,
   )
   // A snapshot is text that errand wrote, with its state at a known position (machines/task-snapshot); if it is damaged, the row is used.
@@ -93,8 +94,10 @@ function cascadeStatements(compiler: StatementCompiler) {
       where status = 'live' and task_id in (${listed(hole)})`,
   )
   const selectOpenEntries = prepareText(
-    (hole) => sql`select ${calls.columns()}, task.run_open from call join task on task.id = call.task_id
-      where call.status in ('pending', 'in_progress') and call.task_id in (${listed(hole)})
+    (
+      hole,
+    ) => sql`select ${calls.columns()}, task.run_open from (${listed(hole)}) as canceled cross join call cross join task
+      where call.task_id = canceled.task_id and call.status in ('pending', 'in_progress') and task.id = call.task_id
       order by call.seq`,
   )
   // Failed tasks too: a retry must not find them blocked by a deleted task.
@@ -109,8 +112,8 @@ function cascadeStatements(compiler: StatementCompiler) {
       select 'task.deleted', task.id, ${hole('at')}, ${hole('instance')},
         cast(${object}('name', task.name, 'status', task.status, 'run', task.run,
           'cascadedFrom', cast(${hole('root')} as text)) as text)
-      from below join task on task.id = below.id
-      where task.deleted_at is null
+      from below cross join task
+      where task.id = below.id and task.deleted_at is null
       order by task.seq`,
   )
   const updateDeleted = prepareText(

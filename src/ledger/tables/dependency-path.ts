@@ -1,4 +1,5 @@
 // Paths through the graph of waiting tasks, to find waits that would never end.
+import { openStatuses } from '../../entities/task.ts'
 import type { Reads } from '../ledger.ts'
 import { rows, type StatementCompiler } from '../statement.ts'
 
@@ -17,7 +18,8 @@ export function createPathSearch({ prepare }: StatementCompiler): Reads['depende
       .innerJoin('task as parent', 'parent.id', 'child.parent_id')
       .select('child.id as id')
       .where('child.parent_id', '=', hole('task'))
-      .where((where) => where.or([where('child.completed_at', 'is', null), where('child.status', '=', 'failed')]))
+      // States are listed, so that the index passes over children that completed.
+      .where('child.status', 'in', [...openStatuses, 'failed'])
       .where('child.deleted_at', 'is', null)
       .where((where) =>
         where.or([
@@ -31,7 +33,7 @@ export function createPathSearch({ prepare }: StatementCompiler): Reads['depende
     // Breadth first, with indexed look-ups for each task: shared sub-graphs are read once, and nothing is scanned.
     const cameFrom = new Map<string, string | null>(from.map((id) => [id, null]))
     const queue = [...cameFrom.keys()]
-    for (let id = queue.shift(); id !== undefined; id = queue.shift()) {
+    for (const id of queue) {
       if (targets.has(id)) return trace(cameFrom, id)
       const blockers = yield* rows<{ id: string }>(selectWaitedFor, { task: id })
       const children = yield* rows<{ id: string }>(selectWaitedChildren, { task: id })

@@ -73,7 +73,7 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       const found: FactRecord[] = []
       for (const branch of new Set(filter.branches)) {
         for (const status of filter.status === undefined ? factStatuses : [filter.status]) {
-          found.push(...(yield* latestOf(dialect, branch, status, filter, limit, before)))
+          for (const fact of yield* latestOf(dialect, branch, status, filter, limit, before)) found.push(fact)
         }
       }
       return found.sort((a, b) => b.seq - a.seq).slice(0, limit)

@@ -8,7 +8,7 @@ const settled = sql.join(settledStatuses.map((status) => sql.lit(status)))
 const family = (hole: Holes) => sql`with recursive family(id) as (
     select id from task where id = ${hole('root')}
     union
-    select task.id from task join family on task.parent_id = family.id
+    select task.id from family cross join task where task.parent_id = family.id
   )`
 const members = sql`select id from family`
 
@@ -49,23 +49,24 @@ function purgeReads(compiler: StatementCompiler) {
       order by completed_at, seq limit ${hole('limit')}`,
   )
   // Satisfied edges count too: an open task still reads the results of its blockers, and of the tasks it waited for. So does the memory of
-  // a team that an engine still has to consolidate (its agents completed, the team closed): it would be lost with the team.
+  // a team that an engine still has to consolidate (its agents completed, the team closed): it would be lost with the team. CROSS JOIN
+  // makes SQLite begin with the family.
   const selectObstacle = prepareText(
     (hole) => sql`${family(hole)}
-      select 1 from task join family on family.id = task.id
-        where task.completed_at is null or task.completed_at >= ${hole('before')} or task.run_open = 1
+      select 1 from family cross join task
+        where task.id = family.id
+          and (task.completed_at is null or task.completed_at >= ${hole('before')} or task.run_open = 1)
       union all
-      select 1 from dependency as edge join family on family.id = edge.blocker_id join task on task.id = edge.task_id
-        left join "call" as wait on wait.id = edge.call_id
-        where task.status not in (${settled}) and task.deleted_at is null
+      select 1 from family cross join dependency as edge cross join task left join "call" as wait on wait.id = edge.call_id
+        where edge.blocker_id = family.id and task.id = edge.task_id and task.status not in (${settled}) and task.deleted_at is null
           and (edge.kind = 'after' or edge.satisfied_at is null or wait.status = 'pending')
           and edge.task_id not in (${members})
       union all
-      select 1 from stint join family on family.id = stint.task_id
-        where stint.status = 'active' and stint.worker_id is not null
+      select 1 from family cross join stint
+        where stint.task_id = family.id and stint.status = 'active' and stint.worker_id is not null
       union all
-      select 1 from team join family on family.id = team.task_id join task on task.id = team.task_id
-        where team.closed_at is null and task.status = 'completed' and task.deleted_at is null
+      select 1 from family cross join team cross join task
+        where team.task_id = family.id and task.id = team.task_id and team.closed_at is null and task.status = 'completed' and task.deleted_at is null
           and not exists (select 1 from stint where stint.task_id = team.task_id and stint.status = 'active')
       limit 1`,
   )
@@ -81,12 +82,13 @@ function purgeReads(compiler: StatementCompiler) {
 function removalStatements(compiler: StatementCompiler) {
   const { prepareText } = compiler
   const removals = [
-    // Of the dependents only failed ones are left (see the obstacles): a retry must not find them blocked by a deleted task.
+    // Of the dependents only failed ones are left (see the obstacles): a retry must not find them blocked by a deleted task. `coalesce`
+    // prevents a search of all failed tasks.
     sql`update task set open_blockers = open_blockers - (
         select count(*) from dependency as edge
         where edge.task_id = task.id and edge.kind = 'after' and edge.satisfied_at is null
           and edge.blocker_id in (${members}))
-      where status = 'failed' and id in (select task_id from dependency
+      where coalesce(status, '') = 'failed' and id in (select task_id from dependency
         where kind = 'after' and satisfied_at is null and blocker_id in (${members}))`,
     sql`delete from dependency
       where task_id in (${members}) or blocker_id in (${members})`,

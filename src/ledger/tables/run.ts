@@ -37,7 +37,7 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
       const counted = yield* rows<{ executor: string; open: number; crashes: number }>(countOpenOf, { instance })
       return {
         perExecutor: new Map(counted.map(({ executor, open }) => [executor, Number(open)])),
-        crashes: Math.max(0, ...counted.map(({ crashes }) => Number(crashes))),
+        crashes: counted.reduce((most, { crashes }) => Math.max(most, Number(crashes)), 0),
       }
     },
     due: (now, limit, own) => runs.list(selectDue, { now, limit, ...ownerOf(own) }),

@@ -15,13 +15,17 @@ function awakeProbes(
   named: readonly string[],
   trees: Trees | undefined,
 ): RawSql[] {
-  const of = [
-    ...(executors.length === 0 ? [] : [sql<boolean>`executor in (${sql.join(executors)})`]),
-    ...(named.length === 0 ? [] : [sql<boolean>`executor in (${sql.join(named)}) and ${modelIsNamed(dialect)}`]),
-  ]
+  const isOne = sql`executor in (${sql.join([...executors, ...named])})`
+  // Apart from the executors: an OR of both would read the ready tasks of all.
+  const isNamed =
+    named.length === 0
+      ? sql``
+      : executors.length === 0
+        ? sql`and ${modelIsNamed(dialect)}`
+        : sql`and (executor in (${sql.join(executors)}) or ${modelIsNamed(dialect)})`
   const { rootKeys, rootKeyPrefixes } = treeHoles(trees ?? { rootKeys: [], rootKeyPrefixes: [] })
   const inTrees = trees === undefined ? sql`` : sql`and task.id in ${idsInTrees(dialect, rootKeys, rootKeyPrefixes)}`
-  const ours = sql<boolean>`(${sql.join(of, sql` or `)}) and deleted_at is null ${inTrees}`
+  const ours = sql`${isOne} ${isNamed} and deleted_at is null ${inTrees}`
   return [
     sql`select 1 from task where ready = 1 and ${ours} limit 1`,
     sql`select 1 from run cross join task where task.id = run.task_id and run.status <> 'closed' and ${ours} limit 1`,

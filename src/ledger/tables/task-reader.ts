@@ -58,8 +58,8 @@ export class TaskReader {
       : sql`task.seq > ${part.beyond} and task.seq <= ${part.upTo}`
   }
 
-  *query<T>(query: RawSql): Op<T[]> {
-    return yield* sliced(queryRows<T>(query.compile(this.dialect.db)))
+  query<T>(query: RawSql): Op<T[]> {
+    return sliced(queryRows<T>(query.compile(this.dialect.db)))
   }
 
   rows<T>(statement: Statement, values: object): Op<T[]> {

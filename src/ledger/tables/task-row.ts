@@ -108,11 +108,11 @@ export const tasks = defineTable(
 
 /**
  * All tasks below one, at any depth, as the head of a statement. UNION, not UNION ALL, so that a cycle of parents, which errand never
- * writes, ends instead of looping.
+ * writes, ends instead of looping. CROSS JOIN, because SQLite may begin with all tasks where ANALYZE has run.
  */
 export const withBelow = (root: unknown) => sql`with recursive below (id) as (
     select id from task where parent_id = ${root}
-    union select task.id from task join below on task.parent_id = below.id)`
+    union select task.id from below cross join task where task.parent_id = below.id)`
 
 /**
  * The ids of the tasks in the trees whose root has one of these keys, or a key with one of these prefixes, both JSON lists of texts. Reads
@@ -120,10 +120,11 @@ export const withBelow = (root: unknown) => sql`with recursive below (id) as (
  */
 export function idsInTrees(dialect: Dialect, keys: unknown, prefixes: unknown): RawSql {
   return sql`(with recursive inside (id) as (
-      select id from task where parent_id is null and key in ${listed(dialect, keys)}
+      select task.id from ${listed(dialect, keys)} as root cross join task
+        where task.parent_id is null and task.key = root.value
       union select task.id from ${listed(dialect, prefixes)} as prefix cross join task
         where task.parent_id is null and task.key >= prefix.value and task.key < prefix.value || ${'\u{10ffff}'}
-      union select task.id from task join inside on task.parent_id = inside.id)
+      union select task.id from inside cross join task where task.parent_id = inside.id)
     select id from inside)`
 }
 

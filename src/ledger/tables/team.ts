@@ -64,9 +64,11 @@ export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
     *list(filter, limit, offset) {
       // PostgreSQL has no empty list.
       if (filter.statuses?.length === 0) return []
+      // CROSS JOIN makes SQLite begin with the teams, which are few beside the tasks.
       let query = dialect.db
-        .selectFrom('task')
-        .innerJoin('team', 'team.task_id', 'task.id')
+        .selectFrom('team')
+        .crossJoin('task')
+        .whereRef('task.id', '=', 'team.task_id')
         .select([tasks.columns(), asTeam] as never)
         .where('task.deleted_at', 'is', null)
       if (filter.type !== undefined) query = query.where('team.type', '=', filter.type)
@@ -144,7 +146,7 @@ function teamStatements(compiler: StatementCompiler) {
         sum(case when task.status = 'failed' then 1 else 0 end) as failed,
         sum(case when task.status = 'canceled' then 1 else 0 end) as canceled,
         cast(sum(case when task.status = 'completed' then task.completed_at - task.created_at else 0 end) as bigint) as "completedMs"
-      from team join task on task.id = team.task_id and task.deleted_at is null
+      from team cross join task where task.id = team.task_id and task.deleted_at is null
       group by team.type order by team.type is null, team.type`,
   )
   return {

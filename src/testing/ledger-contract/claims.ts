@@ -66,6 +66,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
         yield* tx.task.insert(taskRow({ id: 'anns', claimable: true, owner: 'ann', parentId: 'below-7', priority: 3 }))
         yield* tx.task.insert(taskRow({ id: 'best', claimable: true, parentId: 'below-7', priority: 2 }))
         yield* tx.task.insert(taskRow({ id: 'next', claimable: true, parentId: 'root', priority: 1 }))
+        yield* tx.task.insert(taskRow({ id: 'reviewed', claimable: true, parentId: 'middle', role: 'critic' }))
       })
       const best = async (filter: object) => (await ledger.read((tx) => tx.task.claimable(filter)))?.id
       expect(await best({ below: 'root' })).toBe('best')
@@ -73,6 +74,10 @@ export const claims: Theme = ({ describe, proves, expect }) => {
       expect(await best({ below: 'root', parentId: 'root' })).toBe('next')
       expect(await best({ below: 'below-8' })).toBe(undefined)
       expect(await best({ below: 'middle', tags: ['none'] })).toBe(undefined)
+      expect(await best({ parentId: 'middle' })).toBe(undefined)
+      expect(await best({ parentId: 'middle', role: 'critic', owner: 'ann' })).toBe('reviewed')
+      expect(await best({ parentId: 'middle', below: 'root', role: 'critic' })).toBe('reviewed')
+      expect(await best({ parentId: 'middle', below: 'below-8', role: 'critic' })).toBe(undefined)
     })
 
     proves('keeps its owner, fence and lease, and says when the lease is over', async (ledger) => {

@@ -1,0 +1,108 @@
+// No statement walks through the ledger: what a task, a claim or a cancel costs must not depend on how many other tasks there are.
+import { expect, it } from 'vitest'
+import { systemClock } from '../../../src/core/clock.ts'
+import { postgresDialect } from '../../../src/ledger/dialects/postgres/dialect.ts'
+import type { Connection } from '../../../src/ledger/dialects/sqlite/connection.ts'
+import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
+import { openFile } from '../../../src/ledger/dialects/sqlite/open-file.ts'
+import { createCompiler, sql } from '../../../src/ledger/statement.ts'
+import { createTables } from '../../../src/ledger/tables/tables.ts'
+import { taskRow } from '../../../src/testing/index.ts'
+import { parse } from '../../house/source.ts'
+import { driveOn, migrated } from './migrated.ts'
+import { buildingLines, narrow, type Recorder, recorder, singleUses, wide } from './prepared.ts'
+import { indexesOf, planOf, wideLines } from './query-plans.ts'
+import { sorts, wideReads } from './wide-reads.ts'
+
+/** Records every statement of the ledger, as it is built for tasks that are many and for tasks that are few. */
+async function recordAll(): Promise<Recorder> {
+  const { connection } = await openFile(':memory:', systemClock, () => 0.5)
+  const recorded = recorder(sqliteDialect)
+  const tx = createTables(recorded.dialect)
+  const add = (row: Parameters<typeof taskRow>[0]) => driveOn(connection, tx.task.insert(taskRow(row)))
+  connection.execute('begin')
+  for (const id of [wide, narrow]) add({ id, group: true })
+  add({ id: 'child', parentId: narrow })
+  // More than one statement reads.
+  for (let n = 0; n < 1_001; n++) {
+    add({ id: `claimable-${n}`, key: `k${n}`, parentId: wide, claimable: true })
+    add({ id: `working-${n}`, executor: 'x', status: 'working', runOpen: true })
+  }
+  connection.execute('commit')
+  for (const op of singleUses(tx)) driveOn(connection, op)
+  connection.close()
+  return recorded
+}
+
+let recording: Promise<Recorder> | undefined
+const allRecorded = (): Promise<Recorder> => (recording ??= recordAll())
+
+/** The lines of plans that no reason allows, each with its statement. `used` collects the reasons. */
+function complaintsAbout(connection: Connection, texts: Iterable<string>, used = new Set<object>()): string[] {
+  const indexes = indexesOf(connection)
+  return [...texts].flatMap((text) => {
+    const meets = (reason: { of?: RegExp }) => reason.of === undefined || reason.of.test(text)
+    const complaints = wideLines(planOf(connection, text), indexes, text).filter((line) => {
+      const isSort = line.startsWith('USE TEMP B-TREE')
+      const reasons = isSort ? sorts.filter(meets) : wideReads.filter((read) => read.line.test(line) && meets(read))
+      for (const reason of reasons) used.add(reason)
+      return reasons.length === 0
+    })
+    return complaints.map((line) => `${line}, in: ${text}`)
+  })
+}
+
+it('X-016 no statement of the ledger walks through a table, or sorts one, without a reason', async () => {
+  const { texts } = await allRecorded()
+  const { connection } = await migrated()
+  const used = new Set<object>()
+  expect(texts.size).toBeGreaterThan(500)
+  expect(complaintsAbout(connection, texts, used)).toEqual([])
+  expect([...wideReads, ...sorts].filter((reason) => !used.has(reason))).toEqual([])
+})
+
+it('every place in the source that builds a statement is among those whose plans are read', async () => {
+  const { lines } = await allRecorded()
+  const ofPostgres = recorder(postgresDialect)
+  createTables(ofPostgres.dialect)
+  expect(buildingLines().length).toBeGreaterThan(100)
+  expect(buildingLines().filter((line) => !lines.has(line) && !ofPostgres.lines.has(line))).toEqual([])
+})
+
+it('a statement that is built and not read would be found', () => {
+  const built = (code: string) => buildingLines([parse('src/ledger/tables/planted.ts', code)])
+  expect(built('\nconst all = prepare((db) => db.selectFrom(`task`))')).toEqual(['src/ledger/tables/planted.ts:2'])
+  expect(built('return queryRows<object>(page.compile())')).toHaveLength(1)
+  expect(built('yield* this.#reader.query<{ seq: number }>(text)')).toHaveLength(1)
+  expect(built('const { prepare, prepareText } = compiler // prepare(x)')).toEqual([])
+})
+
+it('a statement that walks through the ledger would be found', async () => {
+  const { connection } = await migrated()
+  const recorded = recorder(sqliteDialect)
+  createTables(recorded.dialect)
+  expect(complaintsAbout(connection, recorded.texts)).toEqual([])
+  createCompiler(recorded.dialect).prepareText((hole) => sql`select id from task where name = ${hole('name')}`)
+  expect(complaintsAbout(connection, recorded.texts)).toEqual(['SCAN task, in: select id from task where name = +?'])
+})
+
+const walks: Array<[what: string, text: string]> = [
+  ['all events', 'select * from event where at > 1'],
+  ['a whole index', 'select count(*) from task'],
+  ['all tasks by the order of an index', 'select id from task order by updated_at'],
+  ['all tasks of a state', `select id from task where status = 'failed'`],
+  ['all open calls', `select id from call where status in ('pending', 'in_progress') and name = 'x'`],
+  ['all facts with their words', 'select rowid from fact_text'],
+  ['a sort of the events of a task', `select * from event where task_id = 'a' order by at`],
+  ['the tasks since a number', 'select id from task where seq > 1'],
+  [
+    'all open tasks to find those of a family',
+    `with recursive below (id) as (select id from task where parent_id = 'a' union select task.id from task join below on task.parent_id = below.id)
+      select task.id from below join task on task.id = below.id where task.status in ('submitted', 'working')`,
+  ],
+]
+
+it.each(walks)('a walk through %s would be found', async (_what, text) => {
+  const { connection } = await migrated()
+  expect(complaintsAbout(connection, [text]).length).toBeGreaterThan(0)
+})
