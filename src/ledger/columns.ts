@@ -235,21 +235,23 @@ export function statementsOf<T extends TableName>({ prepare, dialect }: Statemen
         })
         return byKey(statement, table.name, keys, counted)
       }
-      const forms = new Map<string, Statement>()
-      const narrowed: NarrowedWrites = {
-        fields: Object.keys(fields),
-        of(names) {
-          const key = names.join()
-          let form = forms.get(key)
-          if (form === undefined) {
-            form = writeOf(Object.fromEntries(names.map((name) => [name, fields[name as Key]])) as never)
-            forms.set(key, form)
-          }
-          return form
-        },
-      }
-      const statement = { ...writeOf(fields), narrowed }
+      const statement = { ...writeOf(fields), narrowed: narrowedWrites(fields, writeOf) }
       return (record) => write(statement, record)
+    },
+  }
+}
+
+/** The writes of some of these fields, each compiled at its first use. */
+function narrowedWrites<F extends object>(fields: F, writeOf: (fields: F) => Statement): NarrowedWrites {
+  const forms = new Map<string, Statement>()
+  return {
+    fields: Object.keys(fields),
+    of(names) {
+      const key = names.join()
+      const form =
+        forms.get(key) ?? writeOf(Object.fromEntries(names.map((name) => [name, fields[name as keyof F]])) as F)
+      forms.set(key, form)
+      return form
     },
   }
 }

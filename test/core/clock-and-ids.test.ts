@@ -1,7 +1,7 @@
 // The clock and the ids of production.
 import { expect, it, onTestFinished } from 'vitest'
 import { maxDelayMs, systemClock } from '../../src/core/clock.ts'
-import { createRandomIds, randomText } from '../../src/core/ids.ts'
+import { createRandomIds } from '../../src/core/ids.ts'
 
 it('systemClock does not fire a delay that is too long for a timer at once', async () => {
   let fired = false
@@ -23,18 +23,4 @@ it('createRandomIds makes unique ids of a prefix, lower-case letters and digits'
   expect(new Set(drawn).size).toBe(drawn.length)
   const chances = Array.from({ length: 100 }, () => ids.random())
   expect(chances.every((chance) => chance >= 0 && chance < 1)).toBe(true)
-})
-
-it('createRandomIds makes ids that follow each other, so that an index stores them side by side, from a start that differs each time', () => {
-  const ids = createRandomIds()
-  const drawn = Array.from({ length: 3_000 }, () => ids.next('task'))
-  // The order of their codes, but for the one time in 32^13 that the last id is reached.
-  expect(drawn).toEqual(drawn.toSorted())
-  expect(createRandomIds().next('task').slice(0, 8)).not.toBe(drawn[0]?.slice(0, 8))
-})
-
-it('randomText draws each letter anew', () => {
-  const texts = Array.from({ length: 1_000 }, () => randomText(20))
-  expect(texts.every((text) => /^[a-z2-7]{20}$/.test(text))).toBe(true)
-  expect(new Set(texts.map((text) => text.slice(0, 8))).size).toBe(1_000)
 })
