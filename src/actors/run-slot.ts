@@ -47,8 +47,6 @@ export class RunSlot {
   readonly closed: Promise<void>
   readonly #executor: AnyExecutor
   readonly #host: SlotHost
-  /** Aborts the signal of the executor and its calls. */
-  readonly #controller = new AbortController()
   readonly #parts: RunParts
   readonly #givenUp = Promise.withResolvers<undefined>()
   #grace: unknown
@@ -60,7 +58,7 @@ export class RunSlot {
     this.since = since
     this.#executor = executor
     this.#host = host
-    const core = new RunCore(task, executor, this.#controller.signal, host)
+    const core = new RunCore(task, executor, host)
     const output = new RunOutput(core)
     const waits = new RunWaits(core, output)
     this.#parts = {
@@ -78,8 +76,8 @@ export class RunSlot {
   }
 
   /** The run has ended: starts the grace of its executor. */
-  end(reason?: ErrandError): void {
-    this.#abort(reason)
+  end(why?: () => ErrandError): void {
+    this.#abort(why)
     const { clock, abortGraceMs } = this.#host
     this.#grace ??= clock.setTimeout(() => this.giveUp(), abortGraceMs)
   }
@@ -92,7 +90,7 @@ export class RunSlot {
 
   /** Ends the run at its next safe point: when no call is in flight. */
   drain(): void {
-    this.#parts.calls.whenNone(() => this.#abort(runEnded(this.ref, 'the engine is closing')))
+    this.#parts.calls.whenNone(() => this.#abort(() => runEnded(this.ref, 'the engine is closing')))
   }
 
   /** Checks whether a wait of the open run is over; if so, the run continues in place. */
@@ -101,11 +99,10 @@ export class RunSlot {
   }
 
   /** Aborts the run and rejects its pending requests. */
-  #abort(reason?: ErrandError): void {
-    if (this.#controller.signal.aborted) return
+  #abort(why: () => ErrandError = () => runEnded(this.ref)): void {
     const { core, waits, calls } = this.#parts
-    this.#controller.abort(reason ?? runEnded(this.ref))
-    core.end()
+    if (core.hasEnded) return
+    core.end(why)
     waits.end()
     calls.end()
   }
@@ -128,7 +125,7 @@ export class RunSlot {
     let outcome: ExecutorOutcome
     try {
       if (this.ref.run > 1) await core.loadJournal()
-      if (core.ended) return undefined
+      if (core.hasEnded) return undefined
       const task = toTask(this.task, [], [])
       const result = await invokeExecutor(this.#executor, task, new RunHandle(this.#parts))
       outcome = { kind: 'returned', result: redaction.value(result, 'task', 'result') }
@@ -137,7 +134,7 @@ export class RunSlot {
       outcome = { kind: 'threw', error: stored, retryAfterMs: retryAfterOf(error) }
     }
     if (!output.isEmpty) await output.flush()
-    return core.ended ? undefined : outcome
+    return core.hasEnded ? undefined : outcome
   }
 
   /** Resolves to whether the run is still open. */

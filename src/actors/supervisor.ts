@@ -123,7 +123,7 @@ export class Supervisor {
     const checked = this.#maintenance.stop()
     for (const slot of this.#slots.values()) slot.drain()
     await this.#slotsClosed(shutdownTimeoutMs, [checked, this.#admission.settled()])
-    for (const slot of this.#slots.values()) slot.end(runEnded(slot.ref, 'the engine is closing'))
+    for (const slot of this.#slots.values()) slot.end(() => runEnded(slot.ref, 'the engine is closing'))
     await this.#slotsClosed(drainMs)
     for (const slot of this.#slots.values()) slot.giveUp()
     const commands = [...this.#slots.values()].flatMap((slot) => slot.callsWithProcesses)
