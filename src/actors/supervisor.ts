@@ -3,7 +3,7 @@
 // ends only when the feed reports it.
 
 import { type AnyExecutor, isExecutor } from '../api/executor.ts'
-import type { RunningTask } from '../api/views.ts'
+import type { EngineStatus, RunningTask } from '../api/views.ts'
 import { waitAtMost } from '../core/signals.ts'
 import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -73,7 +73,7 @@ export class Supervisor {
       checked: () => this.wake(),
       purged: () => void host.status.count(),
     })
-    this.#changed()
+    host.status.readSlotsFrom(() => this.#readSlots())
   }
 
   get isWorking(): boolean {
@@ -285,7 +285,14 @@ export class Supervisor {
   }
 
   #changed(): void {
-    this.#host.status.slots(this.#slots.size, this.limits.maxConcurrent, this.isWorking, () => this.#running())
+    this.#host.status.slotsChanged()
+  }
+
+  #readSlots(): Pick<EngineStatus, 'slots' | 'working' | 'running'> {
+    const { maxConcurrent } = this.limits
+    const used = this.#slots.size
+    const free = this.isWorking ? Math.max(0, maxConcurrent - used) : 0
+    return { slots: { used, free, maxConcurrent }, working: this.isWorking, running: this.#running() }
   }
 
   #running(): RunningTask[] {
