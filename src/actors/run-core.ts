@@ -40,7 +40,7 @@ export class RunCore {
   /** Default for calls without `onInterrupt` of their own: what a later run does with an interrupted call. */
   readonly onInterrupt: OnInterrupt
   readonly divergence: DivergenceGuard
-  journal = new RunJournal()
+  #journal: RunJournal | undefined
   /** The run has journal entries, new or loaded: its end must check for open ones. */
   journaled = false
   /** Called when nothing of the run is in flight. */
@@ -60,6 +60,12 @@ export class RunCore {
     this.host = host
     this.onInterrupt = task.policy.onInterrupt ?? onInterrupt ?? host.onInterrupt
     this.divergence = new DivergenceGuard(this, divergence ?? task.policy.divergence, divergenceWaitMs)
+  }
+
+  /** What earlier runs recorded, and what this one asks for. */
+  get journal(): RunJournal {
+    this.#journal ??= new RunJournal()
+    return this.#journal
   }
 
   get taskId(): string {
@@ -138,10 +144,11 @@ export class RunCore {
     this.journaled = true
     for (let restMs = pauseMs; !this.hasEnded; restMs = Math.min(2 * restMs, maxPauseMs)) {
       try {
-        this.journal = await host.read(function* (tx) {
+        const journal = await host.read(function* (tx) {
           return new RunJournal(yield* tx.call.list(taskId), yield* tx.message.list(taskId), attempt)
         })
-        this.journal.onFewer = () => this.divergence.releaseIfDone()
+        journal.onFewer = () => this.divergence.releaseIfDone()
+        this.#journal = journal
         return
       } catch (error) {
         if (!isUnavailable(error)) throw error

@@ -151,7 +151,7 @@ export class RunSlot {
           outcome,
           retry: retryOf(task),
           chance: chance(),
-          diverged: core.journal.diverged,
+          diverged: core.journaled ? core.journal.diverged : [],
           journaled: core.journaled,
           readThrough: conversation.readThrough,
         }),
