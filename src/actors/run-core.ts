@@ -49,13 +49,14 @@ export class RunCore {
   isWaiting: () => boolean = () => false
   /** Rejects the pending requests of the executor. */
   readonly #pending = new Set<(reason: ErrandError) => void>()
-  readonly #end = new RunEnd()
+  readonly #end: RunEnd
   #inFlight = 0
 
   constructor(task: TaskRecord, executor: AnyExecutor, host: RunHost) {
     const { onInterrupt, divergence, divergenceWaitMs } = isExecutor(executor) ? executor : {}
     this.task = task
     this.ref = { taskId: task.id, run: task.run }
+    this.#end = new RunEnd(this.ref)
     this.attempt = task.attempt
     this.host = host
     this.onInterrupt = task.policy.onInterrupt ?? onInterrupt ?? host.onInterrupt
@@ -102,7 +103,7 @@ export class RunCore {
   }
 
   /** Ends the run: aborts its signal and rejects all pending requests. */
-  end(why: () => ErrandError): void {
+  end(why: string | undefined): void {
     this.#end.end(why)
     this.divergence.end()
     for (const reject of this.#pending) reject(this.ended as ErrandError)

@@ -3,7 +3,6 @@
 // settled or their grace is over, and never while a process that it started is alive.
 
 import type { AnyExecutor } from '../api/executor.ts'
-import type { ErrandError } from '../core/errors.ts'
 import { isRedactFailure } from '../core/redact.ts'
 import { rest, untilAborted } from '../core/signals.ts'
 import { retryAfterOf, toStoredError } from '../core/stored-error.ts'
@@ -12,7 +11,7 @@ import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Step } from '../ledger/ledger.ts'
 import { closeRun } from '../steps/close-run.ts'
-import { type RunRef, runEnded } from '../steps/journal.ts'
+import type { RunRef } from '../steps/journal.ts'
 import { type ExecutorOutcome, settleRun } from '../steps/settle-run.ts'
 import { toTask } from '../steps/views.ts'
 import { invokeExecutor } from './invoke-executor.ts'
@@ -76,7 +75,7 @@ export class RunSlot {
   }
 
   /** The run has ended: starts the grace of its executor. */
-  end(why?: () => ErrandError): void {
+  end(why?: string): void {
     this.#abort(why)
     const { clock, abortGraceMs } = this.#host
     this.#grace ??= clock.setTimeout(() => this.giveUp(), abortGraceMs)
@@ -90,7 +89,7 @@ export class RunSlot {
 
   /** Ends the run at its next safe point: when no call is in flight. */
   drain(): void {
-    this.#parts.calls.whenNone(() => this.#abort(() => runEnded(this.ref, 'the engine is closing')))
+    this.#parts.calls.whenNone(() => this.#abort('the engine is closing'))
   }
 
   /** Checks whether a wait of the open run is over; if so, the run continues in place. */
@@ -99,7 +98,7 @@ export class RunSlot {
   }
 
   /** Aborts the run and rejects its pending requests. */
-  #abort(why: () => ErrandError = () => runEnded(this.ref)): void {
+  #abort(why?: string): void {
     const { core, waits, calls } = this.#parts
     if (core.hasEnded) return
     core.end(why)

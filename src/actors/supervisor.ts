@@ -11,7 +11,6 @@ import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Trees } from '../entities/task-trees.ts'
 import { resolveRetry } from '../machines/family.ts'
 import { acceptedEvents, publishedAs } from '../machines/task-machine.ts'
-import { runEnded } from '../steps/journal.ts'
 import { nextDue } from '../steps/timers.ts'
 import { Admission } from './admission.ts'
 import type { EngineHost } from './engine-host.ts'
@@ -123,7 +122,7 @@ export class Supervisor {
     const checked = this.#maintenance.stop()
     for (const slot of this.#slots.values()) slot.drain()
     await this.#slotsClosed(shutdownTimeoutMs, [checked, this.#admission.settled()])
-    for (const slot of this.#slots.values()) slot.end(() => runEnded(slot.ref, 'the engine is closing'))
+    for (const slot of this.#slots.values()) slot.end('the engine is closing')
     await this.#slotsClosed(drainMs)
     for (const slot of this.#slots.values()) slot.giveUp()
     const commands = [...this.#slots.values()].flatMap((slot) => slot.callsWithProcesses)
