@@ -3,6 +3,7 @@
 // settled or their grace is over, and never while a process that it started is alive.
 
 import type { AnyExecutor } from '../api/executor.ts'
+import type { RunningTask } from '../api/views.ts'
 import { isRedactFailure } from '../core/redact.ts'
 import { rest, untilAborted } from '../core/signals.ts'
 import { retryAfterOf, toStoredError } from '../core/stored-error.ts'
@@ -68,6 +69,12 @@ export class RunSlot {
       conversation: new RunConversation(core),
     }
     this.closed = this.#follow(former)
+  }
+
+  /** What the status of the engine shows of it. */
+  get shown(): RunningTask {
+    const { task, ref, since } = this
+    return { taskId: task.id, name: task.name, executor: task.executor as string, run: ref.run, since }
   }
 
   get callsWithProcesses(): CallRecord[] {

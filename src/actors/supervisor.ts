@@ -3,7 +3,7 @@
 // ends only when the feed reports it.
 
 import { type AnyExecutor, isExecutor } from '../api/executor.ts'
-import type { EngineStatus, RunningTask } from '../api/views.ts'
+import type { EngineStatus } from '../api/views.ts'
 import { waitAtMost } from '../core/signals.ts'
 import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -289,18 +289,9 @@ export class Supervisor {
 
   #readSlots(): Pick<EngineStatus, 'slots' | 'working' | 'running'> {
     const { maxConcurrent } = this.limits
-    const used = this.#slots.size
+    const running = [...this.#slots.values()].map((slot) => slot.shown)
+    const used = running.length
     const free = this.isWorking ? Math.max(0, maxConcurrent - used) : 0
-    return { slots: { used, free, maxConcurrent }, working: this.isWorking, running: this.#running() }
-  }
-
-  #running(): RunningTask[] {
-    return [...this.#slots.values()].map(({ task, ref, since }) => ({
-      taskId: task.id,
-      name: task.name,
-      executor: task.executor as string,
-      run: ref.run,
-      since,
-    }))
+    return { slots: { used, free, maxConcurrent }, working: this.isWorking, running }
   }
 }
