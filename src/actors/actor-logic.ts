@@ -4,10 +4,8 @@ import { type ActorLogic, type AnyActorRef, type Snapshot, setup } from 'xstate'
 import type { RunStatus } from '../entities/run.ts'
 import { machines } from '../machines/charts.ts'
 import { runTransitions, type SupervisorEvent } from '../machines/lifecycles.ts'
-import { type TaskMachineContext, taskMachine } from '../machines/task-machine.ts'
-import type { restoreSnapshot } from '../machines/task-snapshot.ts'
-
-export type TaskSnapshot = ReturnType<typeof restoreSnapshot>
+import { nextStatus, type TaskEventName, type TaskMachineContext, taskMachine } from '../machines/task-machine.ts'
+import { snapshotIn, type TaskSnapshot } from '../machines/task-snapshot.ts'
 
 /**
  * An actor with a parent cannot be stopped from outside: it stops itself at this event, which is not part of its chart.
@@ -15,17 +13,10 @@ export type TaskSnapshot = ReturnType<typeof restoreSnapshot>
 const releaseEvent = 'release'
 
 /** The lifecycle chart as the logic of an actor. */
-export const taskActorLogic = withTransition(taskMachine, (snapshot: TaskSnapshot, event, scope) =>
-  event.type === releaseEvent ? stopped(snapshot) : taskMachine.transition(snapshot, event as never, scope),
-)
+export const taskActorLogic = taskLogic((context) => context)
 
 /** The same for a task that another process works on: each event carries the name, attempt and run of the task. */
-export const watchedTaskLogic = withTransition(taskMachine, (snapshot: TaskSnapshot, event, scope) => {
-  if (event.type === releaseEvent) return stopped(snapshot)
-  const next = taskMachine.transition(snapshot, event as never, scope)
-  const { type: _type, ...data } = event
-  return { ...next, context: { ...next.context, ...(data as Partial<TaskMachineContext>) } }
-})
+export const watchedTaskLogic = taskLogic((context, { type: _type, ...data }) => ({ ...context, ...data }))
 
 const supervisorMachine = setup({ types: { events: {} as { type: SupervisorEvent } } }).createMachine(
   machines.supervisor.config,
@@ -66,6 +57,21 @@ export const runActorLogic: ActorLogic<RunSnapshot, { type: 'end' | 'close' }, R
 /** Stops the actor of a task; in a final state of the chart it has stopped by itself. */
 export function releaseActor(task: AnyActorRef): void {
   if ((task.getSnapshot() as { status: string }).status === 'active') task.send({ type: releaseEvent })
+}
+
+/**
+ * The chart with its own table as its transition: the chart is derived from the table, and has neither guards nor actions. XState's
+ * algorithm for charts of any kind, with its sets of nested and parallel states, takes a hundred times as long.
+ */
+function taskLogic(contextAfter: (context: TaskMachineContext, event: { type: string }) => TaskMachineContext) {
+  return Object.assign(
+    withTransition(taskMachine, (snapshot: TaskSnapshot, event: { type: string }) => {
+      if (event.type === releaseEvent) return stopped(snapshot)
+      const status = nextStatus(snapshot.value, event.type as TaskEventName) ?? snapshot.value
+      return snapshotIn(status, contextAfter(snapshot.context, event))
+    }),
+    { restoreSnapshot: (snapshot: TaskSnapshot) => snapshot },
+  )
 }
 
 function stopped(snapshot: TaskSnapshot): TaskSnapshot {

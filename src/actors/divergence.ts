@@ -91,8 +91,9 @@ export class DivergenceGuard {
   }
 
   /** The run has ended: rejects the held calls. */
-  end(reason: ErrandError): void {
-    for (const held of this.#take()) held.reject(reason)
+  end(): void {
+    if (this.#held.size === 0) return
+    for (const held of this.#take()) held.reject(this.#run.ended as ErrandError)
   }
 
   #hold(entry: EntryDescription): Promise<void> {

@@ -19,7 +19,7 @@ import { publishModels } from '../steps/offered-models.ts'
 import { type PublishedTraits, publishExecutors } from '../steps/published-executors.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
 import { dueAfter, type StepContext } from '../steps/step-context.ts'
-import { viewsOf } from '../steps/views.ts'
+import { plainViews, viewsOf } from '../steps/views.ts'
 import type { EngineHost } from './engine-host.ts'
 import { Feed } from './feed.ts'
 import { Inspection } from './inspection.ts'
@@ -225,8 +225,8 @@ export class Lifecycle {
   }
 
   /** Tasks as they are shown to people. */
-  views(records: readonly TaskRecord[]): Promise<Task[]> {
-    return this.ledger.read((tx) => viewsOf(tx, records))
+  async views(records: readonly TaskRecord[]): Promise<Task[]> {
+    return plainViews(records) ?? this.ledger.read((tx) => viewsOf(tx, records))
   }
 
   nextId(prefix: string): string {

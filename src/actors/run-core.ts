@@ -18,6 +18,7 @@ import { dueAfter, type StepContext } from '../steps/step-context.ts'
 import { type CallScope, type EntryDescription, scopeWithin } from './call-scope.ts'
 import { DivergenceGuard } from './divergence.ts'
 import type { EngineHost } from './engine-host.ts'
+import { RunEnd } from './run-end.ts'
 
 /** What a run requires of its engine. */
 export interface RunHost extends EngineHost {
@@ -35,13 +36,11 @@ export class RunCore {
   readonly task: TaskRecord
   readonly ref: RunRef
   readonly attempt: number
-  /** Aborts when the run ends, with the reason. */
-  readonly signal: AbortSignal
   readonly host: RunHost
   /** Default for calls without `onInterrupt` of their own: what a later run does with an interrupted call. */
   readonly onInterrupt: OnInterrupt
   readonly divergence: DivergenceGuard
-  journal = new RunJournal()
+  #journal: RunJournal | undefined
   /** The run has journal entries, new or loaded: its end must check for open ones. */
   journaled = false
   /** Called when nothing of the run is in flight. */
@@ -50,17 +49,24 @@ export class RunCore {
   isWaiting: () => boolean = () => false
   /** Rejects the pending requests of the executor. */
   readonly #pending = new Set<(reason: ErrandError) => void>()
+  readonly #end: RunEnd
   #inFlight = 0
 
-  constructor(task: TaskRecord, executor: AnyExecutor, signal: AbortSignal, host: RunHost) {
+  constructor(task: TaskRecord, executor: AnyExecutor, host: RunHost) {
     const { onInterrupt, divergence, divergenceWaitMs } = isExecutor(executor) ? executor : {}
     this.task = task
     this.ref = { taskId: task.id, run: task.run }
+    this.#end = new RunEnd(this.ref)
     this.attempt = task.attempt
-    this.signal = signal
     this.host = host
     this.onInterrupt = task.policy.onInterrupt ?? onInterrupt ?? host.onInterrupt
     this.divergence = new DivergenceGuard(this, divergence ?? task.policy.divergence, divergenceWaitMs)
+  }
+
+  /** What earlier runs recorded, and what this one asks for. */
+  get journal(): RunJournal {
+    this.#journal ??= new RunJournal()
+    return this.#journal
   }
 
   get taskId(): string {
@@ -74,24 +80,33 @@ export class RunCore {
     return defined({ surface: 'run', ...this.ref, owner: owner ?? undefined, abilities: policy.abilities })
   }
 
+  /** Aborts when the run ends, with the reason. */
+  get signal(): AbortSignal {
+    return this.#end.signal
+  }
+
+  get hasEnded(): boolean {
+    return this.#end.isOver
+  }
+
   /** Why the run has ended; undefined while it is open. */
   get ended(): ErrandError | undefined {
-    return this.signal.aborted ? (this.signal.reason as ErrandError) : undefined
+    return this.#end.reason
   }
 
   get isIdle(): boolean {
-    return this.#inFlight === 0 && !this.signal.aborted
+    return this.#inFlight === 0 && !this.hasEnded
   }
 
   get inFlight(): number {
     return this.#inFlight
   }
 
-  /** The run has just ended: rejects all pending requests. */
-  end(): void {
-    const reason = this.signal.reason as ErrandError
-    this.divergence.end(reason)
-    for (const reject of this.#pending) reject(reason)
+  /** Ends the run: aborts its signal and rejects all pending requests. */
+  end(why: string | undefined): void {
+    this.#end.end(why)
+    this.divergence.end()
+    for (const reject of this.#pending) reject(this.ended as ErrandError)
     this.#pending.clear()
   }
 
@@ -128,12 +143,13 @@ export class RunCore {
     const { taskId, attempt, host } = this
     // Set before the read: there may be entries, even if they cannot be read.
     this.journaled = true
-    for (let restMs = pauseMs; !this.signal.aborted; restMs = Math.min(2 * restMs, maxPauseMs)) {
+    for (let restMs = pauseMs; !this.hasEnded; restMs = Math.min(2 * restMs, maxPauseMs)) {
       try {
-        this.journal = await host.read(function* (tx) {
+        const journal = await host.read(function* (tx) {
           return new RunJournal(yield* tx.call.list(taskId), yield* tx.message.list(taskId), attempt)
         })
-        this.journal.onFewer = () => this.divergence.releaseIfDone()
+        journal.onFewer = () => this.divergence.releaseIfDone()
+        this.#journal = journal
         return
       } catch (error) {
         if (!isUnavailable(error)) throw error

@@ -114,7 +114,7 @@ export class RunHandle implements Run {
   }
 
   emit(chunk: string, options?: { store?: boolean }): void {
-    if (this.#core.ended) return
+    if (this.#core.hasEnded) return
     const { store } = checkOptions(emitOptionsSchema, options, 'run.emit')
     const text = this.#core.host.redaction.text(checkText(String(chunk), 'the output'), 'output')
     if (store) this.#parts.output.add(text)

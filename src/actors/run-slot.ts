@@ -3,7 +3,7 @@
 // settled or their grace is over, and never while a process that it started is alive.
 
 import type { AnyExecutor } from '../api/executor.ts'
-import type { ErrandError } from '../core/errors.ts'
+import type { RunningTask } from '../api/views.ts'
 import { isRedactFailure } from '../core/redact.ts'
 import { rest, untilAborted } from '../core/signals.ts'
 import { retryAfterOf, toStoredError } from '../core/stored-error.ts'
@@ -12,7 +12,7 @@ import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Step } from '../ledger/ledger.ts'
 import { closeRun } from '../steps/close-run.ts'
-import { type RunRef, runEnded } from '../steps/journal.ts'
+import type { RunRef } from '../steps/journal.ts'
 import { type ExecutorOutcome, settleRun } from '../steps/settle-run.ts'
 import { toTask } from '../steps/views.ts'
 import { invokeExecutor } from './invoke-executor.ts'
@@ -47,8 +47,6 @@ export class RunSlot {
   readonly closed: Promise<void>
   readonly #executor: AnyExecutor
   readonly #host: SlotHost
-  /** Aborts the signal of the executor and its calls. */
-  readonly #controller = new AbortController()
   readonly #parts: RunParts
   readonly #givenUp = Promise.withResolvers<undefined>()
   #grace: unknown
@@ -60,7 +58,7 @@ export class RunSlot {
     this.since = since
     this.#executor = executor
     this.#host = host
-    const core = new RunCore(task, executor, this.#controller.signal, host)
+    const core = new RunCore(task, executor, host)
     const output = new RunOutput(core)
     const waits = new RunWaits(core, output)
     this.#parts = {
@@ -73,13 +71,19 @@ export class RunSlot {
     this.closed = this.#follow(former)
   }
 
+  /** What the status of the engine shows of it. */
+  get shown(): RunningTask {
+    const { task, ref, since } = this
+    return { taskId: task.id, name: task.name, executor: task.executor as string, run: ref.run, since }
+  }
+
   get callsWithProcesses(): CallRecord[] {
     return this.#parts.calls.withProcesses
   }
 
   /** The run has ended: starts the grace of its executor. */
-  end(reason?: ErrandError): void {
-    this.#abort(reason)
+  end(why?: string): void {
+    this.#abort(why)
     const { clock, abortGraceMs } = this.#host
     this.#grace ??= clock.setTimeout(() => this.giveUp(), abortGraceMs)
   }
@@ -92,7 +96,7 @@ export class RunSlot {
 
   /** Ends the run at its next safe point: when no call is in flight. */
   drain(): void {
-    this.#parts.calls.whenNone(() => this.#abort(runEnded(this.ref, 'the engine is closing')))
+    this.#parts.calls.whenNone(() => this.#abort('the engine is closing'))
   }
 
   /** Checks whether a wait of the open run is over; if so, the run continues in place. */
@@ -101,11 +105,10 @@ export class RunSlot {
   }
 
   /** Aborts the run and rejects its pending requests. */
-  #abort(reason?: ErrandError): void {
-    if (this.#controller.signal.aborted) return
+  #abort(why?: string): void {
     const { core, waits, calls } = this.#parts
-    this.#controller.abort(reason ?? runEnded(this.ref))
-    core.end()
+    if (core.hasEnded) return
+    core.end(why)
     waits.end()
     calls.end()
   }
@@ -128,7 +131,7 @@ export class RunSlot {
     let outcome: ExecutorOutcome
     try {
       if (this.ref.run > 1) await core.loadJournal()
-      if (core.ended) return undefined
+      if (core.hasEnded) return undefined
       const task = toTask(this.task, [], [])
       const result = await invokeExecutor(this.#executor, task, new RunHandle(this.#parts))
       outcome = { kind: 'returned', result: redaction.value(result, 'task', 'result') }
@@ -137,7 +140,7 @@ export class RunSlot {
       outcome = { kind: 'threw', error: stored, retryAfterMs: retryAfterOf(error) }
     }
     if (!output.isEmpty) await output.flush()
-    return core.ended ? undefined : outcome
+    return core.hasEnded ? undefined : outcome
   }
 
   /** Resolves to whether the run is still open. */
@@ -154,7 +157,7 @@ export class RunSlot {
           outcome,
           retry: retryOf(task),
           chance: chance(),
-          diverged: core.journal.diverged,
+          diverged: core.journaled ? core.journal.diverged : [],
           journaled: core.journaled,
           readThrough: conversation.readThrough,
         }),

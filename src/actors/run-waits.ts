@@ -52,7 +52,7 @@ export class RunWaits {
   /** Checks whether a wait is over; if so, the run continues in place. */
   wake(callId: string): void {
     const wait = this.#open.get(callId)
-    if (wait === undefined || this.#core.ended) return
+    if (wait === undefined || this.#core.hasEnded) return
     void this.#core
       .busy(() => this.#settle(callId, wait))
       .catch((error: unknown) => {

@@ -1,7 +1,7 @@
 // The read model of an engine: how many tasks are in each state, what is queued, what runs here. It follows the feed
 // and so includes the work of other processes. Counting starts at the first read, so an unused model costs nothing.
 import { createStore } from '@xstate/store'
-import type { EngineStatus, RunningTask, StatusStore } from '../api/views.ts'
+import type { EngineStatus, StatusStore } from '../api/views.ts'
 import type { Clock } from '../core/clock.ts'
 import { requireFunction } from '../core/parse.ts'
 import type { TaskEvent } from '../entities/event.ts'
@@ -19,7 +19,7 @@ export class StatusModel {
   readonly #report: Report
   readonly #store
   readonly #view: StatusStore
-  #running: () => RunningTask[] = () => []
+  #slots: () => Partial<EngineStatus> = () => ({})
   #following = false
   #counted = 0
   /** Events published during each count that is under way. */
@@ -60,7 +60,7 @@ export class StatusModel {
   store(): StatusStore {
     if (!this.#following) {
       this.#following = true
-      this.#change({ running: this.#running() })
+      this.#change(this.#slots())
       this.#feed.listen((event) => this.#follow(event))
       void this.count()
     }
@@ -79,11 +79,14 @@ export class StatusModel {
     }
   }
 
-  /** Updates the slots; the list of running tasks is built only once the model is in use. */
-  slots(used: number, maxConcurrent: number, working: boolean, running: () => RunningTask[]): void {
-    this.#running = running
-    const slots = { used, free: working ? Math.max(0, maxConcurrent - used) : 0, maxConcurrent }
-    this.#change({ slots, working, ...(this.#following ? { running: running() } : {}) })
+  /** Sets what reads the slots and the running tasks; it is called only once the model is in use. */
+  readSlotsFrom(read: () => Pick<EngineStatus, 'slots' | 'working' | 'running'>): void {
+    this.#slots = read
+  }
+
+  /** Updates the slots. */
+  slotsChanged(): void {
+    if (this.#following) this.#change(this.#slots())
   }
 
   /** Counts all tasks anew. */

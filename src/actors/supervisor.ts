@@ -3,7 +3,7 @@
 // ends only when the feed reports it.
 
 import { type AnyExecutor, isExecutor } from '../api/executor.ts'
-import type { RunningTask } from '../api/views.ts'
+import type { EngineStatus } from '../api/views.ts'
 import { waitAtMost } from '../core/signals.ts'
 import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -11,7 +11,6 @@ import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Trees } from '../entities/task-trees.ts'
 import { resolveRetry } from '../machines/family.ts'
 import { acceptedEvents, publishedAs } from '../machines/task-machine.ts'
-import { runEnded } from '../steps/journal.ts'
 import { nextDue } from '../steps/timers.ts'
 import { Admission } from './admission.ts'
 import type { EngineHost } from './engine-host.ts'
@@ -73,7 +72,7 @@ export class Supervisor {
       checked: () => this.wake(),
       purged: () => void host.status.count(),
     })
-    this.#changed()
+    host.status.readSlotsFrom(() => this.#readSlots())
   }
 
   get isWorking(): boolean {
@@ -123,7 +122,7 @@ export class Supervisor {
     const checked = this.#maintenance.stop()
     for (const slot of this.#slots.values()) slot.drain()
     await this.#slotsClosed(shutdownTimeoutMs, [checked, this.#admission.settled()])
-    for (const slot of this.#slots.values()) slot.end(runEnded(slot.ref, 'the engine is closing'))
+    for (const slot of this.#slots.values()) slot.end('the engine is closing')
     await this.#slotsClosed(drainMs)
     for (const slot of this.#slots.values()) slot.giveUp()
     const commands = [...this.#slots.values()].flatMap((slot) => slot.callsWithProcesses)
@@ -285,16 +284,14 @@ export class Supervisor {
   }
 
   #changed(): void {
-    this.#host.status.slots(this.#slots.size, this.limits.maxConcurrent, this.isWorking, () => this.#running())
+    this.#host.status.slotsChanged()
   }
 
-  #running(): RunningTask[] {
-    return [...this.#slots.values()].map(({ task, ref, since }) => ({
-      taskId: task.id,
-      name: task.name,
-      executor: task.executor as string,
-      run: ref.run,
-      since,
-    }))
+  #readSlots(): Pick<EngineStatus, 'slots' | 'working' | 'running'> {
+    const { maxConcurrent } = this.limits
+    const running = [...this.#slots.values()].map((slot) => slot.shown)
+    const used = running.length
+    const free = this.isWorking ? Math.max(0, maxConcurrent - used) : 0
+    return { slots: { used, free, maxConcurrent }, working: this.isWorking, running }
   }
 }

@@ -1,7 +1,7 @@
 // The stored snapshot of a task's machine: version, state value and context as JSON of our own, not XState's persisted format, so
 // that a newer XState changes code and not data. The row wins where the two disagree.
 import { z } from 'zod'
-import { type TaskRecord, taskStatuses } from '../entities/task.ts'
+import { type TaskRecord, type TaskStatus, taskStatuses } from '../entities/task.ts'
 import { type TaskMachineContext, taskMachine, taskMachineVersion } from './task-machine.ts'
 
 const snapshotSchema = z.object({
@@ -17,10 +17,24 @@ export function writeSnapshot(task: SnapshotSource): string {
   return `{"version":${taskMachineVersion},"value":"${task.status}","context":{"taskId":${JSON.stringify(task.id)},"name":${JSON.stringify(task.name)},"attempt":${task.attempt},"run":${task.run}}}`
 }
 
+export type TaskSnapshot = ReturnType<typeof taskMachine.resolveState>
+
+/** The machine's snapshot in each state. Resolved once: those of tasks differ in their contexts only. */
+const resolved = Object.fromEntries(
+  taskStatuses.map((value) => {
+    const context: TaskMachineContext = { taskId: '', name: '', attempt: 1, run: 0 }
+    return [value, taskMachine.resolveState({ value, context })]
+  }),
+) as Record<TaskStatus, TaskSnapshot>
+
+/** The machine's snapshot in a state. */
+export function snapshotIn(status: TaskStatus, context: TaskMachineContext): TaskSnapshot {
+  return { ...resolved[status], context } as TaskSnapshot
+}
+
 /** The machine's snapshot for a task: its row as state value and context. */
-export function restoreSnapshot(task: SnapshotSource): ReturnType<typeof taskMachine.resolveState> {
-  const context: TaskMachineContext = { taskId: task.id, name: task.name, attempt: task.attempt, run: task.run }
-  return taskMachine.resolveState({ value: task.status, context })
+export function restoreSnapshot(task: SnapshotSource): TaskSnapshot {
+  return snapshotIn(task.status, { taskId: task.id, name: task.name, attempt: task.attempt, run: task.run })
 }
 
 /** Why a stored snapshot is invalid and the row is used instead; null for a valid one (conformance X-012). */

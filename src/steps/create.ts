@@ -289,8 +289,9 @@ function requireRoom(
   { stored, allowance }: Loaded,
   { maxChildren }: TreeLimits,
 ): void {
-  const born = new Map(insertions.map(({ task }) => [task.id, task]))
   const added = addedChildren(insertions)
+  if (added.size === 0) return
+  const born = new Map(insertions.map(({ task }) => [task.id, task]))
   for (const { task } of insertions) task.childCount = added.get(task.id) ?? 0
   for (const [parentId, children] of added) {
     const before = stored.get(parentId)?.childCount ?? 0
@@ -345,6 +346,7 @@ function edgesOf(
   loaded: Loaded,
   by: Caller | undefined,
 ): Insertion['edges'] {
+  if (draft.blockedBy.length === 0 && !loaded.inherited.has(draft.id)) return []
   const inherited = new Set(loaded.inherited.get(draft.id))
   const named = new Set([...draft.blockedBy, ...inherited])
   return [...named].map((blockerId) => {

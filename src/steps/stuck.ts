@@ -13,17 +13,18 @@ interface Ids {
 
 /** A queue of ids; an id that is queued already is not added again. */
 export class Turns {
-  readonly #ids: string[]
-  readonly #waiting: Set<string>
+  readonly #ids: string[] = []
+  /** Made with the first id: most steps queue none. */
+  #waiting: Set<string> | undefined
   // A position, because shifting a hundred thousand entries one by one would be quadratic.
   #at = 0
 
   constructor(ids: Iterable<string> = []) {
-    this.#waiting = new Set(ids)
-    this.#ids = [...this.#waiting]
+    for (const id of ids) this.add(id)
   }
 
   add(id: string): void {
+    this.#waiting ??= new Set()
     if (this.#waiting.has(id)) return
     this.#waiting.add(id)
     this.#ids.push(id)
@@ -33,7 +34,7 @@ export class Turns {
     const id = this.#ids[this.#at]
     if (id === undefined) return undefined
     this.#at++
-    this.#waiting.delete(id)
+    this.#waiting?.delete(id)
     return id
   }
 }

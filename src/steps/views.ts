@@ -6,6 +6,12 @@ import type { Op, Reads } from '../ledger/ledger.ts'
 import { isFree } from '../machines/readiness.ts'
 import { openQuestions } from './explain.ts'
 
+/** The views of tasks that need no other rows; undefined if one of them does. */
+export function plainViews(records: readonly TaskRecord[]): Task[] | undefined {
+  const needsRows = ({ openBlockers, status }: TaskRecord): boolean => openBlockers > 0 || status === 'input_required'
+  return records.some(needsRows) ? undefined : records.map((record) => toTask(record, [], []))
+}
+
 export function* viewsOf(tx: Reads, records: readonly TaskRecord[]): Op<Task[]> {
   const views: Task[] = []
   for (const record of records) {

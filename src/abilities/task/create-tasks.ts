@@ -36,7 +36,7 @@ export async function createTasks(host: AbilityHost, caller: Caller, specs: read
     treeLimits: drafter.treeLimits,
     by: caller,
   })
-  const roots = await host.step(within(step, scope, relativesOf(trees)))
+  const roots = await host.step(scope === null ? step : within(step, scope, relativesOf(trees)))
   if (scope !== null) {
     // The key may belong to a task that another caller has created.
     const ids = roots.map((root) => root.id)
