@@ -1,11 +1,13 @@
 // The call table: the journal of every task. A trigger refuses the change of an outcome.
 
+import { jsonObject } from '../../core/json.ts'
 import { clipped } from '../../core/storable-text.ts'
 import type { CallRecord } from '../../entities/call.ts'
 import { audiences, type QuestionParams } from '../../entities/question.ts'
+import type { TeamPlace } from '../../entities/team.ts'
 import { openCallStatuses } from '../../machines/lifecycles.ts'
 import { defineTable, json, jsonOrNull, plain, type StandIns, serial, statementsOf } from '../columns.ts'
-import type { Tx } from '../ledger.ts'
+import type { BegunCall, LiveTask, Tx } from '../ledger.ts'
 import { row, rows, type StatementCompiler, sql } from '../statement.ts'
 import { unreadableValue } from '../unreadable.ts'
 
@@ -20,6 +22,9 @@ const outcomeFields = {
   dueAt: plain,
   updatedAt: plain,
 }
+
+/** What `saveOutcome` writes: what most calls change, so that no other column is bound for each of them. */
+const shortOutcome = { status: plain, result: json, error: jsonOrNull, updatedAt: plain }
 
 /**
  * Lists of tasks show their open questions, and one that cannot be read must not break them: it is shown as unreadable, to people only. The
@@ -103,8 +108,18 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
       .where('due_at', 'is not', null),
   )
 
+  const { selectLiveTask, selectBegun } = liveStatements(compiler)
+
   return {
     get: (id) => calls.one(selectById, { id }),
+    *liveTask(id, run) {
+      const found = yield* row<StoredTask>(selectLiveTask, { id, run })
+      return found && liveTaskOf(id, run, found)
+    },
+    *begun(id, taskId, run) {
+      const found = yield* row<StoredTask & Pick<BegunCall, 'name'>>(selectBegun, { id, taskId, run })
+      return found && { name: found.name, task: liveTaskOf(taskId, run, found) }
+    },
     *list(task, kinds) {
       const found = yield* calls.list(selectOfTask, { task })
       return kinds ? found.filter((call) => kinds.includes(call.kind)) : found
@@ -121,5 +136,42 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
     },
     insert: inserts('id'),
     save: saves(outcomeFields, ['id']),
+    saveOutcome: saves(shortOutcome, ['id']),
   }
+}
+
+interface StoredTask {
+  taskName: string
+  policy: string
+}
+
+/**
+ * Each call checks twice that its run is live, and its events name the task: these read the columns that they need, and not the row of
+ * the task with its fifty.
+ */
+function liveStatements({ prepareText }: StatementCompiler) {
+  const selectLiveTask = prepareText(
+    (hole) => sql`select name as "taskName", policy from task
+      where id = ${hole('id')} and run = ${hole('run')} and status = 'working'`,
+  )
+  const selectBegun = prepareText(
+    (hole) => sql`select call.name as "name", task.name as "taskName", task.policy as "policy"
+      from call join task on task.id = call.task_id
+      where call.id = ${hole('id')} and call.task_id = ${hole('taskId')} and call.kind = 'call'
+        and call.status = 'in_progress' and call.start_message_id is null
+        and task.run = ${hole('run')} and task.status = 'working' and task.run_open = 1`,
+  )
+  return { selectLiveTask, selectBegun }
+}
+
+function liveTaskOf(id: string, run: number, { taskName: name, policy }: StoredTask): LiveTask {
+  return { id, run, name, status: 'working', policy: policy === '{}' ? noPolicy : { team: teamIn(policy) } }
+}
+
+const noPolicy: LiveTask['policy'] = {}
+
+/** A policy that cannot be read has no team, as in the whole row (task-row.ts). */
+function teamIn(policy: string): LiveTask['policy']['team'] {
+  const team = jsonObject(policy)?.['team']
+  return typeof team === 'object' && team !== null && !Array.isArray(team) ? (team as TeamPlace) : undefined
 }
