@@ -62,5 +62,51 @@ export const runsAndCalls: Theme = ({ describe, proves, expect }) => {
         expect(await ledger.read((tx) => tx.call.get('missing'))).toBe(undefined)
       },
     )
+
+    proves('a task is found by its live run, and by no other', async (ledger) => {
+      const team = { taskId: 'objectives', agentId: 'worker' }
+      const working = { status: 'working' as const, run: 2, runOpen: true }
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'a', name: 'One', ...working }))
+        yield* tx.task.insert(taskRow({ id: 'b', ...working, policy: { team, systemPrompt: 'Be brief.' } }))
+        yield* tx.task.insert(taskRow({ id: 'c', ...working, status: 'paused' }))
+      })
+      const live = (id: string, run: number) => ledger.read((tx) => tx.call.liveTask(id, run))
+      expect(await live('a', 2)).toEqual({ id: 'a', run: 2, name: 'One', status: 'working', policy: {} })
+      expect((await live('b', 2))?.policy).toEqual({ team })
+      expect([await live('a', 1), await live('a', 3), await live('c', 2), await live('d', 2)]).toEqual([
+        undefined,
+        undefined,
+        undefined,
+        undefined,
+      ])
+    })
+
+    proves('a call in progress is found by its live run, and its outcome is written alone', async (ledger) => {
+      const working = { status: 'working' as const, run: 1, runOpen: true }
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'a', ...working }))
+        yield* tx.task.insert(taskRow({ id: 'b', ...working, status: 'paused' }))
+        yield* tx.call.insert(callRow({ id: 'z', taskId: 'a', name: 'look', details: { noted: true } }))
+        yield* tx.call.insert(callRow({ id: 'pending', taskId: 'a', status: 'pending' }))
+        yield* tx.call.insert(callRow({ id: 'announced', taskId: 'a', startMessageId: 'm' }))
+        yield* tx.call.insert(callRow({ id: 'sleep', taskId: 'a', kind: 'sleep' }))
+        yield* tx.call.insert(callRow({ id: 'ending', taskId: 'b' }))
+      })
+      const begun = (id: string, taskId = 'a', run = 1) => ledger.read((tx) => tx.call.begun(id, taskId, run))
+      expect(await begun('z')).toMatchObject({ name: 'look', task: { id: 'a', run: 1, status: 'working' } })
+      const others = [begun('z', 'b'), begun('z', 'a', 2), begun('pending'), begun('announced'), begun('sleep')]
+      expect((await Promise.all([...others, begun('ending', 'b')])).every((found) => found === undefined)).toBe(true)
+
+      const outcome = { id: 'z', kind: 'call' as const, status: 'completed' as const, result: [1], error: null }
+      await write(ledger, (tx) => tx.call.saveOutcome({ ...outcome, updatedAt: someTime + 5 }))
+      expect(await ledger.read((tx) => tx.call.get('z'))).toMatchObject({
+        ...outcome,
+        name: 'look',
+        details: { noted: true },
+        updatedAt: someTime + 5,
+      })
+      expect(await begun('z')).toBe(undefined)
+    })
   })
 }
