@@ -30,6 +30,8 @@ const endings = new Set<EventType>([
   'task.deleted',
   'run.closed',
 ])
+/** Events inside a run that go on: nothing becomes due, ready or free with them, and there are many. */
+const withinRuns = new Set<EventType>(['call.started', 'call.completed', 'call.failed', 'output.written'])
 
 export class Supervisor {
   readonly #host: EngineHost
@@ -163,7 +165,7 @@ export class Supervisor {
     }
     const slot = this.#slots.get(event.taskId)
     if (slot !== undefined) this.#followSlot(slot, event)
-    this.wake()
+    if (!withinRuns.has(event.type)) this.wake()
   }
 
   #followSlot(slot: RunSlot, event: TaskEvent): void {
