@@ -117,13 +117,19 @@ export type EntryOutcome = { ok: true; result: unknown } | { ok: false; error: S
 
 /**
  * Records the outcome of an entry. A call may end while its run is ending, and its result is kept. May be repeated with the same time when
- * it is unknown whether the outcome was written.
+ * it is unknown whether the outcome was written. `announced`: its start has a line in the conversation.
  */
-export function finishEntry(ref: RunRef, callId: string, outcome: EntryOutcome, ctx: StepContext): Step<void> {
+export function finishEntry(
+  ref: RunRef,
+  callId: string,
+  outcome: EntryOutcome,
+  ctx: StepContext,
+  announced = false,
+): Step<void> {
   const status: CallStatus = outcome.ok ? 'completed' : 'failed'
   const came = outcome.ok ? { result: outcome.result, error: null } : { result: null, error: outcome.error }
   return step('finish call', function* (tx) {
-    const begun = yield* tx.call.begun(callId, ref.taskId, ref.run)
+    const begun = announced ? undefined : yield* tx.call.begun(callId, ref.taskId, ref.run)
     if (begun !== undefined) {
       const ended = { id: callId, kind: 'call' as const, name: begun.name, status, ...came, updatedAt: ctx.at }
       const event = outcomeEvent(ctx, begun.task, ended)
@@ -164,7 +170,7 @@ export function appendMessage(
   ctx: StepContext,
 ): Step<CallRecord[]> {
   return step('append message', function* (tx) {
-    const task = yield* loadLive(tx, ref)
+    const task = yield* passFence(tx, ref)
     yield* writeMessage(tx, task, message, ctx)
     yield* observeAnswer(tx, task, message, ctx)
     for (const call of calls) yield* tx.call.insert(call)
