@@ -108,12 +108,6 @@ export interface LiveTask extends Pick<TaskRecord, 'id' | 'name' | 'run'> {
   readonly policy: Pick<TaskRecord['policy'], 'team'>
 }
 
-/** A call of a live run that has begun without a line in the conversation. */
-export interface BegunCall {
-  name: string
-  task: LiveTask
-}
-
 export interface Reads extends MemoryReads {
   readonly task: {
     get(id: string): Op<TaskRecord | undefined>
@@ -206,8 +200,6 @@ export interface Reads extends MemoryReads {
     page(taskId: string, after: number, limit: number): Op<CallRecord[]>
     /** The task, if this is its run and it is WORKING. */
     liveTask(taskId: string, run: number): Op<LiveTask | undefined>
-    /** A call in progress of a live run, if its start was not announced. */
-    begun(id: string, taskId: string, run: number): Op<BegunCall | undefined>
     /** Entries from a `seq` on, of the given kinds. */
     since(taskId: string, seq: number, kinds: CallKind[]): Op<CallRecord[]>
     /** Entries without an outcome. */
@@ -319,7 +311,7 @@ export type SavedCall = Pick<
   CallRecord,
   'kind' | 'status' | 'details' | 'result' | 'error' | 'startMessageId' | 'endMessageId' | 'dueAt' | 'updatedAt'
 >
-export type CallOutcome = Pick<CallRecord, 'id' | 'kind' | 'status' | 'result' | 'error' | 'updatedAt'>
+export type CallOutcome = Pick<CallRecord, 'id' | 'taskId' | 'kind' | 'status' | 'result' | 'error' | 'updatedAt'>
 export type NewMessage = Omit<MessageRecord, 'n'>
 export type NewEvent = Omit<TaskEvent, 'seq'>
 
@@ -359,8 +351,8 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   readonly call: Reads['call'] & {
     insert(call: NewCall): Op<void>
     save(call: SavedCall & { id: string }): Op<void>
-    /** Writes the outcome of a call in progress, and nothing else. */
-    saveOutcome(call: CallOutcome): Op<void>
+    /** Writes the outcome of a call in progress whose start was not announced, and nothing else; false if it is none. */
+    end(call: CallOutcome): Op<boolean>
   }
   readonly message: Reads['message'] & {
     /** Appends with the next number of its task, and returns that number. */

@@ -289,7 +289,7 @@ function redactingTx(given: Tx, redaction: Redaction): Tx {
     call: {
       insert: callVerb(tx.call.insert),
       save: callVerb(tx.call.save),
-      saveOutcome: callVerb(tx.call.saveOutcome),
+      end: callVerb(tx.call.end),
     },
     message: { append: verb('message', tx.message.append) },
     event: {

@@ -121,7 +121,7 @@ export type EntryOutcome = { ok: true; result: unknown } | { ok: false; error: S
  */
 export function finishEntry(
   ref: RunRef,
-  callId: string,
+  { id: callId, name }: Pick<CallRecord, 'id' | 'name'>,
   outcome: EntryOutcome,
   ctx: StepContext,
   announced = false,
@@ -129,12 +129,12 @@ export function finishEntry(
   const status: CallStatus = outcome.ok ? 'completed' : 'failed'
   const came = outcome.ok ? { result: outcome.result, error: null } : { result: null, error: outcome.error }
   return step('finish call', function* (tx) {
-    const begun = announced ? undefined : yield* tx.call.begun(callId, ref.taskId, ref.run)
-    if (begun !== undefined) {
-      const ended = { id: callId, kind: 'call' as const, name: begun.name, status, ...came, updatedAt: ctx.at }
-      const event = outcomeEvent(ctx, begun.task, ended)
-      yield* tx.call.saveOutcome(ended)
-      return yield* tx.event.append(event)
+    // Nearly every call ends in its live run, and nobody was told of its start: neither its row nor that of its task is read.
+    const live = announced ? undefined : yield* tx.call.liveTask(ref.taskId, ref.run)
+    if (live !== undefined) {
+      const ended = { id: callId, taskId: live.id, kind: 'call' as const, name, status, ...came, updatedAt: ctx.at }
+      const event = outcomeEvent(ctx, live, ended)
+      if (yield* tx.call.end(ended)) return yield* tx.event.append(event)
     }
     const recorded = yield* tx.call.get(callId)
     if (recorded?.status === status && recorded.updatedAt === ctx.at) return

@@ -7,8 +7,8 @@ import { audiences, type QuestionParams } from '../../entities/question.ts'
 import type { TeamPlace } from '../../entities/team.ts'
 import { openCallStatuses } from '../../machines/lifecycles.ts'
 import { defineTable, json, jsonOrNull, plain, type StandIns, serial, statementsOf } from '../columns.ts'
-import type { BegunCall, LiveTask, Tx } from '../ledger.ts'
-import { row, rows, type StatementCompiler, sql } from '../statement.ts'
+import type { LiveTask, Tx } from '../ledger.ts'
+import { change, row, rows, type StatementCompiler, sql } from '../statement.ts'
 import { unreadableValue } from '../unreadable.ts'
 
 /** What `save` writes. */
@@ -22,9 +22,6 @@ const outcomeFields = {
   dueAt: plain,
   updatedAt: plain,
 }
-
-/** What `saveOutcome` writes: what most calls change, so that no other column is bound for each of them. */
-const shortOutcome = { status: plain, result: json, error: jsonOrNull, updatedAt: plain }
 
 /**
  * Lists of tasks show their open questions, and one that cannot be read must not break them: it is shown as unreadable, to people only. The
@@ -108,17 +105,13 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
       .where('due_at', 'is not', null),
   )
 
-  const { selectLiveTask, selectBegun } = liveStatements(compiler)
+  const { selectLiveTask, updateEnded } = liveStatements(compiler)
 
   return {
     get: (id) => calls.one(selectById, { id }),
     *liveTask(id, run) {
       const found = yield* row<StoredTask>(selectLiveTask, { id, run })
       return found && liveTaskOf(id, run, found)
-    },
-    *begun(id, taskId, run) {
-      const found = yield* row<StoredTask & Pick<BegunCall, 'name'>>(selectBegun, { id, taskId, run })
-      return found && { name: found.name, task: liveTaskOf(taskId, run, found) }
     },
     *list(task, kinds) {
       const found = yield* calls.list(selectOfTask, { task })
@@ -136,7 +129,9 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
     },
     insert: inserts('id'),
     save: saves(outcomeFields, ['id']),
-    saveOutcome: saves(shortOutcome, ['id']),
+    *end(call) {
+      return (yield* change(updateEnded, call)) > 0
+    },
   }
 }
 
@@ -146,22 +141,22 @@ interface StoredTask {
 }
 
 /**
- * Each call checks twice that its run is live, and its events name the task: these read the columns that they need, and not the row of
- * the task with its fifty.
+ * Each call checks twice that its run is live, and its events name the task: this reads two columns, and not the row of the task with its
+ * fifty. Its outcome is written without reading the call.
  */
 function liveStatements({ prepareText }: StatementCompiler) {
   const selectLiveTask = prepareText(
     (hole) => sql`select name as "taskName", policy from task
       where id = ${hole('id')} and run = ${hole('run')} and status = 'working'`,
   )
-  const selectBegun = prepareText(
-    (hole) => sql`select call.name as "name", task.name as "taskName", task.policy as "policy"
-      from call join task on task.id = call.task_id
-      where call.id = ${hole('id')} and call.task_id = ${hole('taskId')} and call.kind = 'call'
-        and call.status = 'in_progress' and call.start_message_id is null
-        and task.run = ${hole('run')} and task.status = 'working' and task.run_open = 1`,
+  const updateEnded = prepareText(
+    (hole) => sql`update call
+      set status = ${hole('status')}, result = ${hole('result', json.write)}, error = ${hole('error', jsonOrNull.write)},
+        updated_at = ${hole('updatedAt')}
+      where id = ${hole('id')} and task_id = ${hole('taskId')} and kind = 'call' and status = 'in_progress'
+        and start_message_id is null`,
   )
-  return { selectLiveTask, selectBegun }
+  return { selectLiveTask, updateEnded }
 }
 
 function liveTaskOf(id: string, run: number, { taskName: name, policy }: StoredTask): LiveTask {

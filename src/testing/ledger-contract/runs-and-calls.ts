@@ -82,31 +82,39 @@ export const runsAndCalls: Theme = ({ describe, proves, expect }) => {
       ])
     })
 
-    proves('a call in progress is found by its live run, and its outcome is written alone', async (ledger) => {
-      const working = { status: 'working' as const, run: 1, runOpen: true }
+    proves('a call in progress that was not announced is ended alone, and no other', async (ledger) => {
       await write(ledger, function* (tx) {
-        yield* tx.task.insert(taskRow({ id: 'a', ...working }))
-        yield* tx.task.insert(taskRow({ id: 'b', ...working, status: 'paused' }))
-        yield* tx.call.insert(callRow({ id: 'z', taskId: 'a', name: 'look', details: { noted: true } }))
+        yield* tx.task.insert(taskRow({ id: 'a' }))
+        yield* tx.call.insert(callRow({ id: 'z', taskId: 'a', details: { noted: true } }))
+        yield* tx.call.insert(callRow({ id: 'y', taskId: 'a' }))
         yield* tx.call.insert(callRow({ id: 'pending', taskId: 'a', status: 'pending' }))
         yield* tx.call.insert(callRow({ id: 'announced', taskId: 'a', startMessageId: 'm' }))
         yield* tx.call.insert(callRow({ id: 'sleep', taskId: 'a', kind: 'sleep' }))
-        yield* tx.call.insert(callRow({ id: 'ending', taskId: 'b' }))
       })
-      const begun = (id: string, taskId = 'a', run = 1) => ledger.read((tx) => tx.call.begun(id, taskId, run))
-      expect(await begun('z')).toMatchObject({ name: 'look', task: { id: 'a', run: 1, status: 'working' } })
-      const others = [begun('z', 'b'), begun('z', 'a', 2), begun('pending'), begun('announced'), begun('sleep')]
-      expect((await Promise.all([...others, begun('ending', 'b')])).every((found) => found === undefined)).toBe(true)
-
-      const outcome = { id: 'z', kind: 'call' as const, status: 'completed' as const, result: [1], error: null }
-      await write(ledger, (tx) => tx.call.saveOutcome({ ...outcome, updatedAt: someTime + 5 }))
-      expect(await ledger.read((tx) => tx.call.get('z'))).toMatchObject({
-        ...outcome,
-        name: 'look',
-        details: { noted: true },
-        updatedAt: someTime + 5,
-      })
-      expect(await begun('z')).toBe(undefined)
+      const came = { status: 'completed' as const, result: [1], error: null, updatedAt: someTime + 5 }
+      const failure = {
+        ...came,
+        status: 'failed' as const,
+        result: null,
+        error: { code: 'CALL_FAILED', message: 'no' },
+      }
+      const end = (id: string, outcome: typeof came | typeof failure = came, taskId = 'a') =>
+        write(ledger, (tx) => tx.call.end({ id, taskId, kind: 'call', ...outcome }))
+      expect([await end('z', came, 'b'), await end('z'), await end('z'), await end('y', failure)]).toEqual([
+        false,
+        true,
+        false,
+        true,
+      ])
+      expect([await end('pending'), await end('announced'), await end('sleep')]).toEqual([false, false, false])
+      const ended = await ledger.read((tx) => tx.call.list('a'))
+      expect(ended).toMatchObject([
+        { ...came, details: { noted: true } },
+        failure,
+        { status: 'pending' },
+        { status: 'in_progress' },
+        { status: 'in_progress' },
+      ])
     })
   })
 }
