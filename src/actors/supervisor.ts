@@ -16,7 +16,7 @@ import { nextDue } from '../steps/timers.ts'
 import { Admission } from './admission.ts'
 import type { EngineHost } from './engine-host.ts'
 import { Maintenance } from './maintenance.ts'
-import { RunSlot, type SlotHost } from './run-slot.ts'
+import { RunSlot, type SlotHost, withinRuns } from './run-slot.ts'
 
 /** Delay, in milliseconds, after which a failed read of a started run is retried. */
 const againMs = 200
@@ -30,8 +30,6 @@ const endings = new Set<EventType>([
   'task.deleted',
   'run.closed',
 ])
-/** Events inside a run that go on: nothing becomes due, ready or free with them, and there are many. */
-const withinRuns = new Set<EventType>(['call.started', 'call.completed', 'call.failed', 'output.written'])
 
 export class Supervisor {
   readonly #host: EngineHost

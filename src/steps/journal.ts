@@ -129,7 +129,7 @@ export function finishEntry(
   const status: CallStatus = outcome.ok ? 'completed' : 'failed'
   const came = outcome.ok ? { result: outcome.result, error: null } : { result: null, error: outcome.error }
   return step('finish call', function* (tx) {
-    // Nearly every call ends in its live run, and nobody was told of its start: neither its row nor that of its task is read.
+    // Nearly every call ends in its live run, without a line about its start: neither its row nor that of its task is read.
     const live = announced ? undefined : yield* tx.call.liveTask(ref.taskId, ref.run)
     if (live !== undefined) {
       const ended = { id: callId, taskId: live.id, kind: 'call' as const, name, status, ...came, updatedAt: ctx.at }
