@@ -27,7 +27,6 @@ export async function performCall(
   fn: CallFunction,
   options: CallOptions,
 ): Promise<unknown> {
-  const policy = resolveRetry(options.retry)
   for (let attempt = 1; ; attempt++) {
     try {
       return await performOnce(call, params, fn, options.timeoutMs)
@@ -35,6 +34,7 @@ export async function performCall(
       // The executor and the journal read the error from here on.
       const error = readableError(thrown)
       const { code, final = false } = toStoredError(error, 'CALL_FAILED')
+      const policy = resolveRetry(options.retry)
       const delay = retryDelay(policy, { attempt, code, final, retryAfterMs: retryAfterOf(error) }, call.chance())
       const { signal } = call.context
       if (delay === undefined || signal.aborted) throw error

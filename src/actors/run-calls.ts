@@ -177,16 +177,16 @@ export class RunCalls {
       // failed.
       if (this.#core.ended) throw this.#core.ended
       const stored = toStoredError(error, 'CALL_FAILED')
-      const kept = await this.#fail(record.id, this.#core.host.redaction.storedError(stored, 'call', 'error'))
+      const kept = await this.#fail(record, way, this.#core.host.redaction.storedError(stored, 'call', 'error'))
       way.recorded?.()
       // When the hook has changed the error, the executor gets the same error as a later run will.
       throw kept === stored ? error : replayedError({ seq: 0, ...record, error: kept })
     }
     try {
-      await this.#finish(record.id, { ok: true, result: image })
+      await this.#finish(record, way, { ok: true, result: image })
     } catch (error) {
       if (!isRedactFailure(error)) throw error
-      const kept = await this.#fail(record.id, toStoredError(error))
+      const kept = await this.#fail(record, way, toStoredError(error))
       way.recorded?.()
       throw replayedError({ seq: 0, ...record, error: kept })
     }
@@ -198,13 +198,13 @@ export class RunCalls {
    * Records that a call failed, and resolves to the recorded error: REDACT_FAILED when an event about the error cannot
    * be redacted.
    */
-  async #fail(callId: string, error: StoredError): Promise<StoredError> {
+  async #fail(call: NewCall, way: CallWay, error: StoredError): Promise<StoredError> {
     try {
-      await this.#finish(callId, { ok: false, error })
+      await this.#finish(call, way, { ok: false, error })
       return error
     } catch (failure) {
       if (!isRedactFailure(failure) || error.code === 'REDACT_FAILED') throw failure
-      return this.#fail(callId, toStoredError(failure))
+      return this.#fail(call, way, toStoredError(failure))
     }
   }
 
@@ -212,13 +212,13 @@ export class RunCalls {
    * Retries while the ledger refuses: without its outcome, a completed call would count as interrupted and might be
    * made again.
    */
-  async #finish(callId: string, outcome: EntryOutcome): Promise<void> {
+  async #finish(call: NewCall, { announced }: CallWay, outcome: EntryOutcome): Promise<void> {
     if (!this.#output.isEmpty) await this.#output.flush()
     const { host, ref } = this.#core
     const ctx = host.stepContext()
     for (let restMs = firstRestMs; ; restMs = Math.min(2 * restMs, maxRestMs)) {
       try {
-        return await this.#core.step(finishEntry(ref, callId, outcome, ctx))
+        return await this.#core.step(finishEntry(ref, call, outcome, ctx, announced))
       } catch (error) {
         if (host.stopped.aborted || isRunOver(error) || isRedactFailure(error)) throw error
         host.report(error, { ...ref, doing: 'finish call' })

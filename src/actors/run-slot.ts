@@ -8,6 +8,7 @@ import { isRedactFailure } from '../core/redact.ts'
 import { rest, untilAborted } from '../core/signals.ts'
 import { retryAfterOf, toStoredError } from '../core/stored-error.ts'
 import type { CallRecord } from '../entities/call.ts'
+import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Step } from '../ledger/ledger.ts'
@@ -33,6 +34,14 @@ export interface SlotHost extends RunHost {
    */
   freed(slot: RunSlot): void
 }
+
+/** Events of a run that goes on: nothing becomes due, ready or free with them, and there are many. */
+export const withinRuns: ReadonlySet<EventType> = new Set<EventType>([
+  'call.started',
+  'call.completed',
+  'call.failed',
+  'output.written',
+])
 
 /** Delay before a refused write is retried: the first, and the maximum. */
 const pauseMs = 200

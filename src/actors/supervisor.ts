@@ -15,7 +15,7 @@ import { nextDue } from '../steps/timers.ts'
 import { Admission } from './admission.ts'
 import type { EngineHost } from './engine-host.ts'
 import { Maintenance } from './maintenance.ts'
-import { RunSlot, type SlotHost } from './run-slot.ts'
+import { RunSlot, type SlotHost, withinRuns } from './run-slot.ts'
 
 /** Delay, in milliseconds, after which a failed read of a started run is retried. */
 const againMs = 200
@@ -162,7 +162,7 @@ export class Supervisor {
     }
     const slot = this.#slots.get(event.taskId)
     if (slot !== undefined) this.#followSlot(slot, event)
-    this.wake()
+    if (!withinRuns.has(event.type)) this.wake()
   }
 
   #followSlot(slot: RunSlot, event: TaskEvent): void {

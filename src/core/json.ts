@@ -70,12 +70,30 @@ export function checkText(text: string, what: string): string {
 
 /** JSON with the keys sorted at every level, so that equal values have equal texts. For identity, not for storage. */
 export function canonicalJson(value: unknown): string {
+  if (isInOrder(value)) return JSON.stringify(value)
   return (
     JSON.stringify(value, (_key, inner: unknown) => {
       if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner
       return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
     }) ?? 'null'
   )
+}
+
+/** A plain value whose objects have their keys in order, as most params do: nothing needs to be sorted. */
+function isInOrder(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return value === null || isPlainScalar(value)
+  if (Array.isArray(value)) return value.every(isInOrder)
+  if ('toJSON' in value) return false
+  let before = ''
+  for (const [key, inner] of Object.entries(value)) {
+    if (key < before || !isInOrder(inner)) return false
+    before = key
+  }
+  return true
+}
+
+function isPlainScalar(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
 function nesting(text: string): number {

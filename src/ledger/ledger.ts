@@ -102,6 +102,12 @@ export interface ReadyFilter {
   trees?: Trees | undefined
 }
 
+/** A task in its live run, as far as the journal concerns itself with it. */
+export interface LiveTask extends Pick<TaskRecord, 'id' | 'name' | 'run'> {
+  readonly status: 'working'
+  readonly policy: Pick<TaskRecord['policy'], 'team'>
+}
+
 export interface Reads extends MemoryReads {
   readonly task: {
     get(id: string): Op<TaskRecord | undefined>
@@ -192,6 +198,8 @@ export interface Reads extends MemoryReads {
     list(taskId: string, kinds?: CallKind[]): Op<CallRecord[]>
     /** At most `limit` entries of kind `call` whose `seq` is above `after`, in order. */
     page(taskId: string, after: number, limit: number): Op<CallRecord[]>
+    /** The task, if this is its run and it is WORKING. */
+    liveTask(taskId: string, run: number): Op<LiveTask | undefined>
     /** Entries from a `seq` on, of the given kinds. */
     since(taskId: string, seq: number, kinds: CallKind[]): Op<CallRecord[]>
     /** Entries without an outcome. */
@@ -303,6 +311,7 @@ export type SavedCall = Pick<
   CallRecord,
   'kind' | 'status' | 'details' | 'result' | 'error' | 'startMessageId' | 'endMessageId' | 'dueAt' | 'updatedAt'
 >
+export type CallOutcome = Pick<CallRecord, 'id' | 'taskId' | 'kind' | 'status' | 'result' | 'error' | 'updatedAt'>
 export type NewMessage = Omit<MessageRecord, 'n'>
 export type NewEvent = Omit<TaskEvent, 'seq'>
 
@@ -342,6 +351,8 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   readonly call: Reads['call'] & {
     insert(call: NewCall): Op<void>
     save(call: SavedCall & { id: string }): Op<void>
+    /** Writes the outcome of a call in progress whose start was not announced, and nothing else; false if it is none. */
+    end(call: CallOutcome): Op<boolean>
   }
   readonly message: Reads['message'] & {
     /** Appends with the next number of its task, and returns that number. */

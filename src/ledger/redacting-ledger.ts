@@ -286,7 +286,11 @@ function redactingTx(given: Tx, redaction: Redaction): Tx {
       remove: tx.dependency.remove,
     },
     run: { insert: verb('run', tx.run.insert), save: verb('run', tx.run.save) },
-    call: { insert: callVerb(tx.call.insert), save: callVerb(tx.call.save) },
+    call: {
+      insert: callVerb(tx.call.insert),
+      save: callVerb(tx.call.save),
+      end: callVerb(tx.call.end),
+    },
     message: { append: verb('message', tx.message.append) },
     event: {
       append(event) {

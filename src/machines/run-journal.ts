@@ -99,6 +99,7 @@ export class RunJournal {
   }
 
   find(kind: CallKind, name: string, ident: string, ordinal: number): CallRecord | undefined {
+    if (this.#entries.size === 0) return undefined
     const place = placeOf({ kind, name, ident, ordinal })
     this.#excused.delete(place)
     if (this.#unasked.delete(place)) this.onFewer()
@@ -129,6 +130,7 @@ export class RunJournal {
 
   /** Completed calls equal to this one, inside calls that are not repeated. */
   equalsInside(kind: CallKind, name: string, ident: string): CallRecord[] {
+    if (this.#entries.size === 0) return []
     return this.#claimsOf(kind, name, ident).unclaimed.filter((entry) => holdsBack(entry) && this.#isShut(entry))
   }
 
@@ -141,12 +143,13 @@ export class RunJournal {
 
   /** Marks a call whose function starts now: entries recorded inside it are expected to be asked for again. */
   opened(place: string): void {
+    if (this.#isAllAsked) return
     this.#open.add(place)
     this.#made.add(place)
   }
 
   closed(place: string): void {
-    this.#open.delete(place)
+    if (this.#open.size > 0) this.#open.delete(place)
     this.onFewer()
   }
 
@@ -172,6 +175,11 @@ export class RunJournal {
   }
 
   // ── private ──
+
+  /** Nothing is left that could be expected inside a call: so in every first run. */
+  get #isAllAsked(): boolean {
+    return this.#unasked.size === 0 && this.#excused.size === 0
+  }
 
   #counts({ entry, holds }: Unasked): boolean {
     return holds && this.#isWithin(entry, this.#open)

@@ -5,7 +5,7 @@ import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { NewCall, NewEvent, Op, Tx } from '../ledger/ledger.ts'
 import { observeCall } from './observe-work.ts'
-import { eventOf, type StepContext } from './step-context.ts'
+import { type EventTask, eventOf, type StepContext } from './step-context.ts'
 import { announceEnd } from './write-message.ts'
 
 /** Fails the open entries that `closes` selects. */
@@ -34,12 +34,23 @@ export function* endEntry(tx: Tx, task: TaskRecord, outcome: CallRecord, ctx: St
 /** The event that reports the state of a call. */
 export function callEvent(
   ctx: StepContext,
-  task: TaskRecord,
-  { id: callId, name: tool, status, params: args, result, error, run }: NewCall,
+  task: EventTask,
+  call: Pick<NewCall, 'id' | 'name' | 'status' | 'params' | 'result' | 'error' | 'run'>,
 ): NewEvent {
-  if (status === 'completed') return eventOf(ctx, 'call.completed', task, { callId, tool, result })
-  if (status === 'failed') return eventOf(ctx, 'call.failed', task, { callId, tool, error })
+  const { id: callId, name: tool, params: args, run } = call
+  if (call.status === 'completed' || call.status === 'failed') return outcomeEvent(ctx, task, call)
   return eventOf(ctx, 'call.started', task, { callId, tool, args, run })
+}
+
+/** The event that reports the outcome of a call. */
+export function outcomeEvent(
+  ctx: StepContext,
+  task: EventTask,
+  { id: callId, name: tool, status, result, error }: Pick<NewCall, 'id' | 'name' | 'status' | 'result' | 'error'>,
+): NewEvent {
+  return status === 'completed'
+    ? eventOf(ctx, 'call.completed', task, { callId, tool, result })
+    : eventOf(ctx, 'call.failed', task, { callId, tool, error })
 }
 
 /** The entry may be executing: requested and begun. One that was never begun waits for a later run. */

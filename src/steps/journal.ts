@@ -3,13 +3,22 @@
 
 import type { ModelFailure } from '../agent-run.ts'
 import { ErrandError, type StoredError } from '../core/errors.ts'
-import type { CallRecord } from '../entities/call.ts'
+import type { CallRecord, CallStatus } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { type NewCall, type NewMessage, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
+import {
+  type LiveTask,
+  type NewCall,
+  type NewMessage,
+  type Op,
+  type Reads,
+  type Step,
+  step,
+  type Tx,
+} from '../ledger/ledger.ts'
 import { divergenceMessage } from '../machines/divergence.ts'
-import { callEvent, endEntry } from './journal-closing.ts'
+import { callEvent, endEntry, outcomeEvent } from './journal-closing.ts'
 import { observeAnswer } from './observe-work.ts'
-import { eventOf, type StepContext } from './step-context.ts'
+import { type EventTask, eventOf, type StepContext } from './step-context.ts'
 import { announceStart, writeMessage } from './write-message.ts'
 
 /** The run that makes the request. */
@@ -33,6 +42,13 @@ export function* loadLive(tx: Reads, ref: RunRef): Op<TaskRecord> {
   return task
 }
 
+/** Loads of the task of a live run what its journal needs, or refuses: all that most requests read. */
+function* passFence(tx: Reads, { taskId, run }: RunRef): Op<LiveTask> {
+  const task = yield* tx.call.liveTask(taskId, run)
+  if (task === undefined) throw runEnded({ taskId, run })
+  return task
+}
+
 /**
  * Records an entry before it takes effect. An announced call has a line in the conversation, for people. `left`: completed entries that the
  * run has not requested again.
@@ -44,7 +60,7 @@ export function beginEntry(
   left: readonly CallRecord[] = [],
 ): Step<void> {
   return step(`begin ${entry.kind}`, function* (tx) {
-    const task = yield* loadLive(tx, entry)
+    const task = yield* passFence(tx, entry)
     const startMessageId = announced ? yield* announceStart(tx, task, entry, ctx) : null
     yield* tx.call.insert({ ...entry, startMessageId })
     yield* publishDivergence(tx, task, entry, left, ctx)
@@ -56,7 +72,7 @@ export function beginEntry(
 /** Reports a new entry that was made although completed entries of the journal had not been requested again. */
 export function* publishDivergence(
   tx: Tx,
-  task: TaskRecord,
+  task: EventTask,
   entry: NewCall,
   left: readonly CallRecord[],
   ctx: StepContext,
@@ -68,7 +84,7 @@ export function* publishDivergence(
 /** Records a value that a run has drawn; all later runs get the same value. */
 export function recordValue(entry: NewCall, value: unknown): Step<void> {
   return step('record value', function* (tx) {
-    yield* loadLive(tx, entry)
+    yield* passFence(tx, entry)
     yield* tx.call.insert({ ...entry, status: 'completed', result: value })
   })
 }
@@ -76,7 +92,7 @@ export function recordValue(entry: NewCall, value: unknown): Step<void> {
 /** Begins a call that was recorded when a model requested it. */
 export function beginPending(ref: RunRef, callId: string, announced: boolean, ctx: StepContext): Step<void> {
   return step('begin call', function* (tx) {
-    const task = yield* loadLive(tx, ref)
+    const task = yield* passFence(tx, ref)
     const call = yield* loadOpenEntry(tx, ref, callId)
     const startMessageId = announced ? yield* announceStart(tx, task, call, ctx) : null
     yield* tx.call.save({ ...call, status: 'in_progress', startMessageId, updatedAt: ctx.at })
@@ -84,14 +100,14 @@ export function beginPending(ref: RunRef, callId: string, announced: boolean, ct
   })
 }
 
-function* publishStart(tx: Tx, task: TaskRecord, call: NewCall, ctx: StepContext): Op<void> {
+function* publishStart(tx: Tx, task: LiveTask, call: NewCall, ctx: StepContext): Op<void> {
   yield* tx.event.append(callEvent(ctx, task, { ...call, status: 'in_progress', run: task.run }))
 }
 
 /** Saves details of a call in progress while its run is open. */
 export function noteEntry(ref: RunRef, callId: string, details: unknown, ctx: StepContext): Step<void> {
   return step('note call', function* (tx) {
-    yield* loadOpenRun(tx, ref)
+    yield* passOpenFence(tx, ref)
     const call = yield* loadOpenEntry(tx, ref, callId)
     yield* tx.call.save({ ...call, details, updatedAt: ctx.at })
   })
@@ -101,21 +117,38 @@ export type EntryOutcome = { ok: true; result: unknown } | { ok: false; error: S
 
 /**
  * Records the outcome of an entry. A call may end while its run is ending, and its result is kept. May be repeated with the same time when
- * it is unknown whether the outcome was written.
+ * it is unknown whether the outcome was written. `announced`: its start has a line in the conversation.
  */
-export function finishEntry(ref: RunRef, callId: string, outcome: EntryOutcome, ctx: StepContext): Step<void> {
-  const status = outcome.ok ? 'completed' : 'failed'
+export function finishEntry(
+  ref: RunRef,
+  { id: callId, name }: Pick<CallRecord, 'id' | 'name'>,
+  outcome: EntryOutcome,
+  ctx: StepContext,
+  announced = false,
+): Step<void> {
+  const status: CallStatus = outcome.ok ? 'completed' : 'failed'
+  const came = outcome.ok ? { result: outcome.result, error: null } : { result: null, error: outcome.error }
   return step('finish call', function* (tx) {
+    // Nearly every call ends in its live run, without a line about its start: neither its row nor that of its task is read.
+    const live = announced ? undefined : yield* tx.call.liveTask(ref.taskId, ref.run)
+    if (live !== undefined) {
+      const ended = { id: callId, taskId: live.id, kind: 'call' as const, name, status, ...came, updatedAt: ctx.at }
+      const event = outcomeEvent(ctx, live, ended)
+      if (yield* tx.call.end(ended)) return yield* tx.event.append(event)
+    }
     const recorded = yield* tx.call.get(callId)
     if (recorded?.status === status && recorded.updatedAt === ctx.at) return
     const task = yield* loadOpenRun(tx, ref)
     const call = yield* loadOpenEntry(tx, ref, callId)
-    const came = outcome.ok ? { result: outcome.result, error: null } : { result: null, error: outcome.error }
     yield* endEntry(tx, task, { ...call, status, ...came }, ctx)
   })
 }
 
-/** Returns the task of a run that is not closed; it may be ending. */
+/** Returns the task of a run that is not closed; it may be ending. Few columns of it while the run is live. */
+function* passOpenFence(tx: Reads, ref: RunRef): Op<EventTask> {
+  return (yield* tx.call.liveTask(ref.taskId, ref.run)) ?? (yield* loadOpenRun(tx, ref))
+}
+
 function* loadOpenRun(tx: Reads, ref: RunRef): Op<TaskRecord> {
   const task = yield* tx.task.get(ref.taskId)
   if (!task || task.run !== ref.run || !task.runOpen) throw runEnded(ref, 'it was closed')
@@ -137,7 +170,7 @@ export function appendMessage(
   ctx: StepContext,
 ): Step<CallRecord[]> {
   return step('append message', function* (tx) {
-    const task = yield* loadLive(tx, ref)
+    const task = yield* passFence(tx, ref)
     yield* writeMessage(tx, task, message, ctx)
     yield* observeAnswer(tx, task, message, ctx)
     for (const call of calls) yield* tx.call.insert(call)
@@ -150,7 +183,7 @@ export function appendMessage(
 /** Records that a try of a model step failed. It is neither a message nor a call, but people need to see it. */
 export function recordModelFailure(ref: RunRef, failure: ModelFailure, ctx: StepContext): Step<void> {
   return step('record model failure', function* (tx) {
-    const task = yield* loadLive(tx, ref)
+    const task = yield* passFence(tx, ref)
     yield* tx.event.append(eventOf(ctx, 'model.failed', task, { ...failure, run: ref.run }))
   })
 }
@@ -158,7 +191,7 @@ export function recordModelFailure(ref: RunRef, failure: ModelFailure, ctx: Step
 /** Saves a batch of output. */
 export function writeOutput(ref: RunRef, text: string, ctx: StepContext): Step<void> {
   return step('write output', function* (tx) {
-    const task = yield* loadOpenRun(tx, ref)
+    const task = yield* passOpenFence(tx, ref)
     yield* tx.event.append(eventOf(ctx, 'output.written', task, { text, run: ref.run }))
   })
 }

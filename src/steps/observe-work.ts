@@ -5,24 +5,23 @@ import { clipped, storableText } from '../core/storable-text.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { ObservationRecord } from '../entities/memory.ts'
 import type { SourceKind } from '../entities/source.ts'
-import type { TaskRecord } from '../entities/task.ts'
 import type { StintRecord } from '../entities/team.ts'
 import type { NewMessage, Op, Reads, Tx } from '../ledger/ledger.ts'
 import { sourceIn } from './source.ts'
-import type { StepContext } from './step-context.ts'
+import type { EventTask, StepContext } from './step-context.ts'
 
 /** In characters. The whole text is in the calls and the conversation of the task. */
 const maxLength = { call: 2_000, outcome: 500, answer: 10_000 }
 
 /** Records a call that has ended or was interrupted. A call that no model requested, or that was never begun, is not recorded. */
-export function* observeCall(tx: Tx, task: TaskRecord, call: CallRecord, ctx: StepContext): Op<void> {
+export function* observeCall(tx: Tx, task: EventTask, call: CallRecord, ctx: StepContext): Op<void> {
   const isTheModels = call.kind === 'call' && call.startMessageId !== null
   if (task.policy.team === undefined || !isTheModels) return
   yield* observe(tx, task, callObserved(call), ctx)
 }
 
 /** Records an answer: a model step without calls is a finding of the agent. */
-export function* observeAnswer(tx: Tx, task: TaskRecord, message: NewMessage, ctx: StepContext): Op<void> {
+export function* observeAnswer(tx: Tx, task: EventTask, message: NewMessage, ctx: StepContext): Op<void> {
   const isAnswer = message.step !== null && message.step.calls.length === 0 && message.content.trim() !== ''
   if (task.policy.team === undefined || !isAnswer) return
   yield* observe(tx, task, answerObserved(message.id, message.content), ctx)
@@ -56,7 +55,7 @@ export function answerObserved(id: string, content: string): Observed {
   return { id: `obs-${id}`, type: 'insight', content: cut(content, maxLength.answer), outcome: null, by: 'model' }
 }
 
-function* observe(tx: Tx, task: TaskRecord, { by, ...observed }: Observed, { at }: StepContext): Op<void> {
+function* observe(tx: Tx, task: EventTask, { by, ...observed }: Observed, { at }: StepContext): Op<void> {
   const stint = yield* stintOf(tx, task)
   if (stint === undefined) return
   // The branch may have been closed by hand while the agent works: the outcome of the call is recorded all the same.
@@ -74,7 +73,7 @@ function* observe(tx: Tx, task: TaskRecord, { by, ...observed }: Observed, { at 
 }
 
 /** The stint that the task works in, or its last one, for a call that ends after its agent was completed. */
-function* stintOf(tx: Reads, task: TaskRecord): Op<StintRecord | undefined> {
+function* stintOf(tx: Reads, task: EventTask): Op<StintRecord | undefined> {
   const active = yield* tx.team.stintOfWorker(task.id)
   const teamId = task.policy.team?.taskId
   if (active !== undefined || teamId === undefined) return active

@@ -4,7 +4,7 @@ import { type Caller, requesterOf } from '../bus/caller.ts'
 import { briefError, ErrandError, type StoredError } from '../core/errors.ts'
 import type { EventType, Requester } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import type { NewEvent, NewTask, Op, Reads } from '../ledger/ledger.ts'
+import type { LiveTask, NewEvent, NewTask, Op, Reads } from '../ledger/ledger.ts'
 import { isQueued } from '../machines/readiness.ts'
 
 export interface StepContext {
@@ -33,11 +33,14 @@ export function dueAfter(at: number, delayMs: number): number {
   return Math.min(Math.ceil(at + delayMs), latestDate)
 }
 
+/** What an event says about its task. */
+export type EventTask = NewTask | LiveTask
+
 /** An event about a task in its state after the step. `ready` is set when the task is queued, `team` when it works in a team. */
 export function eventOf(
   ctx: StepContext,
   type: EventType,
-  task: NewTask,
+  task: EventTask,
   data: Record<string, unknown> = {},
 ): NewEvent {
   return {
@@ -48,7 +51,7 @@ export function eventOf(
     data: {
       name: task.name,
       status: task.status,
-      ...(isQueued(task) ? { ready: true } : {}),
+      ...(task.status !== 'working' && isQueued(task) ? { ready: true } : {}),
       ...(task.policy.team === undefined ? {} : { team: task.policy.team.taskId }),
       ...(ctx.requester === undefined ? {} : { requestedBy: ctx.requester }),
       ...data,

@@ -3,11 +3,10 @@
 // them (conformance C-10).
 import { type CallRecord, interruptedError } from '../entities/call.ts'
 import type { Delivery } from '../entities/message.ts'
-import type { TaskRecord } from '../entities/task.ts'
-import type { NewCall, NewMessage, NewTask, Op, Tx } from '../ledger/ledger.ts'
-import { eventOf, type StepContext } from './step-context.ts'
+import type { NewCall, NewMessage, Op, Tx } from '../ledger/ledger.ts'
+import { type EventTask, eventOf, type StepContext } from './step-context.ts'
 
-export function* writeMessage(tx: Tx, task: NewTask, message: NewMessage, ctx: StepContext): Op<void> {
+export function* writeMessage(tx: Tx, task: EventTask, message: NewMessage, ctx: StepContext): Op<void> {
   const n = yield* tx.message.append(message)
   const { id, role, run, announcement } = message
   yield* tx.event.append(
@@ -28,21 +27,21 @@ export interface Line extends Pick<NewMessage, 'id' | 'role' | 'content'> {
   timestamp?: number
 }
 
-export function* writeLine(tx: Tx, task: NewTask, line: Line, ctx: StepContext): Op<void> {
+export function* writeLine(tx: Tx, task: EventTask, line: Line, ctx: StepContext): Op<void> {
   const { id, role, content, delivery = null, announcement = false, timestamp = ctx.at } = line
   const said = { id, taskId: task.id, role, content, announcement, delivery, timestamp }
   yield* writeMessage(tx, task, { ...said, step: null, run: null, ident: null, ordinal: 0 }, ctx)
 }
 
 /** Returns the id of the line. */
-export function* announceStart(tx: Tx, task: TaskRecord, call: NewCall, ctx: StepContext): Op<string> {
+export function* announceStart(tx: Tx, task: EventTask, call: NewCall, ctx: StepContext): Op<string> {
   return yield* announce(tx, task, lineId(call.id, 'start'), `🔧 Calling ${call.name}...`, ctx)
 }
 
 /**
  * Returns the id of the line, or null for a call whose start was not announced. A crash is announced for every call that it interrupted.
  */
-export function* announceEnd(tx: Tx, task: TaskRecord, call: CallRecord, ctx: StepContext): Op<string | null> {
+export function* announceEnd(tx: Tx, task: EventTask, call: CallRecord, ctx: StepContext): Op<string | null> {
   if (call.kind !== 'call') return call.endMessageId
   const crashed = call.error?.message === interruptedError(call.name).message
   if (call.startMessageId === null && !crashed) return call.endMessageId
@@ -59,7 +58,7 @@ function lineId(callId: string, which: 'start' | 'end'): string {
   return `${callId.replace(/^call-/, 'msg-')}-${which}`
 }
 
-export function* announce(tx: Tx, task: TaskRecord, id: string, content: string, ctx: StepContext): Op<string> {
+export function* announce(tx: Tx, task: EventTask, id: string, content: string, ctx: StepContext): Op<string> {
   yield* writeLine(tx, task, { id, role: 'assistant', content, announcement: true }, ctx)
   return id
 }

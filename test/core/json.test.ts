@@ -79,4 +79,15 @@ describe('the canonical text', () => {
     expect(canonicalJson([1, 2])).not.toBe(canonicalJson([2, 1]))
     expect(canonicalJson(undefined)).toBe('null')
   })
+
+  it.each([
+    [{ a: 1, b: { d: 1, c: [{ f: 1, e: 2 }] } }, '{"a":1,"b":{"c":[{"e":2,"f":1}],"d":1}}'],
+    [{ a: 1, b: [true, null, 'c'] }, '{"a":1,"b":[true,null,"c"]}'],
+    [{ a: { toJSON: () => ({ c: 1, b: 2 }) } }, '{"a":{"b":2,"c":1}}'],
+    [{ a: new Date(0) }, '{"a":"1970-01-01T00:00:00.000Z"}'],
+    [{ a: undefined, b: Number.NaN }, '{"b":null}'],
+    [{ 10: 'x', 9: 'y' }, '{"9":"y","10":"x"}'],
+  ])('canonicalJson sorts the keys at every level: %j', (value, text) => {
+    expect(canonicalJson(value)).toBe(text)
+  })
 })

@@ -1,12 +1,14 @@
 // The call table: the journal of every task. A trigger refuses the change of an outcome.
 
+import { jsonObject } from '../../core/json.ts'
 import { clipped } from '../../core/storable-text.ts'
 import type { CallRecord } from '../../entities/call.ts'
 import { audiences, type QuestionParams } from '../../entities/question.ts'
+import type { TeamPlace } from '../../entities/team.ts'
 import { openCallStatuses } from '../../machines/lifecycles.ts'
 import { defineTable, json, jsonOrNull, plain, type StandIns, serial, statementsOf } from '../columns.ts'
-import type { Tx } from '../ledger.ts'
-import { row, rows, type StatementCompiler, sql } from '../statement.ts'
+import type { LiveTask, Tx } from '../ledger.ts'
+import { change, row, rows, type StatementCompiler, sql } from '../statement.ts'
 import { unreadableValue } from '../unreadable.ts'
 
 /** What `save` writes. */
@@ -103,8 +105,14 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
       .where('due_at', 'is not', null),
   )
 
+  const { selectLiveTask, updateEnded } = liveStatements(compiler)
+
   return {
     get: (id) => calls.one(selectById, { id }),
+    *liveTask(id, run) {
+      const found = yield* row<StoredTask>(selectLiveTask, { id, run })
+      return found && liveTaskOf(id, run, found)
+    },
     *list(task, kinds) {
       const found = yield* calls.list(selectOfTask, { task })
       return kinds ? found.filter((call) => kinds.includes(call.kind)) : found
@@ -121,5 +129,44 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
     },
     insert: inserts('id'),
     save: saves(outcomeFields, ['id']),
+    *end(call) {
+      return (yield* change(updateEnded, call)) > 0
+    },
   }
+}
+
+interface StoredTask {
+  taskName: string
+  policy: string
+}
+
+/**
+ * Each call checks twice that its run is live, and its events name the task: this reads two columns, and not the row of the task with its
+ * fifty. Its outcome is written without reading the call.
+ */
+function liveStatements({ prepareText }: StatementCompiler) {
+  const selectLiveTask = prepareText(
+    (hole) => sql`select name as "taskName", policy from task
+      where id = ${hole('id')} and run = ${hole('run')} and status = 'working'`,
+  )
+  const updateEnded = prepareText(
+    (hole) => sql`update call
+      set status = ${hole('status')}, result = ${hole('result', json.write)}, error = ${hole('error', jsonOrNull.write)},
+        updated_at = ${hole('updatedAt')}
+      where id = ${hole('id')} and task_id = ${hole('taskId')} and kind = 'call' and status = 'in_progress'
+        and start_message_id is null`,
+  )
+  return { selectLiveTask, updateEnded }
+}
+
+function liveTaskOf(id: string, run: number, { taskName: name, policy }: StoredTask): LiveTask {
+  return { id, run, name, status: 'working', policy: policy === '{}' ? noPolicy : { team: teamIn(policy) } }
+}
+
+const noPolicy: LiveTask['policy'] = {}
+
+/** A policy that cannot be read has no team, as in the whole row (task-row.ts). */
+function teamIn(policy: string): LiveTask['policy']['team'] {
+  const team = jsonObject(policy)?.['team']
+  return typeof team === 'object' && team !== null && !Array.isArray(team) ? (team as TeamPlace) : undefined
 }

@@ -62,5 +62,59 @@ export const runsAndCalls: Theme = ({ describe, proves, expect }) => {
         expect(await ledger.read((tx) => tx.call.get('missing'))).toBe(undefined)
       },
     )
+
+    proves('a task is found by its live run, and by no other', async (ledger) => {
+      const team = { taskId: 'objectives', agentId: 'worker' }
+      const working = { status: 'working' as const, run: 2, runOpen: true }
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'a', name: 'One', ...working }))
+        yield* tx.task.insert(taskRow({ id: 'b', ...working, policy: { team, systemPrompt: 'Be brief.' } }))
+        yield* tx.task.insert(taskRow({ id: 'c', ...working, status: 'paused' }))
+      })
+      const live = (id: string, run: number) => ledger.read((tx) => tx.call.liveTask(id, run))
+      expect(await live('a', 2)).toEqual({ id: 'a', run: 2, name: 'One', status: 'working', policy: {} })
+      expect((await live('b', 2))?.policy).toEqual({ team })
+      expect([await live('a', 1), await live('a', 3), await live('c', 2), await live('d', 2)]).toEqual([
+        undefined,
+        undefined,
+        undefined,
+        undefined,
+      ])
+    })
+
+    proves('a call in progress that was not announced is ended alone, and no other', async (ledger) => {
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'a' }))
+        yield* tx.call.insert(callRow({ id: 'z', taskId: 'a', details: { noted: true } }))
+        yield* tx.call.insert(callRow({ id: 'y', taskId: 'a' }))
+        yield* tx.call.insert(callRow({ id: 'pending', taskId: 'a', status: 'pending' }))
+        yield* tx.call.insert(callRow({ id: 'announced', taskId: 'a', startMessageId: 'm' }))
+        yield* tx.call.insert(callRow({ id: 'sleep', taskId: 'a', kind: 'sleep' }))
+      })
+      const came = { status: 'completed' as const, result: [1], error: null, updatedAt: someTime + 5 }
+      const failure = {
+        ...came,
+        status: 'failed' as const,
+        result: null,
+        error: { code: 'CALL_FAILED', message: 'no' },
+      }
+      const end = (id: string, outcome: typeof came | typeof failure = came, taskId = 'a') =>
+        write(ledger, (tx) => tx.call.end({ id, taskId, kind: 'call', ...outcome }))
+      expect([await end('z', came, 'b'), await end('z'), await end('z'), await end('y', failure)]).toEqual([
+        false,
+        true,
+        false,
+        true,
+      ])
+      expect([await end('pending'), await end('announced'), await end('sleep')]).toEqual([false, false, false])
+      const ended = await ledger.read((tx) => tx.call.list('a'))
+      expect(ended).toMatchObject([
+        { ...came, details: { noted: true } },
+        failure,
+        { status: 'pending' },
+        { status: 'in_progress' },
+        { status: 'in_progress' },
+      ])
+    })
   })
 }
