@@ -12,7 +12,7 @@ export default defineConfig({
   base: './',
   publicDir: false,
   logLevel: 'warn',
-  plugins: [bundledLicenses(join(here, '..'))],
+  plugins: [bundledLicenses],
   // Preact's JSX runtime.
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {

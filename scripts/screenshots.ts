@@ -1,9 +1,9 @@
-// Takes the screenshots of the page for the documentation, with example tasks: `node scripts/screenshots.ts`.
+// Takes the screenshots of the page for the documentation, with example tasks: `node scripts/screenshots.ts [FOLDER]`.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { launchChromium, openPage, ServedLedger, temporaryFolder } from '../test/page/browser/world.ts'
 
-const images = join(import.meta.dirname, '../docs/images')
+const images = process.argv[2] ?? join(import.meta.dirname, '../docs/images')
 
 const report = {
   name: 'Quarterly report',
@@ -19,10 +19,15 @@ const report = {
     },
     colour: { name: 'Choose a colour for the charts', executor: 'asks' },
     charts: { name: 'Draw the charts', executor: 'count', after: ['figures', 'colour'] },
-    text: { name: 'Write the text', executor: 'rests', after: 'figures', priority: 5 },
+    text: { name: 'Write the text', executor: 'count', input: { to: 400, ms: 200 }, after: 'figures', priority: 5 },
     print: { name: 'Print it', executor: 'fails', after: 'figures' },
   },
 }
+
+const reviewQuestion = `The draft is **finished**. Is it good enough to print?
+
+- Chapter 3 has no figures for *March*.
+- The title in \`cover.md\` is provisional.`
 
 const folder = temporaryFolder()
 const server = new ServedLedger(join(folder.path, 'pictures.db'))
@@ -42,17 +47,21 @@ try {
     await server.call('mem:remember', { taskId: root, agentId: 'ann', text, confidence })
     await server.call('mem:remember', { taskId: root, text: `${text} Sales says so too.`, confidence })
   }
-  const loop = await server.create({
+  await server.create({ name: 'Bind the book', executor: 'confirms' })
+  await server.create({ name: 'Find a title', executor: 'named' })
+  const review = await server.create({
     name: 'Review the draft',
-    executor: 'asks',
+    executor: 'inquires',
+    input: reviewQuestion,
     description: 'Decide how it is bound.',
   })
   for (const [name, options, hash] of [
     ['overview', { colorScheme: 'light' }, '#/'],
     ['overview-dark', { colorScheme: 'dark' }, '#/'],
     ['task', { colorScheme: 'light', viewport: { width: 1280, height: 1100 } }, `#/task/${root}`],
-    ['question-dark', { colorScheme: 'dark', viewport: { width: 1280, height: 1000 } }, `#/task/${loop}`],
+    ['question-dark', { colorScheme: 'dark', viewport: { width: 1280, height: 1000 } }, `#/task/${review}`],
     ['create', { colorScheme: 'light' }, '#/new'],
+    ['selection', { colorScheme: 'light' }, '#/'],
     ['phone', { colorScheme: 'light', viewport: { width: 390, height: 800 } }, '#/'],
     ['phone-dark', { colorScheme: 'dark', viewport: { width: 390, height: 800 } }, '#/'],
   ] as const) {
@@ -66,6 +75,12 @@ try {
       .getByText(/Quarterly report|Review the draft|Create a task/)
       .first()
       .waitFor()
+    if (name === 'create') await page.getByLabel('Executor').selectOption('greet')
+    if (name === 'selection') {
+      await page.getByRole('row', { name: 'Review the draft' }).focus()
+      for (let n = 0; n < 6; n++) await page.keyboard.press('Shift+ArrowDown')
+      await page.keyboard.press('c')
+    }
     await page.waitForTimeout(3_000)
     await page.screenshot({ path: join(images, `${name}.png`) })
     await context.close()

@@ -6,13 +6,14 @@ import { changesBetween } from '../../page/src/model/changes.ts'
 import { conversationLines, LiveText } from '../../page/src/model/conversation.ts'
 import { age, counted, duration, sinceStart } from '../../page/src/model/format.ts'
 import { placeGraph } from '../../page/src/model/graph-layout.ts'
-import { isQueued } from '../../page/src/model/lifecycle.ts'
+import { isQueued, wordOf } from '../../page/src/model/lifecycle.ts'
 import { linkTo, routeOf } from '../../page/src/model/route.ts'
 import { stateGraphOf, stepNumbers } from '../../page/src/model/state-graph.ts'
 import { atMostEvery, sparingly } from '../../page/src/model/throttle.ts'
 import { perSecond, Throughput } from '../../page/src/model/throughput.ts'
-import type { Call, MachineConfig, Message } from '../../page/src/model/wire.ts'
+import type { Call, MachineConfig, Message, TaskRow } from '../../page/src/model/wire.ts'
 import { taskTransitions } from '../../src/machines/task-machine.ts'
+import { rowOf } from './page-fixtures.ts'
 
 const message = (id: string, timestamp: number, more: Partial<Message> = {}): Message => ({
   id,
@@ -34,6 +35,16 @@ it('isQueued depends on the readiness and the executor of a task, not on its sta
 
 const content = (text: string, offset: number, messageId = 'm1') =>
   ({ type: 'content', taskId: 'a', seq: 1, content: text, offset, messageId }) as const
+
+it('a row has one word for its state: that of the ledger, or blocked, queued or claimable', () => {
+  const word = (given: Partial<TaskRow>) => wordOf(rowOf({ id: 'a', ...given }))
+  expect(word({ executor: 'work', openBlockers: 1 })).toBe('blocked')
+  expect(word({ executor: 'work', ready: true })).toBe('queued')
+  expect(word({ executor: 'work', ready: true, status: 'paused' })).toBe('queued')
+  expect(word({ ready: true })).toBe('claimable')
+  expect(word({ executor: 'work', held: true })).toBe('submitted')
+  expect(word({ executor: 'work', openBlockers: 1, status: 'waiting' })).toBe('waiting')
+})
 
 it('conversationLines shows a call instead of the message about its start, and omits the message about its end', () => {
   const messages = [

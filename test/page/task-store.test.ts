@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { wordOf } from '../../page/src/model/lifecycle.ts'
 import { TaskStore } from '../../page/src/model/task-store.ts'
 import type { TaskEvent, TaskRow, TaskStatus } from '../../page/src/model/wire.ts'
 import { eventOf, rowOf } from './page-fixtures.ts'
@@ -133,6 +134,17 @@ it('TaskStore applies the name and state of an event before the row is read agai
   store.applyEvent(eventOf({ seq: 6, taskId: 'a', data: { name: 'renamed', status: 'working' } }))
   expect(store.rows.get('a')).toMatchObject({ name: 'renamed', status: 'working' })
   expect(store.takeDirty(10)).toEqual(['a'])
+})
+
+it('TaskStore shows a queued task as working once it is started, and as queued again once it is retried, before the row is read again', () => {
+  const store = new TaskStore()
+  store.applyRows([rowOf({ id: 'a', executor: 'work', ready: true })], 5)
+  const wordAfter = (seq: number, data: Record<string, unknown>) => {
+    store.applyEvent(eventOf({ seq, taskId: 'a', data: { name: 'a', ...data } }))
+    return wordOf(store.rows.get('a') as TaskRow)
+  }
+  expect(wordAfter(6, { status: 'working' })).toBe('working')
+  expect(wordAfter(7, { status: 'submitted', ready: true })).toBe('queued')
 })
 
 it('TaskStore reads no row again for events of the journal and the conversation', () => {

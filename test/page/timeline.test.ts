@@ -85,7 +85,7 @@ it('timelineOf never overlaps calls of one lane, except in the last lane of too 
     fc.property(calls, (some) => {
       const { bars, lanes } = timelineOf({ now: 5_000, runs: [], calls: some, events: [] })
       const last = lanes.length - 1
-      const isFull = lanes.length === 7
+      const isFull = lanes.length === 6
       for (const a of bars) {
         for (const b of bars) {
           if (a.id === b.id || a.lane !== b.lane || (isFull && a.lane === last)) continue

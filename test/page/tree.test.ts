@@ -81,7 +81,7 @@ it('flattenTree sorts siblings by age, by priority and by latest change', () => 
 })
 
 it('flattenTree lists the newest family first, and its tasks in the order of the plan', () => {
-  expect(names(family(), {})).toEqual(['other', 'root', '  left', '  right', '    leaf'])
+  expect(names(family(), { sort: 'newest' })).toEqual(['other', 'root', '  left', '  right', '    leaf'])
 })
 
 it('flattenTree lists a family first when a task deep in it has changed last', () => {

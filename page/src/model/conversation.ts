@@ -15,6 +15,8 @@ interface LiveMessage {
 
 const maxLive = 200_000
 const ofNoMessage = ''
+/** The line with the output of a function, which is no message and no Markdown. */
+export const liveOutputId = `live-${ofNoMessage}`
 
 /** The chunks of unfinished messages, by message; chunks without a message are the output of a function. */
 export class LiveText {

@@ -48,3 +48,8 @@ export function dateTime(at: number): string {
   const date = new Date(at)
   return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${clockTime(at)}`
 }
+
+/** A text of at most `max` characters, which ends with `…` if it is cut. */
+export function clipped(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, Math.max(1, max - 1))}…`
+}

@@ -3,6 +3,7 @@
 import type { TaskEventName } from '../../../src/machines/task-machine.ts'
 import { textIn } from './event-data.ts'
 import { eventBetween } from './lifecycle.ts'
+import { lineOfMarkdown } from './markdown.ts'
 import type { TaskEvent, TaskStatus } from './wire.ts'
 
 /** One step through the state chart. */
@@ -102,7 +103,7 @@ function plainNote(type: TaskEvent['type'], data: Record<string, unknown>): stri
     case 'call.completed':
       return textIn(data, 'tool')
     case 'question.asked':
-      return textIn(data, 'question')
+      return lineOfMarkdown(textIn(data, 'question'), 2 * maxNoteLength)
     case 'task.answered':
       return JSON.stringify(data['answer'] ?? null)
     case 'progress.reported':

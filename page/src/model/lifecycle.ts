@@ -1,9 +1,17 @@
 // The states of a task as shown to people, and the actions allowed in each, from the engine's own transition table.
 
-import { isSettled, type TaskStatus, taskStatuses } from '../../../src/entities/task.ts'
+import {
+  isQueuedTask,
+  isSettled,
+  type StateWord,
+  stateWord,
+  type TaskStatus,
+  taskStatuses,
+} from '../../../src/entities/task.ts'
 import { acceptedEvents, eventBetween } from '../../../src/machines/task-machine.ts'
+import type { TaskRow } from './wire.ts'
 
-export { acceptedEvents, eventBetween, isSettled, taskStatuses }
+export { acceptedEvents, eventBetween, isQueuedTask as isQueued, isSettled, type StateWord, stateWord, taskStatuses }
 
 export interface StateLook {
   /** Distinguishes the state without colour. */
@@ -15,16 +23,19 @@ export const stateLooks: Readonly<Record<TaskStatus, StateLook>> = {
   submitted: { glyph: '○', word: 'submitted' },
   working: { glyph: '▶', word: 'working' },
   paused: { glyph: '‖', word: 'paused' },
-  input_required: { glyph: '?', word: 'input required' },
+  input_required: { glyph: '?', word: 'input_required' },
   waiting: { glyph: '…', word: 'waiting' },
   completed: { glyph: '✓', word: 'completed' },
   failed: { glyph: '✕', word: 'failed' },
   canceled: { glyph: '⊘', word: 'canceled' },
 }
 
-/** Shown as queued: waits for a slot or for the end of its last run, whatever its state. */
-export function isQueued(task: { ready: boolean; executor: string | null }): boolean {
-  return task.ready && task.executor !== null
+/** The words of the states in the order of a lifecycle. */
+export const stateWords: readonly StateWord[] = ['blocked', 'claimable', 'queued', ...taskStatuses]
+
+/** The state of a row in the word that the terminal uses, too. */
+export function wordOf(row: Pick<TaskRow, 'status' | 'ready' | 'executor' | 'openBlockers'>): StateWord {
+  return stateWord(row, row.openBlockers)
 }
 
 /** Actions that a person may take on the page. */
@@ -48,15 +59,8 @@ const otherActions: Readonly<Partial<Record<Action, (status: TaskStatus) => bool
   priority: (status) => !isSettled(status),
 }
 
-/** Why an action is not possible now, for people; null if it is. */
-export function whyNot(action: Action, task: { status: TaskStatus }): string | null {
-  const possible = otherActions[action]?.(task.status) ?? acceptedEvents(task.status).some((event) => event === action)
-  if (possible) return null
-  const accepted = actions.filter((each) => whyNotByTable(each, task.status) === null)
-  const instead = accepted.length === 0 ? 'no further actions are possible' : `possible: ${accepted.join(', ')}`
-  return `It is ${stateLooks[task.status].word}; ${instead}.`
-}
-
-function whyNotByTable(action: Action, status: TaskStatus): string | null {
-  return acceptedEvents(status).some((event) => event === action) ? null : status
+/** The actions that a task in this state accepts, in the order of `actions`. */
+export function possibleActions(status: TaskStatus): readonly Action[] {
+  const accepted: readonly string[] = acceptedEvents(status)
+  return actions.filter((action) => otherActions[action]?.(status) ?? accepted.includes(action))
 }

@@ -1,4 +1,4 @@
-// Converts the JSON Schema of a question to a form, and the form to a value. Schemas that do not fit a form are entered as JSON.
+// Converts the JSON Schema of a question, or of the input of an executor, to a form, and the form to a value. Schemas that do not fit a form are entered as JSON.
 
 export type Field =
   | { kind: 'text'; multiline: boolean }
@@ -7,9 +7,19 @@ export type Field =
   | { kind: 'choice'; values: unknown[] }
   | {
       kind: 'fields'
-      fields: Array<{ name: string; title: string; required: boolean; field: Field; description: string | null }>
+      fields: FormField[]
     }
   | { kind: 'json' }
+
+export interface FormField {
+  name: string
+  title: string
+  required: boolean
+  field: Field
+  description: string | null
+  /** The default of its schema; undefined if there is none. */
+  initial: unknown
+}
 
 type Schema = Record<string, unknown>
 
@@ -70,6 +80,7 @@ function fieldsOf(schema: Schema): Field {
       description: typeof each['description'] === 'string' ? each['description'] : null,
       required: required.has(name),
       field: fieldOf(each, 1),
+      initial: each['default'],
     })),
   }
 }
@@ -77,12 +88,14 @@ function fieldsOf(schema: Schema): Field {
 /** The contents of the form: a text for each input, nested for objects. */
 export type Entered = string | { [name: string]: Entered }
 
-/** The initial contents of the form: the default of the question. */
+/** The initial contents of the form: the default of the question, or else those of the fields. */
 export function enteredFrom(field: Field, value: unknown): Entered {
   switch (field.kind) {
     case 'fields': {
       const given = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-      return Object.fromEntries(field.fields.map((each) => [each.name, enteredFrom(each.field, given[each.name])]))
+      return Object.fromEntries(
+        field.fields.map((each) => [each.name, enteredFrom(each.field, given[each.name] ?? each.initial)]),
+      )
     }
     case 'choice': {
       const index = field.values.findIndex((each) => JSON.stringify(each) === JSON.stringify(value))

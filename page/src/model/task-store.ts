@@ -21,6 +21,8 @@ interface Reported {
   seq: number
   name: string
   status: TaskStatus
+  /** Queued. */
+  ready: boolean
   at: number
   deleted: boolean
 }
@@ -95,6 +97,7 @@ export class TaskStore {
       seq: event.seq,
       name: textIn(event.data, 'name'),
       status: event.data['status'] as TaskStatus,
+      ready: event.data['ready'] === true,
       at: event.at,
       deleted: event.type === 'task.deleted',
     }
@@ -158,6 +161,8 @@ export class TaskStore {
   }
 }
 
-function withReported(row: TaskRow, { name, status, at }: Reported): TaskRow {
-  return { ...row, name, status, updatedAt: Math.max(row.updatedAt, at) }
+function withReported(row: TaskRow, { name, status, at, ready }: Reported): TaskRow {
+  // Events report what is queued, and not what is claimable.
+  const claimable = row.ready && row.executor === null && status === row.status
+  return { ...row, name, status, ready: ready || claimable, updatedAt: Math.max(row.updatedAt, at) }
 }

@@ -1,6 +1,7 @@
 // The runs, calls, questions and waits of a task as bars and marks on lanes. Positions are fractions of the visible range.
 
 import { answererIn, textIn } from './event-data.ts'
+import { paramsText } from './params-text.ts'
 import type { Call, RunRecord, TaskEvent } from './wire.ts'
 
 export interface Range {
@@ -50,17 +51,19 @@ export interface TimelineSource {
 export function timelineOf({ runs, calls, events, now }: TimelineSource): Timeline {
   const attempts = [...new Set(runs.map(({ attempt }) => attempt))].sort((a, b) => a - b)
   const laneOfAttempt = new Map(attempts.map((attempt, index) => [attempt, index]))
+  const rests = restsOf(events)
+  const hasRestLane = rests.length > 0 || events.some(({ type }) => type in markKinds && type !== 'task.failed')
   const restLane = attempts.length
-  const firstCallLane = restLane + 1
+  const firstCallLane = restLane + (hasRestLane ? 1 : 0)
   const runBars = runs.map((run) => toRunBar(run, laneOfAttempt.get(run.attempt) ?? 0))
-  const restBars = restsOf(events).map((bar) => ({ ...bar, lane: restLane }))
+  const restBars = rests.map((bar) => ({ ...bar, lane: restLane }))
   const packed = packLanes(calls.map(toCallBar), now, firstCallLane)
   const bars = [...runBars, ...restBars, ...packed.bars]
-  const marks = events.flatMap((event) => toMark(event, restLane))
+  const marks = events.flatMap((event) => toMark(event, restLane, runBars))
   return {
     lanes: [
       ...attempts.map((attempt) => `attempt ${attempt}`),
-      'waits',
+      ...(hasRestLane ? ['waits'] : []),
       ...Array.from({ length: packed.lanes }, (_, index) => (index === 0 ? 'calls' : '')),
     ],
     bars,
@@ -87,7 +90,7 @@ function toCallBar(call: Call): Omit<Bar, 'lane'> {
     id: call.id,
     kind: 'call',
     status: call.status,
-    label: call.name,
+    label: `${call.name} ${paramsText(call.params)}`.trimEnd(),
     from: call.createdAt,
     to: over ? call.updatedAt : null,
   }
@@ -129,13 +132,26 @@ function packLanes(
   return { bars, lanes: ends.length }
 }
 
-function toMark({ type, data, at, seq }: TaskEvent, lane: number): Mark[] {
-  const mark = (kind: Mark['kind'], label: string): Mark[] => [{ id: `mark-${seq}`, kind, label, at, lane }]
-  if (type === 'question.asked') return mark('question', `asked: ${textIn(data, 'question')}`)
-  if (type === 'task.answered') return mark('answer', `answered${answererIn(data)}`)
-  if (type === 'task.claimed') return mark('claim', `claimed by ${textIn(data, 'owner')}`)
-  if (type === 'task.failed') return mark('failure', `failed${data['willRetry'] === true ? ', will be retried' : ''}`)
-  return []
+const markKinds: Readonly<Partial<Record<TaskEvent['type'], Mark['kind']>>> = {
+  'question.asked': 'question',
+  'task.answered': 'answer',
+  'task.claimed': 'claim',
+  'task.failed': 'failure',
+}
+
+/** A failure is marked on its run; one without a run is not marked, because there is nothing to compare it with. */
+function toMark({ type, data, at, seq }: TaskEvent, restLane: number, runs: readonly Bar[]): Mark[] {
+  const kind = markKinds[type]
+  if (kind === undefined) return []
+  const lane = kind === 'failure' ? runs.findLast(({ from }) => from <= at)?.lane : restLane
+  return lane === undefined ? [] : [{ id: `mark-${seq}`, kind, label: markLabel(kind, data), at, lane }]
+}
+
+function markLabel(kind: Mark['kind'], data: TaskEvent['data']): string {
+  if (kind === 'question') return `asked: ${textIn(data, 'question')}`
+  if (kind === 'answer') return `answered${answererIn(data)}`
+  if (kind === 'claim') return `claimed by ${textIn(data, 'owner')}`
+  return `failed${data['willRetry'] === true ? ', will be retried' : ''}`
 }
 
 function rangeOf(bars: readonly Bar[], marks: readonly Mark[], now: number): Range {

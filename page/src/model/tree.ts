@@ -1,8 +1,9 @@
 // Converts the tasks to the visible lines of the tree: filtered, searched, sorted and folded.
 
+import { type Attention, attentionOf } from './attention.ts'
 import type { TaskRow, TaskStatus } from './wire.ts'
 
-export type SortBy = 'newest' | 'age' | 'priority' | 'change'
+export type SortBy = 'urgent' | 'newest' | 'age' | 'priority' | 'change'
 export type Layout = 'tree' | 'roots' | 'flat'
 
 export interface Choice {
@@ -25,7 +26,7 @@ export const everything: Choice = {
   tag: '',
   text: '',
   found: new Set(),
-  sort: 'newest',
+  sort: 'urgent',
   layout: 'tree',
 }
 
@@ -42,6 +43,9 @@ export interface FlatRow {
   setSize: number
   hasChildren: boolean
   expanded: boolean
+  /** Failed tasks below it, and tasks below it that ask a question. */
+  failed: number
+  asking: number
   /** False for a task that is only shown because a task below it matches. */
   matches: boolean
 }
@@ -59,19 +63,25 @@ export interface FlatTree {
 }
 
 /** The lines in display order. Parents of matching tasks are kept, to show where these belong. */
-export function flattenTree(forest: Forest, choice: Choice, isOpen: (id: string) => boolean): FlatTree {
+export function flattenTree(
+  forest: Forest,
+  choice: Choice,
+  isOpen: (id: string) => boolean,
+  attention: Attention = attentionOf(forest, new Set()),
+): FlatTree {
   const total = forest.rows.size
   const matches = isFiltering(choice) ? matcher(choice) : null
   if (choice.layout === 'tree') {
     const matched = matches === null ? null : idsWhere(forest.rows.values(), matches)
-    const lines = treeLines(forest, choice, isOpen, matched)
+    const lines = treeLines(forest, choice, isOpen, matched, attention)
     return { lines, matched: matched === null ? total : matched.size, total }
   }
   const listed: TaskRow[] = []
   for (const row of forest.rows.values()) {
     if ((matches === null || matches(row)) && (choice.layout === 'flat' || isRoot(forest, row))) listed.push(row)
   }
-  return { lines: listLines(listed.sort(orderOf(choice.sort)), forest), matched: listed.length, total }
+  const order = choice.sort === 'urgent' ? urgency(attention, choice.layout === 'roots') : orderOf(choice.sort)
+  return { lines: listLines(listed.sort(order), forest, attention), matched: listed.length, total }
 }
 
 function idsWhere(rows: Iterable<TaskRow>, matches: (row: TaskRow) => boolean): Set<string> {
@@ -80,7 +90,7 @@ function idsWhere(rows: Iterable<TaskRow>, matches: (row: TaskRow) => boolean): 
   return ids
 }
 
-function listLines(rows: TaskRow[], forest: Forest): FlatRow[] {
+function listLines(rows: TaskRow[], forest: Forest, attention: Attention): FlatRow[] {
   return rows.map((row, index) => ({
     row,
     level: 1,
@@ -88,8 +98,14 @@ function listLines(rows: TaskRow[], forest: Forest): FlatRow[] {
     setSize: rows.length,
     hasChildren: (forest.children.get(row.id)?.size ?? 0) > 0,
     expanded: false,
+    ...countsBelow(row, attention),
     matches: true,
   }))
+}
+
+function countsBelow({ id }: TaskRow, { families }: Attention): Pick<FlatRow, 'failed' | 'asking'> {
+  const { failed = 0, asking = 0 } = families.get(id) ?? {}
+  return { failed, asking }
 }
 
 /** @param matched null for all. */
@@ -98,11 +114,10 @@ function treeLines(
   choice: Choice,
   isOpen: (id: string) => boolean,
   matched: ReadonlySet<string> | null,
+  attention: Attention,
 ): FlatRow[] {
   const shown = matched === null ? null : withAncestors(forest, matched)
-  const order = choice.sort === 'change' ? familyChanges(forest) : orderOf(choice.sort)
-  // Children keep their order with `newest`, because the parts of a plan are read in order.
-  const orderBelow = choice.sort === 'newest' ? orderOf('age') : order
+  const [order, orderBelow] = ordersOf(forest, choice.sort, attention)
   // Matches of a search are not hidden by folds.
   const unfold = choice.text.trim() !== ''
   const kept = (rows: TaskRow[]) => (shown === null ? rows : rows.filter(({ id }) => shown.has(id)))
@@ -127,6 +142,7 @@ function treeLines(
       setSize: top.siblings.length,
       hasChildren: below.length > 0,
       expanded,
+      ...countsBelow(row, attention),
       matches: matched === null || matched.has(row.id),
     })
     if (expanded) open.push({ siblings: below.sort(orderBelow), next: 0, level: top.level + 1 })
@@ -135,6 +151,29 @@ function treeLines(
 }
 
 const none: TaskRow[] = []
+
+type Order = (a: TaskRow, b: TaskRow) => number
+
+/** The order of roots, and that of the tasks below them. The parts of a plan are read in order, so the newest is not the first of them. */
+function ordersOf(forest: Forest, sort: SortBy, attention: Attention): [Order, Order] {
+  if (sort === 'urgent') return [urgency(attention, true), urgency(attention, true, orderOf('age'))]
+  const order = sort === 'change' ? familyChanges(forest) : orderOf(sort)
+  return [order, sort === 'newest' ? orderOf('age') : order]
+}
+
+/** What needs a person comes first, then what runs, then other open tasks, then settled ones. */
+function urgency({ families, rankOf }: Attention, withFamily: boolean, among: Order = orderOf('newest')): Order {
+  const ranks = new Map<string, number>()
+  const rankIn = (row: TaskRow): number => {
+    const known = ranks.get(row.id)
+    if (known !== undefined) return known
+    const own = rankOf(row)
+    const rank = withFamily ? Math.min(own, families.get(row.id)?.rank ?? own) : own
+    ranks.set(row.id, rank)
+    return rank
+  }
+  return (a, b) => rankIn(a) - rankIn(b) || among(a, b)
+}
 
 /** Sorts families by the latest change of any task in them. */
 function familyChanges(forest: Forest): (a: TaskRow, b: TaskRow) => number {

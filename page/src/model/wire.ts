@@ -83,6 +83,13 @@ export interface EngineStatus {
   executors: string[]
 }
 
+/** An executor of the engine. */
+export interface ExecutorInfo {
+  name: string
+  /** JSON Schema of the input; null if it accepts any. */
+  inputSchema: Record<string, unknown> | null
+}
+
 /** A machine as exported by the engine: the parts of its XState config that the page draws. */
 export interface MachineConfig {
   id: string

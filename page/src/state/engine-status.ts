@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals'
 import { problemOf } from '../live/api-client.ts'
+import { missingExecutors } from '../model/attention.ts'
 import type { EngineStatus } from '../model/wire.ts'
 import { api } from './api.ts'
 import { link, loaded } from './task-list.ts'
@@ -13,6 +14,8 @@ export interface SlotSample {
 }
 
 export const engineStatus = signal<EngineStatus | null>(null)
+/** Executors that no engine is known to run, with the number of queued tasks that need them. */
+export const missing = signal<ReturnType<typeof missingExecutors>>([])
 /** The latest samples, oldest first. */
 export const slotSamples = signal<SlotSample[]>([])
 
@@ -46,6 +49,7 @@ export async function followStatus(): Promise<void> {
     const startedAnew = former !== null && former.instanceId !== status.instanceId && status.seq < lastSeq
     if (startedAnew || hasBeenPurged(status)) void link.load()
     engineStatus.value = status
+    missing.value = status.queued === 0 ? [] : missingExecutors(link.store.rows.values(), status, status.at)
     const { used, maxConcurrent } = status.slots
     slotSamples.value = [...slotSamples.peek().slice(-maxSamples + 1), { at: Date.now(), used, max: maxConcurrent }]
   } catch (error) {

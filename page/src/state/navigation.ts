@@ -3,7 +3,6 @@
 import { signal } from '@preact/signals'
 import { TaskSession } from '../live/task-session.ts'
 import { textIn } from '../model/event-data.ts'
-import { stateLooks } from '../model/lifecycle.ts'
 import { linkTo, type Route, routeOf } from '../model/route.ts'
 import type { TaskEvent, TaskStatus } from '../model/wire.ts'
 import { api, clock } from './api.ts'
@@ -48,9 +47,9 @@ export function onTaskEvent(event: TaskEvent): void {
   const open = session.peek()
   open?.handleEvent(event)
   if (open?.id !== event.taskId) return
-  const status = event.data['status'] as TaskStatus
+  const word = event.data['ready'] === true ? 'queued' : (event.data['status'] as TaskStatus)
   const before = lastAnnounced.get(event.taskId)
-  lastAnnounced.set(event.taskId, status)
-  if (before !== undefined && before !== status) announce(`${textIn(event.data, 'name')} is ${stateLooks[status].word}`)
+  lastAnnounced.set(event.taskId, word)
+  if (before !== undefined && before !== word) announce(`${textIn(event.data, 'name')} is ${word}`)
 }
-const lastAnnounced = new Map<string, TaskStatus>()
+const lastAnnounced = new Map<string, string>()

@@ -5,12 +5,14 @@ import { problemOf } from '../live/api-client.ts'
 import { EngineLink } from '../live/engine-link.ts'
 import type { Connection } from '../live/event-source.ts'
 import type { Past } from '../live/past.ts'
+import { type Attention, attentionOf } from '../model/attention.ts'
 import { taskStatuses } from '../model/lifecycle.ts'
 import type { TaskStore } from '../model/task-store.ts'
 import { atMostEvery, sparingly } from '../model/throttle.ts'
 import { type Choice, choicesOf, everything, type FlatTree, flattenTree } from '../model/tree.ts'
 import type { Problem, TaskRowsPage, TaskStatus } from '../model/wire.ts'
 import { api, clock } from './api.ts'
+import { dismiss, dismissed } from './dismissed.ts'
 import { onTaskEvent } from './navigation.ts'
 
 export const connection = signal<Connection>('connecting')
@@ -30,9 +32,18 @@ export interface Listing extends FlatTree {
   counts: Record<TaskStatus, number>
   executors: string[]
   tags: string[]
+  attention: Attention
 }
 
-const nothing: Listing = { lines: [], matched: 0, total: 0, counts: countsOf([]), executors: [], tags: [] }
+const nothing: Listing = {
+  lines: [],
+  matched: 0,
+  total: 0,
+  counts: countsOf([]),
+  executors: [],
+  tags: [],
+  attention: attentionOf({ rows: new Map(), children: new Map() }, new Set()),
+}
 export const listing = signal<Listing>(nothing)
 
 /** Subscribes the calling component to changes of rows. */
@@ -83,12 +94,20 @@ export function storeShown(): TaskStore {
 export function updateListing(): void {
   const store = storeShown()
   const { executors, tags } = choicesOf(store.rows.values())
+  const attention = attentionOf(store, dismissed.peek())
   listing.value = {
-    ...flattenTree(store, choice.peek(), isOpen),
+    ...flattenTree(store, choice.peek(), isOpen, attention),
     counts: countsOf(store.rows.values()),
     executors,
     tags,
+    attention,
   }
+}
+
+/** Takes failures (from `failureOf`) off the list of what needs a person. */
+export function dismissFailures(failures: readonly string[]): void {
+  dismiss(failures)
+  updateListing()
 }
 
 function countsOf(rows: Iterable<{ status: TaskStatus }>): Record<TaskStatus, number> {

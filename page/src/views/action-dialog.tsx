@@ -1,6 +1,7 @@
 // The dialog of an action on a task. Actions with an input of their own have a form of their own; the others only need a confirmation.
 
 import { useState } from 'preact/hooks'
+import { counted } from '../model/format.ts'
 import { type Action, actionLabels, isSettled } from '../model/lifecycle.ts'
 import { api } from '../state/api.ts'
 import { link } from '../state/task-list.ts'
@@ -73,10 +74,10 @@ function CancelForm(props: ActionDialogProps) {
     >
       <TaskName shown={shown} />
       <p>
-        This is for good.{' '}
+        This cannot be undone.{' '}
         {below === 0
           ? 'No task below it is open.'
-          : `It takes ${below} open ${below === 1 ? 'task' : 'tasks'} below it along.`}
+          : `${counted(below, 'open task')} below it ${below === 1 ? 'is' : 'are'} canceled, too.`}
       </p>
       <Field label="Reason (optional)">
         {(control) => (

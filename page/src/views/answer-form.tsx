@@ -1,11 +1,13 @@
 // The dialog that answers a question of a task.
 
 import { useMemo, useState } from 'preact/hooks'
+import { lineOfMarkdown } from '../model/markdown.ts'
 import { type Entered, enteredFrom, fieldOf, readEntered } from '../model/question-form.ts'
 import type { Question } from '../model/wire.ts'
 import { api } from '../state/api.ts'
-import { type ActionDialogProps, Form, pathOf, useSubmit } from './action-form.tsx'
-import { Field, LongText } from './elements.tsx'
+import { type ActionDialogProps, Form, pathOf, TaskName, useSubmit } from './action-form.tsx'
+import { Field } from './elements.tsx'
+import { Markdown } from './markdown.tsx'
 import { FieldInput } from './question-fields.tsx'
 
 export function AnswerForm(props: ActionDialogProps) {
@@ -28,7 +30,7 @@ export function AnswerForm(props: ActionDialogProps) {
             <select {...control} value={question.id} onChange={(event) => setChosen(event.currentTarget.value)}>
               {questions.map(({ id, question: text }) => (
                 <option key={id} value={id}>
-                  {text.slice(0, 80)}
+                  {lineOfMarkdown(text, 80)}
                 </option>
               ))}
             </select>
@@ -61,9 +63,10 @@ function AnswerTo(props: ActionDialogProps & { question: Question }) {
       onClose={onClose}
       onSubmit={() => void answer()}
     >
-      <p class="asked">
-        <LongText text={question.question} label="the question" />
-      </p>
+      <TaskName shown={shown} />
+      <div class="asked">
+        <Markdown text={question.question} label="the question" />
+      </div>
       <FieldInput field={field} label="Your answer" entered={entered} onChange={setEntered} wrong={wrong} />
       {'default' in question ? <p class="note">Proposed: {JSON.stringify(question.default)}</p> : null}
     </Form>

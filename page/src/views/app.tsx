@@ -1,15 +1,18 @@
 // The frame around every view: header, connection status, announcements for screen readers, and global keys.
 
 import { useEffect, useState } from 'preact/hooks'
+import { askByKey } from '../state/keyed-actions.ts'
 import { announcement, go, linkToNew, route } from '../state/navigation.ts'
+import { select, selected } from '../state/selection.ts'
 import { connection, loaded, refusal, search as searchTasks } from '../state/task-list.ts'
 import { type Theme, theme } from '../state/theme.ts'
+import { AskedDialog } from './asked-dialog.tsx'
 import { CreateTask } from './create-task.tsx'
 import { ProblemBox } from './elements.tsx'
 import { searchId } from './filters.tsx'
+import { onKey } from './grid-keys.ts'
 import { HelpDialog } from './help-dialog.tsx'
 import { Overview } from './overview.tsx'
-import { onKey } from './task-grid.tsx'
 import { TaskPage } from './task-page.tsx'
 
 export function App() {
@@ -30,6 +33,7 @@ export function App() {
       <div class="sr" role="status" aria-live="polite">
         {announcement.value}
       </div>
+      <AskedDialog />
       {help ? <HelpDialog onClose={() => setHelp(false)} /> : null}
     </>
   )
@@ -110,10 +114,11 @@ function onGlobalKey(event: KeyboardEvent, openHelp: () => void): void {
   if (event.key === '?') openHelp()
   else if (event.key === '/' && search !== null) search.focus()
   else if (event.key === 'n') go({ view: 'new', parentId: null })
-  else if (route.peek().view === 'overview' && target.closest('button, a, [role=row]') === null) {
-    onKey(event, document.querySelector<HTMLElement>('.grid-body'))
+  // An element that scrolls needs the keys of the list itself.
+  else if (route.peek().view === 'overview' && target.closest('button, a, [role=row], [tabindex="0"]') === null) {
+    if (!onKey(event, document.querySelector<HTMLElement>('.grid-body')) && askByKey(event.key)) event.preventDefault()
     return
-  } else return
+  } else if (!askByKey(event.key)) return
   event.preventDefault()
 }
 
@@ -121,5 +126,6 @@ function onEscape(target: HTMLElement, search: HTMLElement | null): void {
   if (target === search) {
     searchTasks('')
     search.blur()
-  } else if (route.peek().view !== 'overview') go({ view: 'overview' })
+  } else if (selected.peek().size > 0 && route.peek().view === 'overview') select([])
+  else if (route.peek().view !== 'overview') go({ view: 'overview' })
 }

@@ -1,79 +1,32 @@
 // The form for a new task: for an executor, for an agent with a goal, or to be claimed.
 
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { problemOf } from '../live/api-client.ts'
 import { idempotencyKeys } from '../live/idempotency-keys.ts'
-import { readJson } from '../model/question-form.ts'
+import { bodyOf, type Draft, emptyDraft, type Wrong } from '../model/new-task.ts'
+import { enteredFrom, type Field as FormOfInput, fieldOf } from '../model/question-form.ts'
 import type { Problem, TaskRow } from '../model/wire.ts'
 import { api } from '../state/api.ts'
 import { engineStatus } from '../state/engine-status.ts'
+import { executors as described, readExecutors } from '../state/executors.ts'
 import { announce, go, route } from '../state/navigation.ts'
 import { link } from '../state/task-list.ts'
 import { Field, ProblemBox, useFocusOnOpen } from './elements.tsx'
-
-interface Draft {
-  name: string
-  goal: string
-  description: string
-  executor: string
-  input: string
-  priority: string
-  parentId: string
-  claimed: boolean
-}
-
-const empty: Draft = {
-  name: '',
-  goal: '',
-  description: '',
-  executor: '',
-  input: '',
-  priority: '0',
-  parentId: '',
-  claimed: false,
-}
-
-type Wrong = Partial<Record<keyof Draft, string>>
-
-/** The body of the request, or the errors of the form. */
-function bodyOf(draft: Draft): { body: Record<string, unknown> } | { wrong: Wrong } {
-  const wrong: Wrong = {}
-  const text = (value: string) => (value.trim() === '' ? undefined : value.trim())
-  const [name, description] = [text(draft.name), text(draft.description)]
-  // Without a goal no agent runs it: it waits to be claimed.
-  const byHand = draft.claimed && draft.executor === ''
-  const goal = byHand ? undefined : text(draft.goal)
-  if (byHand && name === undefined) wrong.name = 'Enter a name.'
-  if (!byHand && goal === undefined && draft.executor === '') wrong.goal = 'Enter a goal or an executor.'
-  const priority = Number(draft.priority)
-  if (!Number.isInteger(priority) || draft.priority.trim() === '') wrong.priority = 'Enter a whole number.'
-  const input = draft.input.trim() === '' ? undefined : readJson(draft.input)
-  if (input !== undefined && !input.ok) wrong.input = input.message
-  if (Object.keys(wrong).length > 0) return { wrong }
-  return {
-    body: {
-      ...(name === undefined ? {} : { name }),
-      ...(goal === undefined ? {} : { goal }),
-      ...(description === undefined ? {} : { description }),
-      ...(draft.executor === '' ? {} : { executor: draft.executor }),
-      ...(input?.ok ? { input: input.value } : {}),
-      ...(draft.parentId === '' ? {} : { parentId: draft.parentId }),
-      priority,
-    },
-  }
-}
+import { FieldInput } from './question-fields.tsx'
 
 export function CreateTask() {
   useFocusOnOpen()
   const here = route.value
-  const [draft, setDraft] = useState<Draft>({ ...empty, parentId: (here.view === 'new' && here.parentId) || '' })
+  const [draft, setDraft] = useState<Draft>({ ...emptyDraft, parentId: (here.view === 'new' && here.parentId) || '' })
   const [wrong, setWrong] = useState<Wrong>({})
   const [problem, setProblem] = useState<Problem | null>(null)
   const [busy, setBusy] = useState(false)
   const keyOf = useMemo(() => idempotencyKeys((bytes) => crypto.getRandomValues(bytes)), [])
-  const change = (part: Partial<Draft>) => setDraft({ ...draft, ...part })
+  const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }))
+  useEffect(() => void readExecutors(), [])
+  const form = useMemo(() => formOf(draft.executor), [draft.executor, described.value])
   const create = async () => {
-    const made = bodyOf(draft)
+    const made = bodyOf(draft, form)
     setWrong('wrong' in made ? made.wrong : {})
     if ('wrong' in made) return
     setBusy(true)
@@ -89,7 +42,10 @@ export function CreateTask() {
       setBusy(false)
     }
   }
-  const executors = engineStatus.value?.executors ?? []
+  // An executor with an input of its own seldom needs a goal.
+  const goal = (
+    <TextField label="Goal" value={draft.goal} wrong={wrong.goal} rows={2} onInput={(text) => change({ goal: text })} />
+  )
   const parent = link.store.rows.get(draft.parentId)
   return (
     <main class="create" id="main" tabIndex={-1}>
@@ -104,26 +60,8 @@ export function CreateTask() {
           void create()
         }}
       >
+        <ExecutorField value={draft.executor} onChange={(executor) => change({ executor, entered: null })} />
         <TextField label="Name" value={draft.name} wrong={wrong.name} onInput={(name) => change({ name })} />
-        <Field
-          label="Executor"
-          note="Works on the task. Without an executor, an agent pursues the goal, or the task is claimed."
-        >
-          {(control) => (
-            <select
-              {...control}
-              value={draft.executor}
-              onChange={(event) => change({ executor: event.currentTarget.value })}
-            >
-              <option value="">none</option>
-              {executors.map((name) => (
-                <option key={name} value={name}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
         {draft.executor === '' ? (
           <label class="choice">
             <input
@@ -134,41 +72,53 @@ export function CreateTask() {
             Waits to be claimed
           </label>
         ) : null}
-        {draft.claimed && draft.executor === '' ? null : (
-          <TextField label="Goal" value={draft.goal} wrong={wrong.goal} rows={3} onInput={(goal) => change({ goal })} />
+        {form === null && !(draft.claimed && draft.executor === '') ? goal : null}
+        {form === null ? (
+          <TextField
+            label="Input"
+            note="JSON"
+            value={draft.input}
+            rows={5}
+            code
+            wrong={wrong.input}
+            onInput={(input) => change({ input })}
+          />
+        ) : (
+          <FieldInput
+            field={form}
+            label="Input"
+            entered={draft.entered ?? enteredFrom(form, undefined)}
+            wrong={wrong.entered ?? null}
+            onChange={(entered) => change({ entered })}
+          />
         )}
-        <TextField
-          label="Description"
-          value={draft.description}
-          rows={2}
-          onInput={(description) => change({ description })}
-        />
-        <TextField
-          label="Input"
-          note="JSON"
-          value={draft.input}
-          rows={5}
-          code
-          wrong={wrong.input}
-          onInput={(input) => change({ input })}
-        />
-        <TextField
-          label="Priority"
-          note="Higher runs first."
-          value={draft.priority}
-          wrong={wrong.priority}
-          onInput={(priority) => change({ priority })}
-        />
-        <TextField
-          label="Parent"
-          note={
-            draft.parentId === ''
-              ? 'Id of the parent task; empty for none.'
-              : (parent?.name ?? 'not among the loaded tasks')
-          }
-          value={draft.parentId}
-          onInput={(parentId) => change({ parentId: parentId.trim() })}
-        />
+        <details class="more" open={draft.parentId !== '' || wrong.priority !== undefined}>
+          <summary>More</summary>
+          {form === null ? null : goal}
+          <TextField
+            label="Description"
+            value={draft.description}
+            rows={2}
+            onInput={(description) => change({ description })}
+          />
+          <TextField
+            label="Priority"
+            note="Higher runs first."
+            value={draft.priority}
+            wrong={wrong.priority}
+            onInput={(priority) => change({ priority })}
+          />
+          <TextField
+            label="Parent"
+            note={
+              draft.parentId === ''
+                ? 'Id of the parent task; empty for none.'
+                : (parent?.name ?? 'not among the loaded tasks')
+            }
+            value={draft.parentId}
+            onInput={(parentId) => change({ parentId: parentId.trim() })}
+          />
+        </details>
         {problem === null ? null : <ProblemBox problem={problem} />}
         <div class="dialog-buttons">
           <a href="#/" class="button">
@@ -180,6 +130,34 @@ export function CreateTask() {
         </div>
       </form>
     </main>
+  )
+}
+
+/** The form of an executor's input; null if its input is entered as JSON. */
+function formOf(executor: string): FormOfInput | null {
+  const schema = described.value?.find(({ name }) => name === executor)?.inputSchema ?? null
+  const form = schema === null ? null : fieldOf(schema)
+  return form?.kind === 'json' ? null : form
+}
+
+function ExecutorField({ value, onChange }: { value: string; onChange: (executor: string) => void }) {
+  const names = described.value?.map(({ name }) => name) ?? engineStatus.value?.executors ?? []
+  return (
+    <Field
+      label="Executor"
+      note="Works on the task. Without an executor, an agent pursues the goal, or the task is claimed."
+    >
+      {(control) => (
+        <select {...control} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          <option value="">none</option>
+          {names.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
   )
 }
 

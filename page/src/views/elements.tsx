@@ -3,17 +3,16 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { dateTime, duration } from '../model/format.ts'
-import { stateLooks } from '../model/lifecycle.ts'
+import { type StateWord, stateLooks } from '../model/lifecycle.ts'
 import type { Problem, TaskStatus } from '../model/wire.ts'
 
-export function StateBadge({ status, queued = false }: { status: TaskStatus; queued?: boolean }) {
-  const { glyph, word } = stateLooks[status]
+export function StateBadge({ status, word = status }: { status: TaskStatus; word?: StateWord }) {
   return (
     <span class={`state state-${status}`}>
       <span class="glyph" aria-hidden="true">
-        {glyph}
+        {stateLooks[status].glyph}
       </span>
-      {queued ? 'queued' : word}
+      {word}
     </span>
   )
 }
@@ -39,13 +38,30 @@ export function Time({ at, now }: { at: number; now?: number }) {
 
 const defaultLimit = 600
 
-/** A text of a task, shortened until it is expanded. */
-export function LongText({ text, limit = defaultLimit, label }: { text: string; limit?: number; label: string }) {
+interface LongTextProps {
+  text: string
+  /** Maximum length in UTF-16 units. */
+  limit?: number
+  label: string
+}
+
+/** A plain text of a task, shortened until it is expanded. */
+export function LongText(props: LongTextProps) {
+  return <Shortened {...props}>{(shown) => shown}</Shortened>
+}
+
+/** A text shortened until it is expanded, as rendered by its child. */
+export function Shortened({
+  text,
+  limit = defaultLimit,
+  label,
+  children,
+}: LongTextProps & { children: (shown: string) => ComponentChildren }) {
   const [whole, setWhole] = useState(false)
-  if (text.length <= limit) return <span class="text">{text}</span>
+  if (text.length <= limit) return <span class="text">{children(text)}</span>
   return (
     <span class="text">
-      {whole ? text : `${text.slice(0, limit)}…`}{' '}
+      {children(whole ? text : `${text.slice(0, limit)}…`)}{' '}
       <button
         type="button"
         class="link"
@@ -55,6 +71,25 @@ export function LongText({ text, limit = defaultLimit, label }: { text: string; 
         {whole ? 'show less' : `show all (${text.length.toLocaleString('en')} characters)`}
       </button>
     </span>
+  )
+}
+
+/** A text of any length in a box of limited height, which scrolls if it must, also with the keyboard. */
+export function Bounded({ label, children }: { label: string; children: ComponentChildren }) {
+  const box = useRef<HTMLDivElement>(null)
+  const [scrolls, setScrolls] = useState(false)
+  useEffect(() => {
+    const node = box.current
+    if (node === null) return
+    const observer = new ResizeObserver(() => setScrolls(node.scrollHeight > node.clientHeight))
+    for (const each of [node, ...node.children]) observer.observe(each)
+    return () => observer.disconnect()
+  }, [])
+  const focusable = scrolls ? { tabIndex: 0, role: 'group' as const, 'aria-label': label } : {}
+  return (
+    <div class="bounded" ref={box} {...focusable}>
+      <div>{children}</div>
+    </div>
   )
 }
 
@@ -156,9 +191,12 @@ export function useWidth(element: { current: HTMLElement | null }): number {
 
 /** Focuses the opened view, so that keyboard users continue there and not at the top of the document. */
 export function useFocusOnOpen(): void {
-  useEffect(() => {
-    if (document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true })
-  }, [])
+  useEffect(focusMainIfLost, [])
+}
+
+/** Focuses the view if the element that had the focus is gone. */
+export function focusMainIfLost(): void {
+  if (document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true })
 }
 
 /** The time, updated once a second, for ages. */
@@ -176,19 +214,25 @@ export function Dialog({
   label,
   onClose,
   children,
+  wide = false,
 }: {
   label: string
   onClose: () => void
+  wide?: boolean
   children: ComponentChildren
 }) {
   const element = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const dialog = element.current
     dialog?.showModal()
-    return () => dialog?.close()
+    return () => {
+      dialog?.close()
+      // The button that opened the dialog may be gone, because the state of the task has changed.
+      focusMainIfLost()
+    }
   }, [])
   return (
-    <dialog ref={element} aria-label={label} onClose={onClose}>
+    <dialog ref={element} aria-label={label} onClose={onClose} class={wide ? 'wide' : ''}>
       {children}
     </dialog>
   )

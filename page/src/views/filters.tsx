@@ -1,5 +1,6 @@
 // The filters of the list: states, search text, executor or owner, tags, order, and folding.
 
+import { useState } from 'preact/hooks'
 import { stateLooks, taskStatuses } from '../model/lifecycle.ts'
 import { everything, isFiltering, type Layout, type SortBy } from '../model/tree.ts'
 import type { TaskStatus } from '../model/wire.ts'
@@ -22,7 +23,7 @@ export function StateFilters() {
         <button
           type="button"
           key={status}
-          class={`state-filter state-${status}`}
+          class={`state-filter state-${status}${counts[status] === 0 ? ' none' : ''}`}
           aria-pressed={states.has(status)}
           onClick={() => choose({ states: toggled(states, status) })}
         >
@@ -37,6 +38,7 @@ export function StateFilters() {
 }
 
 const sorts: Record<SortBy, string> = {
+  urgent: 'most urgent first',
   newest: 'newest first',
   change: 'latest change first',
   age: 'oldest first',
@@ -48,8 +50,9 @@ export function Filters() {
   const { executors, tags, matched, total } = listing.value
   const { executor, tag, text, sort, layout } = choice.value
   const hidden = total - matched
+  const [open, setOpen] = useState(false)
   return (
-    <div class="filters" role="search" aria-label="Tasks">
+    <div class={`filters${open ? ' open' : ''}`} role="search" aria-label="Tasks">
       <label class="search">
         <span class="sr">Search tasks</span>
         <input
@@ -60,6 +63,9 @@ export function Filters() {
           onInput={(event) => search(event.currentTarget.value)}
         />
       </label>
+      <button type="button" class="filters-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+        Filters and order
+      </button>
       <Select
         label="Worked on by"
         value={executor}

@@ -1,9 +1,11 @@
-// The first view: plots, filters and the tree of all tasks.
+// The first view: what needs a person, plots, filters and the tree of all tasks.
 
 import { isFiltering } from '../model/tree.ts'
 import { linkToNew } from '../state/navigation.ts'
 import { choice, leftOut, listing, loaded, past } from '../state/task-list.ts'
+import { BulkBar } from './bulk.tsx'
 import { Filters, StateFilters } from './filters.tsx'
+import { NeedsYou } from './needs-you.tsx'
 import { Plots } from './plots.tsx'
 import { Scrubber } from './scrubber.tsx'
 import { TaskGrid } from './task-grid.tsx'
@@ -13,6 +15,7 @@ export function Overview() {
   return (
     <main class={`overview${past.value === null ? '' : ' in-past'}`} id="main" tabIndex={-1}>
       <h1 class="sr">All tasks</h1>
+      <NeedsYou />
       <div class="glance">
         <StateFilters />
         <Plots />
@@ -27,6 +30,7 @@ export function Overview() {
         </p>
       ) : null}
       <TaskGrid />
+      <BulkBar />
       {loaded.value && total === 0 ? <NoTasks /> : null}
       {total > 0 && matched === 0 && isFiltering(choice.value) ? (
         <p class="empty">No task matches these filters.</p>

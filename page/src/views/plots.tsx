@@ -3,12 +3,12 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { perSecond, smoothed } from '../model/throughput.ts'
-import { engineStatus, type SlotSample, slotSamples } from '../state/engine-status.ts'
+import { engineStatus, missing, type SlotSample, slotSamples } from '../state/engine-status.ts'
 import { link } from '../state/task-list.ts'
 import { theme } from '../state/theme.ts'
 import { useNow, useWidth } from './elements.tsx'
 
-const height = 54
+const height = 48
 
 interface PlotLine {
   label: string
@@ -80,6 +80,7 @@ export function Plots() {
   const slots = useMemo(() => slotSeries(samples), [samples])
   const used = status?.slots.used ?? 0
   const max = status?.slots.maxConcurrent ?? 0
+  const [lacking, ...others] = missing.value
   return (
     <div class="plots">
       <figure>
@@ -87,7 +88,13 @@ export function Plots() {
           <span>Slots</span>
           <b>{status === null ? 'unknown' : `${used} of ${max} used`}</b>
           <span class="note">
-            {status === null ? '' : `${status.queued} queued${status.working ? '' : ', this engine does not work'}`}
+            {status === null ? '' : `${status.queued} queued`}
+            {status === null || status.working ? '' : ', this engine does not work'}
+            {lacking === undefined
+              ? ''
+              : others.length === 0
+                ? `, the executor ${lacking.executor} is missing`
+                : `, ${others.length + 1} executors are missing`}
           </span>
         </figcaption>
         <Plot

@@ -1,11 +1,13 @@
 // The conversation of a task: messages, calls and unfinished messages.
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { conversationLines, type Line } from '../model/conversation.ts'
-import { clockTime, duration } from '../model/format.ts'
+import { conversationLines, type Line, liveOutputId } from '../model/conversation.ts'
+import { clipped, clockTime, duration } from '../model/format.ts'
+import { paramsText } from '../model/params-text.ts'
 import type { Call, Message } from '../model/wire.ts'
 import { LongText } from './elements.tsx'
 import { JsonTree } from './json-tree.tsx'
+import { Markdown, MarkdownText } from './markdown.tsx'
 
 interface ConversationProps {
   messages: Message[]
@@ -15,6 +17,8 @@ interface ConversationProps {
 
 const nearTheEnd = 40
 const maxLines = 200
+/** Longer unfinished messages are plain text, because they are read again with every chunk. In UTF-16 units. */
+const maxLiveMarkdown = 20_000
 
 export function Conversation({ messages, calls, live }: ConversationProps) {
   const lines = conversationLines(messages, calls, live)
@@ -26,7 +30,6 @@ export function Conversation({ messages, calls, live }: ConversationProps) {
     const node = list.current
     if (node !== null && atEnd.current) node.scrollTop = node.scrollHeight
   })
-  if (lines.length === 0) return <p class="note">There are no messages.</p>
   return (
     <div
       class="conversation"
@@ -62,10 +65,15 @@ function LineOf({ line }: { line: Line }) {
     )
   }
   if (line.kind === 'live') {
+    const isOutput = line.id === liveOutputId
     return (
       <div class="said assistant live" aria-busy="true">
         <div class="who-says">assistant, now{line.gap ? ' (its beginning is left out)' : ''}</div>
-        <div class="text">{line.text}</div>
+        {isOutput || line.text.length > maxLiveMarkdown ? (
+          <div class="text">{line.text}</div>
+        ) : (
+          <MarkdownText text={line.text} />
+        )}
       </div>
     )
   }
@@ -82,9 +90,15 @@ function LineOf({ line }: { line: Line }) {
       <div class="who-says">
         {role} <time dateTime={new Date(timestamp).toISOString()}>{clockTime(timestamp)}</time>
       </div>
-      <LongText text={content} label={`${role} message`} limit={2_000} />
+      <MessageText role={role} content={content} />
     </div>
   )
+}
+
+/** The output of tools is data, not Markdown. */
+function MessageText({ role, content }: Pick<Message, 'role' | 'content'>) {
+  const text = { text: content, label: `${role} message`, limit: 2_000 }
+  return role === 'tool' ? <LongText {...text} /> : <Markdown {...text} />
 }
 
 const callGlyphs: Record<Call['status'], string> = { pending: '○', in_progress: '▶', completed: '✓', failed: '✕' }
@@ -97,7 +111,8 @@ function CallView({ call }: { call: Call }) {
         <span class="glyph" aria-hidden="true">
           {callGlyphs[call.status]}
         </span>{' '}
-        <code>{call.name}</code> <span class="note">{call.status.replace('_', ' ')}</span>{' '}
+        <code>{call.name}</code> {clipped(paramsText(call.params), 80)}{' '}
+        <span class="note">{call.status.replace('_', ' ')}</span>{' '}
         <span class="note">
           {over ? duration(call.updatedAt - call.createdAt) : ''} {clockTime(call.createdAt)}
         </span>

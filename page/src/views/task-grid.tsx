@@ -1,134 +1,20 @@
-// The tree of all tasks. Only visible lines are rendered, and only changed ones again. One line has keyboard focus.
+// The tree of all tasks. Only visible lines are rendered, and only changed ones again. One line has keyboard focus, any number are selected.
 
-import { Component } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { age } from '../model/format.ts'
-import { isQueued } from '../model/lifecycle.ts'
-import { linkTo } from '../model/route.ts'
 import { type FlatRow, visibleLines } from '../model/tree.ts'
-import type { TaskRow } from '../model/wire.ts'
-import { activeId, go } from '../state/navigation.ts'
-import { followRows, listing, past, showLines, storeShown, toggleFold } from '../state/task-list.ts'
-import { StateBadge, useNow } from './elements.tsx'
-
-export const lineHeight = 28
-
-/** A short reason for the state of a task. */
-export function reasonOf(row: TaskRow): string {
-  if (row.error !== null && row.status === 'failed') return `${row.error.code}: ${row.error.message}`
-  if (row.statusReason !== null) return row.statusReason
-  if (row.openBlockers > 0) return `blocked by ${row.openBlockers}`
-  if (row.held) return row.status === 'paused' ? 'until it is resumed' : 'until it is started'
-  if (row.ready && row.executor === null) return row.role === null ? 'can be claimed' : `can be claimed by ${row.role}`
-  if (row.status === 'working' && row.progress?.note) return row.progress.note
-  return ''
-}
-
-interface LineProps {
-  line: FlatRow
-  row: TaskRow
-  index: number
-  active: boolean
-  /** In whole seconds; only used for ages. */
-  now: number
-}
-
-class Line extends Component<LineProps> {
-  override shouldComponentUpdate(next: LineProps): boolean {
-    const { line, row, index, active, now } = this.props
-    return (
-      row !== next.row ||
-      index !== next.index ||
-      active !== next.active ||
-      now !== next.now ||
-      line.level !== next.line.level ||
-      line.expanded !== next.line.expanded ||
-      line.hasChildren !== next.line.hasChildren ||
-      line.matches !== next.line.matches ||
-      line.position !== next.line.position ||
-      line.setSize !== next.line.setSize
-    )
-  }
-
-  override render({ line, row, index, active, now }: LineProps) {
-    return (
-      <div
-        role="row"
-        id={`line-${row.id}`}
-        class={`line${line.matches ? '' : ' dim'}`}
-        style={{ transform: `translateY(${index * lineHeight}px)` }}
-        aria-level={line.level}
-        aria-posinset={line.position}
-        aria-setsize={line.setSize}
-        aria-rowindex={index + 2}
-        aria-selected={active}
-        {...(line.hasChildren ? { 'aria-expanded': line.expanded } : {})}
-        tabIndex={active ? 0 : -1}
-        onFocus={() => {
-          activeId.value = row.id
-        }}
-        onDblClick={() => go({ view: 'task', id: row.id })}
-      >
-        <div role="gridcell" class="cell name" style={{ paddingLeft: `${(Math.min(line.level, 20) - 1) * 16}px` }}>
-          <FoldButton line={line} />
-          <a href={linkTo({ view: 'task', id: row.id })} tabIndex={-1} title={row.name}>
-            {row.name === '' ? row.id : row.name}
-          </a>
-          {line.hasChildren ? <span class="note">{row.childCount || ''}</span> : null}
-        </div>
-        <div role="gridcell" class="cell">
-          <StateBadge status={row.status} queued={isQueued(row)} />
-        </div>
-        <div role="gridcell" class="cell who" title={row.owner ?? row.executor ?? ''}>
-          {row.owner === null ? (row.executor ?? (row.group ? 'group' : '')) : `@${row.owner}`}
-        </div>
-        <div role="gridcell" class="cell progress">
-          <ProgressBar row={row} />
-        </div>
-        <div role="gridcell" class="cell age">
-          {age(now - row.createdAt)}
-        </div>
-        <div role="gridcell" class="cell why" title={reasonOf(row)}>
-          {reasonOf(row)}
-        </div>
-      </div>
-    )
-  }
-}
-
-function FoldButton({ line }: { line: FlatRow }) {
-  if (!line.hasChildren) return <span class="fold" />
-  return (
-    <button
-      type="button"
-      class="fold"
-      tabIndex={-1}
-      aria-label={`${line.expanded ? 'Fold' : 'Unfold'} ${line.row.name}`}
-      onClick={() => toggleFold(line.row.id)}
-    >
-      {line.expanded ? '▾' : '▸'}
-    </button>
-  )
-}
-
-function ProgressBar({ row: { progress, status } }: { row: TaskRow }) {
-  if (progress === null || status === 'completed') return null
-  const percent = Math.round(progress.fraction * 100)
-  return (
-    <>
-      <span class={`bar ${status === 'working' ? '' : 'still'}`} aria-hidden="true">
-        <span style={{ width: `${percent}%` }} />
-      </span>
-      {percent} %
-    </>
-  )
-}
+import { activeId } from '../state/navigation.ts'
+import { selectAllShown, selected, shownIds } from '../state/selection.ts'
+import { followRows, listing, past, showLines, storeShown } from '../state/task-list.ts'
+import { useNow } from './elements.tsx'
+import { moveTo, onKey } from './grid-keys.ts'
+import { Line, lineHeight, PickBox, reasonOf } from './task-line.tsx'
 
 export function TaskGrid() {
   const scroller = useRef<HTMLDivElement>(null)
   const [view, setView] = useState({ scrollTop: 0, height: 600 })
   const { lines } = listing.value
   followRows()
+  const chosen = selected.value
   const clock = useNow(5_000)
   const now = Math.floor((past.value?.at ?? clock) / 1_000) * 1_000
   const { rows } = storeShown()
@@ -159,12 +45,16 @@ export function TaskGrid() {
     <div
       role="treegrid"
       aria-label="Tasks"
+      aria-multiselectable="true"
       class="grid"
       aria-rowcount={lines.length + 1}
       onKeyDown={(event) => onKey(event, scroller.current)}
     >
       <div role="rowgroup" class="grid-head">
         <div role="row" class="line head" aria-rowindex={1}>
+          <div role="columnheader" class="cell pick">
+            <SelectAll chosen={chosen} />
+          </div>
           {['Name', 'State', 'Worked on by', 'Progress', 'Age', 'Why'].map((title) => (
             <div role="columnheader" class={`cell ${headClass[title] ?? ''}`} key={title}>
               {title}
@@ -182,19 +72,32 @@ export function TaskGrid() {
         }}
       >
         <div role="presentation" class="spacer" style={{ height: `${lines.length * lineHeight}px` }}>
-          {lines.slice(from, to).map((line, offset) => (
-            <Line
-              key={line.row.id}
-              line={line}
-              row={rows.get(line.row.id) ?? line.row}
-              index={from + offset}
-              active={from + offset === tabStop}
-              now={now}
-            />
-          ))}
+          {lines.slice(from, to).map((line, offset) => {
+            const row = rows.get(line.row.id) ?? line.row
+            return (
+              <Line
+                key={row.id}
+                line={line}
+                row={row}
+                why={reasonOf(row)}
+                index={from + offset}
+                active={from + offset === tabStop}
+                selected={chosen.has(line.row.id)}
+                now={now}
+              />
+            )
+          })}
         </div>
       </div>
     </div>
+  )
+}
+
+function SelectAll({ chosen }: { chosen: ReadonlySet<string> }) {
+  const ids = chosen.size === 0 ? [] : shownIds()
+  const all = ids.length > 0 && ids.every((id) => chosen.has(id))
+  return (
+    <PickBox label="Select all listed tasks" checked={all || (chosen.size > 0 && 'mixed')} onPick={selectAllShown} />
   )
 }
 
@@ -220,73 +123,4 @@ const headClass: Record<string, string> = {
   Progress: 'progress',
   Age: 'age',
   Why: 'why',
-}
-
-/** Arrow keys as in any tree, and j and k. Returns whether the key was handled. */
-export function onKey(event: KeyboardEvent, scroller: HTMLElement | null): boolean {
-  if (event.ctrlKey || event.metaKey || event.altKey) return false
-  const { lines } = listing.peek()
-  const at = lines.findIndex(({ row }) => row.id === activeId.peek())
-  const line = lines[at]
-  const page = Math.max(1, Math.floor((scroller?.clientHeight ?? 400) / lineHeight) - 1)
-  const move = (to: number) => moveTo(Math.max(0, Math.min(lines.length - 1, to)), scroller)
-  switch (event.key) {
-    case 'ArrowDown':
-    case 'j':
-      move(at + 1)
-      break
-    case 'ArrowUp':
-    case 'k':
-      move(at - 1)
-      break
-    case 'Home':
-      move(0)
-      break
-    case 'End':
-      move(lines.length - 1)
-      break
-    case 'PageDown':
-      move(at + page)
-      break
-    case 'PageUp':
-      move(at - page)
-      break
-    case 'ArrowRight':
-      if (line?.hasChildren && !line.expanded) toggleFold(line.row.id)
-      else if (line?.expanded) move(at + 1)
-      break
-    case 'ArrowLeft':
-      if (line?.expanded) toggleFold(line.row.id)
-      else if (line !== undefined) move(parentLine(lines, at))
-      break
-    case 'Enter':
-      if ((event.target as HTMLElement).closest('button, a') !== null) return false
-      if (line !== undefined) go({ view: 'task', id: line.row.id })
-      break
-    default:
-      return false
-  }
-  event.preventDefault()
-  event.stopPropagation()
-  return true
-}
-
-function parentLine(lines: readonly FlatRow[], at: number): number {
-  const level = lines[at]?.level ?? 1
-  for (let index = at - 1; index >= 0; index--) if ((lines[index] as FlatRow).level < level) return index
-  return at
-}
-
-function moveTo(index: number, scroller: HTMLElement | null): void {
-  const line = listing.peek().lines[index]
-  if (line === undefined || scroller === null) return
-  activeId.value = line.row.id
-  const top = index * lineHeight
-  if (top < scroller.scrollTop) scroller.scrollTop = top
-  else if (top + lineHeight > scroller.scrollTop + scroller.clientHeight) {
-    scroller.scrollTop = top + lineHeight - scroller.clientHeight
-  }
-  // The line may only be rendered after scrolling.
-  const focus = () => document.getElementById(`line-${line.row.id}`)?.focus({ preventScroll: true })
-  requestAnimationFrame(() => requestAnimationFrame(focus))
 }

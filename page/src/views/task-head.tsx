@@ -1,21 +1,23 @@
 // The head of the page of a task: its path, name and state, and the actions.
 
-import { type Action, actionLabels, actions, whyNot } from '../model/lifecycle.ts'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { type Action, actionLabels, possibleActions, type StateWord } from '../model/lifecycle.ts'
 import { linkTo } from '../model/route.ts'
 import type { Task, TaskRow, TaskStatus } from '../model/wire.ts'
 import { link } from '../state/task-list.ts'
-import { CopyButton, LongText, StateBadge } from './elements.tsx'
+import { CopyButton, focusMainIfLost, LongText, StateBadge } from './elements.tsx'
+import { Markdown } from './markdown.tsx'
 
 const maxTitleLength = 160
 
 interface HeadProps {
   task: Task
   status: TaskStatus
-  queued: boolean
+  word: StateWord
   name: string
 }
 
-export function TaskHead({ task, status, queued, name }: HeadProps) {
+export function TaskHead({ task, status, word, name }: HeadProps) {
   return (
     <header class="task-head">
       <nav aria-label="Breadcrumb" class="crumbs">
@@ -30,15 +32,15 @@ export function TaskHead({ task, status, queued, name }: HeadProps) {
         <h1>
           <LongText text={name === '' ? task.id : name} label="the name" limit={maxTitleLength} />
         </h1>
-        <StateBadge status={status} queued={queued} />
+        <StateBadge status={status} word={word} />
       </div>
       <p class="ids">
         <code>#{task.seq}</code> <code>{task.id}</code> <CopyButton text={task.id} label="Copy the id" />
       </p>
       {task.description === '' ? null : (
-        <p class="description">
-          <LongText text={task.description} label="the description" limit={300} />
-        </p>
+        <div class="description">
+          <Markdown text={task.description} label="the description" limit={500} />
+        </div>
       )}
     </header>
   )
@@ -58,41 +60,28 @@ function ancestorsOf(task: Task): TaskRow[] {
   return above
 }
 
-/** Start and answer are only shown when they are possible. */
-function shownActions(status: TaskStatus): readonly Action[] {
-  return actions.filter((action) => {
-    if (action === 'start') return status === 'submitted'
-    if (action === 'answer') return status === 'input_required'
-    return true
-  })
+/** A failed task is mostly retried. */
+function classOf(action: Action, status: TaskStatus): string {
+  if (action === 'cancel') return 'danger'
+  return action === 'retry' && status === 'failed' ? 'primary' : ''
 }
 
-export function ActionBar({
-  status,
-  disabled,
-  onAction,
-}: {
-  status: TaskStatus
-  disabled: boolean
-  onAction: (action: Action) => void
-}) {
+/** The actions that the state accepts. Questions have their answers beside them. */
+export function ActionBar({ status, onAction }: { status: TaskStatus; onAction: (action: Action) => void }) {
+  const possible = possibleActions(status).filter((action) => action !== 'answer')
+  const bar = useRef<HTMLDivElement>(null)
+  const hadFocus = bar.current?.contains(document.activeElement) === true
+  useLayoutEffect(() => {
+    if (hadFocus) focusMainIfLost()
+  })
+  if (possible.length === 0) return <p class="note">This task is {status}, which is final.</p>
   return (
-    <div class="actions" role="toolbar" aria-label="Actions">
-      {shownActions(status).map((action) => {
-        const reason = disabled ? 'Return to now first.' : whyNot(action, { status })
-        return (
-          <button
-            type="button"
-            key={action}
-            class={action === 'cancel' ? 'danger' : action === 'answer' ? 'primary' : ''}
-            disabled={reason !== null}
-            title={reason ?? ''}
-            onClick={() => onAction(action)}
-          >
-            {actionLabels[action]}
-          </button>
-        )
-      })}
+    <div class="actions" role="toolbar" ref={bar} aria-label="Actions">
+      {possible.map((action) => (
+        <button type="button" key={action} class={classOf(action, status)} onClick={() => onAction(action)}>
+          {actionLabels[action]}
+        </button>
+      ))}
     </div>
   )
 }

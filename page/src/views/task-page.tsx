@@ -1,26 +1,29 @@
-// The page of one task: its fields, state and reason, path, conversation, relations and actions.
+// The page of one task. What a person came for is first: the error or the question, the children, the result; then how it came about.
 
 import { useEffect, useState } from 'preact/hooks'
 import type { TaskSession } from '../live/task-session.ts'
 import { counted } from '../model/format.ts'
-import { pathTaken, snapshotAfter, upTo } from '../model/history.ts'
-import { type Action, isQueued, isSettled } from '../model/lifecycle.ts'
-import type { ShownTask, Task, TaskRow, TaskStatus } from '../model/wire.ts'
+import { pathTaken, snapshotAfter, type TaskSnapshot, upTo } from '../model/history.ts'
+import { type Action, isSettled, stateWord, wordOf } from '../model/lifecycle.ts'
+import type { Call, Message, RunRecord, ShownTask, TaskEvent, TaskRow, TaskStatus } from '../model/wire.ts'
 import { session } from '../state/navigation.ts'
 import { followRows, link, past, storeShown } from '../state/task-list.ts'
 import { ActionDialog } from './action-dialog.tsx'
+import { DependencyGraph } from './dependency-graph.tsx'
 import { ProblemBox, Section, useFocusOnOpen } from './elements.tsx'
 import { EventList } from './event-list.tsx'
 import { FactList } from './fact-list.tsx'
-import { FamilyGraph } from './family-graph.tsx'
+import { Family } from './family.tsx'
 import { JsonTree } from './json-tree.tsx'
+import { Markdown } from './markdown.tsx'
 import { Scrubber } from './scrubber.tsx'
 import { StateChart } from './state-chart.tsx'
 import { Conversation } from './task-conversation.tsx'
 import { Details } from './task-details.tsx'
+import { TaskError } from './task-error.tsx'
 import { ActionBar, TaskHead } from './task-head.tsx'
 import { StatusPanel } from './task-status.tsx'
-import { TaskTimeline } from './task-timeline.tsx'
+import { TimelineSection } from './task-timeline.tsx'
 import { hasTeam, TeamView } from './team-view.tsx'
 
 export function TaskPage() {
@@ -65,80 +68,31 @@ function OpenedTask({ open, shown }: { open: TaskSession; shown: ShownTask }) {
     ? (snapshot?.status ?? task.status)
     : (link.store.rows.get(task.id)?.status ?? task.status)
   const row = link.store.rows.get(task.id)
-  const queued = !inPast && row !== undefined && isQueued(row)
+  const word = inPast ? status : row === undefined ? stateWord(task, task.blockedBy.length) : wordOf(row)
   const until = past.value?.at ?? null
   const isKnown = ({ at }: { at: number }) => until === null || at <= until
   const calls = open.calls.value.filter(({ createdAt }) => isKnown({ at: createdAt }))
   const runs = open.runs.value.filter(({ startedAt }) => isKnown({ at: startedAt }))
   const messages = open.messages.value.filter(({ timestamp }) => isKnown({ at: timestamp }))
-  const team = open.team.value
-  const path = pathTaken(events)
+  const end = until ?? (isSettled(status) ? (task.completedAt ?? task.updatedAt) : null)
+  const known: KnownTask = { open, shown, status, inPast, row, snapshot, events, calls, runs, messages, end }
   return (
     <main class={`task-page${inPast ? ' in-past' : ''}`} id="main" tabIndex={-1}>
-      <TaskHead task={task} status={status} queued={queued} name={inPast ? (snapshot?.name ?? task.name) : task.name} />
+      <TaskHead task={task} status={status} word={word} name={inPast ? (snapshot?.name ?? task.name) : task.name} />
       <div class="task-tools">
-        <ActionBar status={status} disabled={inPast} onAction={setAction} />
+        {inPast ? null : <ActionBar status={status} onAction={setAction} />}
         <Scrubber />
       </div>
       {open.problem.value === null ? null : <ProblemBox problem={open.problem.value} />}
       {inPast ? <p class="hint">As it stood at event {snapshot?.seq}. Actions are possible now, not then.</p> : null}
-      {inPast ? null : <StatusPanel open={open} task={task} status={status} onAnswer={() => setAction('answer')} />}
+      <ErrorBanner {...known} />
+      {inPast ? null : <StatusPanel open={open} task={task} status={status} />}
       <div class="columns">
         <div class="main-column">
-          <Section title="Timeline" note={`${counted(runs.length, 'run')}, ${counted(calls.length, 'call')}`}>
-            <TaskTimeline
-              runs={runs}
-              calls={calls}
-              events={events}
-              until={until ?? (isSettled(status) ? endOf(task) : null)}
-            />
-          </Section>
-          <Section title="Conversation" note={counted(messages.length, 'message')}>
-            <Conversation messages={messages} calls={calls} live={inPast ? new Map() : open.liveTexts.value} />
-          </Section>
-          <Section title="State chart" note={counted(path.length, 'transition')}>
-            <StateChart status={status} path={path} />
-          </Section>
-          <Section title="Family and dependencies">
-            <Family shown={shown} />
-          </Section>
-          <Section title="History" note={counted(events.length, 'event')}>
-            <EventList events={events} />
-          </Section>
+          <MainColumn {...known} />
         </div>
         <div class="side-column">
-          <Details task={task} row={storeShown().rows.get(task.id)} snapshot={snapshot} inPast={inPast} />
-          <Section title="Input">
-            <JsonTree value={task.input} label="input" />
-          </Section>
-          {task.completedAt !== null && !inPast && task.error === null ? (
-            <Section title="Result">
-              <JsonTree value={task.result} label="result" />
-            </Section>
-          ) : null}
-          {(inPast ? snapshot?.error : task.error) == null ? null : (
-            <Section title="Error">
-              <JsonTree value={inPast ? snapshot?.error : task.error} label="error" />
-            </Section>
-          )}
-          {hasTeam(team) ? (
-            <Section title="Team">
-              <TeamView context={team} />
-            </Section>
-          ) : null}
-          {open.facts.value.length === 0 || inPast ? null : (
-            <Section
-              title="Facts"
-              note={`${open.facts.value.length}${open.olderFacts.value === null ? '' : ' and more'}`}
-            >
-              <FactList open={open} />
-            </Section>
-          )}
-          {Object.keys(task.metadata).length === 0 ? null : (
-            <Section title="Metadata">
-              <JsonTree value={task.metadata} label="metadata" />
-            </Section>
-          )}
+          <SideColumn {...known} />
         </div>
       </div>
       {action === null ? null : (
@@ -148,8 +102,105 @@ function OpenedTask({ open, shown }: { open: TaskSession; shown: ShownTask }) {
   )
 }
 
-function endOf(task: Task): number {
-  return task.completedAt ?? task.updatedAt
+/** The task as it is shown, now or in the past: rows after the shown time are left out. */
+interface KnownTask {
+  open: TaskSession
+  shown: ShownTask
+  status: TaskStatus
+  inPast: boolean
+  row: TaskRow | undefined
+  snapshot: TaskSnapshot | undefined
+  events: TaskEvent[]
+  calls: Call[]
+  runs: RunRecord[]
+  messages: Message[]
+  /** The end of the timeline; null while it grows. */
+  end: number | null
+}
+
+/** The error of a failed task; of one that will be retried, the error of its last attempt. */
+function ErrorBanner({ shown: { task }, status, inPast, snapshot, runs }: KnownTask) {
+  const last = runs.at(-1)
+  const error = inPast ? snapshot?.error : task.error
+  if (status === 'failed' && error) return <TaskError title="Failed" error={error} taskId={task.id} />
+  if (isSettled(status) || last?.outcome !== 'failed' || last.error === null) return null
+  return <TaskError title={`Attempt ${last.attempt} failed`} error={last.error} taskId={task.id} />
+}
+
+/** What the task is about comes first: its children and its result. Parts without content are left out. */
+function MainColumn({ open, shown, status, inPast, events, calls, runs, messages, end }: KnownTask) {
+  const { task, dependencies, dependents } = shown
+  const store = storeShown()
+  const own = store.rows.get(task.id)
+  const fresh = (row: TaskRow) => store.rows.get(row.id) ?? row
+  const live = inPast ? new Map() : open.liveTexts.value
+  const path = pathTaken(events)
+  return (
+    <>
+      {own === undefined ? null : <Family own={own} />}
+      {status !== 'completed' || inPast || task.result === null ? null : (
+        <Section title="Result">
+          <TextOrJson value={task.result} label="result" />
+        </Section>
+      )}
+      <TimelineSection runs={runs} calls={calls} events={events} until={end} />
+      {messages.length + calls.length + live.size === 0 ? null : (
+        <Section title="Conversation" note={counted(messages.length, 'message')}>
+          <Conversation messages={messages} calls={calls} live={live} />
+        </Section>
+      )}
+      {dependencies.length + dependents.length === 0 || own === undefined ? null : (
+        <Section title="Dependencies">
+          <DependencyGraph own={own} dependencies={dependencies.map(fresh)} dependents={dependents.map(fresh)} />
+        </Section>
+      )}
+      <Section title="State chart" note={counted(path.length, 'transition')}>
+        <StateChart status={status} path={path} />
+      </Section>
+      <Section title="History" note={counted(events.length, 'event')}>
+        <EventList events={events} />
+      </Section>
+    </>
+  )
+}
+
+function SideColumn({ open, shown: { task }, inPast, snapshot }: KnownTask) {
+  const team = open.team.value
+  return (
+    <>
+      <Details task={task} row={storeShown().rows.get(task.id)} snapshot={snapshot} inPast={inPast} />
+      {isEmpty(task.input) ? null : (
+        <Section title="Input">
+          <TextOrJson value={task.input} label="input" />
+        </Section>
+      )}
+      {hasTeam(team) ? (
+        <Section title="Team">
+          <TeamView context={team} />
+        </Section>
+      ) : null}
+      {open.facts.value.length === 0 || inPast ? null : (
+        <Section title="Facts" note={`${open.facts.value.length}${open.olderFacts.value === null ? '' : ' and more'}`}>
+          <FactList open={open} />
+        </Section>
+      )}
+      {isEmpty(task.metadata) ? null : (
+        <Section title="Metadata">
+          <JsonTree value={task.metadata} label="metadata" />
+        </Section>
+      )}
+    </>
+  )
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === undefined || (typeof value === 'object' && Object.keys(value).length === 0)
+}
+
+/** A text is Markdown, as models write it. */
+function TextOrJson({ value, label }: { value: unknown; label: string }) {
+  if (typeof value === 'string') return <Markdown text={value} label={label} limit={4_000} />
+  return <JsonTree value={value} label={label} />
 }
 
 function NotYet({ name }: { name: string }) {
@@ -159,23 +210,5 @@ function NotYet({ name }: { name: string }) {
       <Scrubber />
       <p class="hint">It had not been created yet.</p>
     </main>
-  )
-}
-
-function Family({ shown }: { shown: ShownTask }) {
-  const store = storeShown()
-  const { task, dependencies, dependents } = shown
-  const own = store.rows.get(task.id)
-  if (own === undefined) return <p class="note">It is not among the tasks that this page holds.</p>
-  const fresh = (row: TaskRow) => store.rows.get(row.id) ?? row
-  const children = [...(store.children.get(task.id) ?? [])].flatMap((id) => store.rows.get(id) ?? [])
-  return (
-    <FamilyGraph
-      own={own}
-      parent={task.parentId === null ? undefined : store.rows.get(task.parentId)}
-      children={children.sort((a, b) => a.seq - b.seq)}
-      dependencies={dependencies.map(fresh)}
-      dependents={dependents.map(fresh)}
-    />
   )
 }

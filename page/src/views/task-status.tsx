@@ -3,56 +3,82 @@
 import type { TaskSession } from '../live/task-session.ts'
 import { isSettled } from '../model/lifecycle.ts'
 import { linkTo } from '../model/route.ts'
-import type { Question, Task, TaskStatus } from '../model/wire.ts'
+import type { Task, TaskStatus } from '../model/wire.ts'
 import { link } from '../state/task-list.ts'
-import { LongText } from './elements.tsx'
+import { LongText, Shortened } from './elements.tsx'
+import { InlineAnswer } from './inline-answer.tsx'
+import { Markdown } from './markdown.tsx'
 
 interface StatusPanelProps {
   open: TaskSession
   task: Task
   status: TaskStatus
-  onAnswer: () => void
 }
 
-export function StatusPanel({ open, task, status, onAnswer }: StatusPanelProps) {
+export function StatusPanel({ open, task, status }: StatusPanelProps) {
   const why = open.why.value
+  const isOver = isSettled(status)
+  const progress = isOver ? null : task.progress
+  // A settled task has no more to say than its state, unless it was canceled for a reason.
+  const reason = isOver ? null : why?.reason === 'answer' && task.questions.length > 0 ? null : why
+  const canceledFor = status === 'canceled' ? task.statusReason : null
+  if (task.questions.length === 0 && progress === null && reason === null && canceledFor === null) return null
   return (
     <div class={`status-panel state-${status}`}>
       {task.questions.map((question) => (
-        <OpenQuestion key={question.id} question={question} onAnswer={onAnswer} />
+        <div class="question" key={question.id}>
+          <Markdown text={question.question} label="the question" />
+          <InlineAnswer taskId={task.id} question={question} onAnswered={() => void open.read()} />
+        </div>
       ))}
-      {task.progress === null || isSettled(status) ? null : (
+      {progress === null ? null : (
         <p>
-          <progress max={1} value={task.progress.fraction} aria-label="Progress" />{' '}
-          {Math.round(task.progress.fraction * 100)} %{task.progress.note === null ? '' : ` ${task.progress.note}`}
+          <progress max={1} value={progress.fraction} aria-label="Progress" /> {Math.round(progress.fraction * 100)} %
+          {progress.note === null ? '' : ` ${progress.note}`}
         </p>
       )}
-      {why === null || (why.reason === 'answer' && task.questions.length > 0) ? null : (
+      {canceledFor === null ? null : (
+        <p>
+          Canceled: <LongText text={canceledFor} label="the reason" limit={400} />
+        </p>
+      )}
+      {reason === null ? null : (
         <p class="why-message">
-          <span class="why-reason">{why.reason}</span> <LongText text={why.message} label="the reason" limit={400} />
-          {why.tasks.slice(0, 8).map((id) => {
-            const row = link.store.rows.get(id)
-            return row === undefined || id === task.id ? null : (
-              <a key={id} href={linkTo({ view: 'task', id })} class="chip">
-                {row.name.slice(0, 40)}
-              </a>
-            )
-          })}
+          <span class="why-reason">{reason.reason}</span>{' '}
+          <Shortened text={reason.message} label="the reason" limit={400}>
+            {(shown) => <WithLinks text={shown} />}
+          </Shortened>
+          {reason.tasks
+            .filter((id) => id !== task.id && !reason.message.includes(id))
+            .slice(0, 8)
+            .map((id) => {
+              const row = link.store.rows.get(id)
+              return row === undefined ? null : (
+                <a key={id} href={linkTo({ view: 'task', id })} class="chip">
+                  #{row.seq} {row.name.slice(0, 40)}
+                </a>
+              )
+            })}
         </p>
       )}
     </div>
   )
 }
 
-function OpenQuestion({ question, onAnswer }: { question: Question; onAnswer: () => void }) {
+/** A text in which the ids of known tasks are links with their numbers. */
+function WithLinks({ text }: { text: string }) {
   return (
-    <div class="question">
-      <p>
-        <LongText text={question.question} label="the question" />
-      </p>
-      <button type="button" class="primary" onClick={onAnswer} aria-label={`Answer: ${question.question.slice(0, 80)}`}>
-        Answer…
-      </button>
-    </div>
+    <>
+      {text.split(/\b(task-[a-z0-9]+)\b/).map((part, index) => {
+        const row = index % 2 === 0 ? undefined : link.store.rows.get(part)
+        return row === undefined ? (
+          part
+        ) : (
+          <a key={String(index)} href={linkTo({ view: 'task', id: part })} title={row.name}>
+            #{row.seq}
+          </a>
+        )
+      })}
+    </>
   )
 }

@@ -2,7 +2,7 @@
 // and has a label.
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { clockTime, counted, duration, sinceStart } from '../model/format.ts'
+import { clipped, clockTime, counted, duration, sinceStart } from '../model/format.ts'
 import {
   type Bar,
   drawnBars,
@@ -16,13 +16,16 @@ import {
   zoomed,
 } from '../model/timeline.ts'
 import type { Call, RunRecord, TaskEvent } from '../model/wire.ts'
-import { useNow, useWidth } from './elements.tsx'
+import { Section, useNow, useWidth } from './elements.tsx'
 
 const laneHeight = 22
 const labelWidth = 74
 const headHeight = 20
 const minBar = 3
 const maxBars = 400
+const letterWidth = 6.2
+/** A label of which fewer letters fit on the bar is left out. */
+const minLetters = 6
 /** Offset of a label, since a rest often starts with the mark of a question. */
 const besideMark = 14
 /** Space for the left half of a mark at the very start. */
@@ -36,20 +39,25 @@ interface TaskTimelineProps {
   until: number | null
 }
 
-export function TaskTimeline({ runs, calls, events, until }: TaskTimelineProps) {
-  const box = useRef<HTMLDivElement>(null)
-  const width = useWidth(box)
+/** Nothing for a task that has not run, waited or asked. */
+export function TimelineSection({ runs, calls, events, until }: TaskTimelineProps) {
   const isActive = runs.some(({ endedAt }) => endedAt === null) || calls.some(({ status }) => status === 'in_progress')
   const second = useNow(isActive ? 500 : 60_000)
   const now = until ?? second
   const timeline = useMemo(() => timelineOf({ runs, calls, events, now }), [runs, calls, events, now])
+  return timeline.bars.length + timeline.marks.length === 0 ? null : (
+    <Section title="Timeline" note={`${counted(runs.length, 'run')}, ${counted(calls.length, 'call')}`}>
+      <Measured timeline={timeline} now={now} />
+    </Section>
+  )
+}
+
+function Measured(props: { timeline: Timeline; now: number }) {
+  const box = useRef<HTMLDivElement>(null)
+  const width = useWidth(box)
   return (
     <div ref={box} class="timeline-box">
-      {timeline.bars.length + timeline.marks.length === 0 ? (
-        <p class="note">No run, wait or question of its own so far.</p>
-      ) : width === 0 ? null : (
-        <Drawing timeline={timeline} now={now} width={width} />
-      )}
+      {width === 0 ? null : <Drawing {...props} width={width} />}
     </div>
   )
 }
@@ -173,6 +181,8 @@ function BarShape({ bar, range, xOf, now, describe }: BarShapeProps) {
   const width = Math.max(minBar, xOf(Math.min(to, range.to)) - x)
   const y = headHeight + bar.lane * laneHeight + 3
   const text = `${bar.label}: ${bar.status.replace('_', ' ')}, ${clockTime(bar.from, true)}, ${duration(to - bar.from)}${bar.to === null ? ' so far' : ''}`
+  const beside = bar.kind === 'rest' ? besideMark : 5
+  const letters = Math.floor((width - beside - 3) / letterWidth)
   return (
     <g
       class={`time-bar ${bar.kind} is-${bar.status}`}
@@ -185,11 +195,11 @@ function BarShape({ bar, range, xOf, now, describe }: BarShapeProps) {
       onMouseLeave={() => describe('')}
     >
       <rect x={x} y={y} width={width} height={laneHeight - 6} rx={3} />
-      {width > bar.label.length * 6.2 + 8 ? (
-        <text x={x + (bar.kind === 'rest' ? besideMark : 5)} y={y + 12}>
-          {bar.label}
+      {letters < Math.min(minLetters, bar.label.length) ? null : (
+        <text x={x + beside} y={y + 12}>
+          {clipped(bar.label, letters)}
         </text>
-      ) : null}
+      )}
     </g>
   )
 }

@@ -6,8 +6,11 @@ import { LongText } from './elements.tsx'
 
 const glyphs: Record<string, string> = { todo: '○', active: '▶', done: '✓', blocked: '✕' }
 
+/** A branch of memory alone makes no team: every task that is worked on from outside has one. */
 export function hasTeam(context: TeamContext | null): context is TeamContext {
-  return context !== null && (context.task.branch !== null || context.objectives.length > 0)
+  if (context === null) return false
+  const { objectives, activeAgents, agentSummaries, keyFacts } = context
+  return [objectives, activeAgents, agentSummaries, keyFacts].some(({ length }) => length > 0)
 }
 
 export function TeamView({ context }: { context: TeamContext }) {

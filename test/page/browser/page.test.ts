@@ -1,12 +1,9 @@
 // The page in a real Chromium, against a server in its own process: what a person does and sees, and that no event is missed when the
 // server is killed.
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { launchChromium, openPage, receivedBy, ServedLedger, temporaryFolder, token } from './world.ts'
-
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+import { launchChromium, openPage, receivedBy, ServedLedger, temporaryFolder, token, violations } from './world.ts'
 
 const folder = temporaryFolder()
 const server = new ServedLedger(join(folder.path, 'page.db'))
@@ -38,15 +35,6 @@ const line = (page: Page, name: string) => page.getByRole('row').filter({ hasTex
 const action = (page: Page, name: string) =>
   page.getByRole('toolbar', { name: 'Actions' }).getByRole('button', { name, exact: true })
 const inDialog = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name })
-
-async function violations(page: Page): Promise<string[]> {
-  await page.addScriptTag({ path: axe }).catch(() => undefined)
-  const found = await page.evaluate(async () => {
-    const run = (globalThis as unknown as { axe: { run(): Promise<{ violations: unknown[] }> } }).axe
-    return (await run.run()).violations as Array<{ id: string; nodes: Array<{ html: string }> }>
-  })
-  return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
-}
 
 it('the page answers 401 with one field to sign in, and refuses a wrong token', async () => {
   const page = await (await newContext()).newPage()
@@ -92,7 +80,8 @@ it('the page reports invalid input of a new task, and keeps the input', async ()
 it('a person answers a question on the page', async () => {
   const taskId = await server.create({ name: 'Paint the door', executor: 'asks' })
   const page = await signedIn(`#/task/${taskId}`)
-  await page.getByRole('button', { name: 'Answer: Which colour shall it be?' }).click()
+  await page.getByRole('button', { name: 'green: answer to Which colour shall it be?' }).waitFor()
+  await page.keyboard.press('a')
   await page
     .getByRole('dialog')
     .getByLabel(/your answer/i)
@@ -213,9 +202,9 @@ it.each([
   await line(page, 'Seen by all').first().waitFor()
   const found: Array<[string, string[]]> = [['overview', await violations(page)]]
   await page.goto(`${server.url}/#/task/${taskId}`)
-  await page.getByRole('button', { name: 'Answer: Which colour shall it be?' }).waitFor()
+  await page.getByRole('button', { name: 'green: answer to Which colour shall it be?' }).waitFor()
   found.push(['task', await violations(page)])
-  await page.getByRole('button', { name: 'Answer: Which colour shall it be?' }).click()
+  await page.keyboard.press('a')
   await page.getByRole('dialog').waitFor()
   found.push(['dialog', await violations(page)])
   await page.goto(`${server.url}/#/new`)

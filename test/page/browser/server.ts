@@ -1,6 +1,7 @@
 // A process that serves an engine with its page, for the browser tests and for the pictures in the documents. Its executors wait, ask and
 // spread out, so that there is a task in any state. It can be killed and started again on the same ledger.
 import { setTimeout as delay } from 'node:timers/promises'
+import { z } from 'zod'
 import { createEngine, defineExecutor } from '../../../src/index.ts'
 import type { Principal } from '../../../src/surfaces/http/index.ts'
 import { serve } from '../../../src/surfaces/http/page/serve.ts'
@@ -33,6 +34,28 @@ const asks = defineExecutor({
   },
 })
 
+const confirms = defineExecutor({
+  run: async (_task, run) => ({ bound: await run.ask('Shall it be bound in leather?', { type: 'boolean' }) }),
+})
+
+const named = defineExecutor({
+  run: async (_task, run) => ({ title: await run.ask('What is its title?', { type: 'string', maxLength: 40 }) }),
+})
+
+/** Asks its input, which is Markdown as models write it, for an answer that needs a form. */
+const inquires = defineExecutor({
+  run: (task, run) => run.ask(String(task.input), { type: 'object', properties: { verdict: { type: 'string' } } }),
+})
+
+const greet = defineExecutor({
+  input: z.object({
+    name: z.string().describe('Whom to greet.'),
+    times: z.int().min(1).max(9).default(2),
+    manner: z.enum(['loud', 'soft']).optional(),
+  }),
+  run: (task) => `Hello ${task.input.name}`.repeat(task.input.times),
+})
+
 /** Works until it is paused or canceled. */
 const rests = defineExecutor({
   onInterrupt: 'rerun',
@@ -41,7 +64,15 @@ const rests = defineExecutor({
 
 const fails = defineExecutor({
   run() {
-    throw new Error('The kiln is cold.')
+    throw new Error('The kiln is cold.', { cause: new TypeError('No gas is left.') })
+  },
+})
+
+/** Says its input and returns it, as a model would its Markdown. */
+const writes = defineExecutor({
+  async run(task, run) {
+    await run.message('assistant', String(task.input))
+    return task.input
   },
 })
 
@@ -55,7 +86,7 @@ const failsOnce = defineExecutor({
 
 const engine = await createEngine({
   ledger,
-  executors: { count, asks, rests, fails, failsOnce },
+  executors: { count, asks, confirms, named, inquires, greet, rests, fails, failsOnce, writes },
   model: createScriptedModel(() => ({ text: 'I looked at it, and it is done.' })),
   maxConcurrent: 8,
 })

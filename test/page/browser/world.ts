@@ -2,10 +2,13 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { installChromium } from '../../../scripts/install-chromium.ts'
+
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 /** Servers require a length that cannot be guessed. */
 export const token = 'a-token-for-the-tests-of-the-page-0123456789'
@@ -136,4 +139,14 @@ export async function openPage(
   await page.getByRole('treegrid', { name: 'Tasks' }).waitFor()
   if (hash !== '#/') await page.goto(`${url}/${hash}`)
   return { page, complaints }
+}
+
+/** The faults that axe finds in a page whose context has `bypassCSP`: rule and element. */
+export async function violations(page: Page): Promise<string[]> {
+  await page.addScriptTag({ path: axe }).catch(() => undefined)
+  const found = await page.evaluate(async () => {
+    const run = (globalThis as unknown as { axe: { run(): Promise<{ violations: unknown[] }> } }).axe
+    return (await run.run()).violations as Array<{ id: string; nodes: Array<{ html: string }> }>
+  })
+  return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
 }

@@ -1,8 +1,8 @@
-// The related tasks: parent, children, blockers and dependents.
+// What a task comes after, and what comes after it.
 
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { GraphEdge, PlacedGraph } from '../model/graph-layout.ts'
-import { stateLooks } from '../model/lifecycle.ts'
+import { stateLooks, wordOf } from '../model/lifecycle.ts'
 import { linkTo } from '../model/route.ts'
 import { smoothPath } from '../model/smooth-path.ts'
 import type { TaskRow } from '../model/wire.ts'
@@ -10,40 +10,22 @@ import { ArrowHeads } from './state-chart.tsx'
 
 const nodeWidth = 168
 const nodeHeight = 40
-const maxChildren = 24
+/** Number of tasks drawn on each side. */
+const maxOnOneSide = 24
 
-interface FamilyGraphProps {
+interface DependencyGraphProps {
   own: TaskRow
-  parent: TaskRow | undefined
-  children: TaskRow[]
   dependencies: TaskRow[]
   dependents: TaskRow[]
 }
 
-interface Edge extends GraphEdge {
-  kind: 'after' | 'child'
-}
-
-function edgesOf({ own, parent, children, dependencies, dependents }: FamilyGraphProps): Edge[] {
-  const edge = (kind: Edge['kind'], from: string, to: string): Edge => ({ id: `${kind}:${from}>${to}`, kind, from, to })
-  return [
-    ...(parent === undefined ? [] : [edge('child', parent.id, own.id)]),
-    ...dependencies.map(({ id }) => edge('after', id, own.id)),
-    ...dependents.map(({ id }) => edge('after', own.id, id)),
-    ...children.map(({ id }) => edge('child', own.id, id)),
-  ]
-}
-
-export function FamilyGraph(family: FamilyGraphProps) {
-  const { own, parent, children, dependencies, dependents } = family
-  const shown = { ...family, children: children.slice(0, maxChildren) }
-  const rows = new Map(
-    [own, ...(parent === undefined ? [] : [parent]), ...shown.children, ...dependencies, ...dependents].map((row) => [
-      row.id,
-      row,
-    ]),
-  )
-  const edges = edgesOf(shown)
+export function DependencyGraph({ own, dependencies, dependents }: DependencyGraphProps) {
+  const before = dependencies.slice(0, maxOnOneSide)
+  const after = dependents.slice(0, maxOnOneSide)
+  const left = dependencies.length + dependents.length - before.length - after.length
+  const rows = new Map([own, ...before, ...after].map((row) => [row.id, row]))
+  const edge = (from: string, to: string): GraphEdge => ({ id: `${from}>${to}`, from, to })
+  const edges = [...before.map(({ id }) => edge(id, own.id)), ...after.map(({ id }) => edge(own.id, id))]
   const key = edges.map(({ id }) => id).join(' ')
   const [placed, setPlaced] = useState<PlacedGraph | null>(null)
   const stable = useMemo(() => ({ ids: [...rows.keys()], edges }), [key])
@@ -58,16 +40,21 @@ export function FamilyGraph(family: FamilyGraphProps) {
       disposed = true
     }
   }, [stable])
-  if (edges.length === 0) return <p class="note">It stands alone: no parent, no children, no dependencies.</p>
   if (placed === null) return <p class="note">Drawing…</p>
   return (
-    <div class="scroll-x" tabIndex={0} role="group" aria-label="Family and dependencies">
-      <svg class="family" width={placed.width} height={placed.height} role="group" aria-label="Graph of related tasks">
+    <div class="scroll-x" tabIndex={0} role="group" aria-label="Dependencies">
+      <svg
+        class="family"
+        width={placed.width}
+        height={placed.height}
+        role="group"
+        aria-label="What it comes after, and what comes after it"
+      >
         <ArrowHeads />
         {edges.map((edge) => (
           <path
             key={edge.id}
-            class={`family-edge ${edge.kind}`}
+            class="family-edge"
             d={smoothPath(placed.edges.get(edge.id)?.points ?? [])}
             marker-end="url(#arrow-plain)"
           />
@@ -76,13 +63,7 @@ export function FamilyGraph(family: FamilyGraphProps) {
           <TaskNode key={row.id} row={row} placed={placed} own={row.id === own.id} />
         ))}
       </svg>
-      <p class="note legend">
-        <span class="line-after" aria-hidden="true" /> comes after <span class="line-child" aria-hidden="true" /> parent
-        and child
-        {children.length > maxChildren
-          ? `. ${children.length - maxChildren} more children are in the list of tasks.`
-          : ''}
-      </p>
+      {left === 0 ? null : <p class="note">{left.toLocaleString('en')} more are not drawn.</p>}
     </div>
   )
 }
@@ -92,7 +73,7 @@ const maxNameLength = 22
 function TaskNode({ row, placed, own }: { row: TaskRow; placed: PlacedGraph; own: boolean }) {
   const place = placed.nodes.get(row.id)
   if (place === undefined) return null
-  const { glyph, word } = stateLooks[row.status]
+  const word = wordOf(row)
   const name = row.name.length > maxNameLength ? `${row.name.slice(0, maxNameLength - 1)}…` : row.name
   return (
     <a href={linkTo({ view: 'task', id: row.id })} aria-label={`${row.name}: ${word}${own ? ', this task' : ''}`}>
@@ -105,7 +86,7 @@ function TaskNode({ row, placed, own }: { row: TaskRow; placed: PlacedGraph; own
           {name}
         </text>
         <text class="family-state" x={10} y={32}>
-          {glyph} {word}
+          {stateLooks[row.status].glyph} {word}
         </text>
         <title>{row.name}</title>
       </g>
