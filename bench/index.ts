@@ -16,18 +16,18 @@ import { mainRows, rows } from './suite.ts'
 
 const help = `npm run bench -- [options] [ROW…]
 
-  --quick          smaller sizes and fewer rounds, for a look
-  --all            the rows beyond the main ones too
-  --tiny           shows that the rows work; the figures mean nothing
-  --peers          other projects too: installs them with npm in a folder of its own
+  --quick          smaller sizes and fewer rounds, for a first impression
+  --all            all rows, not only the main ones
+  --tiny           only checks that the rows work; its figures mean nothing
+  --peers          other projects too: npm installs them in a temporary folder
   --base FOLDER    another built checkout of errand too, as the side "base"
-  --rounds N       instead of each row's own number
+  --rounds N       the number of rounds; default: that of each row
   --patience S     how long to wait for a calm machine before each round; default 600, 0 does not wait
-  --out FOLDER     where the results are written as JSON; default bench/results
-  --document       runs nothing: writes the results of the main rows into docs/benchmarks.md and docs/benchmarks.svg
-  --list           the rows
+  --out FOLDER     the folder for the results as JSON; default bench/results
+  --document       runs nothing; writes the last results of the main rows into docs/benchmarks.md and docs/benchmarks.svg
+  --list           lists the rows
 
-Sizes are changed by the environment: BENCH_TASKS=500 replaces the size "tasks" of every row that has it.`
+Environment variables change the sizes: BENCH_TASKS=500 replaces the size "tasks" of every row that has it.`
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

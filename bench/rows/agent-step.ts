@@ -30,8 +30,8 @@ export const agentStep = defineRow<Size, Given>({
   name: 'agent-step',
   title: 'A step of an agent',
   method:
-    'A task whose model calls tools in each of fifty steps, from one call of the model to the next. The plain loop calls the same model ' +
-    'and functions and keeps the messages in an array.',
+    'In each of fifty steps, the model of a task calls tools. The time is that from one call of the model to the next. The plain loop ' +
+    'calls the same model and functions, and keeps the messages in an array.',
   figures: {
     p50: { label: 'p50', unit: 'ms', better: 'less' },
     p95: { label: 'p95', unit: 'ms', better: 'less' },

@@ -227,8 +227,8 @@ export const blocking = defineRow<Size, Given>({
   name: 'blocking',
   title: 'The longest block by one request',
   method:
-    'Half of the tasks are in one group, a thousand wait for one task, ten have goals of a megabyte. Each request is made once; the notes ' +
-    'name those that block the longest.',
+    'Half of the tasks are in one group, a thousand wait for one task, and ten have goals of a megabyte. Each request is made once. ' +
+    'The notes name the requests that block the longest.',
   figures: {
     longest: { label: 'longest block', unit: 'ms', better: 'less' },
     requests: { label: 'requests', unit: 'of this kind', better: 'more' },
@@ -248,7 +248,8 @@ export const blocking = defineRow<Size, Given>({
         copyFileSync(fileOf(prepared, given), ledger)
         const engine = await createEngine({ ledger, work: false })
         const http = createHttp(engine, { token, rateLimit: false })
-        const mcp = mcpFetchHandler(engine, { token })
+        const abilities = ['board:*', 'task:create', 'task:get', 'task:list', 'task:wait', 'task:messages']
+        const mcp = mcpFetchHandler(engine, { token, abilities })
         const works = { bus: () => calls(engine), HTTP: () => overHttp(http), MCP: () => overMcp(mcp) }
         const found: Array<{ title: string; stall: number; took: number; outcome: string }> = []
         for (const [title, work, outcomeOf] of await works[given.by]()) {

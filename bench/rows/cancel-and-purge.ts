@@ -39,8 +39,8 @@ export const cancelAndPurge = defineRow<Size, Size>({
   name: 'cancel-and-purge',
   title: 'Cancel and purge in a large ledger',
   method:
-    'One cancel of a task without children (median of ten), forty such cancels at once, and the purge of 200 old roots, with no other ' +
-    'tasks in the ledger and with 200,000, of which half are settled. The stall is the longest time without a turn of the event loop.',
+    'One cancel of a task without children (median of ten), forty such cancels at once, and the purge of 200 old roots: with no other ' +
+    'tasks in the ledger, and with 200,000, half of them settled. The stall is the longest time in which the event loop did not turn.',
   figures: {
     leaf: { label: 'one cancel', unit: 'ms', better: 'less' },
     forty: { label: 'cancels at once', unit: 'ms', better: 'less' },
@@ -87,6 +87,6 @@ export const cancelAndPurge = defineRow<Size, Size>({
   },
   goals: [
     { figure: 'leaf', case: nameOf(200_000), as: 'ratio', beside: { case: nameOf(0) }, atMost: 2 },
-    { figure: 'stall', case: nameOf(200_000), as: 'value', atMost: 250 },
+    { figure: 'stall', case: nameOf(200_000), as: 'value', atMost: 50 },
   ],
 })

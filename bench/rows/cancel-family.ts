@@ -25,8 +25,8 @@ export const cancelFamily = defineRow<Size, Size>({
   name: 'cancel-family',
   title: 'Cancel of a large family',
   method:
-    'A family of ten levels, of which one third is ready, one third claimable and one third held, is canceled in one commit. The floor is ' +
-    'the bare update of the same rows, without events and without walking the tree.',
+    'A family of ten levels is canceled in one commit. One third of its tasks is ready, one third claimable, one third held. The ' +
+    'floor updates the same rows, without events and without walking the tree.',
   figures: { time: { label: 'cancel', unit: 'ms', better: 'less' } },
   sizes: { full: { family: 100_000 }, quick: { family: 20_000 }, tiny: { family: 30 } },
   rounds: { full: 3, quick: 2, tiny: 1 },

@@ -40,7 +40,8 @@ export const claims = defineRow<Size, Given>({
   name: 'claims',
   title: 'Claims from outside',
   method:
-    'Processes claim any task, complete it and claim the next, until none is left. The latency is that of a claim that got a task.',
+    'Processes claim any task, complete it and claim the next, until no task is left. The latency is that of a claim that gets a ' +
+    'task.',
   figures: {
     rate: { label: 'tasks', unit: '/s', better: 'more' },
     p50: { label: 'claim p50', unit: 'ms', better: 'less' },

@@ -1,4 +1,4 @@
-// The time from the call of `create` to the first line of the executor: on an idle engine, and while other tasks take half of its rate.
+// The time from the call of `create` to the start of the executor: on an idle engine, and while other tasks take half of its rate.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -123,10 +123,10 @@ const loadOf = (given: Given, prepared: string): number =>
 
 export const dispatch = defineRow<Size, Given>({
   name: 'dispatch',
-  title: 'From create to the first line',
+  title: 'From create to the start of the executor',
   method:
-    'One task at a time, from the call of `create` until the executor runs; then with other tasks at half of the rate that errand has with ' +
-    'ten slots. The floor begins a task when its row is durable, and gets the same load.',
+    'The time from the call of `create` until the executor runs: first for one task at a time, then while other tasks arrive at half ' +
+    'of the rate that errand has with ten slots. The floor starts a task when its row is durable, and gets the same load.',
   figures: latencyKinds,
   sizes: {
     full: { tasks: 200, everyMs: 25, calibration: 5_000 },

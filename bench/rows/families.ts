@@ -19,8 +19,8 @@ export const families = defineRow<Size, Given>({
   name: 'families',
   title: 'Families and their completion',
   method:
-    'A task spawns children, a thousand in a call; a hundred run at a time, and the last completes the parent. From the creation of the ' +
-    'parent to its completion, divided by the number of children.',
+    'A task spawns children, a thousand in each call. A hundred run at a time, and the last one completes the parent. The time is ' +
+    'that from the creation of the parent to its completion, also divided by the number of children.',
   figures: {
     each: { label: 'each child', unit: 'µs', better: 'less' },
     total: { label: 'the family', unit: 'ms', better: 'less' },

@@ -51,8 +51,8 @@ export const followers = defineRow<Size, Size>({
   name: 'followers',
   title: 'Followers of streams',
   method:
-    'Ten tasks emit a chunk every 50 ms, and a hundred followers of each receive it through `engine.stream`: from the emission to the ' +
-    'reception. The floor is an EventEmitter with one `events.on` for each follower, without a ledger.',
+    'Ten tasks emit a chunk every 50 ms, and a hundred followers of each receive it through `engine.stream`. The time is that from ' +
+    'sending to receiving a chunk. The floor is an EventEmitter with one `events.on` for each follower, without a ledger.',
   figures: {
     ...latencyKinds,
     heap: { label: 'heap', unit: 'KB a follower', better: 'less' },

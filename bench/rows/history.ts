@@ -21,9 +21,9 @@ const nameOf = (settled: number): string => `${settled.toLocaleString('en')} set
 
 export const history = defineRow<Size, Given>({
   name: 'history',
-  title: 'From create to the first line, with history',
+  title: 'From create to the start of the executor, with history',
   method:
-    'The idle case of the row above in a ledger with that many completed tasks, each with its run and its events.',
+    'The idle case of the row above, in a ledger with that many completed tasks, each with its run and its events.',
   figures: latencyKinds,
   sizes: {
     full: { tasks: 200, everyMs: 25, settled: [0, 100_000, 1_000_000] },

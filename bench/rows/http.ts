@@ -121,8 +121,8 @@ export const http = defineRow<Size, Given>({
   name: 'http',
   title: 'HTTP: create and read',
   method:
-    'A client process with ten connections creates tasks without an executor, or reads one of a hundred. The floor is Hono on Node, with the ' +
-    'statements that the engine executes for one such request, in group commits; it checks neither token nor input.',
+    'A client process with ten connections creates tasks without an executor, or reads one of a hundred. The floor is Hono on Node ' +
+    'with the statements that the engine executes for such a request, in group commits. It checks neither token nor input.',
   figures: {
     rate: { label: 'requests', unit: '/s', better: 'more' },
     p50: { label: 'p50', unit: 'ms', better: 'less' },

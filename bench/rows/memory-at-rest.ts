@@ -55,8 +55,8 @@ export const memoryAtRest = defineRow<Size, Given>({
   name: 'memory-at-rest',
   title: 'Memory of tasks at rest',
   method:
-    'An engine creates tasks and brings each to the state; then the heap after garbage collection is compared with that after the first ' +
-    'thousand. A paused task has run and was paused, a waiting one sleeps for a day.',
+    'An engine creates tasks and brings each to the state. The heap after garbage collection is compared with the heap after the ' +
+    'first thousand tasks. A paused task ran and was paused; a waiting one sleeps for a day.',
   figures: { heap: { label: 'heap', unit: 'bytes a task', better: 'less' } },
   sizes: { full: { tasks: 100_000 }, quick: { tasks: 10_000 }, tiny: { tasks: 20 } },
   rounds: { full: 1, quick: 1, tiny: 1 },

@@ -139,8 +139,8 @@ export const page = defineRow<Size, Size>({
   name: 'page',
   title: 'The page',
   method:
-    'The page in Chromium, with 200 events a second for the frames. At last trivial tasks run as fast as they can with the page closed and ' +
-    'open; both rates are taken alternately.',
+    'The page in Chromium, with 200 events a second while the frames are measured. At the end trivial tasks run as fast as they can, ' +
+    'alternately with the page closed and open.',
   figures: {
     paint: { label: 'first paint', unit: 'ms', better: 'less' },
     loaded: { label: 'all rows', unit: 'ms', better: 'less' },

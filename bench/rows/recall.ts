@@ -100,8 +100,8 @@ export const recall = defineRow<Size, Given>({
   name: 'recall',
   title: 'Consolidation and recall',
   method:
-    'One branch of memory. Sessions of a hundred observations are consolidated, a fifth of which repeat known facts; then five facts are ' +
-    'retrieved for words of a known one. The words have the distribution of a language.',
+    'One branch of memory. Sessions of a hundred observations are consolidated; a fifth of these repeat known facts. Then five facts ' +
+    'are retrieved for words of a known one. The words have the distribution of a natural language.',
   figures: {
     session: { label: 'session p50', unit: 'ms', better: 'less' },
     retrieval: { label: 'recall p50', unit: 'ms', better: 'less' },

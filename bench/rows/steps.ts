@@ -74,8 +74,9 @@ export const steps = defineRow<Size, Size>({
   name: 'steps',
   title: 'Journaled calls, ten in a task',
   method:
-    'Tasks of ten calls, each recorded before it starts and with its outcome after; ten tasks at a time, created by ten callers. The floor ' +
-    'inserts one row before a step and updates it after, in group commits, and has one row for a task.',
+    'Tasks of ten calls. Each call is recorded before it starts, and its outcome after it ends. Ten callers create the tasks, and ten ' +
+    'tasks run at a time. The floor inserts one row before a step and updates it after, in group commits, and has one row for each ' +
+    'task.',
   figures: {
     rate: { label: 'steps', unit: '/s', better: 'more' },
     peak: { label: 'peak memory', unit: 'MB', better: 'less' },

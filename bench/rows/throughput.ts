@@ -39,14 +39,9 @@ async function runAll({ createEngine }: Errand, folder: string, { tasks, concurr
 
 /**
  * One row for a task: inserted, and updated when it ends. The index finds the open tasks after a restart. With one caller the floor makes
- * as many commits as the engine. `inTurn`: a caller creates its next task when the one before has ended; there are no slots then.
+ * as many commits as the engine.
  */
-async function runOnFloor(
-  folder: string,
-  prepared: string,
-  { tasks, concurrency }: Given,
-  inTurn = false,
-): Promise<number> {
+async function runOnFloor(folder: string, prepared: string, { tasks, concurrency }: Given): Promise<number> {
   const bare = openBare(
     folder,
     `create table task (id text primary key, executor text not null, status text not null, input text not null, result text,
@@ -72,8 +67,7 @@ async function runOnFloor(
   await inLanes(tasks, concurrency, async (n) => {
     const id = `task-${((n * 2_654_435_761) % 2 ** 32).toString(36)}`
     await bare.write(() => void insert.run(id, Date.now()))
-    if (inTurn) await run(id)
-    else slots.run(() => run(id))
+    slots.run(() => run(id))
   })
   await slots.idle()
   const elapsed = performance.now() - began
@@ -89,10 +83,10 @@ export const throughput = defineRow<Size, Given>({
   name: 'throughput',
   title: 'Create and run trivial tasks',
   method:
-    'As many callers as slots create tasks one after the other, and wait for each to be durable; the tasks return at once. The floor ' +
-    'inserts one row for a task, indexed while the task is open, and updates it at its end, in group commits; with one caller it makes as ' +
-    'many commits as errand does. Its slots take tasks while the callers create others, as those of errand do; in turn, a caller creates ' +
-    'its next task when the one before has ended.',
+    'There are as many callers as slots. Each caller creates tasks one after the other, and waits until each is durable. The tasks ' +
+    'return at once. The floor inserts one row for a task, which is indexed while the task is open, and updates it at the end, in ' +
+    'group commits. Its slots take tasks while the callers create others, as in errand. With one caller it makes as many commits as ' +
+    'errand does.',
   figures: {
     rate: { label: 'tasks', unit: '/s', better: 'more' },
     peak: { label: 'peak memory', unit: 'MB', better: 'less' },

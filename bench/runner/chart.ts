@@ -15,7 +15,7 @@ const panels: readonly Panel[] = [
   { row: 'throughput', case: 'concurrency 10', figure: 'rate', title: 'Create and run, concurrency 10' },
   { row: 'throughput', case: 'concurrency 100', figure: 'rate', title: 'Create and run, concurrency 100' },
   { row: 'steps', case: 'concurrency 10', figure: 'rate', title: 'Journaled calls, ten in a task' },
-  { row: 'dispatch', case: 'idle', figure: 'p50', title: 'From create to the first line, idle, p50' },
+  { row: 'dispatch', case: 'idle', figure: 'p50', title: 'From create to the start of the executor, idle, p50' },
 ]
 
 const width = 760

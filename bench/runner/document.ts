@@ -24,8 +24,8 @@ function figuresOf(shown: readonly Shown[]): string {
   const parts = [
     `${circumstances(shown)}\n`,
     ...shown.map(sectionOf),
-    '### Where errand loses\n',
-    listOf(shown.flatMap(lossesOf), 'No peer was faster.'),
+    '### Where other projects are faster\n',
+    listOf(shown.flatMap(lossesOf), 'No other project was faster.'),
     '### Goals that were missed\n',
     listOf(
       shown.flatMap(({ row, result }) =>
@@ -51,11 +51,11 @@ export function circumstances(shown: readonly Shown[]): string {
   const sizes = [...new Set(results.map(({ size }) => size))]
   const calm =
     rounds.length === 0
-      ? 'The rounds did not wait for a calm machine.'
+      ? 'The rounds did not wait until the machine was calm.'
       : restless === 0
         ? 'The machine was calm before every round.'
         : `The machine was not calm before ${restless} of ${rounds.length} rounds.`
-  const quick = sizes.includes('full') ? '' : ' A quick run, with smaller sizes.'
+  const quick = sizes.includes('full') ? '' : ' This was a quick run with smaller sizes.'
   return `${startedAt.slice(0, 10)}, ${machine.processors}, ${machine.platform}, Node ${machine.node.slice(1)}. ${calm}${quick}`
 }
 
