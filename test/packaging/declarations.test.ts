@@ -18,24 +18,24 @@ describe('The declarations of the package', () => {
     expect(publicTypesAreOurOwn(readFolder(root, 'dist', '.d.ts'))).toEqual([])
   })
 
-  it('of the main entry name no package but zod', () => {
+  it('the declarations of the package of the main entry name no package but zod', () => {
     const reached = reachableFrom(readFolder(root, 'dist', '.d.ts'), ['dist/index.d.ts'])
     const packages = reached.flatMap((file) => file.imports.filter((name) => !name.startsWith('.')).map(packageOf))
     expect([...new Set(packages)]).toEqual(['zod'])
   })
 
-  it.each(Object.keys(libraryEntries))('exist for the entry %s', (name) => {
+  it.each(Object.keys(libraryEntries))('the declarations of the package exist for the entry %s', (name) => {
     expect(read(`dist/${name}.d.ts`)).toMatch(/^export /m)
   })
 
-  it('keep their comments and examples, and leave out what is internal', () => {
+  it('the declarations of the package keep their comments and examples, and leave out what is internal', () => {
     const text = read('dist/chunks/engine.d.ts')
     expect(text).toContain('Opens a ledger and an engine on it')
     expect(text).toContain(" * await using engine = await createEngine({ ledger: 'errand.db'")
     expect(text).not.toContain('@internal')
   })
 
-  it('let a program add the types of its abilities to the module `errand`', () => {
+  it('the declarations of the package let a program add the types of its abilities to the module `errand`', () => {
     expect(read('dist/chunks/engine.d.ts')).toMatch(/declare module 'errand' \{\s+interface AbilityTypes extends/)
     expect(read('dist/index.d.ts')).toMatch(/export \{.*type AbilityTypes,/s)
   })

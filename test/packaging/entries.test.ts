@@ -103,7 +103,7 @@ describe('importing the package', () => {
     expect(names).toContain('createEngine')
   })
 
-  it('resolves its own name in the sources as it does in dist', () => {
+  it('importing the package resolves its own name in the sources as it does in dist', () => {
     const text = readFileSync(join(root, 'tsconfig.json'), 'utf8').replaceAll(/^\s*\/\/.*$/gm, '')
     const { paths } = (JSON.parse(text) as { compilerOptions: { paths: Record<string, string[]> } }).compilerOptions
     expect(paths).toEqual(

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { libraryEntries, specifierOf } from '../../scripts/entries.ts'
+import { bundledPackages, libraryEntries, specifierOf } from '../../scripts/entries.ts'
 
 const root = join(import.meta.dirname, '../..')
 const node = process.env['PACKED_NODE'] ?? process.execPath
@@ -75,7 +75,10 @@ describe('The packed package', () => {
     const code = filesOf(join(installed(), 'dist')).filter((file) => file.endsWith('.js') && !file.includes('/page/'))
     // What the compiler adds for newer syntax is none of them.
     const sources = code.flatMap(sourcesOf).filter((source) => !source.includes('@oxc-project+runtime'))
-    expect(sources.filter((source) => !source.startsWith('src/'))).toEqual([])
+    const packages = sources.flatMap((source) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1] ?? [])
+    expect([...new Set(packages)]).toEqual([...bundledPackages])
+    expect(Object.keys(manifest.dependencies).filter((name) => packages.includes(name))).toEqual([])
+    expect(readFileSync(join(installed(), 'dist/licenses.txt'), 'utf8')).toContain('kysely')
     expect(sources.filter((source, index) => sources.indexOf(source) !== index)).toEqual([])
     expect(sources.length).toBeGreaterThan(400)
     expect(sources).toEqual(expect.arrayContaining(['src/engine.ts', 'src/ledger/tables/task.ts']))
@@ -167,17 +170,29 @@ describe('The packed package', () => {
     expect(mapped).toMatch(/at openEngine \(.*\/errand\/src\/engine\.ts:\d+:\d+\)/)
   })
 
-  it('loads neither kysely nor yaml before a ledger is opened or a plan is read', async () => {
+  it('loads the engine with its first use, the ledger with its first one, and yaml with the first plan', async () => {
     const text = `
       import { registerHooks } from 'node:module'
-      const loaded = []
-      registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
-      const seen = () => ['kysely', 'yaml', 'better-sqlite3'].filter((name) => loaded.some((url) => url.includes('/node_modules/' + name + '/')))
+      const loaded = new Set()
+      const inPackage = /\\/node_modules\\/((?:@[^/]+\\/)?[^/]+)\\/(?!node_modules|dist\\/chunks)/
+      const nameOf = (url) => url.startsWith('node:') ? url : (inPackage.exec(url)?.[1] ?? url.replace(/^.*\\//, ''))
+      registerHooks({ load: (url, context, next) => (loaded.add(nameOf(url)), next(url, context)) })
       const { createEngine } = await import('errand')
-      const before = seen()
+      const before = [...loaded]
       const engine = await createEngine()
-      console.log(before.join(), seen().join())
-      await engine.close()`
-    expect(await program(text)).toMatch(/^ kysely/)
+      await engine.close()
+      console.log(JSON.stringify([before, [...loaded]]))`
+    const [imported, opened] = JSON.parse(await program(text)) as [string[], string[]]
+    expect(imported.filter((name) => !name.startsWith('node:')).sort()).toEqual([
+      'core.js',
+      'errand',
+      'library.js',
+      'zod',
+    ])
+    // What starts processes, opens sockets or reads a keyboard is heavy.
+    const heavy = ['child_process', 'net', 'http', 'stream', 'readline', 'worker_threads'].map((name) => `node:${name}`)
+    expect(heavy.filter((name) => imported.includes(name))).toEqual([])
+    expect(opened).toEqual(expect.arrayContaining(['engine.js', 'ledger.js', 'better-sqlite3', 'xstate']))
+    expect(opened).not.toContain('yaml')
   })
 })

@@ -1,0 +1,124 @@
+// Walks README.md and docs/getting-started.md as a new user does: each in an empty folder, with the package as npm packs it. A block
+// with the name of a file is saved, a block `sh` is run as it stands, and the block `text` below it is its output. A block `sh clone` is
+// for a clone of the repository; one `sh running` runs until it has printed the block below it. The Node is that of this process.
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { blocksIn, type GuideBlock, outputPattern } from './guide-blocks.ts'
+
+const root = join(import.meta.dirname, '..')
+
+export const guides = ['README.md', 'docs/getting-started.md'] as const
+
+export interface WalkOptions {
+  /** The Node that runs everything. Default: that of this process. */
+  node?: string
+  /** Unpacks the package and links its dependencies, in place of each `npm install`, so that no network is needed. Default false. */
+  offline?: boolean
+}
+
+/** Walks one guide in a folder of its own. Throws at the first command that fails or prints something else than is shown. */
+export async function walkGuide(
+  guide: string,
+  { node = process.execPath, offline = false }: WalkOptions = {},
+): Promise<void> {
+  const place = mkdtempSync(join(tmpdir(), 'errand-guide-'))
+  const folder = join(place, 'project')
+  try {
+    mkdirSync(folder)
+    execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', place], { cwd: root, stdio: 'ignore' })
+    // The first `node` of the path is that of the walk, for npm and npx too.
+    mkdirSync(join(place, 'bin'))
+    symlinkSync(node, join(place, 'bin/node'))
+    if (offline) linkPackages(place, folder)
+    const env = {
+      ...process.env,
+      PATH: [join(place, 'bin'), process.env['PATH']].join(delimiter),
+      XDG_STATE_HOME: place,
+      NO_COLOR: '1',
+    }
+    const blocks = blocksIn(readFileSync(join(root, guide), 'utf8'))
+    for (const [index, block] of blocks.entries()) await follow(block, blocks[index + 1], { guide, place, folder, env })
+  } finally {
+    rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+  }
+}
+
+interface Walk {
+  guide: string
+  /** Holds the packed package and, below it, the project. */
+  place: string
+  folder: string
+  env: NodeJS.ProcessEnv
+}
+
+async function follow(block: GuideBlock, next: GuideBlock | undefined, walk: Walk): Promise<void> {
+  if (block.language !== 'sh') {
+    if (block.label !== '') writeFileSync(join(walk.folder, block.label), block.text)
+    return
+  }
+  if (block.label === 'clone') return
+  const shown = next?.language === 'text' ? outputPattern(next.text) : undefined
+  const commands = block.text.replaceAll('…/errand', `${walk.place}/errand`)
+  const { code, out, err } = await run(commands, block.label === 'running' ? shown : undefined, walk)
+  const fits = shown === undefined || shown.test(out)
+  if (code !== 0 || !fits) {
+    throw new Error(
+      `${walk.guide}: ${fits ? `exit code ${code}` : 'other output'} of\n${block.text}\nwhich printed\n${out}${err}`,
+    )
+  }
+}
+
+/** Runs commands to their end, or until they have printed `until`. */
+function run(
+  commands: string,
+  until: RegExp | undefined,
+  { folder, env }: Walk,
+): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawn('bash', ['-euo', 'pipefail', '-c', commands], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  let out = ''
+  let err = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+  let isInterrupted = false
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+    if (until?.test(out) !== true || isInterrupted) return
+    isInterrupted = true
+    process.kill(-(child.pid as number), 'SIGINT')
+  })
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code: isInterrupted ? 0 : code, out, err })))
+}
+
+/** What `npm install` of the package would do, with the packages of the repository. `npm` itself does nothing then. */
+function linkPackages(place: string, folder: string): void {
+  const modules = join(folder, 'node_modules')
+  mkdirSync(join(modules, 'errand'), { recursive: true })
+  const archive = readdirSync(place).find((name) => name.endsWith('.tgz')) as string
+  execFileSync('tar', ['-xzf', join(place, archive), '-C', join(modules, 'errand'), '--strip-components=1'])
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<
+    string,
+    Record<string, string>
+  >
+  for (const name of Object.keys({ ...manifest['dependencies'], ...manifest['peerDependencies'] })) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true })
+    symlinkSync(join(root, 'node_modules', name), join(modules, name))
+  }
+  mkdirSync(join(modules, '.bin'))
+  symlinkSync('../errand/dist/bin.js', join(modules, '.bin/errand'))
+  writeFileSync(join(place, 'bin/npm'), '#!/bin/sh\n', { mode: 0o755 })
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { node: { type: 'string' } } })
+  for (const guide of guides) {
+    await walkGuide(guide, values.node === undefined ? {} : { node: values.node })
+    console.log(`${guide}: every command did what is written`)
+  }
+}
