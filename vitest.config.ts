@@ -14,12 +14,14 @@ const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 
 /** What runs longest, most of it in one test each. */
 const longest = [
+  'test/docs-blocks.test.ts',
   'test/agent/kill.test.ts',
   'test/engine/two-engines.test.ts',
   'test/ledger/postgres.test.ts',
   'test/engine/model.test.ts',
   'test/page/browser/page.test.ts',
   'test/page/browser/page-at-work.test.ts',
+  'test/page/browser/task-page.test.ts',
 ].map(pathOf)
 
 /** They begin first: where no run has left its times vitest goes by size, and the last of these would keep one core busy alone. */

@@ -1,12 +1,13 @@
 // Bundles src into dist. All entries are one build, so every module is in one chunk only: what one entry makes, another recognizes.
 // Dependencies stay imports, for the same reason (a schema made with the zod of the application is one for us), and because the driver
-// is native. Names and line breaks stay as they are written: a stack trace is readable, and with --enable-source-maps it names the
+// is native; only kysely is a part of the bundle. Names and line breaks stay as they are written: a stack trace is readable, and with --enable-source-maps it names the
 // source, which the maps contain.
 
 import { basename, join } from 'node:path'
 import { type InputOptions, type OutputChunk, type Plugin, type RolldownOutput, rolldown } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
-import { libraryEntries, startedEntries } from './entries.ts'
+import { bundledLicenses } from '../page/bundled-licenses.ts'
+import { bundledPackages, libraryEntries, startedEntries } from './entries.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -27,7 +28,10 @@ const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
   ['engine', /\/src\/engine\.ts$/],
   ['mirror', /\/src\/board\/mirror\/(?!known-folders)/],
   // With kysely: loaded when the first ledger is opened.
-  ['ledger', /\/src\/ledger\/(?!dialects\/postgres|dialects\/sqlite\/quick-check|(?:find-ledger|trust|home)\.)/],
+  [
+    'ledger',
+    /\/node_modules\/kysely\/|\/src\/ledger\/(?!dialects\/postgres|dialects\/sqlite\/quick-check|(?:find-ledger|trust|home)\.)/,
+  ],
   // With what several verbs of the command line need.
   [
     'terminal',
@@ -38,9 +42,11 @@ const chunks: ReadonlyArray<readonly [name: string, modules: RegExp]> = [
   ['web', /\/src\/web\//],
 ]
 
+/** Our modules, those of bundled packages, and what the compiler brings along for newer syntax. */
+const inside = new RegExp(`^(?:[./]|@oxc-project/runtime/|(?:${bundledPackages.join('|')})$)`)
+
 const options: InputOptions = {
-  // What the compiler brings along for newer syntax is a part of the build.
-  external: (id: string) => !/^(?:[./]|@oxc-project\/runtime\/)/.test(id),
+  external: (id: string) => !inside.test(id),
   platform: 'node',
   // Node 22 knows no `await using`.
   transform: { target: 'es2024' },
@@ -53,7 +59,7 @@ const inputOf = (entries: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(entries).map(([name, source]) => [name, join(root, source)]))
 
 /** Smaller maps are a part of their module. */
-const maxInlineMapBytes = 20 * 1024
+const maxInlineMapBytes = 64 * 1024
 
 /** Ends each module with its map or with the name of that. One of a verb is as small as the verb, and not worth a file of its own. */
 const linkMaps: Plugin = {
@@ -81,7 +87,7 @@ export async function bundleCode(folder: string): Promise<OutputChunk[]> {
     ...files,
     dir: folder,
     sourcemap: 'hidden',
-    plugins: [linkMaps],
+    plugins: [linkMaps, bundledLicenses],
     comments: { legal: true, annotation: true, jsdoc: false },
     codeSplitting: { groups },
   })

@@ -1,7 +1,8 @@
 // The public shape of the engine: every method, its options, and the types that flow from an executor to a result.
 import type { AbilityMethods } from './ability-methods.ts'
 import type { InspectionObserver, InspectOptions } from './actors/inspection-event.ts'
-import type { AnyExecutor, Executor, InputOf, ResultOf } from './api/executor.ts'
+import type { Executor, ExecutorMap } from './api/executor.ts'
+import type { CreatedTasks, GivenTasks, RootFields } from './api/new-task.ts'
 import type {
   ClaimOptions,
   ContradictsFunction,
@@ -44,12 +45,11 @@ export type {
   InspectionObserver,
   InspectOptions,
 } from './actors/inspection-event.ts'
+export type { ExecutorMap } from './api/executor.ts'
 export type * from './api/views.ts'
 
-export type Executors = Record<string, AnyExecutor>
-
 /** The options of `createEngine`. Every key is checked; an unknown one is refused with the nearest name. */
-export interface EngineOptions<E extends Executors = Executors> {
+export interface EngineOptions<E extends ExecutorMap = ExecutorMap> {
   /** A path, `:memory:` (default), or a Ledger that the caller opened and closes. */
   ledger?: string | object
   /** By name; registered before recovery begins. */
@@ -129,7 +129,7 @@ export interface EngineOptions<E extends Executors = Executors> {
   work?: boolean
   /** Receives every inspection event of the live actors, from the start. `engine.inspect` attaches an observer later. */
   inspect?: InspectionObserver
-  /** Receives errors that have no caller: a subscriber that threw, a snapshot that was repaired. Default: `console.error`. */
+  /** Receives errors that have no caller: a subscriber that threw, a part of a result that JSON cannot carry. Default: `console.error`. */
   onError?: (error: unknown, context: Record<string, unknown>) => void
   /**
    * Called with every value from users, programs, models and commands (inputs, results, errors, messages, notes, facts, output, …),
@@ -219,21 +219,22 @@ export interface WaitingOptions {
  * The engine. Every method that changes a task returns the changed task. Every refusal throws an `ErrandError`.
  * Methods accept an id or a task; an unknown id throws `NOT_FOUND`, except for `get` (null) and `delete` (false).
  */
-export interface Engine<E extends Executors = Executors> extends AbilityMethods {
+export interface Engine<E extends ExecutorMap = ExecutorMap> extends AbilityMethods {
   /** The instance's id in the ledger. */
   readonly instanceId: string
   /** The bus with the engine's abilities and your own. */
   readonly bus: Bus
 
-  /** Creates a task, a tree of tasks, or several of them, in one transaction. */
-  create<R>(options: CreateOptions & { executor: Executor<any, R> }): Promise<Task<R>>
-  create<K extends keyof E & string>(
-    options: CreateOptions<InputOf<E[K]>> & { executor: K },
-  ): Promise<Task<ResultOf<E[K]>>>
-  create(options: CreateOptions & { executor?: undefined }): Promise<Task>
-  /** An engine without executors is a producer and may name any executor. */
-  create(options: CreateOptions & { executor: [keyof E] extends [never] ? string : never }): Promise<Task>
-  create(options: ReadonlyArray<CreateOptions & { executor?: string | Executor }>): Promise<Task[]>
+  /**
+   * Creates a task, a tree of tasks, or a list of them, in one transaction. An engine without executors is a producer and may name any
+   * executor. `input` and `metadata` are stored as JSON: a Date, or another object with `toJSON`, as what that returns, and a property
+   * that is undefined not at all. A function, a Map, NaN, a BigInt, undefined in a list, a circle, and an object of a class without
+   * `toJSON` are refused.
+   *
+   * @throws ErrandError INVALID_INPUT { path } for what JSON cannot carry; UNKNOWN_OPTION, UNKNOWN_EXECUTOR, NOT_FOUND, CYCLE,
+   *   KEY_CONFLICT, PARENT_CLOSED, LIMIT_EXCEEDED. Nothing has been written then.
+   */
+  create<const G>(given: GivenTasks<E, G, RootFields>): Promise<CreatedTasks<E, G>>
 
   get<R = unknown>(task: TaskRef<R>): Promise<Task<R> | null>
   /**
@@ -382,7 +383,8 @@ export interface Engine<E extends Executors = Executors> extends AbilityMethods 
   limits(): Promise<Limits>
   /**
    * Removes families (a root and its descendants) that have been settled since before a time, in epoch milliseconds, and on which no
-   * open task depends. Their events are removed too: an older cursor throws `CURSOR_TOO_OLD`.
+   * open task depends. Their events are removed too: an older cursor throws `CURSOR_TOO_OLD`. A family disappears at once, and its rows
+   * leave in short transactions; if the process ends before, the next engine that works removes the rest.
    */
   purge(options: { before: number }): Promise<{ tasks: number; families: number; events: number }>
   /**

@@ -3,6 +3,7 @@ import type { AbilityHost } from './abilities/ability-host.ts'
 import { hasUserAbility, registerAbilities } from './abilities/register-abilities.ts'
 import { followPages } from './actors/event-stream.ts'
 import { Lifecycle } from './actors/lifecycle.ts'
+import { type DeclaredExecutors, type ExecutorMap, isExecutor } from './api/executor.ts'
 import { engineOptionsSchema } from './api/options.ts'
 import { offerMirrorHost } from './board/mirror/mirror-host.ts'
 import { type Ability, type AbilityDefinition, defineAbility, isAbility } from './bus/ability.ts'
@@ -17,7 +18,7 @@ import { redactionBy } from './core/redact.ts'
 import { requireRuntime } from './core/runtime.ts'
 import { createDrafter } from './drafts/draft.ts'
 import { requireExecutors } from './drafts/known-executors.ts'
-import type { Engine, EngineOptions, Executors } from './engine-api.ts'
+import type { Engine, EngineOptions } from './engine-api.ts'
 import type { CallRecord } from './entities/call.ts'
 import type { TaskRecord } from './entities/task.ts'
 import { createAgents } from './executors/agent/agents.ts'
@@ -48,7 +49,7 @@ export interface RunBus {
  * open. With a `runBus` the engine's own bus (`engine.bus`) has the engine's abilities and those of
  * the run bus; the run bus has the models and the vocabulary's abilities. Both buses check callers with the same guard.
  */
-export async function openEngine<const E extends Executors = Executors>(
+export async function openEngine<const E extends ExecutorMap = DeclaredExecutors>(
   options: EngineOptions<E>,
   runs?: RunBus,
 ): Promise<Engine<E>> {
@@ -91,6 +92,10 @@ export async function openEngine<const E extends Executors = Executors>(
     clock,
     redaction,
     executors: () => [...executors.keys()].filter((name) => agents.canRun(name) !== 'none').sort(),
+    inputOf: (name) => {
+      const executor = executors.get(name)
+      return isExecutor(executor) ? executor.input : undefined
+    },
     moved: async (signal) => {
       const { life } = await opened.promise
       life.requireOpen()
@@ -101,6 +106,8 @@ export async function openEngine<const E extends Executors = Executors>(
       life.requireOpen()
       yield* followPages(life.ledger, life.feed, { ...options, follow: true })
     },
+    admitCreated: (executor) =>
+      void opened.promise.then(({ life }) => life.supervisor.admitCreated(executor)).catch(() => {}),
     wake: async () => (await opened.promise).life.feed.changed(),
     nextId: (prefix) => ids.next(prefix),
     whileClosing: () => opened.promise.then(whileClosing),
@@ -217,8 +224,8 @@ function unwritable(error: unknown): unknown {
 }
 
 /** The executors that come with abilities. */
-function executorsOf(abilities: readonly Ability[]): Executors {
-  return Object.assign({}, ...abilities.map(({ executors }) => executors)) as Executors
+function executorsOf(abilities: readonly Ability[]): ExecutorMap {
+  return Object.assign({}, ...abilities.map(({ executors }) => executors)) as ExecutorMap
 }
 
 /**

@@ -11,13 +11,13 @@ export {
   type Executor,
   type ExecutorDefinition,
   type ExecutorFunction,
+  type ExecutorMap,
   type ExecutorTask,
-  type InputOf,
   type InvokeOptions,
-  type ResultOf,
   type Run,
   type WaitOptions,
 } from './api/executor.ts'
+export type { Executors, InputOf, ResultOf } from './api/new-task.ts'
 export type {
   ClaimOptions,
   ComparedFact,
@@ -73,7 +73,6 @@ export type {
   EngineOptions,
   EngineStatus,
   EventHandler,
-  Executors,
   InspectedActor,
   InspectedSnapshot,
   InspectionEvent,

@@ -24,6 +24,7 @@ import { taskWhy } from './abilities/task/why.ts'
 import { type AbilityMethods, abilityMethods } from './ability-methods.ts'
 import { followEvents } from './actors/event-stream.ts'
 import type { Lifecycle } from './actors/lifecycle.ts'
+import { purgeFamilies } from './actors/purge-families.ts'
 import { awaitSettlement } from './actors/settlement.ts'
 import { streamTask } from './actors/task-stream.ts'
 import type { RunnableTasks } from './api/executor.ts'
@@ -61,9 +62,10 @@ import { type PlanOptions, type PlanRun, planOptionsSchema } from './api/plan-ru
 import type { Bus } from './bus/bus.ts'
 import { type Caller, libraryCaller } from './bus/caller.ts'
 import { asOwner, asWriter, claimTokenOf } from './claimed-task.ts'
-import { ErrandError, TaskCanceledError, TaskFailedError } from './core/errors.ts'
-import { checkText, fromJson, toJson } from './core/json.ts'
+import { ErrandError, type StoredError, TaskCanceledError, TaskFailedError } from './core/errors.ts'
+import { checkText, resultImage } from './core/json.ts'
 import { kindOf, parse, requireFunction, requireText } from './core/parse.ts'
+import { restoredCause } from './core/stored-error.ts'
 import { requireExecutors } from './drafts/known-executors.ts'
 import type { Engine, Limits, StatusStore, TaskGraph, TaskRef, Why, WorkOptions } from './engine-api.ts'
 import { toCall } from './entities/call.ts'
@@ -72,7 +74,7 @@ import { noSharedLimits } from './entities/limits.ts'
 import { type Message, toMessage } from './entities/message.ts'
 import { filterByStatus } from './entities/status-filter.ts'
 import type { Outcome, Task } from './entities/task.ts'
-import type { Op, PurgePosition, Reads, Step } from './ledger/ledger.ts'
+import type { Op, Reads, Step } from './ledger/ledger.ts'
 import type { ClaimToken } from './machines/ownership.ts'
 import type { PlanHost } from './plans/plan-run.ts'
 import { createHandler, type Handled, type HandleOptions } from './routing/handle.ts'
@@ -82,8 +84,7 @@ import { deleteTask } from './steps/delete.ts'
 import { dependenciesOf } from './steps/explain.ts'
 import { findTask } from './steps/find-task.ts'
 import { loadSharedLimits, setSharedLimits } from './steps/limits.ts'
-import { purge } from './steps/purge.ts'
-import { notAround, notDeletingQuestions } from './steps/right-to-answer.ts'
+import { guardChange, guardDeletion } from './steps/right-to-answer.ts'
 import { requestedBy, requireTask, type StepContext } from './steps/step-context.ts'
 import * as verbs from './steps/verbs.ts'
 
@@ -214,7 +215,7 @@ export class TaskEngine {
     const { children } = parse(deleteOptionsSchema, options, 'delete')
     const subject = subjectOf(ref)
     const deletion = deleteTask(subject.taskId, children, this.#stepContext())
-    return applyTo(this.#context(), subject, notDeletingQuestions(deletion, subject.taskId, this.#caller))
+    return applyTo(this.#context(), subject, guardDeletion(deletion, subject.taskId, this.#caller))
   }
 
   start(ref: TaskRef): Promise<Task> {
@@ -241,9 +242,11 @@ export class TaskEngine {
 
   async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {
     const claimant = claimTokenOf(ref, parse(claimTokenOptionsSchema, options, 'complete'))
-    const image = fromJson(toJson(result, 'the result'))
+    const image = resultImage(result, 'the result', (loss) =>
+      this.#life.report(loss, { taskId: idOf(ref), doing: 'complete' }),
+    )
     const stepOf = (id: string) =>
-      notAround(verbs.complete(id, image, claimant, this.#stepContext()), id, 'complete', this.#caller)
+      guardChange(verbs.complete(id, image, claimant, this.#stepContext()), id, 'complete', this.#caller)
     return this.#apply(ref, stepOf, claimant)
   }
 
@@ -345,15 +348,16 @@ export class TaskEngine {
   async purge(options: unknown): Promise<{ tasks: number; families: number; events: number }> {
     refuseModels(this.#caller, 'purge')
     const { before } = parse(purgeOptionsSchema, options, 'purge')
-    const sum = { tasks: 0, families: 0, events: 0 }
-    for (let after: PurgePosition | undefined; ; ) {
-      const purged = await this.#host.step(purge(before, after))
-      sum.tasks += purged.tasks
-      sum.families += purged.families
-      sum.events += purged.events
-      if (purged.next === undefined) break
-      after = purged.next
-    }
+    const { clock } = this.#host
+    const sum = await purgeFamilies(
+      {
+        clock,
+        read: (query) => this.#host.read(query),
+        step: (each) => this.#host.step(each),
+        mayGoOn: () => true,
+      },
+      before,
+    )
     await this.#life.status.count()
     return sum
   }
@@ -363,9 +367,15 @@ export class TaskEngine {
   async result(ref: TaskRef, options: unknown = {}): Promise<unknown> {
     const id = idOf(ref)
     const outcome = await this.settled(ref, options)
-    if (outcome.status === 'failed') throw new TaskFailedError(id, outcome.error)
+    if (outcome.status === 'failed') throw new TaskFailedError(id, outcome.error, await this.#thrownBy(id, outcome))
     if (outcome.status === 'canceled') throw new TaskCanceledError(id, outcome.statusReason)
     return outcome.result
+  }
+
+  /** What the executor threw, rebuilt. Outcomes hold no stack: it is read from the row, unless the task has been retried or purged since. */
+  async #thrownBy(id: string, { error }: { error: StoredError }): Promise<Error> {
+    const stored = (await this.#host.read((tx) => tx.task.get(id)))?.error
+    return restoredCause(stored?.message === error.message ? stored : error)
   }
 
   async settled(ref: TaskRef, options: unknown = {}): Promise<Outcome> {

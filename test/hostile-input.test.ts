@@ -85,9 +85,9 @@ it('X-037 methods refuse text that no database keeps, and do not change the task
   expect(await engine.get(task.id)).toEqual(task)
 })
 
-it('X-037 an executor that returns text that no database keeps fails alone, with the reason', async () => {
+it('X-037 an executor that returns text that no database keeps fails its task alone, with the reason', async () => {
   const engine = await setup()
-  const culprits = [
+  const invalid = [
     'half',
     'nulCall',
     'nulKey',
@@ -97,14 +97,14 @@ it('X-037 an executor that returns text that no database keeps fails alone, with
     'halfResult',
     'hugeResult',
   ] as const
-  for (const executor of culprits) {
+  for (const executor of invalid) {
     const { id } = await engine.create({ executor })
     expect([executor, await engine.settled(id)]).toMatchObject([executor, { error: { code: 'INVALID_INPUT' } }])
   }
   const { id } = await engine.create({ executor: 'throwing' })
   expect(await engine.settled(id)).toEqual({
     status: 'failed',
-    // What no store keeps stands as the replacement character: the reason is told all the same.
+    // Characters that cannot be stored are replaced, so that the reason is still reported.
     error: { code: 'TASK_FAILED', message: (nul + half).replaceAll('\u0000', '\uFFFD').toWellFormed() },
   })
 })

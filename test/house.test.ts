@@ -1,12 +1,11 @@
-// Holds the source against the rules of the house (test/house/rules.ts), and each rule against planted faults, which it
-// must find.
+// Checks the source against the rules of the house (test/house/rules.ts), and each rule against planted violations, which it must find.
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
   idleReasons,
   namesAreKebabCase,
-  namesSaySomething,
+  namesHaveMeaning,
   publicTypesAreOurOwn,
   type Rule,
   rules,
@@ -21,16 +20,16 @@ const ruleNames = Object.keys(rules) as (keyof typeof rules)[]
 type World = Record<string, string>
 
 interface Proof {
-  /** Each of these worlds breaks the rule once. */
+  /** Each of these violates the rule once. */
   faults: World[]
-  /** This one looks like a fault and is none. */
+  /** Looks like a violation and is none. */
   fine: World
 }
 
 const complaintsAbout = (world: World, rule: Rule) =>
   rule(Object.entries(world).map(([path, text]) => parse(path, text)))
 
-/** Of a file that shares its process with others, the others would get the replacement, or the file would get the original. */
+/** Test files share a process: others would get the replacement, or this one would get the original module. */
 const replacesModules: Rule = (files) =>
   files
     .filter(({ code }) => /\bvi\.(?:mock|doMock|resetModules)\b/.test(code))
@@ -63,7 +62,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/engine.ts': `import './surfaces/inspector/inspector.ts'; import './actors/run.ts'`,
       'src/surfaces/cli/run.ts': `import { createEngine } from '../../index.ts'; import '../../terminal/table.ts'`,
       'src/testing/world.ts': `import { createEngine } from '../engine.ts'`,
-      'src/entities/task.ts': `// import '../machines/task-machine.ts'\nconst said = "import '../engine.ts'"`,
+      'src/entities/task.ts': `// import '../machines/task-machine.ts'\nconst text = "import '../engine.ts'"`,
     },
   },
   'src itself has at most eight files': {
@@ -122,7 +121,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/bus/bus.ts': `const name = 'xstate'`,
     },
   },
-  'one file below ledger/dialects/sqlite knows better-sqlite3': {
+  'better-sqlite3 is imported by one file below ledger/dialects/sqlite': {
     faults: [
       { 'src/ledger/ledger.ts': `import Database from 'better-sqlite3'` },
       { 'src/actors/run.ts': `createRequire(import.meta.url)('better-sqlite3')` },
@@ -136,7 +135,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/ledger/ledger.ts': '// better-sqlite3 is loaded elsewhere',
     },
   },
-  'ledger files are opened by SQLite only, but for making new ones': {
+  'ledger files are opened by SQLite only, except to create them': {
     faults: [
       { 'src/ledger/dialects/sqlite/open-file.ts': `const file = openSync(path, 'r')` },
       { 'src/ledger/dialects/sqlite/open-file.ts': `const file = openSync(fileOf(id), constants.O_RDONLY)` },
@@ -177,7 +176,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/api/options.ts': `interface Clock { setTimeout(run: () => void): number }; const text = 'Date.now()'`,
     },
   },
-  'SQL is made of texts of the code, and of values that are bound': {
+  'SQL consists of literals of the code and bound values': {
     faults: [
       { 'src/ledger/tables/task.ts': 'sql`order by ${sql.ref(filter.order)}`' },
       { 'src/ledger/tables/task.ts': `query.where(sql.raw("name = '" + name + "'"))` },
@@ -192,7 +191,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/ledger/tables/call.ts': `sql.join(statuses.map((status) => sql.lit(status)))`,
     },
   },
-  'patterns are texts of the code': {
+  'regular expressions are literals of the code': {
     faults: [
       { 'src/routing/intent.ts': 'const found = new RegExp(words).test(message)' },
       { 'src/abilities/fs/search.ts': `RegExp(input.pattern, 'u')` },
@@ -202,7 +201,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/core/parse.ts': 'const isPattern = value instanceof RegExp // new RegExp(text)',
     },
   },
-  'patterns take no more time than there is text': {
+  'regular expressions match in linear time': {
     faults: [
       { 'src/core/parse.ts': 'const words = /^(\\w+\\s*)+$/' },
       { 'src/core/parse.ts': 'const a = /(?:a*)*b/.test(text)' },
@@ -222,7 +221,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       ].join('\n'),
     },
   },
-  'every edge of a task is walked by transition': {
+  'every status change of a task goes through transition': {
     faults: [
       { 'src/steps/pause.ts': `import { moved } from '../machines/task-transition.ts'` },
       { 'src/board/claim.ts': `import { type Changes, moved, touched } from '../machines/task-transition.ts'` },
@@ -251,7 +250,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/bus/ability.ts': `class Bus {\n${lines(80)}}\nconst table = {\n${lines(80)}}\nfor (const a of b) {\n${lines(80)}}`,
     },
   },
-  'identifiers, comments and messages use the words of the field': {
+  'identifiers, comments and messages use plain words': {
     faults: [
       { 'src/bus/bus.ts': '// Whoever calls gets an answer.' },
       { 'src/bus/bus.ts': 'const mostCalls = 5' },
@@ -262,7 +261,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/bus/bus.ts': "// The caller is notified by a heartbeat.\nconst maxCalls = 5\nconst text = 'almost always'",
     },
   },
-  'no file is named after words': {
+  'no file name ends in words': {
     faults: [{ 'src/terminal/task-words.ts': '' }],
     fine: { 'src/terminal/task-labels.ts': '' },
   },
@@ -270,7 +269,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
     faults: [{ 'src/bus/theBus.ts': '' }, { 'src/bus/the_bus.ts': '' }, { 'src/Bus/bus.ts': '' }],
     fine: { 'src/vocabularies/s07.ts': '', 'src/ledger/migrations/0001-first.ts': '', 'test/types/a-b.test-d.ts': '' },
   },
-  'no file or folder has a name that says nothing': {
+  'no file or folder has a meaningless name': {
     faults: [
       { 'src/bus/types.ts': '' },
       { 'src/utils/text.ts': '' },
@@ -293,7 +292,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/surfaces/a2a/mapping.ts': `'cancelled'`,
     },
   },
-  'the words of processes and of completion are known to vocabularies only': {
+  'process and completion statuses occur in vocabularies only': {
     faults: [
       { 'src/task-engine.ts': `import { processStatusOf } from './vocabularies/agent-os/views/status-mapping.ts'` },
       { 'src/surfaces/http/answer.ts': `const status: ProcessStatus = task.status` },
@@ -302,7 +301,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
     ],
     fine: {
       'src/vocabularies/agent-os/views/status-mapping.ts': `const processStatuses = ['killed']`,
-      'src/executors/command.ts': '// the process is killed, and its status told',
+      'src/executors/command.ts': '// the process is killed, and its status reported',
     },
   },
   'a list of any length is not spread into the arguments of a call': {
@@ -318,11 +317,11 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/terminal/a.ts': 'const width = Math.max(0, label); print(...words)',
     },
   },
-  'nothing is marked as left to do': {
+  'no file contains TODO, FIXME or XXX': {
     faults: [{ 'src/bus/bus.ts': '// TODO: more' }, { 'src/bus/bus.ts': '/* FIXME */' }],
     fine: { 'src/bus/bus.ts': 'const todo = todos.length' },
   },
-  'every file opens by saying what lives there': {
+  'every file opens with a comment about its content': {
     faults: [
       { 'src/bus/bus.ts': `import './ability.ts'\n// The bus: one registry of abilities.` },
       { 'src/bus/bus.ts': '// bus' },
@@ -331,7 +330,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
     ],
     fine: {
       'src/bus/bus.ts': '// The bus: one registry of abilities.\n',
-      'src/bus/ability.ts': '/**\n * What an ability is.\n */\n',
+      'src/bus/ability.ts': '/**\n * The definition of an ability.\n */\n',
       'src/surfaces/cli/bin.ts': '#!/usr/bin/env node\n// Starts the command line.\n',
     },
   },
@@ -346,51 +345,51 @@ const titlesHaveOneForm: Rule = (files) =>
       .map((text) => `${path}: "${text}" has its ids in brackets; put them at the beginning`),
   ])
 
-describe('src keeps the rules of the house:', () => {
-  it('there are files to check', () => {
+describe('the rules of the house', () => {
+  it('the house test finds files to check', () => {
     expect(source.length).toBeGreaterThan(0)
   })
 
-  it.each(ruleNames)('%s', (name) => {
+  it.each(ruleNames)('src follows the rule: %s', (name) => {
     expect(rules[name](source)).toEqual([])
   })
 
-  it('every reason for a long file or function is needed', () => {
+  it('every listed reason for a long file or function is needed', () => {
     expect(idleReasons(source)).toEqual([])
   })
 
-  it('tests are written with `it`, and their ids come first', () => {
+  it('test titles use `it` and begin with their conformance ids', () => {
     expect(titlesHaveOneForm(readFolder(root, 'test', '.ts'))).toEqual([])
   })
 
-  it('other folders follow the rules for names too', () => {
+  it('test, bench, examples and scripts follow the rules for names', () => {
     const others = ['test', 'bench', 'examples', 'scripts'].flatMap((folder) => readFolder(root, folder, '.ts'))
     const typeTests = /^test\/types\//
     const named = others.filter((file) => !typeTests.test(file.path))
-    expect([...namesAreKebabCase(others), ...namesSaySomething(named)]).toEqual([])
+    expect([...namesAreKebabCase(others), ...namesHaveMeaning(named)]).toEqual([])
   })
 
-  it('no test replaces a module, for the files that run in one process share them', () => {
+  it('no test replaces a module, because test files in one process share modules', () => {
     expect(replacesModules(readFolder(root, 'test', '.ts'))).toEqual([])
   })
 })
 
-describe('a planted fault is found:', () => {
-  it('no test replaces a module, for the files that run in one process share them', () => {
+describe('planted violations', () => {
+  it('the house test finds a test that replaces a module', () => {
     expect(complaintsAbout({ 'test/a.test.ts': `vi.mock('../src/engine.ts')` }, replacesModules)).toHaveLength(1)
     expect(complaintsAbout({ 'test/a.test.ts': `vi.spyOn(engine, 'open') // not vi.mock` }, replacesModules)).toEqual(
       [],
     )
   })
 
-  it.each(ruleNames)('%s', (name) => {
+  it.each(ruleNames)('the house test finds planted violations of the rule: %s', (name) => {
     const { faults, fine } = proofs[name]
     const found = faults.map((world) => complaintsAbout(world, rules[name]).length)
     expect(found).toEqual(faults.map(() => 1))
     expect(complaintsAbout(fine, rules[name])).toEqual([])
   })
 
-  it('the public types reach no xstate, kysely or better-sqlite3', () => {
+  it('publicTypesAreOurOwn finds public types that reach xstate, kysely or better-sqlite3', () => {
     const through = (text: string): World => ({
       'dist/index.d.ts': `export { open } from './open.js'`,
       'dist/open.d.ts': `export * from './deep/ledger.ts'`,
@@ -406,7 +405,7 @@ describe('a planted fault is found:', () => {
 })
 
 describe('the reader of source files', () => {
-  it('distinguishes imports from text in comments, strings, templates and regular expressions', () => {
+  it('parse distinguishes imports from text in comments, strings, templates and regular expressions', () => {
     const file = parse(
       'src/bus/bus.ts',
       [

@@ -1,4 +1,4 @@
-// SECURITY.md names for each attack the defence and the tests that prove it. Here the named tests are checked to exist.
+// SECURITY.md names for each attack the defense and the tests that prove it. Here the named tests are checked to exist.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -7,13 +7,13 @@ const root = join(import.meta.dirname, '..')
 
 interface Row {
   attack: string
-  /** What stands in backticks in its last column. */
+  /** The texts in backticks in its last column. */
   named: string[]
 }
 
-/** The rows of all tables whose columns are an attack, what holds it, and tests. */
+/** The rows of all tables with the columns attack, defense and tests. */
 function rowsIn(page: string): Row[] {
-  const tables = page.split(/^\| attack \| what holds it \| tests \|\n\|[-|]+\|\n/m).slice(1)
+  const tables = page.split(/^\| attack \| defense \| tests \|\n\|[-|]+\|\n/m).slice(1)
   return tables.flatMap((rest) => {
     const lines = rest.split('\n')
     const end = lines.findIndex((line) => !line.startsWith('|'))
@@ -25,10 +25,10 @@ function rowsIn(page: string): Row[] {
   })
 }
 
-/** The titles of the tests of a file, and of the groups that they stand in. */
+/** The titles of the tests of a file, and of their describe blocks. */
 function titlesIn(text: string): string[] {
   const calls = /(?:\b(?:it|test|describe)(?:\.\w+)*|\))\(\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1\s*,/g
-  // The rules of the house are the names of tests, too.
+  // The names of the house rules are titles of tests.
   const rules = /^ {2}'([^'\n]+)': [a-z]\w+,$/gm
   return [
     ...Array.from(text.matchAll(calls), ([, , title = '']) => title.replaceAll(/\\(.)/g, '$1')),
@@ -41,7 +41,7 @@ function complaintsAbout(page: string, titles: readonly string[]): string[] {
     if (named.length === 0) return [`"${attack}" names no test`]
     return named
       .filter((name) => !titles.some((title) => title.includes(name)))
-      .map((name) => `"${attack}" names "${name}", and no test is called so`)
+      .map((name) => `"${attack}" names "${name}", and no test has this title`)
   })
 }
 
@@ -70,23 +70,22 @@ describe('The page about security', () => {
   })
 
   it('a planted fault in SECURITY.md is found', () => {
-    const table = (...rows: string[]) =>
-      `# A page\n\n| attack | what holds it | tests |\n|---|---|---|\n${rows.join('\n')}\n`
+    const table = (...rows: string[]) => `# A page\n\n| attack | defense | tests |\n|---|---|---|\n${rows.join('\n')}\n`
     const known = ['V-01 refuses it', 'keeps it out', 'SQL is bound']
-    expect(complaintsAbout(table('| One | A door | `V-01`; `keeps it out` |'), known)).toEqual([])
+    expect(complaintsAbout(table('| One | A wall | `V-01`; `keeps it out` |'), known)).toEqual([])
     const faulty = table(
-      '| One | A door | `keeps it in` |',
+      '| One | A wall | `keeps it in` |',
       '| Two | A wall | |',
       '| Three | `keeps it out` | to be written |',
       '| Four | A wall | `V-01`; `V-02` |',
     )
     expect(complaintsAbout(faulty, known)).toEqual([
-      '"One" names "keeps it in", and no test is called so',
+      '"One" names "keeps it in", and no test has this title',
       '"Two" names no test',
       '"Three" names no test',
-      '"Four" names "V-02", and no test is called so',
+      '"Four" names "V-02", and no test has this title',
     ])
-    expect(complaintsAbout(`${table('| One | A door | `SQL is bound` |')}\n| Two | A wall | |\n`, known)).toEqual([])
+    expect(complaintsAbout(`${table('| One | A wall | `SQL is bound` |')}\n| Two | A wall | |\n`, known)).toEqual([])
   })
 
   it('titles are read from tests in every form, and from nothing else', () => {
@@ -96,7 +95,7 @@ describe('The page about security', () => {
       `describe.each(Object.entries(cases))(\n  "it's three", () => {})`,
       `it(\`four\`, async () => {})`,
       `it('that it\\'s five', () => {})`,
-      `expect(said).toBe('six')`,
+      `expect(text).toBe('six')`,
       `// it('seven')`,
       `export const rules = {\n  'eight is held': heldToEight,\n}`,
     ].join('\n')

@@ -76,7 +76,7 @@ function hostileProxy(): object {
 
 /**
  * Anything: odd values, errors of every kind with odd properties, getters and traps that throw, cycles, chains of causes. Each is
- * made by a function, because the search itself looks at the values that it generates.
+ * made by a function, because fast-check itself inspects the values that it generates.
  */
 export function arbitraryThrown(): fc.Arbitrary<() => unknown> {
   const text = fc.oneof(

@@ -1,4 +1,4 @@
-// The process: arguments, keys, start and signals. The service is in service.ts.
+// Starts the process, reads its arguments and keys, and handles signals. The service is in service.ts.
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { apiKeysSchema } from './api-keys.ts'
@@ -11,7 +11,7 @@ const { values } = parseArgs({
   },
 })
 const port = z.coerce.number().int().min(0).max(65_535).parse(values.port)
-// Not from the command line, which every user of the machine can read.
+// The keys are not arguments, because every user of the machine can read the command line.
 const keys = apiKeysSchema.parse(JSON.parse(process.env['API_KEYS'] ?? '[]'))
 
 const service = await startService({ ledger: values.ledger, port, keys })

@@ -1,4 +1,4 @@
-// A Fastify application with an engine: its own routes, and all routes of the engine below /errand for clients with a valid key.
+// A Fastify application with an engine. It has routes of its own, and all routes of the engine below /errand for clients with a valid key.
 import { createEngine, defineExecutor, type Engine } from 'errand'
 import { createHttp, type HttpHandler, toNodeListener } from 'errand/http'
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'

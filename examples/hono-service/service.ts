@@ -1,4 +1,4 @@
-// A Hono application with an engine: its own routes, and all routes of the engine below /errand for clients with a valid key.
+// A Hono application with an engine. It has routes of its own, and all routes of the engine below /errand for clients with a valid key.
 import { createAdaptorServer, type ServerType } from '@hono/node-server'
 import { createEngine, defineExecutor, type Engine } from 'errand'
 import { createHttp, type HttpHandler } from 'errand/http'

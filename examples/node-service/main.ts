@@ -1,4 +1,4 @@
-// The process: the executor of a report, arguments, start and signals. The service is in service.ts.
+// Contains the executor of a report, starts the process, reads its arguments and handles signals. The service is in service.ts.
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { defineExecutor } from 'errand'

@@ -1,5 +1,5 @@
-// An HTTP service with an engine: requests become calls of the engine, its errors become statuses, and closing drains both. The
-// executor of a report and the process are in main.ts.
+// An HTTP service with an engine. It turns requests into calls of the engine, and errors of the engine into HTTP statuses. When it closes,
+// it first answers requests in progress and stops runs at a safe point. The executor of a report and the start of the process are in main.ts.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -82,9 +82,9 @@ export async function startService({ report, ledger, port, shutdownTimeoutMs }: 
 }
 
 /**
- * Closes the service on SIGTERM and SIGINT, and then ends the process, which an executor that ignores its signal would keep
- * alive. A second signal, or a drain that takes longer than `limitMs`, ends it at once: for the ledger this is like `kill -9`, and
- * nothing is lost. The library itself listens to no signals, because they belong to the process.
+ * Closes the service on SIGTERM and SIGINT, and then ends the process, because an executor that ignores its signal would keep it
+ * alive. The process ends at once after a second signal, or if closing takes longer than `limitMs`. For the ledger this is like
+ * `kill -9`: nothing is lost. The library itself does not handle signals, because they belong to the process.
  */
 export function closeOnSignals(service: Pick<Service, 'close'>, limitMs: number): void {
   let leaving = false
@@ -199,7 +199,7 @@ class ReportService implements Service {
       this.#answer(response, status, { error: { ...refusal.toJSON() } })
       return
     }
-    // The details of an internal error go to the log only; the client gets the code.
+    // The client gets only the code of an internal error; its details are in the log.
     if (!this.#closing) console.error(error)
     const code = refusal?.code ?? 'INTERNAL'
     const message = status === 503 ? 'Ask again in a moment.' : 'Something went wrong here.'

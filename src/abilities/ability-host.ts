@@ -1,6 +1,7 @@
 // What abilities require of the engine that offers them. The engine that they get depends on the caller: a model reaches only its own
 // task and the tasks below it.
 
+import type { z } from 'zod'
 import type { RunnableTasks } from '../api/executor.ts'
 import type { Caller } from '../bus/caller.ts'
 import type { Clock } from '../core/clock.ts'
@@ -31,12 +32,16 @@ export interface AbilityHost extends MemoryHost {
   readonly clock: Clock
   /** Names of the engine's executors. */
   executors(): string[]
+  /** The schema of the input of an executor; undefined if it accepts any. */
+  inputOf(executor: string): z.ZodType | undefined
   /** The memory host for the engine's own requests, which are still served while the engine closes. */
   whileClosing(): Promise<MemoryHost>
   /** Resolves at the next write to the ledger, by any process, or when the signal aborts. @throws ErrandError ENGINE_CLOSED */
   moved(signal: AbortSignal): Promise<void>
   /** The durable feed in pages; `engine.events` returns the same one by one. @throws ErrandError ENGINE_CLOSED, CURSOR_TOO_OLD */
   pages(options: { after: number; signal: AbortSignal; taskId: string | undefined }): AsyncIterable<TaskEvent[]>
+  /** Starts a task of this executor in the commit of the step that was queued last, if a slot is free. */
+  admitCreated(executor: string): void
   /** Wakes the waiters of this engine after a step that wrote no event. */
   wake(): Promise<void>
   /** Whether the engine runs tasks: false before `work` and while it closes. */

@@ -4,7 +4,8 @@ import { type ActorLogic, type AnyActorRef, type Snapshot, setup } from 'xstate'
 import type { RunStatus } from '../entities/run.ts'
 import { machines } from '../machines/charts.ts'
 import { runTransitions, type SupervisorEvent } from '../machines/lifecycles.ts'
-import { nextStatus, type TaskEventName, type TaskMachineContext, taskMachine } from '../machines/task-machine.ts'
+import { type TaskMachineContext, taskMachine } from '../machines/task-chart.ts'
+import { nextStatus, type TaskEventName } from '../machines/task-machine.ts'
 import { snapshotIn, type TaskSnapshot } from '../machines/task-snapshot.ts'
 
 /**

@@ -75,6 +75,11 @@ export class Admission {
     })
   }
 
+  /** The same, if a task of this executor finds a free slot as far as this engine knows. */
+  admitFor(executor: string): void {
+    if (!this.#isDue && this.freeExecutors().all.includes(executor)) this.admit()
+  }
+
   /** Resolves when the admissions under way have ended. */
   async settled(): Promise<void> {
     await Promise.all(this.#admissions)

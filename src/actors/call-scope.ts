@@ -9,7 +9,7 @@ export interface CallScope {
   readonly run: object
   readonly callId: string
   /** Key of the call in the journal. */
-  readonly place: string
+  readonly entryKey: string
   readonly parent: CallScope | null
   /** Its function has not settled. */
   executing: boolean

@@ -1,6 +1,6 @@
 // What the parts of a live engine receive of the engine; some extend it.
 import type { AgentDefaults, TeamMembership } from '../agent-run.ts'
-import type { AnyExecutor, RunnableTasks, SpawnSpec } from '../api/executor.ts'
+import type { AnyExecutor, RunnableTasks } from '../api/executor.ts'
 import type { ParsedEngineOptions } from '../api/options.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../core/clock.ts'
@@ -49,7 +49,7 @@ export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock'
   /** Which tasks of an executor can run here now. */
   canRun(executor: string): RunnableTasks
   /** Parses children that a run spawns. */
-  draft(specs: readonly SpawnSpec[], parentId: string): CreateRequest['trees']
+  draft(specs: readonly unknown[], parentId: string): CreateRequest['trees']
   /** The team task and agent of a live run, once what ended before it is in memory. */
   placeOf(task: TaskRecord): Promise<TeamMembership | undefined>
   /** Live output, for the streams of this process. */

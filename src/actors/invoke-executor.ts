@@ -2,20 +2,42 @@
 // image. The executor sees the same values in the first run as in every later one.
 import type { ZodType } from 'zod'
 import { type AnyExecutor, isExecutor, type Run } from '../api/executor.ts'
-import { Failure } from '../core/errors.ts'
-import { fromJson, toJson } from '../core/json.ts'
+import { type ErrandError, Failure } from '../core/errors.ts'
+import { resultImage } from '../core/json.ts'
+import { issuesIn, issueText, safeParse, sentenceOf } from '../core/parse.ts'
 import type { Task } from '../entities/task.ts'
 
-/** @throws what the executor threw; Failure INVALID_INPUT, INVALID_RESULT or FORBIDDEN, which are final. */
-export async function invokeExecutor(executor: AnyExecutor, task: Task, run: Run): Promise<unknown> {
+/**
+ * `report` receives what JSON cannot carry of the result.
+ * @throws what the executor threw; Failure INVALID_INPUT, INVALID_RESULT or FORBIDDEN, which are final.
+ */
+export async function invokeExecutor(
+  executor: AnyExecutor,
+  task: Task,
+  run: Run,
+  report: (loss: ErrandError) => void,
+): Promise<unknown> {
+  const imageOf = (value: unknown): unknown => resultImage(value, 'the result', report)
   if (!isExecutor(executor)) return imageOf(await executor(task as never, run))
   if (executor.runsCommands && !task.mayRunCommands) throw commandsRefused()
   const given = task.input ?? undefined
-  const takes = 'The input does not match the input schema of the executor'
-  const input = executor.input === undefined ? task.input : fitting(executor.input, given, takes, 'INVALID_INPUT')
+  const input =
+    executor.input === undefined
+      ? task.input
+      : fitting(executor.input, given, {
+          code: 'INVALID_INPUT',
+          complaint: `The input of the task does not match the input schema of "${task.executor}"`,
+          advice:
+            'If the schema has changed since the task was created, let it accept this input too and retry the task, or create the task anew',
+        })
   const value = await executor.run({ ...task, input }, run)
-  const declares = 'The result does not match the result schema of the executor'
-  return imageOf(executor.result === undefined ? value : fitting(executor.result, value, declares, 'INVALID_RESULT'))
+  if (executor.result === undefined) return imageOf(value)
+  const result = fitting(executor.result, value, {
+    code: 'INVALID_RESULT',
+    complaint: `What "${task.executor}" returned does not match its result schema`,
+    advice: 'Correct the executor or the schema, and retry the task',
+  })
+  return imageOf(result)
 }
 
 /** The executor may have been unknown when the task was created, or may not have run commands then. */
@@ -26,12 +48,17 @@ function commandsRefused(): Failure {
   )
 }
 
-function fitting(schema: ZodType, value: unknown, complaint: string, code: string): unknown {
-  const parsed = schema.safeParse(value)
-  if (parsed.success) return parsed.data
-  throw new Failure(`${complaint}: ${parsed.error.message}`, { code, retry: false })
+interface Mismatch {
+  code: string
+  complaint: string
+  /** What would work. */
+  advice: string
 }
 
-function imageOf(value: unknown): unknown {
-  return fromJson(toJson(value, 'the result'))
+function fitting(schema: ZodType, value: unknown, { code, complaint, advice }: Mismatch): unknown {
+  const parsed = safeParse(schema, value)
+  if (parsed.success) return parsed.data
+  const issues = issuesIn(parsed.error)
+  const message = `${complaint}: ${sentenceOf(issueText(issues.slice(0, 3)))} ${advice}.`
+  throw new Failure(message, { code, retry: false, details: { issues } })
 }

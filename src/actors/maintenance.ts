@@ -1,11 +1,10 @@
 // What a working engine does for the whole ledger, beside its own runs: renews its lease, takes over what lost engines
 // left, fires timers, and removes what is older than the retention.
-import type { PurgePosition } from '../ledger/ledger.ts'
 import { renewInstance } from '../steps/admit.ts'
-import { purge } from '../steps/purge.ts'
 import { dueAfter } from '../steps/step-context.ts'
 import { fireTimers } from '../steps/timers.ts'
 import type { EngineHost } from './engine-host.ts'
+import { finishPurge, type PurgeHost, purgeFamilies } from './purge-families.ts'
 import { recoverDead } from './recovery.ts'
 import type { SlotHost } from './run-slot.ts'
 
@@ -191,13 +190,15 @@ export class Maintenance {
     const before = clock.now() - retentionMs
     const ended = clock.now() - instancesKeptMs
     await ledger.step({ name: 'forget instances', decide: (tx) => tx.instance.forget(ended) })
-    let tasks = 0
-    for (let after: PurgePosition | undefined; this.#working && before > 0; ) {
-      const purged = await ledger.step(purge(before, after))
-      tasks += purged.tasks
-      if (purged.next === undefined) break
-      after = purged.next
+    const purgeHost: PurgeHost = {
+      clock,
+      read: (query) => ledger.read(query),
+      step: (step) => ledger.step(step),
+      mayGoOn: () => this.#working,
     }
+    // Without a retention too: another engine may have left a purge unfinished.
+    if (before <= 0) return await finishPurge(purgeHost)
+    const { tasks } = await purgeFamilies(purgeHost, before)
     if (tasks > 0) this.#host.purged()
   }
 }

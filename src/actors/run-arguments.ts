@@ -1,11 +1,10 @@
 // Validates what an executor passes to `run.*`, before anything of it is recorded. Calls are many and most have no
 // options, so absent options cost nothing.
-import type { z } from 'zod'
 import type { CallOptions } from '../api/executor.ts'
 import { callOptionsSchema } from '../api/options.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
 import { checkText } from '../core/json.ts'
-import { kindOf, parse, requireText } from '../core/parse.ts'
+import { kindOf, parse, requireText, type Schema } from '../core/parse.ts'
 import { messageRoles } from '../entities/message.ts'
 import type { CallFunction } from './perform-call.ts'
 
@@ -15,7 +14,7 @@ const none = Object.freeze({})
  * Returns the options as given, so that an absent key differs from one set to undefined.
  * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT.
  */
-export function checkOptions<T extends object>(schema: z.ZodType, options: T | undefined, what: string): T {
+export function checkOptions<T extends object>(schema: Schema<unknown>, options: T | undefined, what: string): T {
   if (options === undefined) return none as T
   parse(schema, options, what)
   return options

@@ -3,15 +3,15 @@
 
 import type { CallOptions } from '../api/executor.ts'
 import type { StoredError } from '../core/errors.ts'
-import { fromJson, toJson } from '../core/json.ts'
+import { faithfulImage, fromJson, resultImage, toJson } from '../core/json.ts'
 import { isRedactFailure } from '../core/redact.ts'
 import { rest } from '../core/signals.ts'
 import { toStoredError } from '../core/stored-error.ts'
 import { type CallRecord, identOf, notesProcess } from '../entities/call.ts'
 import type { NewCall, Step } from '../ledger/ledger.ts'
-import { paramsToStore } from '../ledger/redacting-ledger.ts'
+import { paramsToStore } from '../ledger/redacted-content.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
-import { placeOf } from '../machines/run-journal.ts'
+import { entryKeyOf } from '../machines/run-journal.ts'
 import { beginEntry, beginPending, type EntryOutcome, finishEntry, noteEntry } from '../steps/journal.ts'
 import { type CallScope, type EntryDescription, executeWithin } from './call-scope.ts'
 import { type CallFunction, type CallPerformance, performCall } from './perform-call.ts'
@@ -58,6 +58,11 @@ export class RunCalls {
     return [...this.#inFlight.values()].filter(({ details }) => notesProcess(details))
   }
 
+  /** The names of the calls in flight. */
+  get namesInFlight(): string[] {
+    return [...this.#inFlight.values()].map(({ name }) => name)
+  }
+
   /** Resolves when the functions of all calls have settled, even after the executor itself has returned. */
   allSettled(): Promise<void> {
     return this.#until(() => this.#inFlight.size === 0)
@@ -92,9 +97,9 @@ export class RunCalls {
    * A call identified by its key alone, however often the run requests it: a call recorded in advance is the same call.
    */
   async perform(name: string, params: unknown, fn: CallFunction, way: CallWay & { key: string }): Promise<void> {
-    const place = { kind: 'call' as const, name, ident: identOf(way.key, null), ordinal: 0 }
     const image = paramsToStore(this.#core.host.redaction, 'call', imageOf(name, params))
-    const entry: EntryDescription = { ...place, params: image, scope: this.#core.scope() }
+    const ident = identOf(way.key, null)
+    const entry: EntryDescription = { kind: 'call', name, ident, ordinal: 0, params: image, scope: this.#core.scope() }
     let recorded = false
     try {
       await this.#make(entry, params, fn, { ...way, inAllAttempts: true, recorded: () => (recorded = true) })
@@ -149,16 +154,16 @@ export class RunCalls {
     fn: CallFunction,
     way: CallWay,
   ): Promise<unknown> {
-    const place = placeOf(entry)
-    const scope: CallScope = { run: this.#core, callId: record.id, place, parent: entry.scope, executing: true }
+    const entryKey = entryKeyOf(entry)
+    const scope: CallScope = { run: this.#core, callId: record.id, entryKey, parent: entry.scope, executing: true }
     this.#inFlight.set(record.id, { seq: 0, ...record })
-    this.#core.journal.opened(place)
+    this.#core.journal.opened(entryKey)
     try {
       await this.#core.step(begin)
       return await executeWithin(scope, () => this.#execute(record, params, fn, way))
     } finally {
       this.#inFlight.delete(record.id)
-      this.#core.journal.closed(place)
+      this.#core.journal.closed(entryKey)
       if (this.#inFlight.size === 0) this.#drained?.()
       for (const settled of this.#settled) settled()
       this.#settled.clear()
@@ -170,7 +175,11 @@ export class RunCalls {
     let image: unknown
     try {
       const value = await performCall(this.#performing(record), 'given' in way ? way.given : params, fn, way)
-      const whole = fromJson<unknown>(toJson(value, `the result of call "${record.name}"`))
+      const { host, ref } = this.#core
+      const what = `the result of call "${record.name}"`
+      const whole = resultImage(value, what, (loss) =>
+        host.report(loss, { ...ref, callId: record.id, doing: 'finish call' }),
+      )
       image = this.#core.host.redaction.value(whole, 'call', 'result')
     } catch (error) {
       // Aborted by the end of the run: the effect may have happened, so the call is closed as interrupted, not as
@@ -255,5 +264,5 @@ export class RunCalls {
 }
 
 function imageOf(name: string, params: unknown): unknown {
-  return fromJson(toJson(params, `the params of call "${name}"`))
+  return faithfulImage(params, `the params of call "${name}"`, 'params')
 }

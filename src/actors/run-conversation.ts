@@ -8,6 +8,7 @@ import { type Conversation, callKeyOf, conversationOf } from '../entities/conver
 import type { MessageRecord, MessageRole } from '../entities/message.ts'
 import { openCallStatuses } from '../machines/lifecycles.ts'
 import { appendMessage, recordModelFailure } from '../steps/journal.ts'
+import type { EntryDescription } from './call-scope.ts'
 import type { RunCore } from './run-core.ts'
 
 export class RunConversation {
@@ -72,8 +73,9 @@ export class RunConversation {
     }
     const calls = pending.map(({ name, params, onInterrupt }, index) => {
       const image = fromJson(toJson(params, `the params of call "${name}"`))
-      const place = { kind: 'call' as const, name, ident: identOf(callKeyOf(id, index), null), ordinal: 0, scope: null }
-      return core.entryOf({ ...place, params: image }, undefined, onInterrupt)
+      const ident = identOf(callKeyOf(id, index), null)
+      const entry: EntryDescription = { kind: 'call', name, ident, ordinal: 0, params: image, scope: null }
+      return core.entryOf(entry, undefined, onInterrupt)
     })
     const made = await core.step(appendMessage(core.ref, core.messageOf(message, ctx), calls, ctx))
     for (const call of made) core.journal.remember(call)

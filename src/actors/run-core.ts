@@ -11,7 +11,7 @@ import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { OnInterrupt } from '../entities/task-fields.ts'
 import type { NewCall, NewMessage, Step } from '../ledger/ledger.ts'
-import { paramsToStore } from '../ledger/redacting-ledger.ts'
+import { paramsToStore } from '../ledger/redacted-content.ts'
 import { RunJournal } from '../machines/run-journal.ts'
 import type { RunRef } from '../steps/journal.ts'
 import { dueAfter, type StepContext } from '../steps/step-context.ts'
@@ -175,7 +175,7 @@ export class RunCore {
     const ident = identOf(key, identity === params ? kept : paramsToStore(redaction, kind, identity))
     checkText(name, 'the name of an entry')
     const scope = this.scope()
-    return { kind, name, ident, ordinal: this.journal.claim(kind, name, ident, scope?.place), params: kept, scope }
+    return { kind, name, ident, ordinal: this.journal.claim(kind, name, ident, scope?.entryKey), params: kept, scope }
   }
 
   find(entry: EntryDescription): CallRecord | undefined {

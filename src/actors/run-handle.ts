@@ -4,10 +4,10 @@ import { type AgentRun, agentFacilities } from '../agent-run.ts'
 import type {
   AnswerSchema,
   AskOptions,
+  AwaitedRef,
   InvokeOptions,
   Run,
   SpawnOptions,
-  SpawnSpec,
   WaitOptions,
 } from '../api/executor.ts'
 import { emitOptionsSchema, invokeOptionsSchema, keyOptionsSchema } from '../api/options.ts'
@@ -121,17 +121,20 @@ export class RunHandle implements Run {
     else this.#core.host.live(this.#core.taskId, { content: text })
   }
 
-  ask<T = unknown>(question: string, schema?: AnswerSchema | null, options?: AskOptions): Promise<T> {
-    return this.#core.request(() => this.#parts.waits.ask<T>(question, schema, options))
+  ask(question: string, schema?: AnswerSchema | null, options?: AskOptions): Promise<any> {
+    return this.#core.request(() => this.#parts.waits.ask(question, schema, options))
   }
 
-  spawn(specs: SpawnSpec | SpawnSpec[], options?: SpawnOptions): Promise<any> {
+  spawn(specs: unknown, options?: SpawnOptions): Promise<any> {
     return this.#core.request(() => spawnInRun(this.#core, specs, options))
   }
 
-  wait(tasks: string | { id: string } | ReadonlyArray<string | { id: string }>, options?: WaitOptions): Promise<any> {
+  wait(tasks: AwaitedRef | readonly AwaitedRef[], options?: WaitOptions): Promise<any> {
     const { waits, conversation } = this.#parts
-    return this.#core.request(() => waits.forTasks(tasks, options, conversation.readThrough ?? 0))
+    return this.#core.request(async () => {
+      const values = await waits.forTasks(tasks, options, conversation.readThrough ?? 0)
+      return Array.isArray(tasks) ? values : values[0]
+    })
   }
 
   sleep(ms: number, options?: { key?: string }): Promise<void> {

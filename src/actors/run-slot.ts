@@ -4,12 +4,13 @@
 
 import type { AnyExecutor } from '../api/executor.ts'
 import type { RunningTask } from '../api/views.ts'
+import { ErrandError } from '../core/errors.ts'
 import { isRedactFailure } from '../core/redact.ts'
 import { rest, untilAborted } from '../core/signals.ts'
 import { retryAfterOf, toStoredError } from '../core/stored-error.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { EventType } from '../entities/event.ts'
-import type { TaskRecord } from '../entities/task.ts'
+import { type TaskRecord, titleOf } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { Step } from '../ledger/ledger.ts'
 import { closeRun } from '../steps/close-run.ts'
@@ -142,7 +143,9 @@ export class RunSlot {
       if (this.ref.run > 1) await core.loadJournal()
       if (core.hasEnded) return undefined
       const task = toTask(this.task, [], [])
-      const result = await invokeExecutor(this.#executor, task, new RunHandle(this.#parts))
+      const result = await invokeExecutor(this.#executor, task, new RunHandle(this.#parts), (loss) =>
+        this.#host.report(loss, { ...this.ref, doing: 'store the result' }),
+      )
       outcome = { kind: 'returned', result: redaction.value(result, 'task', 'result') }
     } catch (error) {
       const stored = redaction.storedError(toStoredError(error), 'task', 'error')
@@ -155,7 +158,8 @@ export class RunSlot {
   /** Resolves to whether the run is still open. */
   async #settle(given: ExecutorOutcome): Promise<boolean> {
     const { task, ref } = this
-    const { core, conversation } = this.#parts
+    const { calls, core, conversation } = this.#parts
+    const inFlight = given.kind === 'returned' ? calls.namesInFlight : []
     let outcome = given
     const open = await this.#write(
       'settle run',
@@ -176,6 +180,7 @@ export class RunSlot {
         if (isRedactFailure(error)) outcome = { kind: 'threw', error: toStoredError(error), retryAfterMs: undefined }
       },
     )
+    if (inFlight.length > 0) this.#host.report(notAwaited(task, inFlight), { ...ref, doing: 'end the run' })
     return open ?? true
   }
 
@@ -219,4 +224,14 @@ export class RunSlot {
     }
     return undefined
   }
+}
+
+/** A warning: the outcome stands, and what becomes of the calls is only in the journal. */
+function notAwaited(task: TaskRecord, calls: readonly string[]): ErrandError {
+  const named = calls.map((name) => `"${name}"`).join(', ')
+  return new ErrandError(
+    'CALL_INTERRUPTED',
+    `The executor of task ${titleOf(task)} returned before these calls had ended: ${named}. The task does not wait for them. Await every run.call before the executor returns.`,
+    { taskId: task.id, calls },
+  )
 }

@@ -1,6 +1,6 @@
 // The children of a live run: created once, together with the journal entry by which later runs find them.
 
-import type { SpawnOptions, SpawnSpec } from '../api/executor.ts'
+import type { SpawnOptions } from '../api/executor.ts'
 import { spawnOptionsSchema } from '../api/options.ts'
 import { canonicalJson, fromJson, toJson } from '../core/json.ts'
 import type { TaskDraft } from '../drafts/draft.ts'
@@ -16,11 +16,11 @@ import type { RunCore } from './run-core.ts'
 
 export async function spawnInRun(
   core: RunCore,
-  specs: SpawnSpec | SpawnSpec[],
+  specs: unknown,
   options: SpawnOptions | undefined,
 ): Promise<Task | Task[]> {
   const { key, divergence } = checkOptions(spawnOptionsSchema, options, 'run.spawn')
-  const list = Array.isArray(specs) ? specs : [specs]
+  const list: readonly unknown[] = Array.isArray(specs) ? specs : [specs]
   const trees = core.host.draft(list, core.taskId)
   const images = trees.map((tree) => tree.map(imageOf))
   const entry = core.describe('spawn', 'spawn', fromJson(toJson(images, 'the tasks to spawn')), key)

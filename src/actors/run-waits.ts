@@ -1,16 +1,18 @@
 // The waits of a live run: questions, other tasks, time. When a run only waits and nothing of it is in flight, it is
 // suspended; a later run continues from the journal. A wait that ends while the run is open is resolved in place.
+import type { ZodType } from 'zod'
 import type { AgentRun, AwaitedTasks } from '../agent-run.ts'
 import type { AnswerSchema, AskOptions, WaitOptions } from '../api/executor.ts'
 import { askOptionsSchema, keyOptionsSchema, waitOptionsSchema } from '../api/options.ts'
-import { fromJson, toJson } from '../core/json.ts'
-import { requireText } from '../core/parse.ts'
+import { ErrandError } from '../core/errors.ts'
+import { faithfulImage } from '../core/json.ts'
+import { issuesIn, issueText, requireText, safeParse, sentenceOf } from '../core/parse.ts'
 import { toAwaitedTask } from '../entities/awaited-task.ts'
 import type { CallKind, CallRecord } from '../entities/call.ts'
 import type { QuestionParams } from '../entities/question.ts'
-import type { Outcome } from '../entities/task.ts'
+import type { Outcome, TaskRecord } from '../entities/task.ts'
 import type { NewCall } from '../ledger/ledger.ts'
-import { resultsOf, type WaitParams } from '../machines/family.ts'
+import { failedWaitOf, resultsOf, type WaitParams, waitFailure } from '../machines/family.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
 import { toAnswerSchema } from '../steps/answer-schema.ts'
 import { within } from '../steps/conditions.ts'
@@ -68,12 +70,12 @@ export class RunWaits {
     const params: QuestionParams = {
       question: requireText(question, 'the question'),
       schema: toAnswerSchema(schema),
-      ...('default' in options ? { default: fromJson(toJson(options.default, 'the default answer')) } : {}),
+      ...('default' in options ? { default: faithfulImage(options.default, 'the default answer', 'default') } : {}),
       for: options.for ?? 'person',
     }
     const entry = this.#core.describe('ask', 'ask', params, options.key, { question, schema: params.schema })
     const answer = await this.#wait(entry, options.timeoutMs)
-    return (isZod(schema) ? schema.parse(answer) : answer) as T
+    return (isZod(schema) ? parsedAnswer(schema, question, answer) : answer) as T
   }
 
   async sleep(ms: number, options: { key?: string } | undefined): Promise<void> {
@@ -92,7 +94,16 @@ export class RunWaits {
       ...(options.untilMessage ? { untilMessageAfter: readThrough } : {}),
     }
     const entry = this.#core.describe('wait', 'wait', params, options.key)
-    return resultsOf(params, await this.#outcomes(entry, options.timeoutMs, null))
+    const outcomes = await this.#outcomes(entry, options.timeoutMs, null)
+    const failed = failedWaitOf(params, outcomes)
+    if (failed === undefined) return resultsOf(params, outcomes)
+    throw waitFailure(failed, await this.#awaitedTask(failed.taskId))
+  }
+
+  /** The task that an error names. If it cannot be read, the error names only its id. */
+  #awaitedTask(id: string): Promise<TaskRecord | undefined> {
+    const { host } = this.#core
+    return this.#core.busy(() => host.read((tx) => tx.task.get(id))).catch(() => undefined)
   }
 
   /** Waits as the ability `task:wait`: for tasks of the run's own subtree. */
@@ -237,6 +248,18 @@ function awaited(tasks: readonly string[], outcomes: ReadonlyArray<Outcome | nul
   return { tasks: tasks.map((id, index) => toAwaitedTask(id, outcomes[index])) }
 }
 
-function isZod(schema: unknown): schema is import('zod').ZodType {
+/** @throws ErrandError INVALID_ANSWER for an answer that was accepted, and does not fit the schema of the present code. */
+function parsedAnswer(schema: ZodType, question: string, answer: unknown): unknown {
+  const parsed = safeParse(schema, answer)
+  if (parsed.success) return parsed.data
+  const issues = issuesIn(parsed.error)
+  throw new ErrandError(
+    'INVALID_ANSWER',
+    `The recorded answer to "${question}" does not match the schema of run.ask: ${sentenceOf(issueText(issues.slice(0, 3)))} If the schema has changed since the answer was given, let it accept this answer too, or ask under another \`key\`.`,
+    { issues },
+  )
+}
+
+function isZod(schema: unknown): schema is ZodType {
   return typeof (schema as { safeParse?: unknown } | null | undefined)?.safeParse === 'function'
 }

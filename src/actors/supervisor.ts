@@ -1,6 +1,5 @@
-// The supervisor holds the slots and has them filled. It is level-triggered: events only wake it, and what it does
-// follows from what it then reads from the ledger: what is due, what is ready, which runs are its own. A run starts or
-// ends only when the feed reports it.
+// The supervisor fills the slots of its engine. Events only wake it; it then acts on what it reads from the ledger: what is due, what is
+// ready, which runs are its own (level-triggered). A run starts or ends only when the feed reports it.
 
 import { type AnyExecutor, isExecutor } from '../api/executor.ts'
 import type { EngineStatus } from '../api/views.ts'
@@ -53,11 +52,7 @@ export class Supervisor {
       const executor = host.executors.get(task.executor as string)
       return resolveRetry(task.policy.retry, isExecutor(executor) ? executor.retry : undefined)
     }
-    this.#admission = new Admission({
-      ...host,
-      slots: this.#slots,
-      admitted: (tasks) => this.#noteAdmitted(tasks),
-    })
+    this.#admission = new Admission({ ...host, slots: this.#slots, admitted: (tasks) => this.#noteAdmitted(tasks) })
     this.#slotHost = {
       ...host,
       stopped,
@@ -111,10 +106,7 @@ export class Supervisor {
     return [...this.#slots.keys()]
   }
 
-  /**
-   * Stops admission, aborts every run at its next safe point, waits, and gives up the rest. Resolves to the tasks whose
-   * commands are still alive: their runs stay open.
-   */
+  /** Stops admission, aborts runs at their next safe point, waits, gives up the rest. Returns tasks with live commands; their runs stay open. */
   async drain(): Promise<ReadonlySet<string>> {
     if (!this.isWorking) return new Set()
     const { actors, shutdownTimeoutMs, report } = this.#host
@@ -238,6 +230,9 @@ export class Supervisor {
   }
 
   // ── reading and admitting ──
+
+  /** Joins the admission of a task of this executor to the commit of the step that creates it. */
+  readonly admitCreated = (executor: string): void => this.#admission.admitFor(executor)
 
   /** A run may have begun, or something may have become due or ready. */
   wake(): void {

@@ -30,7 +30,7 @@ export interface DurableToolsOptions<Name extends PropertyKey = string> extends 
   perTool?: { [name in Name]?: DurableCallOptions }
 }
 
-const { key, ...callSettings } = callOptionsSchema.shape
+const { key, ...callSettings } = callOptionsSchema().shape
 const modelOptionsSchema = z.strictObject({ key, ...callSettings })
 const toolsOptionsSchema = z.strictObject({
   ...callSettings,

@@ -1,11 +1,13 @@
-// Executors: their definition, the `Run` that they receive, and the options of its methods. The types of `create`, `result` and
-// `settled` derive from here.
+// Executors: their definition, the `Run` that they receive, and the options of its methods. `new-task.ts` derives the types of `create` and
+// `spawn` from them.
 import { z } from 'zod'
+import { once } from '../core/once.ts'
 import { parse } from '../core/parse.ts'
 import type { MessageRole } from '../entities/message.ts'
-import type { Outcome, Task } from '../entities/task.ts'
+import type { Outcome, Task, TaskId } from '../entities/task.ts'
 import type { OnInterrupt, RetryPolicy } from '../entities/task-fields.ts'
 import { retryPolicySchema, taskFields } from '../entities/task-fields.ts'
+import type { CreatedTasks, Executors, GivenTasks, TypedExecutor } from './new-task.ts'
 
 declare const resultType: unique symbol
 
@@ -44,6 +46,9 @@ export interface CallContext {
 /** A JSON Schema, or a zod schema that is converted to one. */
 export type AnswerSchema = z.ZodType | Record<string, unknown>
 
+/** The output of a zod schema; `T` for a question without one. */
+export type AnswerTo<S, T = unknown> = [S] extends [z.ZodType] ? z.output<S> : T
+
 export interface AskOptions {
   key?: string
   /** Milliseconds until the default becomes the answer, or the question fails with `TIMEOUT` when there is none. */
@@ -74,8 +79,21 @@ export interface WaitOptions {
 /** Options of `run.spawn`. */
 export type SpawnOptions = Pick<CallOptions, 'key' | 'divergence'>
 
-/** A child to spawn: the fields of `engine.create`, without a parent. */
-export type SpawnSpec = Record<string, unknown> & { executor?: unknown; name?: string; input?: unknown }
+/** A task to wait for, or its id. */
+export type AwaitedRef = string | { id: string }
+
+/** The result of an awaited task; its outcome if `Settled`, and null if it may still be open. */
+type WaitedOne<T, Settled, MayBeOpen> =
+  | ([Settled] extends [true] ? Outcome<ResultOfTask<T>> : ResultOfTask<T>)
+  | ([MayBeOpen] extends [false] ? never : null)
+type ResultOfTask<T> = T extends { id: TaskId<infer R> } ? R : T extends TaskId<infer R> ? R : unknown
+
+/** What `run.wait` resolves to: one value for one task, and a list in the same order for a list. */
+export type WaitedFor<T, Settled, Mode, UntilMessage> = T extends readonly unknown[]
+  ? {
+      -readonly [I in keyof T]: WaitedOne<T[I], Settled, [Mode, UntilMessage] extends ['all', false] ? false : true>
+    }
+  : WaitedOne<T, Settled, UntilMessage>
 
 /**
  * One period of WORKING. Every request is recorded before it acts; a later run of the same task finds it again by kind, name and
@@ -91,6 +109,9 @@ export interface Run {
   /**
    * A journaled call: recorded before `fn` runs, and again with its result (as JSON) after. A later run receives the recorded
    * outcome and does not run `fn` again.
+   *
+   * Await it: a call in flight when the executor returns does not keep the task from completing. `onError` then gets a warning with the
+   * names of these calls, as does the event `task.completed` (`inFlight`).
    */
   call<R>(
     name: string,
@@ -127,26 +148,38 @@ export interface Run {
   /** Publishes live output. `store: true` also stores it in the ledger, in batches. */
   emit(chunk: string, options?: { store?: boolean }): void
 
-  /** Ends the run until the question is answered (INPUT_REQUIRED), by a person unless `for` allows others; the next run receives the answer here. */
-  ask<T = unknown>(question: string, schema?: AnswerSchema | null, options?: AskOptions): Promise<T>
+  /**
+   * Ends the run until the question is answered (INPUT_REQUIRED), by a person unless `for` allows others; the next run receives the answer
+   * here. With a zod schema it is the schema's output.
+   */
+  ask<T = unknown, S extends AnswerSchema | null | undefined = AnswerSchema | null>(
+    question: string,
+    schema?: S,
+    options?: AskOptions,
+  ): Promise<AnswerTo<S, T>>
 
-  /** `engine.create` with this task as parent, once for all runs. */
-  spawn(task: SpawnSpec, options?: SpawnOptions): Promise<Task>
-  spawn(tasks: SpawnSpec[], options?: SpawnOptions): Promise<Task[]>
+  /**
+   * `engine.create` with this task as parent, once for all runs: one task, or a list in one transaction. Results and inputs are typed by
+   * executors that are given as values, and by the names that the program declares in `Executors`.
+   */
+  spawn<const G>(
+    tasks: GivenTasks<DeclaredExecutors, G, object>,
+    options?: SpawnOptions,
+  ): Promise<CreatedTasks<DeclaredExecutors, G>>
 
-  /** Ends the run until the tasks have settled (WAITING); the next run receives their results here, in order. */
-  wait(
-    tasks: string | { id: string } | ReadonlyArray<string | { id: string }>,
-    options: WaitOptions & { settled: true; untilMessage: true },
-  ): Promise<Array<Outcome | null>>
-  wait(
-    tasks: string | { id: string } | ReadonlyArray<string | { id: string }>,
-    options: WaitOptions & { settled: true },
-  ): Promise<Outcome[]>
-  wait(
-    tasks: string | { id: string } | ReadonlyArray<string | { id: string }>,
-    options?: WaitOptions,
-  ): Promise<unknown[]>
+  /**
+   * Ends the run until the task has settled, or each of a list (WAITING). The next run receives its result here, or the list of results in
+   * the same order; with `mode: 'any'` the result of a task that is still open is null.
+   */
+  wait<
+    const T extends AwaitedRef | readonly AwaitedRef[],
+    Settled extends boolean = false,
+    Mode extends 'all' | 'any' = 'all',
+    UntilMessage extends boolean = false,
+  >(
+    tasks: T,
+    options?: WaitOptions & { settled?: Settled; mode?: Mode; untilMessage?: UntilMessage },
+  ): Promise<WaitedFor<T, Settled, Mode, UntilMessage>>
 
   /** Ends the run for `ms` milliseconds (WAITING); survives restarts. */
   sleep(ms: number, options?: { key?: string }): Promise<void>
@@ -204,8 +237,6 @@ export interface ExecutorDefinition<I extends z.ZodType = z.ZodType, R extends z
   run: (task: ExecutorTask<z.output<I>>, run: Run) => z.input<R> | Promise<z.input<R>>
 }
 
-declare const inputType: unique symbol
-
 /** The traits of an agent that the engine needs before a run. */
 export interface AgentTraits {
   readonly instructions: string | undefined
@@ -222,9 +253,7 @@ export interface AgentTraits {
 export type RunnableTasks = 'all' | 'named' | 'none' | 'unknown'
 
 /** An executor as the engine holds it. `In` is the input that `create` accepts, `Out` the type of `result`. */
-export interface Executor<In = any, Out = any> {
-  readonly input: z.ZodType | undefined
-  readonly result: z.ZodType | undefined
+export interface Executor<In = any, Out = any> extends TypedExecutor<In, Out> {
   readonly retry: Partial<RetryPolicy> | undefined
   readonly timeoutMs: number | undefined
   readonly concurrency: number | undefined
@@ -238,40 +267,40 @@ export interface Executor<In = any, Out = any> {
   /** Undefined for an executor that is not an agent. */
   readonly agent: AgentTraits | undefined
   readonly run: (task: ExecutorTask<any>, run: Run) => unknown
-  readonly [inputType]?: (input: In) => void
-  readonly [resultType]?: Out
 }
 
 /** A value of `createEngine({ executors })`. */
 export type AnyExecutor = Executor<any, any> | ExecutorFunction<any, any>
 
-/** The input that `create` accepts for an executor. */
-export type InputOf<E> =
-  E extends Executor<infer In, any>
-    ? In
-    : E extends (task: ExecutorTask<infer In>, ...rest: any[]) => unknown
-      ? In
-      : unknown
-/** The type of `result` for an executor. */
-export type ResultOf<E> =
-  E extends Executor<any, infer Out> ? Out : E extends (...args: any[]) => infer Out ? Awaited<Out> : unknown
+/** Executors by name. */
+export type ExecutorMap = Record<string, AnyExecutor>
+
+/** What a program has declared in `Executors`; any executor if it has declared none. */
+export type DeclaredExecutors = [keyof Executors] extends [never]
+  ? ExecutorMap
+  : { [K in keyof Executors]: Executors[K] extends AnyExecutor ? Executors[K] : never }
 
 const executorMarker = Symbol.for('errand.executor')
 
 /** Validates a definition. */
-export const executorOptionsSchema = z.strictObject({
-  input: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'expected a zod schema').optional(),
-  result: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'expected a zod schema').optional(),
-  retry: retryPolicySchema.optional(),
-  timeoutMs: z.number().positive().optional(),
-  concurrency: z.int().min(1).optional(),
-  onInterrupt: taskFields.onInterrupt.schema.optional(),
-  divergence: z.literal('allow').optional(),
-  divergenceWaitMs: z.number().min(1).max(8.64e15).optional(),
-  runsCommands: z.boolean().default(false),
-  asksPeople: z.boolean().default(false),
-  run: z.custom<ExecutorFunction>((value) => typeof value === 'function', 'expected a function (task, run) => result'),
-})
+export const executorOptionsSchema = once(() =>
+  z.strictObject({
+    input: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'expected a zod schema').optional(),
+    result: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'expected a zod schema').optional(),
+    retry: retryPolicySchema().optional(),
+    timeoutMs: z.number().positive().optional(),
+    concurrency: z.int().min(1).optional(),
+    onInterrupt: taskFields.onInterrupt.schema.optional(),
+    divergence: z.literal('allow').optional(),
+    divergenceWaitMs: z.number().min(1).max(8.64e15).optional(),
+    runsCommands: z.boolean().default(false),
+    asksPeople: z.boolean().default(false),
+    run: z.custom<ExecutorFunction>(
+      (value) => typeof value === 'function',
+      'expected a function (task, run) => result',
+    ),
+  }),
+)
 
 /**
  * Declares an executor whose input and result are checked and typed.
@@ -301,6 +330,36 @@ export function defineExecutor<I extends z.ZodType = z.ZodAny, R extends z.ZodTy
     asksPeople: checked.asksPeople,
     agent: undefined,
     run: checked.run as Executor['run'],
+  })
+}
+
+/** An executor of ours: its definition needs no validation, and its schemas are made when they are first used. */
+export function ownExecutor<I extends z.ZodType, R extends z.ZodType>({
+  input,
+  result,
+  ...traits
+}: {
+  input: () => I
+  result: () => R
+  run(task: ExecutorTask<z.output<I>>, run: Run): unknown
+} & Partial<Pick<Executor, 'onInterrupt' | 'runsCommands' | 'asksPeople'>>): Executor<z.input<I>, z.output<R>> {
+  return makeExecutor({
+    get input() {
+      return input()
+    },
+    get result() {
+      return result()
+    },
+    retry: undefined,
+    timeoutMs: undefined,
+    concurrency: undefined,
+    onInterrupt: undefined,
+    divergence: undefined,
+    divergenceWaitMs: undefined,
+    runsCommands: false,
+    asksPeople: false,
+    agent: undefined,
+    ...traits,
   })
 }
 

@@ -1,6 +1,8 @@
 // The zod schemas that validate every option of the library and every field of `create`. The error for an unknown key names the
 // nearest known one.
 import { z } from 'zod'
+import { notOneOf } from '../core/explain-issue.ts'
+import { once } from '../core/once.ts'
 import type { RedactFunction } from '../core/redact.ts'
 import { abilityListSchema } from '../entities/ability-pattern.ts'
 import { creationBoundsSchema } from '../entities/creation-bounds.ts'
@@ -26,18 +28,15 @@ import { executorOptionsSchema, isExecutor } from './executor.ts'
 const { autoComplete, onInterrupt, onChildFailure, onDependencyFailure, tags } = taskFields
 
 /** The fields of `create` without `tasks` and `after`, which build trees. */
-const createFields = {
+const createFields = once(() => ({
   ...fieldsFor('create'),
   executor: z
     .union([
       taskFields.executor.schema,
-      z.custom<object>(
-        (value) => isExecutor(value),
-        'expected the name of an executor, or what defineExecutor returned',
-      ),
+      z.custom<object>((value) => isExecutor(value), 'expected what defineExecutor returned'),
     ])
     .optional(),
-}
+}))
 
 /** A child inside `tasks`; `after` holds the local names of the siblings that it depends on. */
 export type ChildOf<F extends z.ZodRawShape> = z.output<z.ZodObject<F>> & {
@@ -62,127 +61,155 @@ export function childrenSchema<F extends z.ZodRawShape>(fields: F, id?: string):
   return children.describe('Its subtasks, by local name.')
 }
 
-export interface ChildSpec extends ChildOf<typeof createFields> {}
+export interface ChildSpec extends ChildOf<ReturnType<typeof createFields>> {}
 
 /** A parsed `create`. */
 export interface CreateSpec extends Omit<ChildSpec, 'after'> {}
-const { parentId: _parentId, ...childFields } = createFields
-export const createSpecSchema: z.ZodType<CreateSpec> = z.strictObject({
-  ...createFields,
-  tasks: childrenSchema(childFields).optional(),
+export const createSpecSchema: () => z.ZodType<CreateSpec> = once(() => {
+  const { parentId: _parentId, ...childFields } = createFields()
+  return z.strictObject({ ...createFields(), tasks: childrenSchema(childFields).optional() })
 })
 
 /** The fields that `update` may change; null restores the default. `status` takes the transition that leads there, or is refused. */
-export const updateSchema = z.strictObject({ ...updateFields, status: z.enum(taskStatuses).optional() })
+export const updateSchema = once(() => z.strictObject({ ...updateFields(), status: z.enum(taskStatuses).optional() }))
 export interface TaskPatch extends GivenFields<'update'> {
   /** Takes the transition from the present state to this one; INVALID_TRANSITION when there is none. */
   status?: TaskStatus
 }
 
-export const listOptionsSchema = z.strictObject({
-  status: statusFilterSchema.optional(),
-  parentId: taskIdSchema.nullable().optional(),
-  executor: nameSchema.optional(),
-  metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
-  keyPrefix: z.string().min(1).max(500).optional(),
-  owner: wordSchema.optional(),
-  tags: tags.schema.optional(),
-  ready: z.boolean().optional(),
-  limit: z.int().min(0).max(1_000).default(100),
-  after: z.string().min(1).max(200).optional(),
-})
-export type ListOptions = z.input<typeof listOptionsSchema>
+export const listOptionsSchema = once(() =>
+  z.strictObject({
+    status: statusFilterSchema.optional(),
+    parentId: taskIdSchema.nullable().optional(),
+    executor: nameSchema.optional(),
+    metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
+    keyPrefix: z.string().min(1).max(500).optional(),
+    owner: wordSchema.optional(),
+    tags: tags.schema.optional(),
+    ready: z.boolean().optional(),
+    limit: z.int().min(0).max(1_000).default(100),
+    after: z.string().min(1).max(200).optional(),
+  }),
+)
+export type ListOptions = z.input<ReturnType<typeof listOptionsSchema>>
 
 const signal = z.instanceof(AbortSignal).optional()
 const position = z.int().min(0).default(0)
 
-export const timeoutOptionsSchema = z.strictObject({ timeoutMs: z.number().min(0).optional(), signal })
-export const streamOptionsSchema = z.strictObject({ after: position, signal })
-export const eventsOptionsSchema = z.strictObject({
-  after: position,
-  signal,
-  follow: z.boolean().default(true),
-  taskId: taskIdSchema.optional(),
-})
-export const eventTypeSchema = z.union([z.literal('*'), z.enum(eventTypes)])
-export const deleteOptionsSchema = z.strictObject({
-  children: z.enum(['promote', 'cascade', 'refuse']).default('promote'),
-})
+export const timeoutOptionsSchema = once(() => z.strictObject({ timeoutMs: z.number().min(0).optional(), signal }))
+export const streamOptionsSchema = once(() => z.strictObject({ after: position, signal }))
+export const eventsOptionsSchema = once(() =>
+  z.strictObject({
+    after: position,
+    signal,
+    follow: z.boolean().default(true),
+    taskId: taskIdSchema.optional(),
+  }),
+)
+export const eventTypeSchema = once(() => z.union([z.literal('*'), z.enum(eventTypes)]))
+export const deleteOptionsSchema = once(() =>
+  z.strictObject({
+    children: z.enum(['promote', 'cascade', 'refuse']).default('promote'),
+  }),
+)
 /** The writer of a claimed task: its owner, and with a lease the number of the claim. */
 const claimToken = { owner: wordSchema.optional(), fence: z.int().min(1).optional() }
-export const claimTokenOptionsSchema = z.strictObject(claimToken)
-export const failOptionsSchema = z.strictObject({
-  ...claimToken,
-  code: z.string().min(1).max(100).default('TASK_FAILED'),
-})
-export const releaseOptionsSchema = z.strictObject({ ...claimToken, reason: z.string().min(1).max(500).optional() })
-export const claimOptionsSchema = z.strictObject({
-  owner: wordSchema,
-  leaseMs: z.number().min(1).max(8.64e15).optional(),
-  parentId: taskIdSchema.optional(),
-  role: wordSchema.optional(),
-  tags: tags.schema.optional(),
-  source: wordSchema.default('library'),
-})
-export type ClaimOptions = z.input<typeof claimOptionsSchema>
+export const claimTokenOptionsSchema = once(() => z.strictObject(claimToken))
+export const failOptionsSchema = once(() =>
+  z.strictObject({
+    ...claimToken,
+    code: z.string().min(1).max(100).default('TASK_FAILED'),
+  }),
+)
+export const releaseOptionsSchema = once(() =>
+  z.strictObject({ ...claimToken, reason: z.string().min(1).max(500).optional() }),
+)
+export const claimOptionsSchema = once(() =>
+  z.strictObject({
+    owner: wordSchema,
+    leaseMs: z.number().min(1).max(8.64e15).optional(),
+    parentId: taskIdSchema.optional(),
+    role: wordSchema.optional(),
+    tags: tags.schema.optional(),
+    source: wordSchema.default('library'),
+  }),
+)
+export type ClaimOptions = z.input<ReturnType<typeof claimOptionsSchema>>
 
 /** The number of writes to a task. */
 export const versionSchema = z.int().min(0)
 
-export const taskIdsSchema = z.union([taskIdSchema.transform((id) => [id]), z.array(taskIdSchema).min(1).max(10_000)])
-export const purgeOptionsSchema = z.strictObject({ before: millisecondsSchema })
-export const graphOptionsSchema = z.strictObject({ parentId: taskIdSchema.optional() })
+export const taskIdsSchema = once(() =>
+  z.union([taskIdSchema.transform((id) => [id]), z.array(taskIdSchema).min(1).max(10_000)]),
+)
+export const purgeOptionsSchema = once(() => z.strictObject({ before: millisecondsSchema }))
+export const graphOptionsSchema = once(() => z.strictObject({ parentId: taskIdSchema.optional() }))
 const limit = z.int().min(1).max(1_000_000)
-export const limitsSchema = z.strictObject({
-  maxConcurrent: limit.optional(),
-  limits: z.record(nameSchema, limit.nullable()).optional(),
-})
-export const sharedLimitsSchema = z.strictObject({
-  maxConcurrent: limit.nullable().optional(),
-  limits: z.record(nameSchema, limit.nullable()).optional(),
-})
-export type LimitsPatch = z.input<typeof limitsSchema>
-export type SharedLimitsPatch = z.input<typeof sharedLimitsSchema>
-export const sendOptionsSchema = z.strictObject({
-  delivery: z.enum(['steer', 'followup', 'abort']).default('steer'),
-  retry: z.boolean().default(false),
-})
-export const retryOptionsSchema = z.strictObject({ divergence: executorOptionsSchema.shape.divergence })
-export const answerOptionsSchema = z.strictObject({ question: z.string().min(1).max(100).optional() })
+export const limitsSchema = once(() =>
+  z.strictObject({
+    maxConcurrent: limit.optional(),
+    limits: z.record(nameSchema, limit.nullable()).optional(),
+  }),
+)
+export const sharedLimitsSchema = once(() =>
+  z.strictObject({
+    maxConcurrent: limit.nullable().optional(),
+    limits: z.record(nameSchema, limit.nullable()).optional(),
+  }),
+)
+export type LimitsPatch = z.input<ReturnType<typeof limitsSchema>>
+export type SharedLimitsPatch = z.input<ReturnType<typeof sharedLimitsSchema>>
+export const sendOptionsSchema = once(() =>
+  z.strictObject({
+    delivery: z.enum(['steer', 'followup', 'abort']).default('steer'),
+    retry: z.boolean().default(false),
+  }),
+)
+export const retryOptionsSchema = once(() => z.strictObject({ divergence: executorOptionsSchema().shape.divergence }))
+export const answerOptionsSchema = once(() => z.strictObject({ question: z.string().min(1).max(100).optional() }))
 
 const key = z.string().optional()
 const waitingTime = millisecondsSchema.optional()
 
 /** The options of `run.*`; `sleep`, `message`, `now`, `uuid` and `random` take a key only. */
-export const keyOptionsSchema = z.strictObject({ key })
-const divergence = executorOptionsSchema.shape.divergence
-export const spawnOptionsSchema = z.strictObject({ key, divergence })
-export const emitOptionsSchema = z.strictObject({ store: z.boolean().optional() })
-export const callOptionsSchema = z.strictObject({
-  key,
-  onInterrupt: onInterrupt.schema.optional(),
-  retry: retryPolicySchema.optional(),
-  timeoutMs: taskFields.timeoutMs.schema.optional(),
-  divergence,
-})
+export const keyOptionsSchema = once(() => z.strictObject({ key }))
+export const spawnOptionsSchema = once(() =>
+  z.strictObject({ key, divergence: executorOptionsSchema().shape.divergence }),
+)
+export const emitOptionsSchema = once(() => z.strictObject({ store: z.boolean().optional() }))
+export const callOptionsSchema = once(() =>
+  z.strictObject({
+    key,
+    onInterrupt: onInterrupt.schema.optional(),
+    retry: retryPolicySchema().optional(),
+    timeoutMs: taskFields.timeoutMs.schema.optional(),
+    divergence: executorOptionsSchema().shape.divergence,
+  }),
+)
 export const invokeOptionsSchema = callOptionsSchema
-export const askOptionsSchema = z.strictObject({
-  key,
-  timeoutMs: waitingTime,
-  default: z.unknown().optional(),
-  for: z.enum(audiences).optional(),
-})
-export const waitOptionsSchema = z.strictObject({
-  key,
-  mode: z.enum(['all', 'any']).optional(),
-  settled: z.boolean().optional(),
-  timeoutMs: waitingTime,
-  untilMessage: z.boolean().optional(),
-})
+export const askOptionsSchema = once(() =>
+  z.strictObject({
+    key,
+    timeoutMs: waitingTime,
+    default: z.unknown().optional(),
+    for: z.enum(audiences).optional(),
+  }),
+)
+export const waitOptionsSchema = once(() =>
+  z.strictObject({
+    key,
+    mode: z.enum(['all', 'any']).optional(),
+    settled: z.boolean().optional(),
+    timeoutMs: waitingTime,
+    untilMessage: z.boolean().optional(),
+  }),
+)
 
 const functionSchema = <F>(expected: string) => z.custom<F>((value) => typeof value === 'function', expected)
-const wordOrFunction = <T>(words: readonly string[], expected: string) =>
-  z.custom<T>((value) => typeof value === 'function' || words.includes(value as string), expected)
+const wordOrFunction = <T>(words: readonly string[], shape: string) =>
+  z.custom<T>((value) => typeof value === 'function' || words.includes(value as string), {
+    error: ({ input }) => notOneOf(words, input, [`a function ${shape}`]),
+  })
 const objectWith = <T>(methods: string[], expected: string) =>
   z.custom<T>(
     (value) =>
@@ -193,11 +220,13 @@ const objectWith = <T>(methods: string[], expected: string) =>
   )
 
 /** An observer that receives inspection events. */
-export const inspectionObserverSchema = z.custom<((event: unknown) => void) | { next?(event: unknown): void }>(
-  (value) => typeof value === 'function' || typeof (value as { next?: unknown } | null)?.next === 'function',
-  'expected a function that takes inspection events, or an object with `next`',
+export const inspectionObserverSchema = once(() =>
+  z.custom<((event: unknown) => void) | { next?(event: unknown): void }>(
+    (value) => typeof value === 'function' || typeof (value as { next?: unknown } | null)?.next === 'function',
+    'expected a function that takes inspection events, or an object with `next`',
+  ),
 )
-export const inspectOptionsSchema = z.strictObject({ tasks: z.enum(['own', 'all']).default('own') })
+export const inspectOptionsSchema = once(() => z.strictObject({ tasks: z.enum(['own', 'all']).default('own') }))
 
 const iterations = z.int().min(1).max(1_000_000)
 const toolExecution = z.enum(['parallel', 'sequential'])
@@ -205,20 +234,27 @@ const toolExecution = z.enum(['parallel', 'sequential'])
 const languageModel = objectWith<object>(['doStream'], 'expected a language model object with `doStream`')
 
 /** The options of `agent`. */
-export const agentOptionsSchema = z.strictObject({
-  model: z.union([wordSchema, languageModel]).optional(),
-  instructions: z.string().trim().min(1).optional(),
-  abilities: abilityListSchema.optional(),
-  bounds: creationBoundsSchema.optional(),
-  maxIterations: iterations.optional(),
-  toolExecution: toolExecution.optional(),
-  modelRetry: retryPolicySchema.optional(),
-  settings: z.record(z.string(), z.unknown()).optional(),
-  ...executorOptionsSchema.pick({ result: true, retry: true, timeoutMs: true, concurrency: true, onInterrupt: true })
-    .shape,
-})
+export const agentOptionsSchema = once(() =>
+  z.strictObject({
+    model: z.union([wordSchema, languageModel]).optional(),
+    instructions: z.string().trim().min(1).optional(),
+    abilities: abilityListSchema.optional(),
+    bounds: creationBoundsSchema.optional(),
+    maxIterations: iterations.optional(),
+    toolExecution: toolExecution.optional(),
+    modelRetry: retryPolicySchema().optional(),
+    settings: z.record(z.string(), z.unknown()).optional(),
+    ...executorOptionsSchema().pick({
+      result: true,
+      retry: true,
+      timeoutMs: true,
+      concurrency: true,
+      onInterrupt: true,
+    }).shape,
+  }),
+)
 
-export type ParsedAgentOptions = z.output<typeof agentOptionsSchema>
+export type ParsedAgentOptions = z.output<ReturnType<typeof agentOptionsSchema>>
 
 /** A fact as the functions of the option `memory` receive it. */
 export interface ComparedFact {
@@ -247,95 +283,101 @@ export type JudgeFunction = (
 const fraction = z.number().min(0).max(1)
 
 /** The option `memory` of `createEngine`. */
-export const memoryOptionsSchema = z
-  .strictObject({
-    similarity: wordOrFunction<'jaccard' | 'embeddings' | LikenessFunction>(
-      ['jaccard', 'embeddings'],
-      "expected 'jaccard', 'embeddings' or a function (a, b) => 0 to 1",
-    ).optional(),
-    threshold: fraction.optional(),
-    candidates: z.enum(['all', 'words']).optional(),
-    durableThreshold: fraction.optional(),
-    durableCategories: z.array(wordSchema).max(100).optional(),
-    categoryRules: z
-      .array(z.strictObject({ category: wordSchema, words: z.array(wordSchema).min(1).max(1_000) }))
-      .max(1_000)
-      .readonly()
-      .optional(),
-    consolidateEvery: z.int().min(1).max(100_000).optional(),
-    onContradiction: wordOrFunction<ContradictionPolicy | JudgeFunction>(
-      contradictionPolicies,
-      "expected 'keep-both', 'highest-confidence', 'newest' or a function (first, second) => 'keep-both' | 'first' | 'second'",
-    ).optional(),
-    contradicts: functionSchema<ContradictsFunction>('expected a function (there, incoming) => boolean').optional(),
-    archive: z.boolean().optional(),
-  })
-  .refine(({ candidates, similarity }) => candidates === undefined || typeof similarity === 'function', {
-    path: ['candidates'],
-    message: 'it selects the facts that a function compares: set `similarity` to a function, or leave it out',
-  })
-export type ParsedMemoryOptions = z.output<typeof memoryOptionsSchema>
+export const memoryOptionsSchema = once(() =>
+  z
+    .strictObject({
+      similarity: wordOrFunction<'jaccard' | 'embeddings' | LikenessFunction>(
+        ['jaccard', 'embeddings'],
+        '(a, b) => 0 to 1',
+      ).optional(),
+      threshold: fraction.optional(),
+      candidates: z.enum(['all', 'words']).optional(),
+      durableThreshold: fraction.optional(),
+      durableCategories: z.array(wordSchema).max(100).optional(),
+      categoryRules: z
+        .array(z.strictObject({ category: wordSchema, words: z.array(wordSchema).min(1).max(1_000) }))
+        .max(1_000)
+        .readonly()
+        .optional(),
+      consolidateEvery: z.int().min(1).max(100_000).optional(),
+      onContradiction: wordOrFunction<ContradictionPolicy | JudgeFunction>(
+        contradictionPolicies,
+        "(first, second) => 'keep-both' | 'first' | 'second'",
+      ).optional(),
+      contradicts: functionSchema<ContradictsFunction>('expected a function (there, incoming) => boolean').optional(),
+      archive: z.boolean().optional(),
+    })
+    .refine(({ candidates, similarity }) => candidates === undefined || typeof similarity === 'function', {
+      path: ['candidates'],
+      message: 'it selects the facts that a function compares: set `similarity` to a function, or leave it out',
+    }),
+)
+export type ParsedMemoryOptions = z.output<ReturnType<typeof memoryOptionsSchema>>
 
 /** The options of `createEngine`. */
-export const engineOptionsSchema = z.strictObject({
-  ledger: z
-    .union([z.string().min(1), objectWith<object>(['step', 'read', 'close'], 'expected a Ledger')])
-    .default(':memory:'),
-  executors: z
-    .record(
-      nameSchema,
-      z.custom(
-        (value) => isExecutor(value) || typeof value === 'function',
-        'expected a function (task, run) => result or what defineExecutor returned',
-      ),
-    )
-    .default({}),
-  bus: objectWith<object>(['register', 'invoke', 'call'], 'expected a bus, made by createBus').optional(),
-  abilities: z
-    .array(z.custom<object>((value) => typeof value === 'object' && value !== null, 'expected an ability'))
-    .default([]),
-  model: z.union([wordSchema, languageModel]).optional(),
-  models: z.record(wordSchema, languageModel).default({}),
-  resolveModel: functionSchema<(id: string) => unknown>('expected a function (id) => model').optional(),
-  maxIterations: iterations.default(10),
-  toolExecution: toolExecution.default('parallel'),
-  modelRetry: retryPolicySchema.optional(),
-  archiveFailed: z.boolean().default(true),
-  /** Validated by `memoryOptionsSchema`, so that errors name the option `memory`. */
-  memory: z.unknown().optional(),
-  plans: z.strictObject({ root: z.string().min(1) }).optional(),
-  embeddingModel: objectWith<object>(['doEmbed'], 'expected an embedding model object with `doEmbed`').optional(),
-  maxConcurrent: z.int().min(1).default(10),
-  limits: z.record(nameSchema, z.int().min(1)).default({}),
-  autoStart: z.boolean().default(true),
-  autoComplete: autoComplete.schema.default(autoComplete.default),
-  onInterrupt: onInterrupt.schema.default('fail'),
-  onChildFailure: onChildFailure.schema.default(onChildFailure.default),
-  onDependencyFailure: onDependencyFailure.schema.default(onDependencyFailure.default),
-  maxDepth: z.int().min(1).default(10_000),
-  maxChildren: z.int().min(1).default(1_000_000),
-  retentionMs: millisecondsSchema.optional(),
-  leaseMs: z.number().min(100).max(86_400_000).default(30_000),
-  maxCrashes: z.int().min(1).default(3),
-  abortGraceMs: z.number().min(0).default(5_000),
-  shutdownTimeoutMs: z.number().min(0).default(5_000),
-  work: z.boolean().default(true),
-  inspect: inspectionObserverSchema.optional(),
-  onError: functionSchema<(error: unknown, context: Record<string, unknown>) => void>(
-    'expected a function (error, context)',
-  ).optional(),
-  redact: functionSchema<RedactFunction>('expected a function (value, path) => value').optional(),
-  clock: objectWith<object>(['now', 'setTimeout', 'clearTimeout'], 'expected a Clock').optional(),
-  ids: objectWith<object>(['next', 'random'], 'expected Ids').optional(),
-})
+export const engineOptionsSchema = once(() =>
+  z.strictObject({
+    ledger: z
+      .union([z.string().min(1), objectWith<object>(['step', 'read', 'close'], 'expected a Ledger')])
+      .default(':memory:'),
+    executors: z
+      .record(
+        nameSchema,
+        z.custom(
+          (value) => isExecutor(value) || typeof value === 'function',
+          'expected a function (task, run) => result or what defineExecutor returned',
+        ),
+      )
+      .default({}),
+    bus: objectWith<object>(['register', 'invoke', 'call'], 'expected a bus, made by createBus').optional(),
+    abilities: z
+      .array(z.custom<object>((value) => typeof value === 'object' && value !== null, 'expected an ability'))
+      .default([]),
+    model: z.union([wordSchema, languageModel]).optional(),
+    models: z.record(wordSchema, languageModel).default({}),
+    resolveModel: functionSchema<(id: string) => unknown>('expected a function (id) => model').optional(),
+    maxIterations: iterations.default(10),
+    toolExecution: toolExecution.default('parallel'),
+    modelRetry: retryPolicySchema().optional(),
+    archiveFailed: z.boolean().default(true),
+    /** Validated by `memoryOptionsSchema`, so that errors name the option `memory`. */
+    memory: z.unknown().optional(),
+    plans: z.strictObject({ root: z.string().min(1) }).optional(),
+    embeddingModel: objectWith<object>(['doEmbed'], 'expected an embedding model object with `doEmbed`').optional(),
+    maxConcurrent: z.int().min(1).default(10),
+    limits: z.record(nameSchema, z.int().min(1)).default({}),
+    autoStart: z.boolean().default(true),
+    autoComplete: autoComplete.schema.default(autoComplete.default),
+    onInterrupt: onInterrupt.schema.default('fail'),
+    onChildFailure: onChildFailure.schema.default(onChildFailure.default),
+    onDependencyFailure: onDependencyFailure.schema.default(onDependencyFailure.default),
+    maxDepth: z.int().min(1).default(10_000),
+    maxChildren: z.int().min(1).default(1_000_000),
+    retentionMs: millisecondsSchema.optional(),
+    leaseMs: z.number().min(100).max(86_400_000).default(30_000),
+    maxCrashes: z.int().min(1).default(3),
+    abortGraceMs: z.number().min(0).default(5_000),
+    shutdownTimeoutMs: z.number().min(0).default(5_000),
+    work: z.boolean().default(true),
+    inspect: inspectionObserverSchema().optional(),
+    onError: functionSchema<(error: unknown, context: Record<string, unknown>) => void>(
+      'expected a function (error, context)',
+    ).optional(),
+    redact: functionSchema<RedactFunction>('expected a function (value, path) => value').optional(),
+    clock: objectWith<object>(['now', 'setTimeout', 'clearTimeout'], 'expected a Clock').optional(),
+    ids: objectWith<object>(['next', 'random'], 'expected Ids').optional(),
+  }),
+)
 /** The options of `work`. */
-export const workOptionsSchema = z.strictObject({
-  only: z
-    .strictObject({
-      rootKeys: z.array(z.string().min(1)).default([]),
-      rootKeyPrefixes: z.array(z.string().min(1)).default([]),
-    })
-    .optional(),
-})
+export const workOptionsSchema = once(() =>
+  z.strictObject({
+    only: z
+      .strictObject({
+        rootKeys: z.array(z.string().min(1)).default([]),
+        rootKeyPrefixes: z.array(z.string().min(1)).default([]),
+      })
+      .optional(),
+  }),
+)
 
-export type ParsedEngineOptions = z.output<typeof engineOptionsSchema>
+export type ParsedEngineOptions = z.output<ReturnType<typeof engineOptionsSchema>>

@@ -5,6 +5,7 @@ import type { Bus, InvokeOptions } from '../bus/bus.ts'
 import type { Caller } from '../bus/caller.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import { parse } from '../core/parse.ts'
 import { type BoardRef, type BoardTask, mainBoard } from '../entities/board.ts'
 import { HeldClaims, isOwner } from './held-claims.ts'
@@ -28,20 +29,22 @@ export interface BoardSessionOptions {
 }
 
 const word = z.string().trim().min(1).max(100)
-const optionsSchema = z.strictObject({
-  bus: z.custom<BoardSessionOptions['bus']>(
-    (value) => typeof (value as Bus | null)?.call === 'function',
-    'expected a bus: `engine.bus`',
-  ),
-  as: word,
-  role: word.optional(),
-  board: word.default(mainBoard),
-  leaseMs: z.number().min(100).max(8.64e15).nullable().default(60_000),
-  surface: word.default('session'),
-  clock: z
-    .custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function', 'expected a clock with `now`')
-    .default(() => systemClock),
-})
+const optionsSchema = once(() =>
+  z.strictObject({
+    bus: z.custom<BoardSessionOptions['bus']>(
+      (value) => typeof (value as Bus | null)?.call === 'function',
+      'expected a bus: `engine.bus`',
+    ),
+    as: word,
+    role: word.optional(),
+    board: word.default(mainBoard),
+    leaseMs: z.number().min(100).max(8.64e15).nullable().default(60_000),
+    surface: word.default('session'),
+    clock: z
+      .custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function', 'expected a clock with `now`')
+      .default(() => systemClock),
+  }),
+)
 
 export interface BoardSession {
   readonly as: string

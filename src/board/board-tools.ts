@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Bus } from '../bus/bus.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import { parse } from '../core/parse.ts'
 import { type BoardRef, type BoardTask, boardRefSchema, boardStatuses } from '../entities/board.ts'
 import { type CreationBounds, creationBoundsSchema } from '../entities/creation-bounds.ts'
@@ -42,57 +43,61 @@ export interface BoardTools {
   close(): void
 }
 
-const optionsSchema = z.strictObject({
-  as: z.string().trim().min(1).max(100).optional(),
-  role: z.string().trim().min(1).max(100).optional(),
-  board: z.string().trim().min(1).max(100).optional(),
-  leaseMs: z.number().min(100).max(8.64e15).nullable().optional(),
-  bounds: creationBoundsSchema.optional(),
-  clock: z.custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function').optional(),
-})
-
-const reference = boardRefSchema.describe('Number of the task, or its id.')
-const references = z.array(reference).max(10_000)
-
-const { name: subject, description, priority } = fieldsFor('board')
-const textFields = {
-  description,
-  activeForm: z
-    .string()
-    .max(1_000)
-    .optional()
-    .describe('What is shown while the task is in progress: "Writing tests".'),
-  priority,
-  metadata: z.record(z.string(), z.json()).optional(),
-}
-const edges = {
-  addBlockedBy: references.optional().describe('Tasks that must be completed before this one.'),
-  addBlocks: references.optional().describe('Tasks that must wait for this one.'),
-}
-
-const inputs = {
-  task_create: z.strictObject({
-    subject: subject.unwrap(),
-    ...textFields,
-    ...edges,
-    owner: z.string().trim().max(100).optional().describe('Who is to do it; others may not claim it then.'),
+const optionsSchema = once(() =>
+  z.strictObject({
+    as: z.string().trim().min(1).max(100).optional(),
+    role: z.string().trim().min(1).max(100).optional(),
+    board: z.string().trim().min(1).max(100).optional(),
+    leaseMs: z.number().min(100).max(8.64e15).nullable().optional(),
+    bounds: creationBoundsSchema.optional(),
+    clock: z.custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function').optional(),
   }),
-  task_update: z.strictObject({
-    task_id: reference,
-    status: z
-      .enum(boardStatuses)
+)
+
+const inputs = once(() => {
+  const reference = boardRefSchema.describe('Number of the task, or its id.')
+  const references = z.array(reference).max(10_000)
+
+  const { name: subject, description, priority } = fieldsFor('board')
+  const textFields = {
+    description,
+    activeForm: z
+      .string()
+      .max(1_000)
       .optional()
-      .describe('in_progress claims the task for you; only its owner sets completed.'),
-    subject,
-    ...textFields,
-    ...edges,
-    removeBlockedBy: references.optional(),
-    removeBlocks: references.optional(),
-    owner: z.string().trim().max(100).optional().describe('Who is to do it; empty for anyone.'),
-  }),
-  task_list: z.strictObject({}),
-  task_get: z.strictObject({ task_id: reference }),
-} as const
+      .describe('What is shown while the task is in progress: "Writing tests".'),
+    priority,
+    metadata: z.record(z.string(), z.json()).optional(),
+  }
+  const edges = {
+    addBlockedBy: references.optional().describe('Tasks that must be completed before this one.'),
+    addBlocks: references.optional().describe('Tasks that must wait for this one.'),
+  }
+
+  return {
+    task_create: z.strictObject({
+      subject: subject.unwrap(),
+      ...textFields,
+      ...edges,
+      owner: z.string().trim().max(100).optional().describe('Who is to do it; others may not claim it then.'),
+    }),
+    task_update: z.strictObject({
+      task_id: reference,
+      status: z
+        .enum(boardStatuses)
+        .optional()
+        .describe('in_progress claims the task for you; only its owner sets completed.'),
+      subject,
+      ...textFields,
+      ...edges,
+      removeBlockedBy: references.optional(),
+      removeBlocks: references.optional(),
+      owner: z.string().trim().max(100).optional().describe('Who is to do it; empty for anyone.'),
+    }),
+    task_list: z.strictObject({}),
+    task_get: z.strictObject({ task_id: reference }),
+  } as const
+})
 
 const descriptions: Record<BoardToolName, string> = {
   task_create: 'Creates a task on the board, where it outlives this conversation and others see it.',
@@ -151,9 +156,9 @@ export interface BoardClient {
 export function toolsOver(client: BoardClient): BoardTools {
   const handlers = handlersOf(client)
   const schemas = Object.fromEntries(
-    Object.entries(inputs).map(([name, schema]) => [name, schemaOf(schema)]),
+    Object.entries(inputs()).map(([name, schema]) => [name, schemaOf(schema)]),
   ) as BoardTools['schemas']
-  const names = Object.keys(inputs) as BoardToolName[]
+  const names = Object.keys(inputs()) as BoardToolName[]
   return {
     schemas,
     handlers,
@@ -210,8 +215,8 @@ async function answering(work: () => Promise<string>): Promise<string> {
   }
 }
 
-function read<K extends BoardToolName>(name: K, input: unknown): z.output<(typeof inputs)[K]> {
-  return parse<z.output<(typeof inputs)[K]>>(inputs[name] as never, withCanonicalNames(input), name)
+function read<K extends BoardToolName>(name: K, input: unknown): z.output<ReturnType<typeof inputs>[K]> {
+  return parse<z.output<ReturnType<typeof inputs>[K]>>(inputs()[name] as never, withCanonicalNames(input), name)
 }
 
 /** The input under canonical field names, with lists given as JSON text parsed. */

@@ -7,7 +7,7 @@ import type { Op, Tx } from '../ledger/ledger.ts'
 import type { ClaimToken } from '../machines/ownership.ts'
 import { heartbeat } from '../steps/claim.ts'
 import { type ChildrenPolicy, deleteTask } from '../steps/delete.ts'
-import { notDeletingQuestions } from '../steps/right-to-answer.ts'
+import { guardDeletion } from '../steps/right-to-answer.ts'
 import type { StepContext } from '../steps/step-context.ts'
 import { update } from '../steps/update.ts'
 import { saveBoardFields } from './board-fields.ts'
@@ -108,7 +108,7 @@ export function deleteFromBoard(
     const { id } = found.task
     yield* refuseEscape(tx, target, found.task, children)
     const before = yield* tx.event.last()
-    const deletion = notDeletingQuestions(deleteTask(id, children, ctx), id, target.caller)
+    const deletion = guardDeletion(deleteTask(id, children, ctx), id, target.caller)
     yield* withNumbers(tx, target.board, deletion.decide(tx))
     return { ref: shownRef(found), unblocked: yield* unblockedSince(tx, target, before, id) }
   })

@@ -8,7 +8,7 @@ import { isByHand } from '../machines/readiness.ts'
 import { cancel } from '../steps/cancel.ts'
 import { putBack, release } from '../steps/claim.ts'
 import { retry } from '../steps/retry.ts'
-import { refuseDetour } from '../steps/right-to-answer.ts'
+import { requireRightToChange } from '../steps/right-to-answer.ts'
 import type { StepContext } from '../steps/step-context.ts'
 import { update } from '../steps/update.ts'
 import { complete, fail, resume, start } from '../steps/verbs.ts'
@@ -38,7 +38,7 @@ export function* moveToStatus(tx: Tx, wanted: BoardStatus, change: Change): Op<v
       return yield* startWork(tx, change)
     case 'completed':
     case 'failed': {
-      if (wanted === 'completed') yield* refuseDetour(tx, task, 'complete', target.caller)
+      if (wanted === 'completed') yield* requireRightToChange(tx, task, 'complete', target.caller)
       const { task: begun, token } = yield* ensureStarted(tx, change)
       if (wanted === 'completed') return yield* complete(begun.id, patch.result ?? null, token, ctx).decide(tx)
       const reason = patch.reason ?? noReason

@@ -8,7 +8,7 @@ import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { type ClaimToken, requireOwner } from '../machines/ownership.ts'
 import { block, unblock } from '../steps/edges.ts'
-import { notWithoutAnswer } from '../steps/right-to-answer.ts'
+import { guardUnblock } from '../steps/right-to-answer.ts'
 import { refusePlanMark } from '../steps/right-to-run.ts'
 import type { StepContext } from '../steps/step-context.ts'
 import { update } from '../steps/update.ts'
@@ -124,12 +124,12 @@ function* updateEdges(tx: Tx, task: TaskRecord, { target, patch, ctx }: Change):
     return (yield* findAllOnBoard(tx, target, refs ?? [])).map(({ id }) => id)
   }
   const removed = (yield* idsOf(patch.removeBlockedBy)).filter((id) => blockers.delete(id))
-  if (removed.length > 0) yield* notWithoutAnswer(unblock(task.id, removed, ctx), removed, target.caller).decide(tx)
+  if (removed.length > 0) yield* guardUnblock(unblock(task.id, removed, ctx), removed, target.caller).decide(tx)
   const freed = (yield* idsOf(patch.removeBlocks)).filter((each) => dependents.delete(each))
   for (const [at, id] of freed.entries()) {
     const change = unblock(id, [task.id], ctx)
     // All of them wait for the same task, so the right to answer is checked once.
-    yield* (at === 0 ? notWithoutAnswer(change, [task.id], target.caller) : change).decide(tx)
+    yield* (at === 0 ? guardUnblock(change, [task.id], target.caller) : change).decide(tx)
   }
   const added = (yield* idsOf(patch.addBlockedBy)).filter((id) => !blockers.has(id))
   if (added.length > 0) yield* block(task.id, added, ctx).decide(tx)

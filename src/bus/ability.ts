@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { type AnyExecutor, executorOptionsSchema, isExecutor, type Run } from '../api/executor.ts'
 import { ErrandError } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import { functionOf, issuesIn, issueText, parse } from '../core/parse.ts'
 import { abilityIdSchema } from '../entities/ability-pattern.ts'
 import type { CreationSize } from '../entities/creation-bounds.ts'
@@ -152,41 +153,43 @@ export interface Ability<In = never, Out = unknown, Drained = Out, Id extends st
 
 const abilityMarker = Symbol.for('errand.ability')
 
-const definitionSchema = z
-  .strictObject({
-    id: abilityIdSchema,
-    description: z.string().trim().min(1).max(10_000),
-    input: abilitySchemaSchema,
-    modelInput: abilitySchemaSchema.optional(),
-    output: abilitySchemaSchema,
-    handle: functionOf<NonNullable<Ability['handle']>>('(input, context) => output').optional(),
-    stream: functionOf<NonNullable<Ability['stream']>>('(input, context) => chunks').optional(),
-    drain: functionOf<NonNullable<Ability['drain']>>('(chunks) => result').optional(),
-    scope: functionOf<NonNullable<Ability['scope']>>('(input) => ids of tasks').optional(),
-    creationIn: functionOf<NonNullable<Ability['creationIn']>>('(given) => { tasks, dependencies }').optional(),
-    access: z.enum(accessClasses).default('admin'),
-    models: z.boolean().default(true),
-    confirm: z.union([z.boolean(), z.string().trim().min(1).max(1000)]).default(false),
-    onInterrupt: executorOptionsSchema.shape.onInterrupt,
-    retry: executorOptionsSchema.shape.retry,
-    timeoutMs: executorOptionsSchema.shape.timeoutMs,
-    executors: z
-      .record(
-        z.string().trim().min(1).max(500),
-        z.custom<AnyExecutor>(
-          (value) => isExecutor(value) || typeof value === 'function',
-          'expected a function (task, run) => result or what defineExecutor returned',
-        ),
-      )
-      .default({}),
-  })
-  .refine(({ handle, stream }) => (handle === undefined) !== (stream === undefined), {
-    message: 'expected exactly one of `handle` and `stream`',
-  })
-  .refine(({ stream, drain }) => drain === undefined || stream !== undefined, {
-    path: ['drain'],
-    message: 'only an ability with `stream` has chunks to drain',
-  })
+const definitionSchema = once(() =>
+  z
+    .strictObject({
+      id: abilityIdSchema,
+      description: z.string().trim().min(1).max(10_000),
+      input: abilitySchemaSchema,
+      modelInput: abilitySchemaSchema.optional(),
+      output: abilitySchemaSchema,
+      handle: functionOf<NonNullable<Ability['handle']>>('(input, context) => output').optional(),
+      stream: functionOf<NonNullable<Ability['stream']>>('(input, context) => chunks').optional(),
+      drain: functionOf<NonNullable<Ability['drain']>>('(chunks) => result').optional(),
+      scope: functionOf<NonNullable<Ability['scope']>>('(input) => ids of tasks').optional(),
+      creationIn: functionOf<NonNullable<Ability['creationIn']>>('(given) => { tasks, dependencies }').optional(),
+      access: z.enum(accessClasses).default('admin'),
+      models: z.boolean().default(true),
+      confirm: z.union([z.boolean(), z.string().trim().min(1).max(1000)]).default(false),
+      onInterrupt: executorOptionsSchema().shape.onInterrupt,
+      retry: executorOptionsSchema().shape.retry,
+      timeoutMs: executorOptionsSchema().shape.timeoutMs,
+      executors: z
+        .record(
+          z.string().trim().min(1).max(500),
+          z.custom<AnyExecutor>(
+            (value) => isExecutor(value) || typeof value === 'function',
+            'expected a function (task, run) => result or what defineExecutor returned',
+          ),
+        )
+        .default({}),
+    })
+    .refine(({ handle, stream }) => (handle === undefined) !== (stream === undefined), {
+      message: 'expected exactly one of `handle` and `stream`',
+    })
+    .refine(({ stream, drain }) => drain === undefined || stream !== undefined, {
+      path: ['drain'],
+      message: 'only an ability with `stream` has chunks to drain',
+    }),
+)
 
 /**
  * Declares an ability whose input and output are checked and typed.

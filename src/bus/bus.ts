@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Run } from '../api/executor.ts'
 import type { Clock } from '../core/clock.ts'
 import { ErrandError } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import { clockSchema, functionOf, parse, requireFunction, requireText } from '../core/parse.ts'
 import { messageOf } from '../core/stored-error.ts'
 import { dependenciesPerTask } from '../entities/creation-bounds.ts'
@@ -123,25 +124,31 @@ export interface Bus extends BusCalls<AbilityTypes> {
   onCall(listener: CallListener): () => void
 }
 
-const optionsSchema = z.strictObject({
-  clock: clockSchema,
-  logSize: z.int().min(0).max(1_000_000).default(1000),
-  onError: functionOf<NonNullable<BusOptions['onError']>>('(error, context)').default(() => warn),
-})
+const optionsSchema = once(() =>
+  z.strictObject({
+    clock: clockSchema,
+    logSize: z.int().min(0).max(1_000_000).default(1000),
+    onError: functionOf<NonNullable<BusOptions['onError']>>('(error, context)').default(() => warn),
+  }),
+)
 
-const invokeOptionsSchema = z.strictObject({
-  caller: callerSchema.optional(),
-  signal: z.instanceof(AbortSignal).optional(),
-  callId: z.string().min(1).max(100).optional(),
-  identity: z.string().min(1).max(500).optional(),
-  note: functionOf<(details: unknown) => Promise<void>>('(details)').optional(),
-  run: z.custom<Run>((value) => typeof value === 'object' && value !== null, 'expected a run').optional(),
-})
+const invokeOptionsSchema = once(() =>
+  z.strictObject({
+    caller: callerSchema().optional(),
+    signal: z.instanceof(AbortSignal).optional(),
+    callId: z.string().min(1).max(100).optional(),
+    identity: z.string().min(1).max(500).optional(),
+    note: functionOf<(details: unknown) => Promise<void>>('(details)').optional(),
+    run: z.custom<Run>((value) => typeof value === 'object' && value !== null, 'expected a run').optional(),
+  }),
+)
 
-const logOptionsSchema = z.strictObject({
-  limit: z.int().min(0).exactOptional(),
-  abilityId: z.string().exactOptional(),
-})
+const logOptionsSchema = once(() =>
+  z.strictObject({
+    limit: z.int().min(0).exactOptional(),
+    abilityId: z.string().exactOptional(),
+  }),
+)
 
 /**
  * Creates a bus. It describes itself through `bus:list`, `bus:abilities`, `bus:schema` and `bus:inspect`.
@@ -176,7 +183,7 @@ class AbilityBus implements Bus {
   readonly #onRegister: Listeners<Ability>
   readonly #onUnregister: Listeners<Ability>
 
-  constructor({ clock, logSize, onError }: z.output<typeof optionsSchema>) {
+  constructor({ clock, logSize, onError }: z.output<ReturnType<typeof optionsSchema>>) {
     this.#clock = clock
     this.#log = new CallLog(logSize, onError)
     const report = (error: unknown, { id }: Ability): void =>

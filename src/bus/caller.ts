@@ -2,6 +2,7 @@
 // the call, because the bus authorizes by it.
 import { z } from 'zod'
 import { defined } from '../core/defined.ts'
+import { once } from '../core/once.ts'
 import { abilityListSchema } from '../entities/ability-pattern.ts'
 import { type CreationBounds, creationBoundsSchema, modelBounds } from '../entities/creation-bounds.ts'
 import type { Requester } from '../entities/event.ts'
@@ -144,17 +145,19 @@ export function requesterOf(caller: Caller): Requester | undefined {
 }
 
 /** Strict, because a caller with a misspelled `taskId` would count as the program itself. */
-export const callerSchema: z.ZodType<Caller> = z.strictObject({
-  surface: z.string().min(1).max(100),
-  taskId: z.string().min(1).max(100).exactOptional(),
-  run: z.int().min(1).exactOptional(),
-  owner: z.string().min(1).max(100).exactOptional(),
-  model: z.literal(true).exactOptional(),
-  abilities: z.array(abilityListSchema).max(1000).exactOptional(),
-  scopes: z.array(z.enum(accessClasses)).max(100).exactOptional(),
-  bounds: creationBoundsSchema.exactOptional(),
-  maxTasksPerCall: z.int().min(1).exactOptional(),
-})
+export const callerSchema: () => z.ZodType<Caller> = once(() =>
+  z.strictObject({
+    surface: z.string().min(1).max(100),
+    taskId: z.string().min(1).max(100).exactOptional(),
+    run: z.int().min(1).exactOptional(),
+    owner: z.string().min(1).max(100).exactOptional(),
+    model: z.literal(true).exactOptional(),
+    abilities: z.array(abilityListSchema).max(1000).exactOptional(),
+    scopes: z.array(z.enum(accessClasses)).max(100).exactOptional(),
+    bounds: creationBoundsSchema.exactOptional(),
+    maxTasksPerCall: z.int().min(1).exactOptional(),
+  }),
+)
 
 /** The default caller. */
 export const libraryCaller: Caller = Object.freeze({ surface: 'library' })

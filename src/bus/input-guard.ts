@@ -49,9 +49,9 @@ function inspect(value: unknown, path: readonly string[], abilityId: string): vo
 
 function inspectText(text: string, path: readonly string[], abilityId: string): void {
   if (text.includes('\u0000'))
-    throw refuse(abilityId, path.join('.'), 'it holds a NUL character, which no ledger keeps')
+    throw refuse(abilityId, path.join('.'), 'it contains a NUL character, which the ledger cannot store')
   if (!text.isWellFormed()) {
-    throw refuse(abilityId, path.join('.'), 'it holds half of a surrogate pair, which no ledger keeps')
+    throw refuse(abilityId, path.join('.'), 'it contains half of a surrogate pair, which the ledger cannot store')
   }
 }
 

@@ -1,6 +1,7 @@
 // The abilities through which the bus describes itself, so that any surface can discover its abilities.
 import { z } from 'zod'
 import { ErrandError, nearestName } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import { type Ability, type AbilityMeta, defineAbility, metaOf } from './ability.ts'
 import { notFound } from './ability-error.ts'
 import { accessClasses } from './caller.ts'
@@ -10,24 +11,28 @@ export interface AbilitySource {
   abilities(): readonly AbilityMeta[]
 }
 
-const abilityInput = z.object({ abilityId: z.string().min(1).max(200) })
+const abilityInput = once(() => z.object({ abilityId: z.string().min(1).max(200) }))
 const jsonSchema = z.record(z.string(), z.unknown())
-const abilitiesOutput = z.object({
-  moduleName: z.string(),
-  abilities: z.array(z.object({ id: z.string(), name: z.string(), description: z.string(), isStream: z.boolean() })),
-})
-const inspectOutput = z.object({
-  meta: z.object({
-    id: z.string(),
+const abilitiesOutput = once(() =>
+  z.object({
     moduleName: z.string(),
-    abilityName: z.string(),
-    description: z.string(),
-    isStream: z.boolean(),
-    access: z.enum(accessClasses),
-    inputSchema: jsonSchema,
-    outputSchema: jsonSchema,
+    abilities: z.array(z.object({ id: z.string(), name: z.string(), description: z.string(), isStream: z.boolean() })),
   }),
-})
+)
+const inspectOutput = once(() =>
+  z.object({
+    meta: z.object({
+      id: z.string(),
+      moduleName: z.string(),
+      abilityName: z.string(),
+      description: z.string(),
+      isStream: z.boolean(),
+      access: z.enum(accessClasses),
+      inputSchema: jsonSchema,
+      outputSchema: jsonSchema,
+    }),
+  }),
+)
 
 /** `bus:list`, `bus:abilities`, `bus:schema` and `bus:inspect`. */
 export function introspectionAbilities(source: AbilitySource): Ability[] {
@@ -45,14 +50,14 @@ export function introspectionAbilities(source: AbilitySource): Ability[] {
       access: 'read',
       description: 'List the abilities of a module.',
       input: z.object({ moduleName: z.string().min(1).max(100) }),
-      output: abilitiesOutput,
+      output: abilitiesOutput(),
       handle: ({ moduleName }) => ({ moduleName, abilities: describeModule(source, moduleName) }),
     }),
     defineAbility({
       id: 'bus:schema',
       access: 'read',
       description: 'Show the JSON Schemas of the input and the output of an ability.',
-      input: abilityInput,
+      input: abilityInput(),
       output: z.object({ inputSchema: jsonSchema, outputSchema: jsonSchema }),
       handle: ({ abilityId }) => {
         const { inputSchema, outputSchema } = requireMeta(source, abilityId)
@@ -63,8 +68,8 @@ export function introspectionAbilities(source: AbilitySource): Ability[] {
       id: 'bus:inspect',
       access: 'read',
       description: 'Show the metadata of an ability.',
-      input: abilityInput,
-      output: inspectOutput,
+      input: abilityInput(),
+      output: inspectOutput(),
       handle: ({ abilityId }) => ({ meta: metaOf(requireMeta(source, abilityId)) }),
     }),
   ]

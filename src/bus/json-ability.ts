@@ -1,6 +1,7 @@
 // Abilities whose handler takes and returns JSON text. They are checked by schemas like all others.
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import { parse, requireFunction } from '../core/parse.ts'
 import { abilityIdSchema } from '../entities/ability-pattern.ts'
 import { type Ability, type AbilityContext, defineAbility } from './ability.ts'
@@ -25,25 +26,27 @@ export interface JsonAbilityMeta {
 /** Takes and returns JSON text; a stream yields one text per chunk. */
 export type JsonHandler = (json: string, context: AbilityContext) => Promise<string> | string | AsyncIterable<string>
 
-const metaSchema = z
-  .strictObject({
-    id: abilityIdSchema,
-    moduleName: z.string().optional(),
-    abilityName: z.string().optional(),
-    description: z.string(),
-    isStream: z.boolean().default(false),
-    access: z.enum(accessClasses).default('admin'),
-    inputSchema: abilitySchemaSchema,
-    outputSchema: abilitySchemaSchema,
-  })
-  .refine(({ id, moduleName }) => moduleName === undefined || moduleName === id.slice(0, id.indexOf(':')), {
-    path: ['moduleName'],
-    message: 'expected the part of the id before its first colon',
-  })
-  .refine(({ id, abilityName }) => abilityName === undefined || abilityName === id.slice(id.indexOf(':') + 1), {
-    path: ['abilityName'],
-    message: 'expected the part of the id after its first colon',
-  })
+const metaSchema = once(() =>
+  z
+    .strictObject({
+      id: abilityIdSchema,
+      moduleName: z.string().optional(),
+      abilityName: z.string().optional(),
+      description: z.string(),
+      isStream: z.boolean().default(false),
+      access: z.enum(accessClasses).default('admin'),
+      inputSchema: abilitySchemaSchema,
+      outputSchema: abilitySchemaSchema,
+    })
+    .refine(({ id, moduleName }) => moduleName === undefined || moduleName === id.slice(0, id.indexOf(':')), {
+      path: ['moduleName'],
+      message: 'expected the part of the id before its first colon',
+    })
+    .refine(({ id, abilityName }) => abilityName === undefined || abilityName === id.slice(id.indexOf(':') + 1), {
+      path: ['abilityName'],
+      message: 'expected the part of the id after its first colon',
+    }),
+)
 
 /**
  * The ability of a handler that takes and returns JSON text.

@@ -26,7 +26,8 @@ export const errorCodes = {
   RUN_ENDED: 'The run has ended, so what it still asks for is refused.',
   NO_QUESTION: 'The task has no open question.',
   INVALID_ANSWER: 'The answer does not match the schema of the question.',
-  INVALID_RESULT: 'The result of the executor does not match its schema or cannot be stored as JSON.',
+  INVALID_RESULT:
+    'The result of the executor does not match its schema, or JSON cannot carry all of it. A part that is lost is reported to `onError`.',
   CALL_FAILED: 'A journaled call threw an error without a code.',
   CALL_INTERRUPTED: 'A crash, or the end of its run, interrupted a call. It may have taken effect.',
   CALL_DIVERGED: 'A later run asked for a call that its journal does not contain.',
@@ -61,7 +62,7 @@ export const errorCodes = {
   NOT_ACTIVE: 'The agent is not a member of the team, or has completed its work.',
   AGENTS_ACTIVE: 'Agents of the team are still active.',
   OBJECTIVES_OPEN: 'Objectives of the task are still open.',
-  BRANCH_CLOSED: 'The branch of memory is archived: it can be read and takes nothing new.',
+  BRANCH_CLOSED: 'The branch of memory is archived: it can be read, but accepts no additions.',
 } as const satisfies Record<string, string>
 
 /** What went wrong, in one word that programs can rely on. */

@@ -69,17 +69,18 @@ export class ErrandError extends Error {
   }
 }
 
-/** Thrown by `engine.result` when the task failed; `error` is the error stored in the ledger. */
+/**
+ * Thrown by `engine.result` when the task failed. `error` is the error stored in the ledger; `cause` is an Error rebuilt from it, with the
+ * name, message, stack and causes of what the executor threw.
+ */
 export class TaskFailedError extends ErrandError {
   override readonly name = 'TaskFailedError'
   readonly taskId: string
   readonly error: StoredError
 
-  constructor(taskId: string, error: StoredError) {
-    super('TASK_FAILED', `Task ${taskId} failed: ${error.message} (${error.code}). \`retry\` gives it a new attempt.`, {
-      taskId,
-      error,
-    })
+  constructor(taskId: string, error: StoredError, cause?: Error) {
+    const message = `Task ${taskId} failed: ${error.message} (${error.code}). \`retry\` gives it a new attempt.`
+    super('TASK_FAILED', message, { taskId, error }, cause)
     this.taskId = taskId
     this.error = error
   }
@@ -141,7 +142,8 @@ export function nearestName(written: string, candidates: Iterable<string>): stri
   let bestDistance = Math.max(2, Math.floor(written.length / 3)) + 1
   for (const candidate of candidates) {
     const distance = editDistance(written.toLowerCase(), candidate.toLowerCase())
-    if (distance < bestDistance) {
+    // As many edits as letters would turn any short name into any other.
+    if (distance < bestDistance && distance < Math.min(written.length, candidate.length)) {
       bestDistance = distance
       best = candidate
     }

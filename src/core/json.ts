@@ -1,5 +1,6 @@
 // Checks every value before it is stored as JSON, so that every database returns exactly what was given, and the ledger holds
 // nothing hostile (NUL, lone surrogates, prototype keys, excessive nesting).
+import { types } from 'node:util'
 import { ErrandError } from './errors.ts'
 import { readableError } from './stored-error.ts'
 
@@ -23,6 +24,8 @@ export function toJson(value: unknown, what: string): string {
     // Possibly thrown by a getter or a toJSON of the value.
     const error = readableError(thrown)
     if (error instanceof RangeError) throw refuse(what, `it is nested deeper than ${maxJsonDepth} levels`, error)
+    const loss = lossIn(value, 'carried')
+    if (loss?.what === bigint || loss?.what === circular) throw refuse(what, `${placeOf(loss)} is ${loss.what}`, error)
     throw refuse(what, error instanceof Error ? error.message : 'it cannot be turned into JSON', error)
   }
   if (text === undefined) throw refuse(what, `a ${typeof value} has no JSON image`)
@@ -36,6 +39,150 @@ export function toJson(value: unknown, what: string): string {
     throw refuse(what, `it is nested deeper than ${maxJsonDepth} levels`)
   if (suspicious.test(text)) inspect(JSON.parse(text), what)
   return text
+}
+
+/**
+ * The JSON image of a value that must be kept as it is: an input, params, metadata. `root` begins the path in the message.
+ * @throws ErrandError INVALID_INPUT { what, path } when JSON cannot carry all of it, and what `toJson` throws.
+ */
+export function faithfulImage(value: unknown, what: string, root: string): unknown {
+  const loss = value === undefined ? undefined : lossIn(value)
+  if (loss === undefined) return fromJson(toJson(value, what))
+  const path = [root, ...loss.path].join('.')
+  throw new ErrandError(
+    'INVALID_INPUT',
+    `Cannot store ${what}: ${path} is ${loss.what}, which JSON cannot carry. ${carried}`,
+    { what, path },
+  )
+}
+
+/**
+ * The JSON image of a result. What JSON cannot carry of it is reported with its path: the work is done, so nothing is refused that has an
+ * image at all. Objects of classes count as their properties.
+ * @throws what `toJson` throws.
+ */
+export function resultImage(value: unknown, what: string, report: (loss: ErrandError) => void): unknown {
+  const image = fromJson(toJson(value, what))
+  const loss = value === undefined ? undefined : lossIn(value, 'carried')
+  if (loss !== undefined) {
+    const path = ['result', ...loss.path].join('.')
+    report(
+      new ErrandError(
+        'INVALID_RESULT',
+        `Part of ${what} is lost: ${path} was ${loss.what}, which JSON cannot carry. ${carried}`,
+        { what, path },
+      ),
+    )
+  }
+  return image
+}
+
+const carried =
+  'Use plain objects and lists of texts, finite numbers, booleans and null; a Date, or another object with `toJSON`, becomes what that returns.'
+
+/** A value inside of another that JSON drops or changes. */
+export interface Loss {
+  /** Keys and indexes, outermost first; empty for the value itself. */
+  path: Array<string | number>
+  what: string
+}
+
+const bigint = 'a BigInt'
+const circular = 'a circular reference'
+
+/**
+ * The first part of a value that JSON cannot carry; undefined when it carries all. A property that is undefined counts as absent, and an
+ * object with `toJSON` as what that returns. Objects of classes are `lost`, or `carried` as their properties.
+ */
+export function lossIn(value: unknown, instances: 'lost' | 'carried' = 'lost'): Loss | undefined {
+  try {
+    return lossOf(value, { instances, ancestors: [] }, '')
+  } catch {
+    // A getter or a `toJSON` threw: `toJson` refuses the value with that error.
+    return undefined
+  }
+}
+
+interface LossWalk {
+  instances: 'lost' | 'carried'
+  /** The objects that contain the current value. */
+  ancestors: object[]
+}
+
+function lossOf(value: unknown, walk: LossWalk, key: string): Loss | undefined {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return undefined
+    case 'number':
+      return Number.isFinite(value) ? undefined : lost(String(value))
+    case 'object':
+      return value === null ? undefined : lossInObject(value, walk, key)
+    case 'undefined':
+      return lost('undefined')
+    case 'bigint':
+      return lost(bigint)
+    default:
+      return lost(`a ${typeof value}`)
+  }
+}
+
+function lossInObject(value: object, walk: LossWalk, key: string): Loss | undefined {
+  const { ancestors } = walk
+  if (ancestors.includes(value)) return lost(circular)
+  // `toJson` refuses what is nested deeper.
+  if (ancestors.length > maxJsonDepth) return undefined
+  const { toJSON } = value as { toJSON?: unknown }
+  if (typeof toJSON !== 'function') return lossWithin(value, value, walk)
+  if (types.isDate(value) && Number.isNaN(value.getTime())) return lost('an invalid Date')
+  const image: unknown = toJSON.call(value, key)
+  return typeof image === 'object' && image !== null ? lossWithin(image, value, walk) : lossOf(image, walk, key)
+}
+
+/** `self` is the object itself, and `value` what `toJSON` made of it. */
+function lossWithin(value: object, self: object, walk: LossWalk): Loss | undefined {
+  const isList = Array.isArray(value)
+  if (!isList && !isPlain(value, walk)) return lost(`an instance of ${classOf(value)}`)
+  walk.ancestors.push(self)
+  if (isList) {
+    for (let index = 0; index < value.length; index++) {
+      const loss = lossOf(value[index], walk, String(index))
+      if (loss !== undefined) return below(index, loss)
+    }
+  } else {
+    for (const key of Object.keys(value)) {
+      const inner = (value as Record<string, unknown>)[key]
+      const loss = inner === undefined ? undefined : lossOf(inner, walk, key)
+      if (loss !== undefined) return below(key, loss)
+    }
+  }
+  walk.ancestors.pop()
+  return undefined
+}
+
+/** Plain objects of other realms have a prototype of their own, which has none. */
+function isPlain(value: object, { instances }: LossWalk): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null) return true
+  return instances === 'carried' && Object.prototype.toString.call(value) === '[object Object]'
+}
+
+function classOf(value: object): string {
+  const name: unknown = value.constructor?.name
+  return typeof name === 'string' && name !== '' ? name : 'a class without a name'
+}
+
+function lost(what: string): Loss {
+  return { path: [], what }
+}
+
+function below(key: string | number, loss: Loss): Loss {
+  loss.path.unshift(key)
+  return loss
+}
+
+function placeOf({ path }: Loss): string {
+  return path.length === 0 ? 'it' : path.join('.')
 }
 
 /** The value of a JSON text that `toJson` wrote. */

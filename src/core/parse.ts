@@ -3,22 +3,28 @@
 import { z } from 'zod'
 import { type Clock, systemClock } from './clock.ts'
 import { ErrandError, nearestName } from './errors.ts'
+import { explainIssue, innermostIssue } from './explain-issue.ts'
 import { checkText } from './json.ts'
+
+/** A schema, or a function that makes it when it is first used: a hundred schemas take longer to make than to load. */
+export type Schema<T> = z.ZodType<T> | (() => z.ZodType<T>)
 
 /**
  * Parses input from outside. `what` names it in messages.
  * @throws ErrandError UNKNOWN_OPTION { path, option, nearest } for an unknown key, INVALID_INPUT { issues } otherwise.
  */
-export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+export function parse<T>(given: Schema<T>, value: unknown, what: string): T {
   refuseHostileShape(value, what)
-  const parsed = schema.safeParse(value)
+  const schema = typeof given === 'function' ? given() : given
+  const parsed = safeParse(schema, value)
   if (parsed.success) return parsed.data
   const issue = firstToReport(parsed.error.issues)
   const path = issue.path.map(String).join('.')
   if (issue.code === 'unrecognized_keys') {
     const option = issue.keys[0] as string
     const known = knownKeys(schema, issue.path)
-    const nearest = nearestName(option, known)
+    const absent = absentKeys(parsed.error.issues, issue.path, value)
+    const nearest = nearestName(option, known) ?? (absent.length === 1 ? absent[0] : undefined)
     throw new ErrandError(
       'UNKNOWN_OPTION',
       `${what}${path ? ` (at ${path})` : ''} has no option "${option}".${nearest ? ` Did you mean "${nearest}"?` : ''}${
@@ -28,7 +34,14 @@ export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T 
     )
   }
   const issues = issuesIn(parsed.error)
-  throw new ErrandError('INVALID_INPUT', `${what} is not valid: ${issueText(issues.slice(0, 3))}.`, { issues })
+  throw new ErrandError('INVALID_INPUT', `${what} is not valid: ${sentenceOf(issueText(issues.slice(0, 3)))}`, {
+    issues,
+  })
+}
+
+/** zod's `safeParse`, with messages that name the accepted values and the nearest. */
+export function safeParse<S extends z.ZodType>(schema: S, value: unknown): z.ZodSafeParseResult<z.output<S>> {
+  return schema.safeParse(value, { error: explainIssue })
 }
 
 /** Where a value is invalid, and why. */
@@ -38,11 +51,16 @@ export interface Issue {
 }
 
 export function issuesIn(error: z.ZodError): Issue[] {
-  return error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message }))
+  return error.issues.map(innermostIssue).map(({ path, message }) => ({ path: path.map(String).join('.'), message }))
 }
 
 export function issueText(issues: readonly Issue[]): string {
   return issues.map(({ path, message }) => `${path ? `${path}: ` : ''}${message}`).join('; ')
+}
+
+/** A message with a full stop, unless it ends a sentence already. */
+export function sentenceOf(message: string): string {
+  return /[.?!]$/.test(message.trim()) ? message.trim() : `${message.trim()}.`
 }
 
 /** Nesting of `tasks`, the root included: far below the depth at which the recursive parser overflows the stack. */
@@ -86,6 +104,17 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 function firstToReport(issues: z.core.$ZodIssue[]): z.core.$ZodIssue {
   return issues.find((issue) => issue.code === 'unrecognized_keys') ?? (issues[0] as z.core.$ZodIssue)
+}
+
+/** The required keys that are missing beside an unknown one, which may be meant for them. */
+function absentKeys(issues: z.core.$ZodIssue[], path: readonly PropertyKey[], value: unknown): string[] {
+  let holder = value
+  for (const step of path) holder = isObject(holder) ? holder[String(step)] : undefined
+  return issues.flatMap(({ path: at }) => {
+    const key = at.at(-1)
+    const isBeside = at.length === path.length + 1 && path.every((step, index) => step === at[index])
+    return isBeside && isObject(holder) && !Object.hasOwn(holder, key as PropertyKey) ? [String(key)] : []
+  })
 }
 
 function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {

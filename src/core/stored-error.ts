@@ -108,8 +108,14 @@ export function rebuiltError(stored: StoredError, thrown: unknown): Error {
   return error
 }
 
-/** An error with the name, the code, the stack and the causes of a stored one. */
-export function restoredCause({ message, name, code, stack, cause }: StoredCause): Error {
+/** An error with the name, the code, the stack and the causes of a stored one. Without a stored stack, its stack has no frames. */
+export function restoredCause({
+  message,
+  name,
+  code,
+  cause,
+  stack = `${name ?? 'Error'}: ${message}`,
+}: StoredCause): Error {
   const error = new Error(message, cause === undefined ? undefined : { cause: restoredCause(cause) })
   for (const [key, value] of Object.entries({ name, code, stack })) {
     if (value !== undefined) Object.defineProperty(error, key, { value, configurable: true, writable: true })

@@ -5,7 +5,7 @@ import type { AnyExecutor } from '../api/executor.ts'
 import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../api/options.ts'
 import { ErrandError } from '../core/errors.ts'
 import type { Ids } from '../core/ids.ts'
-import { checkText, fromJson, toJson } from '../core/json.ts'
+import { checkText, faithfulImage } from '../core/json.ts'
 import { parse } from '../core/parse.ts'
 import { objectToStore, type Redaction } from '../core/redact.ts'
 import type { TaskPolicy } from '../entities/task.ts'
@@ -106,10 +106,10 @@ function redactedSpec<S extends ChildSpec>(spec: S, redaction: Redaction): S {
     ...(systemPrompt === undefined
       ? {}
       : { systemPrompt: redaction.text(systemPrompt, 'task', 'policy', 'systemPrompt') }),
-    ...(input === undefined ? {} : { input: redaction.value(fromJson(toJson(input, 'the input')), 'task', 'input') }),
-    ...(metadata === undefined
+    ...(input === undefined
       ? {}
-      : { metadata: objectToStore(redaction, fromJson(toJson(metadata, 'the metadata')), 'task', 'metadata') }),
+      : { input: redaction.value(faithfulImage(input, 'the input', 'input'), 'task', 'input') }),
+    ...(metadata === undefined ? {} : { metadata: objectToStore(redaction, metadataOf(metadata), 'task', 'metadata') }),
     ...(objectives === undefined
       ? {}
       : { objectives: objectives.map((each) => redaction.text(each, 'objective', 'description')) }),
@@ -121,6 +121,10 @@ function redactedSpec<S extends ChildSpec>(spec: S, redaction: Redaction): S {
           ),
         }),
   }
+}
+
+function metadataOf(given: Record<string, unknown> = {}): Record<string, unknown> {
+  return faithfulImage(given, 'the metadata', 'metadata') as Record<string, unknown>
 }
 
 const maxDefaultNameLength = 80
@@ -165,7 +169,7 @@ function draftTree(
     group,
     held,
     policy: policyOf(spec, executor, context),
-    metadata: fromJson(toJson(spec.metadata ?? {}, 'the metadata')),
+    metadata: metadataOf(spec.metadata),
     team: teamSpecOf(spec),
     agentId: agentNameOf(spec, name, executor, context),
     agentNamed: spec.agentId !== undefined,

@@ -3,8 +3,8 @@
 import type { ZodSafeParseResult, ZodType } from 'zod'
 import { type AgentTraits, type AnyExecutor, isExecutor } from '../api/executor.ts'
 import { ErrandError, nearestName } from '../core/errors.ts'
-import { fromJson, toJson } from '../core/json.ts'
-import { issuesIn, issueText } from '../core/parse.ts'
+import { faithfulImage } from '../core/json.ts'
+import { issuesIn, issueText, safeParse, sentenceOf } from '../core/parse.ts'
 import { messageOf, readableError } from '../core/stored-error.ts'
 
 /** The executor of tasks that have a goal, and neither an executor nor a role. */
@@ -74,9 +74,12 @@ export function mayBeAgent(executor: string, context: KnownExecutors): boolean {
   return !context.executors.has(executor) || agentOf(executor, context) !== undefined
 }
 
-/** The JSON form of an input, checked by the executor's schema. Defaults of the schema are applied in the run and not stored. */
+/**
+ * The JSON form of an input, checked by the executor's schema. Defaults of the schema are applied in the run and not stored.
+ * @throws ErrandError INVALID_INPUT, also { path } for what JSON cannot carry.
+ */
 export function checkedInput(executor: string | null, input: unknown, name: string, context: KnownExecutors): unknown {
-  const image = fromJson(toJson(input, `the input of "${name}"`))
+  const image = faithfulImage(input, `the input of "${name}"`, 'input')
   refuseUnfitInput(executor, input === undefined ? undefined : image, name, context)
   return image
 }
@@ -91,7 +94,7 @@ export function refuseUnfitInput(executor: string | null, input: unknown, name: 
   const issues = issuesIn(parsed.error)
   throw new ErrandError(
     'INVALID_INPUT',
-    `The input of "${name}" does not match the schema of ${executor}: ${issueText(issues)}.`,
+    `The input of "${name}" does not match the schema of ${executor}: ${sentenceOf(issueText(issues))}`,
     { executor, issues },
   )
 }
@@ -99,7 +102,7 @@ export function refuseUnfitInput(executor: string | null, input: unknown, name: 
 /** The checks of a schema are user code, and may throw. */
 function parsedBy(schema: ZodType, input: unknown, what: string): ZodSafeParseResult<unknown> {
   try {
-    return schema.safeParse(input)
+    return safeParse(schema, input)
   } catch (error) {
     throw new ErrandError('INVALID_INPUT', `${what} threw "${messageOf(error)}".`, {}, readableError(error))
   }

@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { StoredError } from '../core/errors.ts'
 import { canonicalJson, checkText } from '../core/json.ts'
+import { once } from '../core/once.ts'
 import { onInterruptPolicies } from './task-fields.ts'
 
 export const callStatuses = ['pending', 'in_progress', 'completed', 'failed'] as const
@@ -12,7 +13,7 @@ export type CallStatus = (typeof callStatuses)[number]
 export const callKinds = ['call', 'ask', 'wait', 'sleep', 'spawn', 'value'] as const
 export type CallKind = (typeof callKinds)[number]
 
-export const callShape = {
+export const callShape = once(() => ({
   seq: z.int(),
   id: z.string(),
   taskId: z.string(),
@@ -36,10 +37,10 @@ export const callShape = {
   dueAt: z.number().nullable(),
   createdAt: z.number(),
   updatedAt: z.number(),
-}
+}))
 
 /** A journaled call as `engine.calls` lists it. Times are epoch milliseconds. */
-export interface Call extends z.output<z.ZodObject<typeof callShape>> {}
+export interface Call extends z.output<z.ZodObject<ReturnType<typeof callShape>>> {}
 
 /** An entry of the journal. */
 export interface CallRecord extends Call {

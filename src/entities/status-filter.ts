@@ -1,7 +1,6 @@
 // The words that filter tasks by state: the eight states, and the words of the designs that this engine joins (conformance 1.1). For
 // input only; output always has one of the eight states.
 import { z } from 'zod'
-import { nearestName } from '../core/errors.ts'
 import type { TaskStatus } from './task.ts'
 
 /** The meaning of a word. */
@@ -42,19 +41,10 @@ export type StatusWord = keyof typeof meanings
 export const statusLabels = Object.keys(meanings) as [StatusWord, ...StatusWord[]]
 
 /** One word. */
-export const statusWordSchema = z.enum(statusLabels, { error: ({ input }) => unknownWord(input) })
+export const statusWordSchema = z.enum(statusLabels)
 
 /** One word or several, joined by or. */
-export const statusFilterSchema = z.union([statusWordSchema, z.array(statusWordSchema).min(1)], {
-  error: ({ input }) => unknownWord(input),
-})
-
-function unknownWord(given: unknown): string {
-  const unknown = [given].flat().find((word) => !(statusLabels as unknown[]).includes(word))
-  const nearest = typeof unknown === 'string' ? nearestName(unknown, statusLabels) : undefined
-  const got = typeof unknown === 'string' ? `, got ${JSON.stringify(unknown)}` : ''
-  return `expected one of ${statusLabels.join(', ')}${got}.${nearest === undefined ? '' : ` Did you mean "${nearest}"?`}`
-}
+export const statusFilterSchema = z.union([statusWordSchema, z.array(statusWordSchema).min(1)])
 
 /** The union of the meanings of the words. */
 export function filterByStatus(words: StatusWord | readonly StatusWord[]): StatusFilter {

@@ -1,6 +1,7 @@
 // The fields with which tasks are created and changed, each defined once: schema with bounds, meaning, default, storage, and the inputs
 // that take it. Types, inputs of abilities, plans, flags and the tables of the documents derive from these definitions.
 import { z } from 'zod'
+import { once } from '../core/once.ts'
 import { abilityListSchema } from './ability-pattern.ts'
 import { maxObjectives } from './team.ts'
 
@@ -23,7 +24,7 @@ interface FieldRules {
   /** Stored in the policy of the task, as given. */
   policy?: true
   /** Stored in a column and shown with every task: its schema there, and its first value. */
-  stored?: { shows: z.ZodType; first: () => unknown }
+  stored?: { shows: () => z.ZodType; first: () => unknown }
   /** The unit of a number; people may write a time or a duration instead. */
   unit?: keyof typeof units
   /** The flag of `errand add`, if it is not the name in kebab-case. */
@@ -32,10 +33,16 @@ interface FieldRules {
 
 const units = { time: ' In epoch milliseconds.', duration: ' In milliseconds.' }
 
-function field<S extends z.ZodType, const R extends FieldRules>(schema: S, rules: R): { schema: S } & R {
+/** The schema is made when it is first used: each process uses a few of them. */
+function field<S extends z.ZodType, const R extends FieldRules>(schema: () => S, rules: R): { readonly schema: S } & R {
   const byDefault = rules.default === undefined ? '' : ` Default ${JSON.stringify(rules.default)}.`
+  const described = once(() =>
+    schema().describe(`${rules.meaning}${rules.unit === undefined ? '' : units[rules.unit]}${byDefault}`),
+  )
   return {
-    schema: schema.describe(`${rules.meaning}${rules.unit === undefined ? '' : units[rules.unit]}${byDefault}`),
+    get schema() {
+      return described()
+    },
     ...rules,
   }
 }
@@ -58,7 +65,7 @@ export type OnChildFailure = (typeof childFailurePolicies)[number]
 export const dependencyFailurePolicies = ['block', 'cancel', 'ignore'] as const
 export type OnDependencyFailure = (typeof dependencyFailurePolicies)[number]
 
-const retryShape = {
+const retryShape = once(() => ({
   /** Attempts in all, the first included. Default 1. */
   maxAttempts: z.int().min(1).max(1_000_000),
   /** Milliseconds before the second attempt. Default 0. */
@@ -71,11 +78,11 @@ const retryShape = {
   jitter: z.number().min(0).max(1),
   /** Codes of the errors that are retried (`TIMEOUT`, `ECONNRESET`, those of a `Failure`); others are final. Default: all. */
   on: z.array(z.string().min(1).max(100)).min(1).max(100),
-}
-export const retryPolicySchema = z.strictObject(retryShape).partial()
+}))
+export const retryPolicySchema = once(() => z.strictObject(retryShape()).partial())
 
 /** How often a task may be attempted, and the delay between attempts. */
-export interface RetryPolicy extends z.output<z.ZodObject<typeof retryShape>> {}
+export interface RetryPolicy extends z.output<z.ZodObject<ReturnType<typeof retryShape>>> {}
 
 export const taskIdSchema = z.string().min(1).max(100)
 /** The name of an executor. */
@@ -97,67 +104,67 @@ const durationSchema = z.number().positive().max(8.64e15)
 const objective = z.string().trim().min(1).max(10_000)
 
 const text = z.string().trim().min(1)
-const textOrNull = { shows: z.string().nullable(), first: () => null }
-const numberOrNull = { shows: z.number().nullable(), first: () => null }
+const textOrNull = { shows: () => z.string().nullable(), first: () => null }
+const numberOrNull = { shows: () => z.number().nullable(), first: () => null }
 
 export const taskFields = {
   /** Required without an executor and a goal. A line; imported files may have a long one. */
-  name: field(text.max(10_000), {
+  name: field(() => text.max(10_000), {
     meaning: 'Its name in lists. Default: the executor, or the first line of the goal.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
-    stored: { shows: z.string(), first: () => '' },
+    stored: { shows: () => z.string(), first: () => '' },
   }),
   /** The assignment of an agent. */
-  goal: field(text, {
+  goal: field(() => text, {
     meaning: 'What the task is to achieve, in full: its agent receives nothing else.',
     by: ['create', 'update', 'plans', 'models'],
     clearable: true,
     definesWork: true,
     stored: textOrNull,
   }),
-  description: field(z.string(), {
+  description: field(() => z.string(), {
     meaning: 'What a worker needs to know about it.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     default: '',
-    stored: { shows: z.string(), first: () => '' },
+    stored: { shows: () => z.string(), first: () => '' },
   }),
-  executor: field(nameSchema, {
+  executor: field(() => nameSchema, {
     meaning:
       'The name of the agent or other executor that works on it. Without an executor and a goal it waits to be claimed.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     definesWork: true,
     stored: textOrNull,
   }),
-  input: field(z.unknown(), {
+  input: field(() => z.unknown(), {
     meaning: 'The input of its executor, as JSON.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     definesWork: true,
-    stored: { shows: z.unknown(), first: () => null },
+    stored: { shows: () => z.unknown(), first: () => null },
   }),
   /** Higher runs first. Default 0. */
-  priority: field(z.int().min(-1_000_000_000).max(1_000_000_000), {
+  priority: field(() => z.int().min(-1_000_000_000).max(1_000_000_000), {
     meaning: 'Higher runs first.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     default: 0,
-    stored: { shows: z.number(), first: () => 0 },
+    stored: { shows: () => z.number(), first: () => 0 },
   }),
-  parentId: field(taskIdSchema, {
-    meaning: 'Its parent task. When a task creates it: that task.',
+  parentId: field(() => taskIdSchema, {
+    meaning: 'Its parent task. Default: the task that creates it, if one does.',
     by: ['create', 'add', 'board', 'models'],
     stored: textOrNull,
     flag: 'parent',
   }),
   /** Ids of tasks that must be completed before this one starts. */
-  blockedBy: field(z.array(taskIdSchema).max(10_000), {
+  blockedBy: field(() => z.array(taskIdSchema).max(10_000), {
     meaning: 'Ids of the tasks that must be completed before it starts.',
     by: ['create', 'update', 'plans', 'add', 'board', 'models'],
     definesWork: true,
     flag: 'after',
   }),
-  metadata: field(z.record(z.string(), z.unknown()), {
+  metadata: field(() => z.record(z.string(), z.unknown()), {
     meaning: 'Your own data, stored with it as JSON.',
     by: ['create', 'update', 'plans', 'add', 'board'],
-    stored: { shows: z.record(z.string(), z.unknown()), first: () => ({}) },
+    stored: { shows: () => z.record(z.string(), z.unknown()), first: () => ({}) },
   }),
   /** Only with an executor, like `timeoutMs`: without one it would have no effect and is refused. */
   retry: field(retryPolicySchema, {
@@ -168,7 +175,7 @@ export const taskFields = {
     policy: true,
   }),
   /** Milliseconds after which a run fails with `TIMEOUT`. */
-  timeoutMs: field(durationSchema, {
+  timeoutMs: field(() => durationSchema, {
     meaning: "The maximum duration of a run. Default: its executor's, else unlimited.",
     unit: 'duration',
     by: ['create', 'update', 'plans', 'add'],
@@ -178,7 +185,7 @@ export const taskFields = {
     flag: 'timeout',
   }),
   /** Epoch milliseconds at which it finally fails with `TIMEOUT` unless it has settled. A group fails with its tasks. */
-  deadline: field(timeSchema, {
+  deadline: field(() => timeSchema, {
     meaning: 'The time at which it fails unless it has settled.',
     unit: 'time',
     by: ['create', 'update', 'plans', 'add'],
@@ -186,7 +193,7 @@ export const taskFields = {
     stored: numberOrNull,
   }),
   /** Epoch milliseconds before which it does not start. Of a task: null when none was set or its timer has fired. */
-  notBefore: field(timeSchema, {
+  notBefore: field(() => timeSchema, {
     meaning: 'The earliest time at which it may start.',
     unit: 'time',
     by: ['create', 'update', 'plans', 'add'],
@@ -196,7 +203,7 @@ export const taskFields = {
   }),
   /** Maximum of open executor runs of its direct children, in all engines. Default: no limit. */
   concurrency: field(
-    z.int('expected a number of tasks').min(1, 'at least one task must be able to run').max(1_000_000),
+    () => z.int('expected a number of tasks').min(1, 'at least one task must be able to run').max(1_000_000),
     {
       meaning: 'How many of its children may run at the same time.',
       by: ['create', 'update', 'plans', 'add'],
@@ -205,7 +212,7 @@ export const taskFields = {
     },
   ),
   /** Deleted children count too. The engine's limit of the same name also applies. */
-  maxChildren: field(z.int().min(1).max(1_000_000), {
+  maxChildren: field(() => z.int().min(1).max(1_000_000), {
     meaning: "How many children it may have, within the engine's limit.",
     by: ['create', 'update', 'plans', 'add'],
     clearable: true,
@@ -216,13 +223,13 @@ export const taskFields = {
    * one differs, or the first task was deleted, it is a `KEY_CONFLICT`. Everything else is neither compared nor changed: name, metadata,
    * policy, dependencies, and the children in `tasks`.
    */
-  key: field(z.string().min(1).max(500), {
+  key: field(() => z.string().min(1).max(500), {
     meaning: 'Creating a task with the same key again returns the first task.',
     by: ['create', 'add'],
     stored: textOrNull,
   }),
   /** False: it waits for `start` or `schedule`. Default: its group's, else the engine's (`true`). */
-  autoStart: field(z.boolean(), {
+  autoStart: field(() => z.boolean(), {
     meaning: 'Whether it starts by itself.',
     by: ['create', 'plans'],
     default: true,
@@ -231,7 +238,7 @@ export const taskFields = {
    * When its own work is done, its children complete it: when all are completed (`true`), or when all have settled with any outcome
    * (`all-settled`). Default: the engine's (`false`).
    */
-  autoComplete: field(z.union([z.boolean(), z.literal('all-settled')]), {
+  autoComplete: field(() => z.union([z.boolean(), z.literal('all-settled')]), {
     meaning:
       'Whether its children complete it when its own work is done: true (when all are completed), false, or all-settled.',
     by: ['create', 'update', 'plans', 'add'],
@@ -240,7 +247,7 @@ export const taskFields = {
     policy: true,
   }),
   /** What the next run does about an interrupted call. Default: the executor's, else the engine's (`fail`). */
-  onInterrupt: field(z.enum(onInterruptPolicies), {
+  onInterrupt: field(() => z.enum(onInterruptPolicies), {
     meaning:
       "What the next run does about a call that a crash interrupted. Default: its executor's, else the engine's.",
     by: ['create', 'update', 'plans', 'add'],
@@ -249,7 +256,7 @@ export const taskFields = {
     policy: true,
   }),
   /** The effect of the final failure of a child on this task. Default: the engine's (`ignore`). */
-  onChildFailure: field(z.enum(childFailurePolicies), {
+  onChildFailure: field(() => z.enum(childFailurePolicies), {
     meaning: 'The effect of the final failure of a child on it.',
     by: ['create', 'update', 'plans', 'add'],
     default: 'ignore',
@@ -257,7 +264,7 @@ export const taskFields = {
     policy: true,
   }),
   /** The effect on this task when a dependency finally fails or is canceled. Default: the engine's (`block`). */
-  onDependencyFailure: field(z.enum(dependencyFailurePolicies), {
+  onDependencyFailure: field(() => z.enum(dependencyFailurePolicies), {
     meaning: 'The effect on it when a dependency fails or is canceled.',
     by: ['create', 'update', 'plans', 'add'],
     default: 'block',
@@ -270,14 +277,14 @@ export const taskFields = {
    * `wait_for_tasks`. A settled parent receives none. Refused for a task without a parent, and below a group, which reads no messages.
    * Default false.
    */
-  notifyParent: field(z.boolean(), {
+  notifyParent: field(() => z.boolean(), {
     meaning: 'Whether its parent receives a message when it has settled. Refused below a group.',
     by: ['create', 'plans', 'add'],
     default: false,
     policy: true,
   }),
   /** Only without an executor: the role that a claim needs. */
-  role: field(wordSchema, {
+  role: field(() => wordSchema, {
     meaning: 'Only agents of this role may claim it.',
     by: ['create', 'update', 'plans', 'add', 'board'],
     clearable: true,
@@ -285,21 +292,22 @@ export const taskFields = {
     stored: textOrNull,
   }),
   tags: field(
-    z
-      .array(wordSchema, 'expected a list of words')
-      .max(100)
-      // Each once, in the order given.
-      .overwrite((words) => [...new Set(words)]),
+    () =>
+      z
+        .array(wordSchema, 'expected a list of words')
+        .max(100)
+        // Each once, in the order given.
+        .overwrite((words) => [...new Set(words)]),
     {
       meaning: 'Words to claim and list by.',
       by: ['create', 'update', 'plans', 'add', 'board', 'models'],
       default: [],
-      stored: { shows: z.array(z.string()), first: () => [] as string[] },
+      stored: { shows: () => z.array(z.string()), first: () => [] as string[] },
       flag: 'tag',
     },
   ),
   /** The only worker that may claim it, until it is claimed and released again. */
-  owner: field(wordSchema, {
+  owner: field(() => wordSchema, {
     meaning: 'The only worker that may claim it.',
     by: ['update', 'board'],
     clearable: true,
@@ -308,7 +316,7 @@ export const taskFields = {
    * The creator: the task whose run or model created it, else the name of the caller (credentials, `--as`), else the surface (`library`,
    * `cli`, `http`, `mcp`). Null for children that a run spawned, whose creator is `parentId`, and for tasks of earlier versions.
    */
-  createdBy: field(z.string(), {
+  createdBy: field(() => z.string(), {
     meaning: 'Its creator: a task, a name from credentials, or the surface. Set by the engine.',
     by: [],
     stored: textOrNull,
@@ -317,14 +325,14 @@ export const taskFields = {
    * Whether its executor may run commands: true when its creator, and every caller that changed its work, may run them. Otherwise an
    * executor that runs commands fails with `FORBIDDEN`.
    */
-  mayRunCommands: field(z.boolean(), {
+  mayRunCommands: field(() => z.boolean(), {
     meaning: 'Whether its executor may run commands. Set by the engine, from the rights of its creator.',
     by: [],
     default: true,
-    stored: { shows: z.boolean(), first: () => true },
+    stored: { shows: () => z.boolean(), first: () => true },
   }),
   /** The first message to its agent, in place of the agent's own instructions. Only for agents. */
-  systemPrompt: field(text, {
+  systemPrompt: field(() => text, {
     meaning: "Instructions for its agent, in place of the agent's own.",
     by: ['create', 'plans', 'models'],
   }),
@@ -332,7 +340,7 @@ export const taskFields = {
    * The model that its agent uses. Only for agents. Default: the agent's, else the engine's. Models, and clients without the right to run
    * commands, may only name one that the engine offers: a registered one, the default, or that of an agent.
    */
-  model: field(wordSchema, {
+  model: field(() => wordSchema, {
     meaning: 'The name of the model that works on it.',
     by: ['create', 'plans', 'models'],
     policy: true,
@@ -341,7 +349,7 @@ export const taskFields = {
    * The abilities that its model may call: ids, `module:*`, `*`. Its children may not call others. Default: all except `ldg:*` and `bus:*`,
    * which no list allows. Tasks outside of its own subtree are always refused.
    */
-  abilities: field(abilityListSchema, {
+  abilities: field(() => abilityListSchema, {
     meaning: 'The abilities that its model may call: ids, `module:*`, `*`. Never more than its parent may call.',
     by: ['create', 'plans', 'models'],
   }),
@@ -350,27 +358,28 @@ export const taskFields = {
    * fields below implies it. `later`: it has that branch, and becomes a team task when its first agent joins; until then the work of an
    * agent of the engine on it is not observed. Default: neither until its first agent joins.
    */
-  team: field(z.union([z.boolean(), z.literal('later')]), {
+  team: field(() => z.union([z.boolean(), z.literal('later')]), {
     meaning:
       'Whether it is for several agents with one memory; implied by `type`, `objectives`, `parentBranch`, `durableThreshold` and `durableCategories`.',
     by: ['create', 'plans', 'add'],
   }),
   /** The kind of work, to list and compare tasks by. */
-  type: field(wordSchema, {
+  type: field(() => wordSchema, {
     meaning: 'The kind of work, to list and compare tasks by: bug_fix, research, …',
     by: ['create', 'plans', 'add', 'models'],
   }),
   /** In order; each is todo, active, done or blocked (conformance S2-023). */
   objectives: field(
-    z
-      .array(
-        z.union(
-          [objective, z.strictObject({ description: objective }).transform(({ description }) => description)],
-          'expected an objective, as a text or { description }, of 1 to 10,000 characters',
-        ),
-        'expected a list of objectives, like ["The login is repaired", "It has tests"]',
-      )
-      .max(maxObjectives),
+    () =>
+      z
+        .array(
+          z.union(
+            [objective, z.strictObject({ description: objective }).transform(({ description }) => description)],
+            'expected an objective, as a text or { description }, of 1 to 10,000 characters',
+          ),
+          'expected a list of objectives, like ["The login is repaired", "It has tests"]',
+        )
+        .max(maxObjectives),
     {
       meaning: 'Its objectives, numbered from 1.',
       by: ['create', 'plans', 'add', 'models'],
@@ -378,23 +387,23 @@ export const taskFields = {
     },
   ),
   /** The parent of its branch of memory. Default: the branch of the nearest team above, else `main`. */
-  parentBranch: field(text.max(1_000), {
+  parentBranch: field(() => text.max(1_000), {
     meaning: 'Branch of memory that receives durable facts. Default: that of the nearest team above, else main.',
     by: ['create', 'plans', 'add', 'models'],
   }),
   /** The confidence that a fact needs to be merged into the parent branch, 0 to 1. Default: the engine's. */
-  durableThreshold: field(z.number().min(0).max(1), {
+  durableThreshold: field(() => z.number().min(0).max(1), {
     meaning: 'The confidence that a durable fact needs, 0 to 1.',
     by: ['create', 'plans', 'add', 'models'],
   }),
   /** The categories of facts that are merged. Default: the engine's. */
-  durableCategories: field(z.array(wordSchema).max(100), {
+  durableCategories: field(() => z.array(wordSchema).max(100), {
     meaning: 'Categories of durable facts.',
     by: ['create', 'plans', 'add', 'models'],
     flag: 'durable-category',
   }),
   /** The name of its agent in a team (its own, or its parent's). Default: the name of its executor. */
-  agentId: field(wordSchema, {
+  agentId: field(() => wordSchema, {
     meaning: 'The name of its agent in the team.',
     by: ['create', 'plans', 'models'],
   }),
@@ -427,7 +436,9 @@ export type PolicyFields = {
 
 /** The fields that are stored in columns and shown. */
 export type StoredFields = {
-  [K in keyof TaskFields as K extends StoredField ? K : never]: TaskFields[K] extends { stored: { shows: infer S } }
+  [K in keyof TaskFields as K extends StoredField ? K : never]: TaskFields[K] extends {
+    stored: { shows: () => infer S }
+  }
     ? z.output<S>
     : never
 }
@@ -456,9 +467,12 @@ export function fieldsFor<T extends Exclude<FieldTaker, 'update'>>(taker: T): Op
 }
 
 /** The schemas of the fields that `update` takes; null clears a clearable field. */
-export const updateFields = shapeOf('update', ({ schema, clearable }) =>
-  clearable ? schema.nullable().optional() : schema.optional(),
-) as UpdateShape
+export const updateFields = once(
+  () =>
+    shapeOf('update', ({ schema, clearable }) =>
+      clearable ? schema.nullable().optional() : schema.optional(),
+    ) as UpdateShape,
+)
 
 const namesWhere = (applies: (rules: FieldRules) => boolean) =>
   [...rulesOf].filter(([, rules]) => applies(rules)).map(([name]) => name)
@@ -495,8 +509,11 @@ export function storedFrom(given: Partial<StoredFields>): StoredFields {
 }
 
 /** The schemas of the stored fields in views. */
-export const storedShape = Object.fromEntries(
-  Object.entries(taskFields).flatMap(([name, rules]) => ('stored' in rules ? [[name, rules.stored.shows]] : [])),
-) as unknown as {
-  [K in StoredField]: TaskFields[K] extends { stored: { shows: infer S extends z.ZodType } } ? S : never
-}
+export const storedShape = once(
+  () =>
+    Object.fromEntries(
+      Object.entries(taskFields).flatMap(([name, rules]) => ('stored' in rules ? [[name, rules.stored.shows()]] : [])),
+    ) as unknown as {
+      [K in StoredField]: TaskFields[K] extends { stored: { shows: () => infer S extends z.ZodType } } ? S : never
+    },
+)

@@ -169,6 +169,11 @@ export interface Task<R = unknown> extends StoredFields {
   completedAt: number | null
 }
 
+/** A task in messages: `#12 (lines)`. */
+export function titleOf({ seq, name }: Pick<TaskRecord, 'seq' | 'name'>): string {
+  return `#${seq} (${name})`
+}
+
 /** The message of a failure without a reason. */
 export const noReason = 'failed'
 
@@ -195,6 +200,18 @@ export function outcomeOf(task: Pick<TaskRecord, 'status' | 'result' | 'error' |
     default:
       return undefined
   }
+}
+
+/** The state of a task in one word for people. */
+export type StateWord = TaskStatus | 'queued' | 'claimable' | 'blocked'
+
+/**
+ * The state for people, the same word on every surface: that of the ledger, except `queued` for a task that waits for a slot, `claimable`
+ * for one that waits for a claim, and `blocked` for one that has not begun and comes after others.
+ */
+export function stateWord(task: Pick<Task, 'status' | 'ready' | 'executor'>, openBlockers: number): StateWord {
+  if (task.ready) return isQueuedTask(task) ? 'queued' : 'claimable'
+  return task.status === 'submitted' && openBlockers > 0 ? 'blocked' : task.status
 }
 
 /** True when the task waits for a slot, or for the end of its last run, and needs no action. */

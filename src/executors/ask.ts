@@ -2,23 +2,26 @@
 // code. With a default it can answer itself after a time-out, for unattended runs.
 import { z } from 'zod'
 import type { AskOptions, Executor } from '../api/executor.ts'
-import { defineExecutor } from '../api/executor.ts'
+import { ownExecutor } from '../api/executor.ts'
 import { defined } from '../core/defined.ts'
+import { once } from '../core/once.ts'
 import { audiences } from '../entities/question.ts'
 
-const askInput = z.strictObject({
-  question: z.string().min(1),
-  /** JSON Schema of a valid answer. Default: any answer is valid. */
-  schema: z.record(z.string(), z.unknown()).optional(),
-  /** The answer after the time-out. */
-  default: z.unknown().optional(),
-  /** Milliseconds until the default answers, or without a default the task fails with `TIMEOUT`. */
-  timeoutMs: z.number().positive().optional(),
-  /** Who may answer: `person` (default) refuses models, `anyone` does not. */
-  for: z.enum(audiences).optional(),
-})
+const askInput = once(() =>
+  z.strictObject({
+    question: z.string().min(1),
+    /** JSON Schema of a valid answer. Default: any answer is valid. */
+    schema: z.record(z.string(), z.unknown()).optional(),
+    /** The answer after the time-out. */
+    default: z.unknown().optional(),
+    /** Milliseconds until the default answers, or without a default the task fails with `TIMEOUT`. */
+    timeoutMs: z.number().positive().optional(),
+    /** Who may answer: `person` (default) refuses models, `anyone` does not. */
+    for: z.enum(audiences).optional(),
+  }),
+)
 
-export type AskInput = z.input<typeof askInput>
+export type AskInput = z.input<ReturnType<typeof askInput>>
 
 /**
  * Creates an executor whose tasks are questions; the answer is the result of the task. `defaultAfterMs` is how long a
@@ -29,9 +32,9 @@ export type AskInput = z.input<typeof askInput>
  * await engine.create({ executor: 'ask', input: { question: 'Deploy?', schema: { type: 'boolean' }, default: false } })
  */
 export function createAsk(options: { defaultAfterMs?: number } = {}): Executor<AskInput, unknown> {
-  return defineExecutor({
+  return ownExecutor({
     input: askInput,
-    result: z.unknown(),
+    result: () => z.unknown(),
     asksPeople: true,
     run: (task, run) =>
       run.ask(task.input.question, task.input.schema ?? null, askOptions(task.input, options.defaultAfterMs)),

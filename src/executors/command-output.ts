@@ -176,3 +176,10 @@ function nextCharacter(bytes: Buffer): number {
 function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80
 }
+
+/** The command as messages quote it: its first line, truncated. */
+export function abbreviated(command: string): string {
+  const [line = ''] = command.trim().split('\n', 1)
+  const short = line.length > 200 ? line.slice(0, 200).toWellFormed() : line
+  return short === command.trim() ? short : `${short}…`
+}

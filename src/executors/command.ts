@@ -11,7 +11,7 @@ import { finished } from 'node:stream/promises'
 import type { Clock } from '../core/clock.ts'
 import { Failure } from '../core/errors.ts'
 import { waitAtMost } from '../core/signals.ts'
-import type { CommandOutput } from './command-output.ts'
+import { abbreviated, type CommandOutput } from './command-output.ts'
 import { type CommandPipes, type CommandStreams, openCommandPipes } from './command-pipes.ts'
 import { describeProcessGroup, type ProcessGroup, terminate } from './process-group.ts'
 
@@ -237,13 +237,6 @@ function spawnFailure(spec: CommandSpec, why: string, cause?: unknown): Failure 
 function whyNotSpawned(error: NodeJS.ErrnoException): string {
   if (error.code !== 'E2BIG') return `the system refuses it (${error.message})`
   return 'the command or its environment exceeds the limit of the system (128 KiB per string on Linux). Put it into a file'
-}
-
-/** The command as messages quote it: its first line, truncated. */
-export function abbreviated(command: string): string {
-  const [line = ''] = command.trim().split('\n', 1)
-  const short = line.length > 200 ? line.slice(0, 200).toWellFormed() : line
-  return short === command.trim() ? short : `${short}…`
 }
 
 function toExit(code: number | null, signal: NodeJS.Signals | null): Exit {

@@ -3,6 +3,7 @@
 import { type Compilable, type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { ErrandError } from '../core/errors.ts'
 import { fromJson } from '../core/json.ts'
+import { once } from '../core/once.ts'
 import { messageOf } from '../core/stored-error.ts'
 import { KnownRecord } from './draft.ts'
 import type { Op } from './op.ts'
@@ -168,18 +169,21 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>, sta
       const found = yield* row<Records[T] | KnownRecord>(statement, values)
       return found instanceof KnownRecord ? (found.record as never) : found && read(found)
     },
-    *list(statement, values = {}) {
-      return (yield* 'id' in fields
-        ? records<Records[T]>(name, statement, values)
-        : rows<Records[T]>(statement, values)).map(read)
-    },
+    list: (statement, values = {}) =>
+      recordsOf('id' in fields ? records<Records[T]>(name, statement, values) : rows<Records[T]>(statement, values)),
     query: (query) => recordsOf(queryRows<Records[T]>(query.compile())),
   }
 }
 
-/** The statements of a table that follow from its columns. */
-export function statementsOf<T extends TableName>({ prepare, dialect }: StatementCompiler, table: Table<T>) {
+/** The statements of a table that follow from its columns. `shown`: a condition on all rows that are found. */
+export function statementsOf<T extends TableName>(
+  { prepare, dialect }: StatementCompiler,
+  table: Table<T>,
+  { shown }: { shown?: RawBuilder<boolean> } = {},
+) {
   type Key = keyof Fields<T> & string
+  const from = (db: Kysely<Database>): ReturnType<Table<T>['from']> =>
+    shown === undefined ? table.from(db) : (table.from(db).where(shown) as ReturnType<Table<T>['from']>)
   const insertion = (more: (hole: Holes) => object = () => ({})): Statement =>
     prepare((db, hole) => {
       const query = db.insertInto(table.name as 'task').values({ ...table.holes(hole), ...more(hole) } as never)
@@ -189,11 +193,11 @@ export function statementsOf<T extends TableName>({ prepare, dialect }: Statemen
   return {
     /** Selects records: `select((task, hole) => task.where('id', '=', hole('id')))`. */
     select: (build: (rows: ReturnType<Table<T>['from']>, hole: Holes) => Compilable): Statement =>
-      prepare((db, hole) => build(table.from(db), hole)),
+      prepare((db, hole) => build(from(db), hole)),
     /** Selects the record that has these keys. */
     selectRow(...keys: Key[]): Statement {
       const statement = prepare((db, hole) => {
-        const query = table.from(db) as ReturnType<Table<'task'>['from']>
+        const query = from(db) as ReturnType<Table<'task'>['from']>
         return keys.reduce((narrowed, key) => narrowed.where(columnOf(key) as 'id', '=', hole(key)), query)
       })
       return byKey(statement, table.name, keys)
@@ -201,7 +205,7 @@ export function statementsOf<T extends TableName>({ prepare, dialect }: Statemen
     /** The verb that finds the one record with a value. */
     finds(field: Key): (value: unknown) => Op<Records[T] | undefined> {
       const statement = prepare((db, hole) => {
-        const query = table.from(db) as ReturnType<Table<'task'>['from']>
+        const query = from(db) as ReturnType<Table<'task'>['from']>
         return query.where(columnOf(field) as 'id', '=', hole(field))
       })
       return (value) => table.one(statement, { [field]: value })
@@ -211,8 +215,8 @@ export function statementsOf<T extends TableName>({ prepare, dialect }: Statemen
     /** The verb that inserts a record; with keys, one that can be read by them. */
     inserts(...keys: Key[]): (record: object) => Op<void> {
       const unkeyed = insertion()
-      const keyed = { ...byKey(unkeyed, table.name, keys), wantsSeq: table.isSerial }
-      const statement = keys.length === 0 ? unkeyed : keyed
+      const keyed = byKey(unkeyed, table.name, keys)
+      const statement = keys.length === 0 ? unkeyed : once(() => ({ ...keyed(), wantsSeq: table.isSerial }))
       return (record) => write(statement, record)
     },
     /** Inserts a record, or writes these fields of it to the row that has the same keys. */
@@ -235,7 +239,8 @@ export function statementsOf<T extends TableName>({ prepare, dialect }: Statemen
         })
         return byKey(statement, table.name, keys, counted)
       }
-      const statement = { ...writeOf(fields), narrowed: narrowedWrites(fields, writeOf) }
+      const whole = writeOf(fields)
+      const statement = once(() => ({ ...whole(), narrowed: narrowedWrites(fields, writeOf) }))
       return (record) => write(statement, record)
     },
   }
@@ -251,7 +256,7 @@ function narrowedWrites<F extends object>(fields: F, writeOf: (fields: F) => Sta
       const form =
         forms.get(key) ?? writeOf(Object.fromEntries(names.map((name) => [name, fields[name as keyof F]])) as F)
       forms.set(key, form)
-      return form
+      return form()
     },
   }
 }
@@ -261,7 +266,7 @@ function unreadableRow(table: string, field: string, row: Record<string, unknown
   const named = Object.fromEntries(keys.flatMap((key) => (row[key] === undefined ? [] : [[key, row[key]]])))
   return new ErrandError(
     'LEDGER_CORRUPT',
-    `A row of the ledger cannot be read: the ${columnOf(field)} of ${table} ${JSON.stringify(named)} is no JSON (${messageOf(cause)}). Something else than errand has written it: correct it with sqlite3, or restore a backup.`,
+    `A row of the ledger cannot be read: column ${columnOf(field)} of ${table} ${JSON.stringify(named)} is not JSON (${messageOf(cause)}). Another program has written it: correct it with sqlite3, or restore a backup.`,
     { table, column: columnOf(field), ...named },
     cause,
   )

@@ -75,7 +75,7 @@ export class LedgerBusy extends Error {
 
 /** The error of a step whose statement the database refused. `code`: the code of the database. */
 export function refusedStep(step: Step, error: Error, code: Record<string, string | undefined>): ErrandError {
-  const message = `The ledger refused the step "${step.name}" (${error.message}). Nothing of it was kept.`
+  const message = `The ledger refused the step "${step.name}" (${error.message}). No change of the step was stored.`
   return new ErrandError('LEDGER_WRITE_FAILED', message, { step: step.name, ...code }, error)
 }
 
@@ -239,7 +239,7 @@ export class GroupCommit {
         return failed(
           new ErrandError(
             'LEDGER_BUSY',
-            `Another process has held the ledger's write lock for ${Math.round(waitedMs)} ms. Nothing of the step was kept; try again.`,
+            `Another process has held the ledger's write lock for ${Math.round(waitedMs)} ms. No change of the step was stored; try again.`,
             { waitedMs: Math.round(waitedMs), attempts: attempt },
           ),
         )
@@ -276,9 +276,9 @@ export class GroupCommit {
 function failed(error: unknown): FailedGroup {
   if (ErrandError.isInstance(error)) return { error, isUnknown: false }
   if (error instanceof CommitFailed) {
-    const message = `The ledger failed while committing (${error.message}). The step may or may not be in it: look, or repeat it with the same key.`
+    const message = `The commit failed (${error.message}), so the step may or may not be stored. Check the ledger, or repeat the step with the same key.`
     return { error: new ErrandError('OUTCOME_UNKNOWN', message, {}, error.cause), isUnknown: true }
   }
-  const message = `The ledger could not write (${error instanceof Error ? error.message : String(error)}). Nothing of the step was kept.`
+  const message = `The ledger could not be written (${error instanceof Error ? error.message : String(error)}). No change of the step was stored.`
   return { error: new ErrandError('LEDGER_WRITE_FAILED', message, {}, error), isUnknown: false }
 }

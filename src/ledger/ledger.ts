@@ -257,6 +257,17 @@ export interface Reads extends MemoryReads {
     /** The unsettled task that has a workspace, if any. */
     boundTo(board: string, workspace: string): Op<BoardEntry | undefined>
   }
+  /** From the moment at which a family is hidden, no read of tasks, events, boards or teams returns anything of it (tables/hidden.ts). */
+  readonly purge: {
+    /** Roots that settled before a time, those that settled first before the others. */
+    roots(before: number, limit: number, after?: PurgePosition): Op<Array<PurgePosition & { id: string }>>
+    /** Undefined for a family that must stay. Reads all of it: for a read, not for a step. */
+    inspect(root: string, before: number): Op<Purgeable | undefined>
+    /** Those of some roots in whose families, or for whose tasks, something changed after one position, up to another. */
+    touched(roots: readonly string[], after: number, upTo: number): Op<string[]>
+    /** Whether a family is hidden that still has rows. */
+    isHiding(): Op<boolean>
+  }
   readonly mail: {
     get(id: string): Op<MailRecord | undefined>
     request(requestId: string): Op<MailRecord | undefined>
@@ -288,17 +299,22 @@ export interface CascadeOrder {
   instanceId: string
 }
 
-/** What was purged. */
-export interface Purged {
-  families: number
+/** A family that may be purged: all of it has settled for long enough, and no open task needs any of it. */
+export interface Purgeable {
+  root: string
   tasks: number
   events: number
-  /** Position of the latest purged event; 0 without one. */
+  /** Position of its latest event; 0 without one. */
   through: number
-  /** Where to continue; undefined when all were checked. */
-  next: PurgePosition | undefined
+  /** Dependencies of settled tasks outside on tasks of the family: they end with it. */
+  outside: OutsideEdge[]
+  /** Of a deep family, tasks of some levels that are hidden roots from the beginning, so that each task has a hidden root a few levels above. */
+  lowerRoots: string[]
 }
 
+export type OutsideEdge = Pick<DependencyRecord, 'taskId' | 'blockerId' | 'callId'>
+
+/** The place of a root among those that may be purged. */
 export interface PurgePosition {
   completedAt: number
   seq: number
@@ -318,6 +334,8 @@ export type NewEvent = Omit<TaskEvent, 'seq'>
 export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   readonly task: Reads['task'] & {
     insert(task: NewTask): Op<void>
+    /** Takes a key from a task that is being purged. */
+    freeKey(key: string): Op<void>
     /** Writes all that changes while a task lives: state, counters, outcome. Raises `version`. */
     save(task: TaskRecord): Op<void>
     /** Writes the definition of a task: name, input, policy, parent, deletion. */
@@ -382,8 +400,17 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
     insert(mail: Omit<MailRecord, 'seq'>): Op<number>
     markRead(id: string, at: number): Op<void>
     decide(id: string, verdict: 'approved' | 'rejected'): Op<void>
-    /** Removes mail that was read before a time, except requests without an answer. */
-    forget(before: number): Op<void>
+    /** Removes mail that was read before a time, except requests without an answer; so many at most. Returns the number. */
+    forget(before: number, limit: number): Op<number>
+  }
+  readonly purge: Reads['purge'] & {
+    /** Hides a family, and cuts the dependencies on it. */
+    hide(family: Pick<Purgeable, 'root' | 'through' | 'outside' | 'lowerRoots'>): Op<void>
+    /**
+     * Removes so many rows of hidden families, those that belong to their tasks included. A task that becomes a hidden root counts as a row.
+     * Returns the number; a smaller one means that nothing is hidden any more.
+     */
+    remove(limit: number): Op<number>
   }
   readonly mirror: Reads['mirror'] & {
     hold(dir: string, board: string, instanceId: string, until: number): Op<void>
@@ -402,8 +429,6 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
     openEntries(of: Cascade): Op<Array<{ call: CallRecord; runOpen: boolean }>>
     /** Open edges from the tasks of a cascade to others that come after them or wait for them. */
     edgesOut(of: Cascade): Op<DependencyRecord[]>
-    /** Checks so many roots that settled before a time, and removes those whose whole family did, with all that belongs to them. */
-    purge(before: number, limit: number, after?: PurgePosition): Op<Purged>
   }
 }
 

@@ -11,7 +11,7 @@ export async function openLedger(name: string, clock?: Clock): Promise<Ledger> {
   if (/^postgres(ql)?:\/\//i.test(name)) {
     throw new ErrandError(
       'NOT_OFFERED',
-      'A ledger on a PostgreSQL server is not offered yet: claims between machines are still to be proven on real servers. Name a file, or ":memory:".',
+      'A ledger on a PostgreSQL server is not supported yet: claims between machines have not been tested on real servers. Name a file, or ":memory:".',
       { scheme: 'postgres' },
     )
   }
@@ -25,7 +25,7 @@ export async function openLedger(name: string, clock?: Clock): Promise<Ledger> {
   if (/^file:/i.test(name)) {
     throw new ErrandError(
       'INVALID_INPUT',
-      'A ledger is a file path or ":memory:", not a "file:" URI: its options (like ?mode=ro) would become part of the file\'s name. Leave "file:" and what follows "?" out.',
+      'A ledger is a file path or ":memory:", not a "file:" URI: options (like ?mode=ro) would become part of the file name. Remove "file:" and the part after "?".',
       {},
     )
   }

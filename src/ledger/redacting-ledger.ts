@@ -1,176 +1,13 @@
 // A ledger whose steps store nothing that the `redact` hook has not seen. Every verb that writes content of users and programs is wrapped,
 // so no step can bypass the hook; published events are the ones that were appended. The fields are redacted in the record itself, so that a
-// step goes on with, and returns, what is stored. Ids, keys, names of executors and the like are not content.
-
-import type { StoredError } from '../core/errors.ts'
-import { mapFields, objectToStore, type Redaction } from '../core/redact.ts'
+// step goes on with, and returns, what is stored.
+import type { Redaction } from '../core/redact.ts'
 import type { CallKind } from '../entities/call.ts'
 import { writeSnapshot } from '../machines/task-snapshot.ts'
 import type { Ledger, Reads, Tx } from './ledger.ts'
-import type { Records, TableName } from './schema.ts'
+import { contentOfCalls, contentOfTables, error, type How, json, schema, text } from './redacted-content.ts'
+import type { TableName } from './schema.ts'
 import { definitionFields, stateFields } from './tables/task-row.ts'
-
-/** How a value that is neither null nor undefined is redacted. */
-type How = (redaction: Redaction, value: unknown, path: string[]) => unknown
-
-const text: How = (redaction, value, path) => redaction.text(value as string, ...path)
-const json: How = (redaction, value, path) => redaction.value(value, ...path)
-const object: How = (redaction, value, path) => objectToStore(redaction, value as object, ...path)
-const error: How = (redaction, value, path) => redaction.storedError(value as StoredError, ...path)
-/** The value is not content of users or programs: ids, states, times, names that are looked up. */
-const none: How = (_redaction, value) => value
-
-type Words<S extends string> = S extends `${infer First} ${infer Rest}` ? First | Words<Rest> : S
-
-/** Fields without content; their names are separated by spaces. */
-function noneOf<const S extends string>(fields: S): { readonly [Field in Words<S>]: How } {
-  return Object.fromEntries(fields.split(' ').map((field) => [field, none])) as { readonly [Field in Words<S>]: How }
-}
-
-/** An object of the engine: these keys hold content, its other keys stay. */
-function inside(fields: Readonly<Record<string, How>>): How {
-  return (redaction, value, path) =>
-    mapFields(value as object, (inner, key) => {
-      const how = Object.hasOwn(fields, key) ? fields[key] : undefined
-      return how === undefined || inner === null || inner === undefined ? inner : how(redaction, inner, [...path, key])
-    })
-}
-
-function each(how: How): How {
-  return (redaction, list, path) =>
-    mapFields(list as object, (value) => (value === null ? null : how(redaction, value, path)))
-}
-
-/** Redacts the texts in a JSON Schema one by one: a property named `password` holds no password, and nothing works without its schema. */
-const schema: How = (redaction, value, path) => {
-  if (typeof value === 'string') return redaction.text(value, ...path)
-  if (typeof value !== 'object' || value === null) return value
-  return mapFields(value, (inner, key) => schema(redaction, inner, [...path, key]))
-}
-
-/** The details of a call: what a program notes, beside what the engine finds its processes by. */
-const notes: How = (redaction, value, path) => {
-  const changed = redaction.value(value, ...path)
-  const { processGroup } = value as { processGroup?: unknown }
-  if (changed === value || processGroup === undefined) return changed
-  const others = typeof changed === 'object' && changed !== null ? changed : { redacted: changed }
-  return { ...others, processGroup }
-}
-
-/** The content of journal entries, by their kind. Ids, times and random numbers of the engine are not content. */
-const contentOfCalls: Readonly<Record<CallKind, { params: How; result: How; details: How }>> = {
-  call: { params: json, result: json, details: notes },
-  ask: { params: inside({ question: text, schema, default: json }), result: json, details: none },
-  wait: { params: none, result: each(inside({ result: json, error, statusReason: text })), details: none },
-  sleep: { params: none, result: none, details: none },
-  // The drafts of its tasks, which are already redacted, and their ids.
-  spawn: { params: none, result: none, details: none },
-  value: { params: none, result: none, details: none },
-}
-
-/** The params of a journal entry as they are stored. */
-export function paramsToStore(redaction: Redaction, kind: CallKind, params: unknown): unknown {
-  if (!redaction.isOn || params === null || params === undefined) return params
-  return contentOfCalls[kind].params(redaction, params, ['call', 'params'])
-}
-
-/** How each field of each record is redacted. A new field that is missing here does not compile. */
-export const contentOfTables = {
-  task: {
-    name: text,
-    goal: text,
-    description: text,
-    input: json,
-    metadata: object,
-    result: json,
-    error,
-    statusReason: text,
-    policy: inside({ systemPrompt: text }),
-    progress: inside({ note: text }),
-    ...noneOf('seq id key executor parentId status ready claimable held group lane depth childCount madeBelow'),
-    ...noneOf('owner fence leaseMs leaseUntil attempt run runOpen openBlockers stuckBy wakes crashes priority'),
-    ...noneOf('notBefore deadline role tags version createdAt updatedAt completedAt deletedAt createdBy'),
-    ...noneOf('mayRunCommands'),
-    // It contains the name, and is written again when that changes.
-    snapshot: none,
-  },
-  dependency: noneOf('taskId blockerId kind callId satisfiedAt createdAt'),
-  run: {
-    error,
-    ...noneOf('taskId number attempt instanceId status outcome startedAt endedAt closedAt dueAt'),
-  },
-  call: {
-    // By the kind of the entry: `contentOfCalls`.
-    ...noneOf('params result details'),
-    error,
-    // From keys, and from params that are already redacted.
-    ident: none,
-    ...noneOf('seq id taskId run attempt kind name ordinal status onInterrupt parentId startMessageId'),
-    ...noneOf('endMessageId dueAt createdAt updatedAt'),
-  },
-  message: {
-    content: text,
-    // The arguments that a model gives a call, but not the names by which it is found.
-    step: inside({ calls: each(inside({ arguments: text })) }),
-    ...noneOf('id taskId n role announcement delivery run ident ordinal timestamp'),
-  },
-  // Its data are redacted by their keys.
-  event: noneOf('seq type taskId at instanceId data'),
-  instance: noneOf('id pid host startedAt leaseUntil endedAt'),
-  board: noneOf('name parentId nextNumber seenSeq createdAt'),
-  board_task: {
-    fields: inside({ activeForm: text, extra: object, file: inside({ differs: object }) }),
-    ...noneOf('board number taskId'),
-  },
-  board_file: { text, ...noneOf('dir number version') },
-  mail: {
-    topic: text,
-    body: text,
-    ...noneOf('seq id board sender recipient kind requestId verdict createdAt readAt'),
-  },
-  branch: {
-    description: text,
-    ...noneOf('seq name parent status taskId agentId createdAt updatedAt'),
-  },
-  observation: {
-    content: text,
-    outcome: text,
-    ...noneOf('seq id sessionId branch type taskId agentId statedBy createdAt consolidatedBy'),
-  },
-  fact: {
-    text,
-    ...noneOf('seq id branch category confidence statedBy sessionId taskId agentId status observationId'),
-    ...noneOf('originId successorId disputed verdict comparedBy mergedTo mergedConfidence createdAt updatedAt'),
-  },
-  consolidation: {
-    summary: text,
-    ...noneOf('seq id type sourceBranch targetBranch sessionId agentId taskId trigger observationsProcessed'),
-    ...noneOf('factsCreated factsUpdated factsDeduplicated durable ephemeral merged rejected at'),
-  },
-  decision: {
-    // Texts of the engine, which it reads again.
-    note: none,
-    ...noneOf('seq consolidationId kind factId otherId observationId similarity before after'),
-  },
-  team: {
-    summary: text,
-    ...noneOf('taskId type branch parentBranch durableThreshold durableCategories checkpointId mergeId closedAt'),
-    ...noneOf('createdAt'),
-  },
-  objective: { description: text, notes: text, ...noneOf('taskId number status agentId updatedAt') },
-  stint: {
-    summary: text,
-    ...noneOf('taskId agentId number role branch status objectives workerId joinedAt leftAt'),
-  },
-} satisfies { readonly [T in TableName]: { readonly [Field in keyof Records[T]]: How } }
-
-/** The fields whose values the hook receives, as its paths name them: `task.input`. */
-export const contentFields: readonly string[] = Object.entries({
-  ...contentOfTables,
-  call: { ...contentOfTables.call, ...contentOfCalls.call },
-}).flatMap(([table, fields]) =>
-  Object.entries<How>(fields).flatMap(([field, how]) => (how === none ? [] : [`${table}.${field}`])),
-)
 
 /**
  * The data of events that are not content: states, names that are looked up, and numbers. Keys of ids end in `Id`. Every new key is
@@ -277,6 +114,7 @@ function redactingTx(given: Tx, redaction: Redaction): Tx {
       addMade: tx.task.addMade,
       setLanes: tx.task.setLanes,
       raise: tx.task.raise,
+      freeKey: tx.task.freeKey,
     },
     dependency: {
       insert: tx.dependency.insert,
@@ -360,8 +198,8 @@ function redactingTx(given: Tx, redaction: Redaction): Tx {
       hide: tx.cascade.hide,
       openEntries: tx.cascade.openEntries,
       edgesOut: tx.cascade.edgesOut,
-      purge: tx.cascade.purge,
     },
+    purge: { hide: tx.purge.hide, remove: tx.purge.remove },
   }
   const parts = Object.entries(writes).map(([part, verbs]) => [part, partOf(given[part as keyof Tx], verbs)])
   return Object.fromEntries(parts) as unknown as Tx

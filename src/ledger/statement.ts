@@ -1,6 +1,7 @@
-// Statements: built and compiled once with Kysely, and run many times with other values. Kysely is only the builder here; its SQLite driver
-// prepares every query again and would make a task eight times as expensive.
+// Statements: built and compiled once with Kysely, when they are first used, and run many times with other values. Kysely is only the
+// builder here; its SQLite driver prepares every query again and would make a task eight times as expensive.
 import { type Compilable, type CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely'
+import { once } from '../core/once.ts'
 import type { NewEvent, Op } from './ledger.ts'
 import type { Database } from './schema.ts'
 
@@ -12,7 +13,7 @@ export interface Request {
   readonly sql: string
   readonly parameters: readonly unknown[]
   readonly want: Want
-  readonly statement?: Statement
+  readonly statement?: CompiledStatement
   /** The table whose rows it reads as whole records with an id. */
   readonly records?: string
   /** Of a deferred write: the values of its holes, before they are converted to what is stored. */
@@ -40,7 +41,10 @@ class Hole {
 
 export type Holes = (name: string, write?: Write) => any
 
-export interface Statement {
+/** A prepared statement. It is compiled by its first call: of the statements of all tables, most processes use few. */
+export type Statement = () => CompiledStatement
+
+export interface CompiledStatement {
   readonly sql: string
   readonly values: readonly unknown[]
   /** The names of its holes, each at the position of its value. */
@@ -61,7 +65,7 @@ export interface Statement {
 export interface NarrowedWrites {
   readonly fields: readonly string[]
   /** Compiled at its first use. */
-  of(fields: readonly string[]): Statement
+  of(fields: readonly string[]): CompiledStatement
 }
 
 export interface ByKey {
@@ -75,9 +79,12 @@ export interface ByKey {
 }
 
 /** Marks a statement that reads or writes the one row with these keys. */
-export function byKey(statement: Statement, table: string, keys: readonly string[], counted = false): Statement {
-  const places = keys.map((key) => statement.names.indexOf(key))
-  return { ...statement, byKey: { table, keys: keys.join(), places, counted } }
+export function byKey(prepared: Statement, table: string, keys: readonly string[], counted = false): Statement {
+  return once(() => {
+    const statement = prepared()
+    const places = keys.map((key) => statement.names.indexOf(key))
+    return { ...statement, byKey: { table, keys: keys.join(), places, counted } }
+  })
 }
 
 /** The differences of the two databases, in one place. */
@@ -97,7 +104,7 @@ export interface StatementCompiler {
 
 export function createCompiler(dialect: Dialect): StatementCompiler {
   const holes: Holes = (name, write) => new Hole(name, write)
-  const statementOf = ({ sql: text, parameters }: CompiledQuery): Statement => ({
+  const statementOf = ({ sql: text, parameters }: CompiledQuery): CompiledStatement => ({
     sql: text,
     values: parameters,
     names: parameters.map((value) => (value instanceof Hole ? value.name : undefined)),
@@ -105,18 +112,18 @@ export function createCompiler(dialect: Dialect): StatementCompiler {
   })
   return {
     dialect,
-    prepare: (build) => statementOf(build(dialect.db, holes).compile()),
-    prepareText: (build) => statementOf(build(holes).compile(dialect.db)),
+    prepare: (build) => once(() => statementOf(build(dialect.db, holes).compile())),
+    prepareText: (build) => once(() => statementOf(build(holes).compile(dialect.db))),
   }
 }
 
-function effectOf(text: string): Pick<Statement, 'inserts' | 'changes'> {
+function effectOf(text: string): Pick<CompiledStatement, 'inserts' | 'changes'> {
   const [, verb, table] = /^(insert into|update|delete from) "?(\w+)"?/.exec(text) ?? []
   // An insert that conflicts with a row may change it.
   return { inserts: verb === 'insert into' && !text.includes('on conflict'), changes: table }
 }
 
-function fill(statement: Statement, values: object): unknown[] {
+function fill(statement: CompiledStatement, values: object): unknown[] {
   return statement.values.map((value) => {
     if (!(value instanceof Hole)) return value
     const given = (values as Record<string, unknown>)[value.name]
@@ -124,7 +131,8 @@ function fill(statement: Statement, values: object): unknown[] {
   })
 }
 
-function request(statement: Statement, values: object, want: Want): Request {
+function request(prepared: Statement, values: object, want: Want): Request {
+  const statement = prepared()
   return { sql: statement.sql, parameters: fill(statement, values), want, statement }
 }
 
@@ -167,7 +175,8 @@ export function* change(statement: Statement, values: object): Op<number> {
 }
 
 /** Runs a writing statement, whatever it changes, before anything that may depend on it. */
-export function* write(statement: Statement, values: object): Op<void> {
+export function* write(prepared: Statement, values: object): Op<void> {
+  const statement = prepared()
   yield {
     sql: statement.sql,
     parameters: fill(statement, values),
@@ -190,7 +199,8 @@ export function* insertSeq(statement: Statement, values: object): Op<number> {
 }
 
 /** Appends an event, in its turn. */
-export function* appendEvent(statement: Statement, event: NewEvent): Op<void> {
+export function* appendEvent(prepared: Statement, event: NewEvent): Op<void> {
+  const statement = prepared()
   yield {
     sql: statement.sql,
     parameters: fill(statement, event),

@@ -25,7 +25,7 @@ import { type Environment, homeOf } from './home.ts'
 /** `refused`: even if the user says that they trust it. `asked`: the user is asked first. */
 export type Trust =
   | { verdict: 'trusted' }
-  | { verdict: 'asked' | 'refused' /** Continues "the ledger was found, and". */; why: string }
+  | { verdict: 'asked' | 'refused' /** Continues "the ledger is not trusted:". */; why: string }
 
 /** A file or folder that a ledger depends on. */
 interface Place {
@@ -46,12 +46,12 @@ export function judgeLedger(path: string, env: Environment): Trust {
   if (uid === undefined) return { verdict: 'trusted' }
   const places = placesOf(path)
   const open = places.find(({ stat }) => (stat.mode & constants.S_IWOTH) !== 0)
-  if (open !== undefined) return { verdict: 'refused', why: `everybody may write ${open.path}` }
+  if (open !== undefined) return { verdict: 'refused', why: `all users can write ${open.path}` }
   if (isListed(path, places, env)) return { verdict: 'trusted' }
   const foreign = places.find(({ stat }) => stat.uid !== uid && stat.uid !== 0)
   if (foreign !== undefined) return { verdict: 'asked', why: `${foreign.path} belongs to another user` }
   const shared = places.find(({ stat }) => (stat.mode & constants.S_IWGRP) !== 0 && !isOwnGroup(stat.gid, uid))
-  if (shared !== undefined) return { verdict: 'asked', why: `other members of its group may write ${shared.path}` }
+  if (shared !== undefined) return { verdict: 'asked', why: `other members of its group can write ${shared.path}` }
   if (isListKept(env) && isTracked(path, env)) return { verdict: 'asked', why: 'git tracks it' }
   if (existsSync(path)) trustLedger(path, env)
   return { verdict: 'trusted' }
@@ -75,11 +75,11 @@ export function trustLedger(path: string, env: Environment): boolean {
 export function untrusted(path: string, { verdict, why }: Exclude<Trust, { verdict: 'trusted' }>): ErrandError {
   const remedy =
     verdict === 'refused'
-      ? 'Take that right away with "chmod o-w", or name the ledger with --ledger or ERRAND_LEDGER.'
+      ? 'Remove that permission with "chmod o-w", or name the ledger with --ledger or ERRAND_LEDGER.'
       : `Trust it with "errand trust '${path}'" if you know where it comes from, or name it with --ledger.`
   return new ErrandError(
     'LEDGER_UNTRUSTED',
-    `The ledger ${path} was found, and ${why}: its tasks would run as you. ${remedy}`,
+    `The ledger ${path} is not trusted: ${why}, and its tasks would run as you. ${remedy}`,
     { ledger: path },
   )
 }
@@ -126,7 +126,7 @@ function isListed(path: string, places: readonly Place[], env: Environment): boo
   try {
     stored = JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    const message = `${file} cannot be read, which says that a ledger is trusted. Delete it, and trust the ledger again.`
+    const message = `${file}, which records that a ledger is trusted, cannot be read. Delete it and trust the ledger again.`
     throw new ErrandError('INVALID_INPUT', message, { file }, error)
   }
   const entry = parse(entrySchema, stored, file)

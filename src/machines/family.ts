@@ -1,7 +1,9 @@
 // The effects of a settled task on its relatives, pure: whether its parent ends, whether a wait is over, whether it is retried.
 
-import { ErrandError } from '../core/errors.ts'
-import { isSettled, type Outcome, type TaskRecord } from '../entities/task.ts'
+import { ErrandError, type StoredError } from '../core/errors.ts'
+import { clipped } from '../core/storable-text.ts'
+import { errorBounds, restoredCause } from '../core/stored-error.ts'
+import { failureSuffix, isSettled, type Outcome, type TaskRecord, titleOf } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import { isReleased } from './readiness.ts'
 
@@ -14,7 +16,7 @@ export interface ChildFacts {
   movable: boolean
   /** One that is not settled and stuck, where none is movable. */
   stuck: string | null
-  /** One that failed or was canceled, where none is movable. */
+  /** One that failed, else one that was canceled, where none is movable. */
   broken: string | null
 }
 
@@ -149,23 +151,41 @@ export function resolveRetry(...policies: Array<Partial<RetryPolicy> | undefined
   }
 }
 
-/** The value that `wait` returns: outcomes, or results. Throws CHILD_FAILED for the first failure when results were requested. */
-export function resultsOf(params: WaitParams, outcomes: Array<Outcome | null>): unknown[] {
-  if (params.settled) return outcomes
-  const broken = outcomes.findIndex((outcome) => outcome !== null && outcome.status !== 'completed')
-  const anyCompleted = outcomes.some((outcome) => outcome?.status === 'completed')
-  if (broken >= 0 && !(params.mode === 'any' && anyCompleted)) {
-    const taskId = params.tasks[broken] as string
-    const outcome = outcomes[broken] as Outcome
-    const why = outcome.status === 'failed' ? outcome.error.message : 'it was canceled'
-    throw new ErrandError(
-      'CHILD_FAILED',
-      `Task ${taskId}, which this one waits for, did not complete: ${why}. Wait with { settled: true } to receive outcomes instead of an error.`,
-      {
-        taskId,
-        outcome,
-      },
-    )
-  }
-  return outcomes.map((outcome) => (outcome?.status === 'completed' ? outcome.result : null))
+/** An awaited task that failed or was canceled. */
+export interface FailedWait {
+  taskId: string
+  outcome: Outcome
+}
+
+/** The task whose end makes a wait for results fail: the first that did not complete. Undefined when the wait returns a value. */
+export function failedWaitOf(params: WaitParams, outcomes: Array<Outcome | null>): FailedWait | undefined {
+  if (params.settled) return undefined
+  if (params.mode === 'any' && outcomes.some((outcome) => outcome?.status === 'completed')) return undefined
+  const index = outcomes.findIndex((outcome) => outcome !== null && outcome.status !== 'completed')
+  return index < 0 ? undefined : { taskId: params.tasks[index] as string, outcome: outcomes[index] as Outcome }
+}
+
+/** The error of such a wait. `task` is the awaited task if it still exists; its error, with the stack, becomes the cause. */
+export function waitFailure({ taskId, outcome }: FailedWait, task: TaskRecord | undefined): ErrandError {
+  const how = outcome.status === 'failed' ? `failed: ${outcome.error.message}` : 'was canceled'
+  const cause = outcome.status === 'failed' ? restoredCause(task?.error ?? outcome.error) : undefined
+  return new ErrandError(
+    'CHILD_FAILED',
+    `Task ${task === undefined ? taskId : titleOf(task)}, which this task waits for, ${how}. Wait with { settled: true } to receive outcomes instead of an error.`,
+    { taskId, outcome },
+    cause,
+  )
+}
+
+/** The value that a wait returns: outcomes with `settled`, else results. */
+export function resultsOf({ settled }: WaitParams, outcomes: Array<Outcome | null>): unknown[] {
+  return settled ? outcomes : outcomes.map((outcome) => (outcome?.status === 'completed' ? outcome.result : null))
+}
+
+/** The error of a parent that fails because a child failed or was canceled. */
+export function childFailure({ id, seq, name, status, statusReason, error }: TaskRecord): StoredError {
+  const reason = failureSuffix(status === 'failed' ? error?.message : statusReason)
+  const how = status === 'failed' ? 'failed' : 'was canceled'
+  const message = clipped(`Child ${titleOf({ seq, name })} ${how}${reason}`, errorBounds.message)
+  return { code: 'CHILD_FAILED', message, details: { child: id } }
 }

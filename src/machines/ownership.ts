@@ -64,7 +64,7 @@ function notOwner(task: Claimed, token: ClaimToken | undefined): ErrandError {
 function staleClaim(task: Claimed, token: ClaimToken, why: string): ErrandError {
   return new ErrandError(
     'STALE_CLAIM',
-    `The claim of ${token.owner}${token.fence === undefined ? '' : ` (number ${token.fence})`} on ${task.id} does not hold: ${why}. ${task.owner === null ? 'It has no owner now' : `${task.owner} owns it now (number ${task.fence})`}; \`claim\` it again, or pass the task as \`claim\` returned it.`,
+    `The claim of ${token.owner}${token.fence === undefined ? '' : ` (number ${token.fence})`} on ${task.id} is not valid: ${why}. ${task.owner === null ? 'It has no owner now' : `${task.owner} owns it now (number ${task.fence})`}; \`claim\` it again, or pass the task as \`claim\` returned it.`,
     { taskId: task.id, owner: task.owner, fence: task.fence, quoted: token.fence ?? null },
   )
 }

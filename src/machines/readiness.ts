@@ -1,6 +1,6 @@
 // Readiness: whether a task may be admitted to a slot, a pure function of the task, its open blockers and its timer (design section 3).
 // It is stored in the row, because the supervisor reads the head of an index and never scans.
-import type { TaskRecord } from '../entities/task.ts'
+import { type StateWord, stateWord, type TaskRecord } from '../entities/task.ts'
 
 export type ReadinessInput = Pick<
   TaskRecord,
@@ -92,4 +92,9 @@ export function isFree(task: ReadinessInput): boolean {
 /** Its holder was lost or released it: it waits only for another holder. */
 export function isReleased(task: Pick<TaskRecord, 'status' | 'statusReason'>): boolean {
   return task.status === 'waiting' && (task.statusReason === 'interrupted' || task.statusReason === 'released')
+}
+
+/** The state of a row of the ledger, as `stateWord` names it. */
+export function recordStateWord(task: ReadinessInput): StateWord {
+  return stateWord({ ...task, ready: isFree(task) }, task.openBlockers)
 }

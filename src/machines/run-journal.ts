@@ -21,9 +21,9 @@ export class RunJournal {
   /** Completed entries that no longer hold calls back, because the run takes another way than an earlier attempt. */
   readonly #excused = new Map<string, Unasked>()
   #excusedBy: CallRecord | undefined
-  /** The first failure at a place with several tries. */
+  /** The first failure of an entry with several tries. */
   readonly #failures = new Map<string, CallRecord>()
-  /** The places of calls that contain entries, by call id; and the places of these entries. */
+  /** The keys of calls that contain entries, by call id; and the keys of these entries. */
   readonly #parents = new Map<string, string>()
   readonly #inside = new Map<string, string[]>()
   /** Calls whose recorded outcome was returned: entries inside them are not asked for. */
@@ -40,31 +40,31 @@ export class RunJournal {
     const parents = new Set(entries.map((entry) => entry.parentId))
     const remade = new Set<CallRecord>()
     for (const entry of entries) {
-      const place = placeOf(entry)
-      const earlier = this.#entries.get(place)
+      const key = entryKeyOf(entry)
+      const earlier = this.#entries.get(key)
       if (earlier !== undefined && isAnotherWay(earlier, entry)) {
-        if (!this.#failures.has(place)) this.#failures.set(place, earlier)
+        if (!this.#failures.has(key)) this.#failures.set(key, earlier)
         if (entry.attempt === attempt) remade.add(earlier)
       }
-      // Entries are in the order of creation, so later ones of a place are newer tries.
-      this.#entries.set(place, entry)
-      if (parents.has(entry.id)) this.#parents.set(entry.id, place)
+      // Entries are in the order of creation, so later ones with the same key are newer tries.
+      this.#entries.set(key, entry)
+      if (parents.has(entry.id)) this.#parents.set(entry.id, key)
     }
     const byModels = new Set<string>()
     for (const message of messages) {
       if (message.ident !== null)
         this.#messages.set(
-          placeOf({ ...message, kind: 'message', name: message.role, ident: message.ident }),
+          entryKeyOf({ ...message, kind: 'message', name: message.role, ident: message.ident }),
           message.id,
         )
       for (const index of (message.step?.calls ?? []).keys()) byModels.add(identOf(callKeyOf(message.id, index), null))
     }
-    for (const [place, entry] of this.#entries) {
+    for (const [key, entry] of this.#entries) {
       const scope = this.#scopeOf(entry)
-      if (scope !== undefined) getOrAdd(this.#inside, scope, () => []).push(place)
+      if (scope !== undefined) getOrAdd(this.#inside, scope, () => []).push(key)
       this.#claimsOf(entry.kind, entry.name, entry.ident).record(entry)
       const holds = holdsBack(entry) && !byModels.has(entry.ident)
-      if (entry.kind !== 'value' && (holds || entry.attempt === attempt)) this.#unasked.set(place, { entry, holds })
+      if (entry.kind !== 'value' && (holds || entry.attempt === attempt)) this.#unasked.set(key, { entry, holds })
     }
     for (const claims of this.#claims.values()) claims.sort()
     for (const earlier of remade) this.remade(earlier)
@@ -72,7 +72,7 @@ export class RunJournal {
 
   /**
    * Claims the next ordinal of an identity. Synchronous, so that the order of the requests decides and not that of their ends. Entries
-   * recorded inside the same call (`scope`, its place; undefined for the executor itself) precede those recorded elsewhere.
+   * recorded inside the same call (`scope`, its key; undefined for the executor itself) precede those recorded elsewhere.
    */
   claim(kind: CallKind, name: string, ident: string, scope?: string): number {
     const claims = this.#claimsOf(kind, name, ident)
@@ -89,25 +89,25 @@ export class RunJournal {
 
   /** Adds an entry that this run has recorded before asking for it. */
   remember(entry: CallRecord): void {
-    this.#entries.set(placeOf(entry), entry)
+    this.#entries.set(entryKeyOf(entry), entry)
   }
 
   /** For a run that continues from the ledger itself: its own entries do not count as diverged. Entries inside calls still do. */
   takeAll(): void {
-    for (const [place, { entry }] of this.#unasked) if (entry.parentId === null) this.#unasked.delete(place)
+    for (const [key, { entry }] of this.#unasked) if (entry.parentId === null) this.#unasked.delete(key)
     this.onFewer()
   }
 
   find(kind: CallKind, name: string, ident: string, ordinal: number): CallRecord | undefined {
     if (this.#entries.size === 0) return undefined
-    const place = placeOf({ kind, name, ident, ordinal })
-    this.#excused.delete(place)
-    if (this.#unasked.delete(place)) this.onFewer()
-    return this.#entries.get(place)
+    const key = entryKeyOf({ kind, name, ident, ordinal })
+    this.#excused.delete(key)
+    if (this.#unasked.delete(key)) this.onFewer()
+    return this.#entries.get(key)
   }
 
   findMessage(role: string, ident: string, ordinal: number): string | undefined {
-    return this.#messages.get(placeOf({ kind: 'message', name: role, ident, ordinal }))
+    return this.#messages.get(entryKeyOf({ kind: 'message', name: role, ident, ordinal }))
   }
 
   // ── entries that have not been asked for ──
@@ -136,33 +136,33 @@ export class RunJournal {
 
   /** Marks a call whose recorded outcome was returned and whose function does not run again. */
   replayed(entry: CallRecord): void {
-    const place = placeOf(entry)
-    this.#replayed.add(place)
-    this.#forgetInside(place)
+    const key = entryKeyOf(entry)
+    this.#replayed.add(key)
+    this.#forgetInside(key)
   }
 
   /** Marks a call whose function starts now: entries recorded inside it are expected to be asked for again. */
-  opened(place: string): void {
+  opened(key: string): void {
     if (this.#isAllAsked) return
-    this.#open.add(place)
-    this.#made.add(place)
+    this.#open.add(key)
+    this.#made.add(key)
   }
 
-  closed(place: string): void {
-    if (this.#open.size > 0) this.#open.delete(place)
+  closed(key: string): void {
+    if (this.#open.size > 0) this.#open.delete(key)
     this.onFewer()
   }
 
   /** Marks an entry that failed before and is repeated. Its first failure counts, because later attempts may have worked around it too. */
   remade(entry: CallRecord): void {
-    const failed = this.#failures.get(placeOf(entry)) ?? entry
+    const failed = this.#failures.get(entryKeyOf(entry)) ?? entry
     const before = this.#excusedBy
     if (before !== undefined && before.seq <= failed.seq && before.updatedAt <= failed.updatedAt) return
     this.#excusedBy = failed
-    for (const [place, each] of this.#unasked) {
+    for (const [key, each] of this.#unasked) {
       if (!each.holds || !isExcusedBy(failed, each.entry, this.#attempt)) continue
-      this.#unasked.delete(place)
-      this.#excused.set(place, each)
+      this.#unasked.delete(key)
+      this.#excused.set(key, each)
     }
     this.onFewer()
   }
@@ -185,8 +185,8 @@ export class RunJournal {
     return holds && this.#isWithin(entry, this.#open)
   }
 
-  #forgetInside(place: string): void {
-    for (const inner of this.#inside.get(place) ?? []) {
+  #forgetInside(key: string): void {
+    for (const inner of this.#inside.get(key) ?? []) {
       this.#unasked.delete(inner)
       this.#excused.delete(inner)
       this.#forgetInside(inner)
@@ -251,7 +251,7 @@ class Claims {
 }
 
 /** The identity of an entry with its ordinal, as a map key. */
-export function placeOf({
+export function entryKeyOf({
   kind,
   name,
   ident,

@@ -1,6 +1,5 @@
 // A task's lifecycle: eight states and fifteen edges as plain data. The chart, the refusals, the diagram and the state lists
 // of the ledger's statements derive from this table; a test holds the migrated database against it.
-import { setup } from 'xstate'
 import { ErrandError } from '../core/errors.ts'
 import type { EventType } from '../entities/event.ts'
 import { type TaskStatus, taskStatuses } from '../entities/task.ts'
@@ -88,6 +87,10 @@ export function requireTransition(task: { id: string; status: TaskStatus }, even
   return nextStatus(task.status, event) ?? refuseTransition(task, event)
 }
 
+const statusesToHold: ReadonlySet<TaskStatus> = new Set(['submitted', 'input_required', 'waiting'])
+const howToHold =
+  'Only a working task can be paused. To hold it back, `update` its `notBefore` to a later time, or `block` it by another task.'
+
 /** Throws INVALID_TRANSITION with the events that the state accepts. `to` is the state that was requested by name. */
 export function refuseTransition(task: { id: string; status: TaskStatus }, event: string, to?: TaskStatus): never {
   const allowed = acceptedEvents(task.status)
@@ -95,37 +98,11 @@ export function refuseTransition(task: { id: string; status: TaskStatus }, event
     allowed.length === 0
       ? `${task.status} is final.`
       : `From ${task.status} a task accepts: ${allowed.map((name) => `${name} (→ ${taskTransitions[task.status][name]})`).join(', ')}.`
+  const isPause = event === 'pause' || to === 'paused'
+  const instead = isPause && statusesToHold.has(task.status) ? ` ${howToHold}` : ''
   throw new ErrandError(
     'INVALID_TRANSITION',
-    `Cannot ${to === undefined ? event : `move to ${to}`} ${task.id}: it is ${task.status}. ${accepts}`,
+    `Cannot ${to === undefined ? event : `move to ${to}`} ${task.id}: it is ${task.status}. ${accepts}${instead}`,
     { taskId: task.id, from: task.status, event, allowed, ...(to === undefined ? {} : { to }) },
   )
 }
-
-/** The context of the chart, for inspectors. */
-export interface TaskMachineContext {
-  taskId: string
-  name: string
-  attempt: number
-  run: number
-}
-
-/** The lifecycle as an XState machine, derived from the table: pure, without invoke, timers or inline functions. */
-export const taskMachine = setup({
-  types: {
-    context: {} as TaskMachineContext,
-    events: {} as { type: TaskEventName },
-    input: {} as Partial<TaskMachineContext>,
-  },
-}).createMachine({
-  id: 'task',
-  version: String(taskMachineVersion),
-  initial: 'submitted',
-  context: ({ input }) => ({ taskId: '', name: '', attempt: 1, run: 0, ...input }),
-  states: Object.fromEntries(
-    taskStatuses.map((status) => [
-      status,
-      acceptedEvents(status).length === 0 ? { type: 'final' as const } : { on: { ...taskTransitions[status] } },
-    ]),
-  ) as Record<TaskStatus, object>,
-})

@@ -173,7 +173,7 @@ function* findFact(tx: Reads, caller: Caller, ref: string): Op<FactRecord> {
   const candidates = found.map(({ id }) => id)
   throw new ErrandError(
     'INVALID_INPUT',
-    `"${ref}" matches several facts: ${candidates.join(', ')}${matching.length < maxCandidates ? '' : ' and others'}. Give more of the id.`,
+    `"${ref}" matches several facts: ${candidates.join(', ')}${matching.length < maxCandidates ? '' : ' and others'}. Use more characters of the id.`,
     { factId: ref, candidates },
   )
 }

@@ -14,6 +14,8 @@ import {
 } from './step-schema.ts'
 import { toChunks } from './stream-parts.ts'
 
+export { readChunk } from './step-schema.ts'
+
 export interface ModelStepOptions {
   /** Used for a `retry-after` date. Default: the system's. */
   clock?: Clock

@@ -1,5 +1,6 @@
 // One step of a model as data: its input and the chunks of its answer. These are the JSON shapes of `model:llm`.
 import { z } from 'zod'
+import { parse } from '../core/parse.ts'
 
 /** A tool call as the model wrote it. `arguments` is its raw text, which may be invalid JSON. */
 export const toolCallSchema = z.strictObject({
@@ -152,12 +153,12 @@ export const foreignChunkSchema = z.looseObject({
 })
 export type ForeignChunk = z.output<typeof foreignChunkSchema>
 
-/** @throws ZodError for an invalid chunk. */
+/** @throws ErrandError INVALID_INPUT for an invalid chunk. */
 export function readChunk(chunk: unknown): ForeignChunk {
   // Fast path: most chunks are a piece of text only, and there may be thousands.
   if (typeof chunk === 'object' && chunk !== null) {
     const { content, ...rest } = chunk as { content?: unknown }
     if (typeof content === 'string' && Object.keys(rest).length === 0) return { content }
   }
-  return foreignChunkSchema.parse(chunk)
+  return parse(foreignChunkSchema, chunk, 'A chunk of model:llm')
 }

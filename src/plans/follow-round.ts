@@ -1,4 +1,4 @@
-// Follows a round until no task of it goes on. Its state comes from the feed; the ledger is read only when the events show no task at
+// Follows a round until no task of it goes on, nor waits for an answer that may be given here. Its state comes from the feed; the ledger is read only when the events show no task at
 // work, because another process may have changed the round. A wide round is not read more often than a fifth of the time.
 import type { Engine } from '../engine-api.ts'
 import type { TaskEvent } from '../entities/event.ts'
@@ -30,6 +30,8 @@ export interface FollowOptions extends Pick<IdleOptions, 'engine' | 'bell' | 'si
   observer: RoundObserver
   /** Which of the tasks that the round waits for this process runs. Default: all. */
   runs?: Runs
+  /** Whether someone may still answer a question of the round here. Then it is followed although no task goes on. Default: never. */
+  mayBeAnswered?: ((tasks: readonly Task[]) => Promise<boolean>) | undefined
 }
 
 /** Sees a round while it is followed. */
@@ -81,7 +83,7 @@ export class RoundProgress implements RoundObserver {
 
 /** Resolves to the round when no task of it goes on; when the signal aborts, to the round as it was last read, if it was. */
 export async function followRound(options: FollowOptions): Promise<KnownRound | undefined> {
-  const { engine, round, feed, observer, bell, signal, clock, runs, stopped } = options
+  const { engine, round, feed, observer, bell, signal, clock, runs, stopped, mayBeAnswered } = options
   let known: KnownRound | undefined
   feed.open((event) => {
     observer.event(event)
@@ -98,7 +100,7 @@ export async function followRound(options: FollowOptions): Promise<KnownRound | 
       if (engine.status.get().context.running.some(({ taskId }) => observer.includes(taskId))) return true
       known = await readRound(engine, round)
       observer.refresh(tasksOf(known))
-      return await isActive(engine, openWork(known), runs)
+      return (await isActive(engine, openWork(known), runs)) || ((await mayBeAnswered?.(tasksOf(known))) ?? false)
     },
   })
   return known

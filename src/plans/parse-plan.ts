@@ -1,6 +1,7 @@
 // Parses a plan: checks it as a whole before anything is created. A plan has the shape of `create` with short forms; here each task
 // gets its executor and input, and its path, by which later runs find it again.
 import { basename, dirname, resolve } from 'node:path'
+import { lossIn } from '../core/json.ts'
 import { flatten, type Plan, type PlanTask } from './plan.ts'
 import { complaintsOf, parseMapping } from './plan-complaints.ts'
 import { checkAfter, checkResultNames } from './plan-order.ts'
@@ -31,6 +32,7 @@ export interface PlanPlace {
 }
 
 export function parsePlan(source: PlanSource, { file, folder, executors }: PlanPlace): Plan {
+  checkValues(source)
   const raw = parseMapping(source, planSchema, source.value, [], 'plan', 'The plan')
   const { cwd = '.', env = {}, shell, tasks: rawTasks, ...top } = raw
   const root: Scope = { source, executors, folder, cwd, env, shell, after: [], autoStart: true, team: false }
@@ -46,6 +48,12 @@ export function parsePlan(source: PlanSource, { file, folder, executors }: PlanP
     tasks,
     byPath,
   }
+}
+
+/** @throws ErrandError INVALID_PLAN for what JSON cannot carry: a number like `.nan`, or in a value a function or a Map. */
+function checkValues(source: PlanSource): void {
+  const loss = lossIn(source.value)
+  if (loss !== undefined) throw source.error(loss.path, `JSON cannot carry ${loss.what}, which stands here`)
 }
 
 /** @throws ErrandError INVALID_PLAN for a plan without file and name: its rounds could not be found again. */

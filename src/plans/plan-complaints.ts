@@ -2,6 +2,8 @@
 import type { z } from 'zod'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { type ErrandError, nearestName } from '../core/errors.ts'
+import { innermostIssue } from '../core/explain-issue.ts'
+import { safeParse } from '../core/parse.ts'
 import { planKeys } from './plan-schema.ts'
 import type { PlanPath, PlanSource } from './plan-source.ts'
 
@@ -15,6 +17,28 @@ export function complaintsOf(source: PlanSource, path: string, at: PlanPath) {
 }
 export type Complaints = ReturnType<typeof complaintsOf>
 
+/** Keys of makefiles and of CI services, and what a plan calls them. */
+const foreignKeys: Readonly<Record<string, string>> = {
+  cmd: 'run',
+  command: 'run',
+  exec: 'run',
+  script: 'run',
+  needs: 'after',
+  depends_on: 'after',
+  dependsOn: 'after',
+  requires: 'after',
+  dir: 'cwd',
+  environment: 'env',
+  prompt: 'goal',
+  steps: 'tasks',
+  jobs: 'tasks',
+}
+
+function nearestKey(key: string, known: readonly string[]): string | undefined {
+  const meant = Object.hasOwn(foreignKeys, key) ? foreignKeys[key] : undefined
+  return meant !== undefined && known.includes(meant) ? meant : nearestName(key, known)
+}
+
 /** Parses a mapping of the plan. @throws ErrandError INVALID_PLAN for the first issue, with its place; the message names `owner`. */
 export function parseMapping<T extends z.ZodType>(
   source: PlanSource,
@@ -24,17 +48,18 @@ export function parseMapping<T extends z.ZodType>(
   what: 'plan' | 'task',
   owner: string,
 ): z.output<T> {
-  const parsed = schema.safeParse(value)
+  const parsed = safeParse(schema, value)
   if (parsed.success) return parsed.data
   const { issues } = parsed.error
-  const issue = (issues.find((each) => each.code === 'unrecognized_keys') ?? issues[0]) as z.core.$ZodIssue
+  const issue = (issues.find((each) => each.code === 'unrecognized_keys') ??
+    innermostIssue(issues[0] as z.core.$ZodIssue)) as z.core.$ZodIssue
   const inside = issue.path as Array<string | number>
   const part = inside.length === 0 ? owner : `${owner}: ${inside.join('.')}`
   if (issue.code === 'unrecognized_keys') {
     const place = inside.at(-1)
     const known: readonly string[] = planKeys[place === 'ask' || place === 'retry' ? place : what]
     const key = issue.keys[0] as string
-    const nearest = nearestName(key, known)
+    const nearest = nearestKey(key, known)
     throw source.error(
       [...at, ...inside, key],
       `${part} has no key "${key}".${didYouMean(nearest)} It takes: ${known.join(', ')}`,

@@ -5,12 +5,13 @@ import { timeoutOptionsSchema } from '../api/options.ts'
 import type { PlanOptions, PlanOutcome, PlanRun } from '../api/plan-run.ts'
 import type { Clock } from '../core/clock.ts'
 import { defined } from '../core/defined.ts'
-import { ErrandError, type StoredError, TaskCanceledError, TaskFailedError } from '../core/errors.ts'
+import { briefError, ErrandError, type StoredError, TaskCanceledError, TaskFailedError } from '../core/errors.ts'
 import { createRandomIds } from '../core/ids.ts'
 import { Notifier } from '../core/notifier.ts'
 import { parse } from '../core/parse.ts'
+import { restoredCause } from '../core/stored-error.ts'
 import type { Engine } from '../engine-api.ts'
-import type { Task } from '../entities/task.ts'
+import { stateWord, type Task } from '../entities/task.ts'
 import { followRound, RoundFeed, RoundProgress } from './follow-round.ts'
 import { openSubtasks } from './idle.ts'
 import { parsePlan, readPlan } from './parse-plan.ts'
@@ -104,7 +105,12 @@ function realFolder(folder: string): string {
   try {
     return realpathSync(folder)
   } catch (error) {
-    throw new ErrandError('NOT_FOUND', `There is no folder ${folder} for a plan to begin in.`, { folder }, error)
+    throw new ErrandError(
+      'NOT_FOUND',
+      `The folder ${folder}, in which the commands of the plan would start, does not exist.`,
+      { folder },
+      error,
+    )
   }
 }
 
@@ -143,7 +149,7 @@ async function settle(
 }
 
 function late(round: string, timeoutMs: number): ErrandError {
-  return new ErrandError('TIMEOUT', `The round ${round} has not settled after ${timeoutMs} ms; it goes on.`, {
+  return new ErrandError('TIMEOUT', `The round ${round} is not finished after ${timeoutMs} ms. It continues.`, {
     round,
     timeoutMs,
   })
@@ -155,7 +161,10 @@ function resultsOf(
 ): Record<string, unknown> {
   const [first] = broken
   if (first?.status === 'canceled') throw new TaskCanceledError(first.id, first.statusReason)
-  if (first !== undefined) throw new TaskFailedError(first.id, first.error as StoredError)
+  if (first !== undefined) {
+    const error = first.error as StoredError
+    throw new TaskFailedError(first.id, briefError(error), restoredCause(error))
+  }
   if (missing.length > 0) {
     const message = `The plan ${plan.name} has no results, because tasks were deleted: ${missing.join(', ')}. Run the plan again to create them.`
     throw new ErrandError('NOT_FOUND', message, { missing })
@@ -163,8 +172,8 @@ function resultsOf(
   const waiting = [...asking, ...paused, ...open]
   if (waiting.length > 0) {
     const tasks = waiting.map(({ id }) => id)
-    const names = waiting.map((task) => `${pathOf(task)} (${task.status})`).join(', ')
-    const message = `The plan ${plan.name} cannot go on without help: ${names}. Answer, resume or claim these tasks.`
+    const names = waiting.map((task) => `${pathOf(task)} (${stateWord(task, task.blockedBy.length)})`).join(', ')
+    const message = `The plan ${plan.name} cannot continue without help: ${names}. Answer, resume or claim these tasks.`
     throw new ErrandError('BLOCKED', message, { tasks })
   }
   return Object.fromEntries(completed.map((task) => [pathOf(task), task.result]))

@@ -67,9 +67,9 @@ const notBefore = z.union([z.number(), z.string()]).transform((value, context) =
 })
 
 const retryPolicy = z.strictObject({
-  ...retryPolicySchema.shape,
+  ...retryPolicySchema().shape,
   maxBackoff: duration.optional(),
-  on: z.union([text.transform((code) => [code]), retryPolicySchema.shape.on.unwrap()]).optional(),
+  on: z.union([text.transform((code) => [code]), retryPolicySchema().shape.on.unwrap()]).optional(),
 })
 
 const retry = z.union(

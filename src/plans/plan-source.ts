@@ -18,6 +18,7 @@ import {
   type YAMLParseError,
 } from 'yaml'
 import { ErrandError } from '../core/errors.ts'
+import { sentenceOf } from '../core/parse.ts'
 import { messageOf } from '../core/stored-error.ts'
 
 export type PlanPath = ReadonlyArray<string | number>
@@ -154,10 +155,6 @@ function invalidPlan(
   if (position === undefined) return new ErrandError('INVALID_PLAN', `${file}: ${sentence}`, { file, ...details })
   const { line, col: column } = position
   return new ErrandError('INVALID_PLAN', `${file}:${line}:${column}: ${sentence}`, { file, line, column, ...details })
-}
-
-function sentenceOf(message: string): string {
-  return /[.?!]$/.test(message.trim()) ? message.trim() : `${message.trim()}.`
 }
 
 /**

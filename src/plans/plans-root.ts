@@ -38,7 +38,7 @@ export class PlansRoot {
     if (typeof cwd !== 'string' || !isAbsolute(cwd)) {
       throw refused(
         task,
-        'its input has no `cwd` that is an absolute path. Use `run`, which begins in the folder of the plan',
+        'its input has no `cwd` that is an absolute path. Use `run`, which starts in the folder of the plan',
       )
     }
     const real = realPath(cwd)
@@ -70,7 +70,11 @@ function openFolder(folder: string): string {
   } catch (error) {
     throw new ErrandError('NOT_FOUND', `There is no folder ${folder} for plans (plans.root).`, { folder }, error)
   }
-  throw new ErrandError('NOT_FOUND', `${folder} is not a folder (plans.root): name the folder where plans begin.`, {
-    folder,
-  })
+  throw new ErrandError(
+    'NOT_FOUND',
+    `${folder} is not a folder (plans.root): name the folder in which the commands of plans start.`,
+    {
+      folder,
+    },
+  )
 }

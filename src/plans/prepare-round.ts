@@ -159,7 +159,7 @@ function patchOf(task: PlanTask, plan: Plan, known: KnownRound, { task: present,
 }
 
 /** Fields that both a plan and `update` take. */
-const alignedFields = planFields.filter((field) => Object.hasOwn(updateFields, field)) as Array<
+const alignedFields = planFields.filter((field) => Object.hasOwn(updateFields(), field)) as Array<
   FieldOf<'plans'> & FieldOf<'update'>
 >
 const fieldsOfGroups = alignedFields.filter((field) => !workFields.includes(field))

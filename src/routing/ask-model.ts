@@ -5,8 +5,6 @@ import { ErrandError } from '../core/errors.ts'
 import { requireText } from '../core/parse.ts'
 import { untilAborted } from '../core/signals.ts'
 import { type LanguageModelLike, requireLanguageModel } from '../models/language-model.ts'
-import { runModelStep } from '../models/model-step.ts'
-import { readChunk } from '../models/step-schema.ts'
 
 export interface AskMessage {
   role: 'system' | 'user'
@@ -68,6 +66,7 @@ function askThrough(bus: AskBus | undefined, modelId: string | undefined): AskMo
 }
 
 async function joined(chunks: AsyncIterable<string>): Promise<string> {
+  const { readChunk } = await import('../models/model-step.ts')
   let text = ''
   for await (const chunk of chunks) text += readChunk(JSON.parse(chunk)).content ?? ''
   return text
@@ -88,8 +87,10 @@ function textOf(reply: string): string {
 }
 
 function askDirectly(model: LanguageModelLike): AskModel {
-  return async (messages, { signal = new AbortController().signal } = {}) =>
-    (await runModelStep(model, { messages }, signal)).content
+  return async (messages, { signal = new AbortController().signal } = {}) => {
+    const { runModelStep } = await import('../models/model-step.ts')
+    return (await runModelStep(model, { messages }, signal)).content
+  }
 }
 
 /** Rejects when the signal aborts, even if the model ignores it. */

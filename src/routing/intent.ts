@@ -2,6 +2,7 @@
 // is `unknown`.
 import { z } from 'zod'
 import { briefError } from '../core/errors.ts'
+import { once } from '../core/once.ts'
 import { parse, requireText } from '../core/parse.ts'
 import { clipped } from '../core/storable-text.ts'
 import { toStoredError } from '../core/stored-error.ts'
@@ -63,18 +64,22 @@ export interface IntentRecognizer {
   recognize(input: string, options?: RecognizeOptions): Promise<Intent>
 }
 
-const recognizerOptionsSchema = z.strictObject({
-  model: z.custom<ModelChoice>().optional(),
-  bus: askBusSchema.optional(),
-  threshold: z.number().min(0).max(1).optional(),
-})
+const recognizerOptionsSchema = once(() =>
+  z.strictObject({
+    model: z.custom<ModelChoice>().optional(),
+    bus: askBusSchema.optional(),
+    threshold: z.number().min(0).max(1).optional(),
+  }),
+)
 
-const recognizeOptionsSchema = z.strictObject({
-  availableTasks: z
-    .array(z.looseObject({ id: z.string(), name: z.string(), status: z.string().optional() }))
-    .optional(),
-  signal: z.instanceof(AbortSignal).optional(),
-})
+const recognizeOptionsSchema = once(() =>
+  z.strictObject({
+    availableTasks: z
+      .array(z.looseObject({ id: z.string(), name: z.string(), status: z.string().optional() }))
+      .optional(),
+    signal: z.instanceof(AbortSignal).optional(),
+  }),
+)
 
 /**
  * Creates a recognizer of intents.

@@ -1,6 +1,7 @@
 // Decides which open task a message is for. A mention decides without a model, and so does a single candidate; only
 // among several candidates is a model asked. Whatever it answers, the outcome is a candidate or null, never an error.
 import { z } from 'zod'
+import { once } from '../core/once.ts'
 import { parse, requireText } from '../core/parse.ts'
 import { clipped } from '../core/storable-text.ts'
 import { toStoredError } from '../core/stored-error.ts'
@@ -55,32 +56,38 @@ export interface Route {
 
 const functionSchema = <F>(expected: string) => z.custom<F>((value) => typeof value === 'function', expected)
 
-const candidateSchema = z.looseObject({
-  id: z.string().min(1),
-  name: z.string(),
-  goal: z.string().nullable(),
-  status: z.enum(taskStatuses),
-  parentId: z.string().nullable().optional(),
-  updatedAt: z.number().optional(),
-  questions: z.array(z.looseObject({ question: z.string() })).optional(),
-})
+const candidateSchema = once(() =>
+  z.looseObject({
+    id: z.string().min(1),
+    name: z.string(),
+    goal: z.string().nullable(),
+    status: z.enum(taskStatuses),
+    parentId: z.string().nullable().optional(),
+    updatedAt: z.number().optional(),
+    questions: z.array(z.looseObject({ question: z.string() })).optional(),
+  }),
+)
 
-const routeOptionsSchema = z.strictObject({
-  candidates: z.array(candidateSchema),
-  contextOf: functionSchema<RouteOptions['contextOf']>('expected a function (taskId) => messages'),
-  ask: functionSchema<AskModel>('expected a function (messages) => text'),
-  find: functionSchema<NonNullable<RouteOptions['find']>>('expected a function (taskId) => task or null').optional(),
-  rootsOnly: z.boolean().default(false),
-  signal: z.instanceof(AbortSignal).optional(),
-})
+const routeOptionsSchema = once(() =>
+  z.strictObject({
+    candidates: z.array(candidateSchema()),
+    contextOf: functionSchema<RouteOptions['contextOf']>('expected a function (taskId) => messages'),
+    ask: functionSchema<AskModel>('expected a function (messages) => text'),
+    find: functionSchema<NonNullable<RouteOptions['find']>>('expected a function (taskId) => task or null').optional(),
+    rootsOnly: z.boolean().default(false),
+    signal: z.instanceof(AbortSignal).optional(),
+  }),
+)
 
 /** Input and output of the ability `task:route`. */
-export const routeInputSchema = z.object({ message: z.string() })
-export const routeOutputSchema = z.object({
-  taskId: z.string().nullable(),
-  confidence: z.number().min(0).max(1).optional(),
-  reason: z.string().optional(),
-})
+export const routeInputSchema = once(() => z.object({ message: z.string() }))
+export const routeOutputSchema = once(() =>
+  z.object({
+    taskId: z.string().nullable(),
+    confidence: z.number().min(0).max(1).optional(),
+    reason: z.string().optional(),
+  }),
+)
 
 /**
  * Finds the task that a message is for: the one it mentions, else the only candidate, else the choice of the model.

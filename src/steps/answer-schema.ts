@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { AnswerSchema } from '../api/executor.ts'
 import { ErrandError } from '../core/errors.ts'
-import { issuesIn, issueText } from '../core/parse.ts'
+import { issuesIn, issueText, safeParse, sentenceOf } from '../core/parse.ts'
 import { maxSearchMs, withinTime } from '../core/within-time.ts'
 import type { QuestionParams } from '../entities/question.ts'
 
@@ -31,7 +31,7 @@ export function checkAnswer(taskId: string, params: QuestionParams, value: unkno
   const issues = issuesIn(parsed.error)
   throw new ErrandError(
     'INVALID_ANSWER',
-    `This does not answer "${params.question}" (${taskId}): ${issueText(issues)}.`,
+    `This does not answer "${params.question}" (${taskId}): ${sentenceOf(issueText(issues))}`,
     { taskId, issues, schema: params.schema },
   )
 }
@@ -44,13 +44,13 @@ export function fitsAnswer({ schema }: QuestionParams, value: unknown): boolean 
 /** Undefined when the check takes too long: a model may have written the schema and its patterns. */
 function judged(schema: unknown, value: unknown): z.ZodSafeParseResult<unknown> | undefined {
   const expected = z.fromJSONSchema(schema as never)
-  return withinTime(() => expected.safeParse(value))?.value
+  return withinTime(() => safeParse(expected, value))?.value
 }
 
 function tooLong(taskId: string, { question, schema }: QuestionParams): ErrandError {
   return new ErrandError(
     'INVALID_ANSWER',
-    `Whether this answers "${question}" (${taskId}) could not be judged within ${maxSearchMs} ms: a pattern in the schema of the question takes too long. Give a shorter answer, or cancel the task and have it ask without that pattern.`,
+    `This answer to "${question}" (${taskId}) could not be checked within ${maxSearchMs} ms: a pattern in the schema of the question takes too long. Give a shorter answer, or cancel the task and create one that asks without that pattern.`,
     { taskId, schema },
   )
 }

@@ -57,6 +57,8 @@ function brokenOff({ name }: CallRecord, task: TaskRecord, former: FormerHolder 
       ? 'The engine closed before the call ended'
       : task.status === 'canceled'
         ? `The task was canceled before the call had ended${task.statusReason ? ` (${task.statusReason})` : ''}`
-        : 'The run ended before the call did'
+        : task.status === 'completed'
+          ? `The task completed without waiting for the call "${name}"`
+          : 'The run ended before the call did'
   return { code: 'CALL_INTERRUPTED', message: `${why}: it may have happened`, details: { call: name } }
 }

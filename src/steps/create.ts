@@ -132,7 +132,7 @@ function concernedBy(insertions: readonly Insertion[], { stored }: Loaded) {
 }
 
 function* loadRelatives(
-  tx: Reads,
+  tx: Tx,
   drafts: readonly TaskDraft[],
   own: ReadonlySet<string>,
   by: Caller | undefined,
@@ -150,6 +150,7 @@ function* loadRelatives(
     if (draft.key !== null) {
       const found = yield* tx.task.getByKey(draft.key)
       if (found) loaded.keyed.set(draft.key, found)
+      else if (yield* tx.purge.isHiding()) yield* tx.task.freeKey(draft.key)
     }
     const relatives = draft.parentId === null ? draft.blockedBy : [draft.parentId, ...draft.blockedBy]
     for (const id of relatives) {

@@ -118,7 +118,7 @@ function requireRewirable(task: TaskRecord, verb: 'block' | 'unblock'): void {
     'INVALID_TRANSITION',
     `Cannot ${verb} ${task.id}: ${awaitsChildren(task) ? 'its own work is done' : `it is ${task.status}`}. ${
       isDone ? 'Create a new task' : 'Pause it first'
-    }: dependencies can change only while a task has work left and does not work.`,
+    }: dependencies can change only while a task has work left and is not working.`,
     { taskId: task.id, from: task.status, event: verb, allowed: [] },
   )
 }

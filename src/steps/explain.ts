@@ -7,8 +7,8 @@ import { agentName } from '../drafts/known-executors.ts'
 import { type Question, toQuestion } from '../entities/question.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
-import { isQueued, obstacleOf } from '../machines/readiness.ts'
-import { explainPlace, familyText, listOf, nameOf } from './explain-place.ts'
+import { obstacleOf, recordStateWord } from '../machines/readiness.ts'
+import { explainLimits, familyText, listOf, nameOf } from './explain-other-tasks.ts'
 import { loadTask, loadTasks } from './step-context.ts'
 
 /** Which tasks of an executor this engine can run; null for an engine that runs none. */
@@ -19,13 +19,13 @@ export function* explain(tx: Reads, id: string, canRun: CanRun): Op<Why> {
   const base = { taskId: id, status: task.status, tasks: [] as string[], at: null as number | null }
   switch (obstacleOf(task)) {
     case 'settled':
-      return { ...base, reason: 'settled', message: `${task.name} is ${task.status}.` }
+      return { ...base, reason: 'settled', message: `${nameOf(task)} is ${task.status}.` }
     case 'running':
       if (task.group) return yield* explainGroup(tx, task, base)
       return {
         ...base,
         reason: 'running',
-        message: `${task.name} is ${yield* whoWorks(tx, task)}.${yield* familyText(tx, task)}`,
+        message: `${nameOf(task)} is ${yield* whoWorks(tx, task)}.${yield* familyText(tx, task)}`,
       }
     case 'group':
       if (task.status !== 'submitted') return yield* explainByHand(tx, task, base)
@@ -77,8 +77,8 @@ function explainExecutor({ executor, policy }: TaskRecord, canRun: CanRun): Expl
 }
 
 function* explainQueue(tx: Reads, task: TaskRecord, canRun: CanRun): Op<Explained> {
-  const place = yield* explainPlace(tx, task)
-  if (place !== undefined) return place
+  const limit = yield* explainLimits(tx, task)
+  if (limit !== undefined) return limit
   if (canRun !== null) return { reason: 'slot', message: 'It is ready and waits for a free slot.' }
   const withModel = task.executor === agentName ? ' that has a model' : ''
   return { reason: 'slot', message: `It is ready and gets the next free slot of a working engine${withModel}.` }
@@ -114,7 +114,7 @@ type Explained = Pick<Why, 'reason' | 'message'>
 function explainHeld(task: TaskRecord, base: Base): Why {
   const verb = task.status === 'paused' ? 'resume' : 'start'
   const owned = task.owner === null ? '' : ` It is ${task.owner}'s.`
-  return { ...base, reason: 'held', message: `${task.name} is ${task.status} and waits for \`${verb}\`.${owned}` }
+  return { ...base, reason: 'held', message: `${nameOf(task)} is ${task.status} and waits for \`${verb}\`.${owned}` }
 }
 
 function* explainQuestions(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
@@ -131,7 +131,7 @@ function* explainQuestions(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
 function* explainByHand(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   if (task.status === 'paused') return explainHeld(task, base)
   if (task.status === 'input_required') return yield* explainQuestions(tx, task, base)
-  const message = `${task.name} was put into waiting by hand: \`update({ status: 'working' })\` goes on.`
+  const message = `${nameOf(task)} was put into waiting by hand: \`update({ status: 'working' })\` goes on.`
   return { ...base, reason: 'children', message }
 }
 
@@ -146,16 +146,16 @@ function* explainGroup(tx: Reads, group: TaskRecord, base: Base): Op<Why> {
       ...base,
       reason: 'running',
       tasks: running.map((each) => each.id),
-      message: `${group.name} is a group and ends with its last task: ${listOf(running.map(nameOf))} ${running.length === 1 ? 'is' : 'are'} running, ${open.length - running.length} more to come.${yield* familyText(tx, group)}`,
+      message: `${nameOf(group)} is a group and ends with its last task: ${listOf(running.map(nameOf))} ${running.length === 1 ? 'is' : 'are'} running, ${open.length - running.length} more to come.${yield* familyText(tx, group)}`,
     }
   }
   return {
     ...base,
     reason: 'children',
     tasks: open.map((each) => each.id),
-    message: `${group.name} is a group that has begun, but none of its tasks runs now. It waits for ${
+    message: `${nameOf(group)} is a group that has begun, but none of its tasks runs now. It waits for ${
       listOf(
-        open.map((each) => `${nameOf(each)}, ${isQueued(each) ? 'queued' : each.status}`),
+        open.map((each) => `${nameOf(each)}, ${recordStateWord(each)}`),
         '; ',
       ) || 'its tasks'
     }. \`why\` of each says what it waits for.${yield* familyText(tx, group)}`,
@@ -167,8 +167,11 @@ function* explainBlockers(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   const ids = yield* tx.dependency.openBlockers(task.id)
   const by = { open: [] as string[], failed: [] as string[], canceled: [] as string[] }
   for (const id of ids) {
-    const status = (yield* tx.task.get(id))?.status
-    by[status === 'failed' || status === 'canceled' ? status : 'open'].push(id)
+    const blocker = yield* tx.task.get(id)
+    const status = blocker?.status
+    by[status === 'failed' || status === 'canceled' ? status : 'open'].push(
+      blocker === undefined ? id : nameOf(blocker),
+    )
   }
   const sentences = [
     by.open.length > 0 && `It comes after ${listOf(by.open)}, not yet completed.`,
@@ -204,7 +207,7 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
     at: sleep?.dueAt ?? null,
     message:
       awaited.length > 0
-        ? `It waits for ${listOf(awaited)}.`
+        ? `It waits for ${listOf((yield* loadTasks(tx, awaited)).map(nameOf))}.`
         : `It waits for its children.${yield* familyText(tx, task)}`,
   }
 }

@@ -141,7 +141,7 @@ export function keyTaken({ key }: TaskDraft): ErrandError {
 export function keyConflict(draft: TaskDraft, existing: Pick<NewTask, 'id' | 'name'>, why: string): ErrandError {
   return new ErrandError(
     'KEY_CONFLICT',
-    `The key "${draft.key}" is that of ${existing.id} (${existing.name}), and ${why}. Use another key, or the same definition.`,
+    `The key "${draft.key}" belongs to ${existing.id} (${existing.name}), and ${why}. Use another key, or the same definition.`,
     { key: draft.key, taskId: existing.id },
   )
 }

@@ -1,20 +1,87 @@
-// Purge: deletes settled families from the ledger, with all their rows and events, and mail that has been read.
+// Purge: removes settled families from the ledger, with all their rows and events, and mail that has been read. A read finds the families,
+// a step hides them if nothing of them has changed since, and further steps remove their rows.
 
 import { ErrandError } from '../core/errors.ts'
-import { type Op, type Purged, type PurgePosition, type Reads, type Step, step } from '../ledger/ledger.ts'
+import { type Op, type Purgeable, type PurgePosition, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 
 const setting = 'purgedThrough'
 
-/** The maximum of families in one transaction: short transactions let others write in between. */
-const batch = 200
+/** The maximum of rows that one transaction removes: short transactions let others write in between. */
+export const maxRowsRemoved = 500
+/** The maximum of roots that one read examines. */
+const maxRoots = 200
+/** The maximum of events that the step which hides families may have to examine. */
+const maxEventsBehind = 1_000
 
-/** Deletes a batch; `next` is the position at which to continue. */
-export function purge(before: number, after?: PurgePosition): Step<Purged> {
+/** Families that may be purged, as of a position of the feed. */
+export interface PurgeBatch {
+  families: Purgeable[]
+  asOf: number
+}
+
+/** Finds families; `next` is the position at which to continue, undefined when all roots were examined. */
+export function* findFamilies(
+  tx: Reads,
+  before: number,
+  after?: PurgePosition,
+): Op<PurgeBatch & { next: PurgePosition | undefined }> {
+  const found: PurgeBatch = { families: [], asOf: yield* tx.event.last() }
+  const roots = yield* tx.purge.roots(before, maxRoots, after)
+  let rows = 0
+  for (const [index, { id, completedAt, seq }] of roots.entries()) {
+    const family = yield* tx.purge.inspect(id, before)
+    if (family === undefined) continue
+    found.families.push(family)
+    rows += family.tasks + family.events
+    if (rows >= maxRowsRemoved && index < roots.length - 1) return { ...found, next: { completedAt, seq } }
+  }
+  const last = roots.at(-1)
+  const next =
+    last === undefined || roots.length < maxRoots ? undefined : { completedAt: last.completedAt, seq: last.seq }
+  return { ...found, next }
+}
+
+/** The families of a batch of which nothing has changed since, as of the present position. */
+export function* unchanged(tx: Reads, { families, asOf }: PurgeBatch): Op<PurgeBatch> {
+  const last = yield* tx.event.last()
+  const touched = new Set<string>()
+  for (let after = asOf; after < last; after += maxEventsBehind) {
+    const roots = families.map(({ root }) => root)
+    for (const root of yield* tx.purge.touched(roots, after, Math.min(last, after + maxEventsBehind))) touched.add(root)
+  }
+  return { families: families.filter(({ root }) => !touched.has(root)), asOf: last }
+}
+
+/** Hides the families of a batch and begins to remove them; undefined if too much has been written since the batch was found. */
+export function hideFamilies(batch: PurgeBatch): Step<Purgeable[] | undefined> {
   return step('purge', function* (tx) {
-    if (after === undefined) yield* tx.mail.forget(before)
-    const purged = yield* tx.cascade.purge(before, batch, after)
-    if (purged.through > (yield* purgedThrough(tx))) yield* tx.setting.put(setting, purged.through)
-    return purged
+    if ((yield* tx.event.last()) - batch.asOf > maxEventsBehind) return undefined
+    const { families } = yield* unchanged(tx, batch)
+    const hidden: Purgeable[] = []
+    for (const family of families) {
+      // Another engine may have been faster.
+      if ((yield* tx.task.get(family.root)) !== undefined) hidden.push(family)
+    }
+    let through = 0
+    for (const family of hidden) {
+      yield* tx.purge.hide(family)
+      through = Math.max(through, family.through)
+    }
+    if (through > (yield* purgedThrough(tx))) yield* tx.setting.put(setting, through)
+    if (hidden.length > 0) yield* tx.purge.remove(maxRowsRemoved)
+    return hidden
+  })
+}
+
+/** Removes rows of hidden families; returns whether there may be more. */
+export const removeRows: Step<boolean> = step('remove purged rows', function* (tx) {
+  return (yield* tx.purge.remove(maxRowsRemoved)) === maxRowsRemoved
+})
+
+/** Removes read mail; returns whether there may be more. */
+export function forgetMail(before: number): Step<boolean> {
+  return step('forget mail', function* (tx: Tx) {
+    return (yield* tx.mail.forget(before, maxRowsRemoved)) === maxRowsRemoved
   })
 }
 

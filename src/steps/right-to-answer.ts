@@ -32,30 +32,33 @@ function whyNotForPeople(caller: Caller): string {
   return `this caller comes through "${surface}", which models use`
 }
 
-/** The change that is refused, as the message names it. */
-type Detour = 'complete' | 'change' | 'delete' | 'go on without'
+/** The guarded change, as an error message names it. */
+type GuardedVerb = 'complete' | 'change' | 'delete' | 'go on without'
 
 /**
- * Refuses a change of a task whose outcome is a person's answer: its executor asks people, or it has an open question for them.
- *
- * @throws ErrandError FORBIDDEN
+ * @throws ErrandError FORBIDDEN if the outcome of the task is a person's answer (its executor asks people, or it has an open question for
+ * them) and the caller may not answer for people.
  */
-export function* refuseDetour(tx: Reads, task: TaskRecord, detour: Detour, caller: Caller): Op<void> {
+export function* requireRightToChange(tx: Reads, task: TaskRecord, verb: GuardedVerb, caller: Caller): Op<void> {
   // A failed or canceled task has no answer either, and others may still wait for it.
   if (mayAnswerForPeople(caller) || task.status === 'completed' || task.deletedAt !== null) return
-  const why = yield* whyForPeople(tx, task, detour)
+  const why = yield* whyForPeople(tx, task, verb)
   if (why === undefined) return
   throw new ErrandError(
     'FORBIDDEN',
-    `Cannot ${detour} ${task.id}: ${why.holds}, and ${whyNotForPeople(caller)}. ${why.help}`,
+    `Cannot ${verb} ${task.id}: ${why.holds}, and ${whyNotForPeople(caller)}. ${why.help}`,
     { taskId: task.id },
   )
 }
 
 /** Why the outcome of a task is for people to decide, and what would work; undefined if it is not. */
-function* whyForPeople(tx: Reads, task: TaskRecord, detour: Detour): Op<{ holds: string; help: string } | undefined> {
+function* whyForPeople(
+  tx: Reads,
+  task: TaskRecord,
+  verb: GuardedVerb,
+): Op<{ holds: string; help: string } | undefined> {
   const wait = 'Wait until a person has answered, or have a person make this change.'
-  const question = detour === 'change' ? undefined : yield* openQuestion(tx, task)
+  const question = verb === 'change' ? undefined : yield* openQuestion(tx, task)
   if (question !== undefined) return { holds: `its question ${question.id} is open and put to people`, help: wait }
   const { executor } = task
   // A task that is worked on by hand, or by an agent, asks people by an open question only.
@@ -74,42 +77,42 @@ function* openQuestion(tx: Reads, { id }: TaskRecord): Op<CallRecord | undefined
   return open.find(({ kind, params }) => kind === 'ask' && audienceOf(params as QuestionParams) === 'person')
 }
 
-/** The change of one task, refused if it settles or changes what is a person's answer. */
-export function notAround<R>(change: Step<R>, id: string, detour: Detour, caller: Caller): Step<R> {
+/** Guards the change of one task: it is refused if it would settle or change a task whose outcome is a person's answer. */
+export function guardChange<R>(change: Step<R>, id: string, verb: GuardedVerb, caller: Caller): Step<R> {
   if (mayAnswerForPeople(caller)) return change
   return step(change.name, function* (tx) {
     const task = yield* tx.task.get(id)
-    if (task !== undefined) yield* refuseDetour(tx, task, detour, caller)
+    if (task !== undefined) yield* requireRightToChange(tx, task, verb, caller)
     return yield* change.decide(tx)
   })
 }
 
-/** The change that lets a task go on without its blockers, refused if one of these, or of the tasks before them, awaits a person's answer. */
-export function notWithoutAnswer<R>(change: Step<R>, blockers: readonly string[], caller: Caller): Step<R> {
+/** Guards a change that unblocks a task: it is refused if a blocker, or a task before one, waits for a person's answer. */
+export function guardUnblock<R>(change: Step<R>, blockers: readonly string[], caller: Caller): Step<R> {
   if (mayAnswerForPeople(caller)) return change
   return step(change.name, function* (tx) {
-    yield* refuseToSkip(tx, blockers, 'go on without', caller)
+    yield* requireRightToSkip(tx, blockers, 'go on without', caller)
     return yield* change.decide(tx)
   })
 }
 
-/** The deletion of a task, refused if it or a task below it asks people, or if its dependents would go on without a person's answer. */
-export function notDeletingQuestions<R>(deletion: Step<R>, id: string, caller: Caller): Step<R> {
+/** Guards the deletion of a task: it is refused if the task or one below it asks people, or if dependents would go on without an answer. */
+export function guardDeletion<R>(deletion: Step<R>, id: string, caller: Caller): Step<R> {
   if (mayAnswerForPeople(caller)) return deletion
   return step(deletion.name, function* (tx) {
     const task = yield* tx.task.get(id)
     const awaited: string[] = []
     for (const each of task === undefined ? [] : [task, ...(yield* tx.task.subtree(id))]) {
-      yield* refuseDetour(tx, each, 'delete', caller)
+      yield* requireRightToChange(tx, each, 'delete', caller)
       if ((yield* tx.dependency.dependents(each.id)).length > 0) awaited.push(each.id)
     }
-    yield* refuseToSkip(tx, awaited, 'delete', caller)
+    yield* requireRightToSkip(tx, awaited, 'delete', caller)
     return yield* deletion.decide(tx)
   })
 }
 
 /** Checks the tasks, those below them, and all that these still come after. */
-function* refuseToSkip(tx: Reads, ids: readonly string[], detour: Detour, caller: Caller): Op<void> {
+function* requireRightToSkip(tx: Reads, ids: readonly string[], verb: GuardedVerb, caller: Caller): Op<void> {
   const seen = new Set<string>()
   const open = [...ids]
   for (let id = open.pop(); id !== undefined; id = open.pop()) {
@@ -117,7 +120,7 @@ function* refuseToSkip(tx: Reads, ids: readonly string[], detour: Detour, caller
     seen.add(id)
     const task = yield* tx.task.get(id)
     if (task === undefined || task.status === 'completed') continue
-    yield* refuseDetour(tx, task, detour, caller)
+    yield* requireRightToChange(tx, task, verb, caller)
     for (const blocker of yield* tx.dependency.openBlockers(id)) open.push(blocker)
     for (const child of yield* tx.task.children(id)) open.push(child.id)
   }

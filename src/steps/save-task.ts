@@ -118,7 +118,7 @@ function standsSo(task: TaskRecord, outcome: SavedOutcome): boolean {
 function settledOtherwise(task: TaskRecord, outcome: SavedOutcome): ErrandError {
   return new ErrandError(
     'INVALID_TRANSITION',
-    `Cannot save ${task.id} as ${outcome.status}: it is ${task.status}, and no save opens it again or ends it otherwise.${
+    `Cannot save ${task.id} as ${outcome.status}: it is ${task.status}, and a save can neither open it again nor change how it ended.${
       task.status === 'failed' ? ' `task:retry` gives it a new attempt.' : ''
     }`,
     { taskId: task.id, from: task.status, event: 'save', allowed: [...acceptedEvents(task.status)] },

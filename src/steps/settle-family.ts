@@ -4,11 +4,12 @@
 
 import type { StoredError } from '../core/errors.ts'
 import type { DependencyRecord } from '../entities/dependency.ts'
-import { failureSuffix, isSettled, type TaskRecord } from '../entities/task.ts'
+import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import {
   awaitsChildren,
   type ChildFacts,
+  childFailure,
   childFailureVerdict,
   dependencyVerdict,
   endsWait,
@@ -210,12 +211,7 @@ function* childFailed(tx: Tx, parentId: string, child: TaskRecord, ctx: StepCont
   if (!parent || !verdict) return []
   const why = `child ${child.id} failed`
   if (verdict === 'cancel-siblings') return yield* cancelSiblings(tx, parent, why, ctx)
-  const error = {
-    code: 'CHILD_FAILED',
-    message: `Child ${child.id} (${child.name}) failed${failureSuffix(child.error?.message)}`,
-    details: { child: child.id },
-  }
-  return [{ task: yield* failWhereItStands(tx, parent, error, ctx) }]
+  return [{ task: yield* failWhereItStands(tx, parent, childFailure(child), ctx) }]
 }
 
 /** The parent goes on without its children, so it is notified of those with `notifyParent`. */
@@ -252,13 +248,13 @@ function* endParent(
   tx: Tx,
   parent: TaskRecord,
   verdict: 'complete' | 'fail',
-  { stuck }: ChildFacts,
+  { stuck, broken }: ChildFacts,
   ctx: StepContext,
 ): Op<TaskRecord> {
   const working = yield* walkToWorking(tx, parent, ctx)
   if (verdict === 'complete') return yield* walk(tx, working, verdict, ctx)
   const error =
-    stuck === null ? { code: 'CHILD_FAILED', message: 'A child failed or was canceled' } : yield* stuckError(tx, stuck)
+    stuck === null ? childFailure((yield* tx.task.get(broken as string)) as TaskRecord) : yield* stuckError(tx, stuck)
   return yield* walk(tx, working, verdict, ctx, { set: { error } })
 }
 

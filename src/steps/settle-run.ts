@@ -38,11 +38,11 @@ export function settleRun(request: SettleRunRequest): Step<boolean> {
     const task = yield* tx.task.get(taskId)
     // The run had ended before: the outcome of its executor is ignored.
     if (task?.run !== run || task.status !== 'working') return true
-    const inFlight = journaled && (yield* tx.call.open(taskId)).some(isInFlight)
+    const inFlight = journaled ? (yield* tx.call.open(taskId)).filter(isInFlight).map(({ name }) => name) : []
     const edge: Edge = {
       set: { crashes: 0 },
-      data: { attempt: task.attempt },
-      settling: { closed: !inFlight, journaled },
+      data: { attempt: task.attempt, ...(inFlight.length > 0 && outcome.kind === 'returned' ? { inFlight } : {}) },
+      settling: { closed: inFlight.length === 0, journaled },
       ...(diverged.length > 0 && { cause: { type: 'task.diverged', data: () => ({ run, entries: diverged }) } }),
     }
     if (outcome.kind === 'returned') return (yield* settleReturned(tx, task, outcome.result, edge, request)).runOpen

@@ -3,7 +3,7 @@
 // slot, an executor or `run.wait` can move; so can a stuck task with a child that can.
 
 import type { StoredError } from '../core/errors.ts'
-import { isSettled, type TaskRecord } from '../entities/task.ts'
+import { isSettled, type TaskRecord, titleOf } from '../entities/task.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { awaitsChildren, isBroken } from '../machines/family.ts'
 
@@ -88,7 +88,7 @@ export function* stuckError(tx: Reads, stuck: string): Op<StoredError> {
   const ended = cause.status === 'failed' ? 'failed' : 'was canceled'
   return {
     code: 'GROUP_STUCK',
-    message: `Nothing in it can move: ${task.id} (${task.name}) waits for ${cause.id} (${cause.name}), which ${ended}`,
+    message: `Nothing in it can move: ${titleOf(task)} waits for ${titleOf(cause)}, which ${ended}`,
     details: { cause: cause.id, task: task.id },
   }
 }

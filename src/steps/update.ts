@@ -19,7 +19,7 @@ import { cancel } from './cancel.ts'
 import { notClaimable } from './claim.ts'
 import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
 import { retry } from './retry.ts'
-import { notAround } from './right-to-answer.ts'
+import { guardChange } from './right-to-answer.ts'
 import { settleBlockers, settleByChildren } from './settle-family.ts'
 import { eventOf, loadTask, type StepContext } from './step-context.ts'
 import { transition } from './transition.ts'
@@ -170,7 +170,7 @@ function verbTo(
     case 'complete':
       return caller === undefined
         ? complete(id, null, token, ctx)
-        : notAround(complete(id, null, token, ctx), id, 'complete', caller)
+        : guardChange(complete(id, null, token, ctx), id, 'complete', caller)
     case 'fail':
       return fail(id, { reason: noReason, code: 'TASK_FAILED' }, token, ctx)
     case 'cancel':

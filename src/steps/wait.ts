@@ -33,14 +33,14 @@ export function beginWait(entry: NewCall, ctx: StepContext): Step<WaitState> {
       return { open: false, outcomes }
     }
     yield* tx.call.insert(entry)
+    // A settled task too: if it is retried, the wait goes on for it, and until the wait is over its result is needed.
     for (const task of awaited) {
-      if (isSettled(task.status)) continue
       yield* tx.dependency.insert({
         taskId: entry.taskId,
         blockerId: task.id,
         kind: 'wait',
         callId: entry.id,
-        satisfiedAt: null,
+        satisfiedAt: isSettled(task.status) ? ctx.at : null,
         createdAt: ctx.at,
       })
     }

@@ -2,7 +2,7 @@
 // One step, so that a crash leaves either all of it or nothing to be done (conformance S2-031…S2-037).
 import type { Caller } from '../bus/caller.ts'
 import { ErrandError } from '../core/errors.ts'
-import { checkText, fromJson, toJson } from '../core/json.ts'
+import { checkText, resultImage } from '../core/json.ts'
 import type { TaskRecord, TaskStatus } from '../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../entities/team.ts'
 import { everyRow } from '../ledger/all-rows.ts'
@@ -13,7 +13,7 @@ import { type Deliberation, deliberate } from '../memory/deliberate.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
 import { type Merge, mergeBranch } from '../memory/merge.ts'
 import { requireBranch, setBranchStatus } from '../steps/branch.ts'
-import { refuseDetour } from '../steps/right-to-answer.ts'
+import { requireRightToChange } from '../steps/right-to-answer.ts'
 import { eventOf, loadTask, onBehalfOf, type StepContext } from '../steps/step-context.ts'
 import { ensureTeam } from '../steps/team.ts'
 import { activeBranchAbove, whileOpen } from './branch-ends.ts'
@@ -67,7 +67,8 @@ export async function completeTask(
 ): Promise<TaskCompleted> {
   refuseOwn(caller, request.taskId)
   if (request.summary !== undefined) checkText(request.summary, 'the summary')
-  const image = request.result === undefined ? undefined : fromJson<unknown>(toJson(request.result, 'the result'))
+  const reportLoss = (loss: ErrandError) => host.report(loss, { taskId: request.taskId, doing: 'complete' })
+  const image = request.result === undefined ? undefined : resultImage(request.result, 'the result', reportLoss)
   const result = host.redaction.value(image, 'task', 'result')
   return deliberate(onBehalfOf(host, caller), 'complete team task', function* (tx, d): Op<TaskCompleted> {
     const task = yield* loadOwn(tx, caller, request.taskId)
@@ -79,7 +80,7 @@ export async function completeTask(
     const team = known ?? (yield* ensureTeam(tx, task, d.ctx))
     yield* endStints(tx, d, task, team, request)
     if (request.requireObjectives) yield* requireObjectivesDone(tx, task)
-    yield* refuseDetour(tx, task, 'complete', caller)
+    yield* requireRightToChange(tx, task, 'complete', caller)
     // Before the memory is consolidated, so that a task that cannot be completed is refused first.
     yield* completeFromAnyStatus(tx, yield* loadTask(tx, task.id), result, request.by, d.ctx)
     const closing = yield* closeMemory(tx, d, task, team, request)

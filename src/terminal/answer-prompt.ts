@@ -1,55 +1,97 @@
-// The line below the live tree in which the user can answer a question of a task. The keyboard is in raw mode only while a
-// question is open.
+// The lines below the live tree in which the user can answer the questions of tasks, one after the other. The keyboard is in raw mode
+// only while a question is open.
 
 import { emitKeypressEvents, type Key } from 'node:readline'
 import { systemClock } from '../core/clock.ts'
 import { defined } from '../core/defined.ts'
 import { formatDuration } from '../core/duration.ts'
 import { ErrandError } from '../core/errors.ts'
+import { type Issue, issueText } from '../core/parse.ts'
 import type { Engine } from '../engine-api.ts'
-import { answerChoices, parseAnswer } from './answer-text.ts'
+import type { Task } from '../entities/task.ts'
+import { openSubtasks } from '../plans/idle.ts'
+import { answerChoices, answerHint, parseAnswer } from './answer-text.ts'
 import { cliCaller } from './caller.ts'
 import { type CommandIo, hasColor, type Keyboard } from './io.ts'
 import { LiveScreen } from './live-screen.ts'
 import { createPaint } from './paint.ts'
 import type { OpenQuestion, RoundView, Row } from './round-view.ts'
-import { cleanLine, displayWidth, firstLine, fitWidth } from './terminal-text.ts'
+import { cleanLine, cleanText, firstLine, wrapText } from './terminal-text.ts'
+
+export interface PromptOptions {
+  /**
+   * Milliseconds after which the default answers a question that has no time-out of its own, unless the user has pressed a key.
+   * Undefined: never.
+   */
+  defaultAfterMs?: number | undefined
+}
 
 export class AnswerPrompt {
   readonly #keyboard: Keyboard
   readonly #engine: Pick<Engine, 'bus'>
   readonly #interrupt: () => void
+  readonly #defaultAfterMs: number | undefined
   #question: OpenQuestion | undefined
   #typed = ''
   #complaint = ''
-  #sent: string | undefined
+  /** When the default answers; undefined after a key, and without such a time. */
+  #defaultAt: number | undefined
+  #isSending = false
+  /** Ids of the answered questions, which are still in the rows until the event arrives. */
+  readonly #answered = new Set<string>()
 
   /** `interrupt` is called for Ctrl-C, which a keyboard in raw mode does not turn into a signal. */
-  constructor(keyboard: Keyboard, engine: Pick<Engine, 'bus'>, interrupt: () => void) {
+  constructor(
+    keyboard: Keyboard,
+    engine: Pick<Engine, 'bus'>,
+    interrupt: () => void,
+    { defaultAfterMs }: PromptOptions = {},
+  ) {
     this.#keyboard = keyboard
     this.#engine = engine
     this.#interrupt = interrupt
+    this.#defaultAfterMs = defaultAfterMs
     emitKeypressEvents(keyboard)
   }
 
-  /** The current line; undefined without an open question. */
-  draw(rows: readonly Row[], columns: number, now: number): string | undefined {
-    this.#turnTo(rows.find((row) => isAsking(row) && row.question?.id !== this.#sent)?.question ?? undefined)
-    if (this.#question === undefined) return undefined
-    const typed = cleanLine(this.#typed)
-    const room = Math.max(0, columns - displayWidth(typed) - 6)
-    return fitWidth(` ${fitWidth(this.#complaint || questionText(this.#question, now), room)} › ${typed}▏`, columns - 1)
+  /**
+   * The question and what was typed, as at most `height` lines that fit the columns; none without an open question. A question stays
+   * until it is answered, and the others follow in the order of the rows.
+   */
+  draw(rows: readonly Row[], { columns, height }: { columns: number; height: number }, now: number): string[] {
+    const open = rows.flatMap((row) =>
+      isAsking(row) && row.question !== null && !this.#answered.has(row.question.id) ? [row.question] : [],
+    )
+    this.#turnTo(open.find(({ id }) => id === this.#question?.id) ?? open[0], now)
+    const question = this.#question
+    if (question === undefined) return []
+    if (this.#defaultAt !== undefined && now >= this.#defaultAt) void this.#send()
+    const texts = [
+      questionText(question, this.#defaultAt ?? question.dueAt, this.#defaultAt !== undefined, now),
+      ...(this.#complaint === '' ? [] : [this.#complaint]),
+      ...(open.length > 1 ? [`(${open.length - 1} more to answer after this one)`] : []),
+      `› ${cleanLine(this.#typed)}▏`,
+    ]
+    return fitHeight(
+      texts.flatMap((text) => wrapText(text, columns - 2)).map((line) => ` ${line}`),
+      height,
+    )
   }
 
   /** Releases the keyboard. */
   end(): void {
-    this.#turnTo(undefined)
+    this.#turnTo(undefined, 0)
   }
 
-  #turnTo(question: OpenQuestion | undefined): void {
-    if (question?.id !== this.#question?.id) {
+  #turnTo(question: OpenQuestion | undefined, now: number): void {
+    const isNew = question?.id !== this.#question?.id
+    if (isNew) {
       this.#typed = ''
       this.#complaint = ''
+      this.#defaultAt =
+        question !== undefined && 'default' in question && question.dueAt === null && this.#defaultAfterMs !== undefined
+          ? now + this.#defaultAfterMs
+          : undefined
     }
     const keyboard = this.#keyboard
     if (question !== undefined && this.#question === undefined) {
@@ -66,6 +108,7 @@ export class AnswerPrompt {
 
   readonly #onKey = (text: string | undefined, key: Key): void => {
     this.#complaint = ''
+    this.#defaultAt = undefined
     if (key.ctrl === true) {
       if (key.name === 'c') this.#interrupt()
       if (key.name === 'u') this.#typed = ''
@@ -76,28 +119,42 @@ export class AnswerPrompt {
 
   async #send(): Promise<void> {
     const question = this.#question
-    if (question === undefined) return
+    if (question === undefined || this.#isSending) return
+    this.#defaultAt = undefined
     const typed = this.#typed.trim()
     if (typed === '' && !('default' in question)) {
-      this.#complaint = 'There is no default; type an answer.'
+      this.#complaint = `There is no default. ${answerHint(question.schema)}`
       return
     }
+    this.#isSending = true
     try {
       const value = typed === '' ? undefined : parseAnswer(typed, question.schema)
       const answer = defined({ taskId: question.taskId, question: question.id, value })
       await this.#engine.bus.call('task:answer', answer, cliCaller)
-      this.#sent = question.id
+      this.#answered.add(question.id)
     } catch (error) {
       if (!ErrandError.isInstance(error)) throw error
-      this.#complaint = firstLine(error.message)
+      if (this.#question?.id !== question.id) return
+      this.#complaint = refusalText(error, typed, question.schema)
       this.#typed = ''
+    } finally {
+      this.#isSending = false
     }
   }
 }
 
 /** Returns undefined without a keyboard. */
-export function promptAt(io: CommandIo, engine: Engine): AnswerPrompt | undefined {
-  return io.keyboard && new AnswerPrompt(io.keyboard, engine, () => io.interrupt())
+export function promptAt(io: CommandIo, engine: Engine, options: PromptOptions = {}): AnswerPrompt | undefined {
+  return io.keyboard && new AnswerPrompt(io.keyboard, engine, () => io.interrupt(), options)
+}
+
+/**
+ * Whether a question of these tasks, or of those that their agents created, is open. Refreshes the rows, because the feed reports each
+ * of several questions of a task only once.
+ */
+export async function hasQuestion(engine: Engine, view: RoundView, tasks: readonly Task[]): Promise<boolean> {
+  view.refresh([...tasks, ...(await openSubtasks(engine, tasks))])
+  return view.rows.some((row) => row.question !== null)
 }
 
 /** Whether the run has ended with a question that has no answer yet. */
@@ -105,25 +162,40 @@ function isAsking(row: Row): boolean {
   return row.status === 'input_required' && !row.ready && row.question !== null
 }
 
-function questionText(question: OpenQuestion, now: number): string {
+function questionText(question: OpenQuestion, answeredAt: number | null, isStoppable: boolean, now: number): string {
   const choices = answerChoices(question.schema)
   const offered = choices.length === 0 ? '' : ` [${cleanLine(choices.join('|'))}]`
-  const waits = question.dueAt === null ? '' : ` in ${formatDuration(question.dueAt - now)}`
-  const otherwise = 'default' in question ? ` (else ${cleanLine(defaultText(question.default))}${waits})` : ''
-  return `${firstLine(question.question)}${offered}${otherwise}`
+  const waits =
+    answeredAt === null ? '' : ` in ${formatDuration(answeredAt - now)}${isStoppable ? ' unless you press a key' : ''}`
+  const otherwise = 'default' in question ? ` (default: ${cleanLine(defaultText(question.default))}${waits})` : ''
+  return `${cleanText(question.question).trim()}${offered}${otherwise}`
 }
 
 function defaultText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
+function refusalText(error: ErrandError, typed: string, schema: unknown): string {
+  const issues = error.code === 'INVALID_ANSWER' ? error.details['issues'] : undefined
+  return Array.isArray(issues)
+    ? `"${cleanLine(typed)}" does not fit: ${firstLine(issueText(issues as Issue[])).replace('Invalid input: ', '')}. ${answerHint(schema)}`
+    : firstLine(error.message)
+}
+
+/** The end of the question may be missing on a low terminal; what is typed and the lines before it are always there. */
+function fitHeight(lines: string[], height: number): string[] {
+  if (lines.length <= height) return lines
+  const end = Math.max(1, Math.floor(height / 2))
+  return [...lines.slice(0, Math.max(0, height - end - 1)), ' …', ...lines.slice(-end)].slice(-height)
+}
+
 const frameMs = 100
 
-/** The line without a tree: drawn while a question is open, and removed before other output. */
+/** The prompt without a tree: drawn while a question is open, and removed before other output. */
 export interface QuestionLine {
-  /** Removes the line until the next frame, so that other output can be written. */
+  /** Removes the prompt until the next frame, so that other output can be written. */
   clear(): void
-  /** Releases the keyboard and removes the line. */
+  /** Releases the keyboard and removes the prompt. */
   end(): void
 }
 
@@ -142,11 +214,12 @@ export function createQuestionLine(
     screen = undefined
   }
   const turn = () => {
-    const line = prompt.draw(view.rows, io.stderr.columns || 80, systemClock.now())
-    if (line === undefined) leave()
+    const size = { columns: io.stderr.columns || 80, height: (io.stderr.rows || 24) - 1 }
+    const lines = prompt.draw(view.rows, size, systemClock.now())
+    if (lines.length === 0) leave()
     else if (isLineFree()) {
       screen ??= new LiveScreen(io.stderr)
-      screen.draw([createPaint(hasColor(io)).asking(line)])
+      screen.draw(lines.map(createPaint(hasColor(io)).asking))
     }
     timer = systemClock.setTimeout(turn, frameMs)
   }

@@ -5,6 +5,7 @@ import { defined } from '../core/defined.ts'
 import type { Engine } from '../engine-api.ts'
 import type { Task } from '../entities/task.ts'
 import { changeAs } from './change-as.ts'
+import { cleanLine } from './terminal-text.ts'
 
 /** Answers the open question of a task, or the named one; without a text, with its default. */
 export async function answerTask(
@@ -39,4 +40,22 @@ export function answerChoices(schema: unknown): string[] {
   const { enum: choices, type } = (schema ?? {}) as { enum?: unknown; type?: unknown }
   if (Array.isArray(choices)) return choices.map(String)
   return type === 'boolean' ? ['true', 'false'] : []
+}
+
+/** What a valid answer looks like, as a sentence: `Type one of: true, false.` */
+export function answerHint(schema: unknown): string {
+  const choices = answerChoices(schema)
+  if (choices.length > 0) return `Type one of: ${cleanLine(choices.join(', '))}.`
+  switch ((schema as { type?: unknown } | null)?.type) {
+    case 'number':
+      return 'Type a number.'
+    case 'integer':
+      return 'Type a whole number.'
+    case 'array':
+      return 'Type a JSON array, like ["a", "b"].'
+    case 'object':
+      return 'Type a JSON object, like {"name": "value"}.'
+    default:
+      return 'Type an answer.'
+  }
 }

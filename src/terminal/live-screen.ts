@@ -1,5 +1,6 @@
 // Rewrites the last lines of a terminal in place. Only changed lines are written, and the cursor is hidden until `end`.
 import type { Output } from './io.ts'
+import { displayWidth } from './terminal-text.ts'
 
 const hideCursor = '\u001b[?25l'
 const showCursor = '\u001b[?25h'
@@ -10,6 +11,7 @@ export class LiveScreen {
   readonly #output: Output
   #shown: string[] = []
   #columns: number | undefined
+  #rows: number | undefined
   #begun = false
 
   constructor(output: Output) {
@@ -18,10 +20,7 @@ export class LiveScreen {
 
   /** Replaces the shown lines. Each must fit the width of the terminal. */
   draw(lines: readonly string[]): void {
-    // After a change of width the terminal has wrapped the old lines, so the new ones are drawn below them.
-    if (this.#columns !== this.#output.columns) this.#shown = []
-    this.#columns = this.#output.columns
-    const begin = this.#begun ? '' : hideCursor
+    const begin = (this.#begun ? '' : hideCursor) + this.#removeResized()
     const update = this.#update(lines)
     if (begin + update !== '') this.#output.write(begin + update)
     this.#begun = true
@@ -33,6 +32,18 @@ export class LiveScreen {
     if (this.#begun) this.#output.write(showCursor)
     this.#begun = false
     this.#shown = []
+  }
+
+  /** After a resize: removes the shown lines, which the terminal has wrapped anew. */
+  #removeResized(): string {
+    const { columns, rows } = this.#output
+    const isSame = this.#columns === columns && this.#rows === rows
+    this.#columns = columns
+    this.#rows = rows
+    if (isSame || this.#shown.length === 0) return ''
+    const up = this.#shown.reduce((sum, line) => sum + rowsOf(line, columns), 0)
+    this.#shown = []
+    return `\u001b[${up}A\r${clearBelow}`
   }
 
   #update(lines: readonly string[]): string {
@@ -47,6 +58,11 @@ export class LiveScreen {
     const shrunk = lines.length < this.#shown.length ? clearBelow : ''
     return back + changed.join('') + shrunk
   }
+}
+
+/** How many rows of the terminal a line takes. */
+function rowsOf(line: string, columns: number | undefined): number {
+  return columns ? Math.max(1, Math.ceil(displayWidth(line) / columns)) : 1
 }
 
 function firstDifference(before: readonly string[], after: readonly string[]): number | undefined {

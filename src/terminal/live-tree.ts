@@ -13,10 +13,13 @@ import { cleanLine, displayWidth, firstLine, fitWidth, padWidth } from './termin
 const frameMs = 100
 const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const maxNameWidth = 32
-const stateWidth = 10
-const timeWidth = 7
+/** A name keeps at least so much, if it is as long; notes get the columns that it leaves. */
+const minNameWidth = 12
+const preferredNoteWidth = 24
+/** Less of a note is not worth showing. */
+const minNoteWidth = 8
 
-/** `prompt`: the line for answers to open questions; undefined without a keyboard. */
+/** `prompt`: the lines for answers to open questions; undefined without a keyboard. */
 export function createLiveTree(
   io: CommandIo,
   view: RoundView,
@@ -32,10 +35,10 @@ export function createLiveTree(
     const columns = io.stdout.columns || 80
     const rows = io.stdout.rows || 24
     const now = clock.now()
-    const question = prompt?.draw(view.rows, columns, now)
-    const height = rows - (question === undefined ? 1 : 2)
-    const lines = drawFrame(view.rows, { now, tick, columns, height, paint })
-    screen.draw(question === undefined ? lines : [...lines, paint.asking(question)])
+    // The tree has at least a row and its counts, and the cursor a line below.
+    const question = prompt?.draw(view.rows, { columns, height: rows - 3 }, now) ?? []
+    const lines = drawFrame(view.rows, { now, tick, columns, height: rows - 1 - question.length, paint })
+    screen.draw([...lines, ...question.map(paint.asking)])
   }
   const turn = () => {
     draw()
@@ -69,11 +72,34 @@ export interface FrameOptions {
 /** The most relevant rows that fit, in the order of the plan, one per line, and a line with counts. */
 export function drawFrame(rows: readonly Row[], options: FrameOptions): string[] {
   const shown = choose(rows, Math.max(1, options.height - 1))
-  const nameWidth = Math.min(
-    maxNameWidth,
-    Math.max(0, ...shown.map((row) => row.depth * 2 + displayWidth(cleanLine(row.name)))),
-  )
-  return [...shown.map((row) => drawRow(row, nameWidth, options)), drawCount(rows, shown, options)]
+  const widths = widthsOf(shown, options)
+  return [...shown.map((row) => drawRow(row, widths, options)), drawCount(rows, shown, options)]
+}
+
+interface Widths {
+  name: number
+  word: number
+  time: number
+}
+
+/** The widths of the columns. On a narrow terminal a long name is cut, so that its note can be read. */
+function widthsOf(rows: readonly Row[], { now, columns }: FrameOptions): Widths {
+  const widest = (texts: string[]) => Math.max(0, ...texts.map(displayWidth))
+  const word = widest(rows.map((row) => row.word))
+  const time = widest(rows.map((row) => elapsed(row, now)))
+  const notes = Math.min(preferredNoteWidth, widest(rows.map(noteOf)))
+  const left = columns - headWidth({ name: 0, word, time }) - 3 - notes
+  const longest = widest(rows.map(indentedName))
+  return { name: Math.min(longest, maxNameWidth, Math.max(minNameWidth, left)), word, time }
+}
+
+/** Of the sign, the columns and the spaces between them. */
+function headWidth({ name, word, time }: Widths): number {
+  return 3 + name + 2 + word + (time === 0 ? 0 : 2 + time)
+}
+
+function indentedName(row: Row): string {
+  return '  '.repeat(row.depth) + cleanLine(row.name)
 }
 
 function choose(rows: readonly Row[], room: number): readonly Row[] {
@@ -84,34 +110,35 @@ function choose(rows: readonly Row[], room: number): readonly Row[] {
 }
 
 /** The style of each status. Rows with a lower `rank` are preferred when not all fit. */
-const styles: Readonly<Record<TaskStatus, { sign: string; color: keyof Paint; rank: number; word?: string }>> = {
+const styles: Readonly<Record<TaskStatus, { sign: string; color: keyof Paint; rank: number }>> = {
   working: { sign: '', color: 'busy', rank: 0 },
-  input_required: { sign: '?', color: 'asking', rank: 1, word: 'asks' },
+  input_required: { sign: '?', color: 'asking', rank: 1 },
   failed: { sign: '✗', color: 'bad', rank: 2 },
   paused: { sign: '‖', color: 'asking', rank: 3 },
   canceled: { sign: '⊘', color: 'bad', rank: 4 },
   waiting: { sign: '·', color: 'quiet', rank: 6 },
-  submitted: { sign: '·', color: 'quiet', rank: 6, word: 'waiting' },
+  submitted: { sign: '·', color: 'quiet', rank: 6 },
   completed: { sign: '✓', color: 'good', rank: 8 },
 }
-const queued = { sign: '·', color: 'quiet', rank: 5, word: 'queued' } as const
+const queued = { sign: '·', color: 'quiet', rank: 5 } as const
 const groupRank = 7
 
 function styleOf(row: Row) {
   return row.ready ? queued : styles[row.status]
 }
 
-function drawRow(row: Row, nameWidth: number, { now, tick, columns, paint }: FrameOptions): string {
+function drawRow(row: Row, widths: Widths, { now, tick, columns, paint }: FrameOptions): string {
   const style = styleOf(row)
-  const [color, word] = [paint[style.color], padWidth(style.word ?? row.status, stateWidth)]
-  const spinning = row.group ? '▾' : (spinner[tick % spinner.length] as string)
-  const sign = style.sign || spinning
-  const name = padWidth(fitWidth('  '.repeat(row.depth) + cleanLine(row.name), nameWidth), nameWidth)
-  const time = padWidth(elapsed(row, now), timeWidth)
-  const head = ` ${sign} ${name}  ${word} ${time}`
-  const room = columns - displayWidth(head) - 2
-  if (room < 1) return fitWidth(head.trimEnd(), columns - 1)
-  return ` ${color(sign)} ${name}  ${color(word)} ${time} ${paint.quiet(fitWidth(noteOf(row), room))}`.trimEnd()
+  const color = paint[style.color]
+  const word = padWidth(row.word, widths.word)
+  const sign = style.sign || (row.group ? '▾' : (spinner[tick % spinner.length] as string))
+  const name = padWidth(fitWidth(indentedName(row), widths.name), widths.name)
+  const time = widths.time === 0 ? '' : `  ${padWidth(elapsed(row, now), widths.time)}`
+  const head = ` ${sign} ${name}  ${word}${time}`
+  const room = columns - displayWidth(head) - 3
+  if (displayWidth(head.trimEnd()) >= columns) return fitWidth(head.trimEnd(), columns - 1)
+  const note = room < minNoteWidth ? '' : paint.quiet(fitWidth(noteOf(row), room))
+  return ` ${color(sign)} ${name}  ${color(word)}${time}  ${note}`.trimEnd()
 }
 
 function drawCount(rows: readonly Row[], shown: readonly Row[], { columns, paint }: FrameOptions): string {

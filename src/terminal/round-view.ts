@@ -7,6 +7,7 @@ import type { RoundObserver } from '../plans/follow-round.ts'
 import type { Plan } from '../plans/plan.ts'
 import type { KnownRound } from '../plans/round.ts'
 import { errorMessageOf, outputOf, statusAfter, textOf } from './event-fields.ts'
+import { stateLabel } from './task-labels.ts'
 import { cleanLine, firstLine, lastLine } from './terminal-text.ts'
 
 /** A question that may be answered at the terminal. */
@@ -21,6 +22,8 @@ export interface Row {
   status: TaskStatus
   /** Waits for a slot. */
   ready: boolean
+  /** The state for people, as in every list. */
+  word: string
   attempt: number
   /** When it last entered WORKING; null before the first time that this view saw. */
   startedAt: number | null
@@ -102,6 +105,9 @@ export class RoundView {
     if (isSettled(status) && !isSettled(row.status)) row.endedAt = event.at
     row.status = status
     row.ready = event.data['ready'] === true
+    // Only a read says that the last of several blockers has completed.
+    const isBlocked = status === 'submitted' && row.word === 'blocked'
+    row.word = row.ready ? 'queued' : isBlocked ? row.word : status
     const attempt = event.data['attempt']
     if (typeof attempt === 'number') row.attempt = attempt
     if (event.type === 'question.asked') row.question = askedBy(event)
@@ -126,6 +132,7 @@ export class RoundView {
       attempt: 1,
       error: null,
       questions: [],
+      blockedBy: [],
     })
   }
 
@@ -161,7 +168,17 @@ export function observing(view: RoundView, reporter: Reporter): RoundObserver {
 /** The fields of a task that its row shows. */
 type RowTask = Pick<
   Task,
-  'id' | 'name' | 'parentId' | 'group' | 'executor' | 'status' | 'ready' | 'attempt' | 'error' | 'questions'
+  | 'id'
+  | 'name'
+  | 'parentId'
+  | 'group'
+  | 'executor'
+  | 'status'
+  | 'ready'
+  | 'attempt'
+  | 'error'
+  | 'questions'
+  | 'blockedBy'
 >
 type Position = Pick<Row, 'path' | 'name' | 'group' | 'depth'>
 
@@ -188,10 +205,11 @@ function agentLine({ agent }: Row, event: TaskEvent): string {
   return event.type === 'model.failed' ? `the model failed: ${firstLine(errorMessageOf(event))}` : ''
 }
 
-function stateOf(task: RowTask): Pick<Row, 'status' | 'ready' | 'attempt' | 'error' | 'question'> {
+function stateOf(task: RowTask): Pick<Row, 'status' | 'ready' | 'word' | 'attempt' | 'error' | 'question'> {
   return {
     status: task.status,
     ready: isQueuedTask(task),
+    word: stateLabel(task),
     attempt: task.attempt,
     error: firstLine(task.error?.message ?? ''),
     question: questionOf(task),

@@ -2,6 +2,7 @@
 
 import { isoTime } from '../core/clock.ts'
 import { formatDuration } from '../core/duration.ts'
+import type { StoredCause, StoredError } from '../core/errors.ts'
 import type { Engine } from '../engine-api.ts'
 import type { Call } from '../entities/call.ts'
 import type { Message } from '../entities/message.ts'
@@ -76,8 +77,28 @@ function teamFields(task: Task, team: TaskDetails['team']): Record<string, strin
 }
 
 function formatValue(field: string, value: unknown): string {
+  if (field === 'error') return errorLines(value as StoredError).join('\n')
   if (typeof value === 'number' && (field.endsWith('At') || timeFields.has(field))) return isoTime(value)
   return abridged(typeof value === 'string' ? value : JSON.stringify(value, null, 2))
+}
+
+/** An error with its code, details and stack, and below it each of its causes. */
+function errorLines(error: StoredCause): string[] {
+  const { name, code, message, stack, details, cause } = error
+  const codeLabel = code === undefined ? '' : ` (${code})`
+  const shown = details === undefined ? [] : [`details: ${abridged(JSON.stringify(details))}`]
+  const below = cause === undefined ? [] : errorLines(cause)
+  return [
+    `${name === undefined ? '' : `${name}: `}${abridged(message)}${codeLabel}`,
+    ...shown,
+    ...framesOf(stack ?? ''),
+    ...below.map((line, index) => (index === 0 ? `caused by ${line}` : line)),
+  ]
+}
+
+/** The lines of a stack below the message, which is shown already. */
+function framesOf(stack: string): string[] {
+  return stack.split('\n').filter((line) => /^\s+at /.test(line))
 }
 
 function isEmpty(value: unknown): boolean {
@@ -101,7 +122,7 @@ export function runTable(runs: readonly RunRecord[], columns?: number): string[]
 /** The calls of a task, one per line. */
 export function callTable(calls: readonly Call[], columns?: number): string[] {
   const table: Columns<Call> = {
-    call: ({ name }) => fitWidth(cleanLine(name), 40),
+    call: ({ name }) => (columns === undefined ? name : fitWidth(cleanLine(name), 40)),
     run: ({ run }) => run,
     status: ({ status }) => status,
     error: ({ error }) => firstLine(error?.message ?? ''),
@@ -113,8 +134,9 @@ function section(title: string, count: number, lines: readonly string[]): string
   return count === 0 ? [] : ['', title, ...lines.map((line) => `  ${line}`)]
 }
 
-function narrower(columns: number | undefined): number {
-  return (columns ?? 200) - 2
+/** Undefined for a pipe, in which nothing is cut. */
+function narrower(columns: number | undefined): number | undefined {
+  return columns === undefined ? undefined : columns - 2
 }
 
 /** The tokens of all model steps, null if no step reported them; undefined without a step. */

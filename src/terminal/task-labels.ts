@@ -3,17 +3,12 @@
 import { isoTime, systemClock } from '../core/clock.ts'
 import { formatDuration } from '../core/duration.ts'
 import type { Engine, Why } from '../engine-api.ts'
-import { isQueuedTask, isSettled, noReason, type Task } from '../entities/task.ts'
+import { isSettled, noReason, type StateWord, stateWord, type Task } from '../entities/task.ts'
 import { cleanLine, firstLine, fitWidth } from './terminal-text.ts'
 
-/**
- * The state for people: that of the ledger, except `queued` for a task that waits for a slot, `claimable` for one that waits for a
- * claim, and `blocked` for one that waits for other tasks.
- */
-export function stateLabel(task: Pick<Task, 'status' | 'ready' | 'blockedBy' | 'statusReason' | 'executor'>): string {
-  if (task.ready) return isQueuedTask(task) ? 'queued' : 'claimable'
-  if (task.status === 'submitted' && task.blockedBy.length > 0) return 'blocked'
-  return task.status
+/** The state of a task of the engine, as `stateWord` names it. */
+export function stateLabel(task: Pick<Task, 'status' | 'ready' | 'blockedBy' | 'executor'>): StateWord {
+  return stateWord(task, task.blockedBy.length)
 }
 
 /** A short id to type: the ledger finds tasks by any unique beginning. */
@@ -21,9 +16,9 @@ export function shortId(id: string): string {
   return id.replace(/^task-/, '').slice(0, 6)
 }
 
-/** `#12 lines`: the name of a task in messages. */
-export function taskLabel(task: Pick<Task, 'seq' | 'name'>): string {
-  return `#${task.seq} ${fitWidth(cleanLine(task.name), 60)}`
+/** `#12 lines`: the name of a task in messages. @param columns most columns of the name; a longer one is cut. */
+export function taskLabel(task: Pick<Task, 'seq' | 'name'>, columns = 60): string {
+  return `#${task.seq} ${fitWidth(cleanLine(task.name), columns)}`
 }
 
 /** `#12 lines paused, message sent`: the new state of a changed task. */

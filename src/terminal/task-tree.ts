@@ -20,8 +20,10 @@ export async function readTree(engine: Engine, root: Task): Promise<TaskTree> {
   return { root, below: await engine.subtree(root.id) }
 }
 
+/** @param columns of the terminal; without a terminal nothing is cut. */
 export function treeLines(trees: readonly TaskTree[], columns = Number.POSITIVE_INFINITY): string[] {
-  return trees.flatMap(drawTree).map((line) => fitWidth(line, columns))
+  const nameColumns = Number.isFinite(columns) ? 60 : columns
+  return trees.flatMap((tree) => drawTree(tree, nameColumns)).map((line) => fitWidth(line, columns))
 }
 
 async function rootsOf(engine: Engine, all: boolean): Promise<Task[]> {
@@ -45,12 +47,12 @@ async function rootOf(engine: Engine, task: Task): Promise<Task> {
 }
 
 /** One line per task, children below their parent in the order of their creation. */
-function drawTree({ root, below }: TaskTree): string[] {
+function drawTree({ root, below }: TaskTree, nameColumns: number): string[] {
   const children = Map.groupBy(below, (task) => task.parentId)
   const lines: string[] = []
   const draw = (task: Task, lead: string, indent: string): void => {
     const reason = isSettled(task.status) && task.status !== 'completed' ? failureSuffix(endReason(task)) : ''
-    lines.push(`${lead}${taskLabel(task)} ${stateLabel(task)}${reason} (${shortId(task.id)})`)
+    lines.push(`${lead}${taskLabel(task, nameColumns)} ${stateLabel(task)}${reason} (${shortId(task.id)})`)
     const inside = (children.get(task.id) ?? []).toSorted((a, b) => a.seq - b.seq)
     for (const [index, child] of inside.entries()) {
       const last = index === inside.length - 1

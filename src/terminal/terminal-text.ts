@@ -61,17 +61,48 @@ export function displayWidth(text: string): number {
 /** Clean text cut to so many columns, with an ellipsis where something is missing. No character is cut in two. */
 export function fitWidth(text: string, columns: number): string {
   if (columns <= 0) return ''
-  if (displayWidth(text) <= columns) return text
-  if (printableAscii.test(text)) return `${text.slice(0, columns - 1)}…`
+  return displayWidth(text) <= columns ? text : `${beginningOf(text, columns - 1)}…`
+}
+
+/** Clean text in lines of at most so many columns, broken at spaces. A longer word is broken between two characters. */
+export function wrapText(text: string, columns: number): string[] {
+  return text.split('\n').flatMap((line) => {
+    const lines: string[] = []
+    let last = ''
+    for (const piece of line.split(' ').flatMap((word) => brokenWord(word, columns))) {
+      const joined = last === '' ? piece : `${last} ${piece}`
+      if (displayWidth(joined) > columns) {
+        lines.push(last)
+        last = piece
+      } else last = joined
+    }
+    return [...lines, last]
+  })
+}
+
+function brokenWord(word: string, columns: number): string[] {
+  const pieces: string[] = []
+  let rest = word
+  while (displayWidth(rest) > columns) {
+    const piece = beginningOf(rest, columns) || (Array.from(rest)[0] as string)
+    pieces.push(piece)
+    rest = rest.slice(piece.length)
+  }
+  return rest === '' && pieces.length > 0 ? pieces : [...pieces, rest]
+}
+
+/** As many characters from the beginning of a clean text as fit into so many columns. */
+function beginningOf(text: string, columns: number): string {
+  if (printableAscii.test(text)) return text.slice(0, columns)
   const { width, characters } = unicode()
   let kept = ''
   let taken = 0
   for (const { segment } of characters.segment(text)) {
     taken += width(segment)
-    if (taken > columns - 1) break
+    if (taken > columns) break
     kept += segment
   }
-  return `${kept}…`
+  return kept
 }
 
 /** Filled with spaces to so many columns. */

@@ -25,6 +25,15 @@ export async function readJsonBody(request: Request, limitBytes: number = maxBod
   return why === undefined ? { json } : { refused: 400, why }
 }
 
+/** Refuses a request whose body other code of the server has read. */
+export const bodyTaken =
+  'The body could not be read, because the server has read it before. Mount errand before body parsers such as express.json().'
+
+/** Why a body could not be read, for the client. */
+export function unreadable(error: unknown): string {
+  return error instanceof Error && error.message === bodyTaken ? bodyTaken : 'The body could not be read.'
+}
+
 type Unread = Exclude<JsonBody, { json: unknown }>
 
 async function readText(request: Request, limitBytes: number): Promise<string | Unread> {
@@ -32,6 +41,7 @@ async function readText(request: Request, limitBytes: number): Promise<string | 
   if (Number(request.headers.get('content-length') ?? 0) > limitBytes) return tooLarge
   const chunks: Uint8Array[] = []
   let size = 0
+  if (request.bodyUsed) return { refused: 400, why: bodyTaken }
   try {
     // Leaving the loop early cancels the stream, so that nothing more of it is read.
     for await (const chunk of request.body ?? []) {
@@ -40,8 +50,8 @@ async function readText(request: Request, limitBytes: number): Promise<string | 
       chunks.push(chunk)
     }
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
-  } catch {
-    return { refused: 400, why: 'The body could not be read.' }
+  } catch (error) {
+    return { refused: 400, why: unreadable(error) }
   }
 }
 

@@ -2,6 +2,7 @@
 // client that does not read is disconnected after a time limit.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { type Clock, systemClock } from '../core/clock.ts'
+import { bodyTaken } from './body.ts'
 
 /** The client, as far as the connection identifies it. Behind a proxy this is the proxy. */
 export interface Peer {
@@ -92,6 +93,7 @@ function bytesOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
+        if (incoming.readableDidRead) return controller.error(new Error(bodyTaken))
         incoming.pause()
         incoming.on('data', (chunk: Buffer) => {
           if (!isWanted) return

@@ -65,7 +65,7 @@ it('task:cancel refuses a task that has ended, like the method of the engine', a
   const refusal = await refusalOf(call('task:cancel', { taskId, reason: 'Late' }), 'INVALID_TRANSITION')
   expect(refusal.message).toBe((await refusalOf(engine.cancel(taskId, 'Late'), 'INVALID_TRANSITION')).message)
   expect(await engine.get(taskId)).toEqual(before)
-  await refusalOf(call('task:cancel', { taskId: 'task-nobody' }), 'NOT_FOUND')
+  await refusalOf(call('task:cancel', { taskId: 'task-missing' }), 'NOT_FOUND')
 })
 
 it('X-020 task:cancel writes the same state and events as the method of the engine', async () => {
@@ -145,7 +145,7 @@ it('Q-13 task:wait returns at the first outcome in mode any, and times out', asy
     ],
   })
   hands.runs[0]?.end.resolve(null)
-  await refusalOf(call('task:wait', { taskIds: ['task-nobody'] }), 'NOT_FOUND')
+  await refusalOf(call('task:wait', { taskIds: ['task-missing'] }), 'NOT_FOUND')
 })
 
 it('task:wait ends when the signal of the caller aborts', async () => {

@@ -178,7 +178,7 @@ it('I25 a model never touches a task outside of its subtree, nor the ledger, nor
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...abilities),
-      fc.constantFrom(...inside, ...outside, 'nobody'),
+      fc.constantFrom(...inside, ...outside, 'missing'),
       fc.nat(54),
       fc.boolean(),
       lists,
@@ -186,7 +186,7 @@ it('I25 a model never touches a task outside of its subtree, nor the ledger, nor
         const { engine, ids, numbers } = world
         const caller = modelOf(ids['own'] as string, allowed)
         const keys = Object.keys((ability.inputSchema['properties'] as object | undefined) ?? {})
-        const id = ids[name] ?? 'task-nobody'
+        const id = ids[name] ?? 'task-missing'
         const inputs =
           ability.moduleName === 'board'
             ? boardInputsNaming(

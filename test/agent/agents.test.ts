@@ -16,7 +16,7 @@ const beta = tool('beta:one', () => 2)
 const gamma = tool('beta:two', () => 3)
 
 describe('several agents of an engine', () => {
-  it('work with their own models and instructions, and a task may name another model', async () => {
+  it('several agents of an engine work with their own models and instructions, and a task may name another model', async () => {
     const prompts: ScriptedPrompt[] = []
     const listening = createScriptedModel((prompt) => {
       prompts.push(prompt)
@@ -41,14 +41,14 @@ describe('several agents of an engine', () => {
     expect(await answer({ model: 'spare' })).toBe('spare')
   })
 
-  it('record in each message which model wrote it', async () => {
+  it('a message records which model wrote it', async () => {
     const engine = await openEngine({ model: saying('default'), models: { spare: saying('spare') } })
     const task = await engine.create({ goal: 'Speak', model: 'spare' })
     await engine.result(task)
     expect((await engine.messages(task)).at(-1)?.step?.modelId).toBe('spare')
   })
 
-  it('get an unregistered model from resolveModel, or fail the task with the registered names', async () => {
+  it('several agents of an engine get an unregistered model from resolveModel, or fail the task with the registered names', async () => {
     const asked: string[] = []
     const engine = await openEngine({
       model: saying('default'),
@@ -97,7 +97,7 @@ describe('what the model of a task may call', () => {
       .join(' ')
   }
 
-  it('S1-056 is everything by default, otherwise what the lists of the agent, the task and the tasks above it all allow', async () => {
+  it('S1-056 what the model of a task may call is everything by default, otherwise what the lists of the agent, the task and the tasks above it all allow', async () => {
     expect(await toolsOf({})).toBe('alpha_one beta_one beta_two')
     expect(await toolsOf({ agent: ['beta:*'] })).toBe('beta_one beta_two')
     expect(await toolsOf({ task: ['alpha:one', 'beta:one'] })).toBe('alpha_one beta_one')

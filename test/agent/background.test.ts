@@ -267,7 +267,7 @@ describe('a subtask with notifyParent', () => {
     return { engine, parent }
   }
 
-  it('notifies its parent of its result, its error or its cancellation', async () => {
+  it('a subtask with notifyParent notifies its parent of its result, its error or its cancellation', async () => {
     const { engine, parent } = await byHand()
     const names = ['text', 'data', 'nothing', 'failed', 'canceled', 'silent']
     const [text, data, nothing, failed, canceled, silent] = (await engine.create(
@@ -289,7 +289,7 @@ describe('a subtask with notifyParent', () => {
     ])
   })
 
-  it('notifies its parent of each final attempt, not of one that is followed by another', async () => {
+  it('a subtask with notifyParent notifies its parent of each final attempt, not of one that is followed by another', async () => {
     const hands = puppet()
     const engine = (await openEngine({ executors: { work: hands.executor } })) as Engine
     const parent = await engine.create({ name: 'parent' })
@@ -308,7 +308,7 @@ describe('a subtask with notifyParent', () => {
     ])
   })
 
-  it('notifies no parent that has ended', async () => {
+  it('a subtask with notifyParent notifies no parent that has ended', async () => {
     const { engine, parent } = await byHand()
     const child = await engine.create(telling(parent))
     await engine.start(child)
@@ -317,7 +317,7 @@ describe('a subtask with notifyParent', () => {
     expect(await linesOf(engine, parent)).toEqual([])
   })
 
-  it('is refused when no agent would read the notification', async () => {
+  it('a subtask with notifyParent is refused when no agent would read the notification', async () => {
     const { engine } = await byHand()
     const group = await engine.create({ name: 'group', tasks: { one: { name: 'one' } } })
     const root = await refusalOf(engine.create({ name: 'root', notifyParent: true }), 'INVALID_INPUT')
@@ -329,7 +329,7 @@ describe('a subtask with notifyParent', () => {
     expect((await engine.list()).total).toBe(3)
   })
 
-  it('notifies a parent that continues of the siblings canceled by its failure', async () => {
+  it('a subtask with notifyParent notifies a parent that continues of the siblings canceled by its failure', async () => {
     const { engine, parent } = await byHand({ onChildFailure: 'cancel-siblings' })
     const failing = await engine.create(telling(parent, 'failing'))
     const sibling = await engine.create(telling(parent, 'sibling'))
@@ -344,7 +344,7 @@ describe('a subtask with notifyParent', () => {
     ])
   })
 
-  it('does not answer the question of its parent, which reads the notification with the answer', async () => {
+  it('a subtask with notifyParent does not answer the question of its parent, which reads the notification with the answer', async () => {
     const ask = { toolCalls: [{ id: 'q', name: 'ask_user', arguments: { question: 'Which?' } }] }
     const model = llm((_input, step) => (step === 1 ? ask : { content: 'Thanks.' }))
     const engine = (await openEngine({ abilities: [model.ability] })) as Engine
@@ -362,7 +362,7 @@ describe('a subtask with notifyParent', () => {
     ])
   })
 
-  it('leaves a paused parent paused, which reads the notification after it resumes', async () => {
+  it('a subtask with notifyParent leaves a paused parent paused, which reads the notification after it resumes', async () => {
     const begun = deferred()
     const model = llm((_input, step) => {
       begun.resolve()
@@ -404,7 +404,7 @@ describe('a subtask with notifyParent', () => {
     },
   )
 
-  it('keeps a parent that has answered from being completed before it reads the notification', async () => {
+  it('a subtask with notifyParent keeps a parent that has answered from being completed before it reads the notification', async () => {
     const model = llm((_input, step) => ({ content: `Answer ${step}` }))
     const engine = (await openEngine({ abilities: [model.ability], autoComplete: true })) as Engine
     const task = await engine.create({ goal: 'Work', autoStart: false })

@@ -24,7 +24,7 @@ async function asking({ confirm = true, ledger = ':memory:' }: { confirm?: boole
 const questionOf = (task: Task) => task.questions[0] as NonNullable<Task['questions'][number]>
 
 describe('a tool that requires approval', () => {
-  it('asks a person with the input of the call, and does nothing before the answer', async () => {
+  it('a tool that requires approval asks a person with the input of the call, and does nothing before the answer', async () => {
     const { engine, sent, task } = await asking()
     expect(task.questions).toHaveLength(1)
     const { question, schema } = questionOf(task)
@@ -36,13 +36,13 @@ describe('a tool that requires approval', () => {
     await engine.cancel(task)
   })
 
-  it('asks the question of its own `confirm` text', async () => {
+  it('a tool that requires approval asks the question of its own `confirm` text', async () => {
     const { engine, task } = await asking({ confirm: 'Shall this letter go out?' })
     expect(questionOf(task).question.split('\n')[0]).toBe('Shall this letter go out?')
     await engine.cancel(task)
   })
 
-  it('is called once it is approved', async () => {
+  it('a tool that requires approval is called once it is approved', async () => {
     const { engine, sent, model, task } = await asking()
     await engine.answer(task, { approved: true })
     expect(await engine.result(task)).toBe('So be it.')
@@ -51,7 +51,7 @@ describe('a tool that requires approval', () => {
     expect(inShort(model.messages(2)).at(-1)).toBe('tool a: 1')
   })
 
-  it('is not called when it is denied, and the model reads the reason', async () => {
+  it('a tool that requires approval is not called when it is denied, and the model reads the reason', async () => {
     const { engine, sent, model, task } = await asking()
     await engine.answer(task, { approved: false, reason: 'She is on holiday' })
     expect(await engine.result(task)).toBe('So be it.')
@@ -63,7 +63,7 @@ describe('a tool that requires approval', () => {
     expect((await announced(engine, task)).at(-1)).toContain('She is on holiday')
   })
 
-  it('is called with the input changed by the person, while the call still shows the input of the model', async () => {
+  it('a tool that requires approval is called with the input changed by the person, while the call still shows the input of the model', async () => {
     const { engine, sent, task } = await asking()
     await engine.answer(task, { approved: true, input: { to: 'ada@example.org', text: 'Hello' } })
     expect(await engine.result(task)).toBe('So be it.')
@@ -71,7 +71,7 @@ describe('a tool that requires approval', () => {
     expect((await engine.calls(task))[0]?.params).toEqual({ to: 'ada@example.org', text: 'Hi' })
   })
 
-  it('refuses an answer without a decision', async () => {
+  it('a tool that requires approval refuses an answer without a decision', async () => {
     const { engine, sent, task } = await asking()
     for (const answer of ['yes', {}, { approved: 'yes' }, { approved: true, why: 'because' }])
       await refusalOf(engine.answer(task, answer), 'INVALID_ANSWER')
@@ -81,7 +81,7 @@ describe('a tool that requires approval', () => {
     await engine.cancel(task)
   })
 
-  it('is called once when the engine was closed and reopened in between', async () => {
+  it('a tool that requires approval is called once when the engine was closed and reopened in between', async () => {
     const { engine, options, sent, model, task } = await asking({ ledger: ledgerFile() })
     await engine.close()
     const second = await openEngine(options)
@@ -96,7 +96,7 @@ describe('a tool that requires approval', () => {
     expect(await callsOf(third, task)).toEqual(['mail:send completed 1'])
   })
 
-  it('keeps a denial given while no engine works', async () => {
+  it('a tool that requires approval keeps a denial given while no engine works', async () => {
     const { engine, options, sent, task } = await asking({ ledger: ledgerFile() })
     await engine.close()
     const producer = await createEngine({ ledger: options.ledger, work: false })
@@ -107,7 +107,7 @@ describe('a tool that requires approval', () => {
     expect(sent).toEqual([])
   })
 
-  it('asks no approval for a call that its task may not make, and the model reads the refusal', async () => {
+  it('a tool that requires approval asks no approval for a call that its task may not make, and the model reads the refusal', async () => {
     const sent: unknown[] = []
     const letter = tool('mail:send', (input) => sent.push(input), { confirm: true })
     const model = llm((_input, step) =>
@@ -120,7 +120,7 @@ describe('a tool that requires approval', () => {
     expect(sent).toEqual([])
   })
 
-  it('accepts no approval from a model, neither its own nor that of a task above', async () => {
+  it('a tool that requires approval accepts no approval from a model, neither its own nor that of a task above', async () => {
     const { engine, sent, task } = await asking()
     const { id } = questionOf(task)
     const inner = TaskEngine.within(engine as unknown as TaskEngine, { surface: 'model', taskId: task.id })
@@ -137,7 +137,7 @@ describe('a tool that requires approval', () => {
     await engine.result(task)
   })
 
-  it('waits separately for each of several approvals, while the other calls of the turn are made', async () => {
+  it('a tool that requires approval waits separately for each of several approvals, while the other calls of the turn are made', async () => {
     const done: string[] = []
     const risky = tool('test:risky', ({ what }) => void done.push(`risky ${String(what)}`), { confirm: true })
     const plain = tool('test:plain', () => void done.push('plain'))

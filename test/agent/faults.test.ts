@@ -123,7 +123,7 @@ describe('an agent on a failing ledger', () => {
 })
 
 describe('a call of a tool that is closed or interrupted', () => {
-  it('is a failed call like any other when its ability throws RUN_ENDED', async () => {
+  it('a call of a tool that is closed or interrupted is a failed call like any other when its ability throws RUN_ENDED', async () => {
     let tries = 0
     const odd = tool('test:odd', () => {
       tries++
@@ -136,7 +136,7 @@ describe('a call of a tool that is closed or interrupted', () => {
     expect(tries).toBe(1)
   })
 
-  it('is made once in a run when its ability throws CALL_INTERRUPTED, even if it may be repeated', async () => {
+  it('a call of a tool that is closed or interrupted is made once in a run when its ability throws CALL_INTERRUPTED, even if it may be repeated', async () => {
     let tries = 0
     const odd = tool(
       'test:odd',
@@ -153,7 +153,7 @@ describe('a call of a tool that is closed or interrupted', () => {
     expect(tries).toBe(1)
   })
 
-  it('is returned to the model when a person decides not to repeat it, although it was approved', async () => {
+  it('a call of a tool that is closed or interrupted is returned to the model when a person decides not to repeat it, although it was approved', async () => {
     const begun = deferred()
     let tries = 0
     const risky = tool(
@@ -181,7 +181,7 @@ describe('a call of a tool that is closed or interrupted', () => {
     expect(await callsOf(engine, task)).toEqual(['test:risky failed CALL_INTERRUPTED'])
   })
 
-  it('is passed to the next attempt when its attempt timed out, which makes the calls that never began', async () => {
+  it('a call of a tool that is closed or interrupted is passed to the next attempt when its attempt timed out, which makes the calls that never began', async () => {
     const begun = deferred()
     let tries = 0
     const slow = tool('test:slow', (_input, { signal }) => {
@@ -215,7 +215,7 @@ describe('a call of a tool that is closed or interrupted', () => {
     ])
   })
 
-  it('is decided by a person in the next attempt when its attempt timed out and its ability has onInterrupt ask', async () => {
+  it('a call of a tool that is closed or interrupted is decided by a person in the next attempt when its attempt timed out and its ability has onInterrupt ask', async () => {
     for (const [decision, expected] of [
       ['rerun', ['test:risky failed CALL_INTERRUPTED', 'test:risky completed 2']],
       ['fail', ['test:risky failed CALL_INTERRUPTED']],

@@ -5,7 +5,7 @@ import type { Call } from '../../src/entities/call.ts'
 import type { Message } from '../../src/entities/message.ts'
 import type { Task } from '../../src/entities/task.ts'
 import type { ScriptedPrompt } from '../../src/models/scripted-model.ts'
-import { ending, marksIn, script, stepsOfStory } from './kill-story.ts'
+import { ending, marksIn, script, scriptedSteps } from './kill-scenario.ts'
 
 export interface Evidence {
   task: Task
@@ -54,7 +54,7 @@ function steps({ calls, messages }: Evidence): string[] {
   const found = taken.map(({ content }) => content).sort()
   const asked = taken.reduce((sum, { step }) => sum + (step?.calls.length ?? 0), 0)
   return [
-    ...(taken.length === stepsOfStory ? [] : [`${taken.length} steps were taken`]),
+    ...(taken.length === scriptedSteps ? [] : [`${taken.length} steps were taken`]),
     ...(JSON.stringify(found) === JSON.stringify(expected) ? [] : [`the model said ${found.join(' | ')}`]),
     ...open.map(({ name, status }) => `${name} is ${status}`),
     ...(calls.length >= asked ? [] : [`${asked} calls were asked for, ${calls.length} are recorded`]),

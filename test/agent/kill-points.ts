@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Place } from '../crash/child.ts'
-import type { Death } from '../crash/mortal-ledger.ts'
+import type { KillPoint } from '../crash/killing-ledger.ts'
 
 export interface Ended {
   signal: NodeJS.Signals | null
@@ -28,7 +28,7 @@ export function playAlone(program: string, { ledger, effects }: Place, orders: o
   return new Promise((resolve) => child.once('close', (_code, signal) => resolve({ ...ended, signal })))
 }
 
-export type Point = Death & { name: string }
+export type Point = KillPoint & { name: string }
 
 export const everyPoint = (steps: readonly string[]): Point[] =>
   steps.flatMap((name, index): Point[] => [

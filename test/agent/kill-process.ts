@@ -4,26 +4,26 @@
 import { createEngine } from '../../src/create-engine.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { createMortalLedger, type Death } from '../crash/mortal-ledger.ts'
-import { answerAll, createStoryModel, story, storyAbilities } from './kill-story.ts'
+import { createKillingLedger, type KillPoint } from '../crash/killing-ledger.ts'
+import { answerAll, createScenarioModel, reportTask, scenarioAbilities } from './kill-scenario.ts'
 
 export interface KillOrders {
   ledger: string
   effects: string
-  death?: Death
+  death?: KillPoint
   careless?: boolean
 }
 
 const orders = JSON.parse(process.argv[2] as string) as KillOrders
 const inner = await openLedger(orders.ledger)
-const { ledger, steps } = createMortalLedger(inner, orders.death)
+const { ledger, steps } = createKillingLedger(inner, orders.death)
 const engine = (await createEngine({
   ledger,
-  model: createStoryModel(),
-  abilities: storyAbilities({ effects: orders.effects, careless: orders.careless ?? false }),
+  model: createScenarioModel(),
+  abilities: scenarioAbilities({ effects: orders.effects, careless: orders.careless ?? false }),
   onError: (error) => process.stderr.write(`${String(error)}\n`),
 })) as Engine
-const task = await engine.create(story)
+const task = await engine.create(reportTask)
 await answerAll(engine, task.id)
 await engine.close()
 await inner.close()

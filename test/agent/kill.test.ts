@@ -12,11 +12,11 @@ import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { createPlace, drawSeed, type Place, randomOf, twoAtATime } from '../crash/child.ts'
 import { violations } from '../crash/invariants.ts'
-import type { Death } from '../crash/mortal-ledger.ts'
+import type { KillPoint } from '../crash/killing-ledger.ts'
 import { complaintsOf, type Evidence, gather } from './kill-checks.ts'
 import { everyPoint, onePointOfEachKind, playAlone } from './kill-points.ts'
 import type { KillOrders } from './kill-process.ts'
-import { answerAll, createStoryModel, story, storyAbilities } from './kill-story.ts'
+import { answerAll, createScenarioModel, reportTask, scenarioAbilities } from './kill-scenario.ts'
 
 const program = join(import.meta.dirname, 'kill-process.ts')
 const torture = process.env['ERRAND_TORTURE'] === '1'
@@ -32,15 +32,15 @@ interface GoOnOptions {
 /** Another process continues (here: this one), and everything reaches its end. */
 async function goOn(place: Place, { careless = false, wrap = (ledger) => ledger }: GoOnOptions = {}) {
   const inner = await openLedger(place.ledger)
-  const model = createStoryModel()
+  const model = createScenarioModel()
   const reported: unknown[] = []
   const engine = (await createEngine({
     ledger: wrap(inner),
     model,
-    abilities: storyAbilities({ effects: place.effects, careless }),
+    abilities: scenarioAbilities({ effects: place.effects, careless }),
     onError: (error) => reported.push(error),
   })) as Engine
-  const task = (await engine.create(story)) as Task
+  const task = (await engine.create(reportTask)) as Task
   await answerAll(engine, task.id)
   await engine.idle()
   const evidence = await gather(engine, task, place.effects, model.prompts)
@@ -58,7 +58,7 @@ const interruptedIn = ({ calls }: Evidence) =>
   calls.filter(({ error }) => error?.message === 'Process crashed during execution').length
 
 describe('an agent whose process is killed', () => {
-  it('S0-106 S0-026 S0-100 S0-101 S0-103 Q-12 continues in the next process after a kill at any write', async () => {
+  it('S0-106 S0-026 S0-100 S0-101 S0-103 Q-12 an agent whose process is killed continues in the next process after a kill at any write', async () => {
     const whole = createPlace()
     const { said, signal, complaints } = await play(whole)
     expect({ signal, complaints }).toEqual({ signal: null, complaints: '' })
@@ -66,7 +66,7 @@ describe('an agent whose process is killed', () => {
     expect((await goOn(whole)).complaints).toEqual([])
 
     const points = torture ? everyPoint(steps) : onePointOfEachKind(steps)
-    const untried = (when: Death['when']) =>
+    const untried = (when: KillPoint['when']) =>
       steps.filter((name) => !points.some((point) => point.name === name && point.when === when))
     expect([...untried('before'), ...untried('after')]).toEqual([])
     const sums = { kills: 0, interrupted: 0 }
@@ -83,11 +83,11 @@ describe('an agent whose process is killed', () => {
     expect(sums.interrupted).toBeGreaterThan(0)
   }, 240_000)
 
-  it('S0-103 continues after a second kill during its recovery', async () => {
+  it('S0-103 an agent whose process is killed continues after a second kill during its recovery', async () => {
     const random = randomOf(drawSeed('agents killed twice'))
-    const twice = Array.from({ length: 12 }, (): Death[] =>
+    const twice = Array.from({ length: 12 }, (): KillPoint[] =>
       [60, 40].map(
-        (steps): Death => ({
+        (steps): KillPoint => ({
           step: 4 + Math.floor(random() * steps),
           when: random() < 0.5 ? 'before' : 'after',
         }),
@@ -104,7 +104,7 @@ describe('an agent whose process is killed', () => {
 
   it('the harness detects a tool that is repeated and must not be', async () => {
     const found: string[] = []
-    const deaths = [6, 7, 8, 9, 10, 11].map((step): Death => ({ step, when: 'before' }))
+    const deaths = [6, 7, 8, 9, 10, 11].map((step): KillPoint => ({ step, when: 'before' }))
     await twoAtATime(deaths, async (death) => {
       const place = createPlace()
       await play(place, { death, careless: true })
@@ -120,7 +120,7 @@ describe('an agent whose process is killed', () => {
           inner.step(step.name === 'close runs of a lost engine' ? overlookingCalls(step) : step),
       })
     const found: string[] = []
-    const deaths = [9, 10, 11].map((step): Death => ({ step, when: 'before' }))
+    const deaths = [9, 10, 11].map((step): KillPoint => ({ step, when: 'before' }))
     await twoAtATime(deaths, async (death) => {
       const place = createPlace()
       await play(place, { death })

@@ -30,7 +30,7 @@ describe('a step of the model of an agent', () => {
     })
   })
 
-  it('S0-023 S0-063 S0-065 streams each piece at once and stores the text once, whole', async () => {
+  it('S0-023 S0-063 S0-065 a step of the model of an agent streams each piece at once and stores the text once, whole', async () => {
     const hold = deferred()
     const model = partsModel([text('Good '), text('morn'), hold.promise, text('ing'), finish()])
     const engine = await openEngine({ model })
@@ -72,7 +72,7 @@ describe('a step of the model of an agent', () => {
     ])
   })
 
-  it('S0-025 keeps markdown, line breaks and any character of an answer', async () => {
+  it('S0-025 a step of the model of an agent keeps markdown, line breaks and any character of an answer', async () => {
     const words = '# Ä heading\r\n\n- 🧵 one\n- 日本語\n\n```ts\nconst a = "\\n\\u0000"\n```\n\ttab, trailing  '
     const engine = await openEngine({ model: createScriptedModel([{ text: words, chunkSize: 3 }]) })
     const task = await engine.create({ goal: 'Write' })
@@ -80,7 +80,7 @@ describe('a step of the model of an agent', () => {
     expect((await engine.messages(task)).at(-1)?.content).toBe(words)
   })
 
-  it('S0-025 keeps an answer that is cut off within a character, with U+FFFD in its place', async () => {
+  it('S0-025 a step of the model of an agent keeps an answer that is cut off within a character, with U+FFFD in its place', async () => {
     const engine = await openEngine({
       model: partsModel([text('cut \ud83d'), finish('length')], [text('nul \u0000'), finish()]),
     })
@@ -110,7 +110,7 @@ describe('a step of the model of an agent', () => {
     expect(await said(engine, task)).toContain('assistant: Two. More.')
   })
 
-  it('S1-054 S0-026 stores no message of a step that breaks off, and fails the task with its error', async () => {
+  it('S1-054 S0-026 a step of the model of an agent stores no message of a step that breaks off, and fails the task with its error', async () => {
     const broken = Promise.reject(Object.assign(new Error('bad things'), { statusCode: 400 }))
     broken.catch(() => {})
     const engine = await openEngine({ model: partsModel([text('I was say'), broken]) })
@@ -122,7 +122,7 @@ describe('a step of the model of an agent', () => {
     expect(JSON.stringify(failures)).not.toContain('I was say')
   })
 
-  it('records the usage, the model and the finish reason of a step, which is no call', async () => {
+  it('a step of an agent records its usage, its model and its finish reason, and is not a call', async () => {
     const model = createScriptedModel([
       {
         text: 'Look.',
@@ -151,7 +151,7 @@ describe('a step of the model of an agent', () => {
 })
 
 describe('the loop of an agent', () => {
-  it('S0-066 S1-051 S1-006 ends with the answer when no tool is called, and publishes it once', async () => {
+  it('S0-066 S1-051 S1-006 the loop of an agent ends with the answer when no tool is called, and publishes it once', async () => {
     const clock = new SimulatedClock(5_000_000)
     const engine = await openEngine({ clock, model: createScriptedModel([{ text: 'Forty-two.' }]) })
     const task = await engine.create({ goal: 'Answer' })
@@ -167,7 +167,7 @@ describe('the loop of an agent', () => {
     })
   })
 
-  it('S0-067 S0-074 S1-007 S1-009 S1-010 S1-011 continues while tools are called, with the calls and results in the next step', async () => {
+  it('S0-067 S0-074 S1-007 S1-009 S1-010 S1-011 the loop of an agent continues while tools are called, with the calls and results in the next step', async () => {
     const model = llm((_input, step) =>
       step === 1
         ? { content: 'Let me see.', toolCalls: [{ id: 'x', name: 'test_echo', arguments: { text: 'seen' } }] }
@@ -188,7 +188,7 @@ describe('the loop of an agent', () => {
     ])
   })
 
-  it('S1-010 records no tool_calls for an assistant entry without calls', async () => {
+  it('S1-010 a conversation has no tool_calls for an assistant entry without calls', async () => {
     const model = llm((_input, step) => ({ content: `Answer ${step}` }))
     const engine = await openEngine({ abilities: [model.ability] })
     const hold = await engine.create({ goal: 'Talk', autoStart: false })
@@ -199,7 +199,7 @@ describe('the loop of an agent', () => {
     expect(assistant).toEqual({ role: 'assistant', content: 'Answer 1' })
   })
 
-  it('continues after tool calls, whatever finish reason the provider reports', async () => {
+  it('the loop of an agent continues after tool calls, whatever finish reason the provider reports', async () => {
     const model = partsModel(
       [toolCall('a', 'test_echo', { text: 'once' }), finish('stop')],
       [toolCall('b', 'test_echo', { text: 'twice' }), finish('length')],
@@ -211,14 +211,14 @@ describe('the loop of an agent', () => {
     expect((await engine.calls(task)).map(({ result }) => result)).toEqual(['once', 'twice'])
   })
 
-  it('S1-055 completes with an empty text when the answer of the model is empty', async () => {
+  it('S1-055 the loop of an agent completes with an empty text when the answer of the model is empty', async () => {
     const engine = await openEngine({ model: partsModel([finish()]) })
     const task = await engine.create({ goal: 'Be silent' })
     expect(await engine.result(task)).toBe('')
     expect((await engine.messages(task)).at(-1)).toMatchObject({ role: 'assistant', content: '' })
   })
 
-  it('S0-075 shows announcements to people, and to no step of a model', async () => {
+  it('S0-075 the loop of an agent shows announcements to people, and to no step of a model', async () => {
     const model = llm((_input, step) =>
       step <= 2
         ? { toolCalls: [{ id: `x${step}`, name: 'test_echo', arguments: { text: 'a' } }] }
@@ -239,7 +239,7 @@ describe('the loop of an agent', () => {
     ])
   })
 
-  it('C-15 C-16 streams from the start to exactly one end, however late the reader starts', async () => {
+  it('C-15 C-16 the loop of an agent streams from the start to exactly one end, however late the reader starts', async () => {
     const model = createScriptedModel([{ tools: [{ name: 'test_echo', input: { text: 'a' } }] }, { text: 'Done.' }])
     const engine = await openEngine({ model, abilities: [echo] })
     const task = await engine.create({ goal: 'Echo' })
@@ -252,7 +252,7 @@ describe('the loop of an agent', () => {
     expect(types.indexOf('tool_result')).toBeGreaterThan(types.indexOf('tool_call'))
   })
 
-  it('S0-079 S1-053 fails the task with the message of an exception, which the conversation announces to people', async () => {
+  it('S0-079 S1-053 the loop of an agent fails the task with the message of an exception, which the conversation announces to people', async () => {
     const model = llm(() => {
       throw new Error('the model is on strike')
     })
@@ -272,7 +272,7 @@ describe('the loop of an agent', () => {
 describe('the iterations of an agent', () => {
   const forever = () => createScriptedModel(() => ({ tools: [{ name: 'test_echo', input: { text: 'again' } }] }))
 
-  it('S0-076 S0-077 S1-050 fails a task after ten model steps in one attempt, with MAX_ITERATIONS', async () => {
+  it('S0-076 S0-077 S1-050 an agent fails its task after ten model steps in one attempt, with MAX_ITERATIONS', async () => {
     const model = forever()
     const engine = await openEngine({ model, abilities: [echo] })
     const task = await engine.create({ goal: 'Never end' })
@@ -285,7 +285,7 @@ describe('the iterations of an agent', () => {
     expect(await engine.calls(task)).toHaveLength(10)
   })
 
-  it('S0-076 takes the maximum iterations from the agent, else from the engine', async () => {
+  it('S0-076 the maximum of iterations is taken from the agent, else from the engine', async () => {
     const model = forever()
     const executors = { brief: agent({ maxIterations: 1 }), agent: agent() }
     const engine = await openEngine({ model, abilities: [echo], executors, maxIterations: 3 })
@@ -310,7 +310,7 @@ describe('the iterations of an agent', () => {
     expect(await engine.result(await engine.create({ goal: 'Hurry' }))).toBe('Just in time')
   })
 
-  it('counts iterations through pauses: a resumed run has no more of them', async () => {
+  it('an agent counts iterations through pauses: a resumed run has no more of them', async () => {
     const held = [deferred(), deferred()]
     const model = createScriptedModel(async ({ turn }) => {
       if (turn === 1) await held[0]?.promise
@@ -327,7 +327,7 @@ describe('the iterations of an agent', () => {
     expect((await engine.runs(task)).length).toBe(2)
   })
 
-  it('counts iterations anew after a retry, which continues the same conversation', async () => {
+  it('an agent counts iterations anew after a retry, which continues the same conversation', async () => {
     const model = createScriptedModel(({ turn }) =>
       turn < 4 ? { tools: [{ name: 'test_echo', input: { text: `${turn}` } }] } : { text: 'At last' },
     )
@@ -368,7 +368,7 @@ describe('a canceled agent', () => {
     await refusalOf(engine.resume(task), 'INVALID_TRANSITION')
   })
 
-  it('S0-054 stays canceled: a later answer adds no message and changes nothing', async () => {
+  it('S0-054 a canceled agent stays canceled: a later answer adds no message and changes nothing', async () => {
     const hold = deferred()
     const late = deferred()
     const model = createScriptedModel(async () => {

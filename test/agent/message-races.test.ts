@@ -45,7 +45,7 @@ describe('a message to an agent that races with its work', () => {
     await engine.close()
   })
 
-  it('is no answer to a question asked at the same time, and is read with the answer', async () => {
+  it('a message to an agent that races with its work is no answer to a question asked at the same time, and is read with the answer', async () => {
     const ledger = await faulty()
     const model = llm((_input, taken) => (taken === 1 ? ask : { content: 'Thanks.' }))
     const engine = await openEngine({ ledger, abilities: [model.ability] })
@@ -61,7 +61,7 @@ describe('a message to an agent that races with its work', () => {
     await engine.close()
   })
 
-  it('with delivery followup does not end a wait, and is read when the agent would end', async () => {
+  it('a message to an agent that races with its work with delivery followup does not end a wait, and is read when the agent would end', async () => {
     const model = llm((_input, taken) => (taken === 1 ? wait : { content: `Answer ${taken}` }))
     const engine = await openEngine({ abilities: [model.ability] })
     const task = await engine.create({ goal: 'Wait', autoStart: false })
@@ -77,7 +77,7 @@ describe('a message to an agent that races with its work', () => {
     expect(inShort(model.messages(3)).slice(-2)).toEqual(['assistant: Answer 2', 'user: And after that?'])
   })
 
-  it('with delivery followup does not answer a question', async () => {
+  it('a message to an agent that races with its work with delivery followup does not answer a question', async () => {
     const model = llm((_input, taken) => (taken === 1 ? ask : { content: `Answer ${taken}` }))
     const engine = await openEngine({ abilities: [model.ability] })
     const task = await engine.create({ goal: 'Ask' })
@@ -87,7 +87,7 @@ describe('a message to an agent that races with its work', () => {
     expect(await engine.result(task)).toBe('Answer 3')
   })
 
-  it('S0-080 is answered before the task completes when the agent has finished but its children have not', async () => {
+  it('S0-080 a message to an agent that races with its work is answered before the task completes when the agent has finished but its children have not', async () => {
     const { engine, task, child } = await awaitingChildren()
     await engine.send(task, 'two')
     await engine.start(child)
@@ -103,7 +103,7 @@ describe('a message to an agent that races with its work', () => {
     ])
   })
 
-  it('S0-080 with delivery followup is answered by an agent that waits for its children', async () => {
+  it('S0-080 a message to an agent that races with its work with delivery followup is answered by an agent that waits for its children', async () => {
     const { engine, task, child } = await awaitingChildren()
     await engine.send(task, 'two', { delivery: 'followup' })
     await engine.start(child)
@@ -111,7 +111,7 @@ describe('a message to an agent that races with its work', () => {
     expect(await engine.result(task)).toBe('re: two')
   })
 
-  it('S0-080 is answered before the parent completes when it arrives just before the end of the last child', async () => {
+  it('S0-080 a message to an agent that races with its work is answered before the parent completes when it arrives just before the end of the last child', async () => {
     const { engine, task, child } = await awaitingChildren()
     await engine.start(child)
     await Promise.all([engine.send(task, 'two'), engine.complete(child)])

@@ -34,7 +34,7 @@ async function talk(engine: Parameters<typeof said>[0], task: { id: string }): P
 }
 
 describe('a message to a working agent', () => {
-  it('S0-080 C-12 is answered before the task is completed', async () => {
+  it('S0-080 C-12 a message to a working agent is answered before the task is completed', async () => {
     const held = heldModel()
     const engine = await openEngine({ model: held.model })
     const task = await engine.create({ goal: 'one' })
@@ -54,7 +54,7 @@ describe('a message to a working agent', () => {
     expect(await engine.runs(task)).toHaveLength(1)
   })
 
-  it('S0-080 is answered when it is committed between the last read of the agent and its completion', async () => {
+  it('S0-080 a message to a working agent is answered when it is committed between the last read of the agent and its completion', async () => {
     const ledger = createFaultyLedger(await openLedger(':memory:'))
     const model = createScriptedModel(({ last }) => ({ text: `re: ${last}` }))
     const engine = await openEngine({ ledger, model })
@@ -78,7 +78,7 @@ describe('a message to a working agent', () => {
     await ledger.close()
   })
 
-  it('S0-080 is answered however often it arrives just before the completion', async () => {
+  it('S0-080 a message to a working agent is answered however often it arrives just before the completion', async () => {
     const ledger = createFaultyLedger(await openLedger(':memory:'))
     const model = createScriptedModel(({ last }) => ({ text: `re: ${last}` }))
     const engine = await openEngine({ ledger, model })
@@ -102,7 +102,7 @@ describe('a message to a working agent', () => {
     await ledger.close()
   })
 
-  it('is refused once the task is canceled, and a task canceled just before its completion stays canceled', async () => {
+  it('a message to a working agent is refused once the task is canceled, and a task canceled just before its completion stays canceled', async () => {
     const ledger = createFaultyLedger(await openLedger(':memory:'))
     const engine = await openEngine({ ledger, model: createScriptedModel([{ text: 'Done' }]) })
     const gate = ledger.hold('settle run')
@@ -116,7 +116,7 @@ describe('a message to a working agent', () => {
     await ledger.close()
   })
 
-  it('S3-112 with delivery steer is read before followups, each in the order of sending', async () => {
+  it('S3-112 a message to a working agent with delivery steer is read before followups, each in the order of sending', async () => {
     const slow = gatedTool('test:slow')
     const model = llm((_input, step) =>
       step === 1 ? { toolCalls: [{ id: 'a', name: 'test_slow', arguments: {} }] } : { content: `Answer ${step}` },
@@ -140,7 +140,7 @@ describe('a message to a working agent', () => {
     expect(inShort(model.messages(3)).slice(-3)).toEqual(['assistant: Answer 2', 'user: later 1', 'user: later 2'])
   })
 
-  it('S0-027 keeps the order of sending among messages of the same millisecond', async () => {
+  it('S0-027 a message to a working agent keeps the order of sending among messages of the same millisecond', async () => {
     const held = heldModel()
     const clock = { now: () => 1_000, setTimeout: () => 0, clearTimeout: () => {} }
     const engine = await openEngine({ model: held.model, clock })
@@ -162,7 +162,7 @@ describe('a message to a working agent', () => {
     ).toEqual(words)
   })
 
-  it('S3-112 with delivery abort pauses the task at once, and is read before earlier messages when it resumes', async () => {
+  it('S3-112 a message to a working agent with delivery abort pauses the task at once, and is read before earlier messages when it resumes', async () => {
     const slow = gatedTool('test:slow')
     const model = llm((_input, step) =>
       step === 1 ? { toolCalls: [{ id: 'a', name: 'test_slow', arguments: {} }] } : { content: `Answer ${step}` },
@@ -185,7 +185,7 @@ describe('a message to a working agent', () => {
 })
 
 describe('a message to an agent that does not run', () => {
-  it('with delivery abort is refused and not stored when the task cannot be paused', async () => {
+  it('a message to an agent that does not run with delivery abort is refused and not stored when the task cannot be paused', async () => {
     const model = llm(() => ({ toolCalls: [{ id: 'q', name: 'ask_user', arguments: { question: 'Well?' } }] }))
     const engine = await openEngine({ abilities: [model.ability] })
     const held = await engine.create({ goal: 'one', autoStart: false })
@@ -198,7 +198,7 @@ describe('a message to an agent that does not run', () => {
     await engine.cancel(asking)
   })
 
-  it('is stored without resuming a paused task, and the next run reads it', async () => {
+  it('a message to an agent that does not run is stored without resuming a paused task, and the next run reads it', async () => {
     const held = heldModel()
     const engine = await openEngine({ model: held.model })
     const task = await engine.create({ goal: 'one' })
@@ -214,7 +214,7 @@ describe('a message to an agent that does not run', () => {
     expect(await engine.result(task)).toBe('re: three')
   })
 
-  it('is read by the first step of a task that has not begun', async () => {
+  it('a message to an agent that does not run is read by the first step of a task that has not begun', async () => {
     const model = createScriptedModel(({ messages }) => ({ text: messages.map(({ text }) => text).join('|') }))
     const engine = await openEngine({ model })
     const task = await engine.create({ goal: 'one', autoStart: false })
@@ -223,7 +223,7 @@ describe('a message to an agent that does not run', () => {
     expect(await engine.result(task)).toBe('You are a helpful AI assistant.|one|two')
   })
 
-  it('is refused by a settled task; with retry, a failed task gets a new attempt that reads it', async () => {
+  it('a message to an agent that does not run is refused by a settled task; with retry, a failed task gets a new attempt that reads it', async () => {
     const model = createScriptedModel(({ last, turn }) => {
       if (last === 'one') throw new Error('no idea')
       return { text: `re ${turn}: ${last}` }
@@ -249,7 +249,7 @@ describe('an agent that asks its user', () => {
     toolCalls: questions.map((question, index) => ({ id: `q${index}`, name: 'ask_user', arguments: question })),
   })
 
-  it('S1-052 C-12 waits for the answer and continues with it, in the same conversation', async () => {
+  it('S1-052 C-12 an agent that asks its user waits for the answer and continues with it, in the same conversation', async () => {
     const model = llm((_input, step) => (step === 1 ? asks({ question: 'Which file?' }) : { content: 'Thanks.' }))
     const engine = await openEngine({ abilities: [model.ability] })
     const task = await engine.create({ goal: 'Delete a file' })
@@ -265,7 +265,7 @@ describe('an agent that asks its user', () => {
     expect(await callsOf(engine, task)).toEqual(['ask_user completed "a.txt"'])
   })
 
-  it('S1-027 takes a message as the answer when the question accepts plain text, and reads it once', async () => {
+  it('S1-027 an agent that asks its user takes a message as the answer when the question accepts plain text, and reads it once', async () => {
     const model = llm((_input, step) => (step === 1 ? asks({ question: 'Which file?' }) : { content: 'Thanks.' }))
     const engine = await openEngine({ abilities: [model.ability] })
     const task = await engine.create({ goal: 'Delete a file' })
@@ -275,7 +275,7 @@ describe('an agent that asks its user', () => {
     expect(inShort(model.messages(2)).filter((line) => line.includes('b.txt'))).toEqual(['tool q0: b.txt'])
   })
 
-  it('accepts only one of the options as an answer; any other message is stored and leaves the question open', async () => {
+  it('an agent that asks its user accepts only one of the options as an answer; any other message is stored and leaves the question open', async () => {
     const model = llm((_input, step) =>
       step === 1 ? asks({ question: 'Which?', options: ['red', 'blue'] }) : { content: 'Thanks.' },
     )
@@ -289,7 +289,7 @@ describe('an agent that asks its user', () => {
     expect(inShort(model.messages(2)).slice(-2)).toEqual(['tool q0: blue', 'user: green'])
   })
 
-  it('may have several open questions, each with its own answer, in the order of asking', async () => {
+  it('an agent that asks its user may have several open questions, each with its own answer, in the order of asking', async () => {
     const model = llm((_input, step) =>
       step === 1 ? asks({ question: 'First?' }, { question: 'Second?' }) : { content: 'Thanks.' },
     )
@@ -337,7 +337,7 @@ describe('an agent that asks its user', () => {
     expect(slow.calls).toHaveLength(1)
   })
 
-  it('reads the refusal of an invalid question, which is not asked', async () => {
+  it('an agent that asks its user reads the refusal of an invalid question, which is not asked', async () => {
     const model = llm((_input, step) => (step === 1 ? asks({ question: '' }, {}) : { content: 'Sorry.' }))
     const engine = await openEngine({ abilities: [model.ability] })
     const task = await engine.create({ goal: 'Ask' })
@@ -352,7 +352,7 @@ describe('an agent that waits for tasks', () => {
     toolCalls: [{ id: 'w', name: 'wait_for_tasks', arguments: input }],
   })
 
-  it('Q-13 has the status WAITING until the tasks have settled, and continues with their outcomes', async () => {
+  it('Q-13 an agent that waits for tasks has the status WAITING until the tasks have settled, and continues with their outcomes', async () => {
     const model = llm((_input, step) => (step === 1 ? waits() : { content: 'All there.' }))
     const engine = await openEngine({ abilities: [model.ability] })
     const task = await engine.create({ goal: 'Wait', autoStart: false })
@@ -376,7 +376,7 @@ describe('an agent that waits for tasks', () => {
     })
   })
 
-  it('Q-13 stops waiting for tasks when a message arrives, with the outcomes so far', async () => {
+  it('Q-13 an agent stops waiting for tasks when a message arrives, with the outcomes so far', async () => {
     const model = llm((_input, step) => (step === 1 ? waits() : { content: 'I stop waiting.' }))
     const engine = await openEngine({ abilities: [model.ability] })
     const task = await engine.create({ goal: 'Wait', autoStart: false })
@@ -392,7 +392,7 @@ describe('an agent that waits for tasks', () => {
     expect(await engine.get(child.id)).toMatchObject({ status: 'submitted' })
   })
 
-  it('Q-13 stops waiting after its time-out, and may wait for the first task only', async () => {
+  it('Q-13 an agent that waits for tasks stops waiting after its time-out, and may wait for the first task only', async () => {
     const model = llm((_input, step) =>
       step === 1 ? waits({ timeoutMs: 5 }) : step === 2 ? waits({ mode: 'any' }) : { content: 'Enough.' },
     )
@@ -416,7 +416,7 @@ describe('an agent that waits for tasks', () => {
     })
   })
 
-  it('may wait only for tasks of its own subtree', async () => {
+  it('an agent may wait only for tasks of its own subtree', async () => {
     const model = llm((_input, step) => (step === 1 ? waits({ taskIds: [other.id] }) : { content: 'Alas.' }))
     const engine = await openEngine({ abilities: [model.ability] })
     const other = await engine.create({ name: 'not yours' })

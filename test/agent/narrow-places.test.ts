@@ -15,7 +15,7 @@ const broken = () => {
 }
 
 describe('a model step that breaks off', () => {
-  it('S1-054 S0-026 leaves nothing of its partial answer after the last try, not in the error of its task either', async () => {
+  it('S1-054 S0-026 a model step that breaks off leaves nothing of its partial answer after the last try, not in the error of its task either', async () => {
     const engine = await openEngine({
       model: partsModel([text('I was say'), broken()]),
       modelRetry: { maxAttempts: 1 },

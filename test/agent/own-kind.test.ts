@@ -5,7 +5,7 @@ import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { openEngine } from '../engine/world.ts'
 
 describe('a subtask that a model creates where goals have no default agent', () => {
-  it('runs with the agent and the model of the task that created it', async () => {
+  it('a subtask that a model creates where goals have no default agent runs with the agent and the model of the task that created it', async () => {
     const model = createScriptedModel([
       { when: { goal: 'part' }, text: 'the part' },
       { tools: [{ name: 'task_create', input: { goal: 'part' } }] },
@@ -21,7 +21,7 @@ describe('a subtask that a model creates where goals have no default agent', () 
 })
 
 describe('a subtask whose creation was interrupted', () => {
-  it('is found by the repeated call, and not created a second time', async () => {
+  it('a subtask whose creation was interrupted is found by the repeated call, and not created a second time', async () => {
     const model = createScriptedModel([{ text: 'done' }])
     const engine = await openEngine({ model })
     const parent = await engine.create({ name: 'parent' })

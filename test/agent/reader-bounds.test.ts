@@ -11,7 +11,7 @@ const said = 5_000
 const maxKept = 2_000
 
 describe('a slow reader of a task stream', () => {
-  it('S1-020 gets a bounded number of live pieces, and the whole text when it is stored', async () => {
+  it('S1-020 a slow reader of a task stream gets a bounded number of live pieces, and the whole text when it is stored', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const task = await engine.create({ executor: 'work', goal: 'Talk' })
@@ -88,7 +88,7 @@ describe('a reader that leaves a task stream', () => {
     return { controller, signal, listeners: () => listeners }
   }
 
-  it('S1-020 leaves no listener behind, however it left', async () => {
+  it('S1-020 a reader that leaves a task stream leaves no listener behind, however it left', async () => {
     const { ledger, open, held, signal } = await setup()
     const left = open()
     await left.next()
@@ -111,7 +111,7 @@ describe('a reader that leaves a task stream', () => {
     await ledger.close()
   })
 
-  it('S1-022 leaves no listener behind when there was nothing to read', async () => {
+  it('S1-022 a reader that leaves a task stream leaves no listener behind when there was nothing to read', async () => {
     const { ledger, open, held, signal } = await setup()
     await expect(open('task-unknown').next()).rejects.toMatchObject({ code: 'NOT_FOUND' })
     expect([held(), signal.listeners()]).toEqual([0, 0])

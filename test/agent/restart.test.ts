@@ -28,7 +28,7 @@ const create = (world: World, goal = 'Work') => world.engine.create({ executor: 
 const again = (mark: string) => ({ tools: [{ name: 'test_echo', input: { text: mark } }] })
 
 describe('an agent whose process dies', () => {
-  it('S0-026 in the middle of a stream leaves nothing of the partial answer, and the next process calls the model again', async () => {
+  it('S0-026 an agent whose process dies in the middle of a stream leaves nothing of the partial answer, and the next process calls the model again', async () => {
     const { open } = await house()
     const first = await open(partsModel([text('I was say'), deferred().promise, finish()]))
     const task = await create(first)
@@ -45,7 +45,7 @@ describe('an agent whose process dies', () => {
     expect(model.prompts).toHaveLength(1)
   })
 
-  it('S0-100 S0-101 S0-103 Q-12 in the middle of a tool has one failed call, which is not repeated, and the model reads that', async () => {
+  it('S0-100 S0-101 S0-103 Q-12 an agent whose process dies in the middle of a tool has one failed call, which is not repeated, and the model reads that', async () => {
     const slow = gatedTool('test:slow')
     const { open } = await house([slow.ability])
     const script = [{ tools: [{ name: 'test_slow' }] }, { text: 'I know.' }]
@@ -75,7 +75,7 @@ describe('an agent whose process dies', () => {
     ])
   })
 
-  it('S0-076 gets no additional iterations by a restart', async () => {
+  it('S0-076 an agent whose process dies gets no additional iterations by a restart', async () => {
     const { open } = await house([echo])
     const stuck = deferred()
     const first = await open(
@@ -122,7 +122,7 @@ describe('an agent whose process dies', () => {
     expect(model.prompts).toHaveLength(2)
   })
 
-  it('S0-105 leaves suspended agents as they are', async () => {
+  it('S0-105 an agent whose process dies leaves suspended agents as they are', async () => {
     const { open } = await house()
     const script = createScriptedModel([
       { when: { goal: 'ask' }, tools: [{ name: 'ask_user', input: { question: 'Well?' } }] },
@@ -150,7 +150,7 @@ describe('an agent whose process dies', () => {
     expect(script.prompts).toHaveLength(4)
   })
 
-  it('S0-102 leaves ended agents alone', async () => {
+  it('S0-102 an agent whose process dies leaves ended agents alone', async () => {
     const { open } = await house()
     const first = await open(createScriptedModel([{ text: 'Done' }]))
     const task = await create(first)
@@ -167,7 +167,7 @@ describe('an agent whose process dies', () => {
 })
 
 describe('two engines on one ledger', () => {
-  it("S0-109 leave each other's agents alone: a starting engine fails no call in flight of another", async () => {
+  it("S0-109 two engines on one ledger leave each other's agents alone: a starting engine fails no call in flight of another", async () => {
     const slow = gatedTool('test:slow')
     const { open } = await house([slow.ability])
     const script = [{ tools: [{ name: 'test_slow' }] }, { text: 'Done' }]
@@ -184,7 +184,7 @@ describe('two engines on one ledger', () => {
     expect(slow.calls).toHaveLength(1)
   })
 
-  it('answer a message that was sent through the other engine', async () => {
+  it('two engines on one ledger answer a message that was sent through the other engine', async () => {
     const { open } = await house()
     const held = deferred()
     const first = await open(
@@ -203,7 +203,7 @@ describe('two engines on one ledger', () => {
 })
 
 describe('closing the engine of an agent', () => {
-  it('S0-107 C-13 waits for the tool in flight, and the next engine continues from its result', async () => {
+  it('S0-107 C-13 closing the engine of an agent waits for the tool in flight, and the next engine continues from its result', async () => {
     const slow = gatedTool('test:slow')
     const { open } = await house([slow.ability])
     const script = [{ tools: [{ name: 'test_slow' }] }, { text: 'Done' }]
@@ -221,7 +221,7 @@ describe('closing the engine of an agent', () => {
     expect(slow.calls).toHaveLength(1)
   })
 
-  it('S0-107 releases a tool that takes longer than shutdownTimeoutMs, and the model reads that', async () => {
+  it('S0-107 closing the engine of an agent releases a tool that takes longer than shutdownTimeoutMs, and the model reads that', async () => {
     const slow = gatedTool('test:slow')
     const { open } = await house([slow.ability])
     const script = [{ tools: [{ name: 'test_slow' }] }, { text: 'Done' }]

@@ -9,7 +9,7 @@ import type { Task } from '../../src/entities/task.ts'
 import type { StintRecord, TeamRecord } from '../../src/entities/team.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { history } from '../engine/world.ts'
-import { finding, remark, workers } from './team-story.ts'
+import { finding, remark, workers } from './team-scenario.ts'
 import { factsOn } from './team-world.ts'
 
 interface Worked {

@@ -7,7 +7,7 @@ import { closed, factsOn, left, openWithLedger, says, scripted, stintsOf, teamOf
 import { gatedTool } from './world.ts'
 
 describe('an agent of a team whose task has settled', () => {
-  it('S2-018 S2-019 is completed with its result as summary, and its facts reach the branch of its team', async () => {
+  it('S2-018 S2-019 an agent of a team whose task has settled is completed with its result as summary, and its facts reach the branch of its team', async () => {
     const { engine, ledger } = await openWithLedger({ executors: { reader: says('The cache is stale.').executor } })
     const group = await engine.create({
       name: 'Read',
@@ -24,7 +24,7 @@ describe('an agent of a team whose task has settled', () => {
     expect(await teamOf(ledger, group.id)).toMatchObject({ closedAt: null })
   })
 
-  it('is completed when its task has failed for good or was canceled, not while a retry is due', async () => {
+  it('an agent of a team whose task has settled is completed when its task has failed for good or was canceled, not while a retry is due', async () => {
     const flaky = scripted([{ text: 'I thi', error: 'drop' }], {
       modelRetry: { maxAttempts: 1 },
       retry: { maxAttempts: 2, backoffMs: 0, jitter: 0 },
@@ -63,7 +63,7 @@ describe('an agent of a team whose task has settled', () => {
     ])
   })
 
-  it('leaves its objectives open when its task failed or was canceled', async () => {
+  it('an agent of a team whose task has settled leaves its objectives open when its task failed or was canceled', async () => {
     const { engine } = await openWithLedger({
       executors: {
         flaky: scripted([{ text: 'I thi', error: 'drop' }], { modelRetry: { maxAttempts: 1 } }).executor,
@@ -84,7 +84,7 @@ describe('an agent of a team whose task has settled', () => {
     })
   })
 
-  it('is completed although its task has been purged since', async () => {
+  it('an agent of a team whose task has settled is completed although its task has been purged since', async () => {
     const file = ledgerFile()
     const slow = gatedTool('test:slow')
     const endless = scripted([{ tools: [{ name: 'test_slow' }] }])
@@ -109,7 +109,7 @@ describe('an agent of a team whose task has settled', () => {
     await left(second, team.id, 'endless')
   })
 
-  it('is completed by any working engine, whichever wrote the end', async () => {
+  it('an agent of a team whose task has settled is completed by any working engine, whichever wrote the end', async () => {
     const file = ledgerFile()
     const commander = await openEngine({ ledger: file, work: false })
     const slow = gatedTool('test:slow')
@@ -127,7 +127,7 @@ describe('an agent of a team whose task has settled', () => {
 })
 
 describe('a team whose task is completed', () => {
-  it('S2-031 S2-034 is closed after its agents, when its own executor has ended', async () => {
+  it('S2-031 S2-034 a team whose task is completed is closed after its agents, when its own executor has ended', async () => {
     const { engine, ledger } = await openWithLedger({ executors: { lone: says('All is well.').executor } })
     const task = await engine.create({ name: 'Look', executor: 'lone', goal: 'Look', team: true })
     await closed(engine, task.id)
@@ -141,7 +141,7 @@ describe('a team whose task is completed', () => {
     expect(await factsOn(ledger, 'main')).toEqual([])
   })
 
-  it('is closed when the children have ended, or when a person completed the task by hand', async () => {
+  it('a team whose task is completed is closed when the children have ended, or when a person completed the task by hand', async () => {
     const { engine } = await openWithLedger({ executors: { reader: says('Read.').executor } })
     const group = await engine.create({
       name: 'Read',
@@ -155,7 +155,7 @@ describe('a team whose task is completed', () => {
     await closed(engine, byHand.id)
   })
 
-  it('waits for an agent that works from outside, however the task was completed', async () => {
+  it('a team whose task is completed waits for an agent that works from outside, however the task was completed', async () => {
     const { engine, ledger } = await openWithLedger({ executors: { reader: says('Read.').executor } })
     const task = await engine.create({ name: 'Read', executor: 'reader', goal: 'Read', team: true, autoStart: false })
     await engine.bus.call('agent:join', { taskId: task.id, agentId: 'Anna' })
@@ -167,7 +167,7 @@ describe('a team whose task is completed', () => {
     await closed(engine, task.id)
   })
 
-  it('waits for children that are still working', async () => {
+  it('a team whose task is completed waits for children that are still working', async () => {
     const slow = gatedTool('test:slow')
     const worker = scripted([{ tools: [{ name: 'test_slow' }] }, { text: 'Late, but found.' }])
     const { engine, ledger } = await openWithLedger({
@@ -188,7 +188,7 @@ describe('a team whose task is completed', () => {
     ])
   })
 
-  it('stays as it is when it was closed before, with the summary given at that time', async () => {
+  it('a team whose task is completed stays as it is when it was closed before, with the summary given at that time', async () => {
     const held = puppet()
     const { engine, ledger } = await openWithLedger({ executors: { plain: held.executor } })
     const task = await engine.create({ name: 'Lead', executor: 'plain', team: true })
@@ -202,7 +202,7 @@ describe('a team whose task is completed', () => {
 })
 
 describe('teams whose tasks ended while no engine was working', () => {
-  it('are processed by the next working engine: agents of settled tasks, and teams that are not closed', async () => {
+  it('teams whose tasks ended while no engine was working are processed by the next working engine: agents of settled tasks, and teams that are not closed', async () => {
     const file = ledgerFile()
     const slow = gatedTool('test:slow')
     const endless = scripted([{ tools: [{ name: 'test_slow' }] }])
@@ -233,7 +233,7 @@ describe('a team whose memory fails', () => {
     { text: 'The cache is cold.' },
   ]
 
-  it('is reported without changing a task, and the next engine retries', async () => {
+  it('a team whose memory fails is reported without changing a task, and the next engine retries', async () => {
     const file = ledgerFile()
     const reported: Array<Record<string, unknown>> = []
     const broken = await openEngine({
@@ -255,7 +255,7 @@ describe('a team whose memory fails', () => {
     expect(await engine.get(task.id)).toMatchObject({ status: 'completed', result: 'The cache is cold.' })
   })
 
-  it('is retried by the same engine after a while', async () => {
+  it('a team whose memory fails is retried by the same engine after a while', async () => {
     const clock = new SimulatedClock()
     const reported = deferred()
     let isOut = true
@@ -279,7 +279,7 @@ describe('a team whose memory fails', () => {
     await closed(engine, task.id)
   })
 
-  it('blocks no name: the next agent works under another', async () => {
+  it('a team whose memory fails blocks no name: the next agent works under another', async () => {
     const { engine, ledger } = await openWithLedger({
       executors: { reader: scripted(remembers).executor },
       memory: {
@@ -297,7 +297,7 @@ describe('a team whose memory fails', () => {
     expect((await stintsOf(ledger, group.id)).map(({ agentId }) => agentId)).toEqual(['reader', `reader-${two?.seq}`])
   })
 
-  it('delays the closing of an engine by no more than its time-out', async () => {
+  it('a team whose memory fails delays the closing of an engine by no more than its time-out', async () => {
     const asked = deferred()
     const engine = await openEngine({
       executors: { reader: scripted(remembers).executor },

@@ -2,27 +2,27 @@
 // it prints which steps it took, if it lives to the end.
 import { createEngine } from '../../src/create-engine.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { createMortalLedger, type Death } from '../crash/mortal-ledger.ts'
+import { createKillingLedger, type KillPoint } from '../crash/killing-ledger.ts'
 import { observingLate } from './team-faults.ts'
-import { playTeamStory, storyOptions } from './team-story.ts'
+import { playTeamScenario, scenarioOptions } from './team-scenario.ts'
 
 export interface TeamKillOrders {
   ledger: string
   effects: string
-  death?: Death
+  death?: KillPoint
   /** The planted fault: observations are written outside of the transaction that records the call. */
   late?: boolean
 }
 
 const orders = JSON.parse(process.argv[2] as string) as TeamKillOrders
 const inner = await openLedger(orders.ledger)
-const { ledger, steps } = createMortalLedger(inner, orders.death)
+const { ledger, steps } = createKillingLedger(inner, orders.death)
 const engine = await createEngine({
-  ...storyOptions(orders.effects),
+  ...scenarioOptions(orders.effects),
   ledger: orders.late ? observingLate(ledger) : ledger,
   onError: (error) => process.stderr.write(`${String(error)}\n`),
 })
-await playTeamStory(engine)
+await playTeamScenario(engine)
 await engine.close()
 await inner.close()
 process.stdout.write(`${JSON.stringify({ steps: steps() })}\n`)

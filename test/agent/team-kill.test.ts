@@ -10,12 +10,12 @@ import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createPlace, type Place, twoAtATime } from '../crash/child.ts'
 import { violations } from '../crash/invariants.ts'
-import type { Death } from '../crash/mortal-ledger.ts'
+import type { KillPoint } from '../crash/killing-ledger.ts'
 import { everyPoint, onePointOfEachKind, playAlone } from './kill-points.ts'
 import { gatherTeam, teamComplaints } from './team-checks.ts'
 import { forgettingEnds } from './team-faults.ts'
 import type { TeamKillOrders } from './team-kill-process.ts'
-import { playTeamStory, storyOptions } from './team-story.ts'
+import { playTeamScenario, scenarioOptions } from './team-scenario.ts'
 
 const program = join(import.meta.dirname, 'team-kill-process.ts')
 const torture = process.env['ERRAND_TORTURE'] === '1'
@@ -31,7 +31,7 @@ async function openOn(
   wrap: (ledger: Ledger) => Ledger,
 ): Promise<{ engine: Engine<any>; ledger: Ledger }> {
   const ledger = await openLedger(place.ledger)
-  const options = storyOptions(place.effects)
+  const options = scenarioOptions(place.effects)
   const engine = await createEngine({ ...options, ledger: wrap(ledger), onError: (error) => reported.push(error) })
   return { ledger, engine }
 }
@@ -41,10 +41,10 @@ async function goOn(place: Place, { engines = 1, wrap = asItIs } = {}): Promise<
   const reported: unknown[] = []
   const all: Array<Awaited<ReturnType<typeof openOn>>> = []
   for (let count = 0; count < engines; count++) all.push(await openOn(place, reported, wrap))
-  const stories = await Promise.all(all.map(({ engine }) => playTeamStory(engine)))
+  const played = await Promise.all(all.map(({ engine }) => playTeamScenario(engine)))
   for (const { engine } of all.slice(1)) await engine.close()
   const { engine, ledger } = all[0] as (typeof all)[number]
-  const evidence = await gatherTeam(engine, ledger, stories[0] as (typeof stories)[number])
+  const evidence = await gatherTeam(engine, ledger, played[0] as (typeof played)[number])
   await engine.close()
   for (const each of all) await each.ledger.close()
   const laws = violations({ ...place, effects: '/dev/null' }).filter((each) => !each.endsWith('was never executed'))
@@ -52,7 +52,7 @@ async function goOn(place: Place, { engines = 1, wrap = asItIs } = {}): Promise<
 }
 
 describe('a team whose process is killed', () => {
-  it('Q-12 S2-101 continues in the next process after a kill at any write', async () => {
+  it('Q-12 S2-101 a team whose process is killed continues in the next process after a kill at any write', async () => {
     const whole = createPlace()
     const { said, signal, complaints } = await play(whole)
     expect({ signal, complaints }).toEqual({ signal: null, complaints: '' })
@@ -75,7 +75,7 @@ describe('a team whose process is killed', () => {
   it('the harness detects an observation that is written outside of the transaction of its call', async () => {
     const { said } = await play(createPlace(), { late: true })
     const { steps } = JSON.parse(said) as { steps: string[] }
-    const deaths = steps.flatMap((name, index): Death[] =>
+    const deaths = steps.flatMap((name, index): KillPoint[] =>
       name === 'observe late' ? [{ step: index + 1, when: 'before' }] : [],
     )
     const found: string[] = []
@@ -89,7 +89,7 @@ describe('a team whose process is killed', () => {
 })
 
 describe('a team on a ledger of two engines', () => {
-  it('is processed once, although both engines follow it', async () => {
+  it('a team on a ledger of two engines is processed once, although both engines follow it', async () => {
     for (let round = 0; round < 5; round++) expect(await goOn(createPlace(), { engines: 2 })).toEqual([])
   }, 60_000)
 

@@ -1,6 +1,6 @@
 // Shared by the tests of agents in a team: a ledger to read, agents that play a script, and teams of them.
 import { onTestFinished } from 'vitest'
-import type { Engine, EngineOptions, Executors } from '../../src/engine-api.ts'
+import type { Engine, EngineOptions, ExecutorMap } from '../../src/engine-api.ts'
 import type { FactRecord, ObservationRecord } from '../../src/entities/memory.ts'
 import type { StintRecord } from '../../src/entities/team.ts'
 import { type AgentOptions, agent } from '../../src/executors/agent/agent.ts'
@@ -11,7 +11,7 @@ import { createScriptedModel, type ScriptedModel, type ScriptFunction } from '..
 import { openEngine } from '../engine/world.ts'
 
 /** An engine whose ledger the test reads. */
-export async function openWithLedger<const E extends Executors>(
+export async function openWithLedger<const E extends ExecutorMap>(
   options: EngineOptions<E>,
   file = ':memory:',
 ): Promise<{ engine: Engine<E>; ledger: Ledger }> {

@@ -7,7 +7,7 @@ import { archive, left, observationsOf, observed, openWithLedger, says, scripted
 import { echo, gatedTool, tool } from './world.ts'
 
 describe('an agent of a team', () => {
-  it('has a stint from its first run on, under the name of its executor or a given one', async () => {
+  it('an agent of a team has a stint from its first run on, under the name of its executor or a given one', async () => {
     const { engine, ledger } = await openWithLedger({
       executors: { reader: says('Read.').executor, writer: says('Written.').executor, plain: () => 1 },
     })
@@ -33,7 +33,7 @@ describe('an agent of a team', () => {
     ])
   })
 
-  it('gets another name while another agent works under its own, and keeps it', async () => {
+  it('an agent of a team gets another name while another agent works under its own, and keeps it', async () => {
     const slow = gatedTool('test:slow')
     const worker = scripted([{ tools: [{ name: 'test_slow' }] }, { text: 'Done.' }])
     const { engine, ledger } = await openWithLedger({
@@ -59,7 +59,7 @@ describe('an agent of a team', () => {
     )
   })
 
-  it('continues in the same stint after a suspension', async () => {
+  it('an agent of a team continues in the same stint after a suspension', async () => {
     const asking = scripted([{ tools: [{ name: 'ask_user', input: { question: 'Which?' } }] }, { text: 'That.' }])
     const { engine, ledger } = await openWithLedger({ executors: { asking: asking.executor } })
     const task = await engine.create({ executor: 'asking', goal: 'Ask', team: true })
@@ -70,7 +70,7 @@ describe('an agent of a team', () => {
     expect(await stintsOf(ledger, task.id)).toMatchObject([{ number: 1, workerId: task.id, agentId: 'asking' }])
   })
 
-  it('works without a team that ended before it began, or whose branch is closed', async () => {
+  it('an agent works without a team that ended before it began, or whose branch is closed', async () => {
     const { engine, ledger } = await openWithLedger({
       executors: { late: says('Late.').executor, boss: () => 'enough' },
     })
@@ -86,7 +86,7 @@ describe('an agent of a team', () => {
     }
   })
 
-  it('loses its stint, but not its work, when its branch is closed meanwhile', async () => {
+  it('an agent of a team loses its stint, but not its work, when its branch is closed meanwhile', async () => {
     const slow = gatedTool('test:slow')
     const worker = scripted([{ tools: [{ name: 'test_slow' }] }, { text: 'Done.' }])
     const { engine, ledger } = await openWithLedger({
@@ -102,7 +102,7 @@ describe('an agent of a team', () => {
     await left(engine, team.id, 'worker')
   })
 
-  it('has one observation for each call of its model with its outcome and for each answer, and no others', async () => {
+  it('an agent of a team has one observation for each call of its model with its outcome and for each answer, and no others', async () => {
     const bang = tool('test:boom', () => {
       throw new Error('bang')
     })
@@ -142,7 +142,7 @@ describe('an agent of a team', () => {
       expect(each).toMatchObject({ sessionId: look?.id, taskId: group.id, branch: 'task/look/worker' })
   })
 
-  it('has short observations: the full texts are in its conversation', async () => {
+  it('an agent of a team has short observations: the full texts are in its conversation', async () => {
     const long = 'x'.repeat(50_000)
     const worker = scripted([
       { tools: [{ name: 'test_echo', input: { text: long } }] },
@@ -156,7 +156,7 @@ describe('an agent of a team', () => {
     expect(answer?.content).toMatch(/^y{9998}…$/)
   })
 
-  it('has one observation of a call whose run died before the call ended', async () => {
+  it('an agent of a team has one observation of a call whose run died before the call ended', async () => {
     const stuck = tool('test:stuck', (_input, { signal }) => {
       const end = deferred()
       signal.addEventListener('abort', () => end.reject(signal.reason), { once: true })
@@ -178,7 +178,7 @@ describe('an agent of a team', () => {
     ])
   })
 
-  it('has an observation of a call that ends after the agent has been completed', async () => {
+  it('an agent of a team has an observation of a call that ends after the agent has been completed', async () => {
     const stubborn = deferred<string>()
     const began = deferred()
     const worker = scripted([{ tools: [{ name: 'test_stubborn' }] }])
@@ -201,7 +201,7 @@ describe('an agent of a team', () => {
     expect(observed(await observationsOf(ledger, task.id))).toEqual(['worker tool_use test:stubborn {} → at last'])
   })
 
-  it('has no observations without a team, nor have tasks without an agent', async () => {
+  it('an agent without a team has no observations, nor has a task of a team without an agent', async () => {
     const held = puppet()
     const { engine, ledger } = await openWithLedger({
       executors: { worker: says('Alone.').executor, plain: held.executor },

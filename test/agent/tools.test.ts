@@ -36,7 +36,7 @@ function watched(inner: Ledger) {
 }
 
 describe('a tool call of an agent', () => {
-  it('S0-068 S0-069 S0-018 S0-019 is pending, in progress, then completed: each state is committed, with its line for people', async () => {
+  it('S0-068 S0-069 S0-018 S0-019 a tool call of an agent is pending, in progress, then completed: each state is committed, with its line for people', async () => {
     const inner = await openLedger(':memory:')
     const { ledger, seen } = watched(inner)
     const model = createScriptedModel([{ tools: [{ name: 'test_echo', input: { text: 'hi' } }] }, { text: 'Done' }])
@@ -61,7 +61,7 @@ describe('a tool call of an agent', () => {
     await inner.close()
   })
 
-  it('S0-017 refers to the messages that announce its beginning and its end, both of its task', async () => {
+  it('S0-017 a tool call of an agent refers to the messages that announce its beginning and its end, both of its task', async () => {
     const model = createScriptedModel([
       {
         tools: [
@@ -88,7 +88,7 @@ describe('a tool call of an agent', () => {
     ])
   })
 
-  it('S0-071 S0-072 is made to the ability of the tool name, however many colons and underscores it has', async () => {
+  it('S0-071 S0-072 a tool call of an agent is made to the ability of the tool name, however many colons and underscores it has', async () => {
     const ids = ['one:two', 'one:two:three', 'my_notes:add_one', 'my:notes_add_one', 'ask:user']
     const given: string[] = []
     const abilities = ids.map((id) => tool(id, () => void given.push(id)))
@@ -107,7 +107,7 @@ describe('a tool call of an agent', () => {
     expect((await engine.calls(task)).map(({ name }) => name).sort()).toEqual([...ids].sort())
   })
 
-  it('S0-068 passes the parsed arguments and the signal of the run to the ability', async () => {
+  it('S0-068 a tool call of an agent passes the parsed arguments and the signal of the run to the ability', async () => {
     const got: unknown[] = []
     const look = tool('test:look', (input, { signal, caller }) => {
       got.push(input, signal.aborted, caller.surface, caller.taskId, caller.run)
@@ -142,7 +142,7 @@ describe('several tool calls of one turn', () => {
     return { engine, model, slow, fast, task: await engine.create({ goal: 'Both' }) }
   }
 
-  it('S1-047 S1-048 run in parallel, with their results in the order of the calls, whichever ends first', async () => {
+  it('S1-047 S1-048 several tool calls of one turn run in parallel, with their results in the order of the calls, whichever ends first', async () => {
     const { engine, model, slow, fast, task } = await twoGated('parallel')
     const [first, second] = await Promise.all([slow.began(0), fast.began(0)])
     expect((await engine.calls(task)).map(({ status }) => status)).toEqual(['in_progress', 'in_progress'])
@@ -155,7 +155,7 @@ describe('several tool calls of one turn', () => {
     expect(ends.map(({ data }) => data.tool)).toEqual(['test:fast', 'test:slow'])
   })
 
-  it('C-11 run one after the other when the engine or the agent is configured so', async () => {
+  it('C-11 several tool calls of one turn run one after the other when the engine or the agent is configured so', async () => {
     const { engine, slow, fast, task } = await twoGated('sequential')
     const first = await slow.began(0)
     expect((await engine.calls(task)).map(({ status }) => status)).toEqual(['in_progress', 'pending'])
@@ -167,7 +167,7 @@ describe('several tool calls of one turn', () => {
     expect(await engine.result(task)).toBe('Both.')
   })
 
-  it('C-11 run as the agent says, against the engine', async () => {
+  it('C-11 several tool calls of one turn run as the agent says, against the engine', async () => {
     const gated = gatedTool('test:slow')
     const model = createScriptedModel([{ tools: [{ name: 'test_slow' }, { name: 'test_slow' }] }, { text: 'Done' }])
     const engine = await openEngine({
@@ -183,7 +183,7 @@ describe('several tool calls of one turn', () => {
     expect(found).toEqual(['call.started', 'call.completed', 'call.started', 'call.completed'])
   })
 
-  it('S1-049 S0-070 continue when one of them fails, and so does the loop', async () => {
+  it('S1-049 S0-070 several tool calls of one turn continue when one of them fails, and so does the loop', async () => {
     const model = createScriptedModel([
       {
         tools: [
@@ -230,7 +230,7 @@ describe('a failed tool call', () => {
     return { call: call as Call, read: model.messages(2).at(-1)?.content, lines: await announced(engine, task) }
   }
 
-  it('S0-073 of an unknown tool is returned to the model, and the task continues', async () => {
+  it('S0-073 a failed tool call of an unknown tool is returned to the model, and the task continues', async () => {
     const { call, read } = await callOnce('no_such_tool', '{"a":1}')
     expect(call).toMatchObject({
       name: 'no_such_tool',
@@ -242,7 +242,7 @@ describe('a failed tool call', () => {
   })
 
   it.each(['{"count": 1', '[1]', 'null', '"count"', '{"count": 1} and more'])(
-    'S0-073 with arguments that are no JSON object is returned to the model without calling the ability: %s',
+    'S0-073 a failed tool call with arguments that are no JSON object is returned to the model without calling the ability: %s',
     async (given) => {
       const { call, read, lines } = await callOnce('test_strict', given)
       expect(call).toMatchObject({
@@ -263,7 +263,7 @@ describe('a failed tool call', () => {
     ['{"__proto__":{"admin":true}}', '__proto__'],
     [`{"a":${'['.repeat(70)}${']'.repeat(70)}}`, 'nested'],
   ])(
-    'S0-073 with arguments that no ledger stores is returned with the reason, without calling the ability: %s',
+    'S0-073 a failed tool call with arguments that no ledger stores is returned with the reason, without calling the ability: %s',
     async (given, why) => {
       const { call, read } = await callOnce('test_strict', given)
       expect(call).toMatchObject({ status: 'failed', params: given, error: { code: 'INVALID_INPUT' } })
@@ -275,12 +275,15 @@ describe('a failed tool call', () => {
   it.each([
     ['test_strict', '{"count":"\ud83d', '{"count":"\uFFFD'],
     ['test_strict', '{"count":"\u0000', '{"count":"\uFFFD'],
-  ])('S0-073 with arguments cut off within a character is returned to the model (%s)', async (name, given, kept) => {
-    const { call } = await callOnce(name, given)
-    expect(call).toMatchObject({ status: 'failed', params: kept, error: { code: 'INVALID_INPUT' } })
-  })
+  ])(
+    'S0-073 a failed tool call with arguments cut off within a character is returned to the model (%s)',
+    async (name, given, kept) => {
+      const { call } = await callOnce(name, given)
+      expect(call).toMatchObject({ status: 'failed', params: kept, error: { code: 'INVALID_INPUT' } })
+    },
+  )
 
-  it('S0-073 with a name that no ledger stores is returned to the model, and the task continues', async () => {
+  it('S0-073 a failed tool call with a name that no ledger stores is returned to the model, and the task continues', async () => {
     const { call } = await callOnce('no\u0000such\ud83dtool', '{}')
     expect(call).toMatchObject({ name: 'no\uFFFDsuch\uFFFDtool', error: { code: 'NOT_FOUND' } })
   })
@@ -301,13 +304,13 @@ describe('a failed tool call', () => {
     expect(model.messages(2).at(-1)?.content).toBe(`Error: ${read}`)
   })
 
-  it('S0-073 with arguments that do not match the schema is returned with its issues', async () => {
+  it('S0-073 a failed tool call with arguments that do not match the schema is returned with its issues', async () => {
     const { call, read } = await callOnce('test_strict', '{"count":"three"}')
     expect(call).toMatchObject({ status: 'failed', params: { count: 'three' }, error: { code: 'INVALID_INPUT' } })
     expect(read).toMatch(/^Error: .*count/)
   })
 
-  it('S0-070 S1-011 whose ability threw has the message, the code and the stack', async () => {
+  it('S0-070 S1-011 a failed tool call whose ability threw has the message, the code and the stack', async () => {
     const { call, read, lines } = await callOnce('test_boom', '{}')
     expect(call).toMatchObject({
       status: 'failed',
@@ -339,7 +342,7 @@ describe('a failed tool call', () => {
     expect(await callsOf(engine, task)).toEqual(['test:flaky completed "now"'])
   })
 
-  it('fails with TIMEOUT when it exceeds the time-out of its ability', async () => {
+  it('a failed tool call fails with TIMEOUT when it exceeds the time-out of its ability', async () => {
     const slow = tool('test:slow', () => new Promise(() => {}), { timeoutMs: 5 })
     const model = createScriptedModel([{ tools: [{ name: 'test_slow' }] }, { text: 'Too slow' }])
     const engine = await openEngine({ model, abilities: [slow] })
@@ -348,7 +351,7 @@ describe('a failed tool call', () => {
     expect(await callsOf(engine, task)).toEqual(['test:slow failed TIMEOUT'])
   })
 
-  it('fails when its result is no JSON', async () => {
+  it('a failed tool call fails when its result is no JSON', async () => {
     const circular: Record<string, unknown> = {}
     circular['self'] = circular
     const model = createScriptedModel([{ tools: [{ name: 'test_odd' }] }, { text: 'Odd' }])
@@ -387,7 +390,7 @@ describe('a failed tool call', () => {
 })
 
 describe('a pause in the middle of a tool call', () => {
-  it('passes CALL_INTERRUPTED to the model, and the next run makes the calls that never began', async () => {
+  it('a pause in the middle of a tool call passes CALL_INTERRUPTED to the model, and the next run makes the calls that never began', async () => {
     const slow = gatedTool('test:slow')
     const model = llm((_input, step) =>
       step > 1
@@ -414,7 +417,7 @@ describe('a pause in the middle of a tool call', () => {
     expect(slow.calls).toHaveLength(1)
   })
 
-  it('repeats the call in a new row when its ability has onInterrupt rerun', async () => {
+  it('a pause in the middle of a tool call repeats the call in a new row when its ability has onInterrupt rerun', async () => {
     const hold = deferred()
     let tries = 0
     const again = tool(
@@ -440,7 +443,7 @@ describe('a pause in the middle of a tool call', () => {
     expect(model.prompts.at(-1)?.last).toBe('second time')
   })
 
-  it('asks a person whether to repeat the call when its ability has onInterrupt ask', async () => {
+  it('a pause in the middle of a tool call asks a person whether to repeat the call when its ability has onInterrupt ask', async () => {
     for (const [decision, expected] of [
       ['rerun', ['test:risky failed CALL_INTERRUPTED', 'test:risky completed 2']],
       ['fail', ['test:risky failed CALL_INTERRUPTED']],

@@ -105,7 +105,7 @@ describe('the errors of the bus', () => {
 })
 
 describe('a model that makes invalid calls', () => {
-  it('S0-073 S0-070 has failed calls with the codes of the bus, reads the reasons, and its task continues', async () => {
+  it('S0-073 S0-070 a model that makes invalid calls has failed calls with the codes of the bus, reads the reasons, and its task continues', async () => {
     const calls = (outsider: string) => [
       ['no_such_tool', {}, 'NOT_FOUND'],
       ['test_halve', '{"count": ', 'INVALID_INPUT'],

@@ -49,7 +49,7 @@ async function slotFree({ status }: Engine): Promise<void> {
 }
 
 describe('an agent over the wire of a provider', () => {
-  it('streams an answer as it comes and stores it whole, with its usage', async () => {
+  it('an agent over the wire of a provider streams an answer as it comes and stores it whole, with its usage', async () => {
     const { server, engine } = await setup([{ text: ['Good ', 'morn', 'ing'] }])
     const task = await engine.create({ goal: 'Greet' })
     const items = await collect(engine.stream(task))
@@ -68,7 +68,7 @@ describe('an agent over the wire of a provider', () => {
     expect(JSON.stringify(server.requests[0]?.body.tools)).toContain('test_echo')
   })
 
-  it('runs two parallel calls that arrive in pieces, and returns their results in order under their ids', async () => {
+  it('an agent over the wire of a provider runs two parallel calls that arrive in pieces, and returns their results in order under their ids', async () => {
     const gated = gatedTool('test:slow')
     const { server, engine } = await setup(
       [
@@ -105,7 +105,7 @@ describe('an agent over the wire of a provider', () => {
     expect(await callsOf(engine, task)).toEqual(['test:slow completed "one"', 'test:slow completed "two"'])
   })
 
-  it('returns a failed call for arguments that are no JSON, which the model may correct', async () => {
+  it('an agent over the wire of a provider returns a failed call for arguments that are no JSON, which the model may correct', async () => {
     const { server, engine } = await setup([
       { toolCalls: [{ id: 'a', name: 'test_echo', arguments: '{"text": "Par' }] },
       { toolCalls: [{ id: 'b', name: 'test_echo', arguments: { text: 'Paris' } }] },
@@ -121,7 +121,7 @@ describe('an agent over the wire of a provider', () => {
     ])
   })
 
-  it('waits out a short retry-after within the run', async () => {
+  it('an agent over the wire of a provider waits out a short retry-after within the run', async () => {
     const { server, engine } = await setup([
       { status: 429, headers: { 'retry-after-ms': '3' }, error: { message: 'Slow down' } },
       { text: 'Hello' },
@@ -136,7 +136,7 @@ describe('an agent over the wire of a provider', () => {
     expect(await said(engine, task)).toEqual([...opening, 'assistant: Hello'])
   })
 
-  it('gives its slot back for a long retry-after, with a timer that survives restarts', async () => {
+  it('an agent over the wire of a provider gives its slot back for a long retry-after, with a timer that survives restarts', async () => {
     const clock = new SimulatedClock()
     const { server, engine } = await setup(
       [
@@ -162,7 +162,7 @@ describe('an agent over the wire of a provider', () => {
     expect(await engine.calls(task)).toEqual([])
   })
 
-  it('counts delays as tries, also across runs: an endless rate limit fails the task', async () => {
+  it('an agent over the wire of a provider counts delays as tries, also across runs: an endless rate limit fails the task', async () => {
     const clock = new SimulatedClock()
     const limited = { status: 429, headers: { 'retry-after': '60' }, error: { message: 'Come back later' } }
     const { server, engine } = await setup([limited, limited, limited, limited], { clock })
@@ -182,7 +182,7 @@ describe('an agent over the wire of a provider', () => {
     expect(server.requests).toHaveLength(3)
   })
 
-  it('waits out each delay, also one that follows a try within the run, and counts every try', async () => {
+  it('an agent over the wire of a provider waits out each delay, also one that follows a try within the run, and counts every try', async () => {
     const clock = new SimulatedClock()
     const limited = { status: 429, headers: { 'retry-after': '60' }, error: { message: 'Come back later' } }
     const overloaded = { status: 503, headers: { 'retry-after': '0' }, error: { message: 'Overloaded' } }
@@ -204,7 +204,7 @@ describe('an agent over the wire of a provider', () => {
     expect(server.requests).toHaveLength(4)
   })
 
-  it('retries after a connection dropped in mid-stream, and keeps nothing of the partial answer', async () => {
+  it('an agent over the wire of a provider retries after a connection dropped in mid-stream, and keeps nothing of the partial answer', async () => {
     const { server, engine } = await setup(
       [{ text: ['Half an ', 'answer'], ending: 'destroy' }, { text: 'A whole one' }],
       { modelRetry: { maxAttempts: 2, backoffMs: 1 } },
@@ -218,7 +218,7 @@ describe('an agent over the wire of a provider', () => {
     expect(await everything(engine, task.id)).not.toContain('Half an')
   })
 
-  it('never begins a tool call of a dropped answer', async () => {
+  it('an agent over the wire of a provider never begins a tool call of a dropped answer', async () => {
     const { engine } = await setup(
       [
         { toolCalls: [{ id: 'a', name: 'test_echo', arguments: { text: 'cut' } }], ending: 'destroy' },
@@ -232,7 +232,7 @@ describe('an agent over the wire of a provider', () => {
     expect(await callsOf(engine, task)).toEqual(['test:echo completed "whole"'])
   })
 
-  it('S1-054 closes the connection on a pause in mid-stream and keeps nothing partial; a resume calls the model again', async () => {
+  it('S1-054 an agent over the wire of a provider closes the connection on a pause in mid-stream and keeps nothing partial; a resume calls the model again', async () => {
     const { server, engine } = await setup([{ text: 'I was just say', ending: 'hang' }, { text: 'Said.' }])
     const task = await engine.create({ goal: 'Greet' })
     const request = await server.request(1)
@@ -251,7 +251,7 @@ describe('an agent over the wire of a provider', () => {
     expect(server.requests).toHaveLength(2)
   })
 
-  it('S0-054 closes the connection on a cancellation in mid-stream', async () => {
+  it('S0-054 an agent over the wire of a provider closes the connection on a cancellation in mid-stream', async () => {
     const { server, engine } = await setup([{ text: 'I was', ending: 'hang' }])
     const task = await engine.create({ goal: 'Greet' })
     const request = await server.request(1)
@@ -262,7 +262,7 @@ describe('an agent over the wire of a provider', () => {
     expect(await said(engine, task)).toEqual(opening)
   })
 
-  it('S0-107 leaves the task to the next engine when its engine closes in mid-stream, with nothing partial', async () => {
+  it('S0-107 an agent over the wire of a provider leaves the task to the next engine when its engine closes in mid-stream, with nothing partial', async () => {
     const { server, engine } = await setup([{ text: 'I was', ending: 'hang' }])
     const task = await engine.create({ goal: 'Greet' })
     const request = await server.request(1)
@@ -272,7 +272,7 @@ describe('an agent over the wire of a provider', () => {
     expect(task.status).toBe('submitted')
   })
 
-  it('fails the task at once with context_overflow when the conversation is too long', async () => {
+  it('an agent over the wire of a provider fails the task at once with context_overflow when the conversation is too long', async () => {
     const { server, engine } = await setup([
       {
         status: 400,
@@ -291,7 +291,7 @@ describe('an agent over the wire of a provider', () => {
     expect(typesOf(await history(engine, task.id)).at(-1)).toBe('task.failed')
   })
 
-  it('does not retry refused credentials, and stores the key nowhere', async () => {
+  it('an agent over the wire of a provider does not retry refused credentials, and stores the key nowhere', async () => {
     const { server, engine } = await setup([
       { status: 401, error: { message: 'Incorrect API key provided: sk-secret-0123456789abcdef' } },
     ])
@@ -301,7 +301,7 @@ describe('an agent over the wire of a provider', () => {
     expect(await everything(engine, task.id)).not.toContain('sk-secret')
   })
 
-  it('retries a failing provider as often as the policy allows', async () => {
+  it('an agent over the wire of a provider retries a failing provider as often as the policy allows', async () => {
     const broken: FakeTurn = { status: 500, error: { message: 'Internal error' } }
     const { server, engine } = await setup([broken, broken, broken], {
       modelRetry: { maxAttempts: 3, backoffMs: 1 },

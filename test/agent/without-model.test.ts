@@ -10,7 +10,7 @@ import { llm } from './world.ts'
 const saying = (text: string) => createScriptedModel(() => ({ text }), { modelId: text })
 
 describe('a goal without a model', () => {
-  it('S0-048 S0-047 S0-049 gets the agent as executor, with its conversation opened, and waits for a model instead of failing', async () => {
+  it('S0-048 S0-047 S0-049 a goal without a model gets the agent as executor, with its conversation opened, and waits for a model instead of failing', async () => {
     const engine = await openEngine()
     const task = await engine.create({ goal: 'Speak', retry: { maxAttempts: 2 }, systemPrompt: 'Be brief.' })
     expect(task).toMatchObject({ executor: 'agent', status: 'submitted', ready: true })
@@ -29,7 +29,7 @@ describe('a goal without a model', () => {
     await refusalOf(engine.claim(task, { owner: 'ada' }), 'NOT_CLAIMABLE')
   })
 
-  it('S0-048 runs when an engine with a model opens the ledger', async () => {
+  it('S0-048 a goal without a model runs when an engine with a model opens the ledger', async () => {
     const ledger = ledgerFile()
     const without = await openEngine({ ledger })
     const { id } = await without.create({ goal: 'Speak' })
@@ -38,14 +38,14 @@ describe('a goal without a model', () => {
     expect(await withModel.result(id)).toBe('hello')
   })
 
-  it('S0-048 is left to an engine on the same ledger that has a model', async () => {
+  it('S0-048 a goal without a model is left to an engine on the same ledger that has a model', async () => {
     const ledger = ledgerFile()
     const without = await openEngine({ ledger })
     await openEngine({ ledger, model: saying('hello') })
     expect(await without.result(await without.create({ goal: 'Speak' }))).toBe('hello')
   })
 
-  it('S0-048 runs when `model:register` registers a model', async () => {
+  it('S0-048 a goal without a model runs when `model:register` registers a model', async () => {
     const engine = await openEngine()
     const task = await engine.create({ goal: 'Speak' })
     await engine.idle()
@@ -53,7 +53,7 @@ describe('a goal without a model', () => {
     expect(await engine.result(task)).toBe('late')
   })
 
-  it('S0-048 runs when another `model:llm` is registered on the bus', async () => {
+  it('S0-048 a goal without a model runs when another `model:llm` is registered on the bus', async () => {
     const bus = createBus()
     const engine = await openEngine({ bus })
     const task = await engine.create({ goal: 'Speak' })
@@ -62,7 +62,7 @@ describe('a goal without a model', () => {
     expect(await engine.result(task)).toBe('from the bus')
   })
 
-  it('S0-048 runs when a default model is set in an engine with models for named tasks only', async () => {
+  it('S0-048 a goal without a model runs when a default model is set in an engine with models for named tasks only', async () => {
     const engine = await openEngine({ executors: { critic: agent({ model: saying('critic') }) } })
     const task = await engine.create({ goal: 'Speak' })
     expect(await engine.result(await engine.create({ executor: 'critic', goal: 'Judge' }))).toBe('critic')
@@ -72,7 +72,7 @@ describe('a goal without a model', () => {
     expect(await engine.result(task)).toBe('late')
   })
 
-  it('waits where only tasks that name a model can run, and those run before it', async () => {
+  it('a goal without a model waits where only tasks that name a model can run, and those run before it', async () => {
     const engine = await openEngine({ resolveModel: saying, maxConcurrent: 1 })
     const parent = await engine.create({ name: 'lane', concurrency: 1 })
     const waiting = [
@@ -91,7 +91,7 @@ describe('a goal without a model', () => {
     }
   })
 
-  it('waits with an agent of any name, and with children of its own', async () => {
+  it('a goal without a model waits with an agent of any name, and with children of its own', async () => {
     const engine = await openEngine({ executors: { writer: agent() } })
     const task = await engine.create({ executor: 'writer', goal: 'Write' })
     const parent = await engine.create({ goal: 'Lead', tasks: { part: { goal: 'Work' }, byHand: { name: 'by hand' } } })
@@ -105,7 +105,7 @@ describe('a goal without a model', () => {
     await engine.result(parent)
   })
 
-  it('takes no slot from tasks that can run', async () => {
+  it('a goal without a model takes no slot from tasks that can run', async () => {
     const engine = await openEngine({ executors: { work: () => 'done' }, maxConcurrent: 1 })
     for (let n = 0; n < 3; n++) await engine.create({ goal: 'Speak', priority: 5 })
     expect(await engine.result(await engine.create({ executor: 'work' }))).toBe('done')
@@ -114,7 +114,7 @@ describe('a goal without a model', () => {
 
 describe('a goal with a role', () => {
   it.each([{}, { model: saying('hello') }])(
-    'can be claimed by any client with that role, with or without a model',
+    'a goal with a role can be claimed by any client with that role, with or without a model',
     async (options) => {
       const engine = await openEngine(options)
       const task = await engine.create({ goal: 'Review it', role: 'reviewer' })
@@ -128,7 +128,7 @@ describe('a goal with a role', () => {
 })
 
 describe('the goal of a team', () => {
-  it('S0-048 X-022 has an agent too, and others may join the team while it waits for a model', async () => {
+  it('S0-048 X-022 the goal of a team has an agent too, and others may join the team while it waits for a model', async () => {
     const engine = await openEngine()
     const task = await engine.create({ goal: 'Fix it', team: true, agentId: 'ann' })
     expect(task).toMatchObject({ executor: 'agent' })
@@ -141,7 +141,7 @@ describe('the goal of a team', () => {
 })
 
 describe('a goal created by an engine with work: false', () => {
-  it('is opened by the engine that runs it, with the instructions of its agent', async () => {
+  it('the conversation of a goal created by an engine with work: false is opened by the engine that runs it, with the instructions of its agent', async () => {
     const ledger = ledgerFile()
     const producer = await openEngine({ ledger, work: false })
     const task = await producer.create({ goal: 'Speak' })
@@ -158,7 +158,7 @@ describe('a goal created by an engine with work: false', () => {
     expect(prompts).toEqual(['You sing.'])
   })
 
-  it('waits, once that engine works, until it has a model', async () => {
+  it('a goal created by an engine with work: false waits, once that engine works, until it has a model', async () => {
     const engine = await openEngine({ work: false })
     const task = await engine.create({ goal: 'Speak' })
     await engine.work()

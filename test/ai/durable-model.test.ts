@@ -55,7 +55,7 @@ function failingModel(errors: unknown[]): MockLanguageModelV4 {
 }
 
 describe('a step of a durable model', () => {
-  it('returns bytes, dates and URLs of a durable step, without the echoed request', async () => {
+  it('a step of a durable model returns bytes, dates and URLs of a durable step, without the echoed request', async () => {
     const model = new MockLanguageModelV4({
       doGenerate: async () => ({
         ...answerOf([
@@ -144,7 +144,7 @@ describe('a step of a durable model', () => {
     expect((await engine.calls(task)).map(({ status }) => status)).toEqual(['failed', 'completed'])
   })
 
-  it('rejects a durable step with RUN_ENDED when the run ends, and aborts the provider', async () => {
+  it('a step of a durable model rejects a durable step with RUN_ENDED when the run ends, and aborts the provider', async () => {
     const refused = deferred<unknown>()
     const { model, asked } = silentModel()
     const engine = await openEngine({
@@ -187,7 +187,7 @@ describe('a step of a durable model', () => {
 })
 
 describe('a failure of the provider of a durable model', () => {
-  it('passes an error of the provider through unchanged, and a repeated run gets the same error', async () => {
+  it('a failure of the provider of a durable model passes an error of the provider through unchanged, and a repeated run gets the same error', async () => {
     const error = tooMany('Not now', { 'retry-after': '3' })
     const model = failingModel([error])
     const { seen } = await seenTwice((run) => outcomeOf(() => durable(run, model).doGenerate(question)))
@@ -199,7 +199,7 @@ describe('a failure of the provider of a durable model', () => {
     expect(model.doGenerateCalls).toHaveLength(1)
   })
 
-  it('lets the SDK retry in a repeated run as in the first, without calling the provider', async () => {
+  it('a failure of the provider of a durable model lets the SDK retry in a repeated run as in the first, without calling the provider', async () => {
     for (const ask of [
       async (run: Run, model: MockLanguageModelV4) =>
         (await generateText({ model: durable(run, model), prompt: 'Hello?' })).text,
@@ -238,7 +238,7 @@ describe('a failure of the provider of a durable model', () => {
     expect(model.doGenerateCalls).toHaveLength(2)
   })
 
-  it('retries a durable step inside one entry, unless the provider says that it is of no use', async () => {
+  it('a failure of the provider of a durable model retries a durable step inside one entry, unless the provider says that it is of no use', async () => {
     const retry = { maxAttempts: 3, backoffMs: 0 }
     const model = failingModel([tooMany(), new Error('The line went dead.')])
     const { engine, task, result } = await runOnce(
@@ -256,7 +256,7 @@ describe('a failure of the provider of a durable model', () => {
     expect(strict.doStreamCalls).toHaveLength(1)
   })
 
-  it('waits for the retry-after of the provider before it retries a durable step', async () => {
+  it('a failure of the provider of a durable model waits for the retry-after of the provider before it retries a durable step', async () => {
     const clock = new SimulatedClock()
     const model = failingModel([tooMany('Later', { 'retry-after': '7' })])
     const work = runOnce(
@@ -275,7 +275,7 @@ describe('a failure of the provider of a durable model', () => {
     expect((await work).result).toEqual(textOf('At last.'))
   })
 
-  it('counts a step that finished with an error as failed: this attempt gets it, a new one calls again', async () => {
+  it('a failure of the provider of a durable model counts a step that finished with an error as failed: this attempt gets it, a new one calls again', async () => {
     let asked = 0
     const model = new MockLanguageModelV4({
       doGenerate: async () => ({
@@ -297,7 +297,7 @@ describe('a failure of the provider of a durable model', () => {
     expect((await engine.calls(task)).map(({ status }) => status)).toEqual(['failed', 'failed'])
   })
 
-  it('counts an empty answer of the provider as a failed step', async () => {
+  it('a failure of the provider of a durable model counts an empty answer of the provider as a failed step', async () => {
     const model = new MockLanguageModelV4({
       doGenerate: async () => undefined as never,
       doStream: async () => ({}) as never,

@@ -245,7 +245,7 @@ describe('a durable tool', () => {
     ])
   })
 
-  it('keeps all other properties of a tool, and a tool without execute unchanged', async () => {
+  it('a durable tool keeps all other properties of a tool, and a tool without execute unchanged', async () => {
     class Prefixed {
       readonly inputSchema = anything
       readonly description = 'Says it with a prefix.'
@@ -268,7 +268,7 @@ describe('a durable tool', () => {
     expect(result).toBe('so: yes')
   })
 
-  it('continues a loop with the answer when a tool that asks a person is left out', async () => {
+  it('a durable tool continues a loop with the answer when a tool that asks a person is left out', async () => {
     const model = modelOf([[callOf('call-1', 'approve', {}), callOf('call-2', 'pay', { sum: 5 })], textOf('Paid.')])
     let payments = 0
     const chat = async (_task: ExecutorTask, run: Run) => {

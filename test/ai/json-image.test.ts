@@ -11,7 +11,7 @@ import { refusalOf } from '../engine/world.ts'
 const stored = (value: unknown): any => fromImage(fromJson(toJson(toImage(value, 'it'), 'it')))
 
 describe('the JSON image of a value', () => {
-  it('restores texts, numbers, bytes, dates and URLs, under any key', () => {
+  it('the JSON image of a value restores texts, numbers, bytes, dates and URLs, under any key', () => {
     const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\u0000', '\ud83d', 'a\ude00'))
     const value = fc.anything({
       key: fc.oneof(text, fc.constantFrom('__proto__', 'constructor', 'prototype', '$date', '$entries', '$')),
@@ -32,16 +32,16 @@ describe('the JSON image of a value', () => {
     )
   })
 
-  it('keeps plain JSON as it is, readable for people', () => {
+  it('the JSON image of a value keeps plain JSON as it is, readable for people', () => {
     const plain = { text: 'It is 5 o’clock', list: [1, null, { deep: true }] }
     expect(toImage(plain, 'it')).toEqual(plain)
   })
 
-  it('stores other objects as JSON does', () => {
+  it('the JSON image of a value stores other objects as JSON does', () => {
     expect(stored({ at: { toJSON: () => 'noon' }, act: () => 1, none: undefined })).toEqual({ at: 'noon' })
   })
 
-  it('restores errors of the SDK, without the request and the stack', () => {
+  it('the JSON image of a value restores errors of the SDK, without the request and the stack', () => {
     const refused = new APICallError({
       message: 'Overloaded',
       url: 'https://models.example/chat',
@@ -73,7 +73,7 @@ describe('the JSON image of a value', () => {
     })
   })
 
-  it('keeps an error whose fields cannot be stored', () => {
+  it('the JSON image of a value keeps an error whose fields cannot be stored', () => {
     const data: { self?: unknown } = {}
     data.self = data
     const error = Object.assign(new Error('Odd.'), { data, responseBody: 'x'.repeat(200_000), code: 'E_ODD' })
@@ -82,7 +82,7 @@ describe('the JSON image of a value', () => {
     expect(stored(error)).not.toHaveProperty('responseBody')
   })
 
-  it('refuses an image of a circular value', async () => {
+  it('the JSON image of a value refuses an image of a circular value', async () => {
     const endless: unknown[] = []
     endless.push(endless)
     await refusalOf(() => toImage(endless, 'it'), 'INVALID_INPUT')

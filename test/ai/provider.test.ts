@@ -62,7 +62,7 @@ function chatPlace(server: ModelServer, rest: Pick<ChatOrders, 'streams' | 'onIn
 }
 
 describe('a durable loop over HTTP', () => {
-  it('gives a repeated run the recorded step, whole or streamed, with its usage and its metadata', async () => {
+  it('a durable loop over HTTP gives a repeated run the recorded step, whole or streamed, with its usage and its metadata', async () => {
     const server = await startModelServer(['Good day to you.'])
     const whole = await seenTwice(async (run) => {
       const { text, usage, response, finishReason } = await generateText({
@@ -92,7 +92,7 @@ describe('a durable loop over HTTP', () => {
     expect(streamed.seen[0]?.text).toBe('Good day to you.')
   })
 
-  it('lets the SDK retry after a real error, and a repeated run takes the same path without calling the provider', async () => {
+  it('a durable loop over HTTP lets the SDK retry after a real error, and a repeated run takes the same path without calling the provider', async () => {
     const server = await startModelServer(['Good day.'])
     server.faults.set(0, 503).set(1, 429)
     const { seen, calls } = await seenTwice(
@@ -103,7 +103,7 @@ describe('a durable loop over HTTP', () => {
     expect([server.requests.length, calls]).toEqual([3, 3])
   })
 
-  it('accepts a wrapped model, an older one, and one with private fields', async () => {
+  it('a durable loop over HTTP accepts a wrapped model, an older one, and one with private fields', async () => {
     class Private extends MockLanguageModelV3 {
       readonly #greeting = 'Hello from within.'
       greet() {

@@ -48,7 +48,7 @@ async function readAll(stream: ReadableStream<LanguageModelV4StreamPart>) {
 }
 
 describe('a streamed step of a durable model', () => {
-  it('streams text as it arrives, and tool calls and the end after the step is recorded', async () => {
+  it('a streamed step of a durable model streams text as it arrives, and tool calls and the end after the step is recorded', async () => {
     const { model, begun } = heldModel()
     const [words, seen] = [deferred(), [] as string[]]
     const engine = await openEngine({
@@ -73,7 +73,7 @@ describe('a streamed step of a durable model', () => {
     expect(seen.slice(-3)).toEqual(['text-end: in_progress', 'tool-call: completed', 'finish: completed'])
   })
 
-  it('runs no tool for a streamed step that a pause interrupted', async () => {
+  it('a streamed step of a durable model runs no tool for a streamed step that a pause interrupted', async () => {
     const { model, begun } = heldModel()
     const noted: string[] = []
     const spare = modelOf([[callOf('call-9', 'weather', { city: 'Rome' })], textOf('Sunny.')])
@@ -102,7 +102,7 @@ describe('a streamed step of a durable model', () => {
     expect(noted).toEqual(['Rome'])
   })
 
-  it('replays a streamed step with the same text, in larger pieces', async () => {
+  it('a streamed step of a durable model replays a streamed step with the same text, in larger pieces', async () => {
     const model = new MockLanguageModelV4({
       doStream: async () => ({
         stream: streamOfParts([{ type: 'ping' }, ...parts]),
@@ -125,7 +125,7 @@ describe('a streamed step of a durable model', () => {
     expect(seen.map((each) => each.response)).toEqual([{ headers: { 'x-id': '1' } }, { headers: { 'x-id': '1' } }])
   })
 
-  it('keeps a character whole that the provider split into two pieces', async () => {
+  it('a streamed step of a durable model keeps a character whole that the provider split into two pieces', async () => {
     const pieces = ['A \ud83d', '\ude00!'].map((delta) => ({ type: 'text-delta' as const, id: 't', delta }))
     const model = streaming([...pieces, ...partsOf([])])
     const { seen } = await seenTwice(async (run) => collect((await durable(run, model).doStream(question)).stream))
@@ -171,7 +171,7 @@ describe('a streamed step of a durable model', () => {
     ])
   })
 
-  it('reads a streamed step to its end and records it when its reader cancels', async () => {
+  it('a streamed step of a durable model reads a streamed step to its end and records it when its reader cancels', async () => {
     const { model, begun } = heldModel()
     const [released, recorded] = [deferred(), deferred()]
     const { seen } = await seenTwice(
@@ -196,7 +196,7 @@ describe('a streamed step of a durable model', () => {
     expect(seen).toEqual([0, 6])
   })
 
-  it('stops a streamed step by its caller and by its time-out, which is not retried', async () => {
+  it('a streamed step of a durable model stops a streamed step by its caller and by its time-out, which is not retried', async () => {
     const clock = new SimulatedClock()
     const [byCaller, byTime] = [heldModel(), heldModel()]
     const caller = new AbortController()
@@ -223,7 +223,7 @@ describe('a streamed step of a durable model', () => {
     expect(byTime.model.doStreamCalls).toHaveLength(1)
   })
 
-  it('rejects when a stream cannot be opened, as the provider does', async () => {
+  it('a streamed step of a durable model rejects when a stream cannot be opened, as the provider does', async () => {
     const model = new MockLanguageModelV4({ doStream: () => Promise.reject(new Error('No line.')) })
     const { seen } = await seenTwice((run) => outcomeOf(() => durable(run, model).doStream(question)))
     expect(seen.map(String)).toEqual(['Error: No line.', 'Error: No line.'])

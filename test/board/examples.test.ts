@@ -1,7 +1,7 @@
 // The introductory prompts of a task board, played by a scripted model through the four tools, and the same plans run by executors.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { boardTools } from '../../src/board/board-tools.ts'
-import type { Engine, Executors } from '../../src/engine-api.ts'
+import type { Engine, ExecutorMap } from '../../src/engine-api.ts'
 import { runModelStep } from '../../src/models/model-step.ts'
 import type { ScriptedTurn } from '../../src/models/script.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
@@ -107,7 +107,7 @@ describe('The example of the refactoring', () => {
 
   it('S4-043 S4-046 executors work through dependent tasks in order, each stage with its own executor', async () => {
     const log: string[] = []
-    const executors: Executors = Object.fromEntries(
+    const executors: ExecutorMap = Object.fromEntries(
       stages.map((stage) => [
         stage,
         async () => {

@@ -243,7 +243,7 @@ describe('A session of tools', () => {
     await first.ask('task_update', { task_id: 1, status: 'in_progress' })
     await second.ask('task_update', { task_id: 1, status: 'pending' })
     await second.ask('task_update', { task_id: 1, status: 'in_progress' })
-    expect(await first.say('task_update', { task_id: 1, status: 'completed' })).toMatch(/^Error: .*does not hold/)
+    expect(await first.say('task_update', { task_id: 1, status: 'completed' })).toMatch(/^Error: .*is not valid/)
     expect(await first.ask('task_update', { task_id: 1, status: 'completed' })).toMatchObject({ status: 'completed' })
   })
 })

@@ -150,7 +150,7 @@ describe('task_get', () => {
       expect(await ask('task_get', { task_id })).toEqual(made)
     expect(await say('task_get', { task_id: 42 })).toBe('Error: Task 42 not found')
     expect(await say('task_get', { task_id: '#42' })).toBe('Error: Task 42 not found')
-    for (const task_id of ['../1', '1/../../etc', '01', '1e0', 'task-nobody'])
+    for (const task_id of ['../1', '1/../../etc', '01', '1e0', 'task-missing'])
       expect(await say('task_get', { task_id })).toBe(`Error: Task ${task_id} not found`)
     for (const task_id of [0, -1, 1.5, null, [], {}])
       expect(await say('task_get', { task_id })).toMatch(/^Error: task_get/)

@@ -86,7 +86,7 @@ describe('a list of abilities', () => {
   })
 
   it.each([['notes'], ['notes:'], ['*:add'], ['no*'], ['notes:**'], ['notes:a*'], [''], [7], ['a:b:c:d:e'], [' *']])(
-    'does not hold %j',
+    'a list of abilities does not hold %j',
     async (pattern) => {
       await refusalOf(() => checkAbilityList([pattern]), 'INVALID_INPUT')
     },

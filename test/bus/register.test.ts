@@ -9,7 +9,7 @@ const basics = { description: 'Does it.', input: z.object({}), output: z.null() 
 const whole = { ...basics, id: 'a:b', handle: () => null }
 
 describe('the registry', () => {
-  it('S1-079 refuses a second ability of the same id', async () => {
+  it('S1-079 the registry refuses a second ability of the same id', async () => {
     const { bus, add } = setup()
     const error = await refusalOf(() => bus.register(add), 'ALREADY_REGISTERED')
     expect(error.details).toEqual({ abilityId: 'notes:add' })
@@ -41,7 +41,7 @@ describe('the registry', () => {
     expect(bus.has('a:b')).toBe(true)
   })
 
-  it('lists abilities by id', () => {
+  it('the registry lists abilities by id', () => {
     const bus = createBus()
     for (const id of ['z:z', 'a:z', 'a:b']) register(bus, id)
     expect(bus.abilities().map(({ id }) => id)).toEqual([
@@ -193,7 +193,7 @@ describe('defineAbility', () => {
   })
 
   it.each(['a', 'a:', ':b', 'a::b', 'a:b:c:d:e', 'a b:c', 'ä:b', 'a:b\n', `a:${'b'.repeat(99)}`, ''])(
-    'refuses the id %j',
+    'defineAbility refuses the id %j',
     async (id) => {
       await refusalOf(() => defineAbility({ ...whole, id }), 'INVALID_INPUT')
     },

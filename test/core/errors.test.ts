@@ -15,7 +15,7 @@ describe('an error of the engine', () => {
     }
   })
 
-  it('keeps its cause, and has no cause by default', () => {
+  it('ErrandError keeps its cause, and has no cause by default', () => {
     const cause = new Error('below')
     expect(new ErrandError('CYCLE', 'x', {}, cause).cause).toBe(cause)
     expect('cause' in new ErrandError('CYCLE', 'x')).toBe(false)

@@ -37,8 +37,9 @@ describe('X-037 toJson refuses and names:', () => {
     ['one level too many', nested(maxJsonDepth + 1), /deeper than 64/],
     ['a hundred thousand levels', nested(100_000), /./],
     ['too long a text', 'x'.repeat(maxJsonLength), /at most/],
-    ['a circle', circle, /circular/i],
-    ['a bigint', 1n, /BigInt/i],
+    ['a circle', circle, /self is a circular reference/],
+    ['a bigint', 1n, /it is a BigInt/],
+    ['a bigint inside', { a: [{ b: 1n }] }, /a\.0\.b is a BigInt/],
     ['a function', () => 1, /a function has no JSON image/],
     ['a symbol', Symbol('x'), /a symbol has no JSON image/],
   ])('toJson refuses %s', (_title, value, why) => {

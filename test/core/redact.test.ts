@@ -30,7 +30,7 @@ describe('redact', () => {
     ])
   })
 
-  it('returns an unchanged value itself, and never modifies its argument', () => {
+  it('redact returns an unchanged value itself, and never modifies its argument', () => {
     const { value } = redactionBy(hidden)
     const plain = { a: [{ b: 1 }] }
     expect(value(plain, 'call', 'result')).toBe(plain)
@@ -39,21 +39,21 @@ describe('redact', () => {
     expect(given.user.password).toBe('x')
   })
 
-  it('redacts inside texts that are JSON', () => {
+  it('redact redacts inside texts that are JSON', () => {
     const { text } = redactionBy(hidden)
     expect(text('{"password":"x","a":1}', 'message', 'content')).toBe('{"password":"[redacted]","a":1}')
     expect(text('{ "a": 1 }', 'message', 'content')).toBe('{ "a": 1 }')
     expect(text('[no JSON', 'message', 'content')).toBe('[no JSON')
   })
 
-  it('V-10 keeps a text that is deeply nested JSON, and redacts inside it', () => {
+  it('V-10 redact keeps a text that is deeply nested JSON, and redacts inside it', () => {
     const nested = (inner: string) => `${'['.repeat(500)}${inner}${']'.repeat(500)}`
     const { text } = redactionBy(hidden)
     expect(text(nested(''), 'message', 'content')).toBe(nested(''))
     expect(text(nested('{"password":"x"}'), 'output')).toBe(nested('{"password":"[redacted]"}'))
   })
 
-  it('V-10 drops the preview of error details that are too large to be searched for keys', () => {
+  it('V-10 redact drops the preview of error details that are too large to be searched for keys', () => {
     const { storedError } = redactionBy(hidden)
     const cut = { truncated: true, preview: '{"password":"canary","x":"' }
     const error = { code: 'OWN', message: 'no', details: { error: { details: cut } } }
@@ -76,13 +76,16 @@ describe('redact', () => {
     ['returns an object that cannot be read', () => Object.defineProperty({}, 'a', { get: fail, enumerable: true })],
     ['returns a value that throws when it is checked for a promise', () => new Proxy({}, { get: fail })],
     ['returns no text for a text', () => 1],
-  ])('V-10 stores nothing when the redact hook %s, and does not quote the value', async (_how, redact) => {
-    const refusal = await refusalOf(() => redactionBy(redact).text('canary', 'task', 'name'), 'REDACT_FAILED')
-    expect(inspect(refusal, { depth: 20 })).not.toContain('canary')
-    expect(refusal.message).toContain('task.name')
-  })
+  ])(
+    'V-10 a redact hook that %s makes nothing be stored, and the error does not quote the value',
+    async (_how, redact) => {
+      const refusal = await refusalOf(() => redactionBy(redact).text('canary', 'task', 'name'), 'REDACT_FAILED')
+      expect(inspect(refusal, { depth: 20 })).not.toContain('canary')
+      expect(refusal.message).toContain('task.name')
+    },
+  )
 
-  it('redacts the texts, details and causes of an error, and keeps its class, code and stack frames', () => {
+  it('redact redacts the texts, details and causes of an error, and keeps its class, code and stack frames', () => {
     const { thrown } = redactionBy((value) =>
       typeof value === 'string' ? value.replaceAll('canary', '[redacted]') : value,
     )
@@ -105,7 +108,7 @@ describe('redact', () => {
     expect(inspect(thrown('canary'))).not.toContain('canary')
   })
 
-  it('replaces an error that cannot be redacted by REDACT_FAILED', () => {
+  it('redact replaces an error that cannot be redacted by REDACT_FAILED', () => {
     const { thrown } = redactionBy(() => undefined)
     expect(thrown(new Error('canary'))).toMatchObject({ code: 'REDACT_FAILED' })
   })

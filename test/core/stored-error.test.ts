@@ -15,7 +15,7 @@ import {
 } from '../../src/core/stored-error.ts'
 import { arbitraryThrown, circle, hostileErrors, revokedProxy, withThrowingGetter } from '../thrown-values.ts'
 
-describe('toStoredError stores any thrown value:', () => {
+describe('toStoredError', () => {
   it.each<[string, unknown, object]>([
     ['undefined', undefined, { code: 'TASK_FAILED', message: 'undefined' }],
     ['null', null, { code: 'TASK_FAILED', message: 'null' }],
@@ -81,7 +81,7 @@ describe('toStoredError stores any thrown value:', () => {
         details: { errors: [{ name: 'Error', code: 'ECONNREFUSED', message: 'refused' }, { message: 'two' }] },
       },
     ],
-  ])('%s', (_title, thrown, stored) => {
+  ])('toStoredError stores a thrown value: %s', (_title, thrown, stored) => {
     expect(briefError(toStoredError(thrown))).toEqual(stored)
   })
 
@@ -252,7 +252,7 @@ describe('Arbitrary thrown values', () => {
     )
   })
 
-  it.each(planted)('the property finds a planted fault: %s', (_fault, convert) => {
+  it.each(planted)('the property of toStoredError finds a planted fault: %s', (_fault, convert) => {
     // As long as it takes: some faults show in one of hundreds of errors.
     expect(fc.check(promiseOf(convert), { ...settings, numRuns: 20_000 }).failed).toBe(true)
   })

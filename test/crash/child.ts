@@ -1,4 +1,4 @@
-// Processes of the crash tests, from outside: started with their orders, heard line by line, and never left behind.
+// Starts the processes of the crash tests, reads their lines, and kills them when the test ends.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest'
 import { createEngine } from '../../src/create-engine.ts'
 import type { Task } from '../../src/entities/task.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import type { ProcessOrders } from './engine-process.ts'
+import type { ProcessOptions } from './engine-process.ts'
 import { crashExecutors, type Effect } from './executors.ts'
 
 const script = join(import.meta.dirname, 'engine-process.ts')
@@ -19,7 +19,7 @@ export interface Place {
   effects: string
 }
 
-/** A folder with a ledger that is yet to be made and an empty file of effects; gone after the test. */
+/** A folder with the path of a new ledger and an empty file of effects, deleted after the test. */
 export function createPlace(): Place {
   const folder = mkdtempSync(join(tmpdir(), 'errand-crash-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -38,16 +38,16 @@ export function effectsOf({ effects }: Place): Effect[] {
 export type Line = Record<string, unknown>
 
 /** An engine in a process of its own. */
-export function startEngine(place: Place, orders: Omit<ProcessOrders, 'ledger' | 'effects'> = {}) {
-  const given: ProcessOrders = { ledger: place.ledger, effects: place.effects, ...orders }
+export function startEngine(place: Place, options: Omit<ProcessOptions, 'ledger' | 'effects'> = {}) {
+  const given: ProcessOptions = { ledger: place.ledger, effects: place.effects, ...options }
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, JSON.stringify(given)], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A third of the time of a start is the compiling; processes that end in peace leave it behind for the others.
+    // A third of the time of a start is compilation; processes that end normally share its result.
     env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') },
   })
-  let complaints = ''
+  let stderr = ''
   child.stderr.on('data', (chunk: Buffer) => {
-    complaints += chunk.toString()
+    stderr += chunk.toString()
   })
   child.stdin.on('error', () => {})
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
@@ -73,23 +73,25 @@ export function startEngine(place: Place, orders: Omit<ProcessOrders, 'ledger' |
     exited,
     kill,
     signal: (name: NodeJS.Signals) => child.kill(name),
-    say: (text: string) => child.stdin.write(`${text}\n`),
-    /** The first line that fits, also one that has been; rejects when the process ends before. */
-    heard: (fits: (line: Line) => boolean): Promise<Line> =>
+    send: (text: string) => child.stdin.write(`${text}\n`),
+    /** Resolves to the first line, past or future, that matches; rejects when the process ends before. */
+    lineWhere: (matches: (line: Line) => boolean): Promise<Line> =>
       new Promise((resolve, reject) => {
         let next = 0
-        const look = () => {
+        const check = () => {
           for (; next < lines.length; next++) {
-            if (!fits(lines[next] as Line)) continue
-            listeners.delete(look)
+            if (!matches(lines[next] as Line)) continue
+            listeners.delete(check)
             resolve(lines[next] as Line)
             return
           }
         }
-        listeners.add(look)
-        look()
+        listeners.add(check)
+        check()
         void exited.then(({ code, signal }) =>
-          reject(new Error(`The engine ended (${code ?? signal}) unheard: ${complaints} ${JSON.stringify(lines)}`)),
+          reject(
+            new Error(`The engine ended (${code ?? signal}) without that line: ${stderr} ${JSON.stringify(lines)}`),
+          ),
         )
       }),
   }
@@ -122,7 +124,7 @@ export async function twoAtATime<T>(jobs: readonly T[], work: (job: T) => Promis
   await Promise.all([worker(), worker()])
 }
 
-/** Numbers in [0, 1) that a seed decides (mulberry32). */
+/** A generator of numbers in [0, 1) from a seed (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -133,7 +135,7 @@ export function randomOf(seed: number): () => number {
   }
 }
 
-/** A seed that is another each time, unless ERRAND_SEED names one; it is printed, so that a failure can be had again. */
+/** A new seed each time, unless ERRAND_SEED names one. It is printed, so that a failure can be reproduced. */
 export function drawSeed(what: string): number {
   const seed =
     process.env['ERRAND_SEED'] === undefined ? Date.now() % 1_000_000_000 : Number(process.env['ERRAND_SEED'])

@@ -1,5 +1,5 @@
-// One of many processes that work off a board: it claims the best task and completes it, until there is none, and tells what it
-// got and how long each claim and each completion took. It begins when it is told to, so that all begin together.
+// One of many processes on a board: claims the best task and completes it until none is left, and reports its tasks and the duration of each
+// claim and completion. It begins when it reads a line, so that all begin together.
 import { once } from 'node:events'
 import { createEngine } from '../../src/create-engine.ts'
 

@@ -1,4 +1,4 @@
-// Many processes on one board: each task is claimed once, none is left, and nobody hears that the ledger was busy.
+// Many processes on one board: each task is claimed once, none is left, and no claim is refused because the ledger is busy.
 import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { violations } from './invariants.ts'
 const tasks = 3_000
 const processes = 8
 
-/** A process that waits for `go`, works the board off, and tells how it went. */
+/** Starts a process that waits for `go`, claims tasks until none is left, and reports. */
 function startClaimer(ledger: string, owner: string) {
   const script = join(import.meta.dirname, 'claim-process.ts')
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ledger, owner], {
@@ -36,7 +36,7 @@ function startClaimer(ledger: string, owner: string) {
   }
 }
 
-it(`S4-054 X-038 ${processes} processes that claim ${tasks} tasks get each once and leave none`, async () => {
+it(`S4-054 X-038 ${processes} processes that claim ${tasks} tasks claim each once and leave none`, async () => {
   const place = createPlace()
   const engine = await createEngine({ ledger: place.ledger, work: false })
   onTestFinished(() => engine.close())
@@ -67,18 +67,18 @@ it(`S4-054 X-038 ${processes} processes that claim ${tasks} tasks get each once 
   expect(log).toEqual(
     ['claimed', 'completed', 'created', 'started'].map((type) => ({ type: `task.${type}`, times: tasks })),
   )
-  const told = (what: string, ms: number[]) => {
+  const percentiles = (what: string, ms: number[]) => {
     const sorted = ms.sort((a, b) => a - b)
     const at = (part: number) =>
       (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] as number).toFixed(1)
-    return `${what} ${at(0.5)} ms (median), ${at(0.99)} ms (p99), ${at(1)} ms (most)`
+    return `${what} ${at(0.5)} ms (median), ${at(0.99)} ms (p99), ${at(1)} ms (max)`
   }
   console.log(
-    `${tasks} tasks by ${processes} processes in ${tookMs} ms: ${told(
+    `${tasks} tasks by ${processes} processes in ${tookMs} ms: ${percentiles(
       'a claim took',
       reports.flatMap((each) => each.claimMs),
     )}, ` +
-      `${told(
+      `${percentiles(
         'a completion',
         reports.flatMap((each) => each.completeMs),
       )}; ` +

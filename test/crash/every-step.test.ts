@@ -1,5 +1,5 @@
-// Killed at every step: a process dies before and after each transaction of a task that uses everything a run can ask for, then
-// another process goes on. Nothing is lost, nothing is done twice silently, nothing is stuck.
+// Kills at every step: a process is killed before or after each transaction of a task that uses every method of a run, then another process
+// continues. Nothing is lost, silently repeated or stuck.
 import { describe, expect, it } from 'vitest'
 import {
   createOne,
@@ -13,31 +13,31 @@ import {
 } from './child.ts'
 import { violations } from './invariants.ts'
 
-const story = { executor: 'story', key: 'story', retry: { maxAttempts: 3 } }
+const task = { executor: 'everyStep', key: 'everyStep', retry: { maxAttempts: 3 } }
 
-/** The steps of a process that nobody kills. */
+/** The number of steps of a process that is not killed. */
 async function stepsOfACleanRun(): Promise<number> {
   const place = createPlace()
-  const child = startEngine(place, { create: [story], leave: 'settled' })
-  const { steps } = await child.heard((line) => 'steps' in line)
+  const child = startEngine(place, { create: [task], leave: 'settled' })
+  const { steps } = await child.lineWhere((line) => 'steps' in line)
   expect(await child.exited).toEqual({ code: 0, signal: null })
   expect(violations(place)).toEqual([])
   return steps as number
 }
 
-async function goOn(place: Place): Promise<void> {
+async function finish(place: Place): Promise<void> {
   const engine = await openEngine(place)
-  const task = await createOne(engine, story)
-  const result = await engine.result(task, { timeoutMs: 10_000 })
-  expect(result).toEqual([true, 'so', `two of ${task.id}`])
+  const created = await createOne(engine, task)
+  const result = await engine.result(created, { timeoutMs: 10_000 })
+  expect(result).toEqual([true, 'so', `two of ${created.id}`])
   await engine.idle()
   await engine.close()
 }
 
-describe('Killed at every step', () => {
-  it('S0-106 a task is completed by the next process, nothing lost, nothing done twice silently', async () => {
+describe('Kills at every step', () => {
+  it('S0-106 a task that is killed before or after any step is completed by the next process, with nothing lost or silently repeated', async () => {
     const steps = await stepsOfACleanRun()
-    // Before each step or after it: which of the two is drawn, so that some runs of the suite have had them all.
+    // Before or after each step: the seed decides which, so that repeated runs of the suite cover both.
     const parity = drawSeed('killed at every step') % 2
     const points = Array.from({ length: steps }, (_, index) => ({
       step: index + 1,
@@ -47,23 +47,23 @@ describe('Killed at every step', () => {
     let doubles = 0
     await twoAtATime(points, async (dieAt) => {
       const place = createPlace()
-      const child = startEngine(place, { create: [story], leave: 'settled', dieAt })
+      const child = startEngine(place, { create: [task], leave: 'settled', dieAt })
       if ((await child.exited).signal === 'SIGKILL') kills++
-      await goOn(place)
+      await finish(place)
       expect(violations(place), `killed ${dieAt.when} step ${dieAt.step}`).toEqual([])
       doubles += effectsOf(place).length - 3
     })
     console.log(`${kills} kills at ${steps} steps; ${doubles} calls were executed again, each beside a failed one`)
-    // On a slow machine a run takes more steps (signs of life) or fewer (several in one look), and may be over before the last of them.
+    // On a slow machine a run has more steps (heartbeats) or fewer (several events in one), and may end before the last point.
     expect(kills).toBeGreaterThan(points.length * 0.75)
   }, 90_000)
 
-  it('catches an engine that executes before it records', async () => {
+  it('the checks after kills find an engine that executes a call before it records it', async () => {
     const complaints: string[] = []
     const points = Array.from({ length: 8 }, (_, index) => ({ step: index + 3, when: 'before' as const }))
     await twoAtATime(points, async (dieAt) => {
       const place = createPlace()
-      await startEngine(place, { create: [story], leave: 'settled', dieAt, executeFirst: true }).exited
+      await startEngine(place, { create: [task], leave: 'settled', dieAt, executeFirst: true }).exited
       complaints.push(...violations(place, { resting: false }))
     })
     expect(complaints.join()).toContain('was executed without a record')

@@ -1,5 +1,4 @@
-// The executors of the crash tests, the same in every process. Each executed call leaves its id in a file that only grows: what
-// happened in the world, to be held against what the ledger says.
+// The executors of the crash tests, the same in every process. Each executed call appends its id to a file, which is compared with the ledger.
 import { appendFileSync } from 'node:fs'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { createShell } from '../../src/executors/shell.ts'
@@ -13,20 +12,20 @@ export interface Effect {
 export interface CrashExecutorOptions {
   /** The file of effects. */
   effects: string
-  /** Tells the outside what happens; the outside may then kill. */
-  tell?: (line: Record<string, unknown>) => void
-  /** Resolves when the outside says go. */
+  /** Reports to the test what happens, so that the test can kill the process. */
+  report?: (line: Record<string, unknown>) => void
+  /** Resolves when the test sends a line. */
   go?: () => Promise<void>
-  /** The planted fault: what a call does is done before it is recorded. */
+  /** The planted fault: executes calls before they are recorded. */
   executeFirst?: boolean
 }
 
-export function crashExecutors({ effects, tell = () => {}, go, executeFirst = false }: CrashExecutorOptions) {
+export function crashExecutors({ effects, report = () => {}, go, executeFirst = false }: CrashExecutorOptions) {
   const happen = (effect: Effect) => {
     appendFileSync(effects, `${JSON.stringify(effect)}\n`)
-    tell({ executed: effect.name, taskId: effect.taskId })
+    report({ executed: effect.name, taskId: effect.taskId })
   }
-  /** A journaled call that leaves its mark; its result names its task and itself. */
+  /** A journaled call that appends its effect; its result names the call and its task. */
   const act = (task: ExecutorTask, run: Run, name: string, then?: (signal: AbortSignal) => Promise<unknown>) => {
     if (executeFirst) {
       happen({ callId: `unrecorded-${run.number}`, taskId: task.id, name })
@@ -48,38 +47,38 @@ export function crashExecutors({ effects, tell = () => {}, go, executeFirst = fa
     shell: createShell({ killGraceMs: 500 }),
     /** One call. */
     leaf: (task: ExecutorTask, run: Run) => act(task, run, 'leaf'),
-    /** Every kind of step that a run can take. */
-    story: async (task: ExecutorTask, run: Run) => {
+    /** Uses every method of a run. */
+    everyStep: async (task: ExecutorTask, run: Run) => {
       await act(task, run, 'one')
       await run.message('assistant', 'between')
       const child = await run.spawn({ executor: 'leaf' })
-      const [leaf] = await run.wait(child)
+      const leaf = await run.wait(child)
       const answer = await run.ask('Well?', null, { timeoutMs: 5, default: 'so' })
       await run.progress(0.5)
       await run.sleep(5)
       return [leaf === `leaf of ${child.id}`, answer, await act(task, run, 'two')]
     },
-    /** A call that lasts until the outside says go. */
+    /** A call that lasts until the test sends a line. */
     held: (task: ExecutorTask, run: Run) =>
       act(task, run, 'held', async (signal) => {
-        tell({ inside: task.id })
+        report({ inside: task.id })
         await Promise.race([go?.() ?? untilAborted(signal), untilAborted(signal)])
       }),
-    /** A run without a call that lasts until it is aborted, and tells when it is. */
+    /** A run without calls that lasts until it is aborted, and reports that. */
     idle: async (task: ExecutorTask, run: Run) => {
-      tell({ idling: task.id, run: run.number })
+      report({ idling: task.id, run: run.number })
       await untilAborted(run.signal)
-      tell({ aborted: task.id, at: Date.now() })
+      report({ aborted: task.id, at: Date.now() })
       await run.call('late', () => 'late').catch(() => {})
     },
     asks: (_task: ExecutorTask, run: Run) => run.ask('Well?'),
     sleeps: (task: ExecutorTask, run: Run) => run.sleep((task.input as { ms: number }).ms),
-    /** A child that waits for nobody holds this one in WAITING. */
+    /** Waits for a child that is not started. */
     waits: async (_task: ExecutorTask, run: Run) => {
       const child = await run.spawn({ name: 'by hand', executor: 'leaf', autoStart: false, key: 'by hand' })
       return run.wait(child)
     },
-    /** Documents, so many at once, two calls each, in an order that is another in each run. */
+    /** Two calls for each document, `atOnce` documents at a time, in another order in each run. */
     documents: async (task: ExecutorTask, run: Run) => {
       const { count, atOnce } = task.input as { count: number; atOnce: number }
       const names = Array.from({ length: count }, (_, index) => `doc${(index * 7 + run.number * 3) % count}`)

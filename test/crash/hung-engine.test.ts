@@ -1,5 +1,5 @@
-// An engine that hangs: its process is stopped in the middle of a run, for longer than its lease. Another takes over in time,
-// there is one outcome, and the one that hung finds out when it wakes: its run is over, and it goes on with others.
+// An engine that hangs: its process is stopped during a run for longer than its lease. Another engine takes the run over in time, there is
+// one outcome, and when the first engine wakes its run has ended, and it runs other tasks.
 import { execFileSync, spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,10 +15,10 @@ import { createPlace, type Line, type Place } from './child.ts'
 import { violations } from './invariants.ts'
 
 const leaseMs = 1_000
-/** How often an engine looks around for those that are lost. */
-const lookEveryMs = 200
+/** The interval at which an engine looks for lost runs. */
+const checkEveryMs = 200
 
-/** An engine that can be stopped, by the process that it is in. */
+/** Starts an engine in a process of its own, which can be stopped. */
 function startProcess(place: Place, itsLeaseMs: number) {
   const script = join(import.meta.dirname, 'hung-process.ts')
   const child = spawn(
@@ -42,12 +42,9 @@ function startProcess(place: Place, itsLeaseMs: number) {
   })
   return {
     exited,
-    say: (word: string) => child.stdin.write(`${word}\n`),
+    send: (line: string) => child.stdin.write(`${line}\n`),
     wake: () => child.kill('SIGCONT'),
-    /**
-     * Stops it, and not in the middle of a commit: whoever hangs there holds the file's write lock, and nobody can write until
-     * it wakes or dies. So the lock is held here meanwhile.
-     */
+    /** Stops it outside of a commit, during which it would hold the write lock of the file. So this process holds the lock meanwhile. */
     stop() {
       const database = new Database(place.ledger, { timeout: 5_000 })
       database.exec('begin immediate')
@@ -60,23 +57,23 @@ function startProcess(place: Place, itsLeaseMs: number) {
       database.exec('rollback')
       database.close()
     },
-    /** The first line that has this word. */
-    told: (word: string): Promise<Line> =>
+    /** Resolves to the first line that has this field. */
+    lineWith: (field: string): Promise<Line> =>
       new Promise((resolve, reject) => {
-        const look = () => {
-          const found = lines.find((line) => word in line)
+        const check = () => {
+          const found = lines.find((line) => field in line)
           if (found === undefined) return
-          listeners.delete(look)
+          listeners.delete(check)
           resolve(found)
         }
-        listeners.add(look)
-        look()
-        void exited.then((code) => reject(new Error(`it ended (${code}) and never told of ${word}`)))
+        listeners.add(check)
+        check()
+        void exited.then((code) => reject(new Error(`it ended (${code}) and never printed "${field}"`)))
       }),
   }
 }
 
-/** The engine that takes over: the same work, with its own results. */
+/** The engine that takes over: the same executors with other results. */
 async function openSecond(place: Place, options: object = {}) {
   const reported: unknown[] = []
   const again = (what: (run: Run) => Promise<unknown>) => async (_task: ExecutorTask, run: Run) => {
@@ -105,7 +102,7 @@ async function openSecond(place: Place, options: object = {}) {
 
 type Second = Awaited<ReturnType<typeof openSecond>>
 
-/** Time, as the ledger knows it: a task that sleeps so long. */
+/** Waits by the clock of the engine: runs a task that sleeps. */
 async function pass(engine: Second, ms: number): Promise<void> {
   await engine.result(await engine.create({ executor: 'pass', input: { ms } }))
 }
@@ -113,21 +110,21 @@ async function pass(engine: Second, ms: number): Promise<void> {
 const create = async (engine: Second, executor: string) =>
   (await engine.create({ executor } as never)) as unknown as Task
 
-/** Creates a task that the first engine runs (the second does not work yet), and stops that one in the middle. */
+/** Creates a task that the first engine runs (the second does not work yet), and stops the first engine during the run. */
 async function stopped(place: Place, executor: string, itsLeaseMs = leaseMs) {
   const first = startProcess(place, itsLeaseMs)
-  const instance = (await first.told('ready'))['ready'] as string
+  const instance = (await first.lineWith('ready'))['ready'] as string
   const second = await openSecond(place, { work: false })
   const task = await create(second, executor)
-  await first.told('inside')
-  // Beside its call it waits, where it does, for something that is in the ledger by now.
+  await first.lineWith('inside')
+  // The question or wait beside its call is recorded by now.
   if (executor === 'ask' || executor === 'wait') await waitEntry(place, task, executor)
   await second.work()
   first.stop()
   return { first, second, task, instance, since: Date.now() }
 }
 
-/** Resolves when what a run waits for is in the ledger: no event tells of it while the run is not quiet. */
+/** Resolves when the wait of a run is recorded. No event reports it while the run has other calls in flight. */
 async function waitEntry(place: Place, task: Task, kind: string): Promise<void> {
   const database = new Database(place.ledger, { readonly: true })
   const query = database.prepare('select 1 from call where task_id = ? and kind = ?')
@@ -144,15 +141,15 @@ describe('An engine that hangs for longer than its lease', () => {
   it.each([
     ['call', null],
     ['ask', 'answered'],
-    ['wait', ['by hand is done']],
+    ['wait', 'by hand is done'],
   ] as const)(
-    'in the middle of run.%s loses its run in time, to one outcome, and goes on with others when it wakes',
+    'an engine that hangs in run.%s loses its run when its lease ends, and runs other tasks when it wakes',
     async (executor, other) => {
       const place = createPlace()
       const { first, second, task, instance, since } = await stopped(place, executor)
       const tookMs = (await lostAt(second, task)) - since
-      console.log(`in the middle of run.${executor}: taken over after ${tookMs} ms, with a lease of ${leaseMs} ms`)
-      expect(tookMs).toBeLessThan(leaseMs + lookEveryMs + 1_500)
+      console.log(`hung in run.${executor}: taken over after ${tookMs} ms, with a lease of ${leaseMs} ms`)
+      expect(tookMs).toBeLessThan(leaseMs + checkEveryMs + 1_500)
 
       if (executor === 'ask') {
         for await (const item of second.stream(task))
@@ -166,26 +163,26 @@ describe('An engine that hangs for longer than its lease', () => {
       expect(await second.result(task)).toEqual(['second', other])
 
       first.wake()
-      first.say('go')
-      const saw = await first.told('saw')
-      const late = await first.told('late')
+      first.send('go')
+      const saw = await first.lineWith('saw')
+      const late = await first.lineWith('late')
       console.log(`woken, it saw ${JSON.stringify(saw['saw'])}, and later ${JSON.stringify(late['late'])}`)
       expect(saw['aborted']).toBe(true)
       expect(new Set(Object.values({ ...(saw['saw'] as object), ...(late['late'] as object) }))).toEqual(
         new Set(['RUN_ENDED']),
       )
 
-      // It is known to be alive again: its next run outlasts leases and looks, and stays its own.
+      // It counts as alive again: its next run lasts longer than its lease and is not taken over.
       const stays = await create(second, 'stay')
-      await first.told('staying')
-      await pass(second, 2 * leaseMs + lookEveryMs)
+      await first.lineWith('staying')
+      await pass(second, 2 * leaseMs + checkEveryMs)
       expect(await second.runs(stays)).toMatchObject([{ status: 'live', instanceId: instance }])
-      first.say('enough')
+      first.send('enough')
       expect(await second.result(stays)).toBe('stayed')
       expect(await second.runs(stays)).toHaveLength(1)
 
-      first.say('leave')
-      expect((await first.told('closed'))['reported']).toEqual([])
+      first.send('leave')
+      expect((await first.lineWith('closed'))['reported']).toEqual([])
       expect(await first.exited).toBe(0)
       await second.close()
       expect(violations(place).filter((each) => !each.includes('never executed'))).toEqual([])
@@ -201,17 +198,17 @@ describe('An engine that hangs for longer than its lease', () => {
     },
   )
 
-  it('S0-109 is left alone for as long as its lease says: without leases that end, nothing is taken over', async () => {
+  it('S0-109 the run of an engine that hangs is not taken over before its lease ends', async () => {
     const { first, second, task, instance } = await stopped(createPlace(), 'call', 60_000)
-    await pass(second, 2 * leaseMs + lookEveryMs)
+    await pass(second, 2 * leaseMs + checkEveryMs)
     expect(await second.runs(task)).toMatchObject([{ status: 'live', instanceId: instance }])
     first.wake()
-    first.say('go')
-    expect((await first.told('saw'))['saw']).toEqual({ call: 'ok' })
+    first.send('go')
+    expect((await first.lineWith('saw'))['saw']).toEqual({ call: 'ok' })
   })
 })
 
-/** What the ledger says in the end, read by an engine that does nothing else. */
+/** The outcomes in the ledger, read by an engine that runs nothing. */
 async function outcomesIn(place: Place, task: Task) {
   const reader = await createEngine({ ledger: place.ledger, work: false })
   let completed = 0
@@ -227,9 +224,9 @@ async function outcomesIn(place: Place, task: Task) {
 
 describe('A machine that slept for an hour', () => {
   it.each([
-    ['and whose timers fired one after the other when it woke', (clock: SimulatedClock) => clock.advance(3_600_000)],
-    ['and whose clock was another when it woke', (clock: SimulatedClock) => clock.jumpTo(clock.now() + 3_600_000)],
-  ])('S0-109 %s takes no run from engines that are awake again', async (_how, sleep) => {
+    ['its timers fire one after the other', (clock: SimulatedClock) => clock.advance(3_600_000)],
+    ['its clock jumps', (clock: SimulatedClock) => clock.jumpTo(clock.now() + 3_600_000)],
+  ])('S0-109 no engine loses a run when the machine slept for an hour and %s', async (_how, sleep) => {
     const place = createPlace()
     const clock = new SimulatedClock()
     const end = Promise.withResolvers<void>()
@@ -258,7 +255,7 @@ describe('A machine that slept for an hour', () => {
       const began = new Promise<void>((resolve) => started.push(resolve))
       tasks.push((await (engines[index] as Engine).create({ executor: name } as never)) as unknown as Task)
       await began
-      // Their looks and their signs of life do not fall together.
+      // Their checks and heartbeats are at different times.
       clock.advance(70)
       await turns()
     }
@@ -277,7 +274,7 @@ describe('A machine that slept for an hour', () => {
   })
 })
 
-/** Lets what is under way come to its next stand. */
+/** Some turns of the event loop, in which pending work proceeds. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
 }

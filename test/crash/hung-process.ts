@@ -1,43 +1,43 @@
-// An engine in a process of its own, to be stopped and woken. Its executors wait in the middle of what they do until they are
-// told to go on, and tell what each of their promises came to; what they write after that is told too.
+// An engine in a process of its own, to be stopped and woken. Its executors wait in a call until they read a line from stdin, and then print
+// the outcome of each of their promises and of each later write.
 import { createInterface } from 'node:readline'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/create-engine.ts'
 
 const [ledger, leaseMs] = process.argv.slice(2) as [string, string]
-const tell = (line: Record<string, unknown>) => void process.stdout.write(`${JSON.stringify(line)}\n`)
+const report = (line: Record<string, unknown>) => void process.stdout.write(`${JSON.stringify(line)}\n`)
 
 const waiting = new Map<string, () => void>()
-const said = new Set<string>()
+const received = new Set<string>()
 createInterface({ input: process.stdin }).on('line', (word) => {
-  said.add(word)
+  received.add(word)
   waiting.get(word)?.()
 })
-const told = (word: string) =>
+const lineRead = (word: string) =>
   new Promise<void>((resolve) => {
-    if (said.has(word)) resolve()
+    if (received.has(word)) resolve()
     else waiting.set(word, resolve)
   })
 
-/** What a promise came to, in a word: the code of its refusal, or `ok`. */
+/** `ok`, or the code of the error with which the promise rejects. */
 const outcomeOf = (promise: Promise<unknown>) =>
   promise.then(
     () => 'ok',
     (error: unknown) => (ErrandError.isInstance(error) ? error.code : String(error)),
   )
 
-/** A call that is in flight until the outside says go, whatever its signal says; beside it something that is waited for. */
-const beside = (what: (run: Run) => Record<string, Promise<unknown>>) => async (task: ExecutorTask, run: Run) => {
+/** A call that ignores its signal and stays in flight until `go` is read, and further requests beside it. */
+const withCall = (others: (run: Run) => Record<string, Promise<unknown>>) => async (task: ExecutorTask, run: Run) => {
   const call = run.call('work', async () => {
-    tell({ inside: task.id })
-    await told('go')
+    report({ inside: task.id })
+    await lineRead('go')
     return 'first'
   })
-  const pending = Object.entries({ call, ...what(run) }).map(
+  const pending = Object.entries({ call, ...others(run) }).map(
     async ([name, promise]) => [name, await outcomeOf(promise)] as const,
   )
-  tell({ saw: Object.fromEntries(await Promise.all(pending)), aborted: run.signal.aborted, taskId: task.id })
+  report({ saw: Object.fromEntries(await Promise.all(pending)), aborted: run.signal.aborted, taskId: task.id })
   const late = {
     call: run.call('late', () => 'late'),
     message: run.message('assistant', 'late'),
@@ -46,7 +46,7 @@ const beside = (what: (run: Run) => Record<string, Promise<unknown>>) => async (
     sleep: run.sleep(1),
     progress: Promise.resolve().then(() => run.progress(0.9)),
   }
-  tell({
+  report({
     late: Object.fromEntries(
       await Promise.all(Object.entries(late).map(async ([name, promise]) => [name, await outcomeOf(promise)])),
     ),
@@ -61,23 +61,23 @@ const engine = await createEngine({
   onInterrupt: 'rerun',
   onError: (error) => reported.push(String(error)),
   executors: {
-    call: beside(() => ({})),
-    ask: beside((run) => ({ ask: run.ask('Well?') })),
-    wait: beside((run) => ({
+    call: withCall(() => ({})),
+    ask: withCall((run) => ({ ask: run.ask('Well?') })),
+    wait: withCall((run) => ({
       wait: run.spawn({ name: 'by hand', key: 'by hand' }).then((child) => run.wait(child)),
     })),
-    /** Only this engine has it: what it does after it was woken. */
+    /** Only this engine has it: the task that it runs after it was woken. */
     stay: async (task: ExecutorTask, run: Run) => {
-      tell({ staying: task.id })
+      report({ staying: task.id })
       return run.call('stay', async () => {
-        await told('enough')
+        await lineRead('enough')
         return 'stayed'
       })
     },
   },
 })
-tell({ ready: engine.instanceId })
-await told('leave')
+report({ ready: engine.instanceId })
+await lineRead('leave')
 await engine.close()
-tell({ closed: true, reported })
+report({ closed: true, reported })
 process.stdin.destroy()

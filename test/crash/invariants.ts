@@ -1,5 +1,5 @@
-// What must be true of a ledger when everything has come to rest, whatever was killed on the way; read from the file itself, not
-// through the engine. Each rule gives complaints, so that a planted fault can be shown to make it complain.
+// The invariants of a ledger whose tasks have all ended, whichever processes were killed; read from the file itself, not through the engine.
+// Each rule returns complaints, so that tests can check that it finds planted faults.
 import Database from 'better-sqlite3'
 import { effectsOf, type Place } from './child.ts'
 
@@ -17,7 +17,7 @@ interface CallRow {
   status: string
 }
 
-/** Complaints; none when all is well. `resting`: nothing may be open any more. */
+/** Returns complaints. `resting`: nothing may be open any more. */
 export function violations(place: Place, { resting = true } = {}): string[] {
   const database = new Database(place.ledger, { readonly: true })
   try {
@@ -57,7 +57,7 @@ function stuck(tasks: TaskRow[], calls: CallRow[]): string[] {
   ]
 }
 
-/** I7: nothing is executed that is not recorded, nothing twice under one id, nothing twice without a failed call. */
+/** I7: every executed call is recorded, none is executed twice under one id, and every repetition has a failed call. */
 function effectsAgainstCalls(place: Place, calls: CallRow[]): string[] {
   const effects = effectsOf(place)
   const recorded = new Map(calls.map((call) => [call.id, call]))
@@ -67,17 +67,17 @@ function effectsAgainstCalls(place: Place, calls: CallRow[]): string[] {
     ...[...executed].filter(([, times]) => times > 1).map(([id, times]) => `${id} was executed ${times} times`),
     ...effects.filter(({ callId }) => !recorded.has(callId)).map(({ name }) => `${name} was executed without a record`),
   ]
-  const places = new Map<string, { effects: number; failed: number }>()
-  const placeOf = (taskId: string, name: string) => {
+  const counts = new Map<string, { effects: number; failed: number }>()
+  const countsOf = (taskId: string, name: string) => {
     const key = `${taskId} ${name}`
-    const found = places.get(key) ?? { effects: 0, failed: 0 }
-    places.set(key, found)
+    const found = counts.get(key) ?? { effects: 0, failed: 0 }
+    counts.set(key, found)
     return found
   }
-  for (const { callId, taskId } of effects) placeOf(taskId, recorded.get(callId)?.name ?? '').effects++
+  for (const { callId, taskId } of effects) countsOf(taskId, recorded.get(callId)?.name ?? '').effects++
   for (const call of calls) {
     if (call.kind !== 'call') continue
-    if (call.status === 'failed') placeOf(call.task_id, call.name).failed++
+    if (call.status === 'failed') countsOf(call.task_id, call.name).failed++
     if (call.status === 'completed' && call.name !== 'shell' && !executed.has(call.id)) {
       complaints.push(`${call.name} is completed and was never executed`)
     }
@@ -88,7 +88,7 @@ function effectsAgainstCalls(place: Place, calls: CallRow[]): string[] {
     const key = `${call.task_id} ${call.name}`
     completed.set(key, (completed.get(key) ?? 0) + 1)
   }
-  for (const [key, { effects: times, failed }] of places) {
+  for (const [key, { effects: times, failed }] of counts) {
     if (times > (completed.get(key) ?? 0) + failed) complaints.push(`${key}: ${times} effects, ${failed} failed calls`)
   }
   return complaints
@@ -96,13 +96,13 @@ function effectsAgainstCalls(place: Place, calls: CallRow[]): string[] {
 
 /** I3: every status has its event. */
 function statusesAgainstEvents(all: <T>(text: string) => T[]): string[] {
-  const rows = all<{ name: string; status: string; told: string | null }>(
+  const rows = all<{ name: string; status: string; reported: string | null }>(
     `select name, status, (select json_extract(data, '$.status') from event where task_id = task.id order by seq desc limit 1)
-     as told from task`,
+     as reported from task`,
   )
   return rows
-    .filter(({ status, told }) => status !== told)
-    .map(({ name, status, told }) => `${name}: ${status}, told ${told}`)
+    .filter(({ status, reported }) => status !== reported)
+    .map(({ name, status, reported }) => `${name}: ${status}, but its last event reports ${reported}`)
 }
 
 /** I12, I14: positions without gaps. */
@@ -121,7 +121,7 @@ function gaps(all: <T>(text: string) => T[]): string[] {
   ]
 }
 
-/** Runs are numbered without gaps, at most one is open, and none of a task that rests. */
+/** Runs are numbered without gaps, and at most one is open; none if `resting`. */
 function runs(all: <T>(text: string) => T[], resting: boolean): string[] {
   const rows = all<{ task_id: string; count: number; last: number; open: number }>(
     `select task_id, count(*) as count, max(number) as last, sum(status <> 'closed') as open from run group by task_id`,

@@ -1,5 +1,5 @@
-// One of several engines on one ledger, whose runs leave a mark in a file when they begin and when they end: what was open at
-// once can be read off the order of the marks. It works until it is told to leave.
+// One of several engines on one ledger, whose runs write a line to a file when they begin and when they end: the order of the lines shows which
+// runs were open at the same time. It works until it reads a line from stdin.
 
 import { once } from 'node:events'
 import { appendFileSync } from 'node:fs'

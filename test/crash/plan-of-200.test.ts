@@ -1,6 +1,5 @@
-// Two hundred shell tasks that each append one line to a file, killed with SIGKILL at ten random moments and restarted at once:
-// at the end every task is completed, for every line that is missing or double there is a call that says failed, and no command
-// of a dead engine was still running beside its successor.
+// Two hundred shell tasks that each append one line to a file, killed with SIGKILL at ten random moments and restarted at once: in the end
+// every task is completed, every repeated line has a failed call, and no command of a killed engine runs beside its repetition.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -9,10 +8,10 @@ import { violations } from './invariants.ts'
 
 const count = 200
 const kills = 10
-/** A command that is always at work when its engine is killed from outside is not the one that kills it. */
+/** More than the kills, so that no task fails as the cause of crashes. */
 const maxCrashes = kills + 1
 
-/** Complaints about commands of one task that ran beside each other: a line of an earlier call after a later one began. */
+/** Complaints about overlapping commands of one task: a line of an earlier call after a later one has begun. */
 function overlaps(journal: string): string[] {
   const latest = new Map<string, string>()
   const complaints: string[] = []
@@ -24,7 +23,7 @@ function overlaps(journal: string): string[] {
   return complaints
 }
 
-it('A plan of 200 shell tasks killed ten times at random ends complete, with nothing silent', async () => {
+it('a plan of 200 shell tasks that is killed ten times completes, and every repeated command has a failed call', async () => {
   const seed = drawSeed('plan of 200')
   const random = randomOf(seed)
   const place = createPlace()
@@ -39,20 +38,20 @@ it('A plan of 200 shell tasks killed ten times at random ends complete, with not
     input: {
       shell: '/bin/sh',
       cwd: place.folder,
-      // Every tenth one takes a while, so that a kill finds commands in the middle of their work.
+      // Every tenth one takes longer, so that kills hit running commands.
       run: `echo $ERRAND_TASK_ID $ERRAND_CALL_ID begin >> journal; echo ${index} >> lines; ${
         index % 10 === 0 ? 'sleep 0.2; ' : ''
       }echo $ERRAND_TASK_ID $ERRAND_CALL_ID end >> journal`,
     },
   }))
   let killed = 0
-  for (let death = 0; death < kills; death++) {
+  for (let kill = 0; kill < kills; kill++) {
     const child = startEngine(place, { create, leave: 'settled', maxConcurrent: 4, maxCrashes, follow: true })
-    // A moment is an event: the n-th that this process tells, of about six for each task. All ten together come to some half of
-    // the plan: on a busy machine a process gets further before it is killed, and the last of them has to find work too.
-    const ctx = 10 + Math.floor(random() * 110)
-    let heard = 0
-    await child.heard((line) => ('seq' in line && ++heard >= ctx) || 'steps' in line)
+    // Killed at the n-th event that this process reports, of about six for each task. The ten kills cover about half of the plan, because on a
+    // busy machine a process continues for a while before it is killed, and the last one needs work too.
+    const nth = 10 + Math.floor(random() * 110)
+    let events = 0
+    await child.lineWhere((line) => ('seq' in line && ++events >= nth) || 'steps' in line)
     if ((await child.kill()).signal === 'SIGKILL') killed++
   }
   const last = startEngine(place, { create, leave: 'settled', maxConcurrent: 4, maxCrashes })
@@ -84,7 +83,7 @@ it('A plan of 200 shell tasks killed ten times at random ends complete, with not
   console.log(`${killed} kills, ${failed} calls failed for it, ${odd} lines were written more than once`)
 }, 60_000)
 
-it('A command that outlives its engine beside its successor would be seen', () => {
+it('the check for overlapping commands finds a command that outlives its engine', () => {
   const sound = 'task-a call-1 begin\ntask-b call-3 begin\ntask-b call-3 end\ntask-a call-2 begin\ntask-a call-2 end\n'
   expect(overlaps(sound)).toEqual([])
   expect(overlaps(`${sound}task-a call-1 end\n`)).toHaveLength(1)

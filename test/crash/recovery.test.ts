@@ -1,5 +1,5 @@
-// What a new process makes of what a dead one left: every call in progress becomes failed once and exactly once, nothing is
-// executed again behind anybody's back, what waited waits, what was finished is not touched.
+// Recovery by a new process after a kill: every call in progress fails exactly once, nothing is silently executed again, waiting tasks keep
+// waiting, and finished tasks are not changed.
 import { spawnSync } from 'node:child_process'
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -7,7 +7,7 @@ import type { Engine } from '../../src/engine-api.ts'
 import { createOne, createPlace, effectsOf, openEngine, startEngine, twoAtATime } from './child.ts'
 import { violations } from './invariants.ts'
 
-/** Resolves when the last runs of these tasks are closed; each of them has had one. */
+/** Resolves when the last run of each task is closed. */
 async function allClosed(engine: Engine, taskIds: readonly string[]): Promise<void> {
   for await (const _event of engine.events()) {
     const runs = await Promise.all(taskIds.map(async (id) => (await engine.runs(id)).at(-1)))
@@ -18,10 +18,10 @@ async function allClosed(engine: Engine, taskIds: readonly string[]): Promise<vo
 const keyed = (name: string, more: object = {}) => ({ executor: name, name, key: name, ...more })
 
 describe('A killed engine', () => {
-  it('leaves calls in progress that become failed, with a message, and are not executed again, S0-100 S0-101', async () => {
+  it('S0-100 S0-101 recovery fails the calls in progress of a killed engine, with a message, and does not execute them again', async () => {
     const place = createPlace()
     const first = startEngine(place, { create: [keyed('held')], leave: 'never' })
-    await first.heard((line) => 'inside' in line)
+    await first.lineWhere((line) => 'inside' in line)
     await first.kill()
     const engine = await openEngine(place)
     const task = await createOne(engine, keyed('held'))
@@ -36,16 +36,16 @@ describe('A killed engine', () => {
     expect(violations(place)).toEqual([])
   })
 
-  it('leaves unfinished tasks that are all resumed at start-up, as many at once as the limit allows, S0-099 S0-104', async () => {
+  it('S0-099 S0-104 an engine resumes all unfinished tasks of a killed one at start-up, within its limit', async () => {
     const place = createPlace()
     const many = Array.from({ length: 9 }, (_, index) => keyed('idle', { key: `idle ${index}` }))
     const first = startEngine(place, { create: many, leave: 'never', maxConcurrent: 6 })
     for (let n = 0; n < 6; n++)
-      await first.heard((line) => 'idling' in line && first.lines.filter((each) => 'idling' in each).length > n)
+      await first.lineWhere((line) => 'idling' in line && first.lines.filter((each) => 'idling' in each).length > n)
     await first.kill()
     const second = startEngine(place, { leave: 'never', maxConcurrent: 2 })
     const third = await openEngine(place, { work: false })
-    await second.heard((line) => 'idling' in line)
+    await second.lineWhere((line) => 'idling' in line)
     let working = await third.list({ status: 'working' })
     expect(working.total).toBeLessThanOrEqual(2)
     for (let left = 9; left > 0; left = (await third.list({ status: ['submitted', 'waiting', 'working'] })).total) {
@@ -55,11 +55,11 @@ describe('A killed engine', () => {
       if (working.total === 0) await new Promise((resolve) => setImmediate(resolve))
     }
     const runs = await Promise.all((await third.list({ limit: 20 })).tasks.map((task) => third.runs(task)))
-    // The six that were running have been lost once, and each was then run again by the second.
+    // The six running tasks were interrupted once each, and then run by the second engine.
     expect(runs.flat().filter((run) => run.outcome === 'interrupted')).toHaveLength(6)
   })
 
-  it('leaves tasks in each of the eight states, and each comes back as it should, S0-102 S0-105 X-010 X-011', async () => {
+  it('S0-102 S0-105 X-010 X-011 tasks in each of the eight states keep their state when their engine is killed, and can continue', async () => {
     const place = createPlace()
     const hands = await openEngine(place, { work: false })
     const first = startEngine(place, {
@@ -75,11 +75,11 @@ describe('A killed engine', () => {
       ],
       leave: 'never',
     })
-    const { tasks } = (await first.heard((line) => 'ready' in line)) as { tasks: string[] }
+    const { tasks } = (await first.lineWhere((line) => 'ready' in line)) as { tasks: string[] }
     const [leaf, throws, asks, waits, held, paused, canceled, submitted] = tasks as [string, ...string[]] & string[]
-    await first.heard((line) => line['idling'] === paused)
-    await first.heard((line) => line['idling'] === canceled)
-    await first.heard((line) => line['inside'] === held)
+    await first.lineWhere((line) => line['idling'] === paused)
+    await first.lineWhere((line) => line['idling'] === canceled)
+    await first.lineWhere((line) => line['inside'] === held)
     await hands.pause(paused as string)
     await hands.cancel(canceled as string, 'not needed')
     for await (const { type, taskId } of hands.events()) if (type === 'task.input_required' && taskId === asks) break
@@ -87,7 +87,7 @@ describe('A killed engine', () => {
     await hands.settled(leaf as string)
     await hands.settled(throws as string)
     const snapshot = async () => Promise.all(tasks.map((id) => hands.get(id)))
-    // Recovery writes to a task whose last run is still open; what it must not touch are those with nothing left to close.
+    // Recovery writes only to tasks whose last run is still open.
     await allClosed(
       hands,
       tasks.filter((id) => id !== held && id !== submitted),
@@ -105,20 +105,19 @@ describe('A killed engine', () => {
       'submitted',
     ])
     const second = startEngine(place, { leave: 'never' })
-    await second.heard((line) => line['inside'] === held)
+    await second.lineWhere((line) => line['inside'] === held)
     const after = await snapshot()
     for (const [index, task] of after.entries()) {
       if (tasks[index] === held) expect(task).toMatchObject({ status: 'working', priority: 7 })
       else expect({ ...task, updatedAt: 0 }).toEqual({ ...before[index], updatedAt: 0 })
     }
     expect((await hands.runs(held as string)).map((run) => run.outcome)).toEqual(['interrupted', null])
-    // Each of them can go on from there.
-    second.say('go')
+    second.send('go')
     await hands.answer(asks as string, 42)
     expect(await hands.result(asks as string)).toBe(42)
     expect(await hands.result(held as string)).toBe(`held of ${held}`)
     await hands.resume(paused as string)
-    await second.heard((line) => line['idling'] === paused)
+    await second.lineWhere((line) => line['idling'] === paused)
     await hands.start(submitted as string)
     expect(await hands.result(submitted as string)).toBe(`leaf of ${submitted}`)
   })
@@ -126,19 +125,19 @@ describe('A killed engine', () => {
   it('X-009 an engine publishes an event only after it is durable', async () => {
     await twoAtATime([1, 2, 3, 4, 5, 6, 7, 8], async (nth) => {
       const place = createPlace()
-      const child = startEngine(place, { create: [keyed('story')], leave: 'never', follow: true })
-      const told = await child.heard((line) => Number(line['seq']) >= nth * 2)
+      const child = startEngine(place, { create: [keyed('everyStep')], leave: 'never', follow: true })
+      const last = await child.lineWhere((line) => Number(line['seq']) >= nth * 2)
       await child.kill()
       const database = new Database(place.ledger, { readonly: true })
-      const row = database.prepare('select type, task_id from event where seq = ?').get(told['seq'])
+      const row = database.prepare('select type, task_id from event where seq = ?').get(last['seq'])
       database.close()
-      expect(row).toEqual({ type: told['type'], task_id: told['taskId'] })
+      expect(row).toEqual({ type: last['type'], task_id: last['taskId'] })
       const rows = child.lines.filter((line) => 'seq' in line).map((line) => line['seq'])
       expect(rows).toEqual(rows.map((_, index) => (rows[0] as number) + index))
     })
   })
 
-  it('X-012 tasks whose snapshots are of another version or damaged go on from their rows, with an event for each', async () => {
+  it('X-012 tasks with a damaged snapshot or one of another version continue from their rows, with an event for each', async () => {
     const place = createPlace()
     const producer = await openEngine(place, { work: false })
     for (const key of ['a', 'b', 'c']) await createOne(producer, keyed('leaf', { key }))
@@ -161,8 +160,8 @@ describe('A killed engine', () => {
   })
 })
 
-describe('Killed inside recovery', () => {
-  it('S0-103 three times in a row, at each of its steps, the ledger is that of one clean recovery', async () => {
+describe('A kill during recovery', () => {
+  it('S0-103 recovery that is killed three times at one of its steps leaves the ledger as one clean recovery does', async () => {
     const points = [1, 2].flatMap((step) => [
       { step, when: 'before' as const },
       { step, when: 'after' as const },
@@ -170,9 +169,9 @@ describe('Killed inside recovery', () => {
     await twoAtATime(points, async (dieAt) => {
       const place = createPlace()
       const first = startEngine(place, { create: [keyed('held')], leave: 'never' })
-      await first.heard((line) => 'inside' in line)
+      await first.lineWhere((line) => 'inside' in line)
       await first.kill()
-      for (let death = 1; death <= 3; death++) {
+      for (let kill = 1; kill <= 3; kill++) {
         expect((await startEngine(place, { leave: 'never', dieAt }).exited).signal).toBe('SIGKILL')
       }
       const engine = await openEngine(place)
@@ -188,7 +187,7 @@ describe('Killed inside recovery', () => {
 })
 
 describe('An engine that closes', () => {
-  it('S0-108 leaves nothing behind that keeps its process alive, and refuses new work', async () => {
+  it('S0-108 a closed engine does not keep its process alive, and refuses new work', async () => {
     const place = createPlace()
     const child = startEngine(place, { create: [keyed('sleeps', { input: { ms: 3_600_000 } })], leave: 'at once' })
     expect(await child.exited).toEqual({ code: 0, signal: null })
@@ -197,7 +196,7 @@ describe('An engine that closes', () => {
     await expect(createOne(engine, keyed('leaf'))).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
   })
 
-  it('S0-107 an engine that closes waits for its runs for the given time, and nothing is lost', async () => {
+  it('S0-107 an engine that closes waits for its runs for the given time, and another engine runs what did not end', async () => {
     const place = createPlace()
     const stubborn = Promise.withResolvers<void>()
     const inside = Promise.withResolvers<void>()
@@ -222,12 +221,12 @@ describe('An engine that closes', () => {
   })
 })
 
-it('S0-098 a process that has just started shows the same details as the one that did the work, from the ledger', async () => {
+it('S0-098 a new process reads the details of a task that another process ran from the ledger', async () => {
   const place = createPlace()
-  const child = startEngine(place, { create: [keyed('story')], leave: 'settled' })
+  const child = startEngine(place, { create: [keyed('everyStep')], leave: 'settled' })
   expect((await child.exited).code).toBe(0)
   const engine = await openEngine(place, { work: false })
-  const task = await createOne(engine, keyed('story'))
+  const task = await createOne(engine, keyed('everyStep'))
   expect(task.status).toBe('completed')
   expect((await engine.calls(task)).map((each) => each.name)).toEqual(['one', 'two'])
   expect(await engine.messages(task)).toHaveLength(1)

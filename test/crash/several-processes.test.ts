@@ -1,5 +1,5 @@
-// Several processes on one ledger: the living are never robbed, however slow; the dead are noticed at once; nobody runs a task
-// twice; and what one of them is told takes effect in the other.
+// Several processes on one ledger: no engine takes a run from another live one, however slow; killed engines are noticed at once; no task runs
+// twice; and an operation in one process takes effect in the other.
 
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
@@ -10,49 +10,49 @@ import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { createOne, createPlace, drawSeed, effectsOf, openEngine, randomOf, startEngine } from './child.ts'
 import { violations } from './invariants.ts'
 
-/** A ledger that tells when a working engine has looked for the dead so many times. */
-async function watchedLedger(path: string) {
+/** A ledger that counts how often a working engine checks whether other engines are alive. */
+async function countingLedger(path: string) {
   const inner = await openLedger(path)
-  let looks = 0
-  let waiting: Array<{ looks: number; resolve: () => void }> = []
+  let checks = 0
+  let waiting: Array<{ checks: number; resolve: () => void }> = []
   const ledger = delegateLedger(inner, {
     isAlive(id) {
-      looks++
-      for (const each of waiting) if (each.looks <= looks) each.resolve()
-      waiting = waiting.filter((each) => each.looks > looks)
+      checks++
+      for (const each of waiting) if (each.checks <= checks) each.resolve()
+      waiting = waiting.filter((each) => each.checks > checks)
       return inner.isAlive(id)
     },
   })
   return {
     ledger,
-    looked: (times: number) =>
+    checked: (times: number) =>
       new Promise<void>((resolve) => {
-        waiting.push({ looks: looks + times, resolve })
+        waiting.push({ checks: checks + times, resolve })
       }),
   }
 }
 
 const held = { executor: 'held', key: 'held', name: 'held' }
 
-describe('Two engines on one file', () => {
+describe('Two engines on one ledger', () => {
   it.each([
     ['busy', false],
     ['stopped by SIGSTOP', true],
-  ])('S0-109 do not fail the calls of the other while it lives, though it be %s', async (_how, stop) => {
+  ])('S0-109 an engine does not fail the calls of another live engine that is %s', async (_how, stop) => {
     const place = createPlace()
     const first = startEngine(place, { create: [held], leave: 'settled' })
-    await first.heard((line) => 'inside' in line)
+    await first.lineWhere((line) => 'inside' in line)
     if (stop) first.signal('SIGSTOP')
-    const { ledger, looked } = await watchedLedger(place.ledger)
+    const { ledger, checked } = await countingLedger(place.ledger)
     const second = await openEngine(place, { ledger })
     const task = await createOne(second, held)
-    await looked(4)
-    // It works beside the other, and nothing of the other's is touched.
+    await checked(4)
+    // It runs its own tasks and does not change those of the other.
     expect(await second.result(await createOne(second, { executor: 'leaf' }))).toContain('leaf of')
     expect(await second.calls(task)).toMatchObject([{ status: 'in_progress' }])
     expect(await second.runs(task)).toMatchObject([{ status: 'live', outcome: null }])
     if (stop) first.signal('SIGCONT')
-    first.say('go')
+    first.send('go')
     expect(await second.result(task)).toBe(`held of ${task.id}`)
     expect((await first.exited).code).toBe(0)
     expect(await second.runs(task)).toHaveLength(1)
@@ -61,14 +61,14 @@ describe('Two engines on one file', () => {
     expect(violations(place)).toEqual([])
   })
 
-  it('notice the death of the other at once', async () => {
+  it('an engine notices within three seconds that another engine was killed', async () => {
     const place = createPlace()
-    // It has not the executor of the first one's tasks: those it can only recover.
+    // Without the executor of the first engine it can only recover those tasks.
     const second = await openEngine(place, { executors: { leaf: async () => 'leaf' } })
     const noticed: number[] = []
     for (let round = 1; round <= 5; round++) {
       const first = startEngine(place, { create: [{ ...held, key: `held ${round}` }], leave: 'never' })
-      const { inside } = await first.heard((line) => 'inside' in line)
+      const { inside } = await first.lineWhere((line) => 'inside' in line)
       await first.kill()
       const since = Date.now()
       for await (const event of second.events({ taskId: inside as string })) if (event.data['lost'] !== undefined) break
@@ -78,7 +78,7 @@ describe('Two engines on one file', () => {
     for (const ms of noticed) expect(ms).toBeLessThan(3_000)
   })
 
-  it('S0-109 never run one task twice', async () => {
+  it('S0-109 two engines on one ledger run each task once', async () => {
     const place = createPlace()
     const create = Array.from({ length: 60 }, (_, index) => ({ executor: 'leaf', key: `task ${index}` }))
     const processes = [0, 1].map(() => startEngine(place, { create, leave: 'settled', maxConcurrent: 4 }))
@@ -88,39 +88,39 @@ describe('Two engines on one file', () => {
     expect(violations(place)).toEqual([])
     const database = new Database(place.ledger, { readonly: true })
     const engines = database.prepare('select count(distinct instance_id) as count from run').get()
-    const runs = database.prepare('select max(number) as most from run').get()
+    const runs = database.prepare('select max(number) as max from run').get()
     database.close()
-    expect(runs).toEqual({ most: 1 })
+    expect(runs).toEqual({ max: 1 })
     console.log(`60 tasks, run by ${(engines as { count: number }).count} engines`)
   })
 
-  it('A cancel in one aborts the run in the other within 200 ms', async () => {
+  it('canceling a task in one process aborts its run in another within 200 ms', async () => {
     const place = createPlace()
     const hands = await openEngine(place, { work: false })
     const worker = startEngine(place, { leave: 'never' })
-    await worker.heard((line) => 'ready' in line)
+    await worker.lineWhere((line) => 'ready' in line)
     const latencies: number[] = []
     for (let round = 1; round <= 15; round++) {
       const task = await createOne(hands, { executor: 'idle' })
-      await worker.heard((line) => line['idling'] === task.id)
+      await worker.lineWhere((line) => line['idling'] === task.id)
       const since = Date.now()
       await hands.cancel(task)
-      const { at } = await worker.heard((line) => line['aborted'] === task.id)
+      const { at } = await worker.lineWhere((line) => line['aborted'] === task.id)
       latencies.push((at as number) - since)
     }
     latencies.sort((a, b) => a - b)
     console.log(
-      `a cancel took effect in the other process after ${latencies[7]} ms (median), ${latencies.at(-1)} ms (most)`,
+      `a cancel took effect in the other process after ${latencies[7]} ms (median), ${latencies.at(-1)} ms (max)`,
     )
     expect(latencies[7]).toBeLessThan(200)
     expect(latencies.at(-1)).toBeLessThan(2_000)
   })
 
-  it('A cancel in one ends the command that runs in the other, and all that it started', async () => {
+  it('canceling a task in one process ends its command in another, with all processes that the command started', async () => {
     const place = createPlace()
     const hands = await openEngine(place, { work: false })
     const worker = startEngine(place, { leave: 'never' })
-    await worker.heard((line) => 'ready' in line)
+    await worker.lineWhere((line) => 'ready' in line)
     const input = { run: 'sleep 1000 & echo $$; wait', shell: '/bin/sh' }
     const task = await createOne(hands, { executor: 'shell', input })
     for await (const { type } of hands.events({ taskId: task.id })) if (type === 'output.written') break
@@ -133,11 +133,11 @@ describe('Two engines on one file', () => {
   })
 })
 
-it('Two engines that are killed in turn at random moments lose nothing, do nothing twice silently, and leave nothing stuck', async () => {
+it('two engines that are killed in turn at random moments lose nothing, repeat nothing silently, and leave nothing stuck', async () => {
   const random = randomOf(drawSeed('two engines'))
   const place = createPlace()
   const create = Array.from({ length: 40 }, (_, index) => ({
-    executor: ['story', 'leaf', 'documents'][index % 3],
+    executor: ['everyStep', 'leaf', 'documents'][index % 3],
     key: `task ${index}`,
     input: { count: 5, atOnce: 5 },
   }))
@@ -152,12 +152,12 @@ it('Two engines that are killed in turn at random moments lose nothing, do nothi
     })
   const engines = [start(), start()]
   let killed = 0
-  for (let death = 0; death < 8; death++) {
-    const index = death % 2
+  for (let kill = 0; kill < 8; kill++) {
+    const index = kill % 2
     const victim = engines[index] as ReturnType<typeof start>
-    const ctx = 10 + Math.floor(random() * 60)
-    let told = 0
-    await victim.heard((line) => ('seq' in line && ++told >= ctx) || 'steps' in line)
+    const nth = 10 + Math.floor(random() * 60)
+    let events = 0
+    await victim.lineWhere((line) => ('seq' in line && ++events >= nth) || 'steps' in line)
     if ((await victim.kill()).signal === 'SIGKILL') killed++
     engines[index] = start()
   }
@@ -170,20 +170,20 @@ it('Two engines that are killed in turn at random moments lose nothing, do nothi
   console.log(`${killed} kills of two engines, ${effectsOf(place).length} effects of ${total} tasks`)
 }, 60_000)
 
-describe('An owner that was taken for dead and is not', () => {
-  it('S3-051 can write nothing any more: its late result is refused by the number of its run', async () => {
+describe('An engine that was wrongly taken for dead', () => {
+  it('S3-051 the late result of an engine that was wrongly taken for dead is refused by the number of its run', async () => {
     const { results, outcome } = await zombie(createPlace(), (step) => step)
     expect(results).toEqual([null, 'second'])
     expect(outcome).toMatchObject({ status: 'completed', result: 'second' })
   })
 
-  it('would put its result into the run that is live now if the number were not checked: the planted fault is seen', async () => {
+  it('the check for late results finds an engine that does not compare the number of the run', async () => {
     const { results } = await zombie(createPlace(), (step) => (step.name === 'finish call' ? unfenced(step) : step))
     expect(results).toEqual([null, 'zombie'])
   })
 })
 
-/** Takes whatever call is open now for its own. */
+/** The planted fault: the step changes the open call of any run. */
 function unfenced(step: Step): Step {
   return {
     name: step.name,
@@ -218,7 +218,7 @@ async function zombie(place: ReturnType<typeof createPlace>, altered: (step: Ste
       instances.push(id)
       await inner.register(id)
     },
-    // A hung process hears nothing of its losses.
+    // A hung process is not notified that it lost its runs.
     observe: (observer, options) =>
       inner.observe(
         { ...observer, committed: (events) => observer.committed(events), changed: () => {}, failed: () => {} },

@@ -22,7 +22,7 @@ async function setup(executors: Record<string, (task: ExecutorTask, run: Run) =>
 }
 
 describe('an inspector', () => {
-  it('X-001 X-004 sees each working task as one actor whose state is the status of the task', async () => {
+  it('X-001 X-004 an inspector sees each working task as one actor whose state is the status of the task', async () => {
     const hands = puppet()
     const { engine, events } = await setup({ work: hands.executor })
     const task = await engine.create({ executor: 'work', name: 'a' })
@@ -59,7 +59,7 @@ describe('an inspector', () => {
     expect(actor.getSnapshot()).toMatchObject({ value: status, status: 'done' })
   })
 
-  it('X-002 X-004 sees one system with the supervisor at its root, and no other actor when nothing runs', async () => {
+  it('X-002 X-004 an inspector sees one system with the supervisor at its root, and no other actor when nothing runs', async () => {
     const { engine, events } = await setup({ work: () => null })
     await engine.create(Array.from({ length: 20 }, () => ({ executor: 'work' })))
     await engine.idle()
@@ -73,7 +73,7 @@ describe('an inspector', () => {
     expect(actors[0]!.actorRef!.getSnapshot()).toMatchObject({ value: 'closed', status: 'done' })
   })
 
-  it('X-007 is reported when it throws, and stops nothing', async () => {
+  it('X-007 an inspector is reported when it throws, and stops nothing', async () => {
     const reported: string[] = []
     const engine = await openEngine({
       executors: { work: () => 'done' },

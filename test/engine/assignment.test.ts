@@ -8,7 +8,7 @@ const ann = { owner: 'ann' }
 const bob = { owner: 'bob' }
 
 describe('a task with an assignee', () => {
-  it('S4-050 S4-052 is claimed by its assignee only, and a refusal names the assignee', async () => {
+  it('S4-050 S4-052 a task with an assignee is claimed by its assignee only, and a refusal names the assignee', async () => {
     const engine = await openEngine()
     const task = await engine.create({ name: 'a' })
     expect(task.owner).toBeNull()
@@ -29,7 +29,7 @@ describe('a task with an assignee', () => {
     ])
   })
 
-  it('S4-058 is the next task for its assignee, and for no other client', async () => {
+  it('S4-058 a task with an assignee is the next task for its assignee, and for no other client', async () => {
     const engine = await openEngine()
     const [urgent, other, plain] = [
       await engine.create({ name: 'urgent', priority: 9 }),
@@ -45,7 +45,7 @@ describe('a task with an assignee', () => {
     expect((await engine.get(other))?.owner).toBe('carol')
   })
 
-  it('can be claimed by its assignee only when its dependencies and its role allow it', async () => {
+  it('a task with an assignee can be claimed by its assignee only when its dependencies and its role allow it', async () => {
     const engine = await openEngine()
     const before = await engine.create({ name: 'before' })
     const task = await engine.create({ name: 'a', blockedBy: [before.id], role: 'tester' })
@@ -57,7 +57,7 @@ describe('a task with an assignee', () => {
     expect(await engine.claim(null, { ...ann, role: 'tester' })).toMatchObject({ id: task.id })
   })
 
-  it('S4-057 can be claimed by any client after its first claim was released, lapsed or failed', async () => {
+  it('S4-057 a task with an assignee can be claimed by any client after its first claim was released, lapsed or failed', async () => {
     const clock = new SimulatedClock(1_000_000)
     const engine = await openEngine({ clock })
     const ways: Record<string, (id: string) => Promise<unknown>> = {
@@ -81,7 +81,7 @@ describe('a task with an assignee', () => {
     }
   })
 
-  it('S4-057 is returned by its assignee, and by no other client', async () => {
+  it('S4-057 a task with an assignee is returned by its assignee, and by no other client', async () => {
     const engine = await openEngine()
     const { id } = await engine.create({ name: 'a' })
     await engine.update(id, { owner: 'ann' })
@@ -91,7 +91,7 @@ describe('a task with an assignee', () => {
     expect(await engine.claim(null, bob)).toMatchObject({ id })
   })
 
-  it('can be assigned to another client or to none at any time, also after a release', async () => {
+  it('a task with an assignee can be assigned to another client or to none at any time, also after a release', async () => {
     const engine = await openEngine()
     const { id } = await engine.create({ name: 'a' })
     await engine.update(id, { owner: 'ann' })
@@ -105,7 +105,7 @@ describe('a task with an assignee', () => {
     expect(await engine.claim(id, bob)).toMatchObject({ owner: 'bob', fence: 2 })
   })
 
-  it('is not claimed: it has no lease, no other client can keep it alive or complete it, and it can be canceled', async () => {
+  it('a task with an assignee is not claimed: it has no lease, no other client can keep it alive or complete it, and it can be canceled', async () => {
     const engine = await openEngine()
     const task = await engine.update((await engine.create({ name: 'a' })).id, { owner: 'ann' })
     expect(task).toMatchObject({ fence: 0, leaseUntil: null })
@@ -120,7 +120,7 @@ describe('a task with an assignee', () => {
 
 describe('assigning an owner is refused', () => {
   it.each(['working', 'paused', 'input_required', 'completed', 'failed', 'canceled'] as const)(
-    'S4-029 for a task that is %s, and the rest of the patch is not applied',
+    'S4-029 assigning an owner is refused for a task that is %s, and the rest of the patch is not applied',
     async (status) => {
       const engine = await openEngine()
       const { id } = await engine.create({ name: 'a' })
@@ -132,7 +132,7 @@ describe('assigning an owner is refused', () => {
     },
   )
 
-  it('S4-052 for a task that another client works on', async () => {
+  it('S4-052 assigning an owner is refused for a task that another client works on', async () => {
     const engine = await openEngine()
     const { id } = await engine.create({ name: 'a' })
     await engine.claim(id, ann)
@@ -142,7 +142,7 @@ describe('assigning an owner is refused', () => {
     expect((await engine.get(id))?.owner).toBe('ann')
   })
 
-  it('for a task that runs by itself: with an executor, or a group', async () => {
+  it('assigning an owner is refused for a task that runs by itself: with an executor, or a group', async () => {
     const work = puppet()
     const engine = await openEngine({ executors: { work: work.executor }, autoStart: false })
     const run = await engine.create({ name: 'run', executor: 'work' })
@@ -157,7 +157,7 @@ describe('assigning an owner is refused', () => {
     expect(await engine.update(one as { id: string }, { owner: 'ann' })).toMatchObject({ owner: 'ann' })
   })
 
-  it('with an invalid name', async () => {
+  it('assigning an owner is refused with an invalid name', async () => {
     const engine = await openEngine()
     const { id } = await engine.create({ name: 'a' })
     for (const owner of ['', '  ', 'x'.repeat(101), 7, 'a\0b'])

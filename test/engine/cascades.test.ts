@@ -52,7 +52,7 @@ async function groupFamily() {
 }
 
 describe('a cancel', () => {
-  it('S3-080 S3-081 S3-082 C-42 leaves settled descendants as they are, and cancels the open ones below them', async () => {
+  it('S3-080 S3-081 S3-082 C-42 a cancel leaves settled descendants as they are, and cancels the open ones below them', async () => {
     const { engine, root, completed, failed, live, belowCompleted, belowFailed, deep } = await family()
     const before = (await history(engine)).at(-1)!.seq
     await engine.cancel(root, 'enough')
@@ -83,7 +83,7 @@ describe('a cancel', () => {
     ])
   })
 
-  it('C-42 ends everything below the task for good: nothing there can be retried or added, however deep', async () => {
+  it('C-42 a cancel ends everything below the task for good: nothing there can be retried or added, however deep', async () => {
     const { engine, root, failed, belowFailed } = await family()
     const inner = await engine.create({ name: 'inner', parentId: failed.id })
     await engine.start(inner)
@@ -101,7 +101,7 @@ describe('a cancel', () => {
     expect(await history(engine)).toEqual(before)
   })
 
-  it('C-42 keeps failed tasks below it out of the retry of a group above it', async () => {
+  it('C-42 a cancel keeps failed tasks below it out of the retry of a group above it', async () => {
     const { engine, root, failed, live, belowFailed } = await groupFamily()
     await engine.cancel(failed.parentId!)
     await engine.cancel(live)
@@ -110,7 +110,7 @@ describe('a cancel', () => {
     expect(await statusOf(engine, failed, belowFailed)).toEqual(['failed', 'failed'])
   })
 
-  it('C-42 is one transaction: when it fails, no task is canceled and no event is published', async () => {
+  it('C-42 a cancel is one transaction: when it fails, no task is canceled and no event is published', async () => {
     const inner = await openLedger(':memory:')
     const ledger = createFaultyLedger(inner)
     const engine = await openEngine({ ledger })
@@ -141,11 +141,11 @@ describe('a cancel', () => {
     const waiter = await engine.create({ executor: 'waits', input: deep.id })
     await reached(engine, waiter, 'waiting')
     await engine.cancel(root, 'enough')
-    expect(await engine.result(waiter)).toEqual([{ status: 'canceled', statusReason: 'enough' }])
+    expect(await engine.result(waiter)).toEqual({ status: 'canceled', statusReason: 'enough' })
     expect(await engine.get(after)).toMatchObject({ status: 'submitted', blockedBy: [deep.id], ready: false })
   })
 
-  it('ends the questions, sleeps and waits of the family, which wake no task any more', async () => {
+  it('a cancel ends the questions, sleeps and waits of the family, which wake no task any more', async () => {
     const engine = await openEngine({
       executors: {
         asks: (_task: ExecutorTask, run: Run) => run.ask('Go on?'),
@@ -168,7 +168,7 @@ describe('a cancel', () => {
 })
 
 describe('the completion of parents', () => {
-  it('S3-033 S3-086 reaches the top of a thousand levels in one step, without a stack overflow', async () => {
+  it('S3-033 S3-086 the completion of parents reaches the top of a thousand levels in one step, without a stack overflow', async () => {
     const engine = await openEngine({ autoComplete: true })
     let parent = await engine.start(await engine.create({ name: 'root' }))
     const root = parent
@@ -180,7 +180,7 @@ describe('the completion of parents', () => {
     expect((await engine.list({ status: 'completed', limit: 0 })).total).toBe(1_001)
   })
 
-  it('C-43 S3-087 moves a waiting parent through WORKING, with an event for each edge and without a run', async () => {
+  it('C-43 S3-087 the completion of parents moves a waiting parent through WORKING, with an event for each edge and without a run', async () => {
     const hands = puppet()
     const engine = await openEngine({
       executors: {
@@ -213,7 +213,7 @@ describe('the completion of parents', () => {
     expect(await engine.runs(byRun)).toHaveLength(1)
   })
 
-  it('C-43 is checked again when a parent that was paused, or not begun, continues', async () => {
+  it('C-43 the completion of parents is checked again when a parent that was paused, or not begun, continues', async () => {
     const engine = await openEngine({ autoComplete: true })
     const paused = await engine.start(await engine.create({ name: 'paused' }))
     const asked = await engine.start(await engine.create({ name: 'asked' }))
@@ -232,7 +232,7 @@ describe('the completion of parents', () => {
     expect((await engine.answer(asked, 'yes')).status).toBe('completed')
   })
 
-  it('S3-090 waits for a child that was added late, however often', async () => {
+  it('S3-090 the completion of parents waits for a child that was added late, however often', async () => {
     const engine = await openEngine({ autoComplete: true })
     const parent = await engine.start(await engine.create({ name: 'parent' }))
     const [one, two] = [
@@ -250,7 +250,7 @@ describe('the completion of parents', () => {
     expect(await statusOf(engine, parent)).toEqual(['completed'])
   })
 
-  it('S3-089 S3-093 is prevented by a canceled child until that is deleted', async () => {
+  it('S3-089 S3-093 the completion of parents is prevented by a canceled child until that is deleted', async () => {
     const engine = await openEngine({ autoComplete: true })
     const parent = await engine.start(await engine.create({ name: 'parent' }))
     const [one, two] = [
@@ -267,7 +267,7 @@ describe('the completion of parents', () => {
 })
 
 describe('a tree of ten levels in which each task waits for its child', () => {
-  it('X-025 S3-061 completes with one slot', async () => {
+  it('X-025 S3-061 a tree of ten levels in which each task waits for its child completes with one slot', async () => {
     let open = 0
     let most = 0
     const engine = await openEngine({
@@ -294,7 +294,7 @@ describe('a tree of ten levels in which each task waits for its child', () => {
 })
 
 describe('a delete', () => {
-  it('C-53 makes the children roots, satisfies edges, aborts runs, and hides the record; false for an unknown task', async () => {
+  it('C-53 a delete makes the children roots, satisfies edges, aborts runs, and hides the record; false for an unknown task', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const grandparent = await engine.create({ name: 'grandparent' })
@@ -313,7 +313,7 @@ describe('a delete', () => {
     expect(await engine.delete('task-unknown')).toBe(false)
   })
 
-  it('C-53 can include the children, or be refused because of them', async () => {
+  it('C-53 a delete can include the children, or be refused because of them', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const root = await engine.create({ name: 'root' })

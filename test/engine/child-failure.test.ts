@@ -44,7 +44,7 @@ describe('a parent with onChildFailure', () => {
       expect(await engine.get(parent)).toMatchObject({
         error: {
           code: 'CHILD_FAILED',
-          message: `Child ${breaks.id} (breaks) failed: broke`,
+          message: `Child #${breaks.seq} (breaks) failed: broke`,
           details: { child: breaks.id },
         },
       })
@@ -55,7 +55,7 @@ describe('a parent with onChildFailure', () => {
     }
   })
 
-  it('Q-06 takes the default of the engine, overridden by its own value', async () => {
+  it('Q-06 a parent with onChildFailure takes the default of the engine, overridden by its own value', async () => {
     const engine = await openEngine({ onChildFailure: 'fail' })
     expect(await statusOf(engine, (await pair(engine, undefined)).parent)).toEqual(['failed'])
     expect(await statusOf(engine, (await pair(engine, 'ignore')).parent)).toEqual(['working'])
@@ -63,7 +63,7 @@ describe('a parent with onChildFailure', () => {
     expect(await statusOf(engine, gentle.parent, gentle.sibling)).toEqual(['working', 'canceled'])
   })
 
-  it('can be changed while the parent works', async () => {
+  it('a parent with onChildFailure can be changed while the parent works', async () => {
     const engine = await openEngine()
     const parent = await engine.start(await engine.create({ name: 'parent' }))
     await failed(engine, await engine.create({ name: 'one', parentId: parent.id }))
@@ -73,7 +73,7 @@ describe('a parent with onChildFailure', () => {
     expect(await statusOf(engine, parent)).toEqual(['failed'])
   })
 
-  it('S3-093 ignores a canceled child', async () => {
+  it('S3-093 a parent with onChildFailure ignores a canceled child', async () => {
     const engine = await openEngine({ onChildFailure: 'fail' })
     const parent = await engine.start(await engine.create({ name: 'parent' }))
     const calls = ['fail', 'cancel-siblings'] as const
@@ -86,7 +86,7 @@ describe('a parent with onChildFailure', () => {
     }
   })
 
-  it('reacts only to the last attempt of a child', async () => {
+  it('a parent with onChildFailure reacts only to the last attempt of a child', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor }, onChildFailure: 'fail' })
     const parent = await engine.start(await engine.create({ name: 'parent' }))
@@ -99,7 +99,7 @@ describe('a parent with onChildFailure', () => {
     expect(await statusOf(engine, parent)).toEqual(['failed'])
   })
 
-  it('Q-06 reacts to its own children only: a failure climbs from parent to parent', async () => {
+  it('Q-06 a parent with onChildFailure reacts to its own children only: a failure climbs from parent to parent', async () => {
     const engine = await openEngine()
     const top = await engine.start(await engine.create({ name: 'top', onChildFailure: 'cancel-siblings' }))
     const aunt = await engine.create({ name: 'aunt', parentId: top.id })
@@ -115,7 +115,7 @@ describe('a parent with onChildFailure', () => {
 
 describe('a parent that is not working', () => {
   it.each(['submitted', 'paused', 'waiting', 'input_required'] as const)(
-    'fails from %s through WORKING, with an event for each edge and without a run',
+    'a parent that is not working fails from %s through WORKING, with an event for each edge and without a run',
     async (status) => {
       const engine = await openEngine()
       const parent = await engine.create({ name: 'parent', onChildFailure: 'fail' })
@@ -134,7 +134,7 @@ describe('a parent that is not working', () => {
     },
   )
 
-  it('whose executor has not begun never begins', async () => {
+  it('a parent that failed with its child before its executor began is started only by a retry', async () => {
     const runs: string[] = []
     const engine = await openEngine({
       executors: { work: (task: ExecutorTask) => void runs.push(task.name) },
@@ -152,7 +152,7 @@ describe('a parent that is not working', () => {
 })
 
 describe('a parent with a run', () => {
-  it('is aborted by the failure of a child, and the result of its executor is ignored', async () => {
+  it('a parent with a run is aborted by the failure of a child, and the result of its executor is ignored', async () => {
     const hands = puppet({ stubborn: true })
     const engine = await openEngine({ executors: { parent: hands.executor } })
     const parent = await engine.create({ executor: 'parent', onChildFailure: 'fail' })
@@ -165,7 +165,7 @@ describe('a parent with a run', () => {
     expect((await engine.runs(parent))[0]).toMatchObject({ outcome: 'failed', status: 'closed' })
   })
 
-  it('that waits for outcomes fails before all of them are there', async () => {
+  it('a parent with a run that waits for outcomes fails before all of them are there', async () => {
     const engine = await openEngine({
       executors: {
         parent: async (_task: ExecutorTask, run: Run) => {
@@ -185,7 +185,7 @@ describe('a parent with a run', () => {
     expect(await engine.runs(parent)).toHaveLength(1)
   })
 
-  it('that cancels the siblings gets all their outcomes', async () => {
+  it('a parent with a run that cancels the siblings gets all their outcomes', async () => {
     const hands = puppet()
     const engine = await openEngine({
       executors: {
@@ -224,7 +224,7 @@ describe('a group with onChildFailure', () => {
     return { engine, group, children, other, hands, breaking }
   }
 
-  it('Q-06 set to fail does so at once; its other children continue', async () => {
+  it('Q-06 a group with onChildFailure set to fail does so at once; its other children continue', async () => {
     const { engine, group, children, other } = await setup('fail')
     expect(await statusOf(engine, group, children.other)).toEqual(['failed', 'working'])
     other.end.resolve('done')
@@ -232,13 +232,13 @@ describe('a group with onChildFailure', () => {
     expect(await statusOf(engine, group)).toEqual(['failed'])
   })
 
-  it('Q-06 set to cancel the siblings fails once they are canceled', async () => {
+  it('Q-06 a group with onChildFailure set to cancel the siblings fails once they are canceled', async () => {
     const { engine, group, children, other } = await setup('cancel-siblings')
     await other.aborted
     expect(await statusOf(engine, group, children.other)).toEqual(['failed', 'canceled'])
   })
 
-  it('that failed at once is reopened by the next attempt of the child, and completes', async () => {
+  it('a group with onChildFailure that failed at once is reopened by the next attempt of the child, and completes', async () => {
     const { engine, group, children, other, breaking } = await setup('fail')
     await engine.retry(children.breaks)
     ;(await breaking.started(1)).end.resolve('mended')
@@ -250,7 +250,7 @@ describe('a group with onChildFailure', () => {
 })
 
 describe('a parent with autoComplete', () => {
-  it('fails with a child when onChildFailure says so, instead of never completing', async () => {
+  it('a parent with autoComplete fails with a child when onChildFailure says so, instead of never completing', async () => {
     const engine = await openEngine({ autoComplete: true })
     const parent = await engine.start(await engine.create({ name: 'parent', onChildFailure: 'fail' }))
     const one = await engine.create({ name: 'one', parentId: parent.id })

@@ -31,7 +31,7 @@ const writesOf = (engine: Engine, task: Task, quote?: { owner: string; fence?: n
 }
 
 describe('a lease of a claim', () => {
-  it('exists only on request; then every write must pass the fence, which the claimed task does by itself', async () => {
+  it('a lease of a claim exists only on request; then every write must pass the fence, which the claimed task does by itself', async () => {
     const { clock, engine, mine } = await setup()
     expect(mine).toMatchObject({ fence: 1, leaseUntil: clock.now() + 100 })
     for (const write of Object.values(writesOf(engine, mine, { owner: 'ada' }))) {
@@ -49,7 +49,7 @@ describe('a lease of a claim', () => {
     expect((await engine.complete(plain.id, 'mine', { owner: 'ada' })).result).toBe('mine')
   })
 
-  it('is renewed by every write of the owner, and by no other', async () => {
+  it('a lease of a claim is renewed by every write of the owner, and by no other', async () => {
     const { clock, engine, mine } = await setup()
     const leaseOf = async (task: Promise<Task>) => ((await task).leaseUntil as number) - clock.now()
     clock.advance(60)
@@ -63,7 +63,7 @@ describe('a lease of a claim', () => {
     expect(await leaseOf(engine.get(mine) as Promise<Task>)).toBe(40)
   })
 
-  it('stops with a pause and starts again with the resume', async () => {
+  it('a lease of a claim stops with a pause and starts again with the resume', async () => {
     const { clock, engine, mine } = await setup({ work: true })
     clock.advance(90)
     expect(await engine.pause(mine.id)).toMatchObject({ status: 'paused', owner: 'ada', leaseUntil: null })
@@ -77,7 +77,7 @@ describe('a lease of a claim', () => {
   })
 
   it.each(['input_required', 'waiting'] as const)(
-    'stops while its owner waits (%s) and starts again afterwards',
+    'a lease of a claim stops while its owner waits (%s) and starts again afterwards',
     async (status) => {
       const { clock, engine, mine } = await setup({ work: true })
       expect(await engine.update(mine, { status })).toMatchObject({ status, owner: 'ada', leaseUntil: null })
@@ -88,7 +88,7 @@ describe('a lease of a claim', () => {
     },
   )
 
-  it('that has expired is still renewed until the claim is closed', async () => {
+  it('a lease of a claim that has expired is still renewed until the claim is closed', async () => {
     const { clock, engine, mine } = await setup()
     clock.advance(5_000)
     expect(await engine.heartbeat(mine)).toMatchObject({ owner: 'ada', leaseUntil: clock.now() + 100 })
@@ -119,7 +119,7 @@ describe('the lease of a settled task', () => {
 })
 
 describe('a lapsed claim', () => {
-  it('S4-057 is closed by a working engine on time, and the task can be claimed again', async () => {
+  it('S4-057 a lapsed claim is closed by a working engine on time, and the task can be claimed again', async () => {
     const { clock, engine, mine } = await setup({ work: true })
     clock.advance(99)
     await turns()
@@ -132,7 +132,7 @@ describe('a lapsed claim', () => {
     expect(await engine.claim(null, bob)).toMatchObject({ id: mine.id, owner: 'bob', fence: 2 })
   })
 
-  it('is closed on time by an engine that learns of it from the feed, or at its start', async () => {
+  it('a lapsed claim is closed on time by an engine that learns of it from the feed, or at its start', async () => {
     const clock = new SimulatedClock()
     const ledger = ledgerFile()
     const hands = await openEngine({ ledger, clock, work: false })
@@ -148,7 +148,7 @@ describe('a lapsed claim', () => {
     await reached(engine, one?.id as string, 'waiting')
   })
 
-  it('S4-057 is closed by the next claim without a working engine, of that task or of the best one', async () => {
+  it('S4-057 a lapsed claim is closed by the next claim without a working engine, of that task or of the best one', async () => {
     const { clock, engine, mine } = await setup()
     const other = await engine.claim(await engine.create({ name: 'other', priority: 9 }), ada)
     await refusalOf(engine.claim(mine.id, bob), 'NOT_CLAIMABLE')
@@ -161,7 +161,7 @@ describe('a lapsed claim', () => {
     expect(await engine.claim(other.id, { owner: 'eve' })).toMatchObject({ owner: 'eve', fence: 3 })
   })
 
-  it('is found by a claim of its task, however many have lapsed before it', async () => {
+  it('a lapsed claim is found by a claim of its task, however many have lapsed before it', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ work: false, clock })
     const tasks = await engine.create(Array.from({ length: 450 }, (_, index) => ({ name: `task ${index}` })))
@@ -177,7 +177,7 @@ describe('a lapsed claim', () => {
     expect(claimed.size).toBe(449)
   })
 
-  it('is not closed by a refused claim, which costs the same however many have lapsed', async () => {
+  it('a lapsed claim is not closed by a refused claim, which costs the same however many have lapsed', async () => {
     const clock = new SimulatedClock()
     const counted = { statements: 0 }
     const ledger = counting(await openLedger(':memory:'), 'claim', counted)
@@ -198,7 +198,7 @@ describe('a lapsed claim', () => {
     expect(await refused()).toBe(few)
   })
 
-  it('gives the task only to a claim that matches it', async () => {
+  it('a lapsed claim gives the task only to a claim that matches it', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ work: false, clock })
     const task = await engine.create({ name: 'write it', role: 'writer' })
@@ -209,7 +209,7 @@ describe('a lapsed claim', () => {
     expect((await engine.claim(null, { owner: 'bob', role: 'writer' }))?.owner).toBe('bob')
   })
 
-  it('C-54 lets its former owner write nothing, before and after another client has the task', async () => {
+  it('C-54 a lapsed claim lets its former owner write nothing, before and after another client has the task', async () => {
     const { clock, engine, mine } = await setup({ work: true })
     clock.advance(100)
     await reached(engine, mine, 'waiting')

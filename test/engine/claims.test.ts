@@ -12,7 +12,7 @@ const bob = { owner: 'bob' }
 const board = () => openEngine({ work: false })
 
 describe('a task without an executor', () => {
-  it('S4-050 S4-051 C-54 has no owner until it is claimed: then it is WORKING, with an owner and a claim number of one', async () => {
+  it('S4-050 S4-051 C-54 a task without an executor has no owner until it is claimed: then it is WORKING, with an owner and a claim number of one', async () => {
     const engine = await board()
     const task = await engine.create({ name: 'write it' })
     expect(task).toMatchObject({ status: 'submitted', owner: null, fence: 0, ready: true, leaseUntil: null })
@@ -22,7 +22,7 @@ describe('a task without an executor', () => {
     expect((await engine.list({ owner: 'ada' })).tasks).toEqual([claimed])
   })
 
-  it('S4-052 is claimed once: the second claim is refused with its status and its owner', async () => {
+  it('S4-052 a task without an executor is claimed once: the second claim is refused with its status and its owner', async () => {
     const engine = await board()
     const task = await engine.create({ name: 'write it' })
     const claimed = await engine.claim(task, ada)
@@ -33,7 +33,7 @@ describe('a task without an executor', () => {
     expect(await engine.get(task)).toEqual(claimed)
   })
 
-  it('S4-053 is refused with the list of its open dependencies', async () => {
+  it('S4-053 a task without an executor is refused with the list of its open dependencies', async () => {
     const engine = await board()
     const [first, second] = await engine.create([{ name: 'first' }, { name: 'second' }])
     const last = await engine.create({ name: 'last', blockedBy: [first?.id as string, second?.id as string] })
@@ -101,7 +101,7 @@ describe('a task without an executor', () => {
     await refusalOf(engine.claim('task-unknown', ada), 'NOT_FOUND')
   })
 
-  it('that was moved by hand has no owner, and any client may change its status', async () => {
+  it('a task without an executor that was moved by hand has no owner, and any client may change its status', async () => {
     const engine = await board()
     const task = await engine.start(await engine.create({ name: 'write it' }))
     expect(task.owner).toBeNull()
@@ -113,7 +113,7 @@ describe('a task without an executor', () => {
 })
 
 describe('the next task to claim', () => {
-  it('S4-044 S4-058 is the one of the highest priority, then the oldest; null without one', async () => {
+  it('S4-044 S4-058 the next task to claim is the one of the highest priority, then the oldest; null without one', async () => {
     const engine = await board()
     for (const [name, priority] of [
       ['low', -1],
@@ -131,7 +131,7 @@ describe('the next task to claim', () => {
     expect((await engine.list({ ready: true })).tasks).toEqual([])
   })
 
-  it('S4-044 S4-058 is not one with open dependencies, another owner or another role', async () => {
+  it('S4-044 S4-058 the next task to claim is not one with open dependencies, another owner or another role', async () => {
     const engine = await board()
     const first = await engine.create({ name: 'first', priority: 3 })
     await engine.create({ name: 'after', priority: 9, blockedBy: [first.id] })
@@ -145,7 +145,7 @@ describe('the next task to claim', () => {
     expect((await engine.claim(null, { owner: 'bob', role: 'writer' }))?.name).toBe('for writers')
   })
 
-  it('is one below the given parent and with all the given tags', async () => {
+  it('the next task to claim is one below the given parent and with all the given tags', async () => {
     const engine = await board()
     const parent = await engine.create({ name: 'parent', priority: -5 })
     await engine.create({ name: 'elsewhere', priority: 9, tags: ['ui', 'small'] })
@@ -158,7 +158,7 @@ describe('the next task to claim', () => {
     expect(await engine.claim(null, below)).toBeNull()
   })
 
-  it('S4-058 may be given by id, and must then match the claim', async () => {
+  it('S4-058 the next task to claim may be given by id, and must then match the claim', async () => {
     const engine = await board()
     const task = await engine.create({ name: 'write it', role: 'writer', tags: ['ui'] })
     const wrong = await refusalOf(engine.claim(task, { owner: 'ada', role: 'tester' }), 'NOT_CLAIMABLE')
@@ -170,7 +170,7 @@ describe('the next task to claim', () => {
     expect((await engine.claim(task, { owner: 'ada', role: 'writer', tags: ['ui'] })).owner).toBe('ada')
   })
 
-  it('is not one before its notBefore; afterwards the next claim finds it, also without a working engine', async () => {
+  it('the next task to claim is not one before its notBefore; afterwards the next claim finds it, also without a working engine', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ work: false, clock })
     const later = await engine.create({ name: 'later', notBefore: clock.now() + 100 })
@@ -192,7 +192,7 @@ describe('the next task to claim', () => {
 })
 
 describe('the owner of a task', () => {
-  it('S4-055 S4-056 completes its task and stays its owner; other clients may not', async () => {
+  it('S4-055 S4-056 the owner of a task completes its task and stays its owner; other clients may not', async () => {
     const engine = await board()
     const task = await engine.create({ name: 'write it' })
     await refusalOf(engine.complete(task, 'early'), 'INVALID_TRANSITION')
@@ -215,7 +215,7 @@ describe('the owner of a task', () => {
     await refusalOf(engine.complete(done, 'again'), 'INVALID_TRANSITION')
   })
 
-  it('S4-055 fails its task with its own code and stays its owner; a retry is open to any client', async () => {
+  it('S4-055 the owner of a task fails its task with its own code and stays its owner; a retry is open to any client', async () => {
     const engine = await board()
     const task = await engine.claim(await engine.create({ name: 'write it' }), ada)
     const failed = await engine.fail(task, 'no paper', { code: 'NO_PAPER' })
@@ -225,7 +225,7 @@ describe('the owner of a task', () => {
     await refusalOf(engine.complete(task, 'late'), 'STALE_CLAIM')
   })
 
-  it('S4-057 C-54 releases its task: it is WAITING, released, without an owner, and may be claimed again', async () => {
+  it('S4-057 C-54 the owner of a task releases its task: it is WAITING, released, without an owner, and may be claimed again', async () => {
     const engine = await board()
     const task = await engine.create({ name: 'write it' })
     const mine = await engine.claim(task, ada)
@@ -238,7 +238,7 @@ describe('the owner of a task', () => {
     expect(await engine.claim(null, bob)).toMatchObject({ id: task.id, owner: 'bob', fence: 2, statusReason: null })
   })
 
-  it('C-54 can write nothing after a release, whichever client has the task', async () => {
+  it('C-54 the owner of a task can write nothing after a release, whichever client has the task', async () => {
     const engine = await board()
     const mine = await engine.claim(await engine.create({ name: 'write it' }), ada)
     await engine.release(mine)
@@ -264,7 +264,7 @@ describe('the owner of a task', () => {
     expect((await engine.complete(again, 'mine')).result).toBe('mine')
   })
 
-  it('has no special right to pause, resume and change priority or name', async () => {
+  it('the owner of a task has no special right to pause, resume and change priority or name', async () => {
     const engine = await board()
     const mine = await engine.claim(await engine.create({ name: 'write it' }), ada)
     expect(await engine.update(mine.id, { priority: 3, name: 'write it well' })).toMatchObject({ owner: 'ada' })
@@ -278,7 +278,7 @@ describe('the owner of a task', () => {
     expect(await engine.claim(null, { owner: 'bob' })).toMatchObject({ id: mine.id, owner: 'bob', fence: 2 })
   })
 
-  it('is the only one whose task carries the claim token: one that another client has read, or a copy, does not', async () => {
+  it('the owner of a task is the only one whose task carries the claim token: one that another client has read, or a copy, does not', async () => {
     const engine = await board()
     const mine = await engine.claim(await engine.create({ name: 'write it' }), { ...ada, leaseMs: 60_000 })
     const read = (await engine.get(mine.id)) as Task
@@ -291,7 +291,7 @@ describe('the owner of a task', () => {
     expect((await engine.complete(read, 'done', { owner: 'ada' })).result).toBe('done')
   })
 
-  it('gets the refusal of a canceled task at its next write', async () => {
+  it('the owner of a task gets the refusal of a canceled task at its next write', async () => {
     const engine = await board()
     const mine = await engine.claim(await engine.create({ name: 'write it' }), ada)
     expect(await engine.cancel(mine.id, 'not needed')).toMatchObject({ status: 'canceled', owner: 'ada' })
@@ -300,7 +300,7 @@ describe('the owner of a task', () => {
     }
   })
 
-  it('S4-045 unblocks the tasks that depend on its task alone, and ends waits for it, when it completes', async () => {
+  it('S4-045 the owner of a task unblocks the tasks that depend on its task alone, and ends waits for it, when it completes', async () => {
     const engine = await openEngine()
     const [a, b] = await engine.create([{ name: 'a' }, { name: 'b' }])
     const [one, both] = await engine.create([
@@ -314,7 +314,7 @@ describe('the owner of a task', () => {
     expect(await engine.get(both?.id as string)).toMatchObject({ ready: false, blockedBy: [b?.id] })
   })
 
-  it('completes, with the last child, a group, and a parent with autoComplete whose own work is done', async () => {
+  it('the owner of a task completes, with the last child, a group, and a parent with autoComplete whose own work is done', async () => {
     const engine = await board()
     const group = await engine.create({ name: 'group', tasks: { one: { name: 'one' }, two: { name: 'two' } } })
     for (const turn of [1, 2]) {
@@ -330,7 +330,7 @@ describe('the owner of a task', () => {
     expect((await engine.get(parent))?.status).toBe('completed')
   })
 
-  it('occupies no slot: with one slot in all, an executor runs beside any number of claimed tasks', async () => {
+  it('the owner of a task occupies no slot: with one slot in all, an executor runs beside any number of claimed tasks', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor }, maxConcurrent: 1 })
     await engine.create([{ name: 'one' }, { name: 'two' }])
@@ -346,7 +346,7 @@ describe('the owner of a task', () => {
 })
 
 describe('the log of claims', () => {
-  it('S4-059 lists who claimed what when, in which role, by which surface, under which number, and who released it', async () => {
+  it('S4-059 the log of claims lists who claimed what when, in which role, by which surface, under which number, and who released it', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ work: false, clock })
     const task = await engine.create({ name: 'write it', role: 'writer' })
@@ -368,7 +368,7 @@ describe('the log of claims', () => {
     expect(done?.data).toMatchObject({ by: 'bob' })
   })
 
-  it('has no entry for a refused claim', async () => {
+  it('the log of claims has no entry for a refused claim', async () => {
     const engine = await board()
     const task = await engine.claim(await engine.create({ name: 'write it' }), ada)
     const before = await history(engine)
@@ -380,7 +380,7 @@ describe('the log of claims', () => {
 })
 
 describe('concurrent claims', () => {
-  it('S4-054 of one task have exactly one winner', async () => {
+  it('S4-054 concurrent claims of one task have exactly one winner', async () => {
     const engine = await board()
     const task = await engine.create({ name: 'write it' })
     const owners = Array.from({ length: 50 }, (_, index) => `owner-${index}`)
@@ -390,7 +390,7 @@ describe('concurrent claims', () => {
     expect(await engine.get(task)).toMatchObject({ owner: won[0]?.value.owner, fence: 1 })
   })
 
-  it('S4-054 of the best task each get another one, and those that come too late get none', async () => {
+  it('S4-054 concurrent claims of the best task each get another one, and those that come too late get none', async () => {
     const engine = await board()
     await engine.create(Array.from({ length: 30 }, (_, index) => ({ name: `task ${index}` })))
     const claims = await Promise.all(
@@ -441,7 +441,7 @@ describe('concurrent claims', () => {
 })
 
 describe('a task that was resumed or answered and waits for a slot', () => {
-  it('is shown as queued; pausing it withdraws the resume, and a second resume is refused', async () => {
+  it('a task that was resumed or answered and waits for a slot is shown as queued; pausing it withdraws the resume, and a second resume is refused', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor }, maxConcurrent: 1 })
     const task = await engine.create({ executor: 'work' })
@@ -462,7 +462,7 @@ describe('a task that was resumed or answered and waits for a slot', () => {
     expect(await engine.result(task)).toBe('in the end')
   })
 
-  it('is shown as queued once it is answered, and a second answer is refused', async () => {
+  it('a task that was resumed or answered and waits for a slot is shown as queued once it is answered, and a second answer is refused', async () => {
     const hands = puppet()
     const executors = {
       ask: async (_task: unknown, run: { ask(question: string): Promise<unknown> }) => run.ask('Well?'),

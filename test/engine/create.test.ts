@@ -11,7 +11,7 @@ const greet = defineExecutor({
 const setup = () => openEngine({ executors: { greet, other: () => null }, autoStart: false })
 
 describe('engine.create', () => {
-  it('S3-015 S3-017 S3-020 returns a task with its fields and their defaults', async () => {
+  it('S3-015 S3-017 S3-020 engine.create returns a task with its fields and their defaults', async () => {
     const engine = await setup()
     const task = await engine.create({ name: 'write' })
     expect(task).toEqual({
@@ -54,7 +54,7 @@ describe('engine.create', () => {
     expect(await engine.get(task.id)).toEqual(task)
   })
 
-  it('S3-020 S3-064 stores the given fields, and publishes an event', async () => {
+  it('S3-020 S3-064 engine.create stores the given fields, and publishes an event', async () => {
     const engine = await setup()
     const parent = await engine.create({ name: 'parent' })
     const task = await engine.create({
@@ -92,7 +92,7 @@ describe('engine.create', () => {
     expect(tasks.map((task) => task.seq)).toEqual(tasks.map((task) => task.seq).toSorted((a, b) => a - b))
   })
 
-  it('names a task by its executor or its goal without a name, and refuses one without all three', async () => {
+  it('engine.create names a task by its executor or its goal without a name, and refuses one without all three', async () => {
     const engine = await setup()
     expect((await engine.create({ executor: 'other' })).name).toBe('other')
     expect((await engine.create({ goal: 'Buy milk\nand bread' })).name).toBe('Buy milk')
@@ -101,7 +101,7 @@ describe('engine.create', () => {
     expect(refusal.message).toContain('Add `name`')
   })
 
-  it('checks the input against the executor and stores it as given: the run adds the defaults', async () => {
+  it('engine.create checks the input against the executor and stores it as given: the run adds the defaults', async () => {
     const engine = await setup()
     const task = await engine.create({ executor: 'greet', input: { name: 'Ada' } })
     expect(task.input).toEqual({ name: 'Ada' })
@@ -110,7 +110,7 @@ describe('engine.create', () => {
     await refusalOf(engine.create({ executor: 'greet' } as never), 'INVALID_INPUT')
   })
 
-  it('accepts the executor itself in place of its name', async () => {
+  it('engine.create accepts the executor itself in place of its name', async () => {
     const engine = await setup()
     expect((await engine.create({ executor: greet, input: { name: 'Ada' } })).executor).toBe('greet')
     const outsider = defineExecutor({ run: () => null })
@@ -118,7 +118,7 @@ describe('engine.create', () => {
     expect(refusal.details.known).toEqual(['greet', 'other', 'agent'])
   })
 
-  it('refuses an unknown executor with the nearest name, at create and at update', async () => {
+  it('engine.create refuses an unknown executor with the nearest name, at create and at update', async () => {
     const engine = await setup()
     const refusal = await refusalOf(
       engine.create({ executor: 'gret' as never, input: {} as never }),
@@ -131,7 +131,7 @@ describe('engine.create', () => {
     expect((await engine.get(task))?.executor).toBe('other')
   })
 
-  it('S3-021 refuses an unknown or settled parent, and stores nothing', async () => {
+  it('S3-021 engine.create refuses an unknown or settled parent, and stores nothing', async () => {
     const engine = await setup()
     await refusalOf(engine.create({ name: 'a', parentId: 'task-unknown' }), 'NOT_FOUND')
     const parent = await engine.create({ name: 'parent' })
@@ -141,7 +141,7 @@ describe('engine.create', () => {
     expect((await engine.list()).total).toBe(1)
   })
 
-  it('creates an array or a tree completely, or not at all', async () => {
+  it('engine.create creates an array or a tree completely, or not at all', async () => {
     const engine = await setup()
     await refusalOf(engine.create([{ name: 'a' }, { name: 'b', parentId: 'task-unknown' }]), 'NOT_FOUND')
     await refusalOf(
@@ -155,7 +155,7 @@ describe('engine.create', () => {
 })
 
 describe('a returned task', () => {
-  it('S3-019 is a copy: changing it changes nothing, and defaults are not shared', async () => {
+  it('S3-019 a returned task is a copy: changing it changes nothing, and defaults are not shared', async () => {
     const engine = await setup()
     const metadata = { list: [1] }
     const task = await engine.create({ name: 'a', metadata })
@@ -172,7 +172,7 @@ describe('a returned task', () => {
     expect((await engine.list()).tasks[0]?.name).toBe('a')
   })
 
-  it('S3-022 is null for an unknown or deleted task', async () => {
+  it('S3-022 a returned task is null for an unknown or deleted task', async () => {
     const engine = await setup()
     expect(await engine.get('task-unknown')).toBeNull()
     const task = await engine.create({ name: 'a' })
@@ -183,7 +183,7 @@ describe('a returned task', () => {
 })
 
 describe('engine.find', () => {
-  it('finds a task by id, by #seq, and by a unique prefix', async () => {
+  it('engine.find finds a task by id, by #seq, and by a unique prefix', async () => {
     let next = 0
     const ids = {
       next: (prefix: string) => `${prefix}-${['abc1', 'abd2', 'xyz3', 'run4'][next++ % 4]}${Math.floor(next / 5)}`,
@@ -203,7 +203,7 @@ describe('engine.find', () => {
     expect(await engine.find(`#${third.seq}`)).toBeNull()
   })
 
-  it('refuses an ambiguous prefix, and lists the matches', async () => {
+  it('engine.find refuses an ambiguous prefix, and lists the matches', async () => {
     let next = 0
     const engine = await openEngine({
       ids: { next: (prefix) => `${prefix}-ab${next++}`, random: () => 0 },
@@ -216,7 +216,7 @@ describe('engine.find', () => {
 })
 
 describe('the key of a task', () => {
-  it('returns the first task again, whatever its status, and creates nothing', async () => {
+  it('the key of a task returns the first task again, whatever its status, and creates nothing', async () => {
     const engine = await setup()
     const first = await engine.create({ key: 'k', executor: 'greet', input: { name: 'Ada' } })
     await engine.cancel(first)
@@ -240,7 +240,7 @@ describe('the key of a task', () => {
     await refusalOf(engine.create({ key: 'k', name: 'a', input: { x: 1, y: 2 } }), 'KEY_CONFLICT')
   })
 
-  it('holds for two concurrent creations, and twice in one array', async () => {
+  it('the key of a task holds for two concurrent creations, and twice in one array', async () => {
     const engine = await setup()
     const [one, two] = await Promise.all([
       engine.create({ key: 'k', name: 'a' }),
@@ -262,7 +262,7 @@ describe('the key of a task', () => {
     expect((await engine.list()).total).toBe(2)
   })
 
-  it('finds the whole tree by the key of its root', async () => {
+  it('the key of a task finds the whole tree by the key of its root', async () => {
     const engine = await setup()
     const plan = {
       key: 'tree',

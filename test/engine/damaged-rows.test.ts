@@ -44,7 +44,7 @@ function stored(ledger: string, column: string): unknown {
 describe('a task with invalid JSON in its row', () => {
   const columns = ['input', 'policy', 'metadata', 'tags', 'progress', 'result', 'error']
 
-  it.each(columns)('is listed with all the others: %s', async (column) => {
+  it.each(columns)('a task with invalid JSON in its row is listed with all the others: %s', async (column) => {
     const { ledger, ids } = await damagedLedger(column)
     const engine = await openEngine({ ledger, work: false })
     expect((await engine.list()).tasks.map(({ id }) => id)).toEqual(ids)
@@ -53,17 +53,20 @@ describe('a task with invalid JSON in its row', () => {
     expect(await engine.get(ids[1])).toMatchObject({ name: 'damaged' })
   })
 
-  it.each(columns)('fails as LEDGER_CORRUPT at its admission, and the others run: %s', async (column) => {
-    const { ledger, ids } = await damagedLedger(column, 'work')
-    const engine = await openEngine({ ledger, executors })
-    const [before, damaged, after] = await Promise.all(ids.map((id) => engine.settled(id)))
-    expect([before?.status, after?.status]).toEqual(['completed', 'completed'])
-    expect(damaged).toMatchObject({
-      status: 'failed',
-      error: { code: 'LEDGER_CORRUPT', message: expect.stringContaining(column) },
-    })
-    expect((damaged as { error: { message: string } }).error.message).toContain(ids[1])
-  })
+  it.each(columns)(
+    'a task with invalid JSON in its row fails as LEDGER_CORRUPT at its admission, and the others run: %s',
+    async (column) => {
+      const { ledger, ids } = await damagedLedger(column, 'work')
+      const engine = await openEngine({ ledger, executors })
+      const [before, damaged, after] = await Promise.all(ids.map((id) => engine.settled(id)))
+      expect([before?.status, after?.status]).toEqual(['completed', 'completed'])
+      expect(damaged).toMatchObject({
+        status: 'failed',
+        error: { code: 'LEDGER_CORRUPT', message: expect.stringContaining(column) },
+      })
+      expect((damaged as { error: { message: string } }).error.message).toContain(ids[1])
+    },
+  )
 
   it.each([
     ['policy', 'null'],
@@ -72,17 +75,20 @@ describe('a task with invalid JSON in its row', () => {
     ['progress', '7'],
     ['error', '{}'],
     ['metadata', '[1]'],
-  ])('is treated like one whose value has another type: %s %s', async (column, text) => {
-    const { ledger, ids } = await damagedLedger(column, 'work', text)
-    const engine = await openEngine({ ledger, executors })
-    const [before, damaged] = await Promise.all(ids.map((id) => engine.settled(id)))
-    expect(before?.status).toBe('completed')
-    expect(damaged).toMatchObject({ status: 'failed', error: { code: 'LEDGER_CORRUPT' } })
-    expect((await engine.bus.call('board:list', {})).tasks).toHaveLength(3)
-    expect((await engine.bus.call('task:list', {})).total).toBe(3)
-  })
+  ])(
+    'a task with invalid JSON in its row is treated like one whose value has another type: %s %s',
+    async (column, text) => {
+      const { ledger, ids } = await damagedLedger(column, 'work', text)
+      const engine = await openEngine({ ledger, executors })
+      const [before, damaged] = await Promise.all(ids.map((id) => engine.settled(id)))
+      expect(before?.status).toBe('completed')
+      expect(damaged).toMatchObject({ status: 'failed', error: { code: 'LEDGER_CORRUPT' } })
+      expect((await engine.bus.call('board:list', {})).tasks).toHaveLength(3)
+      expect((await engine.bus.call('task:list', {})).total).toBe(3)
+    },
+  )
 
-  it('shows the damaged text, and keeps it when other fields are changed', async () => {
+  it('a task with invalid JSON in its row shows the damaged text, and keeps it when other fields are changed', async () => {
     const { ledger, ids } = await damagedLedger('input')
     const engine = await openEngine({ ledger, work: false })
     expect(await engine.get(ids[1])).toMatchObject({ input: { unreadable: '{"broken' } })
@@ -108,32 +114,35 @@ describe('a task or an open question that something else has written into', () =
     ['call', 'params', '{"question":"Deploy?","for":7}'],
     ['call', 'result', '{"broken'],
     ['call', 'details', '{"broken'],
-  ])('is listed, shown, canceled and purged with the others: %s %s %s', async (table, column, text) => {
-    const ledger = ledgerFile()
-    const worker = await openEngine({ ledger, executors: { asking: (_task: Task, run: Run) => run.ask('Deploy?') } })
-    const ids: string[] = []
-    for (const name of ['before', 'damaged', 'after']) {
-      const { id } = await worker.create({ name, executor: 'asking' })
-      await reached(worker, id, 'input_required')
-      ids.push(id)
-    }
-    await worker.close()
-    write(
-      ledger,
-      `update ${table} set ${column} = '${text}' where ${table === 'task' ? 'id' : 'task_id'} = '${ids[1]}'`,
-    )
-    for (const args of [['ps'], ['ps', '--json'], ['tree'], ['show', ids[1] as string]]) {
-      const io = fakeIo()
-      expect([args, await main([...args, '--ledger', ledger], io), io.err()]).toEqual([args, 0, ''])
-    }
-    const engine = await openEngine({ ledger, work: false })
-    expect((await engine.list()).tasks).toHaveLength(3)
-    for (const list of ['task:list', 'board:list', 'task:graph'] as const) await engine.bus.call(list, {})
-    for (const id of ids) await engine.cancel(id)
-    expect(await engine.purge({ before: 8.64e15 })).toMatchObject({ tasks: 3 })
-  })
+  ])(
+    'a task or an open question that something else has written into is listed, shown, canceled and purged with the others: %s %s %s',
+    async (table, column, text) => {
+      const ledger = ledgerFile()
+      const worker = await openEngine({ ledger, executors: { asking: (_task: Task, run: Run) => run.ask('Deploy?') } })
+      const ids: string[] = []
+      for (const name of ['before', 'damaged', 'after']) {
+        const { id } = await worker.create({ name, executor: 'asking' })
+        await reached(worker, id, 'input_required')
+        ids.push(id)
+      }
+      await worker.close()
+      write(
+        ledger,
+        `update ${table} set ${column} = '${text}' where ${table === 'task' ? 'id' : 'task_id'} = '${ids[1]}'`,
+      )
+      for (const args of [['ps'], ['ps', '--json'], ['tree'], ['show', ids[1] as string]]) {
+        const io = fakeIo()
+        expect([args, await main([...args, '--ledger', ledger], io), io.err()]).toEqual([args, 0, ''])
+      }
+      const engine = await openEngine({ ledger, work: false })
+      expect((await engine.list()).tasks).toHaveLength(3)
+      for (const list of ['task:list', 'board:list', 'task:graph'] as const) await engine.bus.call(list, {})
+      for (const id of ids) await engine.cancel(id)
+      expect(await engine.purge({ before: 8.64e15 })).toMatchObject({ tasks: 3 })
+    },
+  )
 
-  it('may be answered by people alone when it is not known for whom a question is', async () => {
+  it('a task or an open question that something else has written into may be answered by people alone when it is not known for whom a question is', async () => {
     const ledger = ledgerFile()
     const worker = await openEngine({
       ledger,

@@ -2,14 +2,14 @@
 // moves.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
-import type { EngineOptions, Executors } from '../../src/engine-api.ts'
+import type { EngineOptions, ExecutorMap } from '../../src/engine-api.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 import { history, ledgerFile, openEngine, puppet, reached, turns } from './world.ts'
 
 const start = Date.UTC(2030, 0, 1)
 const year = 365 * 86_400_000
 
-async function setup<const E extends Executors>(executors: E, options: EngineOptions<E> = {}) {
+async function setup<const E extends ExecutorMap>(executors: E, options: EngineOptions<E> = {}) {
   const clock = new SimulatedClock(start)
   const engine = await openEngine<E>({ executors, clock, ...options } as EngineOptions<E>)
   return { engine, clock }
@@ -19,7 +19,7 @@ const missed = { status: 'failed', error: { code: 'TIMEOUT', details: { deadline
 
 describe('a deadline', () => {
   it.each(['submitted', 'working', 'paused', 'waiting', 'input_required'] as const)(
-    'fails a task that is worked on by hand and is %s, over legal edges, at that time and not before',
+    'a deadline fails a task that is worked on by hand and is %s, over legal edges, at that time and not before',
     async (status) => {
       const { engine, clock } = await setup({})
       const task = await engine.create({ name: 'task', deadline: start + 100 })
@@ -41,7 +41,7 @@ describe('a deadline', () => {
     },
   )
 
-  it('fails a task that was never started, blocked, held or before its notBefore, without a run', async () => {
+  it('a deadline fails a task that was never started, blocked, held or before its notBefore, without a run', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const gate = await engine.create({ name: 'gate' })
@@ -75,7 +75,7 @@ describe('a deadline', () => {
     expect(await engine.get(task)).toMatchObject({ result: null, attempt: 1 })
   })
 
-  it('ends what a run waits for: a question, a sleep, other tasks', async () => {
+  it('a deadline ends what a run waits for: a question, a sleep, other tasks', async () => {
     const { engine, clock } = await setup({
       asks: (_task: ExecutorTask, run: Run) => run.ask('Go on?'),
       sleeps: (_task: ExecutorTask, run: Run) => run.sleep(1_000),
@@ -114,7 +114,7 @@ describe('a deadline', () => {
     expect(hands.runs).toHaveLength(2)
   })
 
-  it('that is over does not end an attempt started by hand; one that is still to come does', async () => {
+  it('a deadline that is over does not end an attempt started by hand; one that is still to come does', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const late = await engine.create({ executor: 'work', deadline: start + 100 })
@@ -133,7 +133,7 @@ describe('a deadline', () => {
     expect(await engine.settled(failed)).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } })
   })
 
-  it('does nothing to a task that has settled before', async () => {
+  it('a deadline does nothing to a task that has settled before', async () => {
     const { engine, clock } = await setup({ work: () => 'done' })
     const task = await engine.create({ executor: 'work', deadline: start + 100 })
     expect(await engine.result(task)).toBe('done')
@@ -143,7 +143,7 @@ describe('a deadline', () => {
     expect(await history(engine, task.id)).toEqual(before)
   })
 
-  it('can be set, moved and removed while the task works; one in the past ends the task at once', async () => {
+  it('a deadline can be set, moved and removed while the task works; one in the past ends the task at once', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const task = await engine.create({ executor: 'work' })
@@ -165,7 +165,7 @@ describe('a deadline', () => {
     expect((await engine.settled(stillborn)).status).toBe('failed')
   })
 
-  it('fires after a restart, late rather than never', async () => {
+  it('a deadline fires after a restart, late rather than never', async () => {
     const ledger = ledgerFile()
     const first = await setup({}, { ledger })
     const task = await first.engine.create({ name: 'task', deadline: start + 100 })
@@ -176,7 +176,7 @@ describe('a deadline', () => {
     expect(await engine.settled(task)).toMatchObject(missed)
   })
 
-  it('can be a year away', async () => {
+  it('a deadline can be a year away', async () => {
     const { engine, clock } = await setup({})
     const task = await engine.create({ name: 'task', deadline: start + year })
     clock.advance(year - 1)
@@ -197,7 +197,7 @@ describe('a deadline', () => {
     expect((await engine.get(after))?.status).toBe('canceled')
   })
 
-  it('of many tasks at the same time fails all of them', async () => {
+  it('a deadline of many tasks at the same time fails all of them', async () => {
     const { engine, clock } = await setup({})
     await engine.create(Array.from({ length: 501 }, (_, at) => ({ name: `${at}`, deadline: start + 100 })))
     clock.advance(100)
@@ -228,7 +228,7 @@ describe('the deadline of a group', () => {
     return { engine, clock, hands, held, made }
   }
 
-  it('ends its open tasks in one step, and leaves settled ones', async () => {
+  it('the deadline of a group ends its open tasks in one step, and leaves settled ones', async () => {
     const { engine, clock, held, made } = await group()
     clock.advance(100)
     await held.aborted
@@ -243,7 +243,7 @@ describe('the deadline of a group', () => {
     })
   })
 
-  it('does not end the group again when one of its tasks is retried by hand', async () => {
+  it('the deadline of a group does not end the group again when one of its tasks is retried by hand', async () => {
     const { engine, clock, hands, held, made } = await group()
     clock.advance(100)
     await held.aborted

@@ -33,7 +33,7 @@ const fates = [
 
 describe('a task whose dependency failed or was canceled', () => {
   it.each(fates)(
-    'C-52 S4-047 with the policy %s when that %s does so at that moment',
+    'C-52 S4-047 a task whose dependency failed or was canceled with the policy %s when that %s does so at that moment',
     async (policy, way, expected) => {
       const engine = await openEngine()
       const blocker = await engine.create({ name: 'blocker' })
@@ -50,18 +50,21 @@ describe('a task whose dependency failed or was canceled', () => {
     },
   )
 
-  it.each(fates)('C-52 with the policy %s does so at its creation after one that %s', async (policy, way, expected) => {
-    const engine = await openEngine()
-    const blocker = await engine.create({ name: 'blocker' })
-    await ways[way](engine, blocker)
-    const task = await engine.create({ name: 'task', blockedBy: [blocker.id], onDependencyFailure: policy })
-    expect(await engine.get(task)).toMatchObject(expected)
-    // Creation returns the task as it is.
-    expect(task).toEqual(await engine.get(task))
-  })
+  it.each(fates)(
+    'C-52 a task whose dependency failed or was canceled with the policy %s does so at its creation after one that %s',
+    async (policy, way, expected) => {
+      const engine = await openEngine()
+      const blocker = await engine.create({ name: 'blocker' })
+      await ways[way](engine, blocker)
+      const task = await engine.create({ name: 'task', blockedBy: [blocker.id], onDependencyFailure: policy })
+      expect(await engine.get(task)).toMatchObject(expected)
+      // Creation returns the task as it is.
+      expect(task).toEqual(await engine.get(task))
+    },
+  )
 
   it.each(fates)(
-    'C-52 with the policy %s does so when it is blocked by one that %s before',
+    'C-52 a task whose dependency failed or was canceled with the policy %s does so when it is blocked by one that %s before',
     async (policy, way, expected) => {
       const engine = await openEngine()
       const blocker = await engine.create({ name: 'blocker' })
@@ -71,7 +74,7 @@ describe('a task whose dependency failed or was canceled', () => {
     },
   )
 
-  it('C-52 takes the default of the engine, overridden by its own policy', async () => {
+  it('C-52 a task whose dependency failed or was canceled takes the default of the engine, overridden by its own policy', async () => {
     const engine = await openEngine({ onDependencyFailure: 'cancel' })
     const blocker = await engine.create({ name: 'blocker' })
     const make = (onDependencyFailure?: OnDependencyFailure) =>
@@ -87,7 +90,7 @@ describe('a task whose dependency failed or was canceled', () => {
     expect((await engine.get(tasks[1]!))?.blockedBy).toEqual([blocker.id])
   })
 
-  it('can change its policy before that happens', async () => {
+  it('a task whose dependency failed or was canceled can change its policy before that happens', async () => {
     const engine = await openEngine()
     const blocker = await engine.create({ name: 'blocker' })
     const task = await engine.create({ name: 'task', blockedBy: [blocker.id] })
@@ -96,7 +99,7 @@ describe('a task whose dependency failed or was canceled', () => {
     expect(await statusOf(engine, task)).toEqual(['canceled'])
   })
 
-  it('runs when it ignores the failure, and sees no result of the failed dependency', async () => {
+  it('a task whose dependency failed or was canceled runs when it ignores the failure, and sees no result of the failed dependency', async () => {
     const engine = await openEngine({
       executors: {
         breaks: () => {
@@ -122,7 +125,7 @@ describe('a task whose dependency failed or was canceled', () => {
     ])
   })
 
-  it('reacts only to the last attempt of a dependency', async () => {
+  it('a task whose dependency failed or was canceled reacts only to the last attempt of a dependency', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor }, onDependencyFailure: 'cancel' })
     const blocker = await engine.create({ executor: 'work', retry: { maxAttempts: 2 } })
@@ -135,7 +138,7 @@ describe('a task whose dependency failed or was canceled', () => {
     expect(await statusOf(engine, task)).toEqual(['canceled'])
   })
 
-  it('reacts also when it is paused', async () => {
+  it('a task whose dependency failed or was canceled reacts also when it is paused', async () => {
     const engine = await openEngine()
     const blocker = await engine.create({ name: 'blocker' })
     const task = await engine.start(await engine.create({ name: 'task', onDependencyFailure: 'cancel' }))
@@ -147,7 +150,7 @@ describe('a task whose dependency failed or was canceled', () => {
 })
 
 describe('cancels by dependencies', () => {
-  it('run down a chain of any length, each with its reason, in one step with the first', async () => {
+  it('cancels by dependencies run down a chain of any length, each with its reason, in one step with the first', async () => {
     const engine = await openEngine({ onDependencyFailure: 'cancel' })
     const length = 1_000
     const chain: Task[] = [await engine.create({ name: '0' })]
@@ -172,7 +175,7 @@ describe('cancels by dependencies', () => {
     expect(typesOf(await history(engine, bottom.id))).toEqual(['task.created', 'task.canceled'])
   })
 
-  it('include the family of the dependent, and continue with the dependents of that family', async () => {
+  it('cancels by dependencies include the family of the dependent, and continue with the dependents of that family', async () => {
     const engine = await openEngine()
     const blocker = await engine.create({ name: 'blocker' })
     const parent = await engine.create({ name: 'parent', blockedBy: [blocker.id], onDependencyFailure: 'cancel' })
@@ -197,7 +200,7 @@ describe('cancels by dependencies', () => {
     expect(await statusOf(engine, outside)).toEqual(['canceled'])
   })
 
-  it('end a group of which all remaining tasks are blocked by a failed one', async () => {
+  it('cancels by dependencies end a group of which all remaining tasks are blocked by a failed one', async () => {
     const engine = await openEngine({
       executors: { work: () => null, breaks: () => Promise.reject(new Error('broke')) },
     })
@@ -214,7 +217,7 @@ describe('cancels by dependencies', () => {
     expect(children).toEqual(['failed', 'canceled', 'canceled'])
   })
 
-  it('at creation end a group that could never begin', async () => {
+  it('cancels by dependencies at creation end a group that could never begin', async () => {
     const engine = await openEngine({ executors: { work: () => null } })
     const blocker = await failed(engine, await engine.create({ name: 'blocker' }))
     const group = await engine.create({
@@ -232,7 +235,7 @@ describe('cancels by dependencies', () => {
     expect((await engine.children(whole)).map(({ status }) => status)).toEqual(['canceled'])
   })
 
-  it('wake tasks that wait for the dependent', async () => {
+  it('cancels by dependencies wake tasks that wait for the dependent', async () => {
     const engine = await openEngine({
       executors: { waits: (task: ExecutorTask<string>, run: Run) => run.wait(task.input, { settled: true }) },
     })
@@ -241,14 +244,15 @@ describe('cancels by dependencies', () => {
     const waiter = await engine.create({ executor: 'waits', input: task.id })
     await reached(engine, waiter, 'waiting')
     await engine.cancel(blocker)
-    expect(await engine.result(waiter)).toEqual([
-      { status: 'canceled', statusReason: `dependency ${blocker.id} was canceled` },
-    ])
+    expect(await engine.result(waiter)).toEqual({
+      status: 'canceled',
+      statusReason: `dependency ${blocker.id} was canceled`,
+    })
   })
 })
 
 describe('a dependency', () => {
-  it('S4-048 unblocks the tasks that stayed blocked, when it completes after a retry', async () => {
+  it('S4-048 a dependency unblocks the tasks that stayed blocked, when it completes after a retry', async () => {
     const engine = await openEngine()
     const blocker = await engine.create({ name: 'blocker' })
     const task = await engine.create({ name: 'task', blockedBy: [blocker.id] })

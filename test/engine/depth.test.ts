@@ -22,7 +22,7 @@ async function chain(levels: number, maxDepth: number) {
 const range = (count: number) => Array.from({ length: count }, (_, n) => n)
 
 describe('the depth of a task', () => {
-  it('is right for all descendants of a promoted child, however deep the tree', async () => {
+  it('the depth of a task is right for all descendants of a promoted child, however deep the tree', async () => {
     const { engine, ids, depths } = await chain(300, 10_000)
     expect(await depths()).toEqual(range(300))
     await engine.delete(ids[99] as string)

@@ -20,7 +20,7 @@ async function named<const N extends string>(engine: Pick<Engine, 'create'>, ...
 }
 
 describe('engine.block', () => {
-  it('S4-021 S4-022 adds dependencies in the given order, each once, and blocks a ready task', async () => {
+  it('S4-021 S4-022 engine.block adds dependencies in the given order, each once, and blocks a ready task', async () => {
     const engine = await openEngine()
     const { task, a, b, c } = await named(engine, 'task', 'a', 'b', 'c')
     expect(await engine.block(task, b)).toMatchObject({ blockedBy: [b.id], ready: false })
@@ -32,7 +32,7 @@ describe('engine.block', () => {
     })
   })
 
-  it('S4-020 adds the same edges from the side of the blocker, for several dependents at once', async () => {
+  it('S4-020 engine.block adds the same edges from the side of the blocker, for several dependents at once', async () => {
     const engine = await openEngine()
     const { blocker, one, two } = await named(engine, 'blocker', 'one', 'two')
     for (const task of [one, two]) await engine.block(task, blocker)
@@ -40,7 +40,7 @@ describe('engine.block', () => {
     for (const task of [one, two]) expect(await engine.get(task)).toMatchObject({ blockedBy: [], ready: true })
   })
 
-  it('S4-023 changes nothing when one of the tasks is unknown', async () => {
+  it('S4-023 engine.block changes nothing when one of the tasks is unknown', async () => {
     const engine = await openEngine()
     const { task, a } = await named(engine, 'task', 'a')
     const before = await history(engine)
@@ -53,7 +53,7 @@ describe('engine.block', () => {
     expect((await history(engine)).length).toBe(before.length + 2)
   })
 
-  it('S4-026 adds a satisfied dependency on a completed task', async () => {
+  it('S4-026 engine.block adds a satisfied dependency on a completed task', async () => {
     const engine = await openEngine()
     const { task, a, b } = await named(engine, 'task', 'a', 'b')
     await done(engine, a, 'result of a')
@@ -62,7 +62,7 @@ describe('engine.block', () => {
     expect((await engine.dependencies(task)).map(({ name }) => name)).toEqual(['a', 'b'])
   })
 
-  it('S4-046 blocks a task with an executor before it starts, which runs by itself when unblocked', async () => {
+  it('S4-046 engine.block blocks a task with an executor before it starts, which runs by itself when unblocked', async () => {
     const order: string[] = []
     const engine = await openEngine({ executors: { work: (task: ExecutorTask) => void order.push(task.name) } })
     const gate = await engine.create({ name: 'gate' })
@@ -76,7 +76,7 @@ describe('engine.block', () => {
     expect(order).toEqual(['work'])
   })
 
-  it('blocks the next run of a paused, waiting or asking task', async () => {
+  it('engine.block blocks the next run of a paused, waiting or asking task', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const gate = await engine.create({ name: 'gate' })
@@ -94,7 +94,7 @@ describe('engine.block', () => {
   })
 
   it.each(['working', 'completed', 'canceled'] as const)(
-    'S4-029 refuses to block a task that is %s',
+    'S4-029 engine.block refuses to block a task that is %s',
     async (status) => {
       const engine = await openEngine()
       const { task, a } = await named(engine, 'task', 'a')
@@ -112,7 +112,7 @@ describe('engine.block', () => {
 })
 
 describe('engine.unblock', () => {
-  it('removes one dependency when the same task is named twice', async () => {
+  it('engine.unblock removes one dependency when the same task is named twice', async () => {
     const engine = await openEngine({ executors: { work: () => 'done' } })
     const { a, b } = await named(engine, 'a', 'b')
     const task = await engine.create({ executor: 'work', blockedBy: [a.id, b.id] })
@@ -121,7 +121,7 @@ describe('engine.unblock', () => {
     expect(await engine.settled(task)).toMatchObject({ status: 'completed' })
   })
 
-  it('S4-028 removes dependencies, and accepts a missing one', async () => {
+  it('S4-028 engine.unblock removes dependencies, and accepts a missing one', async () => {
     const engine = await openEngine()
     const { task, a, b } = await named(engine, 'task', 'a', 'b')
     await engine.block(task, [a, b])
@@ -132,7 +132,7 @@ describe('engine.unblock', () => {
     expect(typesOf(await history(engine, task.id)).filter((type) => type === 'task.unblocked')).toHaveLength(1)
   })
 
-  it('unblocks a task that stayed blocked by a failed one', async () => {
+  it('engine.unblock unblocks a task that stayed blocked by a failed one', async () => {
     const engine = await openEngine({ executors: { work: () => 'done' } })
     const { broken } = await named(engine, 'broken')
     const task = await engine.create({ executor: 'work', blockedBy: [broken.id] })
@@ -143,7 +143,7 @@ describe('engine.unblock', () => {
 })
 
 describe('an update of dependencies and status', () => {
-  it('S4-027 S4-030 is atomic: unblocked and working, or neither', async () => {
+  it('S4-027 S4-030 an update of dependencies and status is atomic: unblocked and working, or neither', async () => {
     const engine = await openEngine()
     const { task, a, b } = await named(engine, 'task', 'a', 'b')
     await engine.block(task, a)
@@ -171,7 +171,7 @@ describe('an update of dependencies and status', () => {
 })
 
 describe('the completion of a dependency', () => {
-  it('S4-018 S4-019 S4-045 unblocks all dependents, except those with other blockers', async () => {
+  it('S4-018 S4-019 S4-045 the completion of a dependency unblocks all dependents, except those with other blockers', async () => {
     const engine = await openEngine()
     const { a, b, one, two, both } = await named(engine, 'a', 'b', 'one', 'two', 'both')
     await engine.block(one, a)
@@ -189,7 +189,7 @@ describe('the completion of a dependency', () => {
     ])
   })
 
-  it('S4-041 in a chain unblocks only the next task', async () => {
+  it('S4-041 the completion of a dependency in a chain unblocks only the next task', async () => {
     const engine = await openEngine()
     const { one, two, three } = await named(engine, 'one', 'two', 'three')
     await engine.block(two, one)
@@ -199,7 +199,7 @@ describe('the completion of a dependency', () => {
     expect((await engine.get(three))?.blockedBy).toEqual([two.id])
   })
 
-  it('S4-042 in a diamond unblocks the last task when both sides are done', async () => {
+  it('S4-042 the completion of a dependency in a diamond unblocks the last task when both sides are done', async () => {
     const engine = await openEngine()
     const { top, left, right, bottom } = await named(engine, 'top', 'left', 'right', 'bottom')
     for (const side of [left, right]) await engine.block(side, top)
@@ -211,7 +211,7 @@ describe('the completion of a dependency', () => {
     expect(await engine.get(bottom)).toMatchObject({ blockedBy: [], ready: true })
   })
 
-  it('S4-043 S4-046 runs a plan in order: parse, transform, emit, test', async () => {
+  it('S4-043 S4-046 the completion of a dependency runs a plan in order: parse, transform, emit, test', async () => {
     const order: string[] = []
     const engine = await openEngine({ executors: { work: (task: ExecutorTask) => void order.push(task.name) } })
     const plan = await engine.create({
@@ -227,7 +227,7 @@ describe('the completion of a dependency', () => {
     expect(order).toEqual(['parse', 'transform', 'emit', 'test'])
   })
 
-  it('S4-044 leaves lists of ready tasks by priority, then age', async () => {
+  it('S4-044 the completion of a dependency leaves lists of ready tasks by priority, then age', async () => {
     const engine = await openEngine()
     const [low, , high, owned, blocked] = (await engine.create([
       { name: 'low', priority: -1 },
@@ -245,7 +245,7 @@ describe('the completion of a dependency', () => {
 })
 
 describe('the dependencies of a group', () => {
-  it('block its tasks that have not begun, whether the group works or not', async () => {
+  it('the dependencies of a group block its tasks that have not begun, whether the group works or not', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const gate = await engine.create({ name: 'gate' })
@@ -352,7 +352,7 @@ describe('a dependency that could never be satisfied is refused with its path:',
     const engine = await openEngine({
       executors: { waits: (task: ExecutorTask<string>, run: Run) => run.wait(task.input) },
     })
-    const waiter = await engine.create({ executor: 'waits', autoStart: false })
+    const waiter = await engine.create({ executor: 'waits', input: 'a group to come', autoStart: false })
     const group = await engine.create({ name: 'group', tasks: { inside: { blockedBy: [waiter.id] } } })
     await engine.update(waiter, { input: group.id })
     await engine.start(waiter)

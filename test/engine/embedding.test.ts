@@ -30,7 +30,7 @@ function unheardRejections(): unknown[] {
 }
 
 describe('several engines in one process', () => {
-  it('X-029 with ledgers of their own do not affect each other', async () => {
+  it('X-029 several engines in one process with ledgers of their own do not affect each other', async () => {
     const ledgers = [':memory:', ':memory:', ledgerFile(), ledgerFile()]
     const engines = await Promise.all(
       ledgers.map((ledger, index) => openEngine({ ledger, executors: { which: () => index } })),
@@ -49,7 +49,7 @@ describe('several engines in one process', () => {
     }
   })
 
-  it('X-029 have slots of their own, and can be closed separately', async () => {
+  it('X-029 several engines in one process have slots of their own, and can be closed separately', async () => {
     const ends = [puppet(), puppet()]
     const [first, second] = await Promise.all(
       ends.map(({ executor }) => openEngine({ executors: { work: executor }, maxConcurrent: 1 })),
@@ -67,7 +67,7 @@ describe('several engines in one process', () => {
 })
 
 describe('two engines on one file in one process', () => {
-  it('X-029 run each task once, and both see all tasks', async () => {
+  it('X-029 two engines on one file in one process run each task once, and both see all tasks', async () => {
     const ledger = ledgerFile()
     const runs: string[] = []
     const executors = { work: (task: ExecutorTask, run: Run) => run.call('work', () => void runs.push(task.id)) }
@@ -87,7 +87,7 @@ describe('two engines on one file in one process', () => {
     expect(await history(engines[0])).toEqual(await history(engines[1]))
   })
 
-  it('X-029 X-020 follow commands given to the other, and take over what a closed one released', async () => {
+  it('X-029 X-020 two engines on one file in one process follow commands given to the other, and take over what a closed one released', async () => {
     const ledger = ledgerFile()
     const works = [puppet(), puppet()]
     const first = await openEngine({ ledger, executors: { work: works[0]!.executor } })
@@ -113,7 +113,7 @@ describe('two engines on one file in one process', () => {
     ])
   })
 
-  it('X-029 can be closed and reopened repeatedly while the other works on', async () => {
+  it('X-029 two engines on one file in one process can be closed and reopened repeatedly while the other works on', async () => {
     const ledger = ledgerFile()
     const work = puppet()
     const lasting = await openEngine({ ledger, executors: { work: work.executor } })
@@ -132,7 +132,7 @@ describe('two engines on one file in one process', () => {
 })
 
 describe('the process around an engine', () => {
-  it('X-029 X-031 has no new globals, no added listeners and no other working directory', async () => {
+  it('X-029 X-031 the process around an engine has no new globals, no added listeners and no other working directory', async () => {
     // Two globals are zod's own, and any copy of it adds them; an embedder has it already.
     const program = `
       const { z } = await import('zod')
@@ -177,7 +177,7 @@ describe('the process around an engine', () => {
     },
   )
 
-  it('X-029 gets no unhandled rejection, whatever executors and listeners do', async () => {
+  it('X-029 the process around an engine gets no unhandled rejection, whatever executors and listeners do', async () => {
     const unheard = unheardRejections()
     const reported: unknown[] = []
     const late = deferred<never>()

@@ -7,7 +7,7 @@ import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { collect, history, ledgerFile, openEngine, puppet, reached, refusalOf, turns, typesOf } from './world.ts'
 
 describe('an event', () => {
-  it('S3-063 S3-067 X-044 has a position, a type, a task, a time and data with name and status', async () => {
+  it('S3-063 S3-067 X-044 an event has a position, a type, a task, a time and data with name and status', async () => {
     const engine = await openEngine()
     const task = await engine.create({ name: 'a' })
     await engine.start(task)
@@ -31,7 +31,7 @@ describe('an event', () => {
     expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3])
   })
 
-  it('S3-064 S3-065 S3-066 S3-075 is published for every change of status, and for what happens around it', async () => {
+  it('S3-064 S3-065 S3-066 S3-075 an event is published for every change of status, and for what happens around it', async () => {
     const hands = puppet()
     const clock = new SimulatedClock(1_000)
     const engine = await openEngine({ executors: { work: hands.executor }, clock })
@@ -85,7 +85,7 @@ describe('an event', () => {
     ) // prettier-ignore
   })
 
-  it('S3-077 X-009 is published only when it is durable: another engine on the same ledger finds the state', async () => {
+  it('S3-077 X-009 an event is published only when it is durable: another engine on the same ledger finds the state', async () => {
     const ledger = ledgerFile()
     const engine = await openEngine({
       ledger,
@@ -105,7 +105,7 @@ describe('an event', () => {
     for (const [event, found] of seen) expect(found).toBeGreaterThanOrEqual(rank.indexOf(event.data.status as string))
   })
 
-  it('S3-010 S3-077 is not published for a refused step, nor for one whose write failed', async () => {
+  it('S3-010 S3-077 an event is not published for a refused step, nor for one whose write failed', async () => {
     const engine = await openEngine()
     const received: string[] = []
     engine.subscribe('*', (event) => void received.push(event.type))
@@ -119,7 +119,7 @@ describe('an event', () => {
 })
 
 describe('engine.subscribe', () => {
-  it('S3-068 S3-071 S3-075 delivers one type, or all with the wildcard, from now on', async () => {
+  it('S3-068 S3-071 S3-075 engine.subscribe delivers one type, or all with the wildcard, from now on', async () => {
     const engine = await openEngine()
     await engine.create({ name: 'before' })
     const started: string[] = []
@@ -162,7 +162,7 @@ describe('engine.subscribe', () => {
     ])
   })
 
-  it('S3-072 continues when a handler throws, reports it, and the task is not affected', async () => {
+  it('S3-072 engine.subscribe continues when a handler throws, reports it, and the task is not affected', async () => {
     const reported: unknown[] = []
     const engine = await openEngine({
       executors: { work: () => 'done' },
@@ -218,7 +218,7 @@ describe('engine.subscribe', () => {
     expect(log).toEqual(['slow a', 'slow b', 'slow c', 'late c'])
   })
 
-  it('S3-019 gives each handler a copy of its own', async () => {
+  it('S3-019 engine.subscribe gives each handler a copy of its own', async () => {
     const engine = await openEngine()
     const names: unknown[] = []
     engine.subscribe('*', (event) => {
@@ -231,7 +231,7 @@ describe('engine.subscribe', () => {
     expect((await history(engine))[0]?.data.name).toBe('a')
   })
 
-  it('loses no event for a slow handler, beyond the events kept in memory', async () => {
+  it('engine.subscribe loses no event for a slow handler, beyond the events kept in memory', async () => {
     const engine = await openEngine({ work: false })
     const seqs: number[] = []
     const gate = Promise.withResolvers<void>()
@@ -247,19 +247,19 @@ describe('engine.subscribe', () => {
     expect(seqs).toEqual(Array.from({ length: 3_000 }, (_, index) => index + 1))
   })
 
-  it('S3-078 is needed for no other function', async () => {
+  it('S3-078 engine.subscribe is needed for no other function', async () => {
     const engine = await openEngine({ executors: { work: () => 'done' } })
     expect(await engine.result(await engine.create({ executor: 'work' }))).toBe('done')
   })
 
-  it('refuses an unknown type of event', async () => {
+  it('engine.subscribe refuses an unknown type of event', async () => {
     const engine = await openEngine()
     await refusalOf(async () => engine.subscribe('task.exploded' as never, () => {}), 'INVALID_INPUT')
   })
 })
 
 describe('engine.events', () => {
-  it('X-009 replays from the start or from a position, then follows, without a gap', async () => {
+  it('X-009 engine.events replays from the start or from a position, then follows, without a gap', async () => {
     const engine = await openEngine()
     const [one] = await engine.create([{ name: 'one' }, { name: 'two' }])
     const seen: number[] = []
@@ -307,7 +307,7 @@ describe('engine.events', () => {
     expect((await reader.next()).done).toBe(true)
   })
 
-  it('leaves no listener on the signal of a reader that reads page after page while the feed is quiet', async () => {
+  it('engine.events leaves no listener on the signal of a reader that reads page after page while the feed is quiet', async () => {
     const engine = await openEngine({ work: false })
     for (let batch = 0; batch < 3; batch++) {
       await engine.create(Array.from({ length: 1_000 }, () => ({ name: 'a' })))
@@ -322,7 +322,7 @@ describe('engine.events', () => {
     expect(getEventListeners(until.signal, 'abort')).toEqual([])
   })
 
-  it('S3-019 gives each reader events of its own', async () => {
+  it('S3-019 engine.events gives each reader events of its own', async () => {
     const engine = await openEngine()
     const readers = [engine.events(), engine.events()]
     const live = readers.map((reader) => reader.next())
@@ -335,7 +335,7 @@ describe('engine.events', () => {
     expect((await collect(engine.events({ follow: false })))[0]?.data['name']).toBe('a')
   })
 
-  it('ends when the engine is closed, and with its signal', async () => {
+  it('engine.events ends when the engine is closed, and with its signal', async () => {
     const engine = await openEngine()
     await engine.create({ name: 'a' })
     const until = engine.events()
@@ -349,7 +349,7 @@ describe('engine.events', () => {
     expect((await end).done).toBe(true)
   })
 
-  it('yields the events of another engine on the same ledger', async () => {
+  it('engine.events yields the events of another engine on the same ledger', async () => {
     const ledger = ledgerFile()
     const engine = await openEngine({ ledger, work: false })
     const other = await openEngine({ ledger, work: false })

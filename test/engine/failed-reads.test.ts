@@ -5,13 +5,13 @@ import { Feed } from '../../src/actors/feed.ts'
 import { Subscriptions } from '../../src/actors/subscriptions.ts'
 import type { Run } from '../../src/api/executor.ts'
 import { ErrandError } from '../../src/core/errors.ts'
-import type { EngineOptions, Executors } from '../../src/engine-api.ts'
+import type { EngineOptions, ExecutorMap } from '../../src/engine-api.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import { createFaultyLedger, eventRow, openLedger, SimulatedClock } from '../../src/testing/index.ts'
 import { deferred, ledgerFile, openEngine, reached, turns } from './world.ts'
 
 /** An engine on a ledger that fails on request, and one of another process, which only commands. */
-async function setup<E extends Executors>(options: EngineOptions<E> = {}) {
+async function setup<E extends ExecutorMap>(options: EngineOptions<E> = {}) {
   const file = ledgerFile()
   const clock = new SimulatedClock()
   const ledger = createFaultyLedger(await openLedger(file, clock))
@@ -43,7 +43,7 @@ async function setup<E extends Executors>(options: EngineOptions<E> = {}) {
 }
 
 describe('a failed read of the feed', () => {
-  it('is retried: a task of another process is started although nothing else is written', async () => {
+  it('a failed read of the feed is retried: a task of another process is started although nothing else is written', async () => {
     const { clock, ledger, engine, other, reported, nextReport } = await setup({ executors: { n: () => 7 } })
     const task = await other.create({ executor: 'n' })
     ledger.failReads(1)
@@ -55,7 +55,7 @@ describe('a failed read of the feed', () => {
     expect(reported).toEqual(['follow the feed'])
   })
 
-  it('is retried with growing delays, reported once, and followed by all missed events', async () => {
+  it('a failed read of the feed is retried with growing delays, reported once, and followed by all missed events', async () => {
     const { clock, ledger, engine, other, reported, nextReport } = await setup({ work: false })
     const received: string[] = []
     const all = deferred()
@@ -87,7 +87,7 @@ describe('a failed read of the feed', () => {
     expect(reported).toEqual(['follow the feed'])
   })
 
-  it('is retried at once when an own commit shows that the ledger works again', async () => {
+  it('a failed read of the feed is retried at once when an own commit shows that the ledger works again', async () => {
     const { clock, ledger, engine, other, nextReport } = await setup({ work: false })
     const received: string[] = []
     const both = deferred()
@@ -104,7 +104,7 @@ describe('a failed read of the feed', () => {
     expect(received).toEqual(['theirs', 'ours'])
   })
 
-  it('does not delay the closing of an engine, and is not retried afterwards', async () => {
+  it('a failed read of the feed does not delay the closing of an engine, and is not retried afterwards', async () => {
     const { clock, ledger, engine, other, nextReport } = await setup({ work: false })
     ledger.failReads()
     await other.create({ name: 'a' })
@@ -182,7 +182,7 @@ it('an event that is published while the last delivery is ending is delivered to
 })
 
 describe('a failed read of the journal', () => {
-  it('is retried before the executor continues, and costs the task no attempt', async () => {
+  it('a failed read of the journal is retried before the executor continues, and costs the task no attempt', async () => {
     const { clock, ledger, engine, reported, nextReport } = await setup({
       executors: {
         work: async (_task, run: Run) => {
@@ -215,7 +215,7 @@ function refuse(): never {
 }
 
 describe('a run that another process has ended', () => {
-  it('is not reported as an error when it checks a wait before the feed has published its end', async () => {
+  it('a run that another process has ended is not reported as an error when it checks a wait before the feed has published its end', async () => {
     const [began, held] = [deferred(), deferred<number>()]
     const hold = () => {
       began.resolve()

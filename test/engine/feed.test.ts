@@ -25,7 +25,7 @@ const inOrder = (events: readonly TaskEvent[]) =>
   events.every(({ seq }, index) => index === 0 || seq === (events[index - 1] as TaskEvent).seq + 1)
 
 describe('the events of a cascade', () => {
-  it('let timers and other work run between their pages, and are published once each, in order', async () => {
+  it('the events of a cascade let timers and other work run between their pages, and are published once each, in order', async () => {
     const { engine, root, received, all } = await family()
     await engine.cancel(root.id)
     let turnsBetween = 0
@@ -39,7 +39,7 @@ describe('the events of a cascade', () => {
     expect([received.length, inOrder(received)]).toEqual([size + 1, true])
   })
 
-  it('are published in the order of the ledger when other commits interrupt them', async () => {
+  it('the events of a cascade are published in the order of the ledger when other commits interrupt them', async () => {
     const { engine, root, received, all } = await family()
     const everything: TaskEvent[] = []
     engine.subscribe('*', (event) => void everything.push(event))
@@ -56,7 +56,7 @@ describe('the events of a cascade', () => {
     expect(inOrder(everything)).toBe(true)
   })
 
-  it('are delivered to subscribers to the last when the engine closes at once', async () => {
+  it('the events of a cascade are delivered to subscribers to the last when the engine closes at once', async () => {
     const { engine, root, received } = await family()
     await engine.cancel(root.id)
     await engine.close()

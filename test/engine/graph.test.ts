@@ -6,7 +6,7 @@ import { openEngine, refusalOf } from './world.ts'
 const names = (tasks: ReadonlyArray<{ name: string }>): string[] => tasks.map(({ name }) => name)
 
 describe('engine.graph', () => {
-  it('S4-049 orders the open tasks, names the one that blocks the most, and gives each the reason why it is blocked', async () => {
+  it('S4-049 engine.graph orders the open tasks, names the one that blocks the most, and gives each the reason why it is blocked', async () => {
     const engine = await openEngine()
     const top = await engine.create({ name: 'top' })
     const [left, right] = [
@@ -55,7 +55,7 @@ describe('engine.graph', () => {
     expect(names((await engine.graph()).order)).toEqual(['plain', 'parent', 'child', 'after', 'its child'])
   })
 
-  it('returns one family, nothing for none, and refuses an unknown task', async () => {
+  it('engine.graph returns one family, nothing for none, and refuses an unknown task', async () => {
     const engine = await openEngine()
     const root = await engine.create({ name: 'root' })
     await engine.create({ name: 'child', parentId: root.id })

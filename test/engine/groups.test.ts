@@ -33,7 +33,7 @@ async function childrenOf(engine: Pick<Engine, 'children'>, task: Task): Promise
 }
 
 describe('a group', () => {
-  it("S3-074 works from its first child's start and completes with its last", async () => {
+  it('S3-074 a group starts with its first child and completes with its last', async () => {
     const { engine } = await setup()
     const group = await engine.create({
       name: 'group',
@@ -56,7 +56,7 @@ describe('a group', () => {
     ])
   })
 
-  it('fails once all tasks are settled and one has failed or was canceled', async () => {
+  it('a group fails once all its tasks are settled and one has failed or was canceled', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const group = await engine.create({ name: 'group', tasks: { a: { executor: 'work' }, b: { executor: 'work' } } })
@@ -64,10 +64,31 @@ describe('a group', () => {
     await reached(engine, hands.runs[0]!.task, 'failed')
     expect((await engine.get(group))?.status).toBe('working')
     ;(await hands.started(1)).end.resolve(null)
-    expect(await engine.settled(group)).toMatchObject({ status: 'failed', error: { code: 'CHILD_FAILED' } })
+    expect(await engine.settled(group)).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'CHILD_FAILED',
+        message: 'Child #2 (a) failed: broke',
+        details: { child: hands.runs[0]!.task.id },
+      },
+    })
   })
 
-  it('is reopened when a failed child is retried, and retries its failed children itself', async () => {
+  it('names a failed child in its error before one that was canceled', async () => {
+    const engine = await openEngine()
+    const group = await engine.create({ name: 'group', tasks: { a: {}, b: {} } })
+    const [a, b] = (await engine.children(group)) as [Task, Task]
+    await engine.cancel(a, 'not needed')
+    await engine.start(b)
+    await engine.fail(b, 'broke')
+    expect((await engine.get(group))?.error?.message).toBe(`Child #${b.seq} (b) failed: broke`)
+    const other = await engine.create({ name: 'other', tasks: { c: {} } })
+    const [c] = (await engine.children(other)) as [Task]
+    await engine.cancel(c, 'not needed')
+    expect((await engine.get(other))?.error?.message).toBe(`Child #${c.seq} (c) was canceled: not needed`)
+  })
+
+  it('a failed group is reopened when a failed child is retried, and a retry of the group retries its failed children', async () => {
     const { engine, order } = await setup()
     const tasks = { fine: { executor: 'work' }, broken: { executor: 'breaks' } }
     const group = await engine.create({ name: 'group', tasks })
@@ -82,7 +103,7 @@ describe('a group', () => {
     expect(order).toEqual(['fine', 'fine'])
   })
 
-  it('can contain groups, which start and end like it', async () => {
+  it('a group inside a group starts and ends like the outer one', async () => {
     const { engine, order } = await setup()
     const root = await engine.create({
       name: 'root',
@@ -96,7 +117,7 @@ describe('a group', () => {
     expect((await engine.subtree(root)).every(({ status }) => status === 'completed')).toBe(true)
   })
 
-  it('gets more children by parentId, which inherit its dependencies, however deep', async () => {
+  it('a task added to a group by parentId inherits the dependencies of the group at any depth', async () => {
     const { engine, order } = await setup()
     const gate = await engine.create({ name: 'gate' })
     const group = await engine.create({ name: 'group', blockedBy: [gate.id], tasks: { a: { executor: 'work' } } })
@@ -112,7 +133,7 @@ describe('a group', () => {
     expect(order).toEqual(['a', 'late', 'deep'])
   })
 
-  it('that failed is reopened by a new child', async () => {
+  it('a failed group is reopened by a new child', async () => {
     const { engine } = await setup()
     const group = await engine.create({ name: 'group', tasks: { a: { executor: 'breaks', input: 1 } } })
     await engine.settled(group)
@@ -122,7 +143,7 @@ describe('a group', () => {
     expect((await engine.settled(group)).status).toBe('completed')
   })
 
-  it('that is held is released by its start, with everything in it', async () => {
+  it('starting a held group releases it with everything in it', async () => {
     const { engine, order } = await setup()
     const group = await engine.create({
       name: 'group',
@@ -136,7 +157,7 @@ describe('a group', () => {
     expect(order).toEqual(['a', 'b'])
   })
 
-  it('without tasks, or with an invalid sibling, is refused with the nearest name', async () => {
+  it('a group without tasks is refused, and one with an unknown sibling is refused with the nearest name', async () => {
     const { engine } = await setup()
     await refusalOf(engine.create({ name: 'group', tasks: {} }), 'INVALID_INPUT')
     const refusal = await refusalOf(
@@ -152,7 +173,7 @@ describe('a group', () => {
 })
 
 describe('a dependency of a task', () => {
-  it('S3-060 blocks the task until all its dependencies have completed, and passes on their results in order', async () => {
+  it('S3-060 a task is blocked until all its dependencies have completed, and gets their results in order', async () => {
     const { engine } = await setup()
     const [one, two] = await engine.create([{ name: 'one' }, { name: 'two' }])
     const task = await engine.create({ executor: 'needs', blockedBy: [two!.id, one!.id, two!.id] })
@@ -171,7 +192,7 @@ describe('a dependency of a task', () => {
     expect((await engine.dependencies(task)).map(({ name }) => name)).toEqual(['two', 'one'])
   })
 
-  it('C-52 on a failed or canceled task stays open', async () => {
+  it('C-52 a dependency on a failed or canceled task stays open', async () => {
     const { engine, order } = await setup()
     const failing = await engine.create({ executor: 'breaks' })
     const canceled = await engine.create({ name: 'canceled' })
@@ -186,7 +207,7 @@ describe('a dependency of a task', () => {
     expect(await engine.result(after)).toBe('after')
   })
 
-  it('on a completed task is satisfied', async () => {
+  it('a dependency on a completed task is satisfied at once', async () => {
     const { engine } = await setup()
     const done = await engine.create({ executor: 'work' })
     await engine.result(done)
@@ -195,7 +216,7 @@ describe('a dependency of a task', () => {
     expect(await engine.result(task)).toEqual([['work', 'work']])
   })
 
-  it('can be changed while the task waits', async () => {
+  it('the dependencies of a task can be changed while it waits', async () => {
     const { engine, order } = await setup()
     const [one, two] = await engine.create([{ name: 'one' }, { name: 'two' }])
     const task = await engine.create({ executor: 'work', name: 'a', blockedBy: [one!.id] })
@@ -209,7 +230,7 @@ describe('a dependency of a task', () => {
     await refusalOf(engine.update(two!, { blockedBy: ['task-unknown'] }), 'NOT_FOUND')
   })
 
-  it('blocks a task that is worked on by hand too', async () => {
+  it('a dependency also blocks a task that is worked on by hand', async () => {
     const { engine } = await setup()
     const one = await engine.create({ name: 'one' })
     const task = await engine.create({ name: 'by hand', blockedBy: [one.id] })
@@ -218,7 +239,7 @@ describe('a dependency of a task', () => {
 })
 
 describe('a cycle of dependencies', () => {
-  it('among siblings is refused with its path, before anything is created', async () => {
+  it('a cycle of dependencies among siblings is refused with its path, before anything is created', async () => {
     const { engine } = await setup()
     const tasks = { a: { after: 'c' }, b: { after: 'a' }, c: { after: 'b' } }
     const refusal = await refusalOf(engine.create({ name: 'group', tasks }), 'CYCLE')
@@ -227,7 +248,7 @@ describe('a cycle of dependencies', () => {
     expect((await engine.list()).total).toBe(0)
   })
 
-  it('by an update is refused with its path', async () => {
+  it('an update that would close a cycle of dependencies is refused with its path', async () => {
     const { engine } = await setup()
     const a = await engine.create({ name: 'a' })
     const b = await engine.create({ name: 'b', blockedBy: [a.id] })
@@ -238,7 +259,7 @@ describe('a cycle of dependencies', () => {
     expect((await engine.get(a))?.blockedBy).toEqual([])
   })
 
-  it('is looked for once in a creation of many children, and a refusal names the first child in it', async () => {
+  it('a creation of many children searches for a cycle of dependencies once, and the refusal names the first child in the cycle', async () => {
     const { engine } = await setup()
     const parent = await engine.create({ name: 'parent', autoComplete: true })
     const before = await engine.create({ name: 'before' })
@@ -253,7 +274,7 @@ describe('a cycle of dependencies', () => {
     expect(refusal.details.path).toEqual([after.id, parent.id, expect.any(String)])
   })
 
-  it('through a group that waits for its child is refused, anywhere in the tree', async () => {
+  it('a cycle of dependencies through a group that waits for its child is refused anywhere in the tree', async () => {
     const { engine } = await setup()
     const group = await engine.create({ name: 'group', tasks: { a: { executor: 'work', autoStart: false } } })
     const after = await engine.create({ name: 'after', blockedBy: [group.id] })
@@ -266,7 +287,7 @@ describe('a cycle of dependencies', () => {
     expect(await engine.subtree(group)).toHaveLength(1)
   })
 
-  it('does not exist when the parent does not wait: a child may depend on its own parent', async () => {
+  it('a child may depend on its own parent when the parent does not wait for its children', async () => {
     const { engine, order } = await setup()
     const parent = await engine.create({ name: 'parent' })
     const child = await engine.create({
@@ -283,7 +304,7 @@ describe('a cycle of dependencies', () => {
 })
 
 describe('autoComplete', () => {
-  it('C-43 can accept settled children, whatever their outcome', async () => {
+  it('C-43 autoComplete "all-settled" completes a parent whatever the outcome of its children', async () => {
     const engine = await openEngine({
       executors: {
         split: async (_task: ExecutorTask, run: Run) => {
@@ -304,7 +325,7 @@ describe('autoComplete', () => {
     expect(await engine.get(strict)).toMatchObject({ status: 'waiting', statusReason: 'children' })
   })
 
-  it('set on a parent whose children have all settled completes it at once', async () => {
+  it('autoComplete set on a parent whose children have all settled completes it at once', async () => {
     const engine = await openEngine()
     const parent = await engine.start(await engine.create({ name: 'parent' }))
     const child = await engine.start(await engine.create({ name: 'child', parentId: parent.id }))
@@ -313,7 +334,7 @@ describe('autoComplete', () => {
     expect((await engine.update(parent, { autoComplete: true })).status).toBe('completed')
   })
 
-  it('S3-074 S3-084 S3-085 S3-086 completes a parent with its last child, up to the grandparent, each with its event', async () => {
+  it('S3-074 S3-084 S3-085 S3-086 autoComplete completes a parent with its last child, up to the grandparent, each with its event', async () => {
     const engine = await openEngine({ autoComplete: true })
     const grandparent = await engine.start(await engine.create({ name: 'grandparent' }))
     const parent = await engine.start(await engine.create({ name: 'parent', parentId: grandparent.id }))
@@ -330,7 +351,7 @@ describe('autoComplete', () => {
     expect(typesOf(await history(engine, grandparent.id)).at(-1)).toBe('task.completed')
   })
 
-  it('S3-085 S3-088 S3-089 S3-091 does not complete a parent without the option, without children, or with a failed child', async () => {
+  it('S3-085 S3-088 S3-089 S3-091 autoComplete does not complete a parent without the option, without children, or with a failed child', async () => {
     const { engine } = await setup()
     const plain = await engine.start(await engine.create({ name: 'plain' }))
     const lonely = await engine.start(await engine.create({ name: 'lonely', autoComplete: true }))
@@ -346,7 +367,7 @@ describe('autoComplete', () => {
     expect((await engine.settled(broken)).status).toBe('completed')
   })
 
-  it("S3-087 S3-090 keeps the parent's own result and waits for children that are still open", async () => {
+  it("S3-087 S3-090 autoComplete keeps the parent's own result and waits for children that are still open", async () => {
     const hands = puppet()
     const engine = await openEngine({
       autoComplete: true,
@@ -372,7 +393,7 @@ describe('autoComplete', () => {
     ])
   })
 
-  it('S3-087 completes a parent that begins to work after its children have settled', async () => {
+  it('S3-087 autoComplete completes a parent that begins to work after its children have settled', async () => {
     const { engine } = await setup()
     const parent = await engine.create({ name: 'parent', autoComplete: true })
     await engine.result(await engine.create({ executor: 'work', parentId: parent.id }))

@@ -96,7 +96,7 @@ async function playStory(options: Pick<EngineOptions, 'ids'> = { ids: createSequ
 }
 
 describe('an engine with an injected clock, ids and onError', () => {
-  it('X-034 writes the same ledger in two runs of one agent, event by event', async () => {
+  it('X-034 an engine with an injected clock, ids and onError writes the same ledger in two runs of one agent, event by event', async () => {
     const [first, second] = [await playStory(), await playStory()]
     expect(JSON.stringify(second)).toBe(JSON.stringify(first))
     expect(first.events.map(({ type }) => type)).toEqual(expect.arrayContaining(['model.failed', 'task.completed']))
@@ -105,14 +105,14 @@ describe('an engine with an injected clock, ids and onError', () => {
     expect(JSON.stringify(first)).toContain('"call-')
   })
 
-  it('X-034 takes all times from the injected clock', async () => {
+  it('X-034 an engine with an injected clock, ids and onError takes all times from the injected clock', async () => {
     const { events, restMs, end } = await playStory()
     const stamps = new Set(events.map(({ at }) => at))
     expect(end).toBe(startedAt + restMs + 1_000)
     expect([...stamps]).toEqual([startedAt, startedAt + restMs, end])
   })
 
-  it('X-034 takes all randomness from the injected ids: other ids give another log, another seed another delay', async () => {
+  it('X-034 an engine with an injected clock, ids and onError takes all randomness from the injected ids: other ids give another log, another seed another delay', async () => {
     const plain = await playStory()
     const seeded = await playStory({ ids: createSequentialIds(8) })
     const random = await playStory({})
@@ -121,7 +121,7 @@ describe('an engine with an injected clock, ids and onError', () => {
     expect(random.events.map(({ type }) => type)).toEqual(plain.events.map(({ type }) => type))
   })
 
-  it('X-034 passes errors without a caller to onError, and prints nothing', async () => {
+  it('X-034 an engine with an injected clock, ids and onError passes errors without a caller to onError, and prints nothing', async () => {
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
     onTestFinished(() => printed.mockRestore())
     const reported: unknown[] = []

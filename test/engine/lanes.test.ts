@@ -29,7 +29,7 @@ function children(count: number, lane: string): Record<string, object> {
 const holding = (engine: Pick<Engine, 'list'>) => engine.list({ status: 'working', executor: 'work' })
 
 describe('a lane', () => {
-  it('limits the children of its parent, over executors, and other parents have their own', async () => {
+  it('a lane limits the children of its parent, over executors, and other parents have their own', async () => {
     const { most, executors } = counted()
     const engine = await openEngine({ executors, maxConcurrent: 8 })
     const groups = (await engine.create([
@@ -40,7 +40,7 @@ describe('a lane', () => {
     expect(Object.fromEntries(most)).toEqual({ one: 1, three: 3 })
   })
 
-  it('limits over two engines on one file', async () => {
+  it('a lane limits over two engines on one file', async () => {
     const ledger = ledgerFile()
     const { most, executors } = counted()
     const one = await openEngine({ ledger, executors, maxConcurrent: 5 })
@@ -52,7 +52,7 @@ describe('a lane', () => {
     expect(runs).toHaveLength(16)
   })
 
-  it('counts a run until its executor has returned, whatever the status of its task', async () => {
+  it('a lane counts a run until its executor has returned, whatever the status of its task', async () => {
     const hands = puppet({ stubborn: true })
     const engine = await openEngine({ executors: { work: hands.executor } })
     const group = await engine.create({
@@ -70,7 +70,7 @@ describe('a lane', () => {
     expect(group.status).toBe('submitted')
   })
 
-  it('that is full delays no task outside, however many and urgent tasks wait in it', async () => {
+  it('a lane that is full delays no task outside, however many and urgent tasks wait in it', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor }, maxConcurrent: 3 })
     const many = Object.fromEntries(
@@ -106,7 +106,7 @@ describe('a lane', () => {
     )
   })
 
-  it('can be created, widened, narrowed and removed by an update, with immediate effect', async () => {
+  it('a lane can be created, widened, narrowed and removed by an update, with immediate effect', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const tasks = Object.fromEntries(Array.from({ length: 8 }, (_, at) => [`t${at}`, { executor: 'work' }]))
@@ -129,7 +129,7 @@ describe('a lane', () => {
     await hands.started(7)
   })
 
-  it('that is added later counts what runs already', async () => {
+  it('a lane that is added later counts what runs already', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor }, maxConcurrent: 2 })
     const parent = await engine.create({ name: 'parent' })
@@ -144,7 +144,7 @@ describe('a lane', () => {
     await hands.started(1)
   })
 
-  it('is left by children that become roots', async () => {
+  it('a lane is left by children that become roots', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const parent = await engine.create({ name: 'parent', concurrency: 1 })
@@ -156,7 +156,7 @@ describe('a lane', () => {
     await hands.started(2)
   })
 
-  it('is for direct children: grandchildren have the lane of their own parent', async () => {
+  it('a lane contains direct children only: grandchildren have the lane of their own parent', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     await engine.create({
@@ -173,7 +173,7 @@ describe('a lane', () => {
     expect(hands.runs.map(({ task }) => task.name).toSorted()).toEqual(['a', 'b', 'c'])
   })
 
-  it('of a parent that runs and waits limits its spawned children', async () => {
+  it('a lane of a parent that runs and waits limits its spawned children', async () => {
     let open = 0
     let most = 0
     const gate = deferred()

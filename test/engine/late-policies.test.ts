@@ -25,14 +25,14 @@ async function setup(policy: 'block' | 'cancel' | 'ignore') {
 }
 
 describe('a failed task whose dependency failed meanwhile', () => {
-  it('continues with a retry if it ignores the failure', async () => {
+  it('a failed task whose dependency failed meanwhile continues with a retry if it ignores the failure', async () => {
     const { engine, task, failBlocker } = await setup('ignore')
     await failBlocker()
     expect((await engine.retry(task)).blockedBy).toEqual([])
     expect(await engine.settled(task)).toEqual({ status: 'completed', result: 'done' })
   })
 
-  it('is canceled at its retry if that is its policy', async () => {
+  it('a failed task whose dependency failed meanwhile is canceled at its retry if that is its policy', async () => {
     const { engine, task, blocker, failBlocker } = await setup('cancel')
     await failBlocker()
     expect(await engine.retry(task)).toMatchObject({
@@ -41,13 +41,13 @@ describe('a failed task whose dependency failed meanwhile', () => {
     })
   })
 
-  it('stays blocked after its retry without a policy', async () => {
+  it('a failed task whose dependency failed meanwhile stays blocked after its retry without a policy', async () => {
     const { engine, task, blocker, failBlocker } = await setup('block')
     await failBlocker()
     expect(await engine.retry(task)).toMatchObject({ status: 'submitted', ready: false, blockedBy: [blocker.id] })
   })
 
-  it('is retried with its group after its dependency, which is retried too', async () => {
+  it('a failed task whose dependency failed meanwhile is retried with its group after its dependency, which is retried too', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ clock })
     const deadline = clock.now() + 1000
@@ -64,14 +64,14 @@ describe('a failed task whose dependency failed meanwhile', () => {
 })
 
 describe('a failed task whose dependency was removed', () => {
-  it('is not blocked by a dependency deleted with its parent', async () => {
+  it('a failed task whose dependency was removed is not blocked by a dependency deleted with its parent', async () => {
     const { engine, task, parent } = await setup('block')
     await engine.delete(parent, { children: 'cascade' })
     await engine.retry(task)
     expect(await engine.settled(task)).toEqual({ status: 'completed', result: 'done' })
   })
 
-  it('is not blocked by a dependency purged before', async () => {
+  it('a failed task whose dependency was removed is not blocked by a dependency purged before', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ clock, executors: { work: () => 'done' } })
     const blocker = await engine.create({ name: 'blocker' })
@@ -98,7 +98,7 @@ describe('a changed policy', () => {
     expect(await engine.settled(task)).toMatchObject(outcome)
   })
 
-  it('is refused where it would have no effect, as at creation; its removal is not', async () => {
+  it('a changed policy is refused where it would have no effect, as at creation; its removal is not', async () => {
     const engine = await openEngine({ executors: { work: () => 'done' } })
     const byHand = await engine.create({ name: 'by hand' })
     const run = await engine.create({ executor: 'work', autoStart: false })
@@ -112,7 +112,7 @@ describe('a changed policy', () => {
     expect(await engine.update(byHand, { executor: 'work', timeoutMs: 5000 })).toMatchObject({ executor: 'work' })
   })
 
-  it('completes a parent that no longer waits for its children with the result that it kept', async () => {
+  it('a changed policy completes a parent that no longer waits for its children with the result that it kept', async () => {
     const engine = await openEngine({
       executors: {
         parent: async (_task: ExecutorTask, run: Run) => {
@@ -132,7 +132,7 @@ describe('a changed policy', () => {
 })
 
 describe('a parent that only waits for its children', () => {
-  it('cannot be completed or failed again: its own work is done', async () => {
+  it('a parent that only waits for its children cannot be completed or failed again: its own work is done', async () => {
     const split = async (_task: ExecutorTask, run: Run) => {
       await run.spawn({ name: 'child' })
       return 'split'

@@ -29,14 +29,14 @@ function property(options: () => WorldOptions) {
 }
 
 describe('two engines that start and stop on a failing ledger', () => {
-  it('lose nothing, publish only what is durable, and do nothing twice', async () => {
+  it('two engines that start and stop on a failing ledger lose nothing, publish only what is durable, and do nothing twice', async () => {
     await fc.assert(
       property(() => ({})),
       { numRuns: scripts, ...replayed },
     )
   }, 400_000)
 
-  it('keep these laws on a file too, each on a connection of its own', async () => {
+  it('two engines that start and stop on a failing ledger keep these laws on a file too, each on a connection of its own', async () => {
     const file = ledgerFile()
     let opened = 0
     const laws = property(() => ({ file: `${file}-${opened++}` }))

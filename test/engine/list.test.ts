@@ -15,13 +15,13 @@ async function create(
 }
 
 describe('engine.list', () => {
-  it('S3-029 sorts by priority, the highest first, then by age', async () => {
+  it('S3-029 engine.list sorts by priority, the highest first, then by age', async () => {
     const engine = await setup()
     await create(engine, ['b', 0], ['a', 5], ['c', 0], ['d', -1], ['e', 5])
     expect(names((await engine.list()).tasks)).toEqual(['a', 'e', 'b', 'c', 'd'])
   })
 
-  it('S3-029 X-041 keeps the order of creation when the clock stands still or runs backwards', async () => {
+  it('S3-029 X-041 engine.list keeps the order of creation when the clock stands still or runs backwards', async () => {
     let now = 5_000
     const clock = { now: () => now--, setTimeout: () => 0, clearTimeout: () => {} }
     const engine = await openEngine({ work: false, clock })
@@ -55,7 +55,7 @@ describe('engine.list', () => {
     expect(names((await engine.list({ metadata: { hot: 1 } })).tasks)).toEqual([])
   })
 
-  it('returns pages of at most `limit`, with the total count and a cursor', async () => {
+  it('engine.list returns pages of at most `limit`, with the total count and a cursor', async () => {
     const engine = await setup()
     await engine.create(Array.from({ length: 25 }, (_, index) => ({ name: `${index}`, priority: index % 3 })))
     const whole = await engine.list()
@@ -74,7 +74,7 @@ describe('engine.list', () => {
     await refusalOf(engine.list({ limit: 5_000 }), 'INVALID_INPUT')
   })
 
-  it('returns 100 tasks by default', async () => {
+  it('engine.list returns 100 tasks by default', async () => {
     const engine = await setup()
     await engine.create(Array.from({ length: 101 }, (_, index) => ({ name: `${index}` })))
     const { tasks, total, next } = await engine.list()
@@ -83,7 +83,7 @@ describe('engine.list', () => {
 })
 
 describe('a family of tasks', () => {
-  it('S3-031 S3-032 has children, sorted, and descendants, flat and without the root', async () => {
+  it('S3-031 S3-032 a family of tasks has children, sorted, and descendants, flat and without the root', async () => {
     const engine = await setup()
     const root = await engine.create({ name: 'root' })
     const low = await engine.create({ name: 'low', parentId: root.id })
@@ -95,13 +95,13 @@ describe('a family of tasks', () => {
     expect(await engine.subtree(low)).toHaveLength(1)
   })
 
-  it('S3-031 S3-032 of an unknown task is NOT_FOUND', async () => {
+  it('S3-031 S3-032 a family of tasks of an unknown task is NOT_FOUND', async () => {
     const engine = await setup()
     for (const read of ['children', 'subtree', 'calls', 'messages', 'runs', 'dependencies'] as const)
       await refusalOf(engine[read]('task-unknown'), 'NOT_FOUND')
   })
 
-  it('S3-033 can be a thousand levels deep: read, canceled and deleted as a whole', async () => {
+  it('S3-033 a family of tasks can be a thousand levels deep: read, canceled and deleted as a whole', async () => {
     const engine = await setup()
     let parentId = (await engine.create({ name: 'root' })).id
     const root = parentId
@@ -113,7 +113,7 @@ describe('a family of tasks', () => {
     expect((await engine.list({ limit: 0 })).total).toBe(0)
   })
 
-  it('S3-033 can be ten thousand wide: created, read and canceled as a whole', async () => {
+  it('S3-033 a family of tasks can be ten thousand wide: created, read and canceled as a whole', async () => {
     const engine = await setup()
     const tasks = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`t${index}`, {}]))
     const root = await engine.create({ name: 'root', tasks })
@@ -122,7 +122,7 @@ describe('a family of tasks', () => {
     expect((await engine.list({ status: 'canceled', limit: 0 })).total).toBe(10_001)
   })
 
-  it('S3-033 can be created at once with a hundred nested groups', async () => {
+  it('S3-033 a family of tasks can be created at once with a hundred nested groups', async () => {
     const engine = await setup()
     let tasks: Record<string, object> = { leaf: {} }
     for (let level = 0; level < 100; level++) tasks = { [`level${level}`]: { tasks } }
@@ -130,7 +130,7 @@ describe('a family of tasks', () => {
     expect(await engine.subtree(root)).toHaveLength(101)
   })
 
-  it('S3-034 has no cycle: a task cannot name a descendant as its parent', async () => {
+  it('S3-034 a family of tasks has no cycle: a task cannot name a descendant as its parent', async () => {
     const engine = await setup()
     const root = await engine.create({ name: 'root' })
     const child = await engine.create({ name: 'child', parentId: root.id })

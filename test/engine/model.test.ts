@@ -361,7 +361,7 @@ describe('random sequences of commands', () => {
     await worlds.current?.engine.close()
   })
 
-  it('X-039 X-038 S3-039 S3-053 never leave the transition table, exceed a limit or lose an acknowledged command', async () => {
+  it('X-039 X-038 S3-039 S3-053 random sequences of commands never leave the transition table, exceed a limit or lose an acknowledged command', async () => {
     await fc.assert(property(openWorld, worlds), { numRuns: sequences, verbose: 1, ...replayed })
   }, 240_000)
 

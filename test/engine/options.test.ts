@@ -10,7 +10,7 @@ import { createEngine } from '../../src/create-engine.ts'
 import { ledgerFile, openEngine, puppet, reached, refusalOf, untilAborted } from './world.ts'
 
 describe('an option of an engine', () => {
-  it('X-033 that is unknown is refused with the nearest name and all known ones', async () => {
+  it('X-033 an option of an engine that is unknown is refused with the nearest name and all known ones', async () => {
     const refusal = await refusalOf(createEngine({ maxConcurent: 3 } as never), 'UNKNOWN_OPTION')
     expect(refusal.details).toMatchObject({ option: 'maxConcurent', nearest: 'maxConcurrent' })
     expect(refusal.details.known).toEqual(expect.arrayContaining(['ledger', 'executors', 'limits']))
@@ -31,7 +31,7 @@ describe('an option of an engine', () => {
     [{ abortGraceMs: -1 }, 'abortGraceMs'],
     [{ work: 'yes' }, 'work'],
     [{ ledger: {} }, 'ledger'],
-  ])('that is invalid is refused with its path: %j', async (options, path) => {
+  ])('an option of an engine that is invalid is refused with its path: %j', async (options, path) => {
     const refusal = await refusalOf(createEngine(options as never), 'INVALID_INPUT')
     expect((refusal.details.issues as Array<{ path: string }>)[0]?.path).toContain(path)
   })
@@ -57,13 +57,13 @@ describe('an option of an engine', () => {
     expect(refusal.details.nearest).toBe(nearest)
   })
 
-  it('of an executor is checked where the executor is defined', () => {
+  it('an option of an engine of an executor is checked where the executor is defined', () => {
     expect(() => defineExecutor({ run: () => null, concurency: 2 } as never)).toThrow()
     expect(() => defineExecutor({ run: 'shell' } as never)).toThrow()
     expect(() => defineExecutor({ input: {} as never, run: () => null })).toThrow()
   })
 
-  it('cannot make a runtime that is too old work: it is refused', async () => {
+  it('an option of an engine cannot make a runtime that is too old work: it is refused', async () => {
     const refusal = await refusalOf(() => requireRuntime({ node: '18.0.0', napi: '9' }), 'UNSUPPORTED_RUNTIME')
     expect(refusal.details).toEqual({ node: '18.0.0', napi: '9', required: 10 })
     await refusalOf(() => requireRuntime({ node: '6.0.0' }), 'UNSUPPORTED_RUNTIME')
@@ -75,7 +75,7 @@ describe('an engine with work: false', () => {
     const hands = puppet()
     const engine = await openEngine({ work: false, executors: { work: hands.executor } })
     const task = await engine.create({ executor: 'work' })
-    const [foreign] = await engine.create([{ executor: 'elsewhere' }])
+    const [foreign] = await engine.create([{ executor: 'elsewhere' as string }])
     await engine.update(task, { priority: 2 })
     await new Promise(setImmediate)
     expect(hands.runs).toEqual([])
@@ -88,7 +88,7 @@ describe('an engine with work: false', () => {
     expect((await engine.get(foreign!))?.status).toBe('submitted')
   })
 
-  it('X-002 leaves its tasks to engines that work on the same ledger, and can cancel them there', async () => {
+  it('X-002 an engine with work: false leaves its tasks to engines that work on the same ledger, and can cancel them there', async () => {
     const ledger = ledgerFile()
     const hands = puppet()
     const producer = await openEngine({ ledger, work: false })
@@ -106,7 +106,7 @@ describe('an engine with work: false', () => {
 })
 
 describe('engine.close', () => {
-  it('refuses later calls, and can be called again', async () => {
+  it('engine.close refuses later calls, and can be called again', async () => {
     const engine = await openEngine({ executors: { work: () => null } })
     const task = await engine.create({ name: 'a' })
     await Promise.all([engine.close(), engine.close()])
@@ -125,7 +125,7 @@ describe('engine.close', () => {
       await refusalOf(async () => late(), 'ENGINE_CLOSED')
   })
 
-  it('releases running tasks, ready for the next engine, without counting a crash', async () => {
+  it('engine.close releases running tasks, ready for the next engine, without counting a crash', async () => {
     const ledger = ledgerFile()
     const hands = puppet()
     const first = await openEngine({ ledger, executors: { work: hands.executor } })
@@ -142,7 +142,7 @@ describe('engine.close', () => {
     expect(await second.result(task)).toBe('done')
   })
 
-  it('waits for a call in flight, and gives up an executor that does not return', async () => {
+  it('engine.close waits for a call in flight, and gives up an executor that does not return', async () => {
     const ledger = ledgerFile()
     const called = Promise.withResolvers<void>()
     const finish = Promise.withResolvers<string>()
@@ -176,7 +176,7 @@ describe('engine.close', () => {
     }
   })
 
-  it('can be called by a subscriber, without a deadlock', async () => {
+  it('engine.close can be called by a subscriber, without a deadlock', async () => {
     const engine = await openEngine({ executors: { work: () => null }, shutdownTimeoutMs: 50 })
     const closed = Promise.withResolvers<void>()
     engine.subscribe('task.completed', async () => {
@@ -187,7 +187,7 @@ describe('engine.close', () => {
     await closed.promise
   })
 
-  it('leaves nothing that keeps the process alive, and works without `await using`', async () => {
+  it('engine.close leaves nothing that keeps the process alive, and works without `await using`', async () => {
     const root = join(import.meta.dirname, '../..')
     const program = `
       import { createEngine } from ${JSON.stringify(join(root, 'dist/index.js'))}

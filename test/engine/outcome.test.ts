@@ -8,7 +8,7 @@ import { Failure, TaskCanceledError, TaskFailedError } from '../../src/core/erro
 import { openEngine, puppet, reached, refusalOf } from './world.ts'
 
 describe('engine.settled', () => {
-  it('returns each outcome as plain JSON, at once when there is one, else when the task settles', async () => {
+  it('engine.settled returns each outcome as plain JSON, at once when there is one, else when the task settles', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const [done, failed, canceled] = await engine.create(Array.from({ length: 3 }, () => ({ executor: 'work' })))
@@ -27,7 +27,7 @@ describe('engine.settled', () => {
     expect(JSON.parse(JSON.stringify(expected))).toEqual(expected)
   })
 
-  it('rejects with TIMEOUT while the task continues', async () => {
+  it('engine.settled rejects with TIMEOUT while the task continues', async () => {
     const clock = new SimulatedClock()
     const hands = puppet()
     const engine = await openEngine({ clock, executors: { work: hands.executor } })
@@ -40,7 +40,7 @@ describe('engine.settled', () => {
     expect((await engine.get(task))?.status).toBe('working')
   })
 
-  it('fails with NOT_FOUND for an unknown task, and with ENGINE_CLOSED after the engine is closed', async () => {
+  it('engine.settled fails with NOT_FOUND for an unknown task, and with ENGINE_CLOSED after the engine is closed', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     await refusalOf(engine.settled('task-unknown'), 'NOT_FOUND')
@@ -53,7 +53,7 @@ describe('engine.settled', () => {
 })
 
 describe('engine.result', () => {
-  it('returns the result or throws the recorded error, with its own class', async () => {
+  it('engine.result returns the result or throws the recorded error, with its own class', async () => {
     const engine = await openEngine({
       executors: {
         works: () => 7,
@@ -74,7 +74,7 @@ describe('engine.result', () => {
     expect(refusal).toMatchObject({ taskId: canceled.id, statusReason: 'enough' })
   })
 
-  it('returns what the executor declares: parsed, or INVALID_RESULT without another attempt', async () => {
+  it('engine.result returns what the executor declares: parsed, or INVALID_RESULT without another attempt', async () => {
     const result = z.object({ count: z.number(), note: z.string().default('none') })
     const engine = await openEngine({
       executors: {
@@ -93,7 +93,7 @@ describe('engine.result', () => {
     })
   })
 
-  it('is computed from an input parsed with its defaults, which the task does not store', async () => {
+  it('engine.result is computed from an input parsed with its defaults, which the task does not store', async () => {
     const input = z.object({ name: z.string(), loud: z.boolean().default(true) })
     const engine = await openEngine({ executors: { greet: defineExecutor({ input, run: (task) => task.input }) } })
     const task = await engine.create({ executor: 'greet', input: { name: 'Ada' } })
@@ -139,7 +139,7 @@ describe('engine.why', () => {
 })
 
 describe('engine.runs, calls and messages', () => {
-  it('list the history of a task', async () => {
+  it('engine.runs, calls and messages list the history of a task', async () => {
     const engine = await openEngine({
       executors: {
         work: async (_task: ExecutorTask, run: Run) => {

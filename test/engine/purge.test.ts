@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 import { collect, history, openEngine, puppet, reached, refusalOf, turns } from './world.ts'
 
@@ -46,7 +48,7 @@ async function idsOf(engine: Pick<Engine, 'list'>): Promise<string[]> {
 }
 
 describe('engine.purge', () => {
-  it('removes a settled task with its runs, calls, messages and events, and frees its key', async () => {
+  it('engine.purge removes a settled task with its runs, calls, messages and events, and frees its key', async () => {
     const { engine, ledger, purge } = await setup()
     const task = await engine.create({ executor: 'talks', key: 'once' })
     await engine.result(task)
@@ -72,7 +74,7 @@ describe('engine.purge', () => {
     expect(await engine.result(again)).toBe('done')
   })
 
-  it('removes whole families only: one open member keeps them all, deep and deleted ones included', async () => {
+  it('engine.purge removes whole families only: one open member keeps them all, deep and deleted ones included', async () => {
     const { engine, purge } = await setup()
     const root = await engine.create({ name: 'root' })
     const child = await engine.create({ name: 'child', parentId: root.id })
@@ -89,7 +91,7 @@ describe('engine.purge', () => {
     expect(await history(engine)).toEqual([])
   })
 
-  it('leaves families that settled later than requested', async () => {
+  it('engine.purge keeps families that settled later than `before`', async () => {
     const { engine, clock } = await setup()
     const [old, young] = (await engine.create([{ name: 'old' }, { name: 'young' }])) as Task[]
     await engine.cancel(old!)
@@ -100,7 +102,7 @@ describe('engine.purge', () => {
     expect(await idsOf(engine)).toEqual([young!.id])
   })
 
-  it('keeps the dependencies of an open task, also completed ones: their results are still to be read', async () => {
+  it('engine.purge keeps the dependencies of an open task, also completed ones, whose results are still to be read', async () => {
     const { engine, purge } = await setup()
     const gate = await engine.create({ name: 'gate' })
     const [one, broken] = (await engine.create([{ name: 'one' }, { name: 'broken' }])) as Task[]
@@ -118,7 +120,7 @@ describe('engine.purge', () => {
     expect(await purge()).toMatchObject({ families: 2 })
   })
 
-  it('keeps what an open task waits for until it has got all of it', async () => {
+  it('engine.purge keeps the tasks that an open task waits for until it has the results of all of them', async () => {
     const { engine, purge } = await setup()
     const [one, two] = (await engine.create([{ name: 'one' }, { name: 'two' }])) as Task[]
     const waiter = await engine.create({ executor: 'waits', input: [one!.id, two!.id] })
@@ -131,7 +133,18 @@ describe('engine.purge', () => {
     expect(await purge()).toMatchObject({ families: 3 })
   })
 
-  it('keeps a task whose executor has not returned yet', async () => {
+  it('engine.purge keeps a task that had settled before an open task began to wait for it and for another', async () => {
+    const { engine, purge } = await setup()
+    const [one, two] = (await engine.create([{ name: 'one' }, { name: 'two' }])) as Task[]
+    await done(engine, one!, 1)
+    const waiter = await engine.create({ executor: 'waits', input: [one!.id, two!.id] })
+    await reached(engine, waiter, 'waiting')
+    expect(await purge()).toMatchObject({ families: 0 })
+    await done(engine, two!, 2)
+    expect(await engine.result(waiter)).toEqual([1, 2])
+  })
+
+  it('engine.purge keeps a task whose executor has not returned yet', async () => {
     const hands = puppet({ stubborn: true })
     const engine = await openEngine({ executors: { work: hands.executor } })
     const task = await engine.create({ executor: 'work' })
@@ -144,7 +157,7 @@ describe('engine.purge', () => {
     expect(await engine.purge({ before: 8e15 })).toMatchObject({ families: 1 })
   })
 
-  it('leaves the streams of live tasks as they are, from any position', async () => {
+  it('engine.purge does not change the streams of live tasks, read from any position', async () => {
     const { engine, hands, purge } = await setup()
     const live = await engine.create({ executor: 'work', name: 'live' })
     await hands.started(0)
@@ -163,7 +176,7 @@ describe('engine.purge', () => {
     expect(rest.at(-1)).toEqual(whole.at(-1))
   })
 
-  it('makes cursors in the feed too old when later events were purged; 0 and later ones stay valid', async () => {
+  it('engine.purge makes a cursor of the feed too old if later events were purged; 0 and later cursors stay valid', async () => {
     const { engine, purge } = await setup()
     const live = await engine.create({ name: 'live' })
     const [first] = await history(engine)
@@ -180,7 +193,7 @@ describe('engine.purge', () => {
     expect((await follow(through)).map(({ type }) => type)).toEqual(['task.started'])
   })
 
-  it('lets a reader continue that started at 0 afterwards, however many pages lie behind the last purged event', async () => {
+  it('a reader that starts at 0 after engine.purge reads all events, however many pages lie behind the last purged one', async () => {
     const { engine, purge } = await setup()
     await engine.create(Array.from({ length: 1_100 }, () => ({ name: 'live' })))
     await engine.cancel(await engine.create({ name: 'dead' }))
@@ -188,7 +201,7 @@ describe('engine.purge', () => {
     expect(await history(engine)).toHaveLength(1_100)
   })
 
-  it('does not disturb a reader that follows the feed from the present', async () => {
+  it('engine.purge does not disturb a reader that follows the feed from the present', async () => {
     const { engine, purge } = await setup()
     const abort = new AbortController()
     const received: string[] = []
@@ -207,7 +220,7 @@ describe('engine.purge', () => {
     expect(received).toEqual(['task.created', 'task.created', 'task.canceled', 'task.started', 'task.completed'])
   })
 
-  it('removes more families than fit into one step', async () => {
+  it('engine.purge removes more families than fit into one step', async () => {
     const { engine, purge } = await setup()
     const made = (await engine.create(Array.from({ length: 450 }, () => ({ name: 'task' })))) as Task[]
     const [kept] = made
@@ -217,8 +230,132 @@ describe('engine.purge', () => {
   })
 })
 
+/** A ledger that calls `work` before the n-th step of this name. */
+function interrupted(inner: Ledger, name: string, work: (nth: number) => Promise<unknown>): Ledger {
+  let nth = 0
+  return delegateLedger(inner, {
+    async step(step) {
+      if (step.name === name) await work(++nth)
+      return inner.step(step)
+    },
+  })
+}
+
+/** Two engines on one ledger; the purge of the first is interrupted by what the second does. */
+async function setupTwo(name: string, work: (other: Engine, nth: number) => Promise<unknown>) {
+  const ledger = await openLedger(':memory:')
+  const clock = new SimulatedClock(start)
+  const other = await openEngine({ ledger, clock, work: false })
+  const engine = await openEngine({
+    ledger: interrupted(ledger, name, (nth) => work(other as never, nth)),
+    clock,
+  })
+  const purge = () => {
+    clock.advance(1)
+    return engine.purge({ before: clock.now() })
+  }
+  return { engine, other, clock, purge }
+}
+
+describe('what others do while an engine purges', () => {
+  it('keeps a family that was changed after it had been found', async () => {
+    const ids: string[] = []
+    const { engine, purge } = await setupTwo('purge', async (other, nth) => {
+      if (nth === 1) await other.retry(ids[0]!)
+    })
+    const [one, two] = (await engine.create([{ name: 'one' }, { name: 'two' }])) as Task[]
+    ids.push(one!.id)
+    for (const { id } of [one!, two!]) await engine.fail(await engine.start(id), 'no')
+    expect(await purge()).toMatchObject({ families: 1, tasks: 1 })
+    expect(await engine.get(one!)).toMatchObject({ status: 'submitted' })
+    expect(await engine.get(two!)).toBeNull()
+  })
+
+  it('keeps a family that an open task came to need', async () => {
+    const ids: string[] = []
+    const { engine, purge } = await setupTwo('purge', async (other, nth) => {
+      if (nth === 1) await other.create({ name: 'late', blockedBy: [ids[0]!] })
+    })
+    const [one] = (await engine.create([{ name: 'one' }, { name: 'two' }])) as Task[]
+    ids.push(one!.id)
+    await done(engine, one!, 'result of one')
+    expect(await purge()).toMatchObject({ families: 0 })
+    expect(await engine.get(one!)).toMatchObject({ result: 'result of one' })
+  })
+
+  it('examines what was written meanwhile before it hides a family, if that is much', async () => {
+    const ids: string[] = []
+    const attempts: number[] = []
+    const { engine, purge } = await setupTwo('purge', async (other, nth) => {
+      attempts.push(nth)
+      if (nth > 1) return
+      await other.create(Array.from({ length: 600 }, () => ({ name: 'one' })))
+      await other.create({ name: 'late', blockedBy: [ids[0]!] })
+      await other.create(Array.from({ length: 600 }, () => ({ name: 'two' })))
+    })
+    const [one, two] = (await engine.create([{ name: 'one' }, { name: 'two' }])) as Task[]
+    ids.push(one!.id)
+    for (const task of [one!, two!]) await done(engine, task)
+    expect(await purge()).toMatchObject({ families: 1 })
+    expect(attempts).toEqual([1, 2])
+    expect(await engine.get(one!)).not.toBeNull()
+    expect(await engine.get(two!)).toBeNull()
+  })
+
+  it('leaves a family for the next purge when others write faster than it can be examined', async () => {
+    let busy = true
+    const { engine, purge } = await setupTwo('purge', async (other) => {
+      if (busy) await other.create(Array.from({ length: 1_001 }, () => ({ name: 'other' })))
+    })
+    const task = await engine.create({ name: 'old' })
+    await done(engine, task)
+    expect(await purge()).toMatchObject({ families: 0 })
+    expect(await engine.get(task)).not.toBeNull()
+    busy = false
+    expect(await purge()).toMatchObject({ families: 1 })
+  })
+
+  it('sees nothing of a family whose rows are still there, and frees what came after it', async () => {
+    const ids: string[] = []
+    let seen: unknown
+    const { engine, clock } = await setupTwo('remove purged rows', async (other, nth) => {
+      if (nth > 1) return
+      for (const read of ['children', 'runs', 'calls', 'messages'] as const) {
+        await refusalOf(other[read](ids[0]!), 'NOT_FOUND')
+      }
+      await refusalOf(other.create({ name: 'below', parentId: ids[0]! }), 'NOT_FOUND')
+      await refusalOf(other.create({ name: 'after', blockedBy: [ids[0]!] }), 'NOT_FOUND')
+      const again = await other.create({ name: 'again', key: 'family' })
+      await other.retry(ids[1]!)
+      seen = {
+        tasks: (await other.list({ limit: 1_000 })).tasks.map(({ name }) => name),
+        hidden: await other.get(ids[0]!),
+        after: await other.get(ids[1]!),
+        isNew: again.id !== ids[0],
+        events: new Set((await history(other)).map(({ taskId }) => taskId)).size,
+      }
+    })
+    const root = await engine.create({ name: 'root', key: 'family' })
+    await engine.create(Array.from({ length: 400 }, () => ({ name: 'child', parentId: root.id })))
+    const after = await engine.create({ name: 'after', blockedBy: [root.id], deadline: start + 1_000 })
+    ids.push(root.id, after.id)
+    await engine.cancel(root)
+    clock.advance(1_000)
+    await reached(engine, after, 'failed')
+    expect(await engine.purge({ before: start + 1_000 })).toMatchObject({ families: 1 })
+    expect(seen).toMatchObject({
+      tasks: ['after', 'again'],
+      hidden: null,
+      after: { status: 'submitted', blockedBy: [] },
+      isNew: true,
+      events: 2,
+    })
+    expect((await engine.list({ limit: 1_000 })).total).toBe(2)
+  })
+})
+
 describe('the retention of an engine', () => {
-  it('purges by itself what has been settled for that long, repeatedly', async () => {
+  it('an engine with retentionMs repeatedly purges the families that settled that long ago', async () => {
     const { engine, clock } = await setup({ retentionMs: 3_600_000 })
     const pass = async (ms: number) => {
       for (let left = ms; left > 0; left -= 60_000) {
@@ -237,7 +374,7 @@ describe('the retention of an engine', () => {
     expect(await idsOf(engine)).toEqual([open!.id])
   })
 
-  it('keeps everything forever by default', async () => {
+  it('an engine keeps settled tasks forever by default', async () => {
     const { engine, clock } = await setup()
     await engine.cancel(await engine.create({ name: 'task' }))
     for (let day = 0; day < 30; day++) {

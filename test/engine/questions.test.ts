@@ -13,7 +13,7 @@ const setup = async (work: (task: ExecutorTask, run: Run) => unknown) => {
 }
 
 describe('a question of a run', () => {
-  it('S3-059 S3-061 sets the task to INPUT_REQUIRED, and its answer sets it back to work', async () => {
+  it('S3-059 S3-061 a question of a run sets the task to INPUT_REQUIRED, and its answer sets it back to work', async () => {
     const { engine, task } = await setup(async (_task, run) => `deploy: ${await run.ask<string>('Deploy?')}`)
     const asking = await reached(engine, task, 'input_required')
     expect(asking.questions).toEqual([
@@ -44,13 +44,13 @@ describe('a question of a run', () => {
     ])
   })
 
-  it('is published when it can be answered, so that a subscriber can answer at once', async () => {
+  it('a question of a run is published when it can be answered, so that a subscriber can answer at once', async () => {
     const { engine, task } = await setup((_task, run) => run.ask('Deploy?'))
     engine.subscribe('question.asked', (event) => engine.answer(event.taskId, 'yes'))
     expect(await engine.result(task)).toBe('yes')
   })
 
-  it('is answered once: a second answer is refused and not silently lost', async () => {
+  it('a question of a run is answered once: a second answer is refused and not silently lost', async () => {
     const { engine, task } = await setup((_task, run) => run.ask('Which?'))
     await reached(engine, task, 'input_required')
     const answers = await Promise.allSettled([engine.answer(task, 'A'), engine.answer(task, 'B')])
@@ -58,7 +58,7 @@ describe('a question of a run', () => {
     expect(await engine.result(task)).toBe('A')
   })
 
-  it('accepts only an answer that matches its schema, and stays open otherwise', async () => {
+  it('a question of a run accepts only an answer that matches its schema, and stays open otherwise', async () => {
     const schema = z.object({ count: z.int().min(1) })
     const { engine, task } = await setup((_task, run) => run.ask('How many?', schema))
     await reached(engine, task, 'input_required')
@@ -70,13 +70,13 @@ describe('a question of a run', () => {
     expect(await engine.result(task)).toEqual({ count: 2 })
   })
 
-  it('V-04 is not blocked by a pattern in its schema, which a model may have written', async () => {
+  it('V-04 a question of a run is not blocked by a pattern in its schema, which a model may have written', async () => {
     const schema = { type: 'string', pattern: '^(a+)+$' }
     const { engine, task } = await setup((_task, run) => run.ask('Which letters?', schema))
     await reached(engine, task, 'input_required')
     const endless = `${'a'.repeat(60)}!`
     const refusal = await refusalOf(engine.answer(task, endless), 'INVALID_ANSWER')
-    expect(refusal.message).toMatch(/could not be judged within 1000 ms.*pattern in the schema/)
+    expect(refusal.message).toMatch(/could not be checked within 1000 ms.*pattern in the schema/)
     // As a message, it is not one of the answers.
     await engine.send(task, endless)
     expect((await engine.get(task))?.questions).toHaveLength(1)
@@ -84,7 +84,7 @@ describe('a question of a run', () => {
     expect(await engine.result(task)).toBe('aaa')
   })
 
-  it('accepts a JSON Schema too, and an invalid one fails the run', async () => {
+  it('a question of a run accepts a JSON Schema too, and an invalid one fails the run', async () => {
     const { engine, task } = await setup((_task, run) => run.ask('Which?', { enum: ['a', 'b'] }))
     await reached(engine, task, 'input_required')
     await refusalOf(engine.answer(task, 'c'), 'INVALID_ANSWER')
@@ -99,14 +99,14 @@ describe('a question of a run', () => {
     expect(await other.engine.settled(other.task)).toMatchObject({ status: 'failed', error: { code: 'INVALID_INPUT' } })
   })
 
-  it('takes its default when it is answered without a value', async () => {
+  it('a question of a run takes its default when it is answered without a value', async () => {
     const { engine, task } = await setup((_task, run) => run.ask('Deploy?', { type: 'boolean' }, { default: false }))
     expect((await reached(engine, task, 'input_required')).questions[0]).toMatchObject({ default: false })
     await engine.answer(task)
     expect(await engine.result(task)).toBe(false)
   })
 
-  it('is answered by its default after the time-out, and fails with TIMEOUT without one', async () => {
+  it('a question of a run is answered by its default after the time-out, and fails with TIMEOUT without one', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({
       clock,
@@ -125,7 +125,7 @@ describe('a question of a run', () => {
     await refusalOf(engine.answer(calm, 'yes'), 'INVALID_TRANSITION')
   })
 
-  it('can be one of several: each is named, and the last answer continues the task', async () => {
+  it('a question of a run can be one of several: each is named, and the last answer continues the task', async () => {
     const { engine, task } = await setup((_task, run) => Promise.all([run.ask('One?'), run.ask('Two?')]))
     const { questions } = await reached(engine, task, 'input_required')
     expect(questions.map(({ question }) => question)).toEqual(['One?', 'Two?'])
@@ -140,7 +140,7 @@ describe('a question of a run', () => {
     expect(await engine.result(task)).toEqual([1, 2])
   })
 
-  it('is asked once, however often the run is repeated, and an equal text again is another question', async () => {
+  it('a question of a run is asked once, however often the run is repeated, and an equal text again is another question', async () => {
     const { engine, task } = await setup(async (_task, run) => {
       const first = await run.ask('Go on?')
       const second = await run.ask('Go on?')
@@ -158,7 +158,7 @@ describe('a question of a run', () => {
     expect(typesOf(await history(engine, task.id)).filter((type) => type === 'question.asked')).toHaveLength(2)
   })
 
-  it('waits for calls in flight, whose results are kept', async () => {
+  it('a question of a run waits for calls in flight, whose results are kept', async () => {
     const slow = Promise.withResolvers<string>()
     let calls = 0
     const { engine, task } = await setup((_task, run) =>
@@ -178,7 +178,7 @@ describe('a question of a run', () => {
     expect(calls).toBe(1)
   })
 
-  it('ends with a canceled task, and can no longer be answered', async () => {
+  it('a question of a run ends with a canceled task, and can no longer be answered', async () => {
     const { engine, task } = await setup((_task, run) => run.ask('Go on?'))
     await reached(engine, task, 'input_required')
     await engine.cancel(task)
@@ -186,7 +186,7 @@ describe('a question of a run', () => {
     await refusalOf(engine.answer(task, 'yes'), 'INVALID_TRANSITION')
   })
 
-  it('of a task worked on by hand is answered by hand', async () => {
+  it('a question of a run of a task worked on by hand is answered by hand', async () => {
     const engine = await openEngine()
     const task = await engine.start(await engine.create({ name: 'a' }))
     await engine.update(task, { status: 'input_required' })

@@ -55,7 +55,7 @@ async function setup({ isAlive = 'dead' as Awaited<ReturnType<Ledger['isAlive']>
 }
 
 describe('recovery', () => {
-  it('ends the run, then its commands, also those of closed calls, and then closes the run', async () => {
+  it('recovery ends the run, then its commands, also those of closed calls, and then closes the run', async () => {
     const { host, state, reclaimed } = await setup()
     let between: Awaited<ReturnType<typeof state>> | undefined
     await recoverDead(
@@ -85,7 +85,7 @@ describe('recovery', () => {
     expect(await state()).toMatchObject({ task: 'working', run: 'live', call: 'in_progress' })
   })
 
-  it('lets an engine that reports afterwards close its runs itself', async () => {
+  it('recovery lets an engine that reports afterwards close its runs itself', async () => {
     const { inner, host, state } = await setup({ isAlive: 'alive' })
     const reclaim = async (): Promise<void> => {
       await inner.step({ name: 'heartbeat', decide: (tx) => tx.instance.renew(lost, now + 60_000) })
@@ -94,7 +94,7 @@ describe('recovery', () => {
     expect(await state()).toEqual({ task: 'waiting', ready: false, run: 'ending', call: 'in_progress' })
   })
 
-  it('does not close a run whose command cannot be ended, reports it, and retries', async () => {
+  it('recovery does not close a run whose command cannot be ended, reports it, and retries', async () => {
     const { host, state, reported } = await setup()
     await recoverDead(host({ reclaim: () => Promise.reject(new Error('It hangs inside the kernel')) }))
     expect(await state()).toEqual({ task: 'waiting', ready: false, run: 'ending', call: 'in_progress' })
@@ -103,7 +103,7 @@ describe('recovery', () => {
     expect(await state()).toEqual({ task: 'waiting', ready: true, run: 'closed', call: 'failed' })
   })
 
-  it('is continued by another engine when the one that began it is lost in between', async () => {
+  it('recovery is continued by another engine when the one that began it is lost in between', async () => {
     const { host, state, reclaimed } = await setup()
     const begun = Promise.withResolvers<void>()
     const reclaim = (): Promise<void> => {
@@ -117,7 +117,7 @@ describe('recovery', () => {
     expect(await state()).toEqual({ task: 'waiting', ready: true, run: 'closed', call: 'failed' })
   })
 
-  it('goes by the lease when the lock of an engine cannot be checked', async () => {
+  it('recovery goes by the lease when the lock of an engine cannot be checked', async () => {
     const { host, state } = await setup({ isAlive: 'unknown', leaseUntil: now + 60_000 })
     await recoverDead(host())
     expect(await state()).toMatchObject({ task: 'working', run: 'live' })

@@ -14,7 +14,7 @@ const redact = (value: unknown): unknown =>
   typeof value === 'string' ? value.replaceAll('canary', '[redacted]') : value
 
 describe('the option redact', () => {
-  it('V-10 gives an executor in its first run the values that it gets after a restart', async () => {
+  it('V-10 the option redact gives an executor in its first run the values that it gets after a restart', async () => {
     const seen: unknown[][] = []
     const work = async (task: ExecutorTask, run: Run) => {
       const mine: unknown[] = [task.input]
@@ -43,7 +43,7 @@ describe('the option redact', () => {
     ])
   })
 
-  it('V-10 lets the function of a call use a secret that is not stored', async () => {
+  it('V-10 the option redact lets the function of a call use a secret that is not stored', async () => {
     const used: unknown[] = []
     const work = (_task: ExecutorTask, run: Run) =>
       run.call('use', { key: 'canary' }, (params) => used.push(params) && 'done')
@@ -54,7 +54,7 @@ describe('the option redact', () => {
     expect(await engine.calls(task)).toMatchObject([{ params: { key: '[redacted]' } }])
   })
 
-  it('V-10 finds a task that is created again under its key, and derives names from the redacted text', async () => {
+  it('V-10 the option redact finds a task that is created again under its key, and derives names from the redacted text', async () => {
     const engine = (await openEngine({ executors: { work: () => 1 }, redact })) as unknown as Engine
     const spec = { key: 'k', executor: 'work', input: { key: 'canary' } }
     const task = await engine.create(spec)
@@ -63,7 +63,7 @@ describe('the option redact', () => {
     expect(long.name).toBe(`${'x'.repeat(74)}[redac`)
   })
 
-  it('V-10 hides what a model passes to a tool under its key, and streams no token of it', async () => {
+  it('V-10 the option redact hides what a model passes to a tool under its key, and streams no token of it', async () => {
     const model = llm((_input, step) =>
       step === 1
         ? { content: 'can', toolCalls: [{ id: 'c', name: 'test_echo', arguments: { text: 'canary' } }] }
@@ -81,7 +81,7 @@ describe('the option redact', () => {
     expect(await engine.calls(task)).toMatchObject([{ params: { text: '[hidden]' }, result: '[hidden]' }])
   })
 
-  it('V-10 hides why what is open below a group that cannot move is canceled', async () => {
+  it('V-10 the option redact hides why what is open below a group that cannot move is canceled', async () => {
     const executors = { fail: () => Promise.reject(new Error('no')), work: () => 1 }
     const engine = (await openEngine({ executors, redact })) as unknown as Engine
     const tasks = { a: { executor: 'fail' }, b: { executor: 'work', after: ['a'] } }
@@ -93,7 +93,7 @@ describe('the option redact', () => {
     expect(JSON.stringify(await history(engine, open?.id as string))).not.toContain('canary')
   })
 
-  it('V-10 still finds the processes of a command', async () => {
+  it('V-10 the option redact still finds the processes of a command', async () => {
     const engine = (await openEngine({
       executors: { shell: createShell() },
       redact: (value) => (typeof value === 'string' ? value.replaceAll('ERRAND', '[redacted]') : value),
@@ -104,7 +104,7 @@ describe('the option redact', () => {
     expect((call?.details as { processGroup: { mark: string } } | null)?.processGroup.mark).toContain('ERRAND_CALL_ID=')
   })
 
-  it('V-10 finds a call of Agent OS again, whose parameters are compared with the stored ones', async () => {
+  it('V-10 the option redact finds a call of Agent OS again, whose parameters are compared with the stored ones', async () => {
     const { call: use } = await openManager({ redact })
     const taskId = 'task-mine'
     await use('ldg:task:save', { task: { id: taskId } })
@@ -116,7 +116,7 @@ describe('the option redact', () => {
     expect(listed).not.toContain('canary')
   })
 
-  it('V-10 stores nothing when the hook fails, and reports REDACT_FAILED', async () => {
+  it('V-10 the option redact stores nothing when the hook fails, and reports REDACT_FAILED', async () => {
     const fails = (value: unknown): unknown => {
       if (value === 'canary') throw new Error('canary')
       return value
@@ -143,7 +143,7 @@ describe('the option redact', () => {
     ['the error of a task', 'task.error.message', { code: 'REDACT_FAILED' }],
     ['the error in an event', 'event.error.message', { code: 'TASK_FAILED' }],
     ['the message to a parent', 'message.content', { code: 'REDACT_FAILED' }],
-  ])('V-10 ends a run of which %s cannot be redacted', async (_what, place, error) => {
+  ])('V-10 the option redact ends a run of which %s cannot be redacted', async (_what, place, error) => {
     const reported: unknown[] = []
     const engine = (await openEngine({
       executors: {
@@ -152,7 +152,7 @@ describe('the option redact', () => {
         },
         parent: async (_task: ExecutorTask, run: Run) => {
           const child = await run.spawn({ executor: 'work', notifyParent: true })
-          return (await run.wait(child, { settled: true }))[0]
+          return run.wait(child, { settled: true })
         },
       },
       onError: (thrown) => reported.push(thrown),
@@ -167,7 +167,7 @@ describe('the option redact', () => {
     expect(run).toMatchObject({ status: 'closed', outcome: 'failed' })
   })
 
-  it('V-10 records a call as failed when an event with its result cannot be redacted', async () => {
+  it('V-10 redact records a call as failed when an event with its result cannot be redacted', async () => {
     const work = (_task: ExecutorTask, run: Run) =>
       run.call('look', () => 'canary').catch((error: { code?: string }) => error.code)
     const engine = (await openEngine({
@@ -183,7 +183,7 @@ describe('the option redact', () => {
     expect(await engine.calls(task)).toMatchObject([{ status: 'failed', error: { code: 'REDACT_FAILED' } }])
   })
 
-  it('V-10 does not redact who may answer a question and who did', async () => {
+  it('V-10 the option redact does not redact who may answer a question and who did', async () => {
     const work = (_task: ExecutorTask, run: Run) => run.ask('canary?', null, { for: 'anyone' })
     const engine = (await openEngine({ executors: { work }, redact: () => '[redacted]' })) as unknown as Engine
     const task = await engine.create({ executor: 'work' })
@@ -196,7 +196,7 @@ describe('the option redact', () => {
     expect(answered?.data).toMatchObject({ answer: '[redacted]', answeredBy: { surface: 'library' } })
   })
 
-  it('V-10 is shown why an owner released a task', async () => {
+  it('V-10 the option redact is shown why an owner released a task', async () => {
     const engine = (await openEngine({ redact })) as unknown as Engine
     for (const rest of ['working', 'paused']) {
       const task = await engine.create({ name: rest, role: 'r' })
@@ -208,7 +208,7 @@ describe('the option redact', () => {
     }
   })
 
-  it('V-10 stops no task, whatever the hook makes of it: what the engine goes by is no content', async () => {
+  it('V-10 the option redact stops no task, whatever the hook makes of it: what the engine goes by is no content', async () => {
     const drawn: unknown[] = []
     const work = async (_task: ExecutorTask, run: Run) => {
       drawn.push(await run.uuid())
@@ -235,7 +235,7 @@ describe('the option redact', () => {
     expect(await engine.claim(byHand, { owner: 'bob', role: 'r' })).toMatchObject({ status: 'working' })
   })
 
-  it('V-10 leaves a question answerable that asks for what the hook hides, and hides the answer', async () => {
+  it('V-10 the option redact leaves a question answerable that asks for what the hook hides, and hides the answer', async () => {
     const schema = z.object({ password: z.string().describe('the canary') })
     const work = (_task: ExecutorTask, run: Run) => run.ask('Who?', schema)
     const byKey: RedactFunction = (value, path) => (path.at(-1) === 'password' ? '[hidden]' : redact(value))
@@ -250,7 +250,7 @@ describe('the option redact', () => {
     expect(await engine.result(task)).toEqual({ password: '[hidden]' })
   })
 
-  it('V-10 hides what lies under a key in the details of an error that are too large to be stored', async () => {
+  it('V-10 the option redact hides what lies under a key in the details of an error that are too large to be stored', async () => {
     const ledger = ledgerFile()
     const fails = () => {
       throw new Failure('no', { details: { password: 'canary', rest: 'x'.repeat(20_000) } })

@@ -30,7 +30,7 @@ async function taskIn(
 
 describe('a task of a closed engine', () => {
   it.each(taskStatuses)(
-    'X-010 X-011 that was %s is found with its status, family, dependencies and priority',
+    'X-010 X-011 a task of a closed engine that was %s is found with its status, family, dependencies and priority',
     async (status) => {
       const ledger = ledgerFile()
       const hands = puppet()
@@ -77,7 +77,7 @@ describe('a task of a closed engine', () => {
     },
   )
 
-  it('X-011 continues: answered, resumed, retried, woken', async () => {
+  it('X-011 a task of a closed engine continues: answered, resumed, retried, woken', async () => {
     const ledger = ledgerFile()
     const executors = {
       asks: async (_task: ExecutorTask, run: Run) => `${await run.ask<string>('Go on?')} in run ${run.number}`,
@@ -106,39 +106,42 @@ describe('the stored snapshot of a machine', () => {
     ['no JSON', 'not json'],
     ['of a newer version', '{"version":99,"value":"submitted","context":{}}'],
     ['of another state', '{"version":1,"value":"paused","context":{"taskId":"x","name":"a","attempt":1,"run":0}}'],
-  ])('X-012 that is %s is rebuilt from the row, reported, and never fatal', async (_title, snapshot) => {
-    const ledger = await openLedger(':memory:')
-    const reported: string[] = []
-    const engine = await openEngine({
-      ledger,
-      executors: { work: () => 'done' },
-      onError: (error) => reported.push((error as Error).message),
-    })
-    const task = await engine.create({ executor: 'work', autoStart: false })
-    await ledger.step({
-      name: 'spoil',
-      *decide(tx) {
-        const row = (yield* tx.task.get(task.id))!
-        yield* tx.task.save({ ...touched(row, row.updatedAt, {}), snapshot })
-      },
-    })
-    await engine.update(task, { priority: 1 }).catch(() => {})
-    await ledger.step({
-      name: 'spoil again',
-      *decide(tx) {
-        const row = (yield* tx.task.get(task.id))!
-        yield* tx.task.save({ ...touched(row, row.updatedAt, { held: false }), snapshot })
-      },
-    })
-    await engine.work()
-    // The next wake-up makes the engine read, and it finds the task ready.
-    await engine.create({ executor: 'work' })
-    expect(await engine.result(task)).toBe('done')
-    expect(reported).toEqual([
-      expect.stringContaining(`The snapshot of ${task.id} did not match its row and was rebuilt`),
-    ])
-    expect((await history(engine, task.id)).map(({ type }) => type)).toContain('task.repaired')
-    await engine.close()
-    await ledger.close()
-  })
+  ])(
+    'X-012 the stored snapshot of a machine that is %s is rebuilt from the row, reported, and never fatal',
+    async (_title, snapshot) => {
+      const ledger = await openLedger(':memory:')
+      const reported: string[] = []
+      const engine = await openEngine({
+        ledger,
+        executors: { work: () => 'done' },
+        onError: (error) => reported.push((error as Error).message),
+      })
+      const task = await engine.create({ executor: 'work', autoStart: false })
+      await ledger.step({
+        name: 'spoil',
+        *decide(tx) {
+          const row = (yield* tx.task.get(task.id))!
+          yield* tx.task.save({ ...touched(row, row.updatedAt, {}), snapshot })
+        },
+      })
+      await engine.update(task, { priority: 1 }).catch(() => {})
+      await ledger.step({
+        name: 'spoil again',
+        *decide(tx) {
+          const row = (yield* tx.task.get(task.id))!
+          yield* tx.task.save({ ...touched(row, row.updatedAt, { held: false }), snapshot })
+        },
+      })
+      await engine.work()
+      // The next wake-up makes the engine read, and it finds the task ready.
+      await engine.create({ executor: 'work' })
+      expect(await engine.result(task)).toBe('done')
+      expect(reported).toEqual([
+        expect.stringContaining(`The snapshot of ${task.id} did not match its row and was rebuilt`),
+      ])
+      expect((await history(engine, task.id)).map(({ type }) => type)).toContain('task.repaired')
+      await engine.close()
+      await ledger.close()
+    },
+  )
 })

@@ -49,7 +49,7 @@ async function restsOf(errors: unknown[], retry: Partial<RetryPolicy>, random = 
 const broke = new Error('broke')
 
 describe('the delay before the next attempt', () => {
-  it('is shortened at random, by at most its jitter', async () => {
+  it('the delay before the next attempt is shortened at random, by at most its jitter', async () => {
     const retry = { maxAttempts: 3, backoffMs: 1_000, jitter: 0.5 }
     expect(await restsOf([broke, broke], retry, 0)).toEqual([1_000, 1_000])
     expect(await restsOf([broke, broke], retry, 0.5)).toEqual([750, 750])
@@ -57,13 +57,13 @@ describe('the delay before the next attempt', () => {
     expect(await restsOf([broke], { ...retry, jitter: 0 }, 0.9)).toEqual([1_000])
   })
 
-  it('grows to maxBackoffMs and no further', async () => {
+  it('the delay before the next attempt grows to maxBackoffMs and no further', async () => {
     const retry = { maxAttempts: 6, backoffMs: 100, backoff: 'exponential', maxBackoffMs: 350 } as const
     expect(await restsOf(Array(5).fill(broke), retry)).toEqual([100, 200, 350, 350, 350])
     expect(await restsOf([broke, broke, broke], { ...retry, jitter: 0.5 }, 1)).toEqual([50, 100, 175])
   })
 
-  it('is the retryAfterMs of the failure, whatever the policy and the jitter', async () => {
+  it('the delay before the next attempt is the retryAfterMs of the failure, whatever the policy and the jitter', async () => {
     const busy = new Failure('busy', { retryAfterMs: 7_000 })
     expect(await restsOf([busy, broke], { maxAttempts: 3, backoffMs: 50, jitter: 0.5 }, 1)).toEqual([7_000, 25])
     expect(await restsOf([new Failure('now', { retryAfterMs: 0 })], { maxAttempts: 2, backoffMs: 50 })).toEqual([0])
@@ -71,7 +71,7 @@ describe('the delay before the next attempt', () => {
 })
 
 describe('a retry policy for certain codes', () => {
-  it('retries these and takes any other for final', async () => {
+  it('a retry policy for certain codes retries these and takes any other for final', async () => {
     const reset = new Failure('reset', { code: 'ECONNRESET' })
     const { engine } = await setup([reset, reset, broke])
     const task = await engine.create({ executor: 'work', retry: { maxAttempts: 9, on: ['ECONNRESET'] } })
@@ -103,7 +103,7 @@ describe('a retry policy for certain codes', () => {
     expect(await slow.result(timed)).toBe('in time')
   })
 
-  it('of the executor applies to tasks without one, and is replaced by that of the task', async () => {
+  it('a retry policy for certain codes of the executor applies to tasks without one, and is replaced by that of the task', async () => {
     const engine = await openEngine({
       executors: {
         work: defineExecutor({
@@ -122,7 +122,7 @@ describe('a retry policy for certain codes', () => {
 })
 
 describe('a final failure', () => {
-  it('ends the task whatever the policy, and says so; it can be retried by hand', async () => {
+  it('a final failure ends the task whatever the policy, and says so; it can be retried by hand', async () => {
     const { engine } = await setup([new Failure('no such account', { code: 'NO_ACCOUNT', retry: false })])
     const task = await engine.create({ executor: 'work', retry: { maxAttempts: 9, on: ['NO_ACCOUNT'] } })
     expect(await engine.settled(task)).toEqual({
@@ -139,7 +139,7 @@ describe('a final failure', () => {
     expect((await engine.settled(task)).status).toBe('failed')
   })
 
-  it('by engine.fail is final as well, with its code', async () => {
+  it('a final failure by engine.fail is final as well, with its code', async () => {
     const engine = await openEngine({ executors: { work: () => new Promise(() => {}) }, abortGraceMs: 0 })
     const task = await engine.create({ executor: 'work', retry: { maxAttempts: 9 } })
     await reached(engine, task, 'working')
@@ -159,7 +159,7 @@ describe('an invalid retry policy', () => {
     { maxAttempts: 2, maxBackoffMs: -1 },
     { maxAttempts: 2, backoff: 'linear' },
     { maxAttempts: 2, on: 'TIMEOUT' },
-  ])('is refused: %j', async (retry) => {
+  ])('an invalid retry policy is refused: %j', async (retry) => {
     const { engine } = await setup([])
     await refusalOf(engine.create({ executor: 'work', retry: retry as never }), 'INVALID_INPUT')
     expect((await engine.list()).total).toBe(0)

@@ -15,7 +15,7 @@ describe('hostile input', () => {
   it.each([
     ['NUL', 'a\u0000b'],
     ['half a surrogate pair', 'a\ud800b'],
-  ])('X-037 with %s is refused wherever it comes in, and nothing is stored', async (_title, text) => {
+  ])('X-037 hostile input with %s is refused wherever it comes in, and nothing is stored', async (_title, text) => {
     const engine = await openEngine({
       executors: { work: (_task: ExecutorTask, run: Run) => run.message('user', text) },
     })
@@ -38,7 +38,7 @@ describe('hostile input', () => {
     expect((await engine.list()).total).toBe(2)
   })
 
-  it('X-037 with prototype keys, unbounded depth or length, or a cycle is refused', async () => {
+  it('X-037 hostile input with prototype keys, unbounded depth or length, or a cycle is refused', async () => {
     const engine = await openEngine()
     const circle: Record<string, unknown> = {}
     circle.self = circle
@@ -55,7 +55,7 @@ describe('hostile input', () => {
     expect((await engine.list()).total).toBe(0)
   })
 
-  it('X-037 X-043 that is only unusual is stored and returned character by character', async () => {
+  it('X-037 X-043 hostile input that is only unusual is stored and returned character by character', async () => {
     const engine = await openEngine({ executors: { work: (task: ExecutorTask) => task.input } })
     for (const text of [
       '👩‍👩‍👧‍👦 ñ 漢字 \u202Eright to left',
@@ -80,7 +80,7 @@ describe('hostile input', () => {
 })
 
 describe('a clock', () => {
-  it('X-041 that stands still or runs backwards does not change any order', async () => {
+  it('X-041 a clock that stands still or runs backwards does not change any order', async () => {
     let now = 1_000_000
     const clock = {
       now: () => (now -= 7),
@@ -111,7 +111,7 @@ function collectGarbage(): void {
 
 describe('a full disk', () => {
   it.each(['lost', 'refused'] as const)(
-    'lets no engine begin: LEDGER_UNAVAILABLE, with what would help and nothing left behind (a commit that is %s)',
+    'a full disk lets no engine begin: LEDGER_UNAVAILABLE, with what would help and nothing left behind (a commit that is %s)',
     async (how) => {
       const file = ledgerFile()
       const ledger = createFaultyLedger(await openLedger(file))
@@ -131,7 +131,7 @@ describe('a full disk', () => {
 })
 
 describe('ten thousand tasks', () => {
-  it('X-040 leave no actor, no listener and no memory behind', async () => {
+  it('X-040 ten thousand tasks leave no actor, no listener and no memory behind', async () => {
     const warnings: Error[] = []
     const warn = (warning: Error) => warnings.push(warning)
     process.on('warning', warn)

@@ -6,7 +6,7 @@ import { createExoExecutor, TaskManager } from '../../src/vocabularies/exo.ts'
 import { openEngine, puppet, reached, turns } from './world.ts'
 
 describe('a running task', () => {
-  it('S1-060 is the parent of the tasks that it spawns', async () => {
+  it('S1-060 a running task is the parent of the tasks that it spawns', async () => {
     const engine = await openEngine({
       executors: {
         plan: async (task: ExecutorTask, run: Run) => {
@@ -19,7 +19,7 @@ describe('a running task', () => {
     expect(await engine.result(root)).toEqual({ me: root.id, parent: root.id })
   })
 
-  it('S1-063 is one of at most ten by default, and the others wait', async () => {
+  it('S1-063 a running task is one of at most ten by default, and the others wait', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     await engine.create(Array.from({ length: 14 }, () => ({ executor: 'work' as const })))
@@ -36,7 +36,7 @@ describe('a running task', () => {
     await engine.idle()
   })
 
-  it('S1-064 S1-066 takes a slot; one that waits, asks, is paused or has not begun takes none', async () => {
+  it('S1-064 S1-066 a running task takes a slot; one that waits, asks, is paused or has not begun takes none', async () => {
     const hands = puppet()
     const engine = await openEngine({ maxConcurrent: 2, executors: { work: hands.executor } })
     const free = () => engine.status.get().context.slots.free
@@ -60,7 +60,7 @@ describe('a running task', () => {
     for (const run of hands.runs.slice(3)) run.end.resolve(null)
   })
 
-  it('S1-065 has listeners of its own, each of whom gets it from the start', async () => {
+  it('S1-065 a running task has listeners of its own, each of whom gets it from the start', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const [one, two] = await engine.create([{ executor: 'work' as const }, { executor: 'work' as const }])
@@ -81,7 +81,7 @@ describe('a running task', () => {
 })
 
 describe('one order of priority', () => {
-  it('X-024 applies to the list, to slots and to claims alike', async () => {
+  it('X-024 one order of priority applies to the list, to slots and to claims alike', async () => {
     const started: string[] = []
     const engine = await openEngine({
       maxConcurrent: 1,
@@ -110,7 +110,7 @@ describe('one order of priority', () => {
 })
 
 describe('one task under two names', () => {
-  it('X-018 X-020 is the same in the library and in the vocabulary of Exo, whichever of them changes it', async () => {
+  it('X-018 X-020 one task under two names is the same in the library and in the vocabulary of Exo, whichever of them changes it', async () => {
     const exo = createExoExecutor()
     const engine = await openEngine({ executors: { exo } })
     const manager = new TaskManager({ engine, executor: exo })
@@ -126,7 +126,7 @@ describe('one task under two names', () => {
 })
 
 describe('a dependency between claimed work and a run', () => {
-  it('X-021 blocks the run until the owner is done, and the claim until the run is done', async () => {
+  it('X-021 a dependency between claimed work and a run blocks the run until the owner is done, and the claim until the run is done', async () => {
     const started: string[] = []
     const engine = await openEngine({ executors: { work: (task: ExecutorTask) => void started.push(task.name) } })
     const draft = await engine.create({ name: 'draft' })

@@ -25,7 +25,7 @@ function recorder() {
 }
 
 describe('the scheduler', () => {
-  it('S3-037 S3-044 S3-045 runs a ready task by itself, from SUBMITTED through WORKING to COMPLETED with its result', async () => {
+  it('S3-037 S3-044 S3-045 the engine runs a ready task by itself, from SUBMITTED through WORKING to COMPLETED with its result', async () => {
     let given: { name: string; signal: boolean } | undefined
     const engine = await openEngine({
       executors: {
@@ -46,7 +46,7 @@ describe('the scheduler', () => {
     expect(await engine.get(task)).toMatchObject({ result: { answer: 42 }, error: null })
   })
 
-  it('S3-038 S3-057 records why an executor failed, whatever it threw', async () => {
+  it('S3-038 S3-057 the engine records why an executor failed, whatever it threw', async () => {
     const engine = await openEngine({
       maxConcurrent: 1,
       executors: {
@@ -69,7 +69,7 @@ describe('the scheduler', () => {
     ])
   })
 
-  it('S3-039 never runs more than maxConcurrent, and everything in the end', async () => {
+  it('S3-039 the engine never runs more tasks at once than maxConcurrent, and runs all of them in the end', async () => {
     const { executor, seen } = recorder()
     const engine = await openEngine({ maxConcurrent: 3, executors: { work: executor } })
     const tasks = await engine.create(Array.from({ length: 40 }, () => ({ executor: 'work' })))
@@ -78,7 +78,7 @@ describe('the scheduler', () => {
     expect((await engine.list({ status: 'completed' })).total).toBe(tasks.length)
   })
 
-  it('S3-036 S3-040 S3-062 with one slot runs one task after the other, by priority, then in the order of creation', async () => {
+  it('S3-036 S3-040 S3-062 an engine with one slot runs one task after the other, by priority, then in the order of creation', async () => {
     const { executor, order, seen } = recorder()
     const engine = await openEngine({ maxConcurrent: 1, executors: { work: executor }, autoStart: false })
     for (const [name, priority] of [
@@ -94,7 +94,7 @@ describe('the scheduler', () => {
     expect(seen.most).toBe(1)
   })
 
-  it('S3-036 starts an urgent task before those that have waited longer, across executors', async () => {
+  it('S3-036 the engine starts an urgent task before those that have waited longer, across executors', async () => {
     const { executor, order } = recorder()
     const first = puppet()
     const engine = await openEngine({
@@ -111,7 +111,7 @@ describe('the scheduler', () => {
     expect(order).toEqual(['urgent', 'early', 'late'])
   })
 
-  it('S3-049 applies the limit of each executor, and lets others pass a full one', async () => {
+  it('S3-049 an executor at its limit does not delay the tasks of other executors', async () => {
     const narrow = puppet()
     const { executor, seen } = recorder()
     const engine = await openEngine({
@@ -129,7 +129,7 @@ describe('the scheduler', () => {
     await Promise.all(narrows.map((task) => engine.settled(task)))
   })
 
-  it('S3-042 S3-043 S3-056 skips tasks that are held, before notBefore, canceled, deleted or settled', async () => {
+  it('S3-042 S3-043 S3-056 the engine skips tasks that are held, before notBefore, canceled, deleted or settled', async () => {
     const { executor, order } = recorder()
     const blocker = puppet()
     const engine = await openEngine({ maxConcurrent: 1, executors: { work: executor, blocker: blocker.executor } })
@@ -153,7 +153,7 @@ describe('the scheduler', () => {
     expect(order).toEqual(['runs', 'held'])
   })
 
-  it('S3-057 S3-061 frees the slot on every way out of WORKING', async () => {
+  it('S3-057 S3-061 every way out of WORKING frees the slot of the task', async () => {
     const hands = puppet()
     const engine = await openEngine({ maxConcurrent: 1, executors: { work: hands.executor } })
     const outer = await engine.create({ name: 'by hand' })
@@ -178,7 +178,7 @@ describe('the scheduler', () => {
     expect(await engine.result(last)).toBe('ran')
   })
 
-  it('S3-051 X-042 frees the slot of an executor that ignores its signal, when its grace is over', async () => {
+  it('S3-051 X-042 the slot of an executor that ignores its signal is freed when the grace period is over', async () => {
     const stubborn = puppet({ stubborn: true })
     const engine = await openEngine({ maxConcurrent: 1, abortGraceMs: 20, executors: { work: stubborn.executor } })
     const first = await engine.create({ executor: 'work', name: 'first' })
@@ -194,7 +194,7 @@ describe('the scheduler', () => {
     expect(await engine.get(first)).toMatchObject({ status: 'canceled', statusReason: 'enough', result: null })
   })
 
-  it('takes no slot for tasks without an executor and for groups', async () => {
+  it('tasks without an executor and groups take no slot', async () => {
     const { executor } = recorder()
     const engine = await openEngine({ maxConcurrent: 1, executors: { work: executor } })
     await engine.start(await engine.create({ name: 'by hand' }))
@@ -203,7 +203,7 @@ describe('the scheduler', () => {
     expect(engine.status.get().context.slots.used).toBe(0)
   })
 
-  it('S3-046 refuses an invalid limit', async () => {
+  it('S3-046 createEngine refuses an invalid limit of tasks or executors', async () => {
     for (const maxConcurrent of [0, -1, 1.5, Number.NaN, '3' as never])
       await refusalOf(openEngine({ maxConcurrent }), 'INVALID_INPUT')
     await refusalOf(openEngine({ executors: { work: () => null }, limits: { work: 0 } }), 'INVALID_INPUT')
@@ -216,7 +216,7 @@ describe('the scheduler', () => {
 })
 
 describe('engine.schedule', () => {
-  it('S3-041 S3-042 starts held tasks, and returns them when all is idle', async () => {
+  it('S3-041 S3-042 engine.schedule starts held tasks, and returns them when the engine is idle', async () => {
     const { executor } = recorder()
     const engine = await openEngine({ executors: { work: executor }, autoStart: false })
     const [one, two] = await engine.create([{ executor: 'work' }, { executor: 'work' }])
@@ -229,7 +229,7 @@ describe('engine.schedule', () => {
     expect(await engine.schedule()).toEqual([])
   })
 
-  it('starts a thousand held tasks in pieces, between which others run', async () => {
+  it('engine.schedule starts a thousand held tasks in pieces, between which others run', async () => {
     const engine = await openEngine({ executors: { work: () => 1 }, autoStart: false })
     const held = await engine.create(Array.from({ length: 1_000 }, () => ({ executor: 'work' })))
     const done = await engine.schedule()
@@ -242,7 +242,7 @@ describe('engine.schedule', () => {
 })
 
 describe('a limit below the length of the queue', () => {
-  it('leaves no slot empty that was freed during an admission', async () => {
+  it('a slot that is freed while tasks are admitted does not stay empty', async () => {
     const open = { now: 0, most: 0 }
     const work = async () => {
       open.most = Math.max(open.most, ++open.now)
@@ -257,7 +257,7 @@ describe('a limit below the length of the queue', () => {
 })
 
 describe('the status of slots', () => {
-  it('lists what runs now, and reports each change', async () => {
+  it('engine.status lists the running tasks with their slots, and reports each change', async () => {
     const hands = puppet()
     const engine = await openEngine({ maxConcurrent: 2, executors: { work: hands.executor } })
     const received: number[] = []
@@ -281,7 +281,7 @@ describe('the status of slots', () => {
 })
 
 describe('engine.idle', () => {
-  it('waits for running tasks and timers, and not for held, asking, canceled or foreign ones', async () => {
+  it('engine.idle waits for running tasks and timers, and not for held, asking, canceled or foreign ones', async () => {
     const hands = puppet()
     const engine = await openEngine({
       executors: { work: hands.executor, sleeps: (_task: ExecutorTask, run: Run) => run.sleep(5) },
@@ -298,7 +298,7 @@ describe('engine.idle', () => {
     expect((await engine.get(asking))?.status).toBe('input_required')
   })
 
-  it('rejects when the engine is closed', async () => {
+  it('engine.idle rejects when the engine is closed', async () => {
     const engine = await openEngine({ executors: { work: untilAborted } })
     await engine.create({ executor: 'work' })
     const idle = engine.idle()

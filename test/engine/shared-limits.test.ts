@@ -23,7 +23,7 @@ function counted() {
 const many = (length: number, executor = 'work') => Array.from({ length }, () => ({ executor }) as never)
 
 describe('the limits of one engine', () => {
-  it('S3-047 are lowered without ending a run, and raised with waiting tasks starting at once', async () => {
+  it('S3-047 the limits of one engine are lowered without ending a run, and raised with waiting tasks starting at once', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor }, maxConcurrent: 3 })
     await engine.create(many(8))
@@ -48,7 +48,7 @@ describe('the limits of one engine', () => {
     await hands.started(7)
   })
 
-  it('S3-047 of single executors are set and removed, beside the others', async () => {
+  it('S3-047 the limits of one engine of single executors are set and removed, beside the others', async () => {
     const [busy, calm] = [puppet(), puppet()]
     const engine = await openEngine({ executors: { busy: busy.executor, calm: calm.executor }, limits: { busy: 1 } })
     await engine.create([...many(4, 'busy'), ...many(2, 'calm')])
@@ -69,7 +69,7 @@ describe('the limits of one engine', () => {
 })
 
 describe('limits shared by engines', () => {
-  it('are absent until they are set, are stored in the ledger, and are removed with null', async () => {
+  it('limits shared by engines are absent until they are set, are stored in the ledger, and are removed with null', async () => {
     const ledger = ledgerFile()
     const executors = { work: async () => null }
     const first = await openEngine({ ledger, executors })
@@ -82,23 +82,26 @@ describe('limits shared by engines', () => {
     await refusalOf(first.setSharedLimits({ maxConcurrent: 0 }), 'INVALID_INPUT')
   })
 
-  it.each([1, 2, 3])('are never exceeded and never leave a slot empty for good, by %i engines', async (engines) => {
-    const ledger = ledgerFile()
-    const { count, executorOf } = counted()
-    const opened = await Promise.all(
-      Array.from({ length: engines }, (_, index) =>
-        openEngine({ ledger, executors: { work: executorOf(`engine ${index}`) }, maxConcurrent: 5 }),
-      ),
-    )
-    const [first] = opened as [(typeof opened)[0]]
-    await first.setSharedLimits({ maxConcurrent: 3 })
-    await first.create(many(60))
-    await Promise.all(opened.map((engine) => engine.idle()))
-    expect(await first.list({ status: 'completed', limit: 0 })).toMatchObject({ total: 60 })
-    expect(count.most).toBe(3)
-  })
+  it.each([1, 2, 3])(
+    'limits shared by engines are never exceeded and never leave a slot empty for good, by %i engines',
+    async (engines) => {
+      const ledger = ledgerFile()
+      const { count, executorOf } = counted()
+      const opened = await Promise.all(
+        Array.from({ length: engines }, (_, index) =>
+          openEngine({ ledger, executors: { work: executorOf(`engine ${index}`) }, maxConcurrent: 5 }),
+        ),
+      )
+      const [first] = opened as [(typeof opened)[0]]
+      await first.setSharedLimits({ maxConcurrent: 3 })
+      await first.create(many(60))
+      await Promise.all(opened.map((engine) => engine.idle()))
+      expect(await first.list({ status: 'completed', limit: 0 })).toMatchObject({ total: 60 })
+      expect(count.most).toBe(3)
+    },
+  )
 
-  it('of single executors apply to all engines together, and delay nothing else', async () => {
+  it('limits shared by engines of single executors apply to all engines together, and delay nothing else', async () => {
     const ledger = ledgerFile()
     const narrow = counted()
     const wide = counted()
@@ -115,7 +118,7 @@ describe('limits shared by engines', () => {
     expect(wide.count.most).toBeGreaterThan(3)
   })
 
-  it('S3-047 are lowered without ending a run; raised or removed they wake what waits in every engine', async () => {
+  it('S3-047 limits shared by engines are lowered without ending a run; raised or removed they wake what waits in every engine', async () => {
     const ledger = ledgerFile()
     const [ours, theirs] = [puppet(), puppet()]
     const first = await openEngine({ ledger, executors: { ours: ours.executor } })
@@ -140,7 +143,7 @@ describe('limits shared by engines', () => {
     expect(mine.run.signal.aborted).toBe(false)
   })
 
-  it('let the other engine take a freed slot promptly', async () => {
+  it('limits shared by engines let the other engine take a freed slot promptly', async () => {
     const ledger = ledgerFile()
     let taken = deferred<number>()
     const hands = puppet()

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { Op, Reads, Tx } from '../../src/ledger/ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { eventRow, messageRow, openLedger, SimulatedClock, someTime, taskRow } from '../../src/testing/index.ts'
-import { openBeside } from '../ledger/sqlite/beside.ts'
+import { openSecondConnection } from '../ledger/sqlite/second-connection.ts'
 import { collect, deferred, ledgerFile, openEngine } from './world.ts'
 
 /** An engine with work: false whose reads use `altered` verbs, and a second connection that commits. */
@@ -13,7 +13,7 @@ async function setup(altered: (tx: Reads, commit: (work: (tx: Tx) => Op<unknown>
   const clock = new SimulatedClock()
   const inner = await openLedger(file, clock)
   onTestFinished(() => inner.close())
-  const commit = openBeside(file)
+  const commit = openSecondConnection(file)
   const ledger = delegateLedger(inner, {
     read: (query) => inner.read((tx) => query({ ...tx, ...altered(tx, commit) } as Reads)),
   })

@@ -82,7 +82,7 @@ async function openCounting(options: object = {}) {
 }
 
 describe('engine.status', () => {
-  it('counts nothing and keeps nothing alive while it is unused', async () => {
+  it('engine.status counts nothing and keeps nothing alive while it is unused', async () => {
     const { engine, counts, clock } = await openCounting()
     await engine.create(Array.from({ length: 10 }, () => ({ name: 'a' })))
     await turns()
@@ -90,7 +90,7 @@ describe('engine.status', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('counts all tasks once, at the first read, and follows the feed from there', async () => {
+  it('engine.status counts all tasks once, at the first read, and follows the feed from there', async () => {
     const { engine, counts, clock } = await openCounting()
     const [first] = await engine.create([{ name: 'a' }, { name: 'b' }])
     expect(engine.status.get().context).toMatchObject({ counted: false, lastEvent: null })
@@ -105,7 +105,7 @@ describe('engine.status', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('counts the queue at most every 50 ms, however many events there are', async () => {
+  it('engine.status counts the queue at most every 50 ms, however many events there are', async () => {
     const { engine, counts, clock } = await openCounting()
     await counted(engine.status)
     for (let n = 0; n < 20; n++) await engine.create({ name: 'by hand' })
@@ -118,7 +118,7 @@ describe('engine.status', () => {
     await until(engine.status, (status) => status.queued === 1)
   })
 
-  it('includes events published during a count, on a database that answers later', async () => {
+  it('engine.status includes events published during a count, on a database that answers later', async () => {
     const { engine, hold, inner } = await openCounting()
     await engine.create({ name: 'before' })
     const gate = hold()
@@ -222,7 +222,7 @@ describe('engine.status', () => {
     expect(b.status.get().context.tasks).toEqual(left)
   })
 
-  it('follows a cascade over a family that no step has seen row by row', async () => {
+  it('engine.status follows a cascade over a family that no step has seen row by row', async () => {
     const engine = await openEngine()
     const root = await engine.create({
       name: 'root',
@@ -237,7 +237,7 @@ describe('engine.status', () => {
     await until(engine.status, ({ claimable }) => claimable === 0)
   })
 
-  it('counts again after a purge by the retention of its own engine', async () => {
+  it('engine.status counts again after a purge by the retention of its own engine', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({ clock, retentionMs: 1_000, executors: { good: () => 1 } })
     await engine.result((await engine.create({ executor: 'good' })).id)
@@ -252,7 +252,7 @@ describe('engine.status', () => {
     await emptied
   })
 
-  it('reports the slots of this engine, what runs in them, and the latest event', async () => {
+  it('engine.status reports the slots of this engine, what runs in them, and the latest event', async () => {
     const { executor, started } = puppet()
     const clock = new SimulatedClock()
     const engine = await openEngine({ executors: { work: executor }, maxConcurrent: 2, clock })
@@ -285,7 +285,7 @@ describe('engine.status', () => {
     expect(store.get().context).toMatchObject({ working: false, slots: { used: 0, free: 0 }, running: [] })
   })
 
-  it('reports no free slots to an engine with work: false until it works', async () => {
+  it('engine.status reports no free slots to an engine with work: false until it works', async () => {
     const engine = await openEngine({ work: false, maxConcurrent: 4, executors: { work: () => 1 } })
     expect(engine.status.get().context).toMatchObject({
       working: false,
@@ -295,7 +295,7 @@ describe('engine.status', () => {
     expect(engine.status.get().context).toMatchObject({ working: true, slots: { used: 0, free: 4 } })
   })
 
-  it('notifies a selector only of changes in what it selects, and none after unsubscribing', async () => {
+  it('engine.status notifies a selector only of changes in what it selects, and none after unsubscribing', async () => {
     const engine = await openEngine({ work: false })
     await counted(engine.status)
     const received = { canceled: [] as number[], parity: [] as number[], all: 0 }
@@ -324,7 +324,7 @@ describe('engine.status', () => {
     expect(canceled.get()).toBe(2)
   })
 
-  it('reports a listener that throws, and notifies the others', async () => {
+  it('engine.status reports a listener that throws, and notifies the others', async () => {
     const reported: unknown[] = []
     const engine = await openEngine({ work: false, onError: (error, context) => reported.push([error, context]) })
     await counted(engine.status)
@@ -340,13 +340,13 @@ describe('engine.status', () => {
     expect(() => engine.status.select(({ working }) => working).subscribe(undefined as never)).toThrow(/status/)
   })
 
-  it('refuses an invalid selector or listener', async () => {
+  it('engine.status refuses an invalid selector or listener', async () => {
     const engine = await openEngine()
     await refusalOf(() => engine.status.select(undefined as never), 'INVALID_INPUT')
     await refusalOf(() => engine.status.subscribe('all' as never), 'INVALID_INPUT')
   })
 
-  it('is quiet after close: no timer, no count, and a late read gets the last state', async () => {
+  it('engine.status is quiet after close: no timer, no count, and a late read gets the last state', async () => {
     const clock = new SimulatedClock()
     const reported: unknown[] = []
     const options = { clock, onError: (error: unknown) => reported.push(error), executors: { good: () => 1 } }

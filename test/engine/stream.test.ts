@@ -57,7 +57,7 @@ describe('the stream of a task', () => {
     expect(await collect(engine.stream(task))).toEqual(items)
   })
 
-  it('continues from any position without a gap or a duplicate, and ends once, even after the end', async () => {
+  it('the stream of a task continues from any position without a gap or a duplicate, and ends once, even after the end', async () => {
     const { engine, task, held } = await setup()
     await held.run.progress(0.5)
     held.end.resolve(null)
@@ -70,7 +70,7 @@ describe('the stream of a task', () => {
     }
   })
 
-  it('yields tokens as they come, then the message that replaces them; a late reader gets only the message', async () => {
+  it('the stream of a task yields tokens as they come, then the message that replaces them; a late reader gets only the message', async () => {
     const { engine, task, held } = await setup()
     const live = engine.stream(task)
     await live.next()
@@ -102,7 +102,7 @@ describe('the stream of a task', () => {
     ])
   })
 
-  it('yields stored output to every reader, and other output to live readers', async () => {
+  it('the stream of a task yields stored output to every reader, and other output to live readers', async () => {
     const { engine, task, held } = await setup()
     const live = collect(engine.stream(task))
     await reached(engine, task, 'working')
@@ -122,7 +122,7 @@ describe('the stream of a task', () => {
     ])
   })
 
-  it('yields a question and the effect of its answer', async () => {
+  it('the stream of a task yields a question and the effect of its answer', async () => {
     const engine = await openEngine({
       executors: { work: (_task: ExecutorTask, run: Run) => run.ask('Go?', { type: 'boolean' }, { default: true }) },
     })
@@ -165,7 +165,7 @@ describe('the stream of a task', () => {
     },
   )
 
-  it('does not end with a failure that is retried, by the policy or by hand', async () => {
+  it('the stream of a task does not end with a failure that is retried, by the policy or by hand', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const task = await engine.create({ executor: 'work', retry: { maxAttempts: 2 } })
@@ -181,7 +181,7 @@ describe('the stream of a task', () => {
     expect(replayed.slice(-2)).toEqual(['state completed', 'end'])
   })
 
-  it('stops with its signal, and fails with ENGINE_CLOSED when the engine is closed', async () => {
+  it('the stream of a task stops with its signal, and fails with ENGINE_CLOSED when the engine is closed', async () => {
     const { engine, task } = await setup()
     const stop = new AbortController()
     const aborted = collect(engine.stream(task, { signal: stop.signal }))
@@ -193,12 +193,12 @@ describe('the stream of a task', () => {
     expect((await open).details).toMatchObject({ taskId: task.id })
   })
 
-  it('of an unknown task is NOT_FOUND', async () => {
+  it('the stream of a task of an unknown task is NOT_FOUND', async () => {
     const engine = await openEngine()
     await refusalOf(collect(engine.stream('task-unknown')), 'NOT_FOUND')
   })
 
-  it('serves many readers, each at its own pace', async () => {
+  it('the stream of a task serves many readers, each at its own pace', async () => {
     const { engine, task, held } = await setup()
     const slow = engine.stream(task)
     await slow.next()

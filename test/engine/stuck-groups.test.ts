@@ -44,7 +44,7 @@ const toldOf = async (engine: Pick<Engine, 'events'>, { id }: Task) =>
 const chain = { build: {}, publish: { after: 'build' }, announce: { after: 'publish' } }
 
 describe('a group in which no task can move', () => {
-  it('C-52 S4-047 fails with GROUP_STUCK and names the cause; waiting tasks stay submitted', async () => {
+  it('C-52 S4-047 a group in which no task can move fails with GROUP_STUCK and names the cause; waiting tasks stay submitted', async () => {
     const { engine, of, statuses, fail } = await plan(chain)
     await fail('build')
     expect(await statuses('group', 'build', 'publish', 'announce')).toEqual([
@@ -53,16 +53,16 @@ describe('a group in which no task can move', () => {
       'submitted',
       'submitted',
     ])
-    const [build, publish] = [of('build').id, of('publish').id]
+    const [build, publish] = [of('build'), of('publish')]
     expect((await engine.get(of('group')))?.error).toMatchObject({
       code: 'GROUP_STUCK',
-      message: `Nothing in it can move: ${publish} (publish) waits for ${build} (build), which failed`,
-      details: { cause: build },
+      message: `Nothing in it can move: #${publish.seq} (publish) waits for #${build.seq} (build), which failed`,
+      details: { cause: build.id },
     })
     await refusalOf(engine.result(of('group')), 'TASK_FAILED')
   })
 
-  it('fails for canceled tasks too, and for a cause outside of it', async () => {
+  it('a group in which no task can move fails for canceled tasks too, and for a cause outside of it', async () => {
     const engine = await openEngine()
     const outside = await engine.create({ name: 'outside' })
     const group = await engine.create({
@@ -77,7 +77,7 @@ describe('a group in which no task can move', () => {
     })
   })
 
-  it('continues while one of its tasks can move, whatever that waits for', async () => {
+  it('a group continues while one of its tasks can move, whatever this task waits for', async () => {
     const { of, engine, statuses, fail } = await plan({ ...chain, claimed: {}, timed: { notBefore: Date.now() + 1e9 } })
     await fail('build')
     expect(await statuses('group')).toEqual(['working'])
@@ -87,7 +87,7 @@ describe('a group in which no task can move', () => {
     expect(await statuses('group')).toEqual(['failed'])
   })
 
-  it('fails when the last task that could move completes, and through any number of waiting ones', async () => {
+  it('a group in which no task can move fails when the last task that could move completes, and through any number of waiting ones', async () => {
     const { statuses, fail, complete } = await plan({ ...chain, other: {} })
     await fail('build')
     expect(await statuses('group')).toEqual(['working'])
@@ -95,7 +95,7 @@ describe('a group in which no task can move', () => {
     expect(await statuses('group')).toEqual(['failed'])
   })
 
-  it('is judged after the groups in it', async () => {
+  it('a group in which no task can move is judged after the groups in it', async () => {
     const { engine, of, statuses, fail } = await plan({
       inner: { tasks: chain },
       later: { after: 'inner' },
@@ -110,7 +110,7 @@ describe('a group in which no task can move', () => {
     expect(await statuses('inner', 'group')).toEqual(['submitted', 'submitted'])
   })
 
-  it('continues while a child of a stuck task can move, and no longer', async () => {
+  it('a group continues only as long as a child of a stuck task can move', async () => {
     const { engine, of, statuses, fail } = await plan(chain)
     const below = await engine.create({ name: 'below', parentId: of('publish').id })
     await fail('build')
@@ -122,14 +122,14 @@ describe('a group in which no task can move', () => {
     expect(await statuses('group')).toEqual(['submitted'])
   })
 
-  it('fails when the child of a stuck task waits for that task', async () => {
+  it('a group in which no task can move fails when the child of a stuck task waits for that task', async () => {
     const { engine, of, statuses, fail } = await plan(chain)
     await engine.create({ name: 'below', parentId: of('publish').id, blockedBy: [of('publish').id] })
     await fail('build')
     expect(await statuses('group')).toEqual(['failed'])
   })
 
-  it('fails at its creation when its tasks depend on failed ones', async () => {
+  it('a group in which no task can move fails at its creation when its tasks depend on failed ones', async () => {
     const engine = await openEngine()
     const broken = await engine.create({ name: 'broken' })
     await engine.start(broken)
@@ -140,7 +140,7 @@ describe('a group in which no task can move', () => {
     expect(await engine.get(group)).toMatchObject({ status: 'submitted', error: null, attempt: 2 })
   })
 
-  it('S3-089 is not kept alive by a parent that only awaits children of which none can move', async () => {
+  it('S3-089 a stuck group is not kept alive by a parent that only awaits children of which none can move', async () => {
     const engine = await openEngine({
       executors: {
         spawns: async (_task: unknown, run: Run) => {
@@ -174,7 +174,7 @@ describe('a stuck group is reopened', () => {
     'a new child': ({ engine, of }) => engine.create({ name: 'new', parentId: of('group').id }),
   }
 
-  it.each(Object.entries(ways))('by %s', async (_how, free) => {
+  it.each(Object.entries(ways))('a stuck group is reopened by %s', async (_how, free) => {
     const world = await plan(chain)
     await world.fail('build')
     expect(await world.statuses('group')).toEqual(['failed'])
@@ -210,7 +210,7 @@ describe('a stuck group is reopened', () => {
 })
 
 describe('a group is judged when everything that concerns it is known', () => {
-  it('by a deletion that removes both its last movable task and the dependency of the next one', async () => {
+  it('a group is judged when everything that concerns it is known by a deletion that removes both its last movable task and the dependency of the next one', async () => {
     const { engine, of, statuses } = await plan({ parent: {}, next: {} })
     const below = await engine.create({ name: 'below', parentId: of('parent').id })
     await engine.block(of('next'), [below.id])
@@ -224,7 +224,7 @@ describe('a group is judged when everything that concerns it is known', () => {
     expect(await engine.get(later)).toMatchObject({ status: 'submitted' })
   })
 
-  it('when it is retried with a task that could not move when it failed', async () => {
+  it('a group is judged when everything that concerns it is known when it is retried with a task that could not move when it failed', async () => {
     const start = Date.UTC(2030, 0, 1)
     const clock = new SimulatedClock(start)
     const engine = await openEngine({ clock, executors: { ends: async () => 1 } })

@@ -21,7 +21,7 @@ async function pass(clock: SimulatedClock, ms: number): Promise<void> {
 }
 
 describe('a task that sleeps', () => {
-  it('is woken by another engine when the one that ran it has closed', async () => {
+  it('a task that sleeps is woken by another engine when the one that ran it has closed', async () => {
     const ledger = await openLedger(':memory:')
     const clock = new SimulatedClock()
     const work = async (_task: ExecutorTask, run: Run) => {
@@ -40,7 +40,7 @@ describe('a task that sleeps', () => {
     expect(await second.result(task)).toBe('slept')
   })
 
-  it('is woken by an engine that was open all the time and learned of its sleep from the feed', async () => {
+  it('a task that sleeps is woken by an engine that was open all the time and learned of its sleep from the feed', async () => {
     const ledger = await openLedger(':memory:')
     const clock = new SimulatedClock()
     const bystander = await openEngine({ ledger, clock, executors: { other: () => null } })
@@ -57,7 +57,7 @@ describe('a task that sleeps', () => {
     expect(typesOf(await history(bystander, task.id))).toContain('timer.fired')
   })
 
-  it('is woken in time by a clock that was set an hour forward', async () => {
+  it('a task that sleeps is woken in time by a clock that was set an hour forward', async () => {
     const clock = new SimulatedClock()
     const engine = await openEngine({
       clock,
@@ -74,7 +74,7 @@ describe('a task that sleeps', () => {
 })
 
 describe('a failed read of the supervisor', () => {
-  it('delays due and ready tasks, and loses neither', async () => {
+  it('a failed read of the supervisor delays due and ready tasks, and loses neither', async () => {
     const ledger = await openLedger(':memory:')
     let broken = false
     const errors: unknown[] = []
@@ -100,7 +100,7 @@ describe('a failed read of the supervisor', () => {
 })
 
 describe('a wave of runs', () => {
-  it('takes one commit: its outcomes and the admission of the next wave share it', async () => {
+  it('a wave of runs takes one commit: its outcomes and the admission of the next wave share it', async () => {
     const path = ledgerFile()
     const ledger = await openLedger(path)
     let commits = 0
@@ -118,7 +118,7 @@ describe('a wave of runs', () => {
     expect((await engine.list({ status: 'completed', limit: 0 })).total).toBe(200)
   })
 
-  it('never fills more slots than there are, whatever ends and becomes ready meanwhile', async () => {
+  it('a wave of runs never fills more slots than there are, whatever ends and becomes ready meanwhile', async () => {
     let running = 0
     let most = 0
     const engine = await openEngine({
@@ -138,7 +138,7 @@ describe('a wave of runs', () => {
 })
 
 describe('the time-out of a run', () => {
-  it('is applied beside hundreds that are overdue and belong to an engine that hangs', async () => {
+  it('the time-out of a run is applied beside hundreds that are overdue and belong to an engine that hangs', async () => {
     const ledger = await openLedger(':memory:')
     const clock = new SimulatedClock()
     const hangs = createHangable(ledger)
@@ -166,7 +166,7 @@ describe('the time-out of a run', () => {
 })
 
 describe('a clock that jumps a day forward and back', () => {
-  it('does not delay taking over from an engine that hangs', async () => {
+  it('a clock that jumps a day forward and back does not delay taking over from an engine that hangs', async () => {
     const ledger = await openLedger(':memory:')
     const clock = new SimulatedClock()
     const hangs = createHangable(ledger)
@@ -192,7 +192,7 @@ describe('a clock that jumps a day forward and back', () => {
 })
 
 describe('engine.close', () => {
-  it('leaves no timer behind and reports nothing afterwards, though its ledger refused every outcome', async () => {
+  it('engine.close leaves no timer behind and reports nothing afterwards, though its ledger refused every outcome', async () => {
     const inner = await openLedger(':memory:')
     const ledger = createFaultyLedger(inner)
     const clock = new SimulatedClock()
@@ -223,7 +223,7 @@ describe('engine.close', () => {
     await inner.close()
   })
 
-  it('is bounded while another process holds the write lock, and the next engine takes over what was left', async () => {
+  it('engine.close is bounded while another process holds the write lock, and the next engine takes over what was left', async () => {
     const path = ledgerFile()
     const hands = puppet({ stubborn: true })
     const options = { ledger: path, shutdownTimeoutMs: 50, abortGraceMs: 50, onError: () => {} }
@@ -240,7 +240,7 @@ describe('engine.close', () => {
     expect(await next.result(task)).toBe('done')
   }, 19_000)
 
-  it('on a full disk leaves its runs to another engine at once', async () => {
+  it('engine.close on a full disk leaves its runs to another engine at once', async () => {
     const path = ledgerFile()
     const clock = new SimulatedClock()
     const inner = await openLedger(path, clock)

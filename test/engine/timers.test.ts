@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
 import { Failure } from '../../src/core/errors.ts'
-import type { EngineOptions, Executors } from '../../src/engine-api.ts'
+import type { EngineOptions, ExecutorMap } from '../../src/engine-api.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import { history, ledgerFile, openEngine, puppet, reached, refusalOf, turns } from './world.ts'
 
-async function setup<const E extends Executors>(executors: E, options: EngineOptions<E> = {}) {
+async function setup<const E extends ExecutorMap>(executors: E, options: EngineOptions<E> = {}) {
   const clock = new SimulatedClock()
   clock.set(1_000_000)
   const engine = await openEngine<E>({ executors, clock, ...options } as EngineOptions<E>)
@@ -17,7 +17,7 @@ async function setup<const E extends Executors>(executors: E, options: EngineOpt
 }
 
 describe('a time-out', () => {
-  it('S3-048 fails a run that takes too long, with its reason; others continue', async () => {
+  it('S3-048 a time-out fails a run that takes too long, with its reason; others continue', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const slow = await engine.create({ executor: 'work', timeoutMs: 50 })
@@ -34,7 +34,7 @@ describe('a time-out', () => {
     expect(await engine.result(other)).toBe('done')
   })
 
-  it("is the executor's when the task has none, and starts anew with each run", async () => {
+  it("a time-out is the executor's when the task has none, and starts anew with each run", async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: defineExecutor({ timeoutMs: 50, run: hands.executor }) })
     const task = await engine.create({ executor: 'work' })
@@ -50,7 +50,7 @@ describe('a time-out', () => {
     expect((await engine.settled(task)).status).toBe('failed')
   })
 
-  it('of a call fails only the call', async () => {
+  it('a time-out of a call fails only the call', async () => {
     const aborted = Promise.withResolvers<void>()
     const { engine, clock } = await setup({
       work: async (_task: ExecutorTask, run: Run) => {
@@ -75,7 +75,7 @@ describe('a time-out', () => {
     expect((await engine.calls(task))[0]).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } })
   })
 
-  it('uses up an attempt like any failure', async () => {
+  it('a time-out uses up an attempt like any failure', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const task = await engine.create({ executor: 'work', timeoutMs: 50, retry: { maxAttempts: 2 } })
@@ -89,7 +89,7 @@ describe('a time-out', () => {
 })
 
 describe('a retry policy', () => {
-  it('S3-058 moves WORKING → FAILED → SUBMITTED, delays, and ends with the last attempt', async () => {
+  it('S3-058 a retry policy moves WORKING → FAILED → SUBMITTED, delays, and ends with the last attempt', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const retry = { maxAttempts: 3, backoffMs: 100, backoff: 'exponential' } as const
@@ -114,7 +114,7 @@ describe('a retry policy', () => {
     expect(events.filter(({ type }) => type === 'task.retried').map(({ data }) => data.attempt)).toEqual([2, 3])
   })
 
-  it('of the executor applies to tasks without one, and a final failure ends the task at once', async () => {
+  it('a retry policy of the executor applies to tasks without one, and a final failure ends the task at once', async () => {
     let runs = 0
     const { engine } = await setup({
       tries: defineExecutor({
@@ -140,7 +140,7 @@ describe('a retry policy', () => {
     expect((await engine.get(final))?.attempt).toBe(1)
   })
 
-  it('delays as long as the failure requests', async () => {
+  it('a retry policy delays as long as the failure requests', async () => {
     const { engine, clock } = await setup({
       work: (_task: ExecutorTask, run: Run) => {
         if (run.attempt === 1) throw new Failure('busy', { retryAfterMs: 7_000 })
@@ -153,7 +153,7 @@ describe('a retry policy', () => {
     expect(await engine.result(task)).toBe('done')
   })
 
-  it('S3-066 does not count as settled between attempts', async () => {
+  it('S3-066 a retry policy does not count as settled between attempts', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const task = await engine.create({ executor: 'work', retry: { maxAttempts: 2, backoffMs: 10 } })
@@ -168,7 +168,7 @@ describe('a retry policy', () => {
     expect(outcome).toEqual({ status: 'completed', result: 1 })
   })
 
-  it('of a call retries it inside the run', async () => {
+  it('a retry policy of a call retries it inside the run', async () => {
     let tries = 0
     const { engine } = await setup({
       work: (_task: ExecutorTask, run: Run) =>
@@ -189,7 +189,7 @@ describe('a retry policy', () => {
 })
 
 describe('notBefore', () => {
-  it('holds a task until then, whatever its priority', async () => {
+  it('notBefore holds a task until then, whatever its priority', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     const late = await engine.create({ executor: 'work', name: 'late', notBefore: 1_000_050, priority: 9 })
@@ -200,7 +200,7 @@ describe('notBefore', () => {
     expect((await hands.started(1)).task.name).toBe('late')
   })
 
-  it('in the past sets no timer, and a new one replaces it', async () => {
+  it('notBefore in the past sets no timer, and a new one replaces it', async () => {
     const hands = puppet()
     const { engine, clock } = await setup({ work: hands.executor })
     expect((await engine.create({ executor: 'work', notBefore: 5, autoStart: false })).notBefore).toBeNull()
@@ -210,7 +210,7 @@ describe('notBefore', () => {
     expect((await hands.started(0)).task.name).toBe('moved')
   })
 
-  it('survives the engine, and fires late rather than never', async () => {
+  it('notBefore survives the engine, and fires late rather than never', async () => {
     const ledger = ledgerFile()
     const first = await setup({ work: () => 'done' }, { ledger })
     const task = await first.engine.create({ executor: 'work', notBefore: 1_000_050 })
@@ -225,7 +225,7 @@ describe('notBefore', () => {
 })
 
 describe('run.sleep', () => {
-  it('S3-060 S3-061 ends the run and frees its slot; the next run continues after it', async () => {
+  it('S3-060 S3-061 run.sleep ends the run and frees its slot; the next run continues after it', async () => {
     const log: string[] = []
     const { engine, clock } = await setup(
       {
@@ -247,7 +247,7 @@ describe('run.sleep', () => {
     expect(log).toEqual(['run 1', 'run 2'])
   })
 
-  it('in parallel ends with the longest, and a second round sleeps again', async () => {
+  it('run.sleep in parallel ends with the longest, and a second round sleeps again', async () => {
     const { engine, clock } = await setup({
       work: async (_task: ExecutorTask, run: Run) => {
         await Promise.all([run.sleep(10), run.sleep(30)])
@@ -269,7 +269,7 @@ describe('run.sleep', () => {
     expect(await engine.result(task)).toBe('woke')
   })
 
-  it('refuses an invalid duration', async () => {
+  it('run.sleep refuses an invalid duration', async () => {
     const { engine } = await setup({ work: (_task: ExecutorTask, run: Run) => run.sleep(-1) })
     expect(await engine.settled(await engine.create({ executor: 'work' }))).toMatchObject({
       status: 'failed',

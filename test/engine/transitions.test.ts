@@ -66,7 +66,7 @@ const pairs = taskStatuses.flatMap((from) => taskStatuses.map((to) => ({ from, t
 const verbs = ['start', 'pause', 'resume', 'cancel', 'retry', 'complete', 'fail', 'answer'] as const satisfies Event[]
 
 describe('the transition table', () => {
-  it('S3-001 S3-009 has the eight states of the designs, and fifteen edges among their 64 pairs', () => {
+  it('S3-001 S3-009 the transition table has the eight states of the designs, and fifteen edges among their 64 pairs', () => {
     expect([...taskStatuses].sort()).toEqual(rows.map(([state]) => state).sort())
     expect(rows.map((row) => row.length)).toEqual(Array.from({ length: 8 }, () => 12))
     expect(pairs).toHaveLength(64)
@@ -76,7 +76,7 @@ describe('the transition table', () => {
 
 describe('an update of the status', () => {
   it.each(pairs)(
-    'S3-002…S3-011 S3-023 from $from to $to is applied or refused as the table says',
+    'S3-002…S3-011 S3-023 an update of the status from $from to $to is applied or refused as the table says',
     async ({ from, to }) => {
       const engine = await openEngine()
       const task = await taskIn(engine, from)
@@ -138,7 +138,7 @@ describe('a verb of a task', () => {
     expect(refusal.details).toEqual({ taskId: 'task-unknown' })
   })
 
-  it('accepts the task itself or its id, and refuses anything else', async () => {
+  it('a verb of a task accepts the task itself or its id, and refuses anything else', async () => {
     const engine = await openEngine()
     const task = await engine.create({ name: 'a' })
     expect((await engine.start(task.id)).status).toBe('working')
@@ -149,7 +149,7 @@ describe('a verb of a task', () => {
 })
 
 describe('an error of the engine', () => {
-  it('S3-014 is one class with a code, and is recognized across copies of the package', async () => {
+  it('S3-014 an error of the engine is one class with a code, and is recognized across copies of the package', async () => {
     const engine = await openEngine()
     const notFound = await refusalOf(engine.start('task-unknown'), 'NOT_FOUND')
     const illegal = await refusalOf(engine.pause(await engine.create({ name: 'a' })), 'INVALID_TRANSITION')
@@ -166,7 +166,7 @@ describe('an error of the engine', () => {
 })
 
 describe('a change of a task', () => {
-  it('S3-018 sets updatedAt, every time, and never createdAt', async () => {
+  it('S3-018 a change of a task sets updatedAt, every time, and never createdAt', async () => {
     let now = 1_000
     const clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => {} }
     const engine = await openEngine({ clock, work: false })

@@ -4,7 +4,7 @@ import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { openEngine, refusalOf } from './world.ts'
 
 describe('maxDepth', () => {
-  it('S1-062 refuses the level below it, in a growing tree and in one created at once', async () => {
+  it('S1-062 maxDepth refuses the level below it, in a growing tree and in one created at once', async () => {
     const engine = await openEngine({ maxDepth: 2 })
     const root = await engine.create({ name: 'root' })
     const child = await engine.create({ name: 'child', parentId: root.id })
@@ -21,7 +21,7 @@ describe('maxDepth', () => {
     expect((await engine.list()).total).toBe(3)
   })
 
-  it('counts from the present root of a promoted family', async () => {
+  it('maxDepth counts from the present root of a promoted family', async () => {
     const engine = await openEngine({ maxDepth: 2 })
     const root = await engine.create({ name: 'root' })
     const child = await engine.create({ name: 'child', parentId: root.id })
@@ -31,7 +31,7 @@ describe('maxDepth', () => {
     await refusalOf(engine.create({ name: 'too deep', parentId: deeper.id }), 'LIMIT_EXCEEDED')
   })
 
-  it('ends a task that spawns itself endlessly', async () => {
+  it('maxDepth ends a task that spawns itself endlessly', async () => {
     const engine = await openEngine({
       maxDepth: 5,
       executors: {
@@ -48,7 +48,7 @@ describe('maxDepth', () => {
 })
 
 describe('maxChildren of an engine', () => {
-  it('S1-062 refuses one child more, one by one, in a list and in a tree, deleted ones counted', async () => {
+  it('S1-062 maxChildren of an engine refuses one child more, one by one, in a list and in a tree, deleted ones counted', async () => {
     const engine = await openEngine({ maxChildren: 2 })
     const root = await engine.create({ name: 'root' })
     const first = await engine.create({ name: 'first', parentId: root.id })
@@ -62,7 +62,7 @@ describe('maxChildren of an engine', () => {
     expect((await engine.list()).total).toBe(2)
   })
 
-  it('refuses a run that spawns too many, which may continue', async () => {
+  it('maxChildren of an engine refuses a run that spawns too many, which may continue', async () => {
     const engine = await openEngine({
       maxChildren: 3,
       executors: {
@@ -81,7 +81,7 @@ describe('maxChildren of an engine', () => {
 })
 
 describe('maxChildren of a task', () => {
-  it('applies to that task below the limit of the engine, from its creation on, and is changed by update', async () => {
+  it('maxChildren of a task applies to that task below the limit of the engine, from its creation on, and is changed by update', async () => {
     const engine = await openEngine({ maxChildren: 3 })
     const family = { name: 'family', maxChildren: 1, autoComplete: true, tasks: { a: {}, b: {} } }
     await refusalOf(engine.create(family), 'LIMIT_EXCEEDED')
@@ -102,7 +102,7 @@ describe('maxChildren of a task', () => {
 })
 
 describe('a tree of goals', () => {
-  it('S1-061 lists each of its levels: year, quarter, month', async () => {
+  it('S1-061 a tree of goals lists each of its levels: year, quarter, month', async () => {
     const engine = await openEngine()
     const year = await engine.create({ goal: 'the year' })
     const quarter = await engine.create({ goal: 'the quarter', parentId: year.id })

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { passTime, sequenceArbitrary } from './two-engines/commands.ts'
 import { faults } from './two-engines/faults.ts'
-import { play } from './two-engines/play.ts'
+import { play, type Sequence } from './two-engines/play.ts'
 import { leaseMs, turns, World, type WorldOptions } from './two-engines/world.ts'
 import { ledgerFile } from './world.ts'
 
@@ -39,13 +39,13 @@ function property(options: () => WorldOptions) {
 }
 
 describe('two engines on one ledger', () => {
-  it('X-039 keep the laws under any commands and faults', async () => {
+  it('X-039 two engines on one ledger keep the laws under any commands and faults', async () => {
     const { property: laws, discard } = property(() => ({}))
     await fc.assert(laws, { numRuns: sequences, verbose: 1, ...replayed })
     await discard()
   }, 900_000)
 
-  it('keep the laws on a file too, each on a connection of its own', async () => {
+  it('two engines on one ledger keep the laws on a file too, each on a connection of its own', async () => {
     const file = ledgerFile()
     let opened = 0
     const { property: laws, discard } = property(() => ({ file: `${file}-${opened++}` }))
@@ -53,7 +53,7 @@ describe('two engines on one ledger', () => {
     await discard()
   }, 120_000)
 
-  it('give a task that returns to the engine that hung on it one slot, when its old executor has ended', async () => {
+  it('two engines on one ledger give a task that returns to the engine that hung on it one slot, when its old executor has ended', async () => {
     const world = await World.open()
     const [busy, hanging] = world.hosts
     const runsOf = (task: { id: string }) =>
@@ -85,9 +85,10 @@ describe('two engines on one ledger', () => {
   it.each(Object.keys(faults))(
     'detect a planted fault: %s',
     async (title) => {
-      const { fault, complaint } = faults[title] as (typeof faults)[string]
+      const { fault, complaint, example } = faults[title] as (typeof faults)[string]
       const { property: laws, discard } = property(() => ({ fault }))
-      const found = await fc.check(laws, { numRuns: 2_000, endOnFailure: true, seed: 5 })
+      const examples: Array<[Sequence]> = example === undefined ? [] : [[example]]
+      const found = await fc.check(laws, { numRuns: 2_000, endOnFailure: true, seed: 5, examples })
       await discard()
       expect(found.failed).toBe(true)
       expect(String(found.errorInstance)).toMatch(complaint)

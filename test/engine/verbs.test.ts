@@ -3,7 +3,8 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
-import { history, openEngine, puppet, reached, refusalOf, typesOf } from './world.ts'
+import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
+import { history, openEngine, puppet, reached, refusalOf, turns, typesOf } from './world.ts'
 
 async function setup(options: { stubborn?: boolean; maxConcurrent?: number } = {}) {
   const hands = puppet(options)
@@ -25,6 +26,23 @@ describe('engine.pause', () => {
     expect((await engine.runs(task)).at(-1)).toMatchObject({ number: 1, outcome: 'paused' })
   })
 
+  it('engine.pause refuses a sleeping task, which another task holds back instead until it is completed', async () => {
+    const clock = new SimulatedClock()
+    const engine = await openEngine({ clock, executors: { naps: (_task: ExecutorTask, run: Run) => run.sleep(5_000) } })
+    const gate = await engine.create({ name: 'gate' })
+    const task = await engine.create({ executor: 'naps' })
+    await reached(engine, task, 'waiting')
+    const refusal = await refusalOf(engine.pause(task), 'INVALID_TRANSITION')
+    expect(refusal.message).toMatch(/Only a working task can be paused\. To hold it back, .* `block` it/)
+    await engine.block(task, [gate.id])
+    clock.advance(5_000)
+    await turns()
+    expect(await engine.why(task)).toMatchObject({ message: `It comes after #${gate.seq} gate, not yet completed.` })
+    await engine.start(gate)
+    await engine.complete(gate)
+    await reached(engine, task, 'completed')
+  })
+
   it.each([['returned'], ['threw']])('S3-051 ignores what the paused run %s afterwards', async (way) => {
     const { engine, task, held } = await setup({ stubborn: true })
     await engine.pause(task)
@@ -40,7 +58,7 @@ describe('engine.pause', () => {
     ])
   })
 
-  it('S3-052 S3-065 S3-073 keeps the task paused until it is resumed; then it runs and completes', async () => {
+  it('S3-052 S3-065 S3-073 engine.pause keeps the task paused until it is resumed; then it runs and completes', async () => {
     const { engine, task, hands } = await setup()
     await engine.pause(task)
     await engine.idle()
@@ -56,7 +74,7 @@ describe('engine.pause', () => {
     expect(life).toEqual(['task.created', 'task.started', 'task.paused', 'task.started', 'task.completed'])
   })
 
-  it('S3-053 starts no second run before the first has ended', async () => {
+  it('S3-053 engine.pause starts no second run before the first has ended', async () => {
     const { engine, task, hands, held } = await setup({ stubborn: true })
     await engine.pause(task)
     await engine.resume(task)
@@ -70,7 +88,7 @@ describe('engine.pause', () => {
 })
 
 describe('engine.resume', () => {
-  it('S3-054 continues from what earlier runs recorded', async () => {
+  it('S3-054 engine.resume continues from what earlier runs recorded', async () => {
     const done: string[] = []
     const paused = Promise.withResolvers<void>()
     const engine = await openEngine({
@@ -99,7 +117,7 @@ describe('engine.resume', () => {
     ])
   })
 
-  it('S3-052 C-40 queues for a slot when none is free', async () => {
+  it('S3-052 C-40 engine.resume queues for a slot when none is free', async () => {
     const { engine, task, hands } = await setup({ maxConcurrent: 1 })
     await engine.pause(task)
     const other = await engine.create({ executor: 'work', name: 'other' })
@@ -136,7 +154,7 @@ describe('engine.cancel', () => {
     expect(await engine.settled(task)).toEqual({ status: 'canceled', statusReason: 'not needed' })
   })
 
-  it('S3-074 S3-079…S3-083 cancels all descendants, below settled ones too, each with its own event', async () => {
+  it('S3-074 S3-079…S3-083 engine.cancel cancels all descendants, below settled ones too, each with its own event', async () => {
     const hands = puppet()
     const engine = await openEngine({ executors: { work: hands.executor } })
     const root = await engine.create({ name: 'root' })
@@ -166,7 +184,7 @@ describe('engine.cancel', () => {
     ])
   })
 
-  it('S3-093 of a child leaves its parent as it is', async () => {
+  it('S3-093 engine.cancel of a child leaves its parent as it is', async () => {
     const engine = await openEngine()
     const root = await engine.create({ name: 'root' })
     await engine.start(root)
@@ -187,7 +205,7 @@ describe('engine.retry', () => {
     expect(await engine.result(task)).toBe('done')
   })
 
-  it('repeats failed calls and keeps completed ones', async () => {
+  it('engine.retry repeats failed calls and keeps completed ones', async () => {
     const done: string[] = []
     const engine = await openEngine({
       executors: {
@@ -209,7 +227,7 @@ describe('engine.retry', () => {
 })
 
 describe('engine.complete and engine.fail', () => {
-  it('end a run from outside, with the given result or reason', async () => {
+  it('engine.complete and engine.fail end a run from outside, with the given result or reason', async () => {
     const { engine, task, held, hands } = await setup()
     expect(await engine.complete(task, { from: 'outside' })).toMatchObject({ status: 'completed' })
     await held.aborted
@@ -227,7 +245,7 @@ describe('engine.complete and engine.fail', () => {
     expect((await engine.get(other))?.attempt).toBe(1)
   })
 
-  it('store the JSON image of a result, and refuse one without an image', async () => {
+  it('engine.complete and engine.fail store the JSON image of a result, and refuse one without an image', async () => {
     const engine = await openEngine()
     const task = await engine.start(await engine.create({ name: 'a' }))
     await refusalOf(engine.complete(task, 1n as never), 'INVALID_INPUT')
@@ -237,7 +255,7 @@ describe('engine.complete and engine.fail', () => {
 })
 
 describe('engine.update', () => {
-  it('S3-023 S3-024 changes name, goal, description, priority and metadata, which it replaces', async () => {
+  it('S3-023 S3-024 engine.update changes name, goal, description, priority and metadata, which it replaces', async () => {
     const engine = await openEngine()
     const task = await engine.create({ name: 'a', metadata: { old: 1 } })
     const patch = { name: 'b', goal: 'g', description: 'd', priority: 4, metadata: { new: 2 } }
@@ -249,7 +267,7 @@ describe('engine.update', () => {
     })
   })
 
-  it('S3-025 of an unknown task is NOT_FOUND, of an unknown field names the nearest', async () => {
+  it('S3-025 engine.update of an unknown task is NOT_FOUND, of an unknown field names the nearest', async () => {
     const engine = await openEngine()
     await refusalOf(engine.update('task-unknown', { name: 'b' }), 'NOT_FOUND')
     const task = await engine.create({ name: 'a' })
@@ -257,7 +275,7 @@ describe('engine.update', () => {
     expect(refusal.details).toMatchObject({ option: 'prioritty', nearest: 'priority' })
   })
 
-  it('S3-026 changes status and fields together or not at all', async () => {
+  it('S3-026 engine.update changes status and fields together or not at all', async () => {
     const engine = await openEngine()
     const task = await engine.create({ name: 'a' })
     await refusalOf(engine.update(task, { name: 'b', status: 'completed' }), 'INVALID_TRANSITION')
@@ -265,7 +283,7 @@ describe('engine.update', () => {
     expect(await engine.update(task, { name: 'b', status: 'working' })).toMatchObject({ name: 'b', status: 'working' })
   })
 
-  it('gives a queued task its new priority and definition, and refuses to change a working one', async () => {
+  it('engine.update gives a queued task its new priority and definition, and refuses to change a working one', async () => {
     const { engine, task, hands } = await setup({ maxConcurrent: 1 })
     await refusalOf(engine.update(task, { input: 2 }), 'INVALID_TRANSITION')
     expect((await engine.update(task, { name: 'renamed' })).name).toBe('renamed')
@@ -277,7 +295,7 @@ describe('engine.update', () => {
     expect(next.task).toMatchObject({ name: 'late', input: { changed: true } })
   })
 
-  it('checks a new input against the executor that the task has when the input is written', async () => {
+  it('engine.update checks a new input against the executor that the task has when the input is written', async () => {
     const takesText = defineExecutor({ input: z.string(), run: async () => null })
     const takesCount = defineExecutor({ input: z.number(), run: async () => null })
     const engine = await openEngine({ executors: { takesText, takesCount } as never })
@@ -296,7 +314,7 @@ describe('engine.update', () => {
     }
   })
 
-  it('does not set a task with an executor to a waiting state by hand', async () => {
+  it('engine.update does not set a task with an executor to a waiting state by hand', async () => {
     const { engine, task } = await setup()
     await refusalOf(engine.update(task, { status: 'waiting' }), 'HAS_EXECUTOR')
     expect((await reached(engine, task, 'working')).status).toBe('working')
@@ -304,7 +322,7 @@ describe('engine.update', () => {
 })
 
 describe('engine.delete', () => {
-  it('S3-027 S3-028 hides a task, and returns whether it existed', async () => {
+  it('S3-027 S3-028 engine.delete hides a task, and returns whether it existed', async () => {
     const engine = await openEngine()
     const task = await engine.create({ name: 'a' })
     expect(await engine.delete(task)).toBe(true)
@@ -317,7 +335,7 @@ describe('engine.delete', () => {
     await refusalOf(engine.create({ name: 'b', parentId: task.id }), 'NOT_FOUND')
   })
 
-  it('S3-028 makes the children roots, satisfies dependencies and aborts the run', async () => {
+  it('S3-028 engine.delete makes the children roots, satisfies dependencies and aborts the run', async () => {
     const { engine, task, held, hands } = await setup()
     const child = await engine.create({ name: 'child', parentId: task.id })
     const dependent = await engine.create({ executor: 'work', name: 'dependent', blockedBy: [task.id] })
@@ -331,7 +349,7 @@ describe('engine.delete', () => {
     expect(events.at(-1)?.data).toMatchObject({ status: 'canceled' })
   })
 
-  it('S3-028 refuses a parent, or deletes the whole family, as configured', async () => {
+  it('S3-028 engine.delete refuses a parent, or deletes the whole family, as configured', async () => {
     const engine = await openEngine()
     const root = await engine.create({ name: 'root', tasks: { done: {}, live: {}, inner: { tasks: { leaf: {} } } } })
     const [done] = await engine.children(root)
@@ -346,7 +364,7 @@ describe('engine.delete', () => {
     expect(ends.map(({ taskId }) => taskId)).toEqual([done!.id])
   })
 
-  it('of the last open child lets its group end', async () => {
+  it('engine.delete of the last open child lets its group end', async () => {
     const engine = await openEngine()
     const group = await engine.create({ name: 'group', tasks: { done: {}, open: {} } })
     const [done, open] = await engine.children(group)

@@ -4,6 +4,8 @@
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import type { ExecutorTask, Run, WaitOptions } from '../../src/api/executor.ts'
+import type { Engine } from '../../src/engine-api.ts'
+import type { Task } from '../../src/entities/task.ts'
 import { openEngine, reached, refusalOf } from './world.ts'
 
 /** A task that waits for two tasks worked on by hand. */
@@ -14,9 +16,7 @@ async function setup(options: WaitOptions = {}) {
     maxConcurrent: 1,
     executors: { waits: (task: ExecutorTask<string[]>, run: Run) => run.wait(task.input, options) },
   })
-  const [one, two] = (await engine.create([{ name: 'one' }, { name: 'two' }])) as [never, never] as Array<{
-    id: string
-  }>
+  const [one, two] = (await engine.create([{ name: 'one' }, { name: 'two' }])) as Task[]
   const waiter = await engine.create({ executor: 'waits', input: [one!.id, two!.id] })
   await reached(engine, waiter, 'waiting')
   const end = async (task: { id: string }, result: unknown) => {
@@ -27,7 +27,7 @@ async function setup(options: WaitOptions = {}) {
 }
 
 describe('run.wait', () => {
-  it('S3-060 for all returns the results in order when the last task has completed', async () => {
+  it('S3-060 run.wait for all returns the results in order when the last task has completed', async () => {
     const { engine, one, two, waiter, end } = await setup()
     await engine.idle()
     expect(await engine.why(waiter)).toMatchObject({ reason: 'children', tasks: [one.id, two.id] })
@@ -38,7 +38,7 @@ describe('run.wait', () => {
     expect(await engine.result(waiter)).toEqual([1, 2])
   })
 
-  it('continues for a task that failed and was retried meanwhile', async () => {
+  it('run.wait continues for a task that failed and was retried meanwhile', async () => {
     const { engine, one, two, waiter, end } = await setup({ settled: true })
     await engine.start(one.id)
     await engine.fail(one.id, 'first try')
@@ -55,16 +55,56 @@ describe('run.wait', () => {
     expect((await engine.runs(waiter)).length).toBeLessThan(5)
   })
 
-  it('for all fails with the first task that does not complete', async () => {
+  it('run.wait continues for a task that had failed before it began and is retried meanwhile', async () => {
+    const engine = await openEngine({
+      executors: { waits: (task: ExecutorTask<string[]>, run: Run) => run.wait(task.input, { settled: true }) },
+    })
+    const one = await engine.create({ name: 'one' })
+    const two = await engine.create({ name: 'two' })
+    await engine.start(one)
+    await engine.fail(one, 'first try')
+    const waiter = await engine.create({ executor: 'waits', input: [one.id, two.id] })
+    await reached(engine, waiter, 'waiting')
+    await engine.retry(one)
+    await engine.start(two)
+    await engine.complete(two, 2)
+    await engine.idle()
+    expect(await engine.why(waiter)).toMatchObject({ reason: 'children', tasks: [one.id] })
+    await engine.start(one)
+    await engine.complete(one, 1)
+    expect(await engine.result(waiter, { timeoutMs: 5_000 })).toMatchObject([{ result: 1 }, { result: 2 }])
+  })
+
+  it('run.wait for all fails with the first task that does not complete', async () => {
     const { engine, two, waiter } = await setup()
     await engine.cancel(two.id, 'not needed')
     expect(await engine.settled(waiter)).toMatchObject({
       status: 'failed',
-      error: { code: 'CHILD_FAILED', details: { taskId: two.id, outcome: { status: 'canceled' } } },
+      error: {
+        code: 'CHILD_FAILED',
+        message: expect.stringContaining(`Task #${two.seq} (two), which this task waits for, was canceled.`),
+        details: { taskId: two.id, outcome: { status: 'canceled' } },
+      },
     })
   })
 
-  it('for outcomes throws nothing', async () => {
+  it('fails with the error of the child as its cause, with the stack', async () => {
+    const breaks = () => {
+      throw new RangeError('out of paper')
+    }
+    const parent = async (_task: ExecutorTask, run: Run) => run.wait(await run.spawn({ executor: 'breaks' } as never))
+    const engine = (await openEngine({ executors: { breaks, parent } })) as unknown as Engine
+    const task = await engine.create({ executor: 'parent' })
+    await engine.settled(task)
+    const [child] = (await engine.children(task)) as [Task]
+    expect((await engine.get(task))?.error).toMatchObject({
+      code: 'CHILD_FAILED',
+      message: expect.stringContaining(`Task #${child.seq} (breaks), which this task waits for, failed: out of paper`),
+      cause: { name: 'RangeError', message: 'out of paper', stack: expect.stringContaining('waits.test.ts') },
+    })
+  })
+
+  it('run.wait for outcomes throws nothing', async () => {
     const { engine, one, two, waiter, end } = await setup({ settled: true })
     await engine.start(two.id)
     await engine.fail(two.id, 'broke')
@@ -75,7 +115,7 @@ describe('run.wait', () => {
     ])
   })
 
-  it('for any ends with the first result, after a failure too', async () => {
+  it('run.wait for any ends with the first result, after a failure too', async () => {
     const { engine, one, two, waiter, end } = await setup({ mode: 'any' })
     await engine.cancel(two.id)
     expect((await engine.get(waiter))?.status).toBe('waiting')
@@ -83,13 +123,13 @@ describe('run.wait', () => {
     expect(await engine.result(waiter)).toEqual([1, null])
   })
 
-  it('fails with TIMEOUT when it takes too long', async () => {
+  it('run.wait fails with TIMEOUT when it takes too long', async () => {
     const { engine, clock, waiter } = await setup({ timeoutMs: 50 })
     clock.increment(50)
     expect(await engine.settled(waiter)).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } })
   })
 
-  it('for a deleted task ends as for a canceled one', async () => {
+  it('run.wait for a deleted task ends as for a canceled one', async () => {
     const { engine, one, two, waiter, end } = await setup({ settled: true })
     await engine.delete(one.id)
     await end(two, 2)
@@ -99,7 +139,7 @@ describe('run.wait', () => {
     ])
   })
 
-  it('for settled tasks, or for none, does not end the run', async () => {
+  it('run.wait for settled tasks, or for none, does not end the run', async () => {
     const engine = await openEngine({
       executors: {
         work: async (task: ExecutorTask<string>, run: Run) => [
@@ -112,10 +152,10 @@ describe('run.wait', () => {
     })
     const done = await engine.start(await engine.create({ name: 'done' }))
     await engine.complete(done, 7)
-    expect(await engine.result(await engine.create({ executor: 'work', input: done.id }))).toEqual([[7], [], [], 1])
+    expect(await engine.result(await engine.create({ executor: 'work', input: done.id }))).toEqual([7, [], [], 1])
   })
 
-  it('that could never end is refused with its path: for itself, a parent, or a task that waits for it', async () => {
+  it('run.wait that could never end is refused with its path: for itself, a parent, or a task that waits for it', async () => {
     const engine = await openEngine({
       executors: { waits: (task: ExecutorTask<string | null>, run: Run) => run.wait(task.input ?? task.id) },
     })
@@ -140,7 +180,7 @@ describe('run.wait', () => {
 })
 
 describe('a parent that waits for its spawned children', () => {
-  it('S3-060 S3-061 X-025 does not deadlock with one slot, and spawns once however often it runs', async () => {
+  it('S3-060 S3-061 X-025 a parent that waits for its spawned children does not deadlock with one slot, and spawns once however often it runs', async () => {
     const runs: number[] = []
     const engine = await openEngine({
       maxConcurrent: 1,
@@ -164,7 +204,7 @@ describe('a parent that waits for its spawned children', () => {
     expect(children.map(({ parentId, status }) => [parentId, status])).toEqual(Array(3).fill([parent.id, 'completed']))
   })
 
-  it('may set dependencies between them, and is refused what create refuses', async () => {
+  it('a parent that waits for its spawned children may set dependencies between them, and is refused what create refuses', async () => {
     const engine = await openEngine({
       executors: {
         parent: async (_task: ExecutorTask, run: Run) => {

@@ -11,7 +11,7 @@ const setup = async (onError: (error: unknown) => void) => {
 afterEach(() => vi.restoreAllMocks())
 
 describe('a listener of the engine', () => {
-  it('of status is notified of each change, with what runs now', async () => {
+  it('a listener of the engine of status is notified of each change, with what runs now', async () => {
     const { engine } = await setup(() => {})
     const slots = new Set<number>()
     const watching = engine.status.subscribe(({ context }) => slots.add(context.slots.used))
@@ -21,7 +21,7 @@ describe('a listener of the engine', () => {
     await engine.close()
   })
 
-  it('that throws is reported, and every task runs nevertheless', async () => {
+  it('a listener of the engine that throws is reported, and every task runs nevertheless', async () => {
     const reported: unknown[] = []
     const { engine, tasks } = await setup((error) => reported.push(error))
     engine.status.subscribe(() => {
@@ -32,7 +32,7 @@ describe('a listener of the engine', () => {
     await engine.close()
   })
 
-  it('of errors that throws is reported on the console, and the engine continues and closes', async () => {
+  it('an onError that throws is reported on the console, and the engine continues and closes', async () => {
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
     const { engine, tasks } = await setup(() => {
       throw new Error('bad reporter')

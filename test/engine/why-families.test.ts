@@ -15,14 +15,16 @@ it('engine.why names the owner of a claimed task, since when, and when the lease
   expect(await engine.why(task)).toMatchObject({
     reason: 'running',
     message:
-      'review is worked on by ann (claim 1) since 1970-01-01T00:00:01.000Z, whose lease ends at 1970-01-01T00:01:06.000Z.',
+      '#1 review is worked on by ann (claim 1) since 1970-01-01T00:00:01.000Z, whose lease ends at 1970-01-01T00:01:06.000Z.',
   })
   await engine.release(claimed)
   expect((await engine.why(task)).message).toBe(
     'It has no executor and waits for anybody to `claim` it. Its owner released it.',
   )
   await engine.claim(task, { owner: 'bob' })
-  expect((await engine.why(task)).message).toBe('review is worked on by bob (claim 2) since 1970-01-01T00:00:06.000Z.')
+  expect((await engine.why(task)).message).toBe(
+    '#1 review is worked on by bob (claim 2) since 1970-01-01T00:00:06.000Z.',
+  )
 })
 
 it('engine.why names the siblings of a ready child that occupy all places of their parent', async () => {
@@ -38,7 +40,7 @@ it('engine.why names the siblings of a ready child that occupy all places of the
   expect(await engine.why(second!)).toMatchObject({
     reason: 'lane',
     tasks: [first!.id],
-    message: `It waits for a slot among its siblings: of the children of plan (${group.id}) only 1 may run at once, and 1 does: first (${first!.id}).`,
+    message: `It waits for a slot among its siblings: of the children of #${group.seq} plan only 1 may run at once, and 1 does: #${first!.seq} first.`,
   })
   expect((await engine.why(third!)).reason).toBe('timer')
   expect((await engine.why(group)).message).toContain(
@@ -100,14 +102,14 @@ it('engine.why lists the open children of a parent that its children complete, a
     { name: 'two', parentId: parent.id },
   ])
   expect((await engine.why(claimed)).message).toContain(
-    `It completes with the last of its open children: one (${one!.id}), submitted; two (${two!.id}), submitted.`,
+    `It completes with the last of its open children: #${one!.seq} one, claimable; #${two!.seq} two, claimable.`,
   )
   await engine.start(one!)
   await engine.fail(one!, 'broke')
   const { message } = await engine.why(claimed)
-  expect(message).toContain(`Open below it: two (${two!.id}), submitted.`)
+  expect(message).toContain(`Open below it: #${two!.seq} two, claimable.`)
   expect(message).toContain(
-    `one (${one!.id}) failed, so it does not complete by itself: \`retry\` there gives a new attempt, \`delete\` there goes on without.`,
+    `#${one!.seq} one failed, so it does not complete by itself: \`retry\` there gives a new attempt, \`delete\` there goes on without.`,
   )
 })
 
@@ -132,16 +134,16 @@ it('engine.why reports that a group with a failed task will fail', async () => {
   await engine.fail(one!, 'broke')
   const why = await engine.why(group)
   expect(why).toMatchObject({ reason: 'children', tasks: [two!.id] })
-  expect(why.message).toContain(`one (${one!.id}) failed, so it will fail once all have settled.`)
+  expect(why.message).toContain(`#${one!.seq} one failed, so it will fail once all have settled.`)
 })
 
 it('engine.why reports nothing about children that a task never had, or that are done', async () => {
   const engine = await openEngine()
   const parent = await engine.create({ name: 'all' })
   await engine.start(parent)
-  expect((await engine.why(parent)).message).toBe('all is running by hand.')
+  expect((await engine.why(parent)).message).toBe('#1 all is running by hand.')
   const child = await engine.create({ name: 'one', parentId: parent.id })
   await engine.start(child)
   await engine.complete(child)
-  expect((await engine.why(parent)).message).toBe('all is running by hand.')
+  expect((await engine.why(parent)).message).toBe('#1 all is running by hand.')
 })

@@ -18,7 +18,7 @@ it('engine.why lists the running tasks of a group, and how many are left', async
   const why = await engine.why(group)
   expect(why).toMatchObject({ reason: 'running', tasks: [first!.id] })
   expect(why.message).toBe(
-    `plan is a group and ends with its last task: first (${first!.id}) is running, 1 more to come.`,
+    `#1 plan is a group and ends with its last task: #${first!.seq} first is running, 1 more to come.`,
   )
 })
 
@@ -35,7 +35,7 @@ it('engine.why reports what a group waits for when none of its tasks runs', asyn
   await reached(engine, first!, 'failed')
   const why = await engine.why(group)
   expect(why).toMatchObject({ reason: 'children', status: 'working', tasks: [later!.id, other!.id] })
-  expect(why.message).toContain(`later (${later!.id}), submitted; by hand (${other!.id}), submitted`)
+  expect(why.message).toContain(`#${later!.seq} later, blocked; #${other!.seq} by hand, claimable`)
   expect(why.message).not.toContain('by hand.')
 })
 
@@ -50,9 +50,9 @@ it('engine.why names the failed or canceled dependencies of a task, and what wou
   expect(why).toMatchObject({ reason: 'blocked', tasks: ids })
   expect(why.message).toBe(
     [
-      `It comes after ${ids[0]}, not yet completed.`,
-      `It comes after ${ids[1]}, which failed: \`retry\` there gives a new attempt, \`unblock\` goes on without, \`cancel\` ends this task.`,
-      `It comes after ${ids[2]}, which was canceled and will never complete: \`unblock\` goes on without, \`cancel\` ends this task.`,
+      `It comes after #${open!.seq} open, not yet completed.`,
+      `It comes after #${failed!.seq} failed, which failed: \`retry\` there gives a new attempt, \`unblock\` goes on without, \`cancel\` ends this task.`,
+      `It comes after #${canceled!.seq} canceled, which was canceled and will never complete: \`unblock\` goes on without, \`cancel\` ends this task.`,
     ].join(' '),
   )
 })
@@ -62,7 +62,7 @@ it('engine.why names a few of many, and counts the others', async () => {
   const many = await engine.create(Array.from({ length: 8 }, (_, n) => ({ name: `n${n}` })))
   const why = await engine.why(await engine.create({ name: 'last', blockedBy: many.map(({ id }) => id) }))
   expect(why.tasks).toHaveLength(8)
-  expect(why.message).toContain(`${many[4]!.id} and 3 more`)
+  expect(why.message).toContain(`#${many[4]!.seq} n4 and 3 more`)
 })
 
 it('engine.why formats times as times', async () => {
@@ -83,9 +83,9 @@ it('engine.why names the verb that continues a task worked on by hand', async ()
   const task = await engine.create({ name: 'mine' })
   expect((await engine.why(task)).message).toContain('`start`')
   await engine.start(task)
-  expect((await engine.why(task)).message).toBe('mine is running by hand.')
+  expect((await engine.why(task)).message).toBe('#1 mine is running by hand.')
   await engine.pause(task)
-  expect(await engine.why(task)).toMatchObject({ reason: 'held', message: 'mine is paused and waits for `resume`.' })
+  expect(await engine.why(task)).toMatchObject({ reason: 'held', message: '#1 mine is paused and waits for `resume`.' })
   await engine.resume(task)
   await engine.update(task, { status: 'input_required' })
   expect(await engine.why(task)).toMatchObject({ reason: 'answer' })

@@ -7,12 +7,12 @@ import { expect, onTestFinished } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { ErrandError, type ErrorCode } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/create-engine.ts'
-import type { Engine, EngineOptions, Executors } from '../../src/engine-api.ts'
+import type { Engine, EngineOptions, ExecutorMap } from '../../src/engine-api.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import type { Task, TaskStatus } from '../../src/entities/task.ts'
 
 /** An engine in memory. Without an `onError` of the test, any reported error fails the test. */
-export async function openEngine<const E extends Executors = Record<never, never>>(
+export async function openEngine<const E extends ExecutorMap = Record<never, never>>(
   options: EngineOptions<E> = {},
 ): Promise<Engine<E>> {
   const reported: unknown[] = []

@@ -52,7 +52,7 @@ describe('confidence', () => {
 
 describe('a fact', () => {
   it.each(['bug_fix', 'architecture', 'pattern', 'decision', 'security', 'performance'])(
-    'S2-080 S2-083 of category %s is durable from 0.8 on',
+    'S2-080 S2-083 a fact of category %s is durable from 0.8 on',
     (category) => {
       expect(durable(80, category)).toBe(true)
       expect(durable(100, category)).toBe(true)
@@ -62,7 +62,7 @@ describe('a fact', () => {
   )
 
   it.each(['insight', 'discovery', 'something_else', ''])(
-    'S2-081 S2-083 of category "%s" is never durable',
+    'S2-081 S2-083 a fact of category "%s" is never durable',
     (category) => {
       expect(durable(100, category)).toBe(false)
     },

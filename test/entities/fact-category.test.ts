@@ -43,7 +43,7 @@ describe('the category of a fact', () => {
     ['pattern', 'The repository pattern'],
     ['insight', 'The sky is blue'],
     ['insight', ''],
-  ])('S2-091 is %s for "%s"', (category, text) => {
+  ])('S2-091 the category of a fact is %s for "%s"', (category, text) => {
     expect(categoryOf(text)).toBe(category)
   })
 

@@ -29,7 +29,7 @@ describe('the slug of a name', () => {
     },
   )
 
-  it('S2-003 has at most 60 characters, and no hyphen where it is cut', () => {
+  it('S2-003 the slug of a name has at most 60 characters, and no hyphen where it is cut', () => {
     expect(slugOf('x'.repeat(61))).toBe('x'.repeat(60))
     expect(slugOf(`${'x'.repeat(59)} more`)).toBe('x'.repeat(59))
   })
@@ -64,7 +64,7 @@ describe("an agent's id in the name of a branch", () => {
     expect(safeSegment(agentId)).toBe(segment)
   })
 
-  it('S2-015 has at most 60 characters, and no hyphen where it is cut', () => {
+  it("S2-015 an agent's id in the name of a branch has at most 60 characters, and no hyphen where it is cut", () => {
     expect(safeSegment('x'.repeat(61))).toBe('x'.repeat(60))
     expect(safeSegment(`${'x'.repeat(59)}/more`)).toBe('x'.repeat(59))
   })

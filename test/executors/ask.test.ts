@@ -18,28 +18,28 @@ async function asked(executor: Executor, input: unknown): Promise<[string, unkno
 }
 
 describe('the ask executor', () => {
-  it('asks without a default and waits forever', async () => {
+  it('the ask executor asks without a default and waits forever', async () => {
     expect(await asked(ask, { question: 'Deploy?' })).toEqual(['Deploy?', null, {}])
     const [, , options] = await asked(ask, { question: 'Deploy?' })
     expect(options).not.toHaveProperty('default')
     expect(options).not.toHaveProperty('timeoutMs')
   })
 
-  it('passes on the schema, the default and the time-out of the task', async () => {
+  it('the ask executor passes on the schema, the default and the time-out of the task', async () => {
     const input = { question: 'Deploy?', schema: { type: 'boolean' }, default: false, timeoutMs: 5000 }
     expect(await asked(ask, input)).toEqual(['Deploy?', { type: 'boolean' }, { default: false, timeoutMs: 5000 }])
   })
 
-  it('passes on the audience of the question', async () => {
+  it('the ask executor passes on the audience of the question', async () => {
     expect(await asked(ask, { question: 'Deploy?', for: 'anyone' })).toEqual(['Deploy?', null, { for: 'anyone' }])
     expect(ask.input?.safeParse({ question: 'Deploy?', for: 'unknown' }).success).toBe(false)
   })
 
-  it('accepts null as a default', async () => {
+  it('the ask executor accepts null as a default', async () => {
     expect(await asked(ask, { question: 'Which?', default: null })).toEqual(['Which?', null, { default: null }])
   })
 
-  it('answers with the default after defaultAfterMs, if there is one and the task has no time-out', async () => {
+  it('the ask executor answers with the default after defaultAfterMs, if there is one and the task has no time-out', async () => {
     const impatient = createAsk({ defaultAfterMs: 100 })
     expect((await asked(impatient, { question: 'Deploy?', default: true }))[2]).toEqual({
       default: true,
@@ -52,7 +52,7 @@ describe('the ask executor', () => {
     expect((await asked(impatient, { question: 'Deploy?' }))[2]).toEqual({})
   })
 
-  it('refuses a question without text and unknown fields of its input', () => {
+  it('the ask executor refuses a question without text and unknown fields of its input', () => {
     expect(ask.input?.safeParse({ question: '' }).success).toBe(false)
     expect(ask.input?.safeParse({ question: 'Deploy?', timeout: 5 }).success).toBe(false)
   })

@@ -15,7 +15,7 @@ function resultsOf(...dependencies: Array<[name: string, result: unknown]>) {
 describe('the environment of a command', () => {
   afterEach(() => vi.unstubAllEnvs())
 
-  it('merges the variables of the process, of the task and of the engine, in this order', () => {
+  it('the environment of a command merges the variables of the process, of the task and of the engine, in this order', () => {
     vi.stubEnv('FROM_PROCESS', 'process')
     vi.stubEnv('FROM_BOTH', 'process')
     const own = { FROM_BOTH: 'task', FROM_TASK: 'task', ERRAND_TASK_ID: 'task-forged' }
@@ -50,7 +50,7 @@ describe('the environment of a command', () => {
     expect(environment).toMatchObject({ SENTRY_API_KEY: 'of no model', PATH: process.env['PATH'] })
   })
 
-  it('V-10 contains only the default variables of the process, unless the command inherits all', () => {
+  it('V-10 the environment of a command contains only the default variables of the process, unless the command inherits all', () => {
     vi.stubEnv('LC_ALL', 'C')
     vi.stubEnv('TZ', 'UTC')
     vi.stubEnv('DATABASE_URL', 'postgres://errand:password@db/tasks')
@@ -76,18 +76,18 @@ describe('the environment of a command', () => {
     expect(resultsOf()).toHaveProperty('ERRAND_OUTER_CALL_IDS', 'call-outermost call-outer call-around')
   })
 
-  it('names the variables of results after their tasks', () => {
+  it('the environment of a command names the variables of results after their tasks', () => {
     expect(resultsOf(['line count (é)', '7'])).toHaveProperty('ERRAND_RESULT_line_count____', '7')
   })
 
-  it('keeps the result of the first of two tasks with one name, so that a later task cannot replace it', () => {
+  it('the environment of a command keeps the result of the first of two tasks with one name, so that a later task cannot replace it', () => {
     expect(resultsOf(['build', 'the first'], ['build', 'the second'])).toHaveProperty(
       'ERRAND_RESULT_build',
       'the first',
     )
   })
 
-  it('contains output without its trailing newlines, text unchanged, nothing as empty, and JSON for other results', () => {
+  it('the environment of a command contains output without its trailing newlines, text unchanged, nothing as empty, and JSON for other results', () => {
     expect(
       resultsOf(
         ['output', { exitCode: 0, stdout: '\na\n\nb \n\n' }],

@@ -20,14 +20,14 @@ function split(chunks: Iterable<Uint8Array | string>): string[] {
 }
 
 describe('LineSplitter', () => {
-  it('splits the same lines however the bytes are chunked', () => {
+  it('lineSplitter splits the same lines however the bytes are chunked', () => {
     const text = 'grün\n\n日本語 🦊\r\nno end'
     const bytes = Buffer.from(text)
     expect(split([bytes])).toEqual(text.split('\n'))
     expect(split([...bytes].map((byte) => Uint8Array.of(byte)))).toEqual(text.split('\n'))
   })
 
-  it('splits an overlong line into pieces between two characters', () => {
+  it('lineSplitter splits an overlong line into pieces between two characters', () => {
     const long = `a${'ä'.repeat(maxLineLength)}`
     const lines = split([long, '\nb\n'])
     expect(lines.length).toBe(4)
@@ -36,12 +36,12 @@ describe('LineSplitter', () => {
     expect(lines.every((line) => Buffer.byteLength(line) <= maxLineLength)).toBe(true)
   })
 
-  it('passes on a line of exactly the maximum length in one piece', () => {
+  it('lineSplitter passes on a line of exactly the maximum length in one piece', () => {
     const line = 'x'.repeat(maxLineLength)
     expect(split([`${line}\n${line}\n`])).toEqual([line, line])
   })
 
-  it('passes on bytes that are no text', () => {
+  it('lineSplitter passes on bytes that are no text', () => {
     const noise = Buffer.alloc(3 * maxLineLength, 0x80)
     expect(split([noise]).join('')).toBe('\uFFFD'.repeat(3 * maxLineLength))
     expect(split(['a\0b\n'])).toEqual(['a\uFFFDb'])
@@ -49,13 +49,13 @@ describe('LineSplitter', () => {
 })
 
 describe('Tail', () => {
-  it('holds the whole text while it is short', () => {
+  it('tail holds the whole text while it is short', () => {
     const tail = new Tail(10)
     tail.push(Buffer.from('0123456789'))
     expect([tail.text(), tail.truncated]).toEqual(['0123456789', false])
   })
 
-  it('holds the end of a long text, whatever the chunks', () => {
+  it('tail holds the end of a long text, whatever the chunks', () => {
     for (const size of [1, 3, 10, 11, 25, 1000]) {
       const tail = new Tail(10)
       const text = Array.from({ length: 1000 }, (_, index) => index % 10).join('')
@@ -64,14 +64,14 @@ describe('Tail', () => {
     }
   })
 
-  it('begins the tail of a text with a whole character', () => {
+  it('tail begins the tail of a text with a whole character', () => {
     const tail = new Tail(10)
     tail.push(Buffer.from('ä'.repeat(6)))
     tail.push(Buffer.from('x'))
     expect(tail.text()).toBe('ääääx')
   })
 
-  it('holds no more than twice its limit', () => {
+  it('tail holds no more than twice its limit', () => {
     const output = createCommandOutput(() => undefined)
     for (let pushes = 0; pushes < 100; pushes++) output.stdout.push(Buffer.alloc(maxTailBytes - 1, 'x'))
     expect(output.stdout.text()).toHaveLength(maxTailBytes)

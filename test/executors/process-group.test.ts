@@ -100,7 +100,7 @@ afterEach(async () => {
 })
 
 describe('terminate', () => {
-  it('ends every process of a group, and resolves when all have ended', async () => {
+  it('terminate ends every process of a group, and resolves when all have ended', async () => {
     const { group, line } = await startGroup('(sleep 1000 & echo $!; wait) & wait')
     expect(await isAlive(group)).toBe(true)
     await terminate(group, { graceMs: 5000 })
@@ -116,7 +116,7 @@ describe('terminate', () => {
     expect(await isAlive(group)).toBe(false)
   })
 
-  it('sends TERM once, however often it searches', async () => {
+  it('terminate sends TERM once, however often it searches', async () => {
     const { group, leader } = await startGroup('trap "echo asked" TERM; echo ready; until read -r go; do :; done')
     const lines: string[] = []
     createInterface(leader.stdout!).on('line', (line) => lines.push(line))
@@ -131,7 +131,7 @@ describe('terminate', () => {
   })
 
   it.runIf(onLinux)(
-    'ends processes that `timeout` or a shell with job control put into a group of their own',
+    'terminate ends processes that `timeout` or a shell with job control put into a group of their own',
     async () => {
       const { group, line } = await startGroup('timeout 1000 sh -c "echo \\$\\$; sleep 1000" & wait')
       expect((await linuxProcessTable.get(Number(line)))?.pgid).not.toBe(group.pgid)
@@ -140,15 +140,18 @@ describe('terminate', () => {
     },
   )
 
-  it.runIf(onLinux)('ends processes that left the session of the command, however their parents ended', async () => {
-    const { group, line } = await startGroup('(setsid sh -c "echo \\$\\$; exec sleep 1000" &); read -r go')
-    expect((await linuxProcessTable.get(Number(line)))?.sessionId).toBe(Number(line))
-    await terminate(group, { graceMs: 5000 })
-    expect(await isRunning(Number(line))).toBe(false)
-    expect(await isAlive(group)).toBe(false)
-  })
+  it.runIf(onLinux)(
+    'terminate ends processes that left the session of the command, however their parents ended',
+    async () => {
+      const { group, line } = await startGroup('(setsid sh -c "echo \\$\\$; exec sleep 1000" &); read -r go')
+      expect((await linuxProcessTable.get(Number(line)))?.sessionId).toBe(Number(line))
+      await terminate(group, { graceMs: 5000 })
+      expect(await isRunning(Number(line))).toBe(false)
+      expect(await isAlive(group)).toBe(false)
+    },
+  )
 
-  it.runIf(onLinux)('ends processes that left the session when everything in it has ended', async () => {
+  it.runIf(onLinux)('terminate ends processes that left the session when everything in it has ended', async () => {
     const { group, line, leader } = await startGroup('setsid sh -c "echo \\$\\$; exec sleep 1000" & read -r go')
     leader.stdin!.end()
     await once(leader, 'exit')
@@ -157,22 +160,28 @@ describe('terminate', () => {
     expect(await isRunning(Number(line))).toBe(false)
   })
 
-  it.runIf(onLinux)('ends a child without the mark while its parent lives, and waits for its end', async () => {
-    const child = 'trap "" TERM; echo $$; while :; do sleep 1000; done'
-    const { group, line } = await startGroup(`setsid env -i /bin/sh -c '${child}' & wait`)
-    await terminate(group, { graceMs: 30 })
-    expect(await isRunning(Number(line))).toBe(false)
-  })
-
-  it.runIf(onLinux)('sends TERM to an engine inside the command, and lets it end its own commands', async () => {
-    const { group, nextLine } = await startGroup(engineInside('trap "kill -9 $inner; echo engine; exit" TERM'))
-    await terminate(group, { graceMs: 5000 })
-    expect(await nextLine()).toBe('engine')
-    expect(await isAlive(group)).toBe(false)
-  })
+  it.runIf(onLinux)(
+    'terminate ends a child without the mark while its parent lives, and waits for its end',
+    async () => {
+      const child = 'trap "" TERM; echo $$; while :; do sleep 1000; done'
+      const { group, line } = await startGroup(`setsid env -i /bin/sh -c '${child}' & wait`)
+      await terminate(group, { graceMs: 30 })
+      expect(await isRunning(Number(line))).toBe(false)
+    },
+  )
 
   it.runIf(onLinux)(
-    'sends TERM to the commands of an engine inside the command when that engine has ended',
+    'terminate sends TERM to an engine inside the command, and lets it end its own commands',
+    async () => {
+      const { group, nextLine } = await startGroup(engineInside('trap "kill -9 $inner; echo engine; exit" TERM'))
+      await terminate(group, { graceMs: 5000 })
+      expect(await nextLine()).toBe('engine')
+      expect(await isAlive(group)).toBe(false)
+    },
+  )
+
+  it.runIf(onLinux)(
+    'terminate sends TERM to the commands of an engine inside the command when that engine has ended',
     async () => {
       const { group, nextLine } = await startGroup(engineInside(':'))
       await terminate(group, { graceMs: 5000 })
@@ -196,7 +205,7 @@ describe('terminate', () => {
     return `mkfifo ${fifo}; ${variables} setsid sh -c '${inner}' & inner=$!; ${first}; echo go > ${fifo}; while :; do sleep 0.1; done`
   }
 
-  it('waits for a process that even KILL does not end, with infrequent searches', async () => {
+  it('terminate waits for a process that even KILL does not end, with infrequent searches', async () => {
     const { processTable, looked } = fakeTable(...Array.from({ length: 100 }, () => [fakeEntry()]), [])
     const { clock, pauses } = hastyClock()
     await terminate(fakeGroup, { graceMs: 200, clock, processTable })
@@ -204,7 +213,7 @@ describe('terminate', () => {
     expect(pauses.slice(-40)).toEqual(Array.from({ length: 40 }, () => 1_000))
   })
 
-  it('does not take an unreadable process table for the end of the command', async () => {
+  it('terminate does not take an unreadable process table for the end of the command', async () => {
     const unreadable = new Error('EMFILE: too many open files')
     const { processTable, looked } = fakeTable(unreadable, [fakeEntry()], unreadable, [])
     const { clock, pauses } = hastyClock()
@@ -213,7 +222,7 @@ describe('terminate', () => {
     expect(pauses).toEqual([1_000, 100, 1_000])
   })
 
-  it('resolves at once for a group that has ended', async () => {
+  it('terminate resolves at once for a group that has ended', async () => {
     const { group, leader } = await startGroup('echo ready; read _')
     leader.stdin!.end()
     await once(leader, 'exit')
@@ -223,7 +232,7 @@ describe('terminate', () => {
 })
 
 describe('reclaim', () => {
-  it('ends an orphan and waits for its end', async () => {
+  it('reclaim ends an orphan and waits for its end', async () => {
     const { group, line } = await startGroup('trap "" TERM; sleep 1000 & echo $!; wait; wait')
     expect(await reclaim(group, { graceMs: 30 })).toBe('ended')
     expect(await isAlive(group)).toBe(false)
@@ -237,14 +246,14 @@ describe('reclaim', () => {
     expect(await isRunning(Number(line))).toBe(false)
   })
 
-  it('leaves a group alone whose leader started at another time', async () => {
+  it('reclaim leaves a group alone whose leader started at another time', async () => {
     const { group } = await startGroup('echo ready; sleep 1000')
     const mark = 'ERRAND_CALL_ID=call-of-another'
     expect(await reclaim({ ...group, mark, startedAt: 'another time' })).toBe('none')
     expect(await isAlive(group)).toBe(true)
   })
 
-  it('leaves a group without a leader alone that has another mark', async () => {
+  it('reclaim leaves a group without a leader alone that has another mark', async () => {
     const { group, line } = await leaderless()
     expect(await reclaim({ ...group, mark: 'ERRAND_CALL_ID=call-of-another' })).toBe('unproven')
     expect(await isRunning(Number(line))).toBe(true)
@@ -263,26 +272,32 @@ describe('reclaim', () => {
     expect(await isRunning(Number(line))).toBe(false)
   })
 
-  it.runIf(onLinux)('ends processes that left a session whose number a foreign process has by now', async () => {
-    const { group, line } = await startGroup('setsid sh -c "echo \\$\\$; exec sleep 1000" & read -r go')
-    const outsider = await startGroup('echo ready; sleep 1000')
-    const [bootId, ticks] = group.startedAt.split('/')
-    const before = `${bootId}/${Number(ticks) - 1}`
-    expect(await reclaim({ ...group, pgid: outsider.group.pgid, startedAt: before })).toBe('ended')
-    expect(await isRunning(Number(line))).toBe(false)
-    expect(await isAlive(outsider.group)).toBe(true)
-  })
+  it.runIf(onLinux)(
+    'reclaim ends processes that left a session whose number a foreign process has by now',
+    async () => {
+      const { group, line } = await startGroup('setsid sh -c "echo \\$\\$; exec sleep 1000" & read -r go')
+      const outsider = await startGroup('echo ready; sleep 1000')
+      const [bootId, ticks] = group.startedAt.split('/')
+      const before = `${bootId}/${Number(ticks) - 1}`
+      expect(await reclaim({ ...group, pgid: outsider.group.pgid, startedAt: before })).toBe('ended')
+      expect(await isRunning(Number(line))).toBe(false)
+      expect(await isAlive(outsider.group)).toBe(true)
+    },
+  )
 
-  it.runIf(onLinux)('leaves processes alone that only share a group with a process of the command', async () => {
-    const mark = 'ERRAND_CALL_ID=call-borrowed'
-    const script = `sleep 1000 & echo $!; env ${mark} sh -c 'echo $$; sleep 1000' & wait`
-    const outsider = await startGroup(script)
-    const borrower = await outsider.nextLine()
-    expect(await reclaim({ mark })).toBe('ended')
-    expect(await isRunning(Number(borrower))).toBe(false)
-    expect(await isRunning(Number(outsider.line))).toBe(true)
-    expect(await isRunning(outsider.leader.pid!)).toBe(true)
-  })
+  it.runIf(onLinux)(
+    'reclaim leaves processes alone that only share a group with a process of the command',
+    async () => {
+      const mark = 'ERRAND_CALL_ID=call-borrowed'
+      const script = `sleep 1000 & echo $!; env ${mark} sh -c 'echo $$; sleep 1000' & wait`
+      const outsider = await startGroup(script)
+      const borrower = await outsider.nextLine()
+      expect(await reclaim({ mark })).toBe('ended')
+      expect(await isRunning(Number(borrower))).toBe(false)
+      expect(await isRunning(Number(outsider.line))).toBe(true)
+      expect(await isRunning(outsider.leader.pid!)).toBe(true)
+    },
+  )
 
   it.runIf(onLinux)('reclaims many commands like one, and returns the outcome of each', async () => {
     const [first, second] = [await startGroup('echo ready; sleep 1000'), await startGroup('echo ready; sleep 1000')]
@@ -291,14 +306,14 @@ describe('reclaim', () => {
     expect([await isAlive(first.group), await isAlive(second.group)]).toEqual([false, false])
   })
 
-  it('reads the process table twice for all ended commands, not for each', async () => {
+  it('reclaim reads the process table twice for all ended commands, not for each', async () => {
     const { processTable, looked } = fakeTable([fakeEntry({ pid: noPid + 1, pgid: 1, sessionId: 1 })])
     const traces = Array.from({ length: 200 }, (_, index) => ({ mark: `ERRAND_CALL_ID=call-${index}` }))
     expect(new Set(await reclaimAll(traces, { processTable }))).toEqual(new Set(['none']))
     expect(looked()).toBe(2)
   })
 
-  it('names the process that it could not end, after it has ended all the others', async () => {
+  it('reclaim names the process that it could not end, after it has ended all the others', async () => {
     const { group } = await startGroup('echo ready; sleep 1000')
     const { clock } = hastyClock()
     const list = async () => [fakeEntry(), ...(await systemProcessTable.list())]
@@ -309,7 +324,7 @@ describe('reclaim', () => {
     expect(await isAlive(group)).toBe(false)
   })
 
-  it('does not end a command that the current process is part of', async () => {
+  it('reclaim does not end a command that the current process is part of', async () => {
     const { processTable } = fakeTable([fakeEntry({ pid: process.pid, ppid: noPid }), fakeEntry()])
     await expect(reclaim(fakeGroup, { processTable })).rejects.toThrow('this process is part of it')
   })
@@ -324,7 +339,7 @@ describe('reclaim', () => {
 })
 
 describe('the processes of a command', () => {
-  it('does not count zombies as alive', async () => {
+  it('a process group that consists of zombies does not count as alive', async () => {
     const { processTable } = fakeTable([fakeEntry({ zombie: true })])
     expect(await isAlive(fakeGroup, processTable)).toBe(false)
     expect(await reclaim(fakeGroup, { processTable })).toBe('none')
@@ -387,7 +402,7 @@ describe('the processes of a command', () => {
 })
 
 describe('the process table', () => {
-  it.runIf(onLinux)('reads names of processes with spaces and parentheses', async () => {
+  it.runIf(onLinux)('the process table reads names of processes with spaces and parentheses', async () => {
     const { leader } = await startGroup('printf "a) b (1 2" > /proc/$$/comm; echo ready; read -r go')
     const entry = await linuxProcessTable.get(leader.pid!)
     expect(entry).toMatchObject({ pid: leader.pid, pgid: leader.pid, sessionId: leader.pid, zombie: false })
@@ -395,15 +410,18 @@ describe('the process table', () => {
   })
 
   const hasPs = spawnSync('ps', ['-A', '-o', 'lstart=']).status === 0
-  it.runIf(hasPs)('is read by `ps` where there is no /proc, and suffices to end a group', async () => {
-    const { group: onProc, leader } = await startGroup('echo ready; sleep 1000')
-    const group = (await describeProcessGroup(leader.pid!, onProc.mark, psProcessTable))!
-    expect(group.startedAt).toMatch(/\d\d:\d\d:\d\d \d{4}$/)
-    vi.stubEnv('TZ', 'Asia/Tokyo')
-    expect(await describeProcessGroup(leader.pid!, onProc.mark, psProcessTable)).toEqual(group)
-    vi.unstubAllEnvs()
-    expect(await reclaim({ ...group, startedAt: 'another time' }, { processTable: psProcessTable })).toBe('none')
-    expect(await reclaim(group, { processTable: psProcessTable })).toBe('ended')
-    expect(await psProcessTable.get(leader.pid!)).toBeUndefined()
-  })
+  it.runIf(hasPs)(
+    'the process table is read by `ps` where there is no /proc, and suffices to end a group',
+    async () => {
+      const { group: onProc, leader } = await startGroup('echo ready; sleep 1000')
+      const group = (await describeProcessGroup(leader.pid!, onProc.mark, psProcessTable))!
+      expect(group.startedAt).toMatch(/\d\d:\d\d:\d\d \d{4}$/)
+      vi.stubEnv('TZ', 'Asia/Tokyo')
+      expect(await describeProcessGroup(leader.pid!, onProc.mark, psProcessTable)).toEqual(group)
+      vi.unstubAllEnvs()
+      expect(await reclaim({ ...group, startedAt: 'another time' }, { processTable: psProcessTable })).toBe('none')
+      expect(await reclaim(group, { processTable: psProcessTable })).toBe('ended')
+      expect(await psProcessTable.get(leader.pid!)).toBeUndefined()
+    },
+  )
 })

@@ -14,13 +14,13 @@ const inOne = (secrets: Secret[], text: string): string => masked(secrets, [Buff
 const key = { name: 'KEY', value: 'abab-cd' }
 
 describe('the secret mask of a command', () => {
-  it('replaces every value of a secret by its name and leaves the rest', () => {
+  it('the secret mask of a command replaces every value of a secret by its name and leaves the rest', () => {
     expect(inOne([key], 'x abab-cdabab-cd y ababab-cd z')).toBe('x [secret KEY][secret KEY] y ab[secret KEY] z')
     expect(inOne([{ name: 'K', value: 'größe€' }], 'eine größe€!')).toBe('eine [secret K]!')
     expect(inOne([{ name: 'K', value: '$&.*' }], '$& $&.* .*')).toBe('$& [secret K] .*')
   })
 
-  it('replaces the longer of two secrets with the same beginning', () => {
+  it('the secret mask of a command replaces the longer of two secrets with the same beginning', () => {
     const secrets = [
       { name: 'SHORT', value: 'secret' },
       { name: 'LONG', value: 'secret-long' },
@@ -28,24 +28,24 @@ describe('the secret mask of a command', () => {
     expect(inOne(secrets, 'secret-long secret-lo secret')).toBe('[secret LONG] [secret SHORT]-lo [secret SHORT]')
   })
 
-  it('also replaces the single lines of a key of several lines', () => {
+  it('the secret mask of a command also replaces the single lines of a key of several lines', () => {
     const pem = { name: 'PEM', value: '-----BEGIN-----\nMIIabcdef\n}\n' }
     expect(inOne([pem], `"${pem.value}"`)).toBe('"[secret PEM]"')
     expect(inOne([pem], '  -----BEGIN-----\n  MIIabcdef\n}')).toBe('  [secret PEM]\n  [secret PEM]\n}')
   })
 
-  it('V-10 replaces a secret that is too long for a pattern', () => {
+  it('V-10 the secret mask of a command replaces a secret that is too long for a pattern', () => {
     const long = { name: 'LONG', value: 'k'.repeat(100_000) }
     const lines = { name: 'LINES', value: Array.from({ length: 5_000 }, (_, n) => `line ${n}`).join('\n') }
     expect(inOne([long, lines], `a ${long.value} b ${lines.value} c`)).toBe('a [secret LONG] b [secret LINES] c')
   })
 
-  it('does not replace a value that is too short to be a secret', () => {
+  it('the secret mask of a command does not replace a value that is too short to be a secret', () => {
     expect(createMasks([{ name: 'K', value: 'abc' }])).toBeUndefined()
     expect(createMasks([])).toBeUndefined()
   })
 
-  it('holds back only the possible beginning of a secret', () => {
+  it('the secret mask of a command holds back only the possible beginning of a secret', () => {
     const mask = createMasks([key])?.()
     expect(mask?.push(Buffer.from('line\nab')).toString()).toBe('line\n')
     expect(mask?.push(Buffer.from('ab!\n')).toString()).toBe('abab!\n')

@@ -96,7 +96,7 @@ function daemon(path: string): string {
 }
 
 describe('a shell command', () => {
-  it('returns its output and its exit code', async () => {
+  it('a shell command returns its output and its exit code', async () => {
     const { execute } = setup()
     expect(await execute('echo out; echo err >&2; printf "no end"')).toEqual({
       exitCode: 0,
@@ -107,7 +107,7 @@ describe('a shell command', () => {
     })
   })
 
-  it('is one call, identified in later runs by the command and its folder, without other options', async () => {
+  it('a shell command is one call, identified in later runs by the command and its folder, without other options', async () => {
     const { execute, calls, folder } = setup()
     await execute({ run: 'true', cwd: folder, env: { TOKEN: 'secret' }, shell: '/bin/sh' })
     await execute('true')
@@ -118,7 +118,7 @@ describe('a shell command', () => {
     expect(shell.onInterrupt).toBe('rerun')
   })
 
-  it('fails with EXIT_CODE and its last lines on stderr', async () => {
+  it('a shell command fails with EXIT_CODE and its last lines on stderr', async () => {
     const failure = await failureOf(setup().execute('echo begun; echo first >&2; echo "no such thing" >&2; exit 3'))
     expect(failure).toMatchObject({ code: 'EXIT_CODE', retry: true })
     expect(failure.details).toEqual({ exitCode: 3, signal: null, stdout: 'begun\n', stderr: 'first\nno such thing\n' })
@@ -126,7 +126,7 @@ describe('a shell command', () => {
     expect(failure.message).toContain('`echo begun;')
   })
 
-  it('fails with its last lines on stdout when stderr is empty', async () => {
+  it('a shell command fails with its last lines on stdout when stderr is empty', async () => {
     expect((await failureOf(setup().execute('echo "1 test failed"; exit 1'))).message).toContain(
       'stdout: 1 test failed',
     )
@@ -135,20 +135,20 @@ describe('a shell command', () => {
     )
   })
 
-  it('fails as SIGNALED when a signal ends it', async () => {
+  it('a shell command fails as SIGNALED when a signal ends it', async () => {
     const failure = await failureOf(setup().execute('kill -s KILL $$'))
     expect(failure).toMatchObject({ code: 'SIGNALED', details: { exitCode: 137, signal: 'SIGKILL' } })
     expect(failure.message).toContain('was ended by SIGKILL')
   })
 
-  it('fails with the exit code of the shell when the command does not exist', async () => {
+  it('a shell command fails with the exit code of the shell when the command does not exist', async () => {
     expect(await failureOf(setup().execute('no-such-program'))).toMatchObject({
       code: 'EXIT_CODE',
       details: { exitCode: 127 },
     })
   })
 
-  it('reads its stdin, which is empty without one', async () => {
+  it('a shell command reads its stdin, which is empty without one', async () => {
     const { execute } = setup()
     const stdin = 'grün\n'.repeat(50_000)
     expect((await execute({ run: 'wc -c', stdin, shell: '/bin/sh' })).stdout.trim()).toBe(
@@ -158,7 +158,7 @@ describe('a shell command', () => {
     expect((await execute({ run: 'true', stdin, shell: '/bin/sh' })).exitCode).toBe(0)
   })
 
-  it('runs in the given folder and shell', async () => {
+  it('a shell command runs in the given folder and shell', async () => {
     const { execute, folder } = setup()
     expect((await execute({ run: 'pwd -P', cwd: folder, shell: 'sh' })).stdout).toContain(folder.split('/').at(-1))
     vi.stubEnv('SHELL', '/bin/sh')
@@ -166,12 +166,12 @@ describe('a shell command', () => {
     expect((await execute({ run: 'echo $0' })).stdout).toBe('/bin/sh\n')
   })
 
-  it('may open /dev/stdin, /dev/stdout and /dev/stderr by name', async () => {
+  it('a shell command may open /dev/stdin, /dev/stdout and /dev/stderr by name', async () => {
     const result = await setup().execute({ run: 'cat /dev/stdin | tee /dev/stderr', stdin: 'text', shell: '/bin/sh' })
     expect(result).toMatchObject({ stdout: 'text', stderr: 'text' })
   })
 
-  it.runIf(onLinux)('runs without a folder for temporary files', async () => {
+  it.runIf(onLinux)('a shell command runs without a folder for temporary files', async () => {
     const { execute } = setup()
     vi.stubEnv('TMPDIR', '/nowhere')
     onTestFinished(() => void vi.unstubAllEnvs())
@@ -179,13 +179,13 @@ describe('a shell command', () => {
     expect(result).toMatchObject({ stdout: 'text', stderr: 'err\n' })
   })
 
-  it('does not inherit the gate', async () => {
+  it('a shell command does not inherit the gate', async () => {
     expect((await setup().execute('if (: <&3) 2>/dev/null; then echo open; else echo closed; fi')).stdout).toBe(
       'closed\n',
     )
   })
 
-  it('finds its task and the results before it in its environment', async () => {
+  it('a shell command finds its task and the results before it in its environment', async () => {
     const { execute, context } = setup({
       ledger: '/srv/errand.db',
       dependencies: [
@@ -199,7 +199,7 @@ describe('a shell command', () => {
     expect(stdout).toBe(`task-1 ${context.callId} /srv/errand.db 42 {"colour":"green"} mine\n`)
   })
 
-  it('V-10 gets a secret that its env refers to, and its output does not show it', async () => {
+  it('V-10 a shell command gets a secret that its env refers to, and its output does not show it', async () => {
     vi.stubEnv('DEPLOY_KEY', 'ab$c[d].*-efgh')
     onTestFinished(() => void vi.unstubAllEnvs())
     const { execute, text } = setup()
@@ -215,7 +215,7 @@ describe('a shell command', () => {
     expect(failure.message).toContain('no [secret DEPLOY_KEY]')
   })
 
-  it('V-10 has no variable of the process by default but the usual ones', async () => {
+  it('V-10 a shell command has no variable of the process by default but the usual ones', async () => {
     vi.stubEnv('OF_THE_USER', 'of-the-user')
     onTestFinished(() => void vi.unstubAllEnvs())
     const look = { run: 'echo "$OF_THE_USER $PATH"', shell: '/bin/sh' }
@@ -223,7 +223,7 @@ describe('a shell command', () => {
     expect((await setup({ inheritEnv: true }).execute(look)).stdout).toBe(`of-the-user ${process.env['PATH']}\n`)
   })
 
-  it('V-10 does not start without a secret that it refers to, and fails with NO_SECRET', async () => {
+  it('V-10 a shell command does not start without a secret that it refers to, and fails with NO_SECRET', async () => {
     const { execute, folder, notes } = setup()
     const input = { run: `echo > ${folder}/ran`, env: { KEY: { secret: 'NO_SUCH_SECRET' } }, shell: '/bin/sh' }
     const failure = await failureOf(execute(input))
@@ -233,7 +233,7 @@ describe('a shell command', () => {
     expect([notes, existsSync(join(folder, 'ran'))]).toEqual([[], false])
   })
 
-  it('may depend on many large results', async () => {
+  it('a shell command may depend on many large results', async () => {
     const dependencies = Array.from({ length: 20 }, (_, index) => ({
       name: `r${index}`,
       result: 'x'.repeat(1_000_000),
@@ -243,7 +243,7 @@ describe('a shell command', () => {
 })
 
 describe('the output of a command', () => {
-  it('is streamed line by line, in whole characters, and stored', async () => {
+  it('the output of a command is streamed line by line, in whole characters, and stored', async () => {
     const { execute, emitted } = setup()
     await execute('printf "gr\\303"; printf "\\274n\\n\\nlast"')
     expect(emitted).toEqual([
@@ -253,7 +253,7 @@ describe('the output of a command', () => {
     ])
   })
 
-  it('is streamed while the command runs', async () => {
+  it('the output of a command is streamed while the command runs', async () => {
     const { execute, folder, text } = setup()
     const running = execute(`echo ready; mkfifo ${folder}/go; read -r line < ${folder}/go; echo "$line"`)
     await vi.waitFor(() => expect(text()).toBe('ready\n'))
@@ -263,7 +263,7 @@ describe('the output of a command', () => {
     if (go.exitCode === null) await once(go, 'exit')
   })
 
-  it('is bounded, whatever its length', async () => {
+  it('the output of a command is bounded, whatever its length', async () => {
     const { execute, emitted } = setup()
     const lines = 60_000
     const { stdout, truncated } = await execute(`yes 0123456789 | head -n ${lines}; echo end`)
@@ -281,11 +281,11 @@ describe('the output of a command', () => {
     expect(live.length).toBeLessThan(5000)
   })
 
-  it('contains no NUL, which no ledger could store', async () => {
+  it('the output of a command contains no NUL, which no ledger could store', async () => {
     expect((await setup().execute('printf "a\\000b"')).stdout).toBe('a\uFFFDb')
   })
 
-  it('ends the command when its output is refused', async () => {
+  it('the output of a command ends the command when its output is refused', async () => {
     const refusal = new Error('the run has ended')
     const { execute, group } = setup({
       emit: () => {
@@ -298,7 +298,7 @@ describe('the output of a command', () => {
 })
 
 describe('a command that cannot be started', () => {
-  it('fails with SPAWN_FAILED when its folder is missing', async () => {
+  it('a command that cannot be started fails with SPAWN_FAILED when its folder is missing', async () => {
     const { execute, notes } = setup()
     const failure = await failureOf(execute({ run: 'true', cwd: '/nowhere/at/all', shell: '/bin/sh' }))
     expect(failure).toMatchObject({ code: 'SPAWN_FAILED', retry: false })
@@ -306,13 +306,13 @@ describe('a command that cannot be started', () => {
     expect(notes).toEqual([])
   })
 
-  it('fails with SPAWN_FAILED when its folder is a file', async () => {
+  it('a command that cannot be started fails with SPAWN_FAILED when its folder is a file', async () => {
     expect((await failureOf(setup().execute({ run: 'true', cwd: '/dev/null' }))).message).toContain(
       'is not a directory',
     )
   })
 
-  it('fails with SPAWN_FAILED when its shell is missing', async () => {
+  it('a command that cannot be started fails with SPAWN_FAILED when its shell is missing', async () => {
     for (const name of ['/nowhere/shell', 'no-such-shell']) {
       const failure = await failureOf(setup().execute({ run: 'true', shell: name }))
       expect(failure).toMatchObject({ code: 'SPAWN_FAILED', retry: false })
@@ -320,7 +320,7 @@ describe('a command that cannot be started', () => {
     }
   })
 
-  it('fails with SPAWN_FAILED when the command is too long', async () => {
+  it('a command that cannot be started fails with SPAWN_FAILED when the command is too long', async () => {
     const failure = await failureOf(setup().execute(`: ${'x'.repeat(3_000_000)}`))
     expect(failure).toMatchObject({ code: 'SPAWN_FAILED', retry: false })
     expect(failure.message).toMatch(/^Cannot start `: x{198}…`: the command or its environment exceeds/)
@@ -328,7 +328,7 @@ describe('a command that cannot be started', () => {
 })
 
 describe('an aborted command', () => {
-  it('ends with all its descendants before the call rejects with the reason of the abort', async () => {
+  it('an aborted command ends with all its descendants before the call rejects with the reason of the abort', async () => {
     const { execute, controller, text, group } = setup()
     const running = execute('(sleep 1000 & echo $!; wait) & wait')
     await vi.waitFor(() => expect(text()).toMatch(/^\d+\n$/))
@@ -339,7 +339,7 @@ describe('an aborted command', () => {
     expect(await isAlive(group())).toBe(false)
   })
 
-  it.runIf(onLinux)('ends with descendants in a session of their own', async () => {
+  it.runIf(onLinux)('an aborted command ends with descendants in a session of their own', async () => {
     const { execute, controller, text, folder } = setup()
     const running = execute(`mkfifo ${folder}/pid; ${daemon(`${folder}/pid`)} & cat ${folder}/pid; sleep 1000`)
     await vi.waitFor(() => expect(text()).toMatch(/^\d+\n$/))
@@ -348,7 +348,7 @@ describe('an aborted command', () => {
     expect(await isRunning(Number(text()))).toBe(false)
   })
 
-  it('is killed when it does not end after TERM', async () => {
+  it('an aborted command is killed when it does not end after TERM', async () => {
     const { execute, controller, text, group } = setup({ killGraceMs: 30 })
     const running = execute('trap "" TERM; echo ready; while :; do sleep 1000; done')
     await vi.waitFor(() => expect(text()).toBe('ready\n'))
@@ -357,7 +357,7 @@ describe('an aborted command', () => {
     expect(await isAlive(group())).toBe(false)
   })
 
-  it('may clean up, and rejects even if it then exits with 0', async () => {
+  it('an aborted command may clean up, and rejects even if it then exits with 0', async () => {
     const { execute, controller, text, folder } = setup()
     // A shell that gets TERM before it has begun to sleep sleeps to the end: so it sleeps for a short while.
     const running = execute(
@@ -371,27 +371,27 @@ describe('an aborted command', () => {
 })
 
 describe('background processes of a command', () => {
-  it('end with the command, even if they hold its output open', async () => {
+  it('background processes of a command end with the command, even if they hold its output open', async () => {
     const { execute, group } = setup()
     const { stdout } = await execute('sleep 1000 & echo $!')
     expect(await isRunning(Number(stdout))).toBe(false)
     expect(await isAlive(group())).toBe(false)
   })
 
-  it('may print what is pending before they end', async () => {
+  it('background processes of a command may print what is pending before they end', async () => {
     const { execute } = setup()
     const untilLeaderIsGone = 'while kill -0 $$ 2>/dev/null; do :; done'
     expect((await execute(`(${untilLeaderIsGone}; echo late) & echo early`)).stdout).toBe('early\nlate\n')
   })
 
-  it.runIf(onLinux)('end with the command in a session of their own', async () => {
+  it.runIf(onLinux)('background processes of a command end with the command in a session of their own', async () => {
     const { execute, folder, group } = setup()
     const { stdout } = await execute(`mkfifo ${folder}/pid; ${daemon(`${folder}/pid`)} & cat ${folder}/pid`)
     expect(await isRunning(Number(stdout))).toBe(false)
     expect(await isAlive(group())).toBe(false)
   })
 
-  it('leave neither a zombie nor an open file in the engine', async () => {
+  it('background processes of a command leave neither a zombie nor an open file in the engine', async () => {
     const { execute, controller } = setup()
     const files = () => readdirSync(onLinux ? '/proc/self/fd' : '/dev/fd').length
     await execute({ run: 'true', stdin: 'unread', shell: '/bin/sh' })
@@ -430,7 +430,7 @@ describe('the gate of a command', () => {
     })
   })
 
-  it('stays closed when the note is refused', async () => {
+  it('the gate of a command stays closed when the note is refused', async () => {
     const refusal = new Error('RUN_ENDED')
     const groups: ProcessGroup[] = []
     const { execute, folder } = setup({
@@ -444,7 +444,7 @@ describe('the gate of a command', () => {
     expect(existsSync(`${folder}/ran`)).toBe(false)
   })
 
-  it('stays closed when the run ends meanwhile', async () => {
+  it('the gate of a command stays closed when the run ends meanwhile', async () => {
     const world = setup({ note: async () => world.controller.abort() })
     await expect(world.execute(`touch ${world.folder}/ran`)).rejects.toHaveProperty('name', 'AbortError')
     expect(existsSync(`${world.folder}/ran`)).toBe(false)
@@ -493,7 +493,7 @@ describe('a command whose engine dies', () => {
     expect(existsSync(`${folder}/ran`)).toBe(false)
   })
 
-  it('is found by the stored process group after the death of its engine, and ended before it runs again', async () => {
+  it('a command whose engine dies is found by the stored process group after the death of its engine, and ended before it runs again', async () => {
     const { folder } = setup()
     const { engine, group } = await startEngine(`sleep 1000 & echo $! > ${folder}/pid; touch ${folder}/ran; wait`, true)
     await vi.waitFor(() => expect(existsSync(`${folder}/ran`)).toBe(true), { timeout: 5000 })
@@ -504,7 +504,7 @@ describe('a command whose engine dies', () => {
   })
 
   it.runIf(onLinux)(
-    'is found by the id of its call when it has a session of its own and nothing else is known',
+    'a command whose engine dies is found by the id of its call when it has a session of its own and nothing else is known',
     async () => {
       const { folder } = setup()
       const command = `mkfifo ${folder}/fifo; ${daemon(`${folder}/fifo`)} & cat ${folder}/fifo > ${folder}/pid; touch ${folder}/ran`
@@ -519,25 +519,28 @@ describe('a command whose engine dies', () => {
     },
   )
 
-  it.runIf(onLinux)('is ended in a session of its own by the next engine before it runs again', async () => {
-    const { folder } = setup()
-    const again = 'if [ -e ran ]; then grep -qs "State:.[^Z]" /proc/$(cat pid)/status && exit 1; exit 0; fi'
-    const run = `${again}; mkfifo fifo; ${daemon('fifo')} & cat fifo > pid; touch ran; sleep 1000`
-    const script = `
+  it.runIf(onLinux)(
+    'a command whose engine dies is ended in a session of its own by the next engine before it runs again',
+    async () => {
+      const { folder } = setup()
+      const again = 'if [ -e ran ]; then grep -qs "State:.[^Z]" /proc/$(cat pid)/status && exit 1; exit 0; fi'
+      const run = `${again}; mkfifo fifo; ${daemon('fifo')} & cat fifo > pid; touch ran; sleep 1000`
+      const script = `
       import { createEngine } from '${root}/src/create-engine.ts'
       import { shell } from '${root}/src/executors/shell.ts'
       const engine = await createEngine({ ledger: '${folder}/ledger.db', executors: { shell } })
       const input = { run: ${JSON.stringify(run)}, shell: '/bin/sh', cwd: '${folder}' }
       await engine.create({ executor: 'shell', input })
     `
-    const node = join(root, 'node_modules/.bin/node')
-    const first = spawn(node, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'ignore', 'inherit'] })
-    engines.push(first)
-    await vi.waitFor(() => expect(existsSync(`${folder}/ran`)).toBe(true), { timeout: 10_000 })
-    await kill(first)
-    await using engine = await createEngine({ ledger: `${folder}/ledger.db`, executors: { shell } })
-    const { tasks } = await engine.list()
-    expect(await engine.settled(tasks[0]!.id)).toMatchObject({ status: 'completed' })
-    expect(await isRunning(Number(readFileSync(`${folder}/pid`, 'utf8')))).toBe(false)
-  })
+      const node = join(root, 'node_modules/.bin/node')
+      const first = spawn(node, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'ignore', 'inherit'] })
+      engines.push(first)
+      await vi.waitFor(() => expect(existsSync(`${folder}/ran`)).toBe(true), { timeout: 10_000 })
+      await kill(first)
+      await using engine = await createEngine({ ledger: `${folder}/ledger.db`, executors: { shell } })
+      const { tasks } = await engine.list()
+      expect(await engine.settled(tasks[0]!.id)).toMatchObject({ status: 'completed' })
+      expect(await isRunning(Number(readFileSync(`${folder}/pid`, 'utf8')))).toBe(false)
+    },
+  )
 })

@@ -1,7 +1,7 @@
-// The functions of a source file and how many lines each has. By braces and the words before them, because TypeScript 7 exposes no parser.
+// Finds the functions of a source file and their numbers of lines, by braces and the words before them, because TypeScript 7 has no parser API.
 
 export interface FunctionSize {
-  /** Empty for one without a name. */
+  /** Empty for an anonymous function. */
   name: string
   /** From the line of its header to that of its closing brace. */
   lines: number
@@ -9,7 +9,7 @@ export interface FunctionSize {
 
 const noFunction = /^(?:if|for|while|switch|catch|with)$/
 
-/** More than any header has. */
+/** The maximum of characters of a header. */
 const maxHeader = 2_000
 
 /** The functions with more lines than the limit. `code` has comments and the insides of literals blanked out. */
@@ -38,7 +38,7 @@ function blocksOf(code: string): Array<{ open: number; close: number }> {
   return blocks
 }
 
-/** The header of the function whose body follows; undefined where something else does: a statement, an object, a class. */
+/** The header of the function whose body follows; undefined if the block is a statement, an object or a class. */
 function headerOf(before: string): { name: string; start: number } | undefined {
   const arrow = before.endsWith('=>')
   const end = arrow ? endOfParameters(before.slice(0, -2).trimEnd()) : endOfParameters(before)

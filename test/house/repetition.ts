@@ -1,16 +1,16 @@
-// Whether a regular expression can take time that grows faster than the text: a repetition inside of another one lets the engine share
-// out the same letters in ever so many ways before it gives up. A repeated part is harmless when it begins with letters that nothing
-// else in it takes: then there is but one way to share them out.
+// Finds regular expressions whose time can grow faster than the text: with a repetition inside of another one there are many ways to match the
+// same letters, and all are tried. A repeated part is harmless if it begins with letters that no other piece of it matches, because then there
+// is only one way.
 
 interface Group {
-  /** What stands in it, piece by piece: letters, classes, escapes, and whole groups as their own text. */
+  /** Its pieces: letters, classes, escapes, and whole groups as text. */
   pieces: string[]
   repeats: boolean
 }
 
-/** The first repeated part of a pattern (as it is written, with slashes and flags) that repeats something itself; undefined for none. */
-export function nestedRepetition(written: string): string | undefined {
-  const pattern = written.slice(1, written.lastIndexOf('/'))
+/** The first repeated part of a pattern that contains a repetition; undefined for none. `literal` includes slashes and flags. */
+export function nestedRepetition(literal: string): string | undefined {
+  const pattern = literal.slice(1, literal.lastIndexOf('/'))
   const above: Group[] = []
   let group: Group = { pieces: [], repeats: false }
   for (let at = 0; at < pattern.length; ) {
@@ -25,7 +25,7 @@ export function nestedRepetition(written: string): string | undefined {
     if (closed !== undefined) group = above.pop() ?? group
     const quantifier = /^(?:[*+?]|\{\d+(?:,\d*)?\})[?+]?/.exec(pattern.slice(at))?.[0] ?? ''
     at += quantifier.length
-    const repeated = isEndless(quantifier)
+    const repeated = isUnbounded(quantifier)
     const text = closed === undefined ? piece : `(${closed.pieces.join('')})`
     if (repeated && closed?.repeats && !isLedByItsOwnLetters(closed.pieces)) return `${text}${quantifier}`
     group.repeats ||= repeated || closed?.repeats === true
@@ -34,11 +34,11 @@ export function nestedRepetition(written: string): string | undefined {
   return undefined
 }
 
-/** So often that it does not matter whether there is an end. */
-function isEndless(quantifier: string): boolean {
+/** Unbounded, or with a bound too high to matter. */
+function isUnbounded(quantifier: string): boolean {
   if (/^[*+]/.test(quantifier)) return true
-  const [, least = '', comma, most = ''] = /^\{(\d+)(,)?(\d*)\}/.exec(quantifier) ?? []
-  return least !== '' && (comma === undefined ? Number(least) : most === '' ? Infinity : Number(most)) > 10
+  const [, min = '', comma, max = ''] = /^\{(\d+)(,)?(\d*)\}/.exec(quantifier) ?? []
+  return min !== '' && (comma === undefined ? Number(min) : max === '' ? Infinity : Number(max)) > 10
 }
 
 /** A class, an escape, the head of a group, or one letter. */
@@ -58,15 +58,15 @@ function pieceAt(pattern: string, at: number): string {
 
 const letters = Array.from({ length: 0x3000 }, (_, code) => String.fromCharCode(code))
 
-/** One letter, or one of a class, that must be there, once. */
+/** Whether the first piece is one required letter or class that no other piece matches. */
 function isLedByItsOwnLetters(pieces: readonly string[]): boolean {
   const [first = '', ...others] = pieces
   if (pieces.includes('|') || first.startsWith('(') || pieceAt(first, 0) !== first) return false
-  const leading = letters.filter((letter) => takes(first, letter))
-  return leading.length > 0 && others.every((piece) => !leading.some((letter) => takes(piece, letter)))
+  const leading = letters.filter((letter) => matches(first, letter))
+  return leading.length > 0 && others.every((piece) => !leading.some((letter) => matches(piece, letter)))
 }
 
-function takes(piece: string, letter: string): boolean {
+function matches(piece: string, letter: string): boolean {
   try {
     return new RegExp(piece, 's').test(letter)
   } catch {

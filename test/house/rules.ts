@@ -1,5 +1,4 @@
-// The rules of the house. Each is a pure function from source files to complaints, so that the test can apply it to
-// src and to planted faults.
+// The rules of the house. Each is a pure function from source files to complaints, which the test applies to src and to planted violations.
 
 import { libraryEntries } from '../../scripts/entries.ts'
 import { functionsLongerThan } from './functions.ts'
@@ -8,9 +7,9 @@ import { packageOf, type SourceFile, targetOf } from './source.ts'
 
 export type Rule = (files: SourceFile[]) => string[]
 
-// --- Who may import whom ---------------------------------------------------------------------------------------------
+// --- Imports between folders ---------------------------------------------------------------------------------------------
 
-/** From the ground up. A room is a folder of src, or a file that lies directly in src, by its name. */
+/** From the lowest level to the highest. A part is a folder of src, or a file directly in src, by its name. */
 const levels: string[][] = [
   ['core'],
   ['entities'],
@@ -29,15 +28,15 @@ const levels: string[][] = [
   ['claimed-task', 'task-engine', 'engine', 'create-engine', 'index'],
 ]
 
-/** A command line composes an engine, a facade wraps one: these two look up to it, and to nothing else above them. */
+/** Surfaces create engines and vocabularies wrap them, so both may import the engine although it is above them. */
 const mayUseTheEngine = ['surfaces', 'vocabularies']
 
-const roomOf = (path: string) => path.split('/')[1]?.replace(/\.ts$/, '') ?? path
-const levelOf = (room: string) => levels.findIndex((level) => level.includes(room))
+const partOf = (path: string) => path.split('/')[1]?.replace(/\.ts$/, '') ?? path
+const levelOf = (part: string) => levels.findIndex((level) => level.includes(part))
 const isRootFile = (path: string) => path.split('/').length === 2
 
 function mayImport(from: string, to: string): boolean {
-  const [here, there] = [roomOf(from), roomOf(to)]
+  const [here, there] = [partOf(from), partOf(to)]
   if (here === there) return true
   if (there === 'testing') return false
   if (here === 'testing') return there !== 'surfaces'
@@ -57,7 +56,7 @@ const rootIsShort: Rule = (files) => {
 
 const surfaceOf = (path: string) => /^src\/surfaces\/([^/]+)\//.exec(path)?.[1]
 
-/** A verb of the command line starts another surface, by its public entry. */
+/** A verb of the command line may start another surface through its public entry. */
 function startsSurface(from: string, to: string): boolean {
   return from.startsWith('src/surfaces/cli/verbs/') && /^src\/surfaces\/[^/]+\/index\.ts$/.test(to)
 }
@@ -68,13 +67,13 @@ const surfacesImportNoOther: Rule = (files) =>
     return targetsOf(file)
       .filter((target) => surface !== undefined && ![surface, undefined].includes(surfaceOf(target)))
       .filter((target) => !startsSurface(file.path, target))
-      .map((target) => `${file.path} imports ${target}; what surfaces share lives in web/, terminal/ or plans/`)
+      .map((target) => `${file.path} imports ${target}; code that surfaces share belongs in web/, terminal/ or plans/`)
   })
 
-const everyRoomHasALevel: Rule = (files) =>
+const everyPartHasALevel: Rule = (files) =>
   files
-    .filter((file) => roomOf(file.path) !== 'testing' && levelOf(roomOf(file.path)) === -1)
-    .map((file) => `${file.path}: "${roomOf(file.path)}" is on no level; give it one in test/house/rules.ts`)
+    .filter((file) => partOf(file.path) !== 'testing' && levelOf(partOf(file.path)) === -1)
+    .map((file) => `${file.path}: "${partOf(file.path)}" is on no level; give it one in test/house/rules.ts`)
 
 const importsPointDown: Rule = (files) =>
   files.flatMap((file) =>
@@ -106,7 +105,7 @@ const noImportCycles: Rule = (files) => {
 
 const insideTheEngine = /^src\/(?:steps|ledger|actors|drafts|memory|team|board)\//
 
-/** What finds and opens a ledger for `createEngine`, what programs are given too, and what is pure. */
+/** Code that finds and opens a ledger for `createEngine`, that is also exported to programs, or that is pure. */
 const openToSurfaces = [
   'src/ledger/find-ledger.ts',
   'src/ledger/open-ledger.ts',
@@ -117,7 +116,7 @@ const openToSurfaces = [
   'src/team/team-status.ts',
 ]
 
-/** What operations give, by its type alone. */
+/** Results of operations, of which only types may be imported. */
 const shownBySurfaces = /^src\/(?:memory|team|board)\/|^src\/actors\/inspection-event\.ts$/
 
 const surfacesUseOperations: Rule = (files) =>
@@ -135,7 +134,7 @@ const surfacesUseOperations: Rule = (files) =>
         )
     })
 
-/** Specifiers of which nothing but types is imported. */
+/** Specifiers from which only types are imported. */
 function typeImportsOf(file: SourceFile): string[] {
   const types = Array.from(
     file.text.matchAll(/\b(?:import|export)\s+type\s*\{[^}]*\}\s*from\s*'([^']+)'/g),
@@ -145,7 +144,7 @@ function typeImportsOf(file: SourceFile): string[] {
   return types.filter((specifier) => count(file.imports, specifier) === count(types, specifier))
 }
 
-// --- Who may know which package --------------------------------------------------------------------------------------
+// --- Imports of packages --------------------------------------------------------------------------------------
 
 const homes: Record<string, string[]> = {
   kysely: ['src/ledger/'],
@@ -153,7 +152,7 @@ const homes: Record<string, string[]> = {
   '@xstate/store': ['src/actors/'],
 }
 
-const packagesStayAtHome: Rule = (files) =>
+const packagesAreImportedAtHome: Rule = (files) =>
   files.flatMap((file) =>
     file.imports
       .map(packageOf)
@@ -164,19 +163,19 @@ const packagesStayAtHome: Rule = (files) =>
 const driverHome = 'src/ledger/dialects/sqlite/'
 
 /** Any literal that names the driver counts: it may also be loaded through `createRequire` or a dynamic import. */
-const oneFileKnowsTheDriver: Rule = (files) => {
-  const knowing = files.filter((file) => file.literals.some((literal) => packageOf(literal) === 'better-sqlite3'))
-  const outside = knowing.filter((file) => !file.path.startsWith(driverHome))
+const oneFileImportsTheDriver: Rule = (files) => {
+  const importing = files.filter((file) => file.literals.some((literal) => packageOf(literal) === 'better-sqlite3'))
+  const outside = importing.filter((file) => !file.path.startsWith(driverHome))
   const complaints = outside.map((file) => `${file.path} names better-sqlite3 outside ${driverHome}`)
-  if (knowing.length > 1) complaints.push(`better-sqlite3 is named in more than one file: ${pathsOf(knowing)}`)
+  if (importing.length > 1) complaints.push(`better-sqlite3 is named in more than one file: ${pathsOf(importing)}`)
   return complaints
 }
 
-/** It reads the list of ledgers that a user trusts, and no ledger. */
+/** Reads the list of trusted ledgers, and no ledger. */
 const readsNoLedger = 'src/ledger/trust.ts'
 
-/** Closing a descriptor drops SQLite's locks on the file. Making a file that is not there yet opens no ledger. */
-const ledgerFilesAreSqlites: Rule = (files) =>
+/** Closing a descriptor drops SQLite's locks on the file. Creating a new file opens no ledger. */
+const sqliteOpensLedgerFiles: Rule = (files) =>
   files
     .filter((file) => file.path.startsWith('src/ledger/') && file.path !== readsNoLedger)
     .flatMap((file) =>
@@ -184,13 +183,13 @@ const ledgerFilesAreSqlites: Rule = (files) =>
         file.text.matchAll(
           /\bopenSync\b(?!\s*(?:,|\}|\([^()]*(?:\([^()]*\))?[^()]*,\s*'wx'))|\b(?:read|write|append|copy)File(?:Sync)?\b|\bcreate(?:Read|Write)Stream\b|\bcpSync\b|'node:fs\/promises'/g,
         ),
-        (match) => `${file.path}:${lineOf(file, match.index)} says ${match[0]}; a ledger file is opened by SQLite only`,
+        (match) => `${file.path}:${lineOf(file, match.index)} uses ${match[0]}; a ledger file is opened by SQLite only`,
       ),
     )
 
 const pathsOf = (files: SourceFile[]) => files.map((file) => file.path).join(', ')
 
-/** Given built declarations: what a user's compiler reaches from the entries must not drag in what the engine is made of. */
+/** For built declarations: the types that users reach from the entries must not need the packages that the engine is built on. */
 export const publicTypesAreOurOwn: Rule = (files) => {
   const hidden = ['xstate', '@xstate/store', 'kysely', 'better-sqlite3']
   const named = (file: SourceFile) => [
@@ -205,7 +204,7 @@ export const publicTypesAreOurOwn: Rule = (files) => {
   )
 }
 
-/** The files that are imported from the entries, however far. */
+/** The files that the entries import, directly or indirectly. */
 export function reachableFrom(files: SourceFile[], entries: string[]): SourceFile[] {
   const byPath = new Map(files.map((file) => [file.path, file]))
   const reached = new Set<SourceFile>()
@@ -219,10 +218,10 @@ export function reachableFrom(files: SourceFile[], entries: string[]): SourceFil
   return [...reached]
 }
 
-// --- What comes in from outside is neither SQL nor a pattern ----------------------------------------------------------
+// --- Input is neither SQL nor a regular expression ----------------------------------------------------------
 
-/** Words that are no literal where they stand, and come from the code alone: its lists of states, and the names of its tables. */
-const wordsOfTheCode: Record<string, string[]> = {
+/** Expressions that are no literals, but whose values come from the code alone: lists of states, and names of tables and columns. */
+const constantsOfTheCode: Record<string, string[]> = {
   'src/ledger/columns.ts': [
     'all.map(({ field }) => `"${alias}"."${columnOf(field)}" as "${prefix}${field}"`).join(\', \')',
     '`excluded.${column}`',
@@ -230,12 +229,12 @@ const wordsOfTheCode: Record<string, string[]> = {
   'src/ledger/tables/board.ts': ['`edge.${side}`', '`edge.${other}`', 'order'],
   'src/ledger/tables/call.ts': ['status'],
   'src/ledger/tables/cascade.ts': ['status'],
-  'src/ledger/tables/purge.ts': ['status', 'table'],
+  'src/ledger/tables/purge.ts': ['status', 'table', 'key', 'whose'],
   'src/ledger/tables/task-claimable.ts': ['column'],
   'src/ledger/tables/task-ready.ts': ['column'],
 }
 
-/** `sql` binds what stands in it; these words of it do not. Migrations know nothing of what comes in. */
+/** The tag `sql` binds its values; these methods do not. Migrations have no input. */
 const sqlIsOfTheCode: Rule = (files) =>
   files
     .filter((file) => file.path.startsWith('src/') && !file.path.startsWith('src/ledger/migrations/'))
@@ -249,8 +248,8 @@ const sqlIsOfTheCode: Rule = (files) =>
           code: file.code.slice(start, end).trim(),
         }
       })
-        .filter(({ text, code }) => !isLiteral(code) && !wordsOfTheCode[file.path]?.includes(text))
-        .map(({ index, text }) => `${file.path}:${lineOf(file, index)} makes SQL of ${text}; bind it as a value`),
+        .filter(({ text, code }) => !isLiteral(code) && !constantsOfTheCode[file.path]?.includes(text))
+        .map(({ index, text }) => `${file.path}:${lineOf(file, index)} builds SQL from ${text}; bind it as a value`),
     )
 
 function lengthOfArguments(code: string): number {
@@ -263,18 +262,18 @@ function lengthOfArguments(code: string): number {
   return code.length
 }
 
-/** With the insides of literals blanked out: one of them, or a choice of two. */
+/** Whether code, with the insides of literals blanked out, is one literal or a choice of two. */
 function isLiteral(code: string): boolean {
   return /^(['"`])\s*\1,?$/.test(code) || /^[^?]+\?\s*(['"`])\s*\1\s*:\s*(['"`])\s*\2$/.test(code)
 }
 
-/** They make patterns of words of their own. */
-const makesPatterns = [
+/** Files that build patterns from their own words. */
+const buildsPatterns = [
   'src/entities/ability-pattern.ts',
   'src/entities/disagreement.ts',
   'src/entities/fact-category.ts',
   'src/entities/fact-tokens.ts',
-  // Of the secrets that its options name.
+  // From the secrets that its options name.
   'src/surfaces/inspector/redact.ts',
   // Scripts of models are written by the user that starts the engine.
   'src/models/script.ts',
@@ -282,10 +281,10 @@ const makesPatterns = [
 
 const patternsAreOfTheCode: Rule = (files) =>
   files
-    .filter((file) => !makesPatterns.includes(file.path))
+    .filter((file) => !buildsPatterns.includes(file.path))
     .flatMap((file) =>
       Array.from(file.code.matchAll(/\bRegExp\s*\(/g), ({ index }) => {
-        return `${file.path}:${lineOf(file, index)} makes a pattern of a text; nothing that comes in may be one`
+        return `${file.path}:${lineOf(file, index)} builds a regular expression from a text, which could be input`
       }),
     )
 
@@ -293,13 +292,11 @@ const patternsAreLinear: Rule = (files) =>
   files.flatMap((file) =>
     file.patterns.flatMap((pattern) => {
       const nested = nestedRepetition(pattern)
-      return nested === undefined
-        ? []
-        : [`${file.path} repeats ${nested}, which repeats something itself, in ${pattern}`]
+      return nested === undefined ? [] : [`${file.path} repeats ${nested}, which contains a repetition, in ${pattern}`]
     }),
   )
 
-// --- Time and chance come in from outside ----------------------------------------------------------------------------
+// --- Time and randomness are injected ----------------------------------------------------------------------------
 
 interface Ban {
   what: RegExp
@@ -319,7 +316,7 @@ const bans: Ban[] = [
   { what: /\b(?:randomUUID|randomBytes|randomInt|getRandomValues)\b/g, except: ['src/core/ids.ts'] },
 ]
 
-/** `setTimeout(run, ms) { … }`, `setTimeout(run): Timer` and `setTimeout: …` declare a clock's method; they call nothing. */
+/** `setTimeout(run, ms) { … }`, `setTimeout(run): Timer` and `setTimeout: …` declare a method of a clock and are no calls. */
 function isDeclaration(code: string, end: number): boolean {
   const rest = code.slice(end)
   if (/^\s*\??:/.test(rest)) return true
@@ -339,7 +336,7 @@ function uses(file: SourceFile, ban: Ban): string[] {
     .map((match) => `${file.path}:${lineOf(file, match.index)} uses ${match[0]}; take it from the clock or the ids`)
 }
 
-const timeAndChanceAreInjected: Rule = (files) =>
+const timeAndRandomnessAreInjected: Rule = (files) =>
   files.flatMap((file) => [
     ...bans.flatMap((ban) => uses(file, ban)),
     ...file.imports
@@ -351,21 +348,21 @@ const timeAndChanceAreInjected: Rule = (files) =>
 
 const lineOf = (file: SourceFile, index: number) => file.text.slice(0, index).split('\n').length
 
-// --- One way along an edge -------------------------------------------------------------------------------------------
+// --- Status changes -------------------------------------------------------------------------------------------
 
 const walksEdges = 'src/steps/walk.ts'
 const walkers = [walksEdges, 'src/steps/transition.ts', 'src/steps/settle-family.ts', 'src/steps/groups-above.ts']
 
-/** `walk` moves the row, closes and adds the event; only `transition` and the family itself may leave out the family. */
+/** `walk` updates the row, closes runs and questions and appends the event; only `transition` and the code of families may call it. */
 const edgesAreWalkedByTransition: Rule = (files) =>
   files
     .filter((file) => !file.path.startsWith('src/machines/'))
     .flatMap((file) => [
       ...(walksEdges !== file.path && importsName(file, 'moved', 'machines/task-transition.ts')
-        ? [`${file.path} moves a row along an edge by itself; use \`transition\``]
+        ? [`${file.path} changes the status of a row by itself; use \`transition\``]
         : []),
       ...(!walkers.includes(file.path) && importsName(file, 'walk', '/walk.ts')
-        ? [`${file.path} walks an edge without its family; use \`transition\``]
+        ? [`${file.path} changes a status without settling the family; use \`transition\``]
         : []),
     ])
 
@@ -380,7 +377,7 @@ function importsName(file: SourceFile, name: string, from: string): boolean {
 const maxFileLines = 300
 const maxFunctionLines = 70
 
-/** Suites of tests that are shipped: a block of them is a function, and no easier to read in pieces. */
+/** Suites of tests that are part of the package: each block is a function, and splitting one does not make it easier to read. */
 const suites = 'src/testing/ledger-contract/'
 
 /** Longer than the limit, each for a reason. */
@@ -395,7 +392,6 @@ export const longFiles: Record<string, string> = {
     'One class: the life of a connection, from its opening to its closing.',
   'src/ledger/ledger.ts': 'One interface, the port that both dialects implement, with its documentation.',
   'src/ledger/migrations/0005-memory.ts': 'A migration is never changed again.',
-  'src/ledger/redacting-ledger.ts': 'One list of all verbs of the ledger, complete by its type.',
   'src/steps/create.ts': 'One step: its parts share the tasks that it creates.',
   'src/task-engine.ts': 'The facade of that interface, a line or two for each method.',
 }
@@ -460,7 +456,7 @@ const functionsAreShort: Rule = (files) =>
         }),
     )
 
-/** The reasons that are not needed any more. */
+/** Reasons that are no longer needed. */
 export const idleReasons: Rule = (files) => {
   const byPath = new Map(files.map((file) => [file.path, file]))
   const isLong = (path: string) => linesOf(byPath.get(path) ?? { ...noFile, path }) > maxFileLines
@@ -480,7 +476,7 @@ export const idleReasons: Rule = (files) => {
 
 const noFile: SourceFile = { path: '', text: '', code: '', literals: [], patterns: [], imports: [] }
 
-/** With what the field says instead. */
+/** With the usual terms. */
 const plainWords: Array<{ word: RegExp; instead: string }> = [
   { word: /\b(?:whoever|nobody|somebody|no one)\b/gi, instead: 'the caller, the client, the claimant, a person' },
   { word: /\b(?:told|tells?|hears?|heard)\b/gi, instead: 'is notified, reports, returns, receives' },
@@ -492,9 +488,9 @@ const plainWords: Array<{ word: RegExp; instead: string }> = [
   { word: /\b(?:most|longest|usual|fewest|largest|shortest)[A-Z]\w*/g, instead: 'max…, default…, min…' },
 ]
 
-/** Words of a vocabulary, or of the person that a text is for. */
+/** Words that are allowed in a file, because stored data contains them. */
 const mayUse: Record<string, RegExp> = {
-  // In the ids of messages that ledgers hold.
+  // In stored ids of messages.
   'src/steps/notify-parent.ts': /^told$/,
 }
 
@@ -503,16 +499,14 @@ export const wordsArePlain: Rule = (files) =>
     plainWords.flatMap(({ word, instead }) =>
       Array.from(file.text.matchAll(word))
         .filter(([found]) => mayUse[file.path]?.test(found) !== true)
-        .map(
-          ({ 0: found, index }) => `${file.path}:${lineOf(file, index)} says "${found}"; the field says: ${instead}`,
-        ),
+        .map(({ 0: found, index }) => `${file.path}:${lineOf(file, index)} says "${found}"; use: ${instead}`),
     ),
   )
 
 const namesOfTexts: Rule = (files) =>
   files
     .filter((file) => file.path.endsWith('-words.ts'))
-    .map((file) => `${file.path}: say what the words are: labels, a mapping, tokens, a text`)
+    .map((file) => `${file.path}: name the kind of words: labels, a mapping, tokens, a text`)
 
 export const namesAreKebabCase: Rule = (files) =>
   files
@@ -521,18 +515,18 @@ export const namesAreKebabCase: Rule = (files) =>
 
 const emptyNames = /^(?:utils?|common|helpers?|misc|managers?|types)$/
 
-export const namesSaySomething: Rule = (files) =>
+export const namesHaveMeaning: Rule = (files) =>
   files
     .filter((file) => file.path.split('/').some((part) => emptyNames.test(part.replace(/\..*$/, ''))))
-    .map((file) => `${file.path}: name it after what it holds`)
+    .map((file) => `${file.path}: name it after its content`)
 
-/** Where foreign words are spoken, because a foreigner is. */
-const speaksToForeigners =
+/** Files that use the terms of other systems, because they exchange data with them. */
+const usesForeignTerms =
   /^src\/(?:vocabularies|abilities)\/|^src\/entities\/status-filter\.ts$|\/(?:mapping|board-files)\.ts$/
 
 const canceledHasOneL: Rule = (files) =>
   files
-    .filter((file) => !speaksToForeigners.test(file.path))
+    .filter((file) => !usesForeignTerms.test(file.path))
     .flatMap((file) =>
       Array.from(file.text.matchAll(/\w*cancell(?!ation)\w*/gi), (match) => {
         return `${file.path}:${lineOf(file, match.index)} says "${match[0]}"; here it is spelled with one l`
@@ -540,19 +534,19 @@ const canceledHasOneL: Rule = (files) =>
     )
 
 /** A process is `killed` and a record has a `completionStatus` in Agent OS; everywhere else a task has one of eight states. */
-const processWordsAreVocabulary: Rule = (files) =>
+const processStatusesAreVocabulary: Rule = (files) =>
   files
     .filter((file) => !file.path.startsWith('src/vocabularies/'))
     .flatMap((file) =>
       Array.from(file.text.matchAll(/\b(?:process|completion)Status\w*|(['"`])killed\1/gi), (match) => {
-        return `${file.path}:${lineOf(file, match.index)} says ${match[0]}; only vocabularies do`
+        return `${file.path}:${lineOf(file, match.index)} says ${match[0]}; only vocabularies may`
       }),
     )
 
-const nothingIsLeftToDo: Rule = (files) =>
+const noTodoComments: Rule = (files) =>
   files.flatMap((file) =>
     Array.from(file.text.matchAll(/\b(?:TODO|FIXME|XXX)\b/g), (match) => {
-      return `${file.path}:${lineOf(file, match.index)} says ${match[0]}; do it, or open an issue`
+      return `${file.path}:${lineOf(file, match.index)} contains ${match[0]}`
     }),
   )
 
@@ -564,35 +558,35 @@ function openingWords(file: SourceFile): number {
   return text.match(/[A-Za-z]{2,}/g)?.length ?? 0
 }
 
-const filesIntroduceThemselves: Rule = (files) =>
+const filesOpenWithAComment: Rule = (files) =>
   files
     .filter((file) => openingWords(file) < 4)
-    .map((file) => `${file.path} does not open with a comment that says what lives there`)
+    .map((file) => `${file.path} does not open with a comment about its content`)
 
 export const rules = {
-  'every folder and root file of src has a level': everyRoomHasALevel,
+  'every folder and root file of src has a level': everyPartHasALevel,
   'imports point down, and folders of one level never import each other': importsPointDown,
   'src itself has at most eight files': rootIsShort,
   'no surface imports another': surfacesImportNoOther,
   'there are no import cycles': noImportCycles,
   'surfaces reach tasks through operations only': surfacesUseOperations,
-  'kysely, xstate and its store are imported only where they belong': packagesStayAtHome,
-  'one file below ledger/dialects/sqlite knows better-sqlite3': oneFileKnowsTheDriver,
-  'ledger files are opened by SQLite only, but for making new ones': ledgerFilesAreSqlites,
-  'time, timers and randomness come from the clock and the ids': timeAndChanceAreInjected,
-  'SQL is made of texts of the code, and of values that are bound': sqlIsOfTheCode,
-  'patterns are texts of the code': patternsAreOfTheCode,
-  'patterns take no more time than there is text': patternsAreLinear,
-  'every edge of a task is walked by transition': edgesAreWalkedByTransition,
+  'kysely, xstate and its store are imported only where they belong': packagesAreImportedAtHome,
+  'better-sqlite3 is imported by one file below ledger/dialects/sqlite': oneFileImportsTheDriver,
+  'ledger files are opened by SQLite only, except to create them': sqliteOpensLedgerFiles,
+  'time, timers and randomness come from the clock and the ids': timeAndRandomnessAreInjected,
+  'SQL consists of literals of the code and bound values': sqlIsOfTheCode,
+  'regular expressions are literals of the code': patternsAreOfTheCode,
+  'regular expressions match in linear time': patternsAreLinear,
+  'every status change of a task goes through transition': edgesAreWalkedByTransition,
   'no file has more than 300 lines without a reason': filesAreShort,
   'no function has more than 70 lines without a reason': functionsAreShort,
-  'identifiers, comments and messages use the words of the field': wordsArePlain,
-  'no file is named after words': namesOfTexts,
+  'identifiers, comments and messages use plain words': wordsArePlain,
+  'no file name ends in words': namesOfTexts,
   'file and folder names are in kebab-case': namesAreKebabCase,
-  'no file or folder has a name that says nothing': namesSaySomething,
+  'no file or folder has a meaningless name': namesHaveMeaning,
   'canceled is spelled with one l': canceledHasOneL,
-  'the words of processes and of completion are known to vocabularies only': processWordsAreVocabulary,
+  'process and completion statuses occur in vocabularies only': processStatusesAreVocabulary,
   'a list of any length is not spread into the arguments of a call': listsAreNotArguments,
-  'nothing is marked as left to do': nothingIsLeftToDo,
-  'every file opens by saying what lives there': filesIntroduceThemselves,
+  'no file contains TODO, FIXME or XXX': noTodoComments,
+  'every file opens with a comment about its content': filesOpenWithAComment,
 } satisfies Record<string, Rule>

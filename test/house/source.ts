@@ -1,5 +1,5 @@
-// Reads source files the way the house rules need them: comments, string literals and code separated, and the
-// imports. Written by hand because TypeScript 7 exposes no parser; it parses just enough of the language for that.
+// Reads source files for the house rules: separates comments, string literals and code, and finds the imports. Written by hand, with just enough
+// of the language for that, because TypeScript 7 has no parser API.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix, relative, sep } from 'node:path'
@@ -8,12 +8,12 @@ export interface SourceFile {
   /** From the root of the repository, with forward slashes: `src/ledger/ledger.ts`. */
   path: string
   text: string
-  /** The text with comments and the insides of literals blanked out; every character is where it was. */
+  /** The text with comments and the insides of literals blanked out; every character keeps its position. */
   code: string
   literals: string[]
-  /** Regular expressions that are written as such, with slashes and flags. */
+  /** Regular expression literals, with slashes and flags. */
   patterns: string[]
-  /** What is imported, in any form: `from`, bare `import`, `import()`, `require()`, `import('…').Type`. */
+  /** Imported specifiers, in any form: `from`, bare `import`, `import()`, `require()`, `import('…').Type`. */
   imports: string[]
 }
 
@@ -105,7 +105,7 @@ export function parse(path: string, text: string): SourceFile {
   return { path, text, code, literals: literals.map(contentOf), patterns, imports: imports.map(contentOf) }
 }
 
-/** Every file below a folder of the repository whose name ends so; none if the folder does not exist. */
+/** All files below a folder of the repository whose name ends with `ending`; none if the folder does not exist. */
 export function readFolder(root: string, folder: string, ending: string): SourceFile[] {
   const start = join(root, folder)
   if (!existsSync(start)) return []
@@ -114,14 +114,14 @@ export function readFolder(root: string, folder: string, ending: string): Source
     entries
       .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
       .map((entry) => join(entry.parentPath, entry.name))
-      // A fixture may have packages of its own; they are not ours to judge.
+      // A fixture may have packages of its own, which are not checked.
       .filter((file) => !relative(root, file).split(sep).includes('node_modules'))
       .toSorted()
       .map((file) => parse(relative(root, file).replaceAll(sep, '/'), readFileSync(file, 'utf8')))
   )
 }
 
-/** The path a relative import leads to, or undefined for a package. */
+/** The path of a relative import; undefined for a package. */
 export function targetOf(file: SourceFile, specifier: string): string | undefined {
   if (!specifier.startsWith('.')) return undefined
   return posix.join(posix.dirname(file.path), specifier)

@@ -12,24 +12,28 @@ let opened = 0
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-ledgerContract(
-  'a SQLite file: X-015 X-017',
-  async () => {
-    opened += 1
-    const ledger = await openLedger(join(folder, `${opened}.db`))
-    return { ledger, close: () => ledger.close() }
-  },
-  { describe, it, expect },
-)
+describe('X-015 X-017 a SQLite file fulfills the ledger contract', () => {
+  ledgerContract(
+    'a SQLite file',
+    async () => {
+      opened += 1
+      const ledger = await openLedger(join(folder, `${opened}.db`))
+      return { ledger, close: () => ledger.close() }
+    },
+    { describe, it, expect },
+  )
+})
 
-ledgerContract(
-  'SQLite in memory: X-015 X-017',
-  async () => {
-    const ledger = await openLedger(':memory:')
-    return { ledger, close: () => ledger.close() }
-  },
-  { describe, it, expect },
-)
+describe('X-015 X-017 SQLite in memory fulfills the ledger contract', () => {
+  ledgerContract(
+    'SQLite in memory',
+    async () => {
+      const ledger = await openLedger(':memory:')
+      return { ledger, close: () => ledger.close() }
+    },
+    { describe, it, expect },
+  )
+})
 
 ledgerContract(
   'SQLite in memory behind a hook that redacts nothing',

@@ -1,4 +1,4 @@
-// The draft of a step: what it has decided is kept until it is over or reads more than a row by its id, which sees the draft.
+// The draft of a step: its writes are buffered until it ends or reads more than a row by its id. Reads by id see the draft.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Op, Step, Tx } from '../../src/ledger/ledger.ts'
 import {
@@ -33,7 +33,7 @@ describe.each(Object.entries(ledgers))('a step on %s', (_kind, open) => {
     return ledger
   }
 
-  it('reads by id what it has written, whole, with every kind of value', async () => {
+  it('a step reads by id the whole row that it has written, with every kind of value', async () => {
     const ledger = await setup()
     const seen = await ledger.step(
       step('write and read', function* (tx) {
@@ -51,7 +51,7 @@ describe.each(Object.entries(ledgers))('a step on %s', (_kind, open) => {
     expect(seen).toEqual([await ledger.read((tx) => tx.task.get('a')), await ledger.read((tx) => tx.run.get('a', 1))])
   })
 
-  it('finds in a set what it has written, and by id what a set statement has changed', async () => {
+  it('a step finds its own writes in sets, and by id the changes of set statements', async () => {
     const ledger = await setup()
     const seen = await ledger.step(
       step('sets', function* (tx) {
@@ -75,11 +75,11 @@ describe.each(Object.entries(ledgers))('a step on %s', (_kind, open) => {
     })
   })
 
-  it('that is refused leaves nothing of its draft, and does not disturb those that share its commit', async () => {
+  it('a refused step writes nothing of its draft, and the other steps of its group run once', async () => {
     const ledger = await setup()
-    const told: string[] = []
+    const received: string[] = []
     ledger.observe(
-      { committed: (events) => told.push(...events.map(({ taskId }) => taskId)), changed() {}, failed() {} },
+      { committed: (events) => received.push(...events.map(({ taskId }) => taskId)), changed() {}, failed() {} },
       { watchOthers: false },
     )
     const runs = { before: 0, refused: 0 }
@@ -102,13 +102,13 @@ describe.each(Object.entries(ledgers))('a step on %s', (_kind, open) => {
       ),
     ])
     expect(outcomes).toMatchObject([{ status: 'fulfilled' }, { reason: { message: 'no' } }])
-    expect(told).toEqual(['a'])
+    expect(received).toEqual(['a'])
     expect(await ledger.read((tx) => tx.task.get('b'))).toMatchObject({ status: 'submitted', version: 1 })
-    // Nothing was written by then, so nobody ran again.
+    // Nothing was written before the refusal, so no step ran again.
     expect(runs).toEqual({ before: 1, refused: 1 })
   })
 
-  it('that is refused after its draft was written is taken back alone', async () => {
+  it('only the refused step is rolled back after its draft was written', async () => {
     const ledger = await setup()
     const outcomes = await Promise.allSettled([
       ledger.step(step('before', (tx) => tx.event.append(eventRow({ taskId: 'a' })))),
@@ -119,7 +119,7 @@ describe.each(Object.entries(ledgers))('a step on %s', (_kind, open) => {
           throw new Error('no')
         }),
       ),
-      ledger.step(step('constraint', (tx) => tx.dependency.insert(edgeRow({ taskId: 'nobody', blockerId: 'a' })))),
+      ledger.step(step('constraint', (tx) => tx.dependency.insert(edgeRow({ taskId: 'missing', blockerId: 'a' })))),
       ledger.step(step('after', (tx) => tx.event.append(eventRow({ taskId: 'a' })))),
     ])
     expect(outcomes).toMatchObject([

@@ -1,4 +1,5 @@
-// What a ledger of version 1 held: a row of each kind, as statements that both databases understand. Frozen: it is the past.
+// The content of a ledger of version 1: a row of each kind, as statements that both databases accept. Never changed, because released ledgers
+// contain such rows.
 const names = [
   'id',
   'key',
@@ -93,8 +94,8 @@ export const firstVersionRows: readonly string[] = [
   task('task-byhand', { status: 'working' }),
   task('task-blocked', { open_blockers: 1 }),
   task('task-timed', { not_before: 8_000_000_000_000 }),
-  task('task-letgo', { status: 'waiting', status_reason: 'interrupted' }),
-  task('task-gone', { deleted_at: 2_000 }),
+  task('task-released', { status: 'waiting', status_reason: 'interrupted' }),
+  task('task-deleted', { deleted_at: 2_000 }),
   task('task-paused', { status: 'paused', held: 1, executor: 'work', run: 1 }),
   task('task-asking', { status: 'input_required', executor: 'work', run: 1 }),
   task('task-waiting', { status: 'waiting', executor: 'work', run: 1 }),
@@ -120,7 +121,7 @@ export const firstVersionRows: readonly string[] = [
     select 'task.created', id, 1000, 'instance-old', '{"status":"submitted"}' from task order by seq`,
 ]
 
-/** What the columns of later versions hold after the upgrade: depth, children, claimable. */
+/** The columns of later versions after the upgrade. */
 export const upgradedNumbers: Readonly<Record<string, readonly [depth: number, children: number, claimable: boolean]>> =
   {
     'task-root': [0, 2, false],
@@ -131,8 +132,8 @@ export const upgradedNumbers: Readonly<Record<string, readonly [depth: number, c
     'task-byhand': [0, 0, false],
     'task-blocked': [0, 0, false],
     'task-timed': [0, 0, false],
-    'task-letgo': [0, 0, true],
-    'task-gone': [0, 0, false],
+    'task-released': [0, 0, true],
+    'task-deleted': [0, 0, false],
     'task-paused': [0, 0, false],
     'task-asking': [0, 0, false],
     'task-waiting': [0, 0, false],

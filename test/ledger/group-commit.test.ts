@@ -1,4 +1,4 @@
-// Group commit by itself: which steps share a group, what each caller is told, and how a busy ledger is tried again.
+// Group commit without a database: which steps share a group, the outcome that each caller receives, and the retries of a busy ledger.
 import { expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../src/ledger/group-commit.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 
-/** `run` stands for the database: it answers for a group of step names, or throws. */
+/** `run` replaces the database: it receives the names of the steps of a group, and may throw. */
 function setup(run: (names: string[], time: number) => void = () => undefined) {
   const clock = new SimulatedClock(0)
   const groups: string[][] = []
@@ -40,7 +40,7 @@ function setup(run: (names: string[], time: number) => void = () => undefined) {
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-it('steps of one turn of the event loop share a group, and those of the next have their own', async () => {
+it('GroupCommit puts the steps of one turn of the event loop into one group, and later ones into another', async () => {
   const { groups, add } = setup()
   const first = [add('a'), add('b')]
   await Promise.resolve()
@@ -50,20 +50,20 @@ it('steps of one turn of the event loop share a group, and those of the next hav
   expect(groups).toEqual([['a', 'b', 'c'], ['d']])
 })
 
-it('no group is larger than a thousand steps', async () => {
+it('GroupCommit limits a group to a thousand steps', async () => {
   const { groups, add } = setup()
   await Promise.all(Array.from({ length: 2_500 }, (_, n) => add(String(n))))
   expect(groups.map((group) => group.length)).toEqual([1_000, 1_000, 500])
 })
 
-it('a busy ledger is tried again after longer and longer rests, with jitter and never above 100 ms', async () => {
+it('GroupCommit retries a busy ledger after growing delays with jitter, of at most 100 ms', async () => {
   const { clock, groups, delays, add } = setup((_names, time) => {
     if (time <= 6) throw new LedgerBusy()
   })
   const waiting = add('a')
   await turn()
   expect(groups.length).toBe(1)
-  // While it rests, later steps queue up behind it.
+  // Later steps are queued meanwhile.
   const later = add('b')
   while (clock.pending > 0) {
     clock.advance(100)
@@ -75,7 +75,7 @@ it('a busy ledger is tried again after longer and longer rests, with jitter and 
   expect(groups[7]).toEqual(['b'])
 })
 
-it('a ledger that stays busy for ten seconds is LEDGER_BUSY, and the next step has its own patience', async () => {
+it('GroupCommit refuses a step with LEDGER_BUSY after ten seconds, and waits as long for the next step', async () => {
   let busy = true
   const { clock, add } = setup(() => {
     if (busy) throw new LedgerBusy()
@@ -92,7 +92,7 @@ it('a ledger that stays busy for ten seconds is LEDGER_BUSY, and the next step h
   expect(await add('b')).toBe('b')
 })
 
-it('all steps of a group reject when its commit fails, and when its writes do', async () => {
+it('GroupCommit rejects all steps of a group when its commit or its writes fail', async () => {
   const failures: Array<[Error, string]> = [
     [new CommitFailed('disk I/O error'), 'OUTCOME_UNKNOWN'],
     [new Error('disk full'), 'LEDGER_WRITE_FAILED'],
@@ -110,7 +110,7 @@ it('all steps of a group reject when its commit fails, and when its writes do', 
   }
 })
 
-it('closing waits for a step that rests because the ledger is busy', async () => {
+it('GroupCommit waits on close for a step that is being retried', async () => {
   const { clock, commits, add } = setup((_names, time) => {
     if (time === 1) throw new LedgerBusy()
   })
@@ -126,7 +126,7 @@ it('closing waits for a step that rests because the ledger is busy', async () =>
   await expect(add('b')).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
 })
 
-it('a wall clock that jumps takes nothing from the patience with a busy ledger', async () => {
+it('GroupCommit waits equally long for a busy ledger when the wall clock jumps', async () => {
   const { clock, add } = setup((_names, time) => {
     if (time <= 3) throw new LedgerBusy(50)
   })
@@ -140,7 +140,7 @@ it('a wall clock that jumps takes nothing from the patience with a busy ledger',
   expect(await waiting).toBe('a')
 })
 
-it('closing within a bound refuses what still waits for the lock then, after one last attempt', async () => {
+it('GroupCommit closes within its bound and refuses the steps that still wait for the lock, after one last attempt', async () => {
   const { clock, groups, commits, add } = setup((names) => {
     if (!names.includes('free')) throw new LedgerBusy(50)
   })

@@ -1,6 +1,5 @@
-// The ledger on PostgreSQL, which is PGlite in process: the contract, and what only a server can do to it. One server for all
-// tests. Each test of the contract opens the same schema, emptied, because to make one takes longer than most of them; the
-// others have a schema of their own.
+// The ledger on PostgreSQL (PGlite, in this process): the contract, and failures that only a server has. All tests share one server. Each test
+// of the contract empties the same schema, because creating one takes longer than most tests; the others have a schema of their own.
 import { PGlite } from '@electric-sql/pglite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ledgerVersion } from '../../src/ledger/migrations/migrations.ts'
@@ -31,18 +30,18 @@ async function openSchema(): Promise<{ client: PostgresClient; drop: () => Promi
   }
 }
 
-const inContract = 'ledger_of_contract'
+const contractSchema = 'ledger_of_contract'
 
-/** The schema of the contract, made at first; nothing is in it but tables and the first branch, and all numbers begin at 1. */
+/** The schema of the contract, created if necessary, with empty tables, the first branch only, and all sequences at 1. */
 async function openEmptied(): Promise<PostgresClient> {
   server ??= PGlite.create()
   const client = await server
-  await client.query(`create schema if not exists ${inContract}`)
-  await client.query(`set search_path to ${inContract}`)
+  await client.query(`create schema if not exists ${contractSchema}`)
+  await client.query(`set search_path to ${contractSchema}`)
   const { rows } = await client.query<{ name: string }>(
     `select quote_ident(table_name) as name from information_schema.tables
      where table_schema = $1 and table_name not in ('ledger_version', 'branch')`,
-    [inContract],
+    [contractSchema],
   )
   const tables = rows.map(({ name }) => name).join()
   if (tables === '') return client
@@ -58,17 +57,19 @@ afterAll(async () => {
   await (await server)?.close()
 })
 
-ledgerContract(
-  'PostgreSQL in PGlite: X-017',
-  async () => {
-    const ledger = await openPostgresLedger(await openEmptied())
-    return { ledger, close: () => ledger.close() }
-  },
-  { describe, it, expect },
-)
+describe('X-017 PostgreSQL in PGlite fulfills the ledger contract', () => {
+  ledgerContract(
+    'PostgreSQL in PGlite',
+    async () => {
+      const ledger = await openPostgresLedger(await openEmptied())
+      return { ledger, close: () => ledger.close() }
+    },
+    { describe, it, expect },
+  )
+})
 
 describe('a ledger on PostgreSQL', () => {
-  it('X-013 a PostgreSQL schema is migrated once and opened as it is later', async () => {
+  it('X-013 a PostgreSQL schema is migrated once, and opened unchanged later', async () => {
     const { client, drop } = await openSchema()
     const first = await openPostgresLedger(client)
     await first.step(add('a'))
@@ -80,7 +81,7 @@ describe('a ledger on PostgreSQL', () => {
     await drop()
   })
 
-  it('of a newer version is refused', async () => {
+  it('openPostgresLedger refuses a schema of a newer version with LEDGER_NEWER', async () => {
     const { client, drop } = await openSchema()
     await (await openPostgresLedger(client)).close()
     await client.query('update ledger_version set version = version + 1')
@@ -88,7 +89,7 @@ describe('a ledger on PostgreSQL', () => {
     await drop()
   })
 
-  it('is not made in a schema whose tables are of another program', async () => {
+  it('openPostgresLedger refuses a schema with tables of another program and does not change it', async () => {
     const { client, drop } = await openSchema()
     await client.query('create table task (mine integer)')
     await expect(openPostgresLedger(client)).rejects.toMatchObject({ code: 'LEDGER_FOREIGN' })
@@ -99,15 +100,15 @@ describe('a ledger on PostgreSQL', () => {
     await drop()
   })
 
-  it('takes a migration back whole when a statement of it fails', async () => {
+  it('openPostgresLedger rolls back the whole migration when one statement fails', async () => {
     const { client, drop } = await openSchema()
     const failing: PostgresClient = {
       query: (sql, parameters) =>
         sql.includes('message_is_immutable')
-          ? Promise.reject(new Error('the connection is gone'))
+          ? Promise.reject(new Error('the connection is lost'))
           : client.query(sql, parameters),
     }
-    await expect(openPostgresLedger(failing)).rejects.toThrow('the connection is gone')
+    await expect(openPostgresLedger(failing)).rejects.toThrow('the connection is lost')
     const { rows } = await client.query(
       'select table_name from information_schema.tables where table_schema = current_schema()',
     )
@@ -116,13 +117,13 @@ describe('a ledger on PostgreSQL', () => {
     await drop()
   })
 
-  it('rejects with OUTCOME_UNKNOWN when the commit fails, notifies its observers to read, and goes on', async () => {
+  it('a ledger on PostgreSQL rejects with OUTCOME_UNKNOWN when a commit fails, notifies its observers to read, and continues', async () => {
     const { client, drop } = await openSchema()
     let broken = false
     const ledger = await openPostgresLedger({
       async query(sql, parameters) {
         const reply = await client.query(sql, parameters)
-        if (broken && sql === 'commit') throw new Error('the connection is gone')
+        if (broken && sql === 'commit') throw new Error('the connection is lost')
         return reply
       },
     })
@@ -138,22 +139,22 @@ describe('a ledger on PostgreSQL', () => {
     await drop()
   })
 
-  it('publishes nothing of a group whose connection is lost, and observers receive what is committed later', async () => {
+  it('a ledger on PostgreSQL publishes nothing of a group whose connection is lost, and observers receive later commits', async () => {
     const { client, drop } = await openSchema()
     let left = Number.POSITIVE_INFINITY
     let losesRollbacks = false
     const ledger = await openPostgresLedger({
       query(sql, parameters) {
-        const lost = new Error('the connection is gone')
+        const lost = new Error('the connection is lost')
         if (losesRollbacks && sql === 'rollback') return Promise.reject(lost)
         if (sql.startsWith('insert into "event"') && --left < 0) return Promise.reject(lost)
         return client.query(sql, parameters)
       },
     })
-    const heard: string[] = []
-    const committed = (events: readonly { taskId: string }[]) => heard.push(...events.map(({ taskId }) => taskId))
+    const received: string[] = []
+    const committed = (events: readonly { taskId: string }[]) => received.push(...events.map(({ taskId }) => taskId))
     ledger.observe({ committed, changed() {}, failed() {} }, { watchOthers: false })
-    const told = (id: string): Step => ({
+    const addWithEvent = (id: string): Step => ({
       name: 'add',
       *decide(tx) {
         yield* tx.task.insert(taskRow({ id }))
@@ -163,28 +164,28 @@ describe('a ledger on PostgreSQL', () => {
     for (const each of [false, true]) {
       left = 2
       losesRollbacks = each
-      const outcomes = await Promise.allSettled(['a', 'b', 'c'].map((id) => ledger.step(told(id))))
+      const outcomes = await Promise.allSettled(['a', 'b', 'c'].map((id) => ledger.step(addWithEvent(id))))
       for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { code: 'LEDGER_WRITE_FAILED' } })
       left = Number.POSITIVE_INFINITY
       losesRollbacks = false
-      expect(heard).toEqual([])
+      expect(received).toEqual([])
       expect(await ledger.read((tx) => tx.task.count({}))).toBe(0)
     }
-    await ledger.step(told('d'))
-    expect(heard).toEqual(['d'])
+    await ledger.step(addWithEvent('d'))
+    expect(received).toEqual(['d'])
     expect((await ledger.read((tx) => tx.task.list({}, 9))).map(({ id }) => id)).toEqual(['d'])
     await ledger.close()
     await drop()
   })
 
-  it('reads one snapshot: all statements of a query lie in one transaction of that kind, which a failure ends', async () => {
+  it('a read on PostgreSQL runs all its statements in one repeatable-read transaction, which is rolled back at its end', async () => {
     const { client, drop } = await openSchema()
     const sent: string[] = []
     let broken = false
     const ledger = await openPostgresLedger({
       query(sql, parameters) {
         sent.push(sql)
-        if (broken && sql.startsWith('select')) return Promise.reject(new Error('the connection is gone'))
+        if (broken && sql.startsWith('select')) return Promise.reject(new Error('the connection is lost'))
         return client.query(sql, parameters)
       },
     })
@@ -209,7 +210,7 @@ describe('a ledger on PostgreSQL', () => {
     await drop()
   })
 
-  it('tries a group again that gave way to another session', async () => {
+  it('a ledger on PostgreSQL retries a group after a deadlock with another session', async () => {
     const { client, drop } = await openSchema()
     let deadlocks = 2
     const ledger = await openPostgresLedger({
@@ -228,7 +229,7 @@ describe('a ledger on PostgreSQL', () => {
     await drop()
   })
 
-  it('refuses what PostgreSQL cannot store, and the steps beside it stand', async () => {
+  it('a ledger on PostgreSQL refuses a value that it cannot store, and commits the other steps of the group', async () => {
     const { client, drop } = await openSchema()
     const ledger = await openPostgresLedger(client)
     const outcomes = await Promise.allSettled([

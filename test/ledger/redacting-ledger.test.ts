@@ -1,20 +1,22 @@
-// Which columns the hook `redact` is shown: every column of every table either holds what users and programs say, or is known to hold
-// none of it.
+// The columns that the `redact` hook receives: every column of every table either contains content of users and programs, or is listed as
+// containing none.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { redactionBy } from '../../src/core/redact.ts'
 import type { MailRecord } from '../../src/entities/board.ts'
 import { connect } from '../../src/ledger/dialects/sqlite/connection.ts'
 import type { Ledger, Op, Step, Tx } from '../../src/ledger/ledger.ts'
-import { contentOfTables, redactingLedger } from '../../src/ledger/redacting-ledger.ts'
+import { contentOfTables } from '../../src/ledger/redacted-content.ts'
+import { redactingLedger } from '../../src/ledger/redacting-ledger.ts'
 import { openLedger } from '../../src/testing/index.ts'
 import { ledgerFile } from '../engine/world.ts'
 
-/** Columns that belong to no field of a record: places, words and vectors that are derived from what is stored. */
+/** Columns that belong to no field of a record: positions, words and vectors derived from stored content. */
 const derived: Readonly<Record<string, readonly string[]>> = {
   dependency: ['position'],
   fact: ['subject'],
   stint: ['seq'],
-  // Limits, folders and what finds facts: no content.
+  // Ids, limits, folders and the indexes of facts: no content.
+  purging: ['root_id', 'through'],
   setting: ['name', 'value'],
   board_mirror: ['dir', 'board', 'instance_id', 'until'],
   fact_word: ['branch', 'word', 'size', 'fact'],
@@ -25,11 +27,11 @@ const columnOf = (field: string): string =>
   field === 'group' ? 'is_group' : field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 function mail(): Omit<MailRecord, 'seq'> {
-  const said = { id: 'mail-1', board: 'main', sender: 'ann', recipient: 'bob', topic: 't', body: 'b' }
-  return { ...said, kind: 'message', requestId: null, verdict: null, createdAt: 1, readAt: null }
+  const row = { id: 'mail-1', board: 'main', sender: 'ann', recipient: 'bob', topic: 't', body: 'b' }
+  return { ...row, kind: 'message', requestId: null, verdict: null, createdAt: 1, readAt: null }
 }
 
-describe('a new column', () => {
+describe('the redacted columns', () => {
   it('V-10 every stored field is either shown to the redact hook or listed as holding no content', async () => {
     const file = ledgerFile()
     await (await openLedger(file)).close()
@@ -38,18 +40,18 @@ describe('a new column', () => {
     const namesIn = (sql: string): string[] =>
       (connection.run({ sql, parameters: [], want: 'rows' }) as Array<{ name: string }>).map(({ name }) => name)
     const all = namesIn(`select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'`)
-    // The index for full text holds the words of facts, which are taken from what was stored of them.
+    // The full-text index contains the words of facts as they were stored.
     const names = all.filter((name) => !name.startsWith('fact_text'))
-    const judged: Readonly<Record<string, object>> = contentOfTables
-    expect(names.sort()).toEqual([...new Set([...Object.keys(judged), ...Object.keys(derived)])].sort())
+    const contents: Readonly<Record<string, object>> = contentOfTables
+    expect(names.sort()).toEqual([...new Set([...Object.keys(contents), ...Object.keys(derived)])].sort())
     for (const table of names) {
       const columns = namesIn(`select name from pragma_table_info('${table}')`)
-      const known = [...Object.keys(judged[table] ?? {}).map(columnOf), ...(derived[table] ?? [])]
+      const known = [...Object.keys(contents[table] ?? {}).map(columnOf), ...(derived[table] ?? [])]
       expect([table, columns.sort()]).toEqual([table, known.sort()])
     }
   })
 
-  it('V-10 is shown to the hook in place, so that a step goes on with what is stored', async () => {
+  it('V-10 the redact hook changes the record itself, so that a step continues with what is stored', async () => {
     const ledger = redactingLedger(
       await openLedger(':memory:'),
       redactionBy((value, path) => (typeof value === 'string' ? `${path.join('.')}!` : value)),
@@ -66,14 +68,14 @@ describe('a new column', () => {
     expect(await ledger.read((tx) => tx.mail.get('mail-1'))).toMatchObject({ topic: 'mail.topic!', body: 'mail.body!' })
   })
 
-  it('is shown to the hook by a ledger whose transaction is made of classes, too', async () => {
+  it('the redact hook receives the records of a ledger whose transaction consists of class instances', async () => {
     class Mails {
       readonly #mail: Tx['mail']
-      constructor(own: Tx['mail']) {
-        this.#mail = own
+      constructor(mail: Tx['mail']) {
+        this.#mail = mail
       }
-      insert(said: Omit<MailRecord, 'seq'>): Op<number> {
-        return this.#mail.insert(said)
+      insert(row: Omit<MailRecord, 'seq'>): Op<number> {
+        return this.#mail.insert(row)
       }
       get(id: string): Op<MailRecord | undefined> {
         return this.#mail.get(id)

@@ -1,4 +1,4 @@
-// A ledger that was found and not named is opened when nobody but its user can have written it; another one when the user trusts it.
+// A ledger that was found and not named is opened if only its user can have written it, or if the user trusts it.
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -33,21 +33,21 @@ function setup() {
 
 const isRoot = process.getuid?.() === 0
 
-describe('a ledger that was found', () => {
-  it('is trusted when only its user can write it, and listed', () => {
+describe('a found ledger', () => {
+  it('a found ledger that only its user can write is trusted and listed', () => {
     const { ledger, env, verdict } = setup()
     expect(verdict()).toBe('trusted')
     expect(JSON.parse(readFileSync(listFile(ledger, env) as string, 'utf8'))).toMatchObject({ ledger })
   })
 
-  it('is trusted with umask 002, where the group is the own one of its user', () => {
+  it('a found ledger is trusted with umask 002 if its group is the private group of its user', () => {
     const { ledger, verdict } = setup()
     chmodSync(ledger, 0o660)
     chmodSync(dirname(ledger), 0o770)
     expect(verdict()).toBe('trusted')
   })
 
-  it.runIf(isRoot)('is judged anew when another one lies in its place', () => {
+  it.runIf(isRoot)('a found ledger that has replaced a trusted one is judged again', () => {
     const { ledger, env, verdict } = setup()
     expect(verdict()).toBe('trusted')
     rmSync(dirname(ledger), { recursive: true })
@@ -58,15 +58,18 @@ describe('a ledger that was found', () => {
     expect(judgeLedger(ledger, env)).toMatchObject({ verdict: 'asked', why: expect.stringContaining('another user') })
   })
 
-  it.runIf(isRoot)('is asked about before it is there, when its folder belongs to another user', () => {
-    const { ledger, verdict } = setup()
-    rmSync(ledger)
-    expect(verdict()).toBe('trusted')
-    chownSync(dirname(ledger), 54_321, 54_321)
-    expect(verdict()).toBe('asked')
-  })
+  it.runIf(isRoot)(
+    'the user is asked about a found ledger that does not exist yet if its folder belongs to another user',
+    () => {
+      const { ledger, verdict } = setup()
+      rmSync(ledger)
+      expect(verdict()).toBe('trusted')
+      chownSync(dirname(ledger), 54_321, 54_321)
+      expect(verdict()).toBe('asked')
+    },
+  )
 
-  it('is refused when everybody may write it or its folder, even when it is listed', () => {
+  it('a found ledger is refused if all users can write it or its folder, even if it is listed', () => {
     const { ledger, env, verdict } = setup()
     trustLedger(ledger, env)
     chmodSync(dirname(ledger), 0o777)
@@ -79,25 +82,31 @@ describe('a ledger that was found', () => {
     expect(verdict()).toBe('refused')
   })
 
-  it.runIf(isRoot)('is asked about when it or its folder belongs to another user, until it is listed', () => {
-    for (const owned of ['ledger', 'folder']) {
-      const { ledger, env, verdict } = setup()
-      chownSync(owned === 'ledger' ? ledger : dirname(ledger), 54_321, 54_321)
-      expect(judgeLedger(ledger, env)).toMatchObject({ verdict: 'asked', why: expect.stringContaining('another user') })
-      trustLedger(ledger, env)
-      expect(verdict()).toBe('trusted')
-    }
-  })
+  it.runIf(isRoot)(
+    'the user is asked about a found ledger if it or its folder belongs to another user, until it is listed',
+    () => {
+      for (const owned of ['ledger', 'folder']) {
+        const { ledger, env, verdict } = setup()
+        chownSync(owned === 'ledger' ? ledger : dirname(ledger), 54_321, 54_321)
+        expect(judgeLedger(ledger, env)).toMatchObject({
+          verdict: 'asked',
+          why: expect.stringContaining('another user'),
+        })
+        trustLedger(ledger, env)
+        expect(verdict()).toBe('trusted')
+      }
+    },
+  )
 
-  it.runIf(isRoot)('is asked about when the members of another group may write it', () => {
+  it.runIf(isRoot)('the user is asked about a found ledger that the members of another group can write', () => {
     const { ledger, env } = setup()
-    // That of `daemon`, who is a user.
+    // The group of the user `daemon`.
     chownSync(ledger, 0, 1)
     chmodSync(ledger, 0o660)
     expect(judgeLedger(ledger, env)).toMatchObject({ verdict: 'asked', why: expect.stringContaining('group') })
   })
 
-  it('is asked about when git tracks a link to it, whatever the environment says of git', () => {
+  it('the user is asked about a found ledger if git tracks a link to it, regardless of the variables of git in the environment', () => {
     const { home, project, ledger, git, env } = setup()
     const elsewhere = join(home, 'elsewhere.db')
     renameSync(ledger, elsewhere)
@@ -115,7 +124,7 @@ describe('a ledger that was found', () => {
     expect(judgeLedger(ledger, env).verdict).toBe('asked')
   })
 
-  it('V-02 is asked about when git tracks the folder of it as a link, or the file that it is a link to', () => {
+  it('V-02 the user is asked about a found ledger if git tracks its folder as a link, or the file that it links to', () => {
     const { home, project, ledger, git, env } = setup()
     git('init', '-q')
     const elsewhere = join(home, 'elsewhere')
@@ -132,7 +141,7 @@ describe('a ledger that was found', () => {
     expect(judgeLedger(ledger, env)).toEqual({ verdict: 'asked', why: 'git tracks it' })
   })
 
-  it('V-02 has git run no program that its repository names, neither to look at its files nor to fetch any', () => {
+  it('V-02 judging a found ledger runs no program that its git repository names', () => {
     const { home, project, ledger, git, verdict } = setup()
     const ran = join(home, 'ran')
     const program = join(project, 'program')
@@ -141,7 +150,7 @@ describe('a ledger that was found', () => {
     git('add', '-f', '.errand/ledger.db')
     git('config', 'core.fsmonitor', program)
     git('update-index', '--fsmonitor')
-    /** Git itself runs it, so the attack is one; whoever judges the ledger has git not run it. */
+    /** Whether the judgement ran the program, and whether git itself runs it, which proves that the attack works. */
     const isRun = (): boolean[] => {
       rmSync(ran, { force: true })
       verdict()
@@ -149,14 +158,14 @@ describe('a ledger that was found', () => {
       try {
         git('ls-files', '--', '.errand/ledger.db')
       } catch {
-        // What it should fetch is not there.
+        // The remote does not exist.
       }
       return [byVerdict, existsSync(ran)]
     }
     expect(isRun()).toEqual([false, true])
     git('config', '--unset', 'core.fsmonitor')
     git('update-index', '--no-fsmonitor')
-    // The folder of the ledger stands in the index as one tree, which is to be fetched.
+    // The folder of the ledger is one tree in the index, which git has to fetch.
     mkdirSync(join(project, 'kept'))
     writeFileSync(join(project, 'kept', 'file'), '')
     git('add', 'kept')
@@ -173,7 +182,7 @@ describe('a ledger that was found', () => {
     expect(isRun()).toEqual([false, true])
   })
 
-  it('is trusted in the own folder of git, and not where git cannot say', () => {
+  it('a found ledger is trusted in the .git folder, and the user is asked if git fails', () => {
     const { project, git, env } = setup()
     git('init', '-q')
     const inside = join(project, '.git', 'errand', 'ledger.db')
@@ -184,7 +193,7 @@ describe('a ledger that was found', () => {
     expect(judgeLedger(join(project, '.errand', 'ledger.db'), env).verdict).toBe('asked')
   })
 
-  it('is asked about when git tracks it, and not when it was listed before', () => {
+  it('the user is asked about a found ledger that git tracks, unless it was listed before', () => {
     const { ledger, env, git, verdict } = setup()
     git('init', '-q')
     git('add', '-f', '.errand/ledger.db')
@@ -195,7 +204,7 @@ describe('a ledger that was found', () => {
     expect(verdict()).toBe('trusted')
   })
 
-  it('is judged by owner and modes alone where the list cannot be kept', () => {
+  it('a found ledger is judged by owner and modes alone if the list cannot be written', () => {
     const { home, git, ledger, verdict } = setup()
     git('init', '-q')
     git('add', '-f', '.errand/ledger.db')
@@ -205,7 +214,7 @@ describe('a ledger that was found', () => {
     expect(verdict()).toBe('refused')
   })
 
-  it('is looked for no further up than the home of the user', () => {
+  it('the search for a ledger ends at the home of the user', () => {
     const { home, project, ledger, env } = setup()
     mkdirSync(join(project, 'a', 'b'), { recursive: true })
     expect(findLedger(join(project, 'a', 'b'), env)).toBe(ledger)
@@ -214,7 +223,7 @@ describe('a ledger that was found', () => {
     expect(findLedger(home, env)).toBe(join(home, '.errand', 'ledger.db'))
   })
 
-  it('is not judged by a list that is damaged: that is said', () => {
+  it('a damaged list of trusted ledgers is refused with INVALID_INPUT', () => {
     const { ledger, env } = setup()
     const file = listFile(ledger, env) as string
     mkdirSync(dirname(file), { recursive: true })

@@ -1,5 +1,5 @@
-// A ledger of an earlier version, with a row of every kind in it, is brought to the present one: nothing is lost, the new columns
-// hold what they would if they had always been there, and an engine works on it.
+// Upgrades a ledger of each earlier version, with a row of every kind: nothing is lost, the new columns have the values that they would
+// always have had, and an engine works on it.
 import { PGlite } from '@electric-sql/pglite'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createEngine } from '../../src/create-engine.ts'
@@ -15,16 +15,15 @@ import { firstVersionRows, upgradedNumbers } from './first-version.ts'
 
 type Rows = Array<Record<string, unknown>>
 
-/** All that there have been before this one. */
 const earlierVersions = Array.from({ length: ledgerVersion - 1 }, (_, index) => index + 1)
 
 const tables = ['task', 'dependency', 'run', 'call', 'message', 'event', 'instance']
 const newTables = (
   'setting board board_task mail board_mirror board_file ' +
-  'branch observation fact fact_word fact_text fact_vector consolidation decision team objective stint'
+  'branch observation fact fact_word fact_text fact_vector consolidation decision team objective stint purging'
 ).split(' ')
 
-/** What a ledger of version 4 may hold beside what the first one did. */
+/** Rows that a ledger of version 4 may have in addition to those of the first version. */
 const boardRows = [
   `insert into board (name, parent_id, next_number, seen_seq, created_at) values ('main', null, 8, 99, 1000)`,
   `insert into board_task (board, number, task_id, fields) values ('main', 7, 'task-child', '{}')`,
@@ -32,7 +31,7 @@ const boardRows = [
     values ('mail-1', 'main', 'ann', 'bob', 'message', '', 'it''s so', 1000)`,
 ]
 
-/** What a ledger of versions 5 to 10 may hold in its memory. */
+/** Rows of memory that a ledger of versions 5 to 10 may have. */
 const memoryRows = [
   `insert into observation (id, session_id, branch, type, content, created_at)
     values ('obs-old', 'before', 'main', 'insight', 'Seen before', 1000)`,
@@ -40,7 +39,7 @@ const memoryRows = [
     values ('fact-old', 'main', 'Known before', 'insight', 100, 'active', 0, 'before known', 1000, 1000)`,
 ]
 
-/** What versions before 8 wrote for a child whose parent gets a message of its end, with the same words in a text. */
+/** The policy that versions before 8 wrote for a child whose parent receives a message, with the same text in another field. */
 const systemPrompt = 'say "tellParent":true'
 const notifying = (version: number) => {
   const policy = version < 8 ? { tellParent: true, systemPrompt } : { notifyParent: true, systemPrompt }
@@ -48,7 +47,7 @@ const notifying = (version: number) => {
 }
 const notifyingPolicy = { notifyParent: true, systemPrompt }
 
-/** What every ledger remembers on, an old one too. */
+/** The branch of memory that every ledger has, including upgraded ones. */
 const firstBranch = [{ name: 'main', parent: null, status: 'active' }]
 
 function withFile<R>(file: string, work: (connection: ReturnType<typeof connect>) => R): R {
@@ -65,18 +64,18 @@ const rowsIn = (file: string, sql: string): Rows =>
 
 const contentOf = (file: string): Rows[] => tables.map((table) => rowsIn(file, `select * from "${table}"`))
 
-/** The statements that bring a ledger from one version to another. */
+/** The statements that migrate a ledger from one version to another. */
 function textsBetween(dialect: Parameters<typeof migrationTexts>[0], from: number, to: number): string[] {
   const texts = migrationTexts(dialect, from)
   return texts.slice(0, texts.length - migrationTexts(dialect, to).length)
 }
 
-/** What a version left that the first one had begun. */
+/** The statements of a ledger that the first version created and a later one upgraded. */
 function textsOf(dialect: Parameters<typeof migrationTexts>[0], version: number): string[] {
   return [...textsBetween(dialect, 0, 1), ...firstVersionRows, ...textsBetween(dialect, 1, version)]
 }
 
-/** A file as that version left it. */
+/** A ledger file of that version. */
 function fileOf(version: number): string {
   const file = ledgerFile()
   withFile(file, (old) => {
@@ -92,7 +91,7 @@ async function numbersOf(ledger: Ledger) {
   for (const id of Object.keys(upgradedNumbers)) {
     const task = await ledger.read((tx) => tx.task.get(id))
     found[id] = task && [task.depth, task.childCount, task.claimable]
-    // What the statement says is what the code would say, or the next write would change it.
+    // The statement of the migration agrees with the code, or the next write would change the value.
     expect([id, task?.claimable]).toEqual([id, task && isClaimable(task)])
   }
   return found
@@ -106,7 +105,7 @@ afterAll(async () => {
 })
 
 describe.each(earlierVersions)('a ledger of version %i', (version) => {
-  it('X-013 keeps every row with all that was in it, and its columns and indexes are those of a new one', async () => {
+  it('X-013 an upgraded ledger keeps every row unchanged, and has the columns and indexes of a new one', async () => {
     const file = fileOf(version)
     const before = contentOf(file)
     await (await openLedger(file)).close()
@@ -128,7 +127,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     expect(rowsIn(file, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }])
   })
 
-  it('X-013 gives no entry of the journal a number that another one had, also when that one was purged', async () => {
+  it('X-013 an upgraded ledger does not reuse the number of a journal entry, even of a purged one', async () => {
     const file = fileOf(version)
     const highest = withFile(file, (old) => {
       old.execute(`update sqlite_sequence set seq = seq + 100 where name = 'call'`)
@@ -147,7 +146,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     expect(made).toMatchObject({ seq: Number(highest?.['seq']) + 1, kind: 'value', parentId: null })
   })
 
-  it('X-013 remembers from then on, and what it had on boards is there', async () => {
+  it('X-013 an upgraded ledger stores facts, and keeps its boards and mail', async () => {
     const file = fileOf(version)
     const hasBoards = version >= 4
     if (hasBoards) withFile(file, (old) => old.execute(boardRows.join(';')))
@@ -166,7 +165,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
   })
 
   it.runIf(version >= 5)(
-    'X-013 keeps what it remembers, whose sources were not recorded, as sure as it was',
+    'X-013 an upgraded ledger keeps the confidence of facts without recorded sources',
     async () => {
       const file = fileOf(version)
       withFile(file, (old) => old.execute(memoryRows.join(';')))
@@ -181,7 +180,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     },
   )
 
-  it('X-013 counts depths, children and what may be claimed as if it had always done so', async () => {
+  it('X-013 an upgraded ledger has the depth, the child count and the claimability of every task', async () => {
     const ledger = await openLedger(fileOf(version))
     onTestFinished(() => ledger.close())
     expect(await numbersOf(ledger)).toEqual(upgradedNumbers)
@@ -197,7 +196,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     })
   })
 
-  it('X-013 does so on PostgreSQL too', async () => {
+  it('X-013 a ledger on PostgreSQL is upgraded in the same way', async () => {
     server ??= PGlite.create()
     const client = await server
     await client.query(`create schema version_${version}`)
@@ -219,7 +218,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     await ledger.close()
   })
 
-  it('X-013 sends a parent the message of a child that was created with `tellParent`, the earlier name of `notifyParent`', async () => {
+  it('X-013 an upgraded ledger notifies the parent of a child that was created with `tellParent`, the earlier name of `notifyParent`', async () => {
     const file = fileOf(version)
     withFile(file, (old) =>
       old.execute(`${notifying(version)}; update task set parent_id = 'task-byhand' where id = 'task-grandchild'`),
@@ -236,7 +235,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     ])
   })
 
-  it('X-013 is worked on: its runs are recovered, its waits end, its tasks are claimed, run and canceled', async () => {
+  it('X-013 an engine recovers the runs of an upgraded ledger, ends its waits, and claims, runs and cancels its tasks', async () => {
     const reported: unknown[] = []
     const engine = await createEngine({
       ledger: fileOf(version),
@@ -262,20 +261,20 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
       claimed.push(task)
       task = await engine.claim(null, { owner: 'ann', leaseMs: 60_000 })
     }
-    expect(claimed.map((task) => task.id)).toEqual(['task-grandchild', 'task-blocked', 'task-letgo'])
+    expect(claimed.map((task) => task.id)).toEqual(['task-grandchild', 'task-blocked', 'task-released'])
     expect(await engine.complete(claimed[0] as never)).toMatchObject({ status: 'completed', owner: 'ann' })
 
-    // Its tasks get their numbers by age when somebody looks.
+    // The board numbers the tasks by age when it is first read.
     const { tasks: numbered } = await engine.bus.call('board:list', {})
     expect(numbered.map(({ id }) => id)).toEqual(numbered.map((_, index) => index + 1))
     const seqs = await Promise.all(numbered.map(async ({ taskId }) => (await engine.get(taskId))?.seq ?? 0))
     expect(seqs).toEqual([...seqs].sort((a, b) => a - b))
     expect(numbered.find(({ taskId }) => taskId === 'task-grandchild')).toMatchObject({ owner: 'ann' })
 
-    // The group has ended with the last of its own; a family that is still open takes a child and goes with it.
+    // The group has ended with its last task. An open task accepts a child, which is canceled with it.
     expect((await engine.get('task-root'))?.status).toBe('completed')
-    const child = await engine.create({ name: 'new', parentId: 'task-letgo' })
-    await engine.cancel('task-letgo')
+    const child = await engine.create({ name: 'new', parentId: 'task-released' })
+    await engine.cancel('task-released')
     expect((await engine.get(child.id))?.status).toBe('canceled')
     expect(reported).toEqual([])
   })

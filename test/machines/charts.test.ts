@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { createMachine } from 'xstate'
 import { taskStatuses } from '../../src/entities/task.ts'
 import { machines, toMermaid } from '../../src/machines/charts.ts'
-import { taskEvents, taskMachine, taskTransitions } from '../../src/machines/task-machine.ts'
+import { taskMachine } from '../../src/machines/task-chart.ts'
+import { taskEvents, taskTransitions } from '../../src/machines/task-machine.ts'
 
 const { task: _task, ...others } = machines
 const charts = { task: taskMachine, ...others }

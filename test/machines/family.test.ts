@@ -1,15 +1,16 @@
 // The verdicts on relatives: when a parent ends, when a wait is over and what it gives, when there is another attempt.
 import { describe, expect, it } from 'vitest'
-import { ErrandError } from '../../src/core/errors.ts'
 import type { Outcome, TaskRecord } from '../../src/entities/task.ts'
 import {
   awaitsChildren,
   endsWait,
+  failedWaitOf,
   isWaitOver,
   parentVerdict,
   resolveRetry,
   resultsOf,
   retryDelay,
+  waitFailure,
 } from '../../src/machines/family.ts'
 import { taskOf } from './task-of.ts'
 
@@ -136,17 +137,28 @@ describe('a wait', () => {
     expect(given('all', true, one, failed, canceled)).toEqual([one, failed, canceled])
   })
 
-  it('resultsOf throws for the first task that did not complete, with its outcome', () => {
-    for (const [outcome, why] of [
-      [failed, 'broke'],
-      [canceled, 'it was canceled'],
-    ] as const) {
-      expect(() => given('all', false, one, outcome)).toThrow(
-        expect.objectContaining({ code: 'CHILD_FAILED', details: { taskId: 'task-1', outcome } }) as Error,
-      )
-      expect(() => given('any', false, null, outcome)).toThrow(why)
+  it('failedWaitOf finds the first task that did not complete, unless the wait returns a value', () => {
+    const found = (mode: 'all' | 'any', settled: boolean, ...outcomes: Array<Outcome | null>) =>
+      failedWaitOf({ tasks: outcomes.map((_, index) => `task-${index}`), mode, settled }, outcomes)
+    for (const outcome of [failed, canceled]) {
+      expect(found('all', false, one, outcome, failed)).toEqual({ taskId: 'task-1', outcome })
+      expect(found('any', false, null, outcome)).toEqual({ taskId: 'task-1', outcome })
+      expect(found('any', false, one, outcome)).toBeUndefined()
+      expect(found('all', true, outcome)).toBeUndefined()
     }
-    expect(() => given('all', false, failed)).toThrow(ErrandError)
+  })
+
+  it('waitFailure names the task by number and title, or by its id when it has been purged', () => {
+    const task = taskOf({ seq: 7, name: 'print', error: { code: 'PAPER', message: 'broke', name: 'TypeError' } })
+    expect(waitFailure({ taskId: 'task-1', outcome: failed }, task)).toMatchObject({
+      code: 'CHILD_FAILED',
+      message: expect.stringMatching(/^Task #7 \(print\), which this task waits for, failed: broke\. /),
+      details: { taskId: 'task-1', outcome: failed },
+      cause: { name: 'TypeError', code: 'PAPER', message: 'broke' },
+    })
+    expect(waitFailure({ taskId: 'task-1', outcome: canceled }, undefined).message).toMatch(
+      /^Task task-1, which this task waits for, was canceled\. /,
+    )
   })
 })
 

@@ -5,6 +5,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { createActor, getInitialSnapshot, transition } from 'xstate'
 import { ErrandError } from '../../src/core/errors.ts'
 import { isSettled, isTerminal, type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
+import { taskMachine } from '../../src/machines/task-chart.ts'
 import {
   acceptedEvents,
   eventBetween,
@@ -14,7 +15,6 @@ import {
   statesAccepting,
   type TaskEventName,
   taskEvents,
-  taskMachine,
 } from '../../src/machines/task-machine.ts'
 
 /** Written from conformance 1.2, not from the source: from, event, to. */
@@ -106,6 +106,17 @@ describe('the table', () => {
       'Cannot move to completed task-a: it is paused. From paused a task accepts: resume (→ working), cancel (→ canceled).',
     )
   })
+
+  it.each(['submitted', 'input_required', 'waiting'] as const)(
+    'the error says how a task that is %s is held back instead of paused',
+    (status) => {
+      const how =
+        'Only a working task can be paused. To hold it back, `update` its `notBefore` to a later time, or `block` it'
+      expect(refusalOf(() => requireTransition(task(status), 'pause')).message).toContain(how)
+      expect(refusalOf(() => refuseTransition(task(status), 'update', 'paused')).message).toContain(how)
+      expect(refusalOf(() => requireTransition(task(status), 'retry')).message).not.toContain(how)
+    },
+  )
 
   it('the error says that a final state is final', () => {
     expect(refusalOf(() => requireTransition(task('canceled'), 'retry')).message).toBe(

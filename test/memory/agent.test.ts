@@ -101,7 +101,7 @@ describe('Consolidation at the agent level', () => {
       )
       expect(refusal.details).toMatchObject({ agentId: 'bob' })
     }
-    await refusalOf(call('mem:consolidate', { level: 'agent', agentId: 'ada', taskId: 'task-nobody' }), 'NOT_FOUND')
+    await refusalOf(call('mem:consolidate', { level: 'agent', agentId: 'ada', taskId: 'task-missing' }), 'NOT_FOUND')
   })
 
   it('S2-078 consolidating an agent without facts, or with one, changes nothing', async () => {

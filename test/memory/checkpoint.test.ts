@@ -63,7 +63,7 @@ describe("A task's checkpoint", () => {
 
   it('S2-084 a checkpoint of an unknown task is NOT_FOUND', async () => {
     const { call } = await openTask()
-    await refusalOf(call('mem:consolidate', { level: 'task', taskId: 'task-nobody' }), 'NOT_FOUND')
+    await refusalOf(call('mem:consolidate', { level: 'task', taskId: 'task-missing' }), 'NOT_FOUND')
   })
 
   it('X-022 a checkpoint of a task without a branch creates one and finds no facts', async () => {

@@ -46,7 +46,7 @@ describe('The history', () => {
 
   it('S2-095 the history includes runs that found nothing', async () => {
     const { call } = await openMemory()
-    const { historyId } = await call('mem:consolidate', { level: 'session', sessionId: 'nobody' })
+    const { historyId } = await call('mem:consolidate', { level: 'session', sessionId: 'missing' })
     const { history } = await call('mem:history', {})
     expect(history).toMatchObject([{ id: historyId, observationsProcessed: 0 }])
   })
@@ -125,7 +125,7 @@ describe('The history', () => {
     const [survivor] = await facts(on('ada'), { status: 'active', category: 'insight' })
     expect(successor).toEqual(survivor)
     expect(decisions).toMatchObject([{ kind: 'superseded', otherId: survivor?.['id'], similarity: 1 }])
-    await refusalOf(call('mem:why', { factId: 'fact-nobody' }), 'NOT_FOUND')
+    await refusalOf(call('mem:why', { factId: 'fact-missing' }), 'NOT_FOUND')
   })
 })
 

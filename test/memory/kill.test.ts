@@ -10,7 +10,7 @@ import type { Engine } from '../../src/engine-api.ts'
 import type { Ledger, Op, Tx } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { twoAtATime } from '../crash/child.ts'
-import type { Death } from '../crash/mortal-ledger.ts'
+import type { KillPoint } from '../crash/killing-ledger.ts'
 import { ledgerFile } from '../engine/world.ts'
 import { complaints } from './invariants.ts'
 import { fill, levels } from './kill-story.ts'
@@ -110,7 +110,7 @@ interface Killed {
   steps: string[] | undefined
 }
 
-async function consolidateIn(ledger: string, taskIds: string[], death?: Death): Promise<Killed> {
+async function consolidateIn(ledger: string, taskIds: string[], death?: KillPoint): Promise<Killed> {
   const orders = JSON.stringify({ ledger, taskIds, death })
   const env = { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') }
   try {
@@ -143,7 +143,7 @@ describe('Killed at every step', () => {
     const { steps } = await consolidateIn(unharmed, taskIds)
     const clean = outcome(await outcomeOf(unharmed))
     expect(steps?.length).toBeGreaterThan(10)
-    const deaths = Array.from({ length: steps?.length ?? 0 }, (_, at): Death => {
+    const deaths = Array.from({ length: steps?.length ?? 0 }, (_, at): KillPoint => {
       return { step: at + 1, when: at % 2 === 0 ? 'before' : 'after' }
     })
     await twoAtATime(deaths, async (death) => {

@@ -95,7 +95,7 @@ describe('An observation', () => {
       details: { branch: 'task/nowhere' },
     })
     await refusalOf(see('x', { branch }), 'BRANCH_CLOSED')
-    await refusalOf(see('x', { taskId: 'task-nobody' }), 'NOT_FOUND')
+    await refusalOf(see('x', { taskId: 'task-missing' }), 'NOT_FOUND')
     expect(await tables()).toEqual(before)
   })
 

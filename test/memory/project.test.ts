@@ -70,7 +70,7 @@ describe('A project', () => {
     await state(1, sentence)
     await state(2, sentence)
     const before = await tables()
-    await refusalOf(project({ taskIds: ['task-nobody'] }), 'NOT_FOUND')
+    await refusalOf(project({ taskIds: ['task-missing'] }), 'NOT_FOUND')
     await refusalOf(project({ taskIds: [teams[0].taskId], branch: teams[1].branch }), 'NOT_FOUND')
     expect(await tables()).toEqual(before)
     await project({ taskIds: [teams[0].taskId, teams[1].taskId] })

@@ -129,7 +129,7 @@ describe('An injected sentence', () => {
     expect(observations).toMatchObject([{ branch: 'task/read', content: injected, statedBy }])
   })
 
-  it('V-05 that a program archives with its task stays there too, and goes nowhere once that branch is closed', async () => {
+  it('V-05 an injected sentence that a program archives with its task stays there too, and goes nowhere once that branch is closed', async () => {
     const memory = await openMemory({ work: true, model: createScriptedModel([{ text: injected }]) })
     const task = await memory.engine.create({ name: 'Read', goal: 'Read the page' })
     await memory.engine.result(task)
@@ -151,8 +151,8 @@ describe('The source of a fact', () => {
     ['the program', { surface: 'library' }, 'program'],
     ['a client over HTTP', { surface: 'http', owner: 'ann' }, 'program'],
     ['the command line in a script', { surface: 'cli' }, 'program'],
-    ['somebody at a terminal', { surface: 'terminal' }, 'person'],
-    ['somebody at the REPL', { surface: 'repl' }, 'person'],
+    ['a person at a terminal', { surface: 'terminal' }, 'person'],
+    ['a person at the REPL', { surface: 'repl' }, 'person'],
     ['a client over MCP', { surface: 'mcp', model: true, owner: 'ann' }, 'model'],
     ['the tools of a model', { surface: 'tools' }, 'tool'],
   ]

@@ -150,7 +150,7 @@ describe('The model of a task', () => {
 
   it("X-037 refusals do not reveal tasks and branches outside a model's scope", async () => {
     const { ada, loneId } = await openReach()
-    for (const taskId of [loneId, 'task-nobody'])
+    for (const taskId of [loneId, 'task-missing'])
       await refusalOf(ada('mem:retrieve', { query: 'x', taskId }), 'FORBIDDEN')
     for (const branch of ['task/nowhere', 'task/other']) await refusalOf(ada('mem:facts', { branch }), 'FORBIDDEN')
   })

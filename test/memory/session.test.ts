@@ -89,7 +89,7 @@ describe('The observations of a session', () => {
 
   it('S2-069 consolidating a session without observations changes nothing', async () => {
     const { session } = await openMemory()
-    expect(await session('nobody')).toMatchObject({
+    expect(await session('missing')).toMatchObject({
       observationsProcessed: 0,
       factsCreated: 0,
       factsUpdated: 0,

@@ -121,7 +121,7 @@ describe('A similarity function', () => {
       stepContext: () => Promise.resolve({ at: 1, instanceId: 'instance-a' }),
       nextId: (prefix) => `${prefix}-a`,
       redaction: redactionBy(undefined),
-      embed: () => Promise.reject(new Error('nobody')),
+      embed: () => Promise.reject(new Error('offline')),
       report: () => {},
     }
     const wondering = deliberate(host, 'wonder', function* (tx, d): Op<void> {

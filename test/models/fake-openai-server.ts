@@ -123,7 +123,10 @@ export async function startFakeOpenAi(turns: FakeTurn[] | PlayTurn = []): Promis
 }
 
 function unplannedTurn(number: number): FakeTurn {
-  return { status: 400, error: { message: `Nobody planned request ${number}.`, type: 'invalid_request_error' } }
+  return {
+    status: 400,
+    error: { message: `No answer is planned for request ${number}.`, type: 'invalid_request_error' },
+  }
 }
 
 async function readBody(incoming: IncomingMessage): Promise<unknown> {

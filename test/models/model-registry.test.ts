@@ -6,7 +6,7 @@ import { createScriptedModel } from '../../src/models/scripted-model.ts'
 const model = (modelId = 'script') => createScriptedModel([{ text: 'hello' }], { modelId })
 
 describe('the model registry', () => {
-  it('uses the first model as the default until another is set', async () => {
+  it('the model registry uses the first model as the default until another is set', async () => {
     const registry = new ModelRegistry()
     const [first, second, third] = [model('a'), model('b'), model('c')]
     expect(registry.hasDefault).toBe(false)
@@ -24,7 +24,7 @@ describe('the model registry', () => {
     ])
   })
 
-  it('accepts the same model object twice, and refuses another one under a registered name', () => {
+  it('the model registry accepts the same model object twice, and refuses another one under a registered name', () => {
     const registry = new ModelRegistry()
     const first = model()
     registry.register('fast', first)
@@ -35,7 +35,7 @@ describe('the model registry', () => {
     )
   })
 
-  it('refuses to register anything but a model, and an invalid name', () => {
+  it('the model registry refuses to register anything but a model, and an invalid name', () => {
     const registry = new ModelRegistry()
     expect(() => registry.register('old', { ...model(), specificationVersion: 'v2' } as never)).toThrow(
       /"old" is not valid.*specification v2/,
@@ -46,7 +46,7 @@ describe('the model registry', () => {
     expect(registry.list()).toEqual([])
   })
 
-  it('lists the registered models when a name is unknown', async () => {
+  it('the model registry lists the registered models when a name is unknown', async () => {
     const registry = new ModelRegistry()
     await expect(registry.resolve()).rejects.toMatchObject({ code: 'NO_MODEL', details: { known: [] } })
     registry.register('fast', model())

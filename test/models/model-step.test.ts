@@ -177,7 +177,7 @@ describe('the input of a model step', () => {
 })
 
 describe('a misbehaving model', () => {
-  it('fails the step finally when the model throws before it streams', async () => {
+  it('a misbehaving model fails the step finally when the model throws before it streams', async () => {
     const failure = await failureOf(
       runModelStep(
         modelThat(() => {
@@ -192,7 +192,7 @@ describe('a misbehaving model', () => {
     expect(failure.message).toContain('options.prompt.map')
   })
 
-  it('fails the step with retry when the model puts an Error into its stream', async () => {
+  it('a misbehaving model fails the step with retry when the model puts an Error into its stream', async () => {
     const model = modelOf([text('Hi'), { type: 'error', error: new Error('overloaded') }])
     const failure = await failureOf(runModelStep(model, hello, never()))
     expect(failure).toMatchObject({ code: 'upstream', retry: true, details: { partial: { content: 'Hi' } } })
@@ -210,11 +210,11 @@ describe('a misbehaving model', () => {
       'connection',
       true,
     ],
-  ])('fails the step when the stream %s', async (_name, parts, code, retry) => {
+  ])('a misbehaving model fails the step when the stream %s', async (_name, parts, code, retry) => {
     expect(await failureOf(runModelStep(modelOf(parts), hello, never()))).toMatchObject({ code, retry })
   })
 
-  it('stops a model whose answer exceeds the maximum length', async () => {
+  it('a misbehaving model stops a model whose answer exceeds the maximum length', async () => {
     const endless = modelThat(async () => ({
       stream: new ReadableStream({ pull: (controller) => controller.enqueue(text('x'.repeat(1024 * 1024))) }),
     }))
@@ -223,14 +223,14 @@ describe('a misbehaving model', () => {
     expect(failure.message).toContain('exceeds 4194304 characters')
   })
 
-  it('keeps a tool call in the details of a step that fails after it', async () => {
+  it('a misbehaving model keeps a tool call in the details of a step that fails after it', async () => {
     const failure = await failureOf(runModelStep(modelOf([call(), new Error('ECONNRESET')]), hello, never()))
     expect(failure.details.partial.toolCalls).toEqual([
       { id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } },
     ])
   })
 
-  it('rejects at once on an abort, even if the model ignores the signal', async () => {
+  it('a misbehaving model rejects at once on an abort, even if the model ignores the signal', async () => {
     const controller = new AbortController()
     const canceled = Promise.withResolvers<unknown>()
     const unresponsive = modelThat(async () => ({ stream: new ReadableStream({ cancel: canceled.resolve }) }))
@@ -240,7 +240,7 @@ describe('a misbehaving model', () => {
     await canceled.promise
   })
 
-  it('cancels a stream that opens after the step has ended', async () => {
+  it('a misbehaving model cancels a stream that opens after the step has ended', async () => {
     const controller = new AbortController()
     const canceled = Promise.withResolvers<unknown>()
     const late = Promise.withResolvers<{ stream: ReadableStream<unknown> }>()
@@ -257,7 +257,7 @@ describe('a misbehaving model', () => {
     await canceled.promise
   })
 
-  it('passes on a Failure or an error of the engine that the model throws', async () => {
+  it('a misbehaving model passes on a Failure or an error of the engine that the model throws', async () => {
     const model = modelThat(async () => {
       throw new Failure('the local model is still loading', { code: 'upstream', retryAfterMs: 50 })
     })
@@ -279,7 +279,7 @@ describe('toModelFailure', () => {
       ...(clock ? { clock } : {}),
     })
 
-  it('returns a code for anything that can be thrown, and never throws itself', () => {
+  it('toModelFailure returns a code for anything that can be thrown, and never throws itself', () => {
     const codes = ['aborted', 'auth', 'rate_limited', 'context_overflow', 'upstream', 'connection', 'protocol']
     fc.assert(
       fc.property(fc.anything(), (thrown) => {
@@ -304,7 +304,7 @@ describe('toModelFailure', () => {
     ['soon', undefined],
     ['', undefined],
     ['1e99', 3_600_000],
-  ])('reads retry-after-ms "%s" as %s', (value, expected) => {
+  ])('toModelFailure reads retry-after-ms "%s" as %s', (value, expected) => {
     const error = { statusCode: 429, message: '', responseHeaders: { 'retry-after-ms': value } }
     expect(judge(error).retryAfterMs).toBe(expected)
   })
@@ -316,7 +316,7 @@ describe('toModelFailure', () => {
     expect(judge(error('Fri, 02 Jan 2026 09:00:00 GMT'), clock).retryAfterMs).toBe(0)
   })
 
-  it('hides text that looks like a key from the message of a model failure', () => {
+  it('toModelFailure hides text that looks like a key from the message of a model failure', () => {
     const said = judge({
       statusCode: 400,
       message: 'no such key sk-abcdef123456 in ?api_key=hunter2 with Bearer abc.def',
@@ -325,17 +325,17 @@ describe('toModelFailure', () => {
     expect(said.message).toContain('[hidden]')
   })
 
-  it('treats an abort of the provider itself as a time-out of the connection', () => {
+  it('toModelFailure treats an abort of the provider itself as a time-out of the connection', () => {
     expect(judge(new DOMException('too slow', 'TimeoutError'))).toMatchObject({ code: 'connection', retry: true })
   })
 
-  it('keeps an error of the engine final', () => {
+  it('toModelFailure keeps an error of the engine final', () => {
     expect(judge(new ErrandError('NO_MODEL', 'There is no model.'))).toMatchObject({ code: 'protocol', retry: false })
   })
 })
 
 describe('the prompt of a model', () => {
-  it('joins consecutive tool results into one message, with the names of their tools', () => {
+  it('the prompt of a model joins consecutive tool results into one message, with the names of their tools', () => {
     const tool = (id: string, name: string) => ({ id, type: 'function' as const, function: { name, arguments: '{}' } })
     expect(
       toPrompt([

@@ -23,7 +23,7 @@ async function setup(...turns: FakeTurn[]): Promise<FakeOpenAi & { model: Return
 }
 
 describe('streamModelStep through the provider of the AI SDK', () => {
-  it('S0-063 yields each piece of text as it arrives, and the finish as the last chunk', async () => {
+  it('S0-063 streamModelStep through the provider of the AI SDK yields each piece of text as it arrives, and the finish as the last chunk', async () => {
     await using server = await setup({ text: ['Good ', 'morning'], reasoning: 'polite' })
     expect(await collect(streamModelStep(server.model, hello, never()))).toEqual([
       { reasoning: 'polite' },
@@ -39,7 +39,7 @@ describe('streamModelStep through the provider of the AI SDK', () => {
     ])
   })
 
-  it('S0-063 yields a first piece before the answer of the model is complete', async () => {
+  it('S0-063 streamModelStep through the provider of the AI SDK yields a first piece before the answer of the model is complete', async () => {
     await using server = await setup({ text: 'first', ending: 'hang' })
     const chunks = streamModelStep(server.model, hello, never())
     expect(await chunks.next()).toEqual({ done: false, value: { content: 'first' } })
@@ -47,7 +47,7 @@ describe('streamModelStep through the provider of the AI SDK', () => {
     expect((await collect(chunks)).map((chunk) => Object.keys(chunk)[0])).toEqual(['finish'])
   })
 
-  it('S0-064 joins parallel tool calls whose arguments arrive in pieces', async () => {
+  it('S0-064 streamModelStep through the provider of the AI SDK joins parallel tool calls whose arguments arrive in pieces', async () => {
     await using server = await setup({
       text: 'Both.',
       toolCalls: [
@@ -64,7 +64,7 @@ describe('streamModelStep through the provider of the AI SDK', () => {
     expect(answer.finish?.reason).toBe('tool-calls')
   })
 
-  it('passes on tool arguments that are not JSON unchanged, and missing ones as an empty object', async () => {
+  it('streamModelStep through the provider of the AI SDK passes on tool arguments that are not JSON unchanged, and missing ones as an empty object', async () => {
     await using server = await setup({
       toolCalls: [
         { name: 'broken', arguments: '{"city": "Par' },
@@ -75,7 +75,7 @@ describe('streamModelStep through the provider of the AI SDK', () => {
     expect(toolCalls.map((call) => call.function.arguments)).toEqual(['{"city": "Par', '{}'])
   })
 
-  it('ends an answer without text and tools with a finish chunk', async () => {
+  it('streamModelStep through the provider of the AI SDK ends an answer without text and tools with a finish chunk', async () => {
     await using server = await setup({ usage: null })
     expect(await runModelStep(server.model, hello, never())).toEqual({
       content: '',
@@ -88,7 +88,7 @@ describe('streamModelStep through the provider of the AI SDK', () => {
     })
   })
 
-  it('S0-062 sends the whole conversation over the wire, with tools and their results', async () => {
+  it('S0-062 streamModelStep through the provider of the AI SDK sends the whole conversation over the wire, with tools and their results', async () => {
     await using server = await setup({ text: 'ok' })
     const parameters = { type: 'object', properties: { city: { type: 'string' } } }
     await runModelStep(
@@ -228,7 +228,7 @@ describe('a failed model step', () => {
       { code: 'upstream', retry: true, status: 503, retryAfterMs: 3000 },
     ],
   ]
-  it.each(http)('fails with the code for the HTTP error: %s', async (_name, turn, expected) => {
+  it.each(http)('a failed model step fails with the code for the HTTP error: %s', async (_name, turn, expected) => {
     await using server = await setup(turn)
     const failure = await failureOf(runModelStep(server.model, hello, never()))
     expect({
@@ -272,7 +272,7 @@ describe('a failed model step', () => {
     ],
   ]
   it.each(midStream)(
-    'fails in the middle of the stream and keeps the partial answer: %s',
+    'a failed model step fails in the middle of the stream and keeps the partial answer: %s',
     async (_name, turn, expected) => {
       await using server = await setup({ text: ['It is ', 'sun'], ...turn })
       const failure = await failureOf(runModelStep(server.model, hello, never()))
@@ -281,7 +281,7 @@ describe('a failed model step', () => {
     },
   )
 
-  it('fails with the code connection when the server is not reachable', async () => {
+  it('a failed model step fails with the code connection when the server is not reachable', async () => {
     const place = createServer().listen(0, '127.0.0.1')
     await once(place, 'listening')
     const { port } = place.address() as AddressInfo
@@ -328,7 +328,7 @@ describe('an aborted model step', () => {
     expect(await server.requests[0]?.closed).toBe(true)
   })
 
-  it('fails with the code aborted when it is aborted before the answer begins', async () => {
+  it('an aborted model step fails with the code aborted when it is aborted before the answer begins', async () => {
     await using server = await setup({ ending: 'hang' })
     const controller = new AbortController()
     const step = failureOf(runModelStep(server.model, hello, controller.signal))
@@ -338,13 +338,13 @@ describe('an aborted model step', () => {
     expect(await request.closed).toBe(true)
   })
 
-  it('sends no request when the signal aborted before the step', async () => {
+  it('an aborted model step sends no request when the signal aborted before the step', async () => {
     await using server = await setup({ text: 'never' })
     expect((await failureOf(runModelStep(server.model, hello, AbortSignal.abort()))).code).toBe('aborted')
     expect(server.requests).toHaveLength(0)
   })
 
-  it('reports an abort instead of the error that it causes', async () => {
+  it('an aborted model step reports an abort instead of the error that it causes', async () => {
     await using server = await setup({ status: 500, error: { message: 'Oops' } })
     const controller = new AbortController()
     const model = {
@@ -370,12 +370,12 @@ describe('an aborted model step', () => {
 })
 
 describe('the fake OpenAI server', () => {
-  it('refuses a request without a planned turn', async () => {
+  it('the fake OpenAI server refuses a request without a planned turn', async () => {
     await using server = await setup({ text: 'planned' })
     await runModelStep(server.model, hello, never())
     const failure = await failureOf(runModelStep(server.model, hello, never()))
     expect(failure).toMatchObject({ code: 'protocol', retry: false })
-    expect(failure.message).toContain('Nobody planned request 2')
+    expect(failure.message).toContain('No answer is planned for request 2')
     expect(server.unplanned).toBe(1)
     server.plan({ text: 'planned later' })
     expect((await runModelStep(server.model, hello, never())).content).toBe('planned later')

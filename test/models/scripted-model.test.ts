@@ -50,7 +50,7 @@ describe('a scripted model', () => {
     })
   })
 
-  it('X-035 continues a script after a restart, and in a conversation that the model object has never seen', async () => {
+  it('X-035 a scripted model continues a script after a restart, and in a conversation that the model object has never seen', async () => {
     const script: ScriptedTurn[] = [
       { text: 'First.', tools: [{ name: 'one' }] },
       { text: 'Second.', tools: [{ name: 'two' }, { name: 'three' }] },
@@ -91,7 +91,7 @@ describe('a scripted model', () => {
     expect(await texts('Write a poem')).toEqual(['Other 1', 'Other 2'])
   })
 
-  it('prefers a turn for the last message to all others', async () => {
+  it('a scripted model prefers a turn for the last message to all others', async () => {
     const model = createScriptedModel([
       { when: { goal: 'Go' }, text: 'Going', tools: [{ name: 'walk' }] },
       { when: { last: 'Error: ', goal: 'Go' }, text: 'Sorry.' },
@@ -118,7 +118,7 @@ describe('a scripted model', () => {
     expect(model.prompts.map(({ tools }) => tools)).toEqual([['walk', 'look'], []])
   })
 
-  it('fails a step without a turn finally, and quotes the goal and the last message', async () => {
+  it('a scripted model fails a step without a turn finally, and quotes the goal and the last message', async () => {
     const model = createScriptedModel([{ text: 'once' }])
     const failure = await failureOf(
       step(model, [user('Open the socket'), { role: 'assistant', content: 'once' }, user('Again')]),
@@ -127,7 +127,7 @@ describe('a scripted model', () => {
     expect(failure.message).toMatch(/no turn for this step.*answered 1 times.*"Open the socket".*"Again"/)
   })
 
-  it('V-04 fails a step whose patterns take too long, instead of blocking the process', async () => {
+  it('V-04 a scripted model fails a step whose patterns take too long, instead of blocking the process', async () => {
     const model = createScriptedModel(
       parseScript('- { when: { last: "/^(a+)+$/" }, text: Only letters. }\n- text: Hello.'),
     )
@@ -155,7 +155,7 @@ describe('a scripted model', () => {
     })
   })
 
-  it('sends arguments that are not JSON, ids, a finish reason and a usage of the script', async () => {
+  it('a scripted model sends arguments that are not JSON, ids, a finish reason and a usage of the script', async () => {
     const model = createScriptedModel([
       {
         tools: [{ name: 'look', arguments: '{"at": ', id: 'mine' }],
@@ -172,7 +172,7 @@ describe('a scripted model', () => {
 })
 
 describe('a scripted failure', () => {
-  it('throws an HTTP error of the script', async () => {
+  it('a scripted failure throws an HTTP error of the script', async () => {
     const model = createScriptedModel([{ error: { status: 429, message: 'Slow down', retryAfterMs: 20 } }])
     expect(await failureOf(runModelStep(model, hello, never()))).toMatchObject({
       code: 'rate_limited',
@@ -181,7 +181,7 @@ describe('a scripted failure', () => {
     })
   })
 
-  it('drops the connection after the text when the script says so', async () => {
+  it('a scripted failure drops the connection after the text when the script says so', async () => {
     const model = createScriptedModel([{ text: 'It is a long', tools: [{ name: 'look' }], error: 'drop' }])
     expect(await failureOf(runModelStep(model, hello, never()))).toMatchObject({
       code: 'connection',

@@ -77,7 +77,11 @@ describe('a plan', () => {
       '{ run: x, deadline: soon }',
       /expected a time like .* or a duration like .*, got "soon"/,
     ],
-    ['an unknown policy', '{ run: x, onChildFailure: cancel }', /onChildFailure.*"cancel-siblings"/],
+    [
+      'an unknown policy',
+      '{ run: x, onChildFailure: cancel }',
+      /onChildFailure: expected one of .*got "cancel"\. Did you mean "cancel-siblings"/,
+    ],
     ['a slip in a key', '{ run: x, dedline: 2h }', /no key "dedline"\. Did you mean "deadline"\?/],
     ['a slip in a policy key', '{ run: x, onDependencyFail: ignore }', /Did you mean "onDependencyFailure"\?/],
     ['a slip in retry', '{ run: x, retry: { maxBackof: 5m } }', /Did you mean "maxBackoff"\?/],

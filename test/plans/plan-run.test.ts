@@ -26,7 +26,7 @@ const plan = {
 }
 
 describe('engine.plan', () => {
-  it('runs a plan given as a value and returns its tasks by path and its outcome', async () => {
+  it('engine.plan runs a plan given as a value and returns its tasks by path and its outcome', async () => {
     const engine = await openEngine()
     const run = await engine.plan(plan, { cwd: folder() })
     expect(Object.keys(run.tasks)).toEqual(['build', 'checks', 'checks/lint', 'checks/test'])
@@ -37,7 +37,7 @@ describe('engine.plan', () => {
     expect(results['checks/test']).toMatchObject({ stdout: 'tested\n' })
   })
 
-  it('runs a plan file in the folder of the file', async () => {
+  it('engine.plan runs a plan file in the folder of the file', async () => {
     const place = folder()
     writeFileSync(join(place, 'plan.yaml'), 'tasks:\n  here: { run: pwd }\n')
     const engine = await openEngine()
@@ -45,7 +45,7 @@ describe('engine.plan', () => {
     expect(await result()).toMatchObject({ here: { stdout: `${place}\n` } })
   })
 
-  it('goes on with a round, retries what failed, and keeps what is completed', async () => {
+  it('engine.plan goes on with a round, retries what failed, and keeps what is completed', async () => {
     const place = folder()
     const source = {
       name: 'again',
@@ -65,7 +65,7 @@ describe('engine.plan', () => {
     expect(readFileSync(join(place, 'first'), 'utf8')).toBe('x\nx\n')
   })
 
-  it('runs only the targets and what they come after', async () => {
+  it('engine.plan runs only the targets and what they come after', async () => {
     const engine = await openEngine()
     const run = await engine.plan(plan, { cwd: folder(), targets: ['lint'] })
     expect((await run.settled()).completed.map(({ name }) => name)).toEqual(['build', 'lint'])
@@ -75,7 +75,7 @@ describe('engine.plan', () => {
     await redone.settled()
   })
 
-  it('resolves with status "open" when a task waits for a person, and goes on after the answer', async () => {
+  it('engine.plan resolves with status "open" when a task waits for a person, and goes on after the answer', async () => {
     const engine = await openEngine()
     const source = { name: 'ask', tasks: { ok: { ask: 'Ship it?' }, ship: { after: 'ok', run: 'echo shipped' } } }
     const run = await engine.plan(source)
@@ -86,7 +86,7 @@ describe('engine.plan', () => {
     expect(await run.result()).toMatchObject({ ok: 'yes', ship: { stdout: 'shipped\n' } })
   })
 
-  it('rejects a wait that is aborted, timed out, or ended by close', async () => {
+  it('engine.plan rejects a wait that is aborted, timed out, or ended by close', async () => {
     const engine = await openEngine({ shutdownTimeoutMs: 10 })
     const run = await engine.plan({ name: 'long', tasks: { sleep: { run: 'sleep 60' } } })
     await expect(run.settled({ timeoutMs: 5 })).rejects.toMatchObject({ code: 'TIMEOUT' })
@@ -96,7 +96,7 @@ describe('engine.plan', () => {
     await waiting
   })
 
-  it('runs tasks for executors of the program, and refuses an executor that does not exist', async () => {
+  it('engine.plan runs tasks for executors of the program, and refuses an executor that does not exist', async () => {
     const engine = await openEngine({ executors: { shell: createShell(), double: ({ input }) => Number(input) * 2 } })
     const source = { name: 'own', tasks: { two: { executor: 'double', input: 1 } } }
     expect(await (await engine.plan(source)).result()).toEqual({ two: 2 })
@@ -121,13 +121,13 @@ describe('engine.plan', () => {
       /has `files`, which only `errand run` takes/,
     ],
     ['missing.yaml', 'NOT_FOUND', /Cannot read the plan missing\.yaml/],
-  ])('refuses %j with %s, before anything is created', async (source, code, message) => {
+  ])('engine.plan refuses %j with %s, before anything is created', async (source, code, message) => {
     const engine = await openEngine()
     await expect(engine.plan(source)).rejects.toMatchObject({ code, message })
     expect((await engine.list()).total).toBe(0)
   })
 
-  it('refuses options that contradict each other or do not exist', async () => {
+  it('engine.plan refuses options that contradict each other or do not exist', async () => {
     const engine = await openEngine()
     await expect(engine.plan(plan, { key: 'a', again: true })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     await expect(engine.plan(plan, { target: ['a'] } as never)).rejects.toMatchObject({ code: 'UNKNOWN_OPTION' })
@@ -137,7 +137,7 @@ describe('engine.plan', () => {
     })
   })
 
-  it('follows a round from a producer, which runs nothing itself', async () => {
+  it('engine.plan follows a round from a producer, which runs nothing itself', async () => {
     const ledger = join(folder(), 'errand.db')
     const producer = await openEngine({ ledger, work: false, executors: {} })
     const run = await producer.plan(plan, { cwd: folder() })
@@ -148,7 +148,7 @@ describe('engine.plan', () => {
 })
 
 describe('a round', () => {
-  it('is read once before it is created and once after, and not again when nothing is missing', async () => {
+  it('a round is read once before it is created and once after, and not again when nothing is missing', async () => {
     const engine = await openEngine({ work: false })
     const list = vi.spyOn(engine, 'list')
     const reads = () => list.mock.calls.splice(0).filter(([options]) => options?.keyPrefix?.endsWith('/')).length

@@ -157,7 +157,7 @@ describe('the summary', () => {
   it('the summary of a run says when there was nothing to do', () => {
     const outcome = judge({ a: completed }, ['a'])
     expect(summarize(outcome, { ...options, duration: undefined })).toEqual([
-      '✓ The task was completed before: nothing to do.',
+      '✓ The task was completed before: nothing to do. Add --again to run the plan again.',
     ])
     expect(summarize(outcome, options)).toEqual(['✓ 1 task completed in 1.0s.'])
     const before = new Set(outcome.completed.map((task) => task.id))

@@ -60,13 +60,13 @@ describe('askModelOf', () => {
     expect(signals).toEqual([signal])
   })
 
-  it('C-69 joins the pieces of a model object into one text', async () => {
+  it('C-69 askModelOf joins the pieces of a model object into one text', async () => {
     const model = modelSaying('this', ' one')
     expect(await askModelOf(model)(question)).toBe('this one')
     expect(model.prompts).toMatchObject([[{ role: 'system' }, { role: 'user' }]])
   })
 
-  it('C-69 uses the default model of the bus without a choice, and a model by its id on the bus', async () => {
+  it('C-69 askModelOf uses the default model of the bus without a choice, and a model by its id on the bus', async () => {
     const { bus, asked } = busReplying('{"content":"this one","toolCalls":[]}')
     const { signal } = new AbortController()
     expect(await askModelOf(undefined, bus)(question, { signal })).toBe('this one')
@@ -84,11 +84,11 @@ describe('askModelOf', () => {
     ['bare text', 'none of them', 'none of them'],
     ['a content without text', '{"content":null}', '{"content":null}'],
     ['a number', '7', '7'],
-  ])('C-18 reads the answer of a bus that replies %s', async (_what, reply, text) => {
+  ])('C-18 askModelOf reads the answer of a bus that replies %s', async (_what, reply, text) => {
     expect(await askModelOf(undefined, busReplying(reply).bus)(question)).toBe(text)
   })
 
-  it('rejects with NO_MODEL only when the model is asked', async () => {
+  it('askModelOf rejects with NO_MODEL only when the model is asked', async () => {
     const unnamed = await refusalOf(askModelOf(undefined)(question), 'NO_MODEL')
     expect(unnamed.message).toContain('No model was chosen')
     const named = await refusalOf(askModelOf('openai:small')(question), 'NO_MODEL')
@@ -97,13 +97,13 @@ describe('askModelOf', () => {
   })
 
   it.each([[7], [{}], [null], [''], [{ ...modelSaying(), specificationVersion: 'v2' }]])(
-    'refuses immediately what is no model: %j',
+    'askModelOf refuses immediately what is no model: %j',
     async (choice) => {
       await refusalOf(() => askModelOf(choice as never), 'INVALID_INPUT')
     },
   )
 
-  it('refuses a model that answers without text, and rejects for one that throws synchronously', async () => {
+  it('askModelOf refuses a model that answers without text, and rejects for one that throws synchronously', async () => {
     await refusalOf(askModelOf((async () => ({ taskId: null })) as never)(question), 'INVALID_INPUT')
     const broken = () => {
       throw new Error('out of order')
@@ -111,7 +111,7 @@ describe('askModelOf', () => {
     await expect(askModelOf(broken)(question)).rejects.toThrow('out of order')
   })
 
-  it('rejects with the reason of the signal even if the model ignores it', async () => {
+  it('askModelOf rejects with the reason of the signal even if the model ignores it', async () => {
     const controller = new AbortController()
     const unresponsive = askModelOf(() => new Promise<string>(() => {}))
     const asking = unresponsive(question, { signal: controller.signal })

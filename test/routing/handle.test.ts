@@ -20,7 +20,7 @@ async function setup(...answers: Answers) {
 const talk = { action: 'unknown', confidence: 0.9 }
 
 describe('a message with a mention', () => {
-  it('C-70 S0-036 S0-041 sends a message to the mentioned task, without a model call and without the mention', async () => {
+  it('C-70 S0-036 S0-041 a message with a mention sends a message to the mentioned task, without a model call and without the mention', async () => {
     const { tasks, sent, model, handle } = await setup()
     const { id } = await tasks.create({ goal: 'Q1 report' })
     await tasks.create({ goal: 'Q2 report' })
@@ -34,7 +34,7 @@ describe('a message with a mention', () => {
     expect(model.prompts).toEqual([])
   })
 
-  it('S0-039 returns the status of the task for a bare mention', async () => {
+  it('S0-039 a message with a mention returns the status of the task for a bare mention', async () => {
     const { tasks, sent, handle } = await setup()
     const { id } = await tasks.create({ goal: 'Q1 report' })
     expect(await handle(`@${id}`)).toMatchObject({ did: 'status', task: { id }, by: 'mention', confidence: 1 })
@@ -80,7 +80,7 @@ describe('a message with an intent', () => {
     expect(sent).toEqual([])
   })
 
-  it('S3-106 creates a task whose goal is the message', async () => {
+  it('S3-106 a message with an intent creates a task whose goal is the message', async () => {
     const { tasks, handle } = await setup({
       action: 'create_task',
       confidence: 1,
@@ -94,7 +94,7 @@ describe('a message with an intent', () => {
     })
   })
 
-  it('S3-106 reports a refusal of the engine instead of throwing it', async () => {
+  it('S3-106 a message with an intent reports a refusal of the engine instead of throwing it', async () => {
     const { tasks, handle } = await setup()
     const { id } = await tasks.create({ goal: 'Q1 report' })
     const { ask } = scriptedModel({ action: 'resume_task', task_id: id, confidence: 1 })
@@ -118,7 +118,7 @@ describe('a message with an intent', () => {
   it.each([
     ['with too little confidence', 0.69, {}],
     ['below a threshold of its own', 0.9, { threshold: 0.95 }],
-  ])('S3-104 treats %s as a message to a task', async (_how, confidence, options) => {
+  ])('S3-104 a message with an intent treats %s as a message to a task', async (_how, confidence, options) => {
     const { tasks, sent, handle } = await setup()
     const { id } = await tasks.create({ goal: 'Q1 report' })
     const { ask } = scriptedModel({ action: 'cancel_task', task_id: id, confidence })
@@ -127,14 +127,14 @@ describe('a message with an intent', () => {
     expect(sent).toEqual([{ taskId: id, text: 'Cancel the part on sales' }])
   })
 
-  it('treats an update without valid changes as a message to a task', async () => {
+  it('a message with an intent treats an update without valid changes as a message to a task', async () => {
     const { tasks, sent, handle } = await setup({ action: 'update_task', confidence: 1, details: { quarter: 'Q2' } })
     const { id } = await tasks.create({ goal: 'Q1 report' })
     expect(await handle('Also check Q2')).toMatchObject({ did: 'sent', task: { id }, by: 'route' })
     expect(sent).toHaveLength(1)
   })
 
-  it('asks for no intent when the option intent is false', async () => {
+  it('a message with an intent asks for no intent when the option intent is false', async () => {
     const { tasks, model, handle } = await setup({ action: 'cancel_task', confidence: 1 })
     const { id } = await tasks.create({ goal: 'Q1 report' })
     const handled = await handle('Cancel the part on sales', { intent: false })
@@ -152,7 +152,7 @@ describe('a message to a task', () => {
     expect(await tasks.get(handled.task?.id as string)).toMatchObject({ goal: 'Write a report', status: 'submitted' })
   })
 
-  it('S0-029 S0-034 sends a message to the task that the model picks by the conversations', async () => {
+  it('S0-029 S0-034 a message to a task sends a message to the task that the model picks by the conversations', async () => {
     const talking = async (task: { input: { lines: string[] } }, run: Run) => {
       for (const line of task.input.lines) await run.message('user', line)
       return run.ask('Which quarter?')
@@ -193,7 +193,7 @@ describe('a message to a task', () => {
     expect(sent).toEqual([{ taskId: task?.id, text: 'Also check Q2' }])
   })
 
-  it('reports a refusal when the task has settled meanwhile', async () => {
+  it('a message to a task reports a refusal when the task has settled meanwhile', async () => {
     const tasks = await openEngine()
     const { engine, sent } = handling(tasks)
     const first = await tasks.create({ goal: 'Q1 report' })

@@ -106,12 +106,12 @@ describe('an intent', () => {
     '[]',
     `${JSON.stringify(cancelA)} ${JSON.stringify(cancelA)}`,
     '',
-  ])('S3-099 returns unknown with confidence 0 for an answer without a JSON object: %j', async (answer) => {
+  ])('S3-099 an intent returns unknown with confidence 0 for an answer without a JSON object: %j', async (answer) => {
     expect(await recognizing(answer)).toEqual({ action: 'unknown', taskId: null, confidence: 0, details: {} })
   })
 
   it.each(['delete_task', 'Cancel_Task', 'constructor', 7, null, undefined])(
-    'S3-100 returns unknown for the action %j, and keeps the other fields',
+    'S3-100 an intent returns unknown for the action %j, and keeps the other fields',
     async (action) => {
       const intent = await recognizing({ ...cancelA, action })
       expect(intent).toMatchObject({ action: 'unknown', taskId: 'task-a', confidence: 0.9 })
@@ -123,12 +123,12 @@ describe('an intent', () => {
     [-0.2, 0],
     ['0.6', 0.6],
     [undefined, 0],
-  ])('S3-101 reads the confidence %j as %d', async (confidence, expected) => {
+  ])('S3-101 an intent reads the confidence %j as %d', async (confidence, expected) => {
     expect((await recognizing({ ...cancelA, confidence })).confidence).toBe(expected)
   })
 
   it.each(['NaN', 'high', '', '90 %', true, null, [0.9], { value: 0.9 }])(
-    'S3-101 S3-100 returns unknown when the confidence %j is no number, with or without a threshold',
+    'S3-101 S3-100 an intent returns unknown when the confidence %j is no number, with or without a threshold',
     async (confidence) => {
       const unknown = { action: 'unknown', taskId: null, confidence: 0, details: {} }
       expect(await recognizing({ ...cancelA, confidence })).toEqual(unknown)
@@ -136,7 +136,7 @@ describe('an intent', () => {
     },
   )
 
-  it('S3-101 reads an infinite confidence as 1', async () => {
+  it('S3-101 an intent reads an infinite confidence as 1', async () => {
     expect((await recognizing('{"action":"list_tasks","confidence":1e999}')).confidence).toBe(1)
   })
 
@@ -144,7 +144,7 @@ describe('an intent', () => {
     expect((await recognizing({ ...cancelA, details })).details).toEqual({})
   })
 
-  it('S3-103 returns no task when the model names an unavailable one', async () => {
+  it('S3-103 an intent returns no task when the model names an unavailable one', async () => {
     const elsewhere = { ...cancelA, task_id: 'task-zzz' }
     expect((await recognizing(elsewhere, { availableTasks: reports })).taskId).toBeNull()
     expect((await recognizing(elsewhere, { availableTasks: [] })).taskId).toBeNull()
@@ -169,7 +169,7 @@ describe('an intent', () => {
     expect((await recognizing({ ...cancelA, confidence })).action).toBe('cancel_task')
   })
 
-  it('S3-105 returns unknown with the error when the provider fails', async () => {
+  it('S3-105 an intent returns unknown with the error when the provider fails', async () => {
     const failure = new Failure('slow down', { code: 'rate_limited' })
     expect(await recognizing(failure)).toEqual({
       action: 'unknown',
@@ -182,7 +182,7 @@ describe('an intent', () => {
     })
   })
 
-  it('S3-105 returns unknown with NO_MODEL when there is no model', async () => {
+  it('S3-105 an intent returns unknown with NO_MODEL when there is no model', async () => {
     const intent = await createIntentRecognizer().recognize('Stop the report')
     expect(intent).toMatchObject({ action: 'unknown', confidence: 0, details: { error: { code: 'NO_MODEL' } } })
   })

@@ -13,7 +13,7 @@ describe('jsonObjectIn', () => {
     ['in the one fence that holds an object', '```ts\nroute()\n```\nso:\n```json\n{"taskId":"task-a"}\n```'],
     ['in a fence that was never closed', '```json\n{"taskId":"task-a"}'],
     ['in talk', 'The message continues the report, so {"taskId":"task-a"} it is.'],
-  ])('S0-044 S3-098 finds the JSON object of an answer %s', (_where, answer) => {
+  ])('S0-044 S3-098 jsonObjectIn finds the JSON object of an answer %s', (_where, answer) => {
     expect(jsonObjectIn(answer)).toEqual({ taskId: 'task-a' })
   })
 
@@ -30,12 +30,12 @@ describe('jsonObjectIn', () => {
     ['such a way further down', '{"details":{"constructor":{"prototype":{}}}}'],
     ['what no ledger takes', '{"taskId":"task-\\u0000"}'],
     ['bottomless nesting', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
-  ])('returns null for %s', (_what, answer) => {
+  ])('jsonObjectIn returns null for %s', (_what, answer) => {
     expect(jsonObjectIn(answer)).toBeNull()
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
   })
 
-  it('finds the JSON object in any prose without braces, and never throws', () => {
+  it('jsonObjectIn finds the JSON object in any prose without braces, and never throws', () => {
     const talk = fc.string().map((text) => text.replaceAll(/[{}`]/g, ''))
     const said = fc.dictionary(
       fc.stringMatching(/^[a-z]{1,5}$/),
@@ -69,7 +69,7 @@ describe('confidenceOf', () => {
     [{}, 0],
     [undefined, 0.5],
     [null, 0.5],
-  ])('S3-101 reads the confidence %j as %d', (given, expected) => {
+  ])('S3-101 confidenceOf reads the confidence %j as %d', (given, expected) => {
     expect(confidenceOf(given, 0.5)).toBe(expected)
   })
 })

@@ -5,7 +5,7 @@ import { createRandomIds } from '../../src/core/ids.ts'
 import { extractMention } from '../../src/routing/mention.ts'
 
 describe('extractMention', () => {
-  it('S0-036 S0-041 returns the mentioned task and the text without the mention', () => {
+  it('S0-036 S0-041 extractMention returns the mentioned task and the text without the mention', () => {
     expect(extractMention('@task-abc123 Please also check Q2 data')).toEqual({
       taskId: 'task-abc123',
       text: 'Please also check Q2 data',
@@ -23,11 +23,14 @@ describe('extractMention', () => {
     '@todo-abc text',
     'task-abc text',
     '',
-  ])('S0-037 ignores a mention that is not at the very beginning or not in lower case: %j', (message) => {
-    expect(extractMention(message)).toBeNull()
-  })
+  ])(
+    'S0-037 extractMention ignores a mention that is not at the very beginning or not in lower case: %j',
+    (message) => {
+      expect(extractMention(message)).toBeNull()
+    },
+  )
 
-  it('S0-038 accepts every id that the engine creates', () => {
+  it('S0-038 extractMention accepts every id that the engine creates', () => {
     const ids = createRandomIds()
     for (let count = 0; count < 1_000; count++) {
       const taskId = ids.next('task')
@@ -35,19 +38,19 @@ describe('extractMention', () => {
     }
   })
 
-  it('S0-039 accepts a mention without text', () => {
+  it('S0-039 extractMention accepts a mention without text', () => {
     expect(extractMention('@task-abc123')).toEqual({ taskId: 'task-abc123', text: '' })
     expect(extractMention('@task-abc123 \n')).toEqual({ taskId: 'task-abc123', text: '' })
   })
 
-  it('accepts a mention as long as the maximum id, and no longer one', () => {
+  it('extractMention accepts a mention as long as the maximum id, and no longer one', () => {
     const longest = `task-${'a'.repeat(95)}`
     expect(extractMention(`@${longest} text`)).toEqual({ taskId: longest, text: 'text' })
     expect(extractMention(`@${longest}a text`)).toBeNull()
     expect(extractMention(`@task-${'a'.repeat(1_000_000)}`)).toBeNull()
   })
 
-  it('returns any text after a mention', () => {
+  it('extractMention returns any text after a mention', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^task-[a-z0-9]{1,95}$/), fc.string(), (taskId, rest) => {
         expect(extractMention(`@${taskId} ${rest}`)).toEqual({ taskId, text: rest.trimStart() })

@@ -38,15 +38,15 @@ describe('route', () => {
       await refusalOf(routing(message as never, [a, b], model), 'INVALID_INPUT')
     }
     expect(model.prompts).toEqual([])
-    expect(routeInputSchema.safeParse({}).success).toBe(false)
-    expect(routeInputSchema.safeParse({ message: 7 }).success).toBe(false)
-    expect(routeInputSchema.safeParse({ message: 'Also check Q2' }).success).toBe(true)
+    expect(routeInputSchema().safeParse({}).success).toBe(false)
+    expect(routeInputSchema().safeParse({ message: 7 }).success).toBe(false)
+    expect(routeInputSchema().safeParse({ message: 'Also check Q2' }).success).toBe(true)
   })
 
   it('S0-031 S0-032 routes to null with confidence 1 without an active task', async () => {
     const routed = await routing('Write a report', [])
     expect(routed).toEqual({ taskId: null, confidence: 1, text: 'Write a report', by: 'candidates' })
-    expect(routeOutputSchema.parse(routed)).toEqual({ taskId: null, confidence: 1 })
+    expect(routeOutputSchema().parse(routed)).toEqual({ taskId: null, confidence: 1 })
   })
 
   it('S0-033 routes to the only active task without a model', async () => {

@@ -37,11 +37,14 @@ describe('an unknown option of a run', () => {
     ['message', (run) => run.message('user', 'hello', { kye: 'k' } as never), 'key'],
     ['emit', (run) => run.emit('hello', { stroe: true } as never), 'store'],
   ]
-  it.each(attempts)('is refused with the nearest name, if one is near: %s', async (_what, work, nearest) => {
-    const refusal = await refusalIn(work)
-    expect([refusal.code, refusal.details['nearest']]).toEqual(['UNKNOWN_OPTION', nearest])
-    expect(refusal.message).toContain('It takes: ')
-  })
+  it.each(attempts)(
+    'an unknown option of a run is refused with the nearest name, if one is near: %s',
+    async (_what, work, nearest) => {
+      const refusal = await refusalIn(work)
+      expect([refusal.code, refusal.details['nearest']]).toEqual(['UNKNOWN_OPTION', nearest])
+      expect(refusal.message).toContain('It takes: ')
+    },
+  )
 })
 
 describe('an invalid argument of a run', () => {
@@ -67,11 +70,14 @@ describe('an invalid argument of a run', () => {
     ['a note that is no text', (run) => run.progress(0.5, 5 as never), 'the note'],
     ['a task that is null', (run) => run.spawn(null as never), 'run.spawn'],
   ]
-  it.each(attempts)('is refused at once and records nothing: %s', async (_what, work, words) => {
-    const refusal = await refusalIn(work)
-    expect(refusal.code).toBe('INVALID_INPUT')
-    expect(refusal.message).toContain(words)
-  })
+  it.each(attempts)(
+    'an invalid argument of a run is refused at once and records nothing: %s',
+    async (_what, work, words) => {
+      const refusal = await refusalIn(work)
+      expect(refusal.code).toBe('INVALID_INPUT')
+      expect(refusal.message).toContain(words)
+    },
+  )
 })
 
 it('an option set to undefined counts as absent, except for a default, which is then null', async () => {

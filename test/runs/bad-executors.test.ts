@@ -57,7 +57,7 @@ describe('a misbehaving executor that', () => {
     },
   )
 
-  it('settles twice settles its task once', async () => {
+  it('a misbehaving executor that settles twice settles its task once', async () => {
     const world = await createWorld(
       () =>
         new Promise((resolve, reject) => {
@@ -70,7 +70,7 @@ describe('a misbehaving executor that', () => {
     expect(await world.engine.result(task)).toBe('first')
   })
 
-  it('returns a thenable that calls back twice settles its task once', async () => {
+  it('a misbehaving executor that returns a thenable that calls back twice settles its task once', async () => {
     const thenable = Object.fromEntries([
       [
         // oxlint-disable-next-line unicorn/no-thenable -- the point of the test
@@ -86,7 +86,7 @@ describe('a misbehaving executor that', () => {
     expect(await world.engine.result(task)).toBe('first')
   })
 
-  it('rejects after its slot was taken is ignored', async () => {
+  it('a misbehaving executor that rejects after its slot was taken is ignored', async () => {
     const running = gate()
     const fail = gate()
     const world = await createWorld(
@@ -108,7 +108,7 @@ describe('a misbehaving executor that', () => {
     expect(world.errors).toEqual([])
   })
 
-  it('ignores all promises of its run causes no unhandled rejection', async () => {
+  it('a misbehaving executor that ignores all promises of its run causes no unhandled rejection', async () => {
     const asked = gate()
     const world = await createWorld(async (_task, run) => {
       void run.call('fails', () => Promise.reject(new Error('floating')))
@@ -126,10 +126,10 @@ describe('a misbehaving executor that', () => {
     await asked.promise
     expect(await world.engine.result(task)).toBe('done')
     await world.engine.idle()
-    expect(world.errors).toEqual([])
+    expect(world.errors).toMatchObject([{ code: 'CALL_INTERRUPTED', details: { calls: ['fails', 'pends'] } }])
   })
 
-  it('keeps its run beyond the end can start nothing with it', async () => {
+  it('a misbehaving executor that keeps its run beyond the end can start nothing with it', async () => {
     const kept = gate<Run>()
     const world = await createWorld(async (_task, run) => {
       kept.resolve(run)

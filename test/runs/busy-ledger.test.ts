@@ -19,7 +19,7 @@ function busyLedger(inner: Ledger, refusals: Record<string, number>): Ledger {
 }
 
 describe('a ledger that is busy for a long time', () => {
-  it('fails no run: each step of a run is retried, and each failure is reported', async () => {
+  it('a ledger that is busy for a long time fails no run: each step of a run is retried, and each failure is reported', async () => {
     const reported: string[] = []
     const inner = await openLedger(':memory:')
     const work = async (_task: ExecutorTask, run: Run) => {
@@ -39,7 +39,7 @@ describe('a ledger that is busy for a long time', () => {
     await inner.close()
   })
 
-  it('is reported to outside callers as LEDGER_BUSY: nothing was stored, and they may retry', async () => {
+  it('a ledger that is busy for a long time is reported to outside callers as LEDGER_BUSY: nothing was stored, and they may retry', async () => {
     const inner = await openLedger(':memory:')
     const engine = await openEngine({ ledger: busyLedger(inner, { create: 1 }) })
     await refusalOf(engine.create({ name: 'a' }), 'LEDGER_BUSY')

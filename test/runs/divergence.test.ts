@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineExecutor, type ExecutorDefinition, type Run } from '../../src/api/executor.ts'
 import { defineAbility } from '../../src/bus/ability.ts'
-import type { EngineOptions, Executors } from '../../src/engine-api.ts'
+import type { EngineOptions, ExecutorMap } from '../../src/engine-api.ts'
 import { type CallRecord, identOf } from '../../src/entities/call.ts'
 import type { EventType } from '../../src/entities/event.ts'
 import type { MessageRecord } from '../../src/entities/message.ts'
@@ -23,7 +23,7 @@ const restMs = 50
  */
 async function setup(
   work: (run: Run, call: (name: string, params?: unknown, options?: object) => Promise<unknown>) => Promise<unknown>,
-  more: Partial<ExecutorDefinition> & { engine?: Partial<EngineOptions<Executors>>; rests?: EventType } = {},
+  more: Partial<ExecutorDefinition> & { engine?: Partial<EngineOptions<ExecutorMap>>; rests?: EventType } = {},
 ) {
   const { engine: engineOptions, rests = 'task.waiting', ...definition } = more
   const clock = new HoldingClock()
@@ -51,7 +51,7 @@ async function refusal({ engine, clock, task }: Awaited<ReturnType<typeof setup>
 }
 
 describe('a call that is not in the journal', () => {
-  it('is refused when its params contain the time of the run: the card is charged once', async () => {
+  it('a call that is not in the journal is refused when its params contain the time of the run: the card is charged once', async () => {
     const clock = new HoldingClock()
     const charged: number[] = []
     const work = async (_task: unknown, run: Run) => {
@@ -80,7 +80,7 @@ describe('a call that is not in the journal', () => {
     expect((await engine.get(task))?.attempt).toBe(1)
   })
 
-  it('is refused when it was renamed while the task slept', async () => {
+  it('a call that is not in the journal is refused when it was renamed while the task slept', async () => {
     let name = 'charge'
     const world = await setup(async (run, call) => {
       await call(name, { amount: 5 })
@@ -93,7 +93,7 @@ describe('a call that is not in the journal', () => {
     expect(world.made).toEqual(['charge'])
   })
 
-  it('is made as soon as the completed calls have been requested again, and no event reports it', async () => {
+  it('a call that is not in the journal is made as soon as the completed calls have been requested again, and no event reports it', async () => {
     const io = gate()
     const world = await setup(async (run, call) => {
       const slow = async () => {
@@ -112,7 +112,7 @@ describe('a call that is not in the journal', () => {
     expect(world.clock.isHolding).toBe(false)
   })
 
-  it('is held, whether call, ability or child, until the completed calls and children are requested again', async () => {
+  it('a call that is not in the journal is held, whether call, ability or child, until the completed calls and children are requested again', async () => {
     const ability = defineAbility({
       id: 'test:note',
       description: 'Notes.',
@@ -142,7 +142,7 @@ describe('a call that is not in the journal', () => {
     }
   })
 
-  it('is not held by questions, waits, sleeps, messages and values that were not requested again', async () => {
+  it('a call that is not in the journal is not held by questions, waits, sleeps, messages and values that were not requested again', async () => {
     const world = await setup(async (run, call) => {
       if (run.number > 1) return call('new')
       await Promise.all([run.now(), run.uuid(), run.random(), run.message('assistant', 'hello'), run.sleep(restMs)])
@@ -152,7 +152,7 @@ describe('a call that is not in the journal', () => {
     expect(world.made).toEqual(['new'])
   })
 
-  it('is not held by a call with onInterrupt rerun, nor when it has it itself', async () => {
+  it('a call that is not in the journal is not held by a call with onInterrupt rerun, nor when it has it itself', async () => {
     const world = await setup(async (run, call) => {
       await call(`look ${run.number}`, null, { onInterrupt: 'rerun' })
       await call('pay')
@@ -163,7 +163,7 @@ describe('a call that is not in the journal', () => {
     expect(await world.diverged()).toEqual([])
   })
 
-  it('is not held by entries that other programs store in the ledger', async () => {
+  it('a call that is not in the journal is not held by entries that other programs store in the ledger', async () => {
     const world = await setup(
       async (run, call) => {
         if (run.number === 1) await run.ask('Go on?')
@@ -196,7 +196,7 @@ describe('the time without requests after which a held call is refused', () => {
       return run.sleep(restMs)
     })
 
-  it('starts again with every request of the run', async () => {
+  it('the time without requests after which a held call is refused starts again with every request of the run', async () => {
     const asking = gate()
     const asked = gate()
     const world = await changed(async (run, held) => {
@@ -214,7 +214,7 @@ describe('the time without requests after which a held call is refused', () => {
     expect((await refusal(world)).code).toBe('CALL_DIVERGED')
   })
 
-  it('stops while a call of the run executes', async () => {
+  it('the time without requests after which a held call is refused stops while a call of the run executes', async () => {
     const executing = gate()
     const done = gate()
     const long = () => {
@@ -232,7 +232,7 @@ describe('the time without requests after which a held call is refused', () => {
     expect((await refusal(world)).code).toBe('CALL_DIVERGED')
   })
 
-  it('counts a blocked event loop as one tick, and ignores jumps of the wall clock', async () => {
+  it('the time without requests after which a held call is refused counts a blocked event loop as one tick, and ignores jumps of the wall clock', async () => {
     const world = await changed()
     await world.clock.until(world.clock.holding())
     for (let n = 0; n < 10; n++) {
@@ -243,7 +243,7 @@ describe('the time without requests after which a held call is refused', () => {
     expect((await refusal(world)).code).toBe('CALL_DIVERGED')
   })
 
-  it('is ten seconds by default', async () => {
+  it('the time without requests after which a held call is refused is ten seconds by default', async () => {
     const clock = new HoldingClock()
     const refused = gate<number>()
     const work = async (_task: unknown, run: Run) => {
@@ -334,7 +334,7 @@ describe("divergence: 'allow'", () => {
     }
   const reported = { run: 2, call: 'charge 2', entries: ['call charge 1'], unasked: 1 }
 
-  it('on a call makes the call, with an event in the same commit', async () => {
+  it("divergence: 'allow' on a call makes the call, with an event in the same commit", async () => {
     const world = await setup(renamed({ divergence: 'allow' }))
     await world.clock.until(world.engine.result(world.task))
     expect(world.made).toEqual(['charge 1', 'charge 2'])
@@ -343,7 +343,7 @@ describe("divergence: 'allow'", () => {
     expect(event?.['callId']).toBe((await world.engine.calls(world.task))[1]?.id)
   })
 
-  it('on a child or an ability makes it, with an event in the same commit', async () => {
+  it("divergence: 'allow' on a child or an ability makes it, with an event in the same commit", async () => {
     const ability = defineAbility({
       id: 'test:note',
       description: 'Notes.',
@@ -368,7 +368,7 @@ describe("divergence: 'allow'", () => {
     ])
   })
 
-  it('on an executor applies to all of its calls', async () => {
+  it("divergence: 'allow' on an executor applies to all of its calls", async () => {
     const world = await setup(renamed(), { divergence: 'allow' })
     await world.clock.until(world.engine.result(world.task))
     expect(world.made).toEqual(['charge 1', 'charge 2'])
@@ -408,7 +408,7 @@ describe("divergence: 'allow'", () => {
 })
 
 describe('a call inside a call', () => {
-  it('holds nothing when the enclosing call is not made again', async () => {
+  it('a call inside a call holds nothing when the enclosing call is not made again', async () => {
     const world = await setup(async (run, call) => {
       await run.call('outer', () => call('inner'))
       if (run.number === 1) await run.sleep(restMs)
@@ -419,7 +419,7 @@ describe('a call inside a call', () => {
     expect(await world.diverged()).toEqual([])
   })
 
-  it('holds others while the enclosing call is made again, and is refused although that one executes', async () => {
+  it('a call inside a call holds others while the enclosing call is made again, and is refused although that one executes', async () => {
     const paused = gate()
     const world = await setup(
       async (run, call) => {
@@ -451,7 +451,7 @@ describe('a call inside a call', () => {
     ])
   })
 
-  it('is not confused with an equal call of the executor, in whichever order a later run makes them', async () => {
+  it('a call inside a call is not confused with an equal call of the executor, in whichever order a later run makes them', async () => {
     const seen: unknown[] = []
     let count = 0
     const world = await setup(async (run) => {
@@ -467,7 +467,7 @@ describe('a call inside a call', () => {
     expect(count).toBe(4)
   })
 
-  it('is made again with an event when it moves out of a completed call, because it looks like a new one', async () => {
+  it('a call inside a call is made again with an event when it moves out of a completed call, because it looks like a new one', async () => {
     const world = await setup(async (run, call) => {
       await run.call('outer', async () => {
         if (run.number === 1) await call('inner')
@@ -480,7 +480,7 @@ describe('a call inside a call', () => {
     expect(await world.diverged()).toMatchObject([{ call: 'inner', entries: ['call inner'] }])
   })
 
-  it('is found when the enclosing call has another name now', async () => {
+  it('a call inside a call is found when the enclosing call has another name now', async () => {
     const paused = gate()
     const world = await setup(
       async (run, call) => {
@@ -505,7 +505,7 @@ describe('a call inside a call', () => {
 })
 
 describe('a call that an earlier attempt completed', () => {
-  it('holds new calls like one of the present attempt', async () => {
+  it('a call that an earlier attempt completed holds new calls like one of the present attempt', async () => {
     const world = await setup(
       async (run, call) => {
         await call(`charge ${run.attempt}`)
@@ -517,7 +517,7 @@ describe('a call that an earlier attempt completed', () => {
     expect(world.made).toEqual(['charge 1'])
   })
 
-  it('does not hold new calls when it followed a failed call that is made again: a fallback is not repeated', async () => {
+  it('a call that an earlier attempt completed does not hold new calls when it followed a failed call that is made again: a fallback is not repeated', async () => {
     const world = await setup(
       async (run, call) => {
         await call('before')
@@ -539,7 +539,7 @@ describe('a call that an earlier attempt completed', () => {
     expect(await world.diverged()).toMatchObject([{ call: 'receipt', entries: ['call invoice'] }])
   })
 
-  it('holds new calls when it came before that failed call', async () => {
+  it('a call that an earlier attempt completed holds new calls when it came before that failed call', async () => {
     const world = await setup(
       async (run, call) => {
         await call(`before ${run.attempt}`)
@@ -550,7 +550,7 @@ describe('a call that an earlier attempt completed', () => {
     expect(await refusal(world)).toMatchObject({ code: 'CALL_DIVERGED', details: { unasked: [{ name: 'before 1' }] } })
   })
 
-  it('does not hold new calls when it followed children of which one failed and was retried', async () => {
+  it('a call that an earlier attempt completed does not hold new calls when it followed children of which one failed and was retried', async () => {
     const child = async (_task: unknown, run: Run) => {
       if (run.attempt === 1) throw new Error('once')
     }

@@ -10,7 +10,7 @@ import { turns } from '../engine/world.ts'
 import { aborted, codeOf, createWorld, gate } from './world.ts'
 
 describe('a run that only waits', () => {
-  it('is suspended when it is quiet, with several open questions', async () => {
+  it('a run that only waits is suspended when it is quiet, with several open questions', async () => {
     const world = await createWorld((_task, run) => Promise.all([run.ask('One?'), run.ask('Two?'), run.ask('One?')]))
     const task = await world.engine.create({ executor: 'work' })
     const event = await world.eventOf(task.id, 'task.input_required')
@@ -60,10 +60,10 @@ describe('a run that only waits', () => {
     ],
     [
       'a wait for a child that completes',
-      async (run: Run) => run.wait(await run.spawn({ executor: 'other' })).then(([result]) => result),
+      async (run: Run) => run.wait(await run.spawn({ executor: 'other' })),
       'other',
     ],
-  ])('continues in place after %s while a call is in flight', async (_what, wait, expected) => {
+  ])('a run that only waits continues in place after %s while a call is in flight', async (_what, wait, expected) => {
     const first = gate<unknown>()
     const world = await createWorld(async (_task, run) => {
       const never = run.call('slow', (_params, { signal }) => aborted(signal))
@@ -75,13 +75,13 @@ describe('a run that only waits', () => {
     expect(await first.promise).toBe(expected)
     expect(await world.engine.result(task)).toBe(expected)
     expect(await world.engine.runs(task)).toHaveLength(1)
-    expect(world.errors).toEqual([])
+    expect(world.errors).toMatchObject([{ code: 'CALL_INTERRUPTED', details: { calls: ['slow'] } }])
   })
 
   it.each([
     ['question', 'sleep'],
     ['sleep', 'question'],
-  ])('continues when one wait of a race is over, requested as %s, %s', async (first) => {
+  ])('a run that only waits continues when one wait of a race is over, requested as %s, %s', async (first) => {
     const world = await createWorld(async (_task, run) => {
       const ask = () => run.ask('Well?').then(() => 'answered')
       const sleep = () => run.sleep(5).then(() => 'slept')
@@ -91,7 +91,7 @@ describe('a run that only waits', () => {
     for (const task of tasks) expect(await world.engine.result(task, { timeoutMs: 5_000 })).toBe('slept')
   })
 
-  it('is not suspended when its sleep ends in the same group of steps', async () => {
+  it('a run that only waits is not suspended when its sleep ends in the same group of steps', async () => {
     const inner = await openLedger(':memory:')
     const ledger = createFaultyLedger(inner)
     const world = await createWorld(
@@ -119,7 +119,7 @@ const verbs = {
 }
 
 describe('an engine that closes', () => {
-  it('lets a call finish whose beginning is being recorded', async () => {
+  it('an engine that closes lets a call finish whose beginning is being recorded', async () => {
     const asked = gate()
     let made = 0
     const world = await createWorld(async (_task, run) => {
@@ -142,7 +142,7 @@ describe('an engine that closes', () => {
 
 describe('a run that is ended at once', () => {
   it.each(Object.keys(verbs) as Array<keyof typeof verbs>)(
-    'S3-050 S3-055 by %s aborts, and rejects all pending requests with RUN_ENDED',
+    'S3-050 S3-055 a run that is ended at once by %s aborts, and rejects all pending requests with RUN_ENDED',
     async (verb) => {
       const codes = gate<unknown[]>()
       const waiting = gate()
@@ -183,7 +183,7 @@ describe('a run that is ended at once', () => {
     },
   )
 
-  it('by its time-out fails the attempt with TIMEOUT, and the next attempt waits for it to settle', async () => {
+  it('a run that is ended at once by its time-out fails the attempt with TIMEOUT, and the next attempt waits for it to settle', async () => {
     const settle = gate()
     const started: number[] = []
     const world = await createWorld(async (_task, run) => {
@@ -202,7 +202,7 @@ describe('a run that is ended at once', () => {
     expect(await world.engine.result(task)).toBe('second')
   })
 
-  it('S3-051 ignores what its executor returns or throws afterwards', async () => {
+  it('S3-051 a run that is ended at once ignores what its executor returns or throws afterwards', async () => {
     const running = gate()
     const world = await createWorld(async (_task, run) => {
       if (run.number === 3) return 'third'
@@ -225,7 +225,7 @@ describe('a run that is ended at once', () => {
     expect(await world.engine.result(task)).toBe('third')
   })
 
-  it('may still record the result of a call in flight, which the next run finds', async () => {
+  it('a run that is ended at once may still record the result of a call in flight, which the next run finds', async () => {
     let executed = 0
     const inside = gate()
     const finish = gate<string>()
@@ -246,7 +246,7 @@ describe('a run that is ended at once', () => {
     expect(executed).toBe(1)
   })
 
-  it('closes a call aborted with it as interrupted', async () => {
+  it('a run that is ended at once closes a call aborted with it as interrupted', async () => {
     const inside = gate()
     const world = await createWorld((_task, run) =>
       run.call('slow', async (_params, { signal }) => {
@@ -262,7 +262,7 @@ describe('a run that is ended at once', () => {
     expect((await world.engine.calls(task))[0]).toMatchObject({ status: 'failed', error: { code: 'CALL_INTERRUPTED' } })
   })
 
-  it('never reaches its executor when it ended in the commit that started it', async () => {
+  it('a run that is ended at once never reaches its executor when it ended in the commit that started it', async () => {
     let runs = 0
     const world = await createWorld(async (_task, run) => {
       runs++
@@ -280,7 +280,7 @@ describe('a run that is ended at once', () => {
 })
 
 describe('an executor that ignores its signal', () => {
-  it('X-042 loses its slot after the grace, and its late result and late calls are refused', async () => {
+  it('X-042 an executor that ignores its signal loses its slot after the grace, and its late result and late calls are refused', async () => {
     const running = gate()
     const finish = gate()
     const late = gate<unknown>()
@@ -309,7 +309,7 @@ describe('an executor that ignores its signal', () => {
     expect(runs).toEqual([1, 2])
   })
 
-  it('S3-053 never runs beside its successor', async () => {
+  it('S3-053 an executor that ignores its signal never runs beside its successor', async () => {
     let live = 0
     let most = 0
     const world = await createWorld(
@@ -338,7 +338,7 @@ describe('an executor that ignores its signal', () => {
 })
 
 describe('a run that has ended is not closed', () => {
-  it('before its call in flight has settled, though it was paused just before its executor returned', async () => {
+  it('a run that has ended is not closed before its call in flight has settled, though it was paused just before its executor returned', async () => {
     const charging = gate()
     const charged = gate<string>()
     const leave = gate()
@@ -377,7 +377,7 @@ describe('a run that has ended is not closed', () => {
     expect((await world.engine.calls(task)).map(({ status }) => status)).toEqual(['completed'])
   })
 
-  it('while a process noted by one of its calls is alive, however long that takes after the grace', async () => {
+  it('a run that has ended is not closed while a process noted by one of its calls is alive, however long that takes after the grace', async () => {
     const noted = gate()
     const ended = gate()
     const clock = new SimulatedClock()
@@ -418,7 +418,7 @@ describe('a run that has ended is not closed', () => {
 })
 
 describe('an executor that settles while its calls are in flight', () => {
-  it('has its outcome at once; the calls are aborted, and closed when they have settled', async () => {
+  it('an executor that settles while its calls are in flight has its outcome at once; the calls are aborted, and closed when they have settled', async () => {
     const stopping = gate()
     const settle = gate<string>()
     const world = await createWorld(async (_task, run) => {
@@ -441,7 +441,51 @@ describe('an executor that settles while its calls are in flight', () => {
     expect((await world.engine.get(task))?.status).toBe('completed')
   })
 
-  it('is not retried before its calls have settled', async () => {
+  it('an executor that completes while its calls are in flight is reported with the names of the calls, also in the event of its completion', async () => {
+    const world = await createWorld(async (_task, run) => {
+      void run.call('floating', (_params, { signal }) => aborted(signal).then(() => Promise.reject(signal.reason)))
+      await run.call('awaited', () => 1)
+      return 'done'
+    })
+    const task = await world.engine.create({ executor: 'work' })
+    expect(await world.engine.result(task)).toBe('done')
+    await world.eventOf(task.id, 'run.closed')
+    expect((await world.eventOf(task.id, 'task.completed')).data).toMatchObject({ inFlight: ['floating'] })
+    expect(world.errors).toEqual([
+      expect.objectContaining({
+        code: 'CALL_INTERRUPTED',
+        message:
+          'The executor of task #1 (work) returned before these calls had ended: "floating". The task does not wait for them. ' +
+          'Await every run.call before the executor returns.',
+        details: { taskId: task.id, calls: ['floating'] },
+      }),
+    ])
+    const [floating] = await world.engine.calls(task)
+    expect(floating?.error).toMatchObject({
+      code: 'CALL_INTERRUPTED',
+      message: 'The task completed without waiting for the call "floating": it may have happened',
+    })
+  })
+
+  it('an executor that throws, or whose calls have all ended, is not reported', async () => {
+    const world = await createWorld(async (task, run) => {
+      const slow = run.call('slow', (_params, { signal }) => aborted(signal))
+      if (task.input === 'throws') throw new Error('no')
+      await Promise.race([slow, run.call('quick', () => 1)])
+      await run.call('last', () => 1)
+      run.call('ended', () => 1).catch(() => {})
+      await run.call('later', () => 2)
+      throw new Error('no')
+    })
+    for (const input of ['throws', 'raced']) {
+      const task = await world.engine.create({ executor: 'work', input })
+      expect((await world.engine.settled(task)).status).toBe('failed')
+      expect((await world.eventOf(task.id, 'task.failed')).data).not.toHaveProperty('inFlight')
+    }
+    expect(world.errors).toEqual([])
+  })
+
+  it('an executor that settles while its calls are in flight is not retried before its calls have settled', async () => {
     let live = 0
     const beside: number[] = []
     const world = await createWorld(async (_task, run) => {
@@ -468,7 +512,7 @@ describe('an executor that settles while its calls are in flight', () => {
     )
   })
 
-  it('has a lasting outcome after a crash, and its calls in flight are failed', async () => {
+  it('an executor that settles while its calls are in flight has a lasting outcome after a crash, and its calls in flight are failed', async () => {
     const stopping = gate()
     const world = await createWorld(async (_task, run) => {
       void run.call('floating', async (_params, { signal }) => {
@@ -494,7 +538,7 @@ describe('an executor that settles while its calls are in flight', () => {
 })
 
 describe('a call of a run', () => {
-  it('is retried inside the run by its policy, under one call id and in one row', async () => {
+  it('a call of a run is retried inside the run by its policy, under one call id and in one row', async () => {
     const ids: string[] = []
     const world = await createWorld((_task, run) =>
       run.call(
@@ -523,7 +567,7 @@ describe('a call of a run', () => {
     await stopped.promise
   })
 
-  it('that has noted a process is neither recorded nor retried before that has ended, whatever its timeoutMs', async () => {
+  it('a call of a run that has noted a process is neither recorded nor retried before that has ended, whatever its timeoutMs', async () => {
     const noted = gate()
     const ended = gate()
     const clock = new SimulatedClock()
@@ -557,7 +601,7 @@ describe('a call of a run', () => {
     expect(commands).toEqual(['begins', 'ends', 'begins'])
   })
 
-  it('that throws synchronously with a timeoutMs leaves no timer that rejects unhandled', async () => {
+  it('a call of a run that throws synchronously with a timeoutMs leaves no timer that rejects unhandled', async () => {
     const world = await createWorld(async (_task, run) => {
       const code = await codeOf(
         run.call(
@@ -578,7 +622,7 @@ describe('a call of a run', () => {
 })
 
 describe('a failure', () => {
-  it('that is final is not retried, whatever the policy', async () => {
+  it('a failure that is final is not retried, whatever the policy', async () => {
     let runs = 0
     const world = await createWorld(async () => {
       runs++
@@ -589,7 +633,7 @@ describe('a failure', () => {
     expect(runs).toBe(1)
   })
 
-  it('with retryAfterMs is retried after that delay, fractions included', async () => {
+  it('a failure with retryAfterMs is retried after that delay, fractions included', async () => {
     const at: number[] = []
     const world = await createWorld(async (_task, run) => {
       at.push(Date.now())
@@ -640,7 +684,7 @@ it('a time-out of a run is judged by an engine that has its retry policy, not by
 
 describe('the only slot of an engine', () => {
   it.each(['pause', 'ask', 'wait', 'sleep'])(
-    'S3-061 is free for other tasks while a task is stopped by %s',
+    'S3-061 the only slot of an engine is free for other tasks while a task is stopped by %s',
     async (how) => {
       const running = gate()
       const world = await createWorld(

@@ -1,10 +1,11 @@
 // Whatever an executor, a call, an ability or a handler throws affects only its own task: the failure is stored, the
 // slot is freed, the engine closes. An unhandled rejection would fail these tests by itself: vitest reports it.
+import { inspect } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { defineExecutor } from '../../src/api/executor.ts'
 import { defineAbility } from '../../src/bus/ability.ts'
-import { ErrandError, Failure } from '../../src/core/errors.ts'
+import { ErrandError, Failure, TaskFailedError } from '../../src/core/errors.ts'
 import { hostileErrors, revokedProxy, withThrowingGetter } from '../thrown-values.ts'
 import { aborted, createWorld, gate, type WorkFunction } from './world.ts'
 
@@ -96,7 +97,7 @@ describe.each(hostile)('the hostile error %s', (_what, make) => {
 })
 
 describe('a hostile error', () => {
-  it('of an executor is retried by the code that could be read from it', async () => {
+  it('a hostile error of an executor is retried by the code that could be read from it', async () => {
     let runs = 0
     const world = await createWorld(() => {
       if (++runs === 2) return 'done'
@@ -106,7 +107,7 @@ describe('a hostile error', () => {
     expect(await world.engine.result(task)).toBe('done')
   })
 
-  it('of an executor whose run has timed out changes nothing', async () => {
+  it('a hostile error of an executor whose run has timed out changes nothing', async () => {
     const world = await createWorld(
       async (_task, run) => {
         await aborted(run.signal)
@@ -121,7 +122,7 @@ describe('a hostile error', () => {
     expect(world.errors).toEqual([])
   })
 
-  it('of a call that has timed out, or is not awaited, causes no unhandled rejection', async () => {
+  it('a hostile error of a call that has timed out, or is not awaited, causes no unhandled rejection', async () => {
     const world = await createWorld(async (_task, run) => {
       void run.call('floats', () => Promise.reject(revokedProxy()))
       await run.call(
@@ -168,7 +169,7 @@ describe('a hostile error', () => {
     expect(lines.every(([, error]) => typeof error === 'string')).toBe(true)
   })
 
-  it('of the schema of an executor is a refusal', async () => {
+  it('a hostile error of the schema of an executor is a refusal', async () => {
     const input = z.string().refine(() => {
       throw revokedProxy()
     })
@@ -193,7 +194,7 @@ describe('the stack of an error', () => {
     return outcome
   }
 
-  it('is stored in the rows of the task, its run and its call, with the class and the cause', async () => {
+  it('the stack of an error is stored in the rows of the task, its run and its call, with the class and the cause', async () => {
     const world = await createWorld(work)
     const { id } = await world.engine.create({ executor: 'work' })
     await world.engine.settled(id)
@@ -210,7 +211,50 @@ describe('the stack of an error', () => {
     expect((await world.engine.calls(id)).map(({ error }) => error)).toEqual([record])
   })
 
-  it('is in no event, no outcome, no waiting task and no ability that a model may call', async () => {
+  it('the stack of an error is in the answer of task:get for a caller that is no model, with the class and the cause', async () => {
+    const { engine } = await createWorld(work)
+    const { id } = await engine.create({ executor: 'work' })
+    await engine.settled(id)
+    const caller = { surface: 'http', scopes: ['read'] as const }
+    expect((await engine.bus.call('task:get', { taskId: id }, { caller })).task.error).toEqual(
+      (await engine.get(id))?.error,
+    )
+  })
+
+  it('the stack of an error is in the cause of the error that engine.result throws', async () => {
+    const { engine } = await createWorld(work)
+    const { id } = await engine.create({ executor: 'work' })
+    const failure = await engine.result(id).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(TaskFailedError)
+    expect(failure).toMatchObject({
+      message: `Task ${id} failed: out of paper (PAPER). \`retry\` gives it a new attempt.`,
+      error: { code: 'PAPER', message: 'out of paper', details: { tray: 2 } },
+      cause: {
+        name: 'Failure',
+        code: 'PAPER',
+        stack: expect.stringMatching(/out of paper\n +at .*hostile-errors\.test\.ts/),
+        cause: { name: 'RangeError', message: 'below', stack: expect.stringContaining('hostile-errors.test.ts') },
+      },
+    })
+  })
+
+  it('the stack of an error is redacted with the message and the causes, where it is stored and where it is thrown', async () => {
+    const redact = (value: unknown) => (typeof value === 'string' ? value.replaceAll('canary', '[redacted]') : value)
+    const { engine } = await createWorld(
+      () => {
+        throw new Error('a canary', { cause: new Error('another canary') })
+      },
+      { redact },
+    )
+    const { id } = await engine.create({ executor: 'work' })
+    const failure = (await engine.result(id).catch((error: unknown) => error)) as Error
+    const stored = JSON.stringify((await engine.get(id))?.error)
+    expect(`${stored} ${inspect(failure)}`).not.toContain('canary')
+    expect((failure.cause as Error).stack).toMatch(/^Error: a \[redacted\]\n +at /)
+    expect(failure.cause).toMatchObject({ cause: { message: 'another [redacted]' } })
+  })
+
+  it('the stack of an error is in no event, no outcome, no waiting task and no ability that a model may call', async () => {
     const world = await createWorld(work)
     const { engine } = world
     const parent = await engine.create({ executor: 'work', input: 'parent' })
@@ -226,7 +270,9 @@ describe('the stack of an error', () => {
       await engine.messages(id),
       (await engine.calls(parent)).map(({ result }) => result),
     ]
-    for (const ability of ['task:get', 'task:calls', 'task:runs', 'task:context']) {
+    const model = { surface: 'mcp', model: true as const }
+    outputs.push(await engine.bus.call('task:get', { taskId: id }, { caller: model }))
+    for (const ability of ['task:calls', 'task:runs', 'task:context']) {
       outputs.push(await engine.bus.call(ability, { taskId: id }))
     }
     outputs.push(await engine.bus.call('task:list', { ids: [id] }), await engine.bus.call('task:list', {}))
@@ -235,7 +281,7 @@ describe('the stack of an error', () => {
     expect(JSON.stringify(outputs)).not.toMatch(/hostile-errors\.test\.ts|"stack"|below/)
   })
 
-  it('is restored when a repeated run gets the failure again, with the class and the cause', async () => {
+  it('the stack of an error is restored when a repeated run gets the failure again, with the class and the cause', async () => {
     const met: unknown[] = []
     const world = await createWorld(async (_task, run) => {
       const error = await run

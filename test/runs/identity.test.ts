@@ -15,7 +15,7 @@ const marks = () => {
 }
 
 describe('a call of an earlier run', () => {
-  it('is found by its name and params, whatever comes before it', async () => {
+  it('a call of an earlier run is found by its name and params, whatever comes before it', async () => {
     const { made, mark } = marks()
     const world = await createWorld(async (_task, run) => {
       const order = run.number === 1 ? ['a', 'b', 'c'] : ['c', 'b', 'a', 'extra']
@@ -41,7 +41,7 @@ describe('a call of an earlier run', () => {
     expect(made).toEqual(['a', 'b', 'c', 'extra'])
   })
 
-  it('is distinguished from one with equal params by its name, and from one with an equal name by its params', async () => {
+  it('a call of an earlier run is distinguished from one with equal params by its name, and from one with an equal name by its params', async () => {
     const { made, mark } = marks()
     const world = await createWorld(async (_task, run) => {
       const results = []
@@ -60,7 +60,7 @@ describe('a call of an earlier run', () => {
     expect(made).toEqual(['x1', 'y1', 'x2'])
   })
 
-  it('is found although the keys of its params have another order', async () => {
+  it('a call of an earlier run is found although the keys of its params have another order', async () => {
     const { made, mark } = marks()
     const world = await createWorld(async (_task, run) => {
       const params = run.number === 1 ? { a: 1, b: { c: 2, d: 3 } } : { b: { d: 3, c: 2 }, a: 1 }
@@ -72,7 +72,7 @@ describe('a call of an earlier run', () => {
     expect(made).toEqual(['executed'])
   })
 
-  it('is the n-th among equals', async () => {
+  it('a call of an earlier run is the n-th among equals', async () => {
     let count = 0
     const world = await createWorld(async (_task, run) => {
       const results = []
@@ -86,7 +86,7 @@ describe('a call of an earlier run', () => {
     expect(await world.engine.result(task)).toEqual([1, 2, 3, 4])
   })
 
-  it('is found only by its key when its params are volatile', async () => {
+  it('a call of an earlier run is found only by its key when its params are volatile', async () => {
     const { made, mark } = marks()
     const world = await createWorld(async (_task, run) => {
       await run.call('post', { at: run.number }, () => mark('keyed'), { key: 'first' })
@@ -100,7 +100,7 @@ describe('a call of an earlier run', () => {
     expect((await world.eventOf(task.id, 'task.diverged')).data).toMatchObject({ call: 'post', entries: ['call post'] })
   })
 
-  it('is found when several were in flight and ended in another order than they were made', async () => {
+  it('a call of an earlier run is found when several were in flight and ended in another order than they were made', async () => {
     const gates = new Map(['a', 'b', 'c', 'd', 'e'].map((name) => [name, gate<string>()]))
     const { made, mark } = marks()
     const all = gate()

@@ -16,7 +16,7 @@ const ability = (handle: (input: { n: number }, context: AbilityContext) => numb
   })
 
 describe('an ability that a run invokes', () => {
-  it('is a call under its id, made once however often the run is repeated, and gets its caller and its run', async () => {
+  it('an ability that a run invokes is a call under its id, made once however often the run is repeated, and gets its caller and its run', async () => {
     const seen: AbilityContext[] = []
     const double = ability(({ n }, context) => {
       seen.push(context)
@@ -47,7 +47,7 @@ describe('an ability that a run invokes', () => {
     ])
   })
 
-  it('follows its own retry policy, and passes on a Failure as it was thrown', async () => {
+  it('an ability that a run invokes follows its own retry policy, and passes on a Failure as it was thrown', async () => {
     let tries = 0
     const flaky = ability(
       () => {
@@ -65,7 +65,7 @@ describe('an ability that a run invokes', () => {
     expect(tries).toBe(3)
   })
 
-  it('is refused and recorded as a failed call for an unknown id, an invalid input and an id outside of the lists', async () => {
+  it('an ability that a run invokes is refused and recorded as a failed call for an unknown id, an invalid input and an id outside of the lists', async () => {
     const double = ability(({ n }) => 2 * n)
     const codes: unknown[] = []
     const world = await createWorld(
@@ -86,7 +86,7 @@ describe('an ability that a run invokes', () => {
     expect((await world.engine.calls(task)).map(({ error }) => error?.code)).toEqual(codes)
   })
 
-  it('is bound by the lists of its task and of all tasks above it', async () => {
+  it('an ability that a run invokes is bound by the lists of its task and of all tasks above it', async () => {
     const double = ability(({ n }) => 2 * n)
     const outcomes: unknown[] = []
     const world = await createWorld(

@@ -42,7 +42,7 @@ async function outlive(
 }
 
 describe('a task that kills its process', () => {
-  it('fails alone as POISONED: of those that ran beside it twice, one at a time is retried', async () => {
+  it('a task that kills its process fails alone as POISONED: of those that ran beside it twice, one at a time is retried', async () => {
     const names = ['honest-1', 'honest-2', 'poison', 'honest-3', 'honest-4']
     const { outcomes, deaths, beside } = await outlive(names, async (task, _run, die) => {
       await turns(3)
@@ -58,7 +58,7 @@ describe('a task that kills its process', () => {
     expect(beside[2]).toEqual(['honest-1', 'honest-2', 'poison'])
   })
 
-  it('does not affect those that ran beside it without a call in flight', async () => {
+  it('a task that kills its process does not affect those that ran beside it without a call in flight', async () => {
     const { outcomes, deaths, beside } = await outlive(['poison', 'honest'], async (task, run, die) => {
       if (task.name === 'poison') {
         await run.call(
@@ -96,7 +96,7 @@ describe('a task that kills its process', () => {
     })
   }
 
-  it('runs alone after so many crashes beside others, until it has recorded something', async () => {
+  it('a task that kills its process runs alone after so many crashes beside others, until it has recorded something', async () => {
     const ledger = await openLedger(':memory:')
     const producer = await createWorld(() => null, { work: false }, ledger)
     const [slow, other] = await Promise.all(
@@ -131,7 +131,7 @@ describe('a task that kills its process', () => {
     expect(running).toEqual(['slow', 'other'])
   })
 
-  it('is no longer a suspect once its run has recorded an outcome', async () => {
+  it('a task that kills its process is no longer a suspect once its run has recorded an outcome', async () => {
     let calls = 0
     const { outcomes, deaths } = await outlive(['slow'], async (_task, run, die) => {
       for (let step = 0; step < 6; step++) {
@@ -146,7 +146,7 @@ describe('a task that kills its process', () => {
     expect([outcomes[0]?.status, deaths, calls]).toEqual(['completed', 6, 6])
   })
 
-  it('is no longer a suspect once its run has recorded an outcome, though the crash is charged to another task', async () => {
+  it('a task that kills its process is no longer a suspect once its run has recorded an outcome, though the crash is charged to another task', async () => {
     const progressed = gate()
     const never = new Promise<never>(() => {})
     const { outcomes, deaths } = await outlive(['slow', 'bomb'], async ({ name }, run, die) => {

@@ -136,7 +136,7 @@ describe('within one attempt', () => {
     const task = await world.engine.create({ executor: 'work' })
     await world.eventOf(task.id, 'task.input_required')
     await world.engine.answer(task, 'b')
-    expect(await world.engine.result(task)).toEqual(['b', ['other']])
+    expect(await world.engine.result(task)).toEqual(['b', 'other'])
     const events = []
     for await (const { type } of world.engine.events({ taskId: task.id, follow: false })) events.push(type)
     expect(events.filter((type) => type === 'question.asked')).toHaveLength(1)
@@ -144,7 +144,7 @@ describe('within one attempt', () => {
 })
 
 describe('a new attempt', () => {
-  it('replays completed calls and repeats failed ones', async () => {
+  it('a new attempt replays completed calls and repeats failed ones', async () => {
     const executed: string[] = []
     const world = await createWorld(async (_task, run) => {
       const good = await run.call('good', () => executed.push('good') && 'kept')
@@ -186,7 +186,7 @@ describe('a new attempt', () => {
     expect(executed).toEqual(['good', 'bad', 'bad'])
   })
 
-  it('keeps completed children, retries failed ones and creates canceled ones anew', async () => {
+  it('a new attempt keeps completed children, retries failed ones and creates canceled ones anew', async () => {
     const attempts: string[] = []
     const held = gate<{ taskId: string }>()
     const child = async (task: { id: string; name: string }, run: Run) => {
@@ -219,7 +219,7 @@ describe('a new attempt', () => {
     expect(family.errors).toEqual([])
   })
 
-  it('repeats unanswered questions, keeps the answers, and sleeps no second time', async () => {
+  it('a new attempt repeats unanswered questions, keeps the answers, and sleeps no second time', async () => {
     const world = await createWorld(async (_task, run) => {
       const first = await run.ask('First?')
       await run.sleep(50)
@@ -268,7 +268,7 @@ async function interrupted(
 }
 
 describe('a call that a crash interrupted', () => {
-  it('fails the attempt with CALL_INTERRUPTED by default, stays failed and is not executed again', async () => {
+  it('a call that a crash interrupted fails the attempt with CALL_INTERRUPTED by default, stays failed and is not executed again', async () => {
     const { second, taskId, executed } = await interrupted({})
     const outcome = await second.engine.settled(taskId)
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'CALL_INTERRUPTED' } })
@@ -284,13 +284,13 @@ describe('a call that a crash interrupted', () => {
     ])
   })
 
-  it('is repeated by the next attempt when the retry policy covers it', async () => {
+  it('a call that a crash interrupted is repeated by the next attempt when the retry policy covers it', async () => {
     const { second, taskId, executed } = await interrupted({}, { maxAttempts: 2 })
     expect(await second.engine.result(taskId)).toBe('paid')
     expect(new Set(executed).size).toBe(3)
   })
 
-  it('may be caught by the run, which then decides', async () => {
+  it('a call that a crash interrupted may be caught by the run, which then decides', async () => {
     const paying = gate()
     const world = await createWorld(async (_task, run) => {
       try {
@@ -330,7 +330,7 @@ describe('a call that a crash interrupted', () => {
     ['rerun', 'completed'],
     ['fail', 'failed'],
   ] as const)(
-    'is decided by a person with onInterrupt ask, and the answer %s makes the task %s',
+    'a call that a crash interrupted is decided by a person with onInterrupt ask, and the answer %s makes the task %s',
     async (answer, status) => {
       const { second, taskId, executed } = await interrupted({ task: 'ask' })
       await second.eventOf(taskId, 'task.input_required')

@@ -3,7 +3,7 @@
 import { onTestFinished } from 'vitest'
 import type { AnyExecutor, Executor, ExecutorTask, Run } from '../../src/api/executor.ts'
 import { createEngine } from '../../src/create-engine.ts'
-import type { Engine, EngineOptions, Executors } from '../../src/engine-api.ts'
+import type { Engine, EngineOptions, ExecutorMap } from '../../src/engine-api.ts'
 import type { EventType, TaskEvent } from '../../src/entities/event.ts'
 import type { Ledger, LedgerObserver, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
@@ -22,7 +22,7 @@ export interface World {
   /** Resolves to the first event of that type of a task, past ones included. */
   eventOf(taskId: string, type: EventType, matches?: (event: TaskEvent) => boolean): Promise<TaskEvent>
   /** A second engine on the same ledger. */
-  another(options?: Partial<EngineOptions<Executors>>): Promise<World>
+  another(options?: Partial<EngineOptions<ExecutorMap>>): Promise<World>
   /** The engine is dead from now on: it acts on nothing, and nothing of it is written. */
   die(): void
   /** Its lock is released, so that others take it for dead, but it lives: like a hung machine that wakes up. */
@@ -32,7 +32,7 @@ export interface World {
 /** An engine in memory, or on the given ledger, whose executor `work` is this function. */
 export async function createWorld(
   work: WorkFunction | Executor,
-  options: Partial<EngineOptions<Executors>> = {},
+  options: Partial<EngineOptions<ExecutorMap>> = {},
   shared?: Ledger,
 ): Promise<World> {
   const inner = shared ?? (await openLedger(':memory:'))

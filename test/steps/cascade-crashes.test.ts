@@ -1,4 +1,4 @@
-// A crash inside a step that touches a whole family leaves nothing of it, at whichever of its statements it comes.
+// A crash inside a step that changes a whole family leaves the ledger unchanged, at whichever statement it happens.
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Op, Step, Tx } from '../../src/ledger/ledger.ts'
@@ -21,13 +21,13 @@ const width = 12
 const retryPolicy = { maxAttempts: 1, backoffMs: 0, backoff: 'fixed', maxBackoffMs: 0, jitter: 0, on: [] } as const
 
 /**
- * A group of `width` tasks that come after its first, each with a child of its own; `work` runs in it, `late` is over its deadline. Who
- * comes after the group goes along with its end, and after that another group.
+ * A group of `width` tasks that depend on its first, each with a child. `work` is running, and the deadline of `late` has passed. `after`
+ * depends on the group and is canceled with it; `broken` is another group, which has failed.
  */
 function* family(tx: Tx): Op<void> {
   const failed = { status: 'failed' as const, error: { code: 'X', message: 'x' }, completedAt: someTime }
-  const place = { pid: 1, host: 'here', startedAt: someTime, leaseUntil: someTime, endedAt: null }
-  yield* tx.instance.insert({ id: 'engine-1', ...place })
+  const instance = { pid: 1, host: 'here', startedAt: someTime, leaseUntil: someTime, endedAt: null }
+  yield* tx.instance.insert({ id: 'engine-1', ...instance })
   yield* tx.task.insert(whole({ id: 'group', group: true, status: 'working', childCount: width + 3 }))
   yield* tx.task.insert(
     whole({ id: 'first', parentId: 'group', status: 'working', policy: { onChildFailure: 'fail' } }),
@@ -98,8 +98,8 @@ async function setup() {
 
 const crash = new Error('crash')
 
-/** The step, whose process dies before a statement; `made` counts statements. */
-function dying(step: Step, at: number, made: { statements: number }): Step {
+/** The step, crashing after `at` statements; `made` counts them. */
+function crashing(step: Step, at: number, made: { statements: number }): Step {
   return {
     name: step.name,
     *decide(tx) {
@@ -115,40 +115,43 @@ function dying(step: Step, at: number, made: { statements: number }): Step {
   }
 }
 
-describe.each(Object.entries(steps))('a crash inside the step %s', (_name, step) => {
-  it('leaves nothing of it, whichever statement it comes before', async () => {
-    const { ledger, rows } = await setup()
-    const before = rows()
-    const made = { statements: 0 }
-    for (let at = 0; ; at++) {
-      const died = await ledger.step(dying(step, at, made)).then(
-        () => false,
-        (error) => {
-          if (error !== crash) throw error
-          return true
-        },
-      )
-      if (!died) break
-      expect(rows(), `before statement ${at + 1}`).toEqual(before)
-    }
-    expect(made.statements).toBeGreaterThan(3)
-    expect(rows()).not.toEqual(before)
-  })
+describe('a crash inside a step', () => {
+  it.each(Object.entries(steps))(
+    'a crash before any statement of the step %s leaves the ledger unchanged',
+    async (_name, step) => {
+      const { ledger, rows } = await setup()
+      const before = rows()
+      const made = { statements: 0 }
+      for (let at = 0; ; at++) {
+        const crashed = await ledger.step(crashing(step, at, made)).then(
+          () => false,
+          (error) => {
+            if (error !== crash) throw error
+            return true
+          },
+        )
+        if (!crashed) break
+        expect(rows(), `before statement ${at + 1}`).toEqual(before)
+      }
+      expect(made.statements).toBeGreaterThan(3)
+      expect(rows()).not.toEqual(before)
+    },
+  )
 })
 
-it('the harness notices a step of which a part is kept', async () => {
+it('the comparison of rows finds a step of which a part is stored', async () => {
   const { ledger, rows } = await setup()
   const before = rows()
-  const kept: Step = {
+  const partial: Step = {
     name: 'cancel',
     *decide(tx) {
       try {
-        return yield* dying(steps['cancel'] as Step, 6, { statements: 0 }).decide(tx)
+        return yield* crashing(steps['cancel'] as Step, 6, { statements: 0 }).decide(tx)
       } catch {
         return undefined
       }
     },
   }
-  await ledger.step(kept)
+  await ledger.step(partial)
   expect(rows()).not.toEqual(before)
 })

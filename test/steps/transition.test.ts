@@ -1,5 +1,5 @@
-// Every edge of the table moves the row, closes what must be closed, adds its event and settles the family: by construction, because
-// one function walks them all. Each part is taken out of it in turn, and the laws must notice for every edge that has it.
+// Every transition of the table updates the row, closes its run and questions, appends its event and settles the family, because one function
+// does all of them. Each part is removed from that function in turn, and the checks must find that for every transition that has the part.
 import { describe, expect, it } from 'vitest'
 import { isSettled, type TaskRecord, taskStatuses } from '../../src/entities/task.ts'
 import type { Ledger, NewTask, Tx } from '../../src/ledger/ledger.ts'
@@ -12,7 +12,7 @@ const ctx = { at: someTime + 1, instanceId: 'engine-1' }
 const error = { code: 'BROKEN', message: 'it broke' }
 
 const edges = taskStatuses.flatMap((from) => acceptedEvents(from).map((event) => ({ from, event })))
-type Place = (typeof edges)[number]
+type Edge = (typeof edges)[number]
 
 const eventTypes: Record<TaskEventName, string> = {
   start: 'task.started',
@@ -29,10 +29,10 @@ const eventTypes: Record<TaskEventName, string> = {
 }
 
 /**
- * A group with one task in it, in the state that the edge leaves, with a question open; one task comes after it and is canceled with
- * it, one is below it. From WORKING it has a live run, elsewhere it is worked on by hand and its child has been completed.
+ * A group with one task, in the state that the transition leaves, with an open question; one task depends on it and is canceled with it, one
+ * is its child. From WORKING it has a live run; otherwise it has no executor, and its child is completed.
  */
-function* build(tx: Tx, { from }: Place) {
+function* build(tx: Tx, { from }: Edge) {
   const settled = isSettled(from)
   const running = from === 'working'
   const groupStatus = from === 'submitted' ? 'submitted' : settled ? from : 'working'
@@ -71,26 +71,26 @@ function stateOf(status: TaskRecord['status']): Partial<NewTask> {
   }
 }
 
-/** What the walk of an edge has left undone, in words; in the order row, event, closing, family. */
-async function complaintsOf(place: Place, spoil: (tx: Tx) => Tx = (tx) => tx): Promise<string[]> {
+/** The parts that a transition has omitted, in the order row, event, closing, family. */
+async function complaintsOf(edge: Edge, fault: (tx: Tx) => Tx = (tx) => tx): Promise<string[]> {
   const ledger = await openLedger(':memory:')
   try {
-    await ledger.step({ name: 'build', decide: (tx) => build(tx, place) })
+    await ledger.step({ name: 'build', decide: (tx) => build(tx, edge) })
     await ledger.step({
-      name: place.event,
+      name: edge.event,
       *decide(tx) {
         const task = (yield* tx.task.get('task')) as TaskRecord
-        const set = place.event === 'fail' ? { error } : {}
-        yield* transition(spoil(tx), task, place.event, ctx, { set })
+        const set = edge.event === 'fail' ? { error } : {}
+        yield* transition(fault(tx), task, edge.event, ctx, { set })
       },
     })
-    return await inspect(ledger, place)
+    return await inspect(ledger, edge)
   } finally {
     await ledger.close()
   }
 }
 
-async function inspect(ledger: Ledger, { from, event }: Place): Promise<string[]> {
+async function inspect(ledger: Ledger, { from, event }: Edge): Promise<string[]> {
   const found = await ledger.read(function* (tx) {
     const task = (yield* tx.task.get('task')) as TaskRecord
     const group = (yield* tx.task.get('group')) as TaskRecord
@@ -103,21 +103,21 @@ async function inspect(ledger: Ledger, { from, event }: Place): Promise<string[]
   })
   const to = nextStatus(from, event) as TaskRecord['status']
   const ends = isSettled(to)
-  const walked = found.events[0]
-  const said = (complaint: string, isTrue: boolean): string[] => (isTrue ? [complaint] : [])
-  // Worked on by hand, with a child that has been completed, it is completed as soon as it goes on.
+  const first = found.events[0]
+  const when = (complaint: string, isTrue: boolean): string[] => (isTrue ? [complaint] : [])
+  // Without an executor and with a completed child, it is completed as soon as it works.
   const then = to === 'working' ? 'completed' : to
   const groupThen = { completed: 'completed', failed: 'failed', canceled: 'failed' }[then as string]
   return [
-    ...said('row', found.task.status !== then),
-    ...said('event', walked?.type !== eventTypes[event] || walked.data.from !== from),
-    ...said('closing of the run', from === 'working' && found.run?.status !== 'ending'),
-    ...said('closing of the question', ends && found.question?.status !== 'failed'),
-    ...said('family above', groupThen !== undefined && found.group.status !== groupThen),
-    ...said('family above', event === 'retry' && found.group.status !== 'submitted'),
-    ...said('family below', to === 'canceled' && !isSettled(found.child.status)),
-    ...said('family beside', then === 'completed' && found.after.openBlockers !== 0),
-    ...said('family beside', ends && then !== 'completed' && found.after.status !== 'canceled'),
+    ...when('row', found.task.status !== then),
+    ...when('event', first?.type !== eventTypes[event] || first.data.from !== from),
+    ...when('closing of the run', from === 'working' && found.run?.status !== 'ending'),
+    ...when('closing of the question', ends && found.question?.status !== 'failed'),
+    ...when('family above', groupThen !== undefined && found.group.status !== groupThen),
+    ...when('family above', event === 'retry' && found.group.status !== 'submitted'),
+    ...when('family below', to === 'canceled' && !isSettled(found.child.status)),
+    ...when('dependents', then === 'completed' && found.after.openBlockers !== 0),
+    ...when('dependents', ends && then !== 'completed' && found.after.status !== 'canceled'),
   ]
 }
 
@@ -128,29 +128,29 @@ function without<K extends keyof Tx>(tx: Tx, table: K, verb: keyof Tx[K]): Tx {
   return { ...tx, [table]: { ...tx[table], [verb]: nothing } }
 }
 
-/** A walk without one of its parts, and the complaint that must follow wherever the part has work. */
-const omissions: Record<string, { spoil: (tx: Tx) => Tx; complaint: RegExp; concerns: (place: Place) => boolean }> = {
-  'without its row': { spoil: (tx) => without(tx, 'task', 'save'), complaint: /row/, concerns: () => true },
-  'without its event': { spoil: (tx) => without(tx, 'event', 'append'), complaint: /event/, concerns: () => true },
+/** Transitions without one part, and the complaint that must follow for every edge that the part concerns. */
+const omissions: Record<string, { fault: (tx: Tx) => Tx; complaint: RegExp; concerns: (edge: Edge) => boolean }> = {
+  'without its row': { fault: (tx) => without(tx, 'task', 'save'), complaint: /row/, concerns: () => true },
+  'without its event': { fault: (tx) => without(tx, 'event', 'append'), complaint: /event/, concerns: () => true },
   'without the end of its run': {
-    spoil: (tx) => without(tx, 'run', 'save'),
+    fault: (tx) => without(tx, 'run', 'save'),
     complaint: /closing of the run/,
     concerns: ({ from }) => from === 'working',
   },
   'without the end of its questions': {
-    spoil: (tx) => without(tx, 'call', 'save'),
+    fault: (tx) => without(tx, 'call', 'save'),
     complaint: /closing of the question/,
     concerns: ({ from, event }) => !isSettled(from) && isSettled(nextStatus(from, event) as TaskRecord['status']),
   },
   'without its family': {
-    spoil: unrelated,
-    complaint: /family|row/,
-    // What only rests sets nothing off.
+    fault: unrelated,
+    complaint: /family|dependents|row/,
+    // These transitions do not affect the family.
     concerns: ({ event }) => !['pause', 'ask', 'wait'].includes(event),
   },
 }
 
-/** The task has no relatives that the walk could see. */
+/** Hides the relatives of the task. */
 function unrelated(tx: Tx): Tx {
   const none = function* <T>(): Generator<never, T[], any> {
     return []
@@ -172,15 +172,15 @@ function unrelated(tx: Tx): Tx {
   }
 }
 
-describe.each(edges)('the edge $event from $from', (place) => {
-  it('moves the row, ends what must end, adds its event and settles the family', async () => {
-    expect(await complaintsOf(place)).toEqual([])
+describe.each(edges)('the transition $event from $from', (edge) => {
+  it(`the transition ${edge.event} from ${edge.from} updates the row, closes run and questions, appends its event and settles the family`, async () => {
+    expect(await complaintsOf(edge)).toEqual([])
   })
 
-  it.each(Object.entries(omissions).filter(([, { concerns }]) => concerns(place)))(
-    'is noticed %s',
+  it.each(Object.entries(omissions).filter(([, { concerns }]) => concerns(edge)))(
+    `the checks find the transition ${edge.event} from ${edge.from} %s`,
     async (_how, part) => {
-      expect((await complaintsOf(place, part.spoil)).join(', ')).toMatch(part.complaint)
+      expect((await complaintsOf(edge, part.fault)).join(', ')).toMatch(part.complaint)
     },
   )
 })

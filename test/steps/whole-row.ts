@@ -1,4 +1,4 @@
-// A row of a task as a step would have written it: what follows from the rest of it is filled in.
+// A row of a task as a step writes it, with the derived columns filled in.
 import type { NewTask } from '../../src/ledger/ledger.ts'
 import { isClaimable, isReady } from '../../src/machines/readiness.ts'
 import { writeSnapshot } from '../../src/machines/task-snapshot.ts'

@@ -1,7 +1,7 @@
 // What `redact` hides appears nowhere: not in the ledger or the files beside it, nor in anything that is published, answered or logged.
 // Tests without the hook, and with hooks that ignore one kind of value, show that the canary would be found.
 import { expect, it } from 'vitest'
-import { contentFields } from '../../src/ledger/redacting-ledger.ts'
+import { contentFields } from '../../src/ledger/redacted-content.ts'
 import { canary, outputsWithCanary, placesWith } from './canary.ts'
 
 const redact = (value: unknown): unknown => (typeof value === 'string' ? value.replaceAll(canary, '[redacted]') : value)

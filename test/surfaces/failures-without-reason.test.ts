@@ -62,7 +62,7 @@ it('S0-006 a failure without a reason is reported as `failed` to a parent, and i
   await engine.start(strict)
   const child = await engine.start(await engine.create({ name: 'part', parentId: strict.id }))
   await engine.update(child, { status: 'failed' })
-  expect((await engine.get(strict))?.error?.message).toBe(`Child ${child.id} (part) failed`)
+  expect((await engine.get(strict))?.error?.message).toBe(`Child #${child.seq} (part) failed`)
 })
 
 it('a failure keeps every reason that was given', () => {

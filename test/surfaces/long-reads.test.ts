@@ -107,7 +107,7 @@ it('V-07 a long read over HTTP is answered with 429 for a client with many waiti
 
 it('V-07 a long read over MCP ends when its client has disconnected', async () => {
   const { engine, queued, ended, begun } = await openBusyWorld()
-  const handler = mcpFetchHandler(engine, { token: mcp.token })
+  const handler = mcpFetchHandler(engine, { token: mcp.token, abilities: ['task:list'] })
   onTestFinished(() => handler.close())
   const controller = new AbortController()
   const once = queued(1)

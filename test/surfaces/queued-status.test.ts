@@ -58,7 +58,7 @@ it('a task whose last run is still ending is shown as queued by abilities, HTTP,
   expect((await engine.bus.call('task:list', {})).tasks).toMatchObject([{ ready: true, held: false }])
   expect((await ask('GET', `/tasks/${taskId}`)).body.task).toMatchObject({ ready: true })
   expect((await engine.bus.call('board:list', {})).tasks).toMatchObject([{ queued: true, ready: false }])
-  const handler = mcpFetchHandler(engine, { token })
+  const handler = mcpFetchHandler(engine, { token, abilities: ['lead'] })
   const polled = await post(handler, modernRequest('tasks/get', { taskId }, { extensions: { [tasksExtension]: {} } }))
   expect(polled.result).toMatchObject({ status: 'working', statusMessage: 'queued' })
   await handler.close()
@@ -74,7 +74,9 @@ it('a task whose last run is still ending is shown as queued by the verbs of the
   const collect = { write: (text: string) => out.push(text) }
   const io = { stdout: collect, stderr: collect }
   await runScript(engine, ['/resume 1', '/ps', '/inspect 1'], io)
-  expect(out.join('')).toMatch(/^#1 a queued\n[^\n]*\n1 +\w+ +queued .*\n(?:.*\n)*state +paused, ready \(queued\)\n/)
+  expect(out.join('')).toMatch(
+    /^#1 a queued\n[^\n]*\n1 +\w+ +queued .*\n(?:.*\n)*state +queued, in the ledger paused\n/,
+  )
   await engine.pause(task)
   for (const [args, words] of [
     [['resume', '#1'], /queued/],

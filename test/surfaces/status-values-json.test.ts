@@ -20,6 +20,8 @@ const others: Record<string, string> = {
   board: 'words of the s07 task board',
   hook: 'the board again, for coding agents',
   trust: 'says only which ledger is trusted',
+  init: 'writes files and prints their names',
+  completion: 'prints a script for a shell',
   ask: 'prints the same events as `run`',
   chat: 'prints the items of task:stream, whose schema is walked',
   repl: 'prints what abilities answer, whose schemas are walked',

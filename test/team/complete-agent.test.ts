@@ -77,7 +77,7 @@ describe('agent:complete', () => {
     expect(unknown.message).toContain('Agents that did: ada')
     const { id } = await team.engine.create({ name: 'No team' })
     await refusalOf(team.call('agent:complete', { taskId: id, agentId: 'ada' }), 'NOT_FOUND')
-    await refusalOf(team.call('agent:complete', { taskId: 'task-nobody', agentId: 'ada' }), 'NOT_FOUND')
+    await refusalOf(team.call('agent:complete', { taskId: 'task-missing', agentId: 'ada' }), 'NOT_FOUND')
     expect([await allRows(team.ledger, taskId), (await history(team.engine)).slice(0, -1)]).toEqual(before)
   })
 

@@ -190,8 +190,8 @@ describe('task:context', () => {
 
   it('S2-006 task:context refuses an unknown task', async () => {
     const { call } = await openTeams()
-    await refusalOf(call('task:context', { taskId: 'task-nobody' }), 'NOT_FOUND')
-    await refusalOf(call('task:context', { taskId: 'task-nobody', format: 'xml' }), 'INVALID_INPUT')
+    await refusalOf(call('task:context', { taskId: 'task-missing' }), 'NOT_FOUND')
+    await refusalOf(call('task:context', { taskId: 'task-missing', format: 'xml' }), 'INVALID_INPUT')
   })
 })
 
@@ -214,7 +214,7 @@ describe('A model in a team', () => {
     await refusalOf(call('task:context', { taskId: other.taskId }), 'FORBIDDEN')
     await refusalOf(call('objective:update', { taskId: other.taskId, objectiveId: 1, status: 'done' }), 'FORBIDDEN')
     await refusalOf(call('objective:log', { taskId: other.taskId }), 'FORBIDDEN')
-    await refusalOf(call('task:context', { taskId: 'task-nobody' }), 'FORBIDDEN')
+    await refusalOf(call('task:context', { taskId: 'task-missing' }), 'FORBIDDEN')
     const inner = await call('task:create', { name: 'Inner' })
     expect((await call('agent:join', { taskId: inner['taskId'], agentId: 'ada' }))['branch']).toBe('task/inner/ada')
     for (const id of ['task:teams', 'task:types', 'agent:timeline']) {

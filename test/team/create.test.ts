@@ -88,7 +88,7 @@ describe('task:create for a team', () => {
 
   it('S2-001 task:create without a name uses the first line of the description, and the task waits for agents', async () => {
     const team = await openTeams({ model: heldModel().model })
-    const description = `${'Sessions end too early '.repeat(5)}\nand nobody knows why.`
+    const description = `${'Sessions end too early '.repeat(5)}\nand the cause is unknown.`
     const { taskId } = (await team.call('task:create', { description })) as { taskId: string }
     expect(await team.engine.get(taskId)).toMatchObject({
       name: description.slice(0, 80).trim(),

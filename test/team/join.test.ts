@@ -123,7 +123,7 @@ describe('agent:join', () => {
     expect(refusal.details).toMatchObject({ taskId, from: status, event: 'join' })
   })
 
-  it('X-022 agent:join gives any task a team, whoever created it', async () => {
+  it('X-022 agent:join gives any task a team, also one that was created by hand', async () => {
     const team = await openTeams()
     const { id: taskId } = await team.engine.create({ name: 'By hand' })
     expect((await team.call('task:context', { taskId }))['task']).toMatchObject({ branch: null })
@@ -137,7 +137,7 @@ describe('agent:join', () => {
 
   it('S2-006 agent:join refuses an unknown and a deleted task', async () => {
     const team = await openTeams()
-    await refusalOf(team.call('agent:join', { taskId: 'task-nobody', agentId: 'ada' }), 'NOT_FOUND')
+    await refusalOf(team.call('agent:join', { taskId: 'task-missing', agentId: 'ada' }), 'NOT_FOUND')
     const { taskId } = await teamTask(team)
     await team.engine.delete(taskId)
     await refusalOf(team.call('agent:join', { taskId, agentId: 'ada' }), 'NOT_FOUND')

@@ -41,7 +41,7 @@ it("S2-002 S2-010 S2-018 S2-031 S2-034 S2-037 a team's task from creation to com
 
   const completed = await call('task:complete', {
     taskId,
-    summary: 'Nobody is logged out any more',
+    summary: 'Users stay logged in',
     requireObjectives: true,
   })
   expect(completed).toMatchObject({

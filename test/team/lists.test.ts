@@ -102,6 +102,6 @@ describe('agent:timeline', () => {
     expect((await team.call('agent:timeline', { agentId: 'ada', limit: 1, offset: 1 }))['stints']).toMatchObject([
       { taskName: 'Second' },
     ])
-    expect(await team.call('agent:timeline', { agentId: 'nobody' })).toEqual({ stints: [] })
+    expect(await team.call('agent:timeline', { agentId: 'eve' })).toEqual({ stints: [] })
   })
 })

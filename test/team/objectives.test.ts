@@ -77,7 +77,7 @@ describe('objective:update', () => {
       'NOT_FOUND',
     )
     expect(none.message).toContain('has no objectives')
-    await refusalOf(call('objective:update', { taskId: 'task-nobody', objectiveId: 1, status: 'done' }), 'NOT_FOUND')
+    await refusalOf(call('objective:update', { taskId: 'task-missing', objectiveId: 1, status: 'done' }), 'NOT_FOUND')
   })
 
   it('S2-030 objective:update raises updatedAt of the task and is logged with time and agent', async () => {

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../src/core/errors.ts'
 import type { Engine } from '../../src/engine-api.ts'
-import { AnswerPrompt } from '../../src/terminal/answer-prompt.ts'
+import { AnswerPrompt, type PromptOptions } from '../../src/terminal/answer-prompt.ts'
 import type { OpenQuestion, Row } from '../../src/terminal/round-view.ts'
 
 const question: OpenQuestion = {
@@ -15,7 +15,7 @@ const question: OpenQuestion = {
   dueAt: 15_000,
 }
 
-function setup(asked: OpenQuestion = question) {
+function setup(asked: OpenQuestion = question, options: PromptOptions = {}) {
   const raw: boolean[] = []
   const keyboard = Object.assign(new PassThrough(), { setRawMode: (on: boolean) => raw.push(on) })
   const answers: unknown[] = []
@@ -34,14 +34,14 @@ function setup(asked: OpenQuestion = question) {
       },
     },
   } as unknown as Engine
-  const prompt = new AnswerPrompt(keyboard, engine, () => interrupts++)
+  const prompt = new AnswerPrompt(keyboard, engine, () => interrupts++, options)
   const row = { path: 'a', status: 'input_required', ready: false, question: asked } as Row
   const type = (text: string) => {
     const processed = new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     keyboard.write(text)
     return processed
   }
-  const draw = (columns = 60) => prompt.draw([row], columns, 5_000)
+  const draw = (columns = 60, now = 5_000) => prompt.draw([row], { columns, height: 20 }, now).join('\n')
   const refuse = (error: ErrandError | undefined) => {
     refusal = error
   }
@@ -51,18 +51,19 @@ function setup(asked: OpenQuestion = question) {
 describe('AnswerPrompt', () => {
   it('AnswerPrompt shows the question, its choices, and its default', () => {
     const { draw } = setup()
-    expect(draw()).toBe(' Which? [x|y] (else y in 10.0s) › ▏')
-    expect(draw(20)).toBe(' Which? [x|y] … › ▏')
+    expect(draw()).toBe(' Which? [x|y] (default: y in 10.0s)\n › ▏')
+    expect(draw(20)).toBe(' Which? [x|y]\n (default: y in\n 10.0s)\n › ▏')
   })
 
   it('AnswerPrompt takes the keyboard only while a question is open', async () => {
     const { prompt, row, draw, raw } = setup()
-    expect(prompt.draw([], 60, 0)).toBeUndefined()
+    const size = { columns: 60, height: 20 }
+    expect(prompt.draw([], size, 0)).toEqual([])
     expect(raw).toEqual([])
     draw()
     draw()
     expect(raw).toEqual([true])
-    expect(prompt.draw([{ ...row, ready: true }], 60, 0)).toBeUndefined()
+    expect(prompt.draw([{ ...row, ready: true }], size, 0)).toEqual([])
     expect(raw).toEqual([true, false])
     draw()
     prompt.end()
@@ -76,7 +77,7 @@ describe('AnswerPrompt', () => {
     expect(draw()).toContain('› x▏')
     await type('\r')
     expect(answers).toEqual([['task-a', 'q1', 'x']])
-    expect(draw()).toBeUndefined()
+    expect(draw()).toBe('')
   })
 
   it('AnswerPrompt sends the default for an empty line, if there is one', async () => {
@@ -95,12 +96,57 @@ describe('AnswerPrompt', () => {
   it('AnswerPrompt shows why an answer was refused, and accepts another one', async () => {
     const { type, draw, answers, refuse } = setup()
     draw()
-    refuse(new ErrandError('INVALID_ANSWER', 'This does not answer it.\nmore'))
+    refuse(new ErrandError('INVALID_ANSWER', 'No.', { issues: [{ path: '', message: 'Expected a choice' }] }))
+    await type('z\r')
+    expect(draw()).toContain('\n "z" does not fit: Expected a choice. Type one of: x, y.\n › ▏')
+    refuse(new ErrandError('NOT_FOUND', 'There is no such task.\nmore'))
     await type('{"a":1}\r')
-    expect(draw()).toBe(' This does not answer it. › ▏')
+    expect(draw()).toContain('\n There is no such task.\n › ▏')
     refuse(undefined)
     await type('1\r')
     expect(answers).toEqual([['task-a', 'q1', '1']])
+  })
+
+  it('AnswerPrompt takes the default when nobody presses a key in time, and never after one', async () => {
+    const unhurried = { ...question, dueAt: null }
+    const alone = setup(unhurried, { defaultAfterMs: 30_000 })
+    expect(alone.draw(80)).toContain('(default: y in 30.0s unless you press a key)')
+    alone.draw(80, 34_999)
+    expect(alone.answers).toEqual([])
+    alone.draw(80, 35_000)
+    expect(alone.answers).toEqual([['task-a', 'q1', undefined]])
+    const typing = setup(unhurried, { defaultAfterMs: 30_000 })
+    typing.draw()
+    await typing.type('x')
+    expect(typing.draw(80, 100_000)).toBe(' Which? [x|y] (default: y)\n › x▏')
+    expect(typing.answers).toEqual([])
+  })
+
+  it('AnswerPrompt keeps its question and the typed text when others arrive, and turns to them afterwards', async () => {
+    const { prompt, row, type, answers } = setup()
+    const other = { ...row, path: 'b', question: { ...question, id: 'q2', taskId: 'task-b', question: 'Where?' } }
+    const draw = () => prompt.draw([other, row], { columns: 60, height: 20 }, 5_000).join('\n')
+    prompt.draw([row], { columns: 60, height: 20 }, 5_000)
+    await type('x')
+    expect(draw()).toBe(' Which? [x|y] (default: y in 10.0s)\n (1 more to answer after this one)\n › x▏')
+    await type('\r')
+    expect(draw()).toBe(' Where? [x|y] (default: y in 10.0s)\n › ▏')
+    await type('y\r')
+    expect(answers).toEqual([
+      ['task-a', 'q1', 'x'],
+      ['task-b', 'q2', 'y'],
+    ])
+    expect(draw()).toBe('')
+  })
+
+  it('AnswerPrompt leaves out the middle of a question that is higher than the terminal', () => {
+    const { prompt, row } = setup({
+      ...question,
+      question: Array.from({ length: 40 }, (_, n) => `line ${n}`).join('\n'),
+    })
+    const lines = prompt.draw([row], { columns: 60, height: 8 }, 5_000)
+    expect(lines).toHaveLength(8)
+    expect([lines[0], lines.at(-2), lines.at(-1)]).toEqual([' line 0', ' line 39 [x|y] (default: y in 10.0s)', ' › ▏'])
   })
 
   it('AnswerPrompt interrupts on Ctrl-C, and clears the line on Ctrl-U', async () => {
@@ -121,6 +167,6 @@ describe('AnswerPrompt', () => {
     })
     draw()
     await type('\u0007\u001b]0;x\u0007')
-    expect(/\p{Cc}/u.test(draw() ?? '')).toBe(false)
+    expect(/(?!\n)\p{Cc}/u.test(draw())).toBe(false)
   })
 })

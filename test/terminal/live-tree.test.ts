@@ -7,10 +7,11 @@ import { LiveScreen } from '../../src/terminal/live-screen.ts'
 import { createLiveTree, drawFrame } from '../../src/terminal/live-tree.ts'
 import { createPaint } from '../../src/terminal/paint.ts'
 import { RoundView, type Row } from '../../src/terminal/round-view.ts'
-import { displayWidth } from '../../src/terminal/terminal-text.ts'
+import { displayWidth, fitWidth } from '../../src/terminal/terminal-text.ts'
 import { fakeIo } from '../surfaces/cli/fake-io.ts'
 import { planOf } from '../surfaces/cli/plan-text.ts'
 import { taskOf } from '../surfaces/cli/task-of.ts'
+import { TerminalScreen } from '../surfaces/repl/terminal-screen.ts'
 
 const questionOf = (question: string) => ({ id: 'q', taskId: 'task-a', question, schema: null, dueAt: null })
 
@@ -22,6 +23,7 @@ const rowOf = (fields: Partial<Row>): Row => ({
   taskId: 'task-a',
   status: 'submitted',
   ready: false,
+  word: fields.ready ? 'queued' : (fields.status ?? 'submitted'),
   attempt: 1,
   startedAt: null,
   endedAt: null,
@@ -45,7 +47,7 @@ describe('drawFrame', () => {
     expect(lines.slice(0, 3)).toEqual([
       ' · resumed   queued',
       ' · answered  queued',
-      expect.stringMatching(/asks +Sure\?$/),
+      expect.stringMatching(/input_required +Sure\?$/),
     ])
   })
 
@@ -57,16 +59,16 @@ describe('drawFrame', () => {
       rowOf({ name: 'asks', status: 'input_required', question: questionOf('Which?') }),
       rowOf({ name: 'bad', status: 'failed', error: 'exited with 1' }),
       rowOf({ name: 'next', ready: true }),
-      rowOf({ name: 'later' }),
+      rowOf({ name: 'later', word: 'blocked' }),
     ])
     expect(lines).toEqual([
-      ' ✓ done    completed  2.5s',
+      ' ✓ done    completed       2.5s',
       ' ▾ group   working',
-      ' ⠋   busy  working    6.0s    attempt 2: line 5',
-      ' ? asks    asks               Which?',
-      ' ✗ bad     failed             exited with 1',
+      ' ⠋   busy  working         6.0s  attempt 2: line 5',
+      ' ? asks    input_required        Which?',
+      ' ✗ bad     failed                exited with 1',
       ' · next    queued',
-      ' · later   waiting',
+      ' · later   blocked',
       ' 1 of 6 completed, 1 working, 1 failed',
     ])
   })
@@ -75,11 +77,31 @@ describe('drawFrame', () => {
     const rows = Array.from({ length: 50 }, (_, index) =>
       rowOf({ name: `タスク${index}`, status: 'working', startedAt: 0, lastLine: 'x'.repeat(500) }),
     )
-    for (const columns of [10, 20, 40, 80]) {
+    for (const columns of [10, 20, 40, 60, 80, 200]) {
       const lines = frame(rows, { columns, height: 12 })
       expect(lines.length).toBeLessThanOrEqual(12)
       for (const line of lines) expect(displayWidth(line)).toBeLessThan(columns)
     }
+  })
+
+  it('drawFrame shortens long names on a narrow terminal, so that notes can be read', () => {
+    const rows = [
+      rowOf({
+        name: 'compile everything twice',
+        status: 'working',
+        startedAt: 4_000,
+        lastLine: 'Running the linker now',
+      }),
+      rowOf({ name: 'überprüfe 📦 und 🇩🇪', status: 'completed', startedAt: 4_000, endedAt: 5_000 }),
+    ]
+    expect(frame(rows, { columns: 60 }).slice(0, 2)).toEqual([
+      ' ⠋ compile everyt…  working    6.0s  Running the linker now',
+      ' ✓ überprüfe 📦 u…  completed  1.0s',
+    ])
+    expect(frame(rows, { columns: 40 })[0]).toBe(' ⠋ compile eve…  working    6.0s')
+    expect(frame(rows, { columns: 200 })[0]).toBe(
+      ' ⠋ compile everything twice  working    6.0s  Running the linker now',
+    )
   })
 
   it('drawFrame leaves out the least relevant rows first, and counts them', () => {
@@ -130,14 +152,25 @@ describe('LiveScreen', () => {
     expect(written[1]).toBe('\r\u001b[2Kd\n')
   })
 
-  it('LiveScreen draws below after the terminal has changed its width', () => {
-    const { written, output } = record()
+  it.each([
+    [80, 40],
+    [40, 80],
+    [60, 200],
+    [200, 40],
+  ])('LiveScreen leaves nothing of the old lines when the terminal changes from %i to %i columns', (before, after) => {
+    const terminal = new TerminalScreen(before)
+    const output = { columns: before, write: (text: string) => terminal.write(text.replaceAll('\n', '\r\n')) }
+    const frameOf = (columns: number) =>
+      ['日本語'.repeat(9), 'x'.repeat(500), 'end'].map((line) => fitWidth(line, columns - 1))
     const screen = new LiveScreen(output)
-    screen.draw(['a'])
-    written.length = 0
-    output.columns = 40
-    screen.draw(['a'])
-    expect(written).toEqual(['\r\u001b[2Ka\n'])
+    output.write('what was before\n')
+    screen.draw(frameOf(before))
+    terminal.resize(after)
+    output.columns = after
+    screen.draw(frameOf(after))
+    expect(terminal.lines).toEqual(['what was before', ...frameOf(after), ''])
+    screen.draw(['done'])
+    expect(terminal.lines).toEqual(['what was before', 'done', ''])
   })
 })
 

@@ -11,6 +11,7 @@ import {
   lastLine,
   padWidth,
   visibleJson,
+  wrapText,
 } from '../../src/terminal/terminal-text.ts'
 
 describe('terminal text', () => {
@@ -79,6 +80,25 @@ describe('terminal text', () => {
     ['a joiner that joins nothing', 'a\u200d', 1],
   ])('displayWidth counts the columns of %s', (_what, text, columns) => {
     expect(displayWidth(text)).toBe(columns)
+  })
+
+  it('wrapText breaks lines at spaces, a longer word between characters, and loses no word', () => {
+    expect(wrapText('one two three', 7)).toEqual(['one two', 'three'])
+    expect(wrapText('see https://example.org now', 10)).toEqual(['see', 'https://ex', 'ample.org', 'now'])
+    expect(wrapText('日本語 の 🇩🇪🇫🇷', 5)).toEqual(['日本', '語 の', '🇩🇪🇫🇷'])
+    expect(wrapText('a\n\nb', 5)).toEqual(['a', '', 'b'])
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('a', 'word', 'longerword', '日本語', '👨‍👩‍👦')),
+        fc.integer({ min: 2, max: 12 }),
+        (words, columns) => {
+          const lines = wrapText(words.join(' '), columns)
+          for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(columns)
+          expect(lines.join('')).toBe(lines.join('').replaceAll('  ', ' '))
+          expect(lines.join('').replaceAll(' ', '')).toBe(words.join(''))
+        },
+      ),
+    )
   })
 
   it('fitWidth cuts between characters as a reader sees them, never within one', () => {

@@ -1,4 +1,4 @@
-// The faulty ledger: it fails where it is told to, in the way that it is told, and nowhere else.
+// The faulty ledger: it fails at the planted points in the planted way, and nowhere else.
 import { expect, it, onTestFinished } from 'vitest'
 import { createFaultyLedger, eventRow, openLedger, type Step, taskRow } from '../../src/testing/index.ts'
 
@@ -6,11 +6,11 @@ async function setup() {
   const ledger = createFaultyLedger(await openLedger(':memory:'))
   onTestFinished(() => ledger.close())
   const ids = async () => (await ledger.read((tx) => tx.task.list({}, 99))).map((task) => task.id)
-  const add = (id: string, name = 'add') => ledger.step({ name: name, decide: (tx) => tx.task.insert(taskRow({ id })) })
+  const add = (id: string, name = 'add') => ledger.step({ name, decide: (tx) => tx.task.insert(taskRow({ id })) })
   return { ledger, ids, add }
 }
 
-it('refuses a step with nothing kept, loses one, or keeps one, and its caller cannot distinguish the last two', async () => {
+it('a faulty ledger refuses, loses or keeps a step, and its caller cannot distinguish the last two', async () => {
   const { ledger, ids, add } = await setup()
   ledger.fail(2, 'refused')
   ledger.fail(3, 'lost')
@@ -27,7 +27,7 @@ it('refuses a step with nothing kept, loses one, or keeps one, and its caller ca
   expect(ledger.steps).toEqual(['add', 'add', 'add', 'add', 'add'])
 })
 
-it('fails steps of a name once, or every time until it is mended', async () => {
+it('a faulty ledger fails the steps of a name once, or until it is mended', async () => {
   const { ledger, ids, add } = await setup()
   ledger.fail('pay', 'lost')
   await add('a')
@@ -40,7 +40,7 @@ it('fails steps of a name once, or every time until it is mended', async () => {
   expect(await ids()).toEqual(['a', 'c', 'f'])
 })
 
-it('passes the refusal of a judge on, whatever was planted behind it', async () => {
+it('a faulty ledger passes on the error of a step, even with a fault planted for it', async () => {
   const { ledger, ids } = await setup()
   const refusal = new Error('no')
   ledger.fail(1, 'kept')
@@ -55,7 +55,7 @@ it('passes the refusal of a judge on, whatever was planted behind it', async () 
   expect(await ids()).toEqual([])
 })
 
-it('holds a step back at a gate, while others overtake it', async () => {
+it('a faulty ledger holds a step at a gate while others are committed', async () => {
   const { ledger, ids, add } = await setup()
   const gate = ledger.hold('slow')
   const slow = add('slow', 'slow')
@@ -68,7 +68,7 @@ it('holds a step back at a gate, while others overtake it', async () => {
   expect(await ids()).toEqual(['quick', 'slow', 'later'])
 })
 
-it('opens its gates when it is closed, so that no step waits for ever', async () => {
+it('a faulty ledger opens its gates when it is closed, so that no step waits forever', async () => {
   const { ledger, add } = await setup()
   const gate = ledger.hold(1)
   const held = add('a')
@@ -78,7 +78,7 @@ it('opens its gates when it is closed, so that no step waits for ever', async ()
   await closed
 })
 
-it('lets reads fail with LEDGER_UNAVAILABLE, a number of them or all until it is mended', async () => {
+it('a faulty ledger fails a number of reads, or all until it is mended, with LEDGER_UNAVAILABLE', async () => {
   const { ledger, ids, add } = await setup()
   await add('a')
   ledger.failReads(2)
@@ -91,8 +91,8 @@ it('lets reads fail with LEDGER_UNAVAILABLE, a number of them or all until it is
   expect(await ids()).toEqual(['a', 'b'])
 })
 
-it('fails by chance, in the same way for the same chance', async () => {
-  const story = async () => {
+it('a faulty ledger fails at random, in the same way for the same random numbers', async () => {
+  const play = async () => {
     const { ledger, ids, add } = await setup()
     let drawn = 0
     const random = () => {
@@ -100,7 +100,7 @@ it('fails by chance, in the same way for the same chance', async () => {
       return (drawn % 100) / 100
     }
     ledger.failAtRandom(random, { refused: 0.2, lost: 0.2, kept: 0.2, read: 0.5 })
-    const told: string[] = []
+    const outcomes: string[] = []
     for (let n = 0; n < 12; n++) {
       const outcome = await add(`task-${n}`).then(
         () => 'done',
@@ -110,27 +110,28 @@ it('fails by chance, in the same way for the same chance', async () => {
         () => 'read',
         () => 'unread',
       )
-      told.push(`${outcome} ${read}`)
+      outcomes.push(`${outcome} ${read}`)
     }
     ledger.mend()
-    return { told, kept: await ids() }
+    return { outcomes, kept: await ids() }
   }
-  const first = await story()
-  expect(await story()).toEqual(first)
-  for (const word of ['done', 'refused', 'lost', 'kept', ' read', 'unread']) expect(first.told.join()).toContain(word)
-  const inLedger = first.told.flatMap((each, n) => (/^(done|kept)/.test(each) ? [`task-${n}`] : []))
+  const first = await play()
+  expect(await play()).toEqual(first)
+  for (const word of ['done', 'refused', 'lost', 'kept', ' read', 'unread'])
+    expect(first.outcomes.join()).toContain(word)
+  const inLedger = first.outcomes.flatMap((each, n) => (/^(done|kept)/.test(each) ? [`task-${n}`] : []))
   expect(first.kept).toEqual(inLedger)
 })
 
-it('notifies observers without events when an outcome is unknown, as a ledger whose commit fails does', async () => {
+it('a faulty ledger notifies observers without events when an outcome is unknown, as a ledger whose commit fails does', async () => {
   for (const [how, inLedger] of [
     ['kept', ['a', 'b']],
     ['lost', ['b']],
   ] as const) {
     const { ledger, ids } = await setup()
-    const heard: string[] = []
-    const committed = (events: readonly { taskId: string }[]) => heard.push(...events.map(({ taskId }) => taskId))
-    ledger.observe({ committed, changed: () => heard.push('look'), failed() {} }, { watchOthers: false })
+    const received: string[] = []
+    const committed = (events: readonly { taskId: string }[]) => received.push(...events.map(({ taskId }) => taskId))
+    ledger.observe({ committed, changed: () => received.push('changed'), failed() {} }, { watchOthers: false })
     ledger.fail(1, how)
     const add = (id: string) =>
       ledger.step({
@@ -142,7 +143,7 @@ it('notifies observers without events when an outcome is unknown, as a ledger wh
       })
     await expect(add('a')).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     await add('b')
-    expect(heard).toEqual(['look', 'b'])
+    expect(received).toEqual(['changed', 'b'])
     expect(await ids()).toEqual(inLedger)
   }
 })

@@ -1,21 +1,21 @@
-// The contract must be able to fail: ledgers with a planted fault, each of which it has to find, and a sound one that passes.
+// The contract must be able to fail: it has to find the planted fault of each of these ledgers, and a sound ledger passes.
 
 import { describe, expect, it } from 'vitest'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 import type { Ledger, Op, Reads, Step, Tx } from '../../src/testing/index.ts'
 import { ledgerContract, openLedger } from '../../src/testing/index.ts'
 
-type Spoil = (ledger: Ledger) => Partial<Ledger>
+type Fault = (ledger: Ledger) => Partial<Ledger>
 
 /** Runs one part of the contract, or all of it, outside of any runner, up to the first test that fails; its title, or null. */
-async function firstFailure(spoil: Spoil, part?: string): Promise<string | null> {
+async function firstFailure(fault: Fault, part?: string): Promise<string | null> {
   const tests: Array<{ part: string; title: string; body: () => Promise<void> }> = []
   const parts: string[] = []
   ledgerContract(
-    'a spoiled ledger',
+    'a faulty ledger',
     async () => {
       const ledger = await openLedger(':memory:')
-      return { ledger: delegateLedger(ledger, spoil(ledger)), close: () => ledger.close() }
+      return { ledger: delegateLedger(ledger, fault(ledger)), close: () => ledger.close() }
     },
     {
       describe(title, body) {
@@ -23,7 +23,7 @@ async function firstFailure(spoil: Spoil, part?: string): Promise<string | null>
         body()
         parts.pop()
       },
-      // The long ones prove nothing here that a short one does not.
+      // Long tests are omitted, because short ones find these faults.
       it: (title, body) =>
         void (/megabyte|thousand/.test(title) || tests.push({ part: parts[1] as string, title, body })),
       expect,
@@ -40,21 +40,21 @@ async function firstFailure(spoil: Spoil, part?: string): Promise<string | null>
   return null
 }
 
-/** Reads through tables of which one verb is another. */
+/** Replaces methods of a table for reads. */
 const reading =
-  <T extends keyof Reads>(table: T, verbs: (tx: Reads) => Partial<Reads[T]>) =>
+  <T extends keyof Reads>(table: T, methods: (tx: Reads) => Partial<Reads[T]>) =>
   (ledger: Ledger): Partial<Ledger> => ({
-    read: (query) => ledger.read((tx) => query({ ...tx, [table]: { ...tx[table], ...verbs(tx) } })),
+    read: (query) => ledger.read((tx) => query({ ...tx, [table]: { ...tx[table], ...methods(tx) } })),
   })
 
-/** Writes through tables of which one verb is another. */
+/** Replaces methods of a table for steps. */
 const writingThrough =
-  <T extends keyof Tx>(table: T, verbs: (tx: Tx) => Partial<Tx[T]>) =>
+  <T extends keyof Tx>(table: T, methods: (tx: Tx) => Partial<Tx[T]>) =>
   (ledger: Ledger): Partial<Ledger> => ({
     step: (step) =>
       ledger.step({
         name: step.name,
-        decide: (tx) => step.decide({ ...tx, [table]: { ...tx[table], ...verbs(tx) } }),
+        decide: (tx) => step.decide({ ...tx, [table]: { ...tx[table], ...methods(tx) } }),
       }),
   })
 
@@ -64,11 +64,10 @@ const canceled = ({ at, reason }: { at: number; reason: string | null }) =>
   ({ status: 'canceled', statusReason: reason, completedAt: at, updatedAt: at }) as const
 
 /** By the part of the contract that has to find them. */
-const faults: Record<string, Record<string, Spoil>> = {
+const faults: Record<string, Record<string, Fault>> = {
   closing: {
-    'writes before it judges': (ledger) => ({
+    'decides on rows that were read outside of the transaction': (ledger) => ({
       async step<R>(step: Step<R>): Promise<R> {
-        // The classic: judged on what was read outside of the transaction.
         const tasks = await ledger.read((tx) => tx.task.list({}, 1_000))
         // oxlint-disable-next-line require-yield
         const get = function* (id: string) {
@@ -86,8 +85,8 @@ const faults: Record<string, Record<string, Spoil>> = {
     }),
   },
   'an observer': {
-    'tells nobody of its commits': () => ({ observe: () => () => undefined }),
-    'never stops telling': (ledger) => ({
+    'does not notify observers of commits': () => ({ observe: () => () => undefined }),
+    'notifies observers that have unsubscribed': (ledger) => ({
       observe: (observer, options) => {
         ledger.observe(observer, options)
         return () => undefined
@@ -95,8 +94,8 @@ const faults: Record<string, Record<string, Spoil>> = {
     }),
   },
   'an instance': {
-    'takes everybody for alive': () => ({ isAlive: async () => 'alive' }),
-    'buries an instance for ever': writingThrough('instance', (tx) => ({
+    'reports every instance as alive': () => ({ isAlive: async () => 'alive' }),
+    'does not renew an instance that was ended': writingThrough('instance', (tx) => ({
       *renew(id, leaseUntil) {
         return (yield* tx.instance.get(id))?.endedAt === null && (yield* tx.instance.renew(id, leaseUntil))
       },
@@ -106,14 +105,14 @@ const faults: Record<string, Record<string, Spoil>> = {
         return true
       },
     })),
-    'forgets nobody': writingThrough('instance', () => ({
+    'does not forget instances': writingThrough('instance', () => ({
       *forget() {
         return 0
       },
     })),
   },
   'ready tasks': {
-    'forgets the order of age': reading('task', (tx) => ({
+    'ignores age in the order of ready tasks': reading('task', (tx) => ({
       *ready(executor, lane, limit) {
         return (yield* tx.task.ready(executor, lane, limit)).sort((a, b) => b.priority - a.priority || b.seq - a.seq)
       },
@@ -127,23 +126,23 @@ const faults: Record<string, Record<string, Spoil>> = {
     })),
   },
   'a filter': {
-    'counts one too many': reading('task', (tx) => ({
+    'counts one task too many': reading('task', (tx) => ({
       *count(filter) {
         return (yield* tx.task.count(filter)) + 1
       },
     })),
   },
   saving: {
-    'loses a save': writingThrough('task', () => ({ save: nothing })),
-    'loses progress': writingThrough('task', () => ({ saveProgress: nothing })),
+    'does not store a saved task': writingThrough('task', () => ({ save: nothing })),
+    'does not store progress': writingThrough('task', () => ({ saveProgress: nothing })),
   },
   'steps that arrive together': {
-    'loses events': writingThrough('event', () => ({ append: nothing })),
+    'does not store events': writingThrough('event', () => ({ append: nothing })),
   },
   dependencies: {
-    'leaves waits open': writingThrough('dependency', () => ({ satisfyWaits: nothing })),
+    'does not satisfy waits': writingThrough('dependency', () => ({ satisfyWaits: nothing })),
   },
-  'a row comes back as it was written:': {
+  rows: {
     'numbers messages from 0': writingThrough('message', (tx) => ({
       *append(message) {
         return (yield* tx.message.append(message)) - 1
@@ -156,15 +155,15 @@ const faults: Record<string, Record<string, Spoil>> = {
         return undefined
       },
     })),
-    'cancels the children and forgets theirs': writingThrough('cascade', (tx) => ({
+    'cancels children but not their children': writingThrough('cascade', (tx) => ({
       *cancel(order) {
         const children = yield* tx.task.children(order.root)
         for (const child of children)
           if (child.completedAt === null) yield* tx.task.save({ ...child, ...canceled(order) })
-        return yield* tx.cascade.cancel({ ...order, root: 'nobody' })
+        return yield* tx.cascade.cancel({ ...order, root: 'missing' })
       },
     })),
-    'leaves the lease of what it canceled': writingThrough('cascade', (tx) => ({
+    'keeps the lease of canceled tasks': writingThrough('cascade', (tx) => ({
       *cancel(order) {
         const found = yield* tx.cascade.cancel(order)
         for (const { taskId } of found ? yield* tx.event.after(found.first - 1, 99) : []) {
@@ -174,13 +173,13 @@ const faults: Record<string, Record<string, Spoil>> = {
         return found
       },
     })),
-    'counts a cascade from the event before it': writingThrough('cascade', (tx) => ({
+    'returns the event before a cascade as its first': writingThrough('cascade', (tx) => ({
       *cancel(order) {
         const found = yield* tx.cascade.cancel(order)
         return found && { ...found, first: found.first - 1 }
       },
     })),
-    'hides the root as well': writingThrough('cascade', (tx) => ({
+    'also hides the root of a cascade': writingThrough('cascade', (tx) => ({
       *hide(order) {
         const found = yield* tx.cascade.hide(order)
         const root = yield* tx.task.get(order.root)
@@ -188,94 +187,110 @@ const faults: Record<string, Record<string, Spoil>> = {
         return found
       },
     })),
-    'hides without a word': writingThrough('cascade', (tx) => ({
+    'hides tasks without events': writingThrough('cascade', (tx) => ({
       *hide({ root, at }) {
         const below = yield* tx.task.subtree(root)
         for (const task of below) yield* tx.task.saveDefinition({ ...task, deletedAt: at })
         return undefined
       },
     })),
-    'takes every run for closed': writingThrough('cascade', (tx) => ({
+    'reports every run as closed': writingThrough('cascade', (tx) => ({
       *openEntries(of) {
         return (yield* tx.cascade.openEntries(of)).map(({ call }) => ({ call, runOpen: false }))
       },
     })),
-    'forgets the waits that lead out of a cascade': writingThrough('cascade', (tx) => ({
+    'omits the waits that lead out of a cascade': writingThrough('cascade', (tx) => ({
       *edgesOut(of) {
         return (yield* tx.cascade.edgesOut(of)).filter((edge) => edge.kind === 'after')
       },
     })),
   },
   'a purge': {
-    'purges what is not old enough': writingThrough('cascade', (tx) => ({
-      purge: (before, limit, after) => tx.cascade.purge(before + 1, limit, after),
+    'purges tasks that are not old enough': writingThrough('purge', (tx) => ({
+      inspect: (root, before) => tx.purge.inspect(root, before + 1),
     })),
-    'purges without an end': writingThrough('cascade', (tx) => ({
-      purge: (before, _limit, after) => tx.cascade.purge(before, 1_000, after),
+    'begins each purge again from the first root': reading('purge', (tx) => ({
+      roots: (before, limit) => tx.purge.roots(before, limit),
     })),
-    'begins each purge anew': writingThrough('cascade', (tx) => ({
-      purge: (before, limit) => tx.cascade.purge(before, limit),
+    'removes more rows in one step than the limit': writingThrough('purge', (tx) => ({
+      remove: (limit) => tx.purge.remove(limit + 1),
+    })),
+    'leaves rows of hidden tasks': writingThrough('purge', (tx) => ({
+      *remove(limit) {
+        return yield* tx.purge.remove(Math.min(limit, 5))
+      },
+    })),
+    'forgets the hidden tasks that other tasks now need': reading('purge', () => ({
+      *touched() {
+        return []
+      },
+    })),
+    'removes no dependency on a hidden task': writingThrough('purge', (tx) => ({
+      hide: (family) => tx.purge.hide({ ...family, outside: [] }),
+    })),
+    'keeps the key of a hidden task taken': writingThrough('task', () => ({
+      *freeKey() {},
     })),
   },
-  'what may be claimed': {
-    'gives tasks to any role': reading('task', (tx) => ({
+  'claimable tasks': {
+    'offers tasks to other roles': reading('task', (tx) => ({
       *claimable(claim) {
         const others = yield* tx.task.claimable({ ...claim, role: 'critic' })
         return others ?? (yield* tx.task.claimable(claim))
       },
     })),
-    'asks for one tag of several': reading('task', (tx) => ({
+    'requires one of several tags': reading('task', (tx) => ({
       claimable: (claim) => tx.task.claimable({ ...claim, tags: claim.tags?.slice(0, 1) }),
     })),
-    'takes a lease for over before it is': reading('task', (tx) => ({
+    'reports a lease as lapsed before its end': reading('task', (tx) => ({
       lapsed: (now, limit) => tx.task.lapsed(now + 1, limit),
     })),
-    'wakes up for timers only': reading('task', (tx) => ({
+    'ignores leases and deadlines in the next due time': reading('task', (tx) => ({
       *nextDue() {
         return (yield* tx.task.due(Number.MAX_SAFE_INTEGER, 1))[0]?.notBefore ?? undefined
       },
     })),
-    'counts only what is ready for a slot': reading('task', (tx) => ({
+    'omits claimable tasks from the length of the queue': reading('task', (tx) => ({
       *countQueued() {
         return { ready: (yield* tx.task.countQueued()).ready, claimable: 0 }
       },
     })),
   },
   'a deadline': {
-    'takes a deadline for over before it is': reading('task', (tx) => ({
+    'reports a deadline as passed before its time': reading('task', (tx) => ({
       late: (now, limit) => tx.task.late(now + 1, limit),
     })),
   },
   lanes: {
-    'sees no lanes': reading('task', () => ({
+    'returns no lanes': reading('task', () => ({
       *lanes() {
         return []
       },
     })),
-    'takes lanes by their names': reading('task', (tx) => ({
+    'orders lanes by name': reading('task', (tx) => ({
       *lanes(executor) {
         return (yield* tx.task.lanes(executor)).sort()
       },
     })),
-    'counts the runs of a lane that still work': reading('task', (tx) => ({
+    'counts at most one open run of a lane': reading('task', (tx) => ({
       *openInLane(lane) {
         return (yield* tx.task.openInLane(lane)) && 1
       },
     })),
-    'leaves lanes as they are': writingThrough('task', () => ({ setLanes: nothing })),
+    'does not change lanes': writingThrough('task', () => ({ setLanes: nothing })),
   },
   'numbers of a tree': {
-    'counts children once': writingThrough('task', (tx) => ({
+    'counts only the first children': writingThrough('task', (tx) => ({
       *addChildren(id, added) {
         if ((yield* tx.task.get(id))?.childCount === 0) yield* tx.task.addChildren(id, added)
       },
     })),
-    'counts what models created once': writingThrough('task', (tx) => ({
+    'counts only the first tasks that models created': writingThrough('task', (tx) => ({
       *addMade(id, made) {
         if ((yield* tx.task.get(id))?.madeBelow === 0) yield* tx.task.addMade(id, made)
       },
     })),
-    'raises the children and forgets theirs': writingThrough('task', (tx) => ({
+    'raises children but not their children': writingThrough('task', (tx) => ({
       *raise(id, by) {
         const children = yield* tx.task.children(id)
         for (const child of children) yield* tx.task.saveDefinition({ ...child, depth: child.depth - by })
@@ -283,7 +298,7 @@ const faults: Record<string, Record<string, Spoil>> = {
     })),
   },
   counts: {
-    'counts the deleted': reading('task', (tx) => ({
+    'counts deleted tasks': reading('task', (tx) => ({
       *countByStatus() {
         const counts = yield* tx.task.countByStatus()
         return { ...counts, completed: counts.completed + 1 }
@@ -307,33 +322,33 @@ const faults: Record<string, Record<string, Spoil>> = {
         if ((yield* tx.setting.get(name)) === undefined) yield* tx.setting.put(name, value)
       },
     })),
-    'takes a setting that is null for none': reading('setting', (tx) => ({
+    'reads a setting with the value null as missing': reading('setting', (tx) => ({
       *get(name) {
         return (yield* tx.setting.get(name)) ?? undefined
       },
     })),
   },
   'a path': {
-    'looks for one target only': reading('dependency', (tx) => ({
+    'searches a path to one target only': reading('dependency', (tx) => ({
       path: (from, targets) => tx.dependency.path(from, new Set([...targets].slice(0, 1))),
     })),
   },
   branches: {
-    'forgets main in the way up': reading('branch', (tx) => ({
+    'omits main from the lineage of a branch': reading('branch', (tx) => ({
       *lineage(name) {
         return (yield* tx.branch.lineage(name)).filter((branch) => branch.parent !== null)
       },
     })),
   },
   observations: {
-    'keeps an observation that was taken up pending': writingThrough('observation', () => ({ consume: nothing })),
-    'takes errors for something to remember': reading('observation', (tx) => ({
+    'keeps a consumed observation pending': writingThrough('observation', () => ({ consume: nothing })),
+    'reports errors as pending observations': reading('observation', (tx) => ({
       *pending(branch, session, limit) {
         const errors = yield* tx.observation.list({ branch, types: ['error'] }, limit, Number.MAX_SAFE_INTEGER)
         return [...(yield* tx.observation.pending(branch, session, limit)), ...errors]
       },
     })),
-    'says that it wrote what was there': writingThrough('observation', (tx) => ({
+    'reports a repeated observation as new': writingThrough('observation', (tx) => ({
       *insert(observation) {
         yield* tx.observation.insert(observation)
         return true
@@ -341,18 +356,18 @@ const faults: Record<string, Record<string, Spoil>> = {
     })),
   },
   facts: {
-    'forgets a successor': writingThrough('fact', (tx) => ({
+    'does not store the successor of a fact': writingThrough('fact', (tx) => ({
       *save(fact) {
         yield* tx.fact.save({ ...fact, status: 'active', successorId: null })
       },
     })),
-    'lists the facts of one branch after the other': reading('fact', (tx) => ({
+    'lists facts by branch instead of age': reading('fact', (tx) => ({
       *list(filter, limit, before) {
         const found = yield* tx.fact.list(filter, limit, before)
         return found.sort((a, b) => a.branch.localeCompare(b.branch))
       },
     })),
-    'takes a summary for a fact': reading('fact', (tx) => ({
+    'counts a summary as a fact': reading('fact', (tx) => ({
       *countActive(branches) {
         const counts = new Map<string, number>()
         for (const branch of branches) {
@@ -362,28 +377,28 @@ const faults: Record<string, Record<string, Spoil>> = {
         return counts
       },
     })),
-    'finds ids that hold what they should begin with': reading('fact', (tx) => ({
+    'finds ids that contain the prefix elsewhere': reading('fact', (tx) => ({
       *findByPrefix(prefix, limit) {
         const all = yield* tx.fact.findByPrefix('', 99)
         return all.filter(({ id }) => id.includes(prefix)).slice(0, limit)
       },
     })),
   },
-  'what facts are found by': {
-    'still finds a superseded fact by its words': reading('fact', (tx) => ({
+  'searches of facts': {
+    'finds a superseded fact by its words': reading('fact', (tx) => ({
       *search(branches, words, limit) {
         const old = yield* tx.fact.list({ branches, status: 'superseded' }, limit, Number.MAX_SAFE_INTEGER)
         const found = yield* tx.fact.search(branches, words, limit)
         return [...found, ...old.map((fact) => ({ fact, rank: 0 }))]
       },
     })),
-    'still takes a superseded fact for a candidate': reading('fact', (tx) => ({
+    'returns a superseded fact as a candidate': reading('fact', (tx) => ({
       *candidates(branch, words, threshold) {
         const old = yield* tx.fact.list({ branches: [branch], status: 'superseded' }, 9, Number.MAX_SAFE_INTEGER)
         return [...old, ...(yield* tx.fact.candidates(branch, words, threshold))]
       },
     })),
-    'misses one that is alike': reading('fact', (tx) => ({
+    'misses a similar fact': reading('fact', (tx) => ({
       *candidates(branch, words, threshold) {
         return (yield* tx.fact.candidates(branch, words, threshold)).slice(0, 1)
       },
@@ -393,10 +408,10 @@ const faults: Record<string, Record<string, Spoil>> = {
         return (yield* tx.fact.search(branches, words, limit)).sort((a, b) => b.fact.seq - a.fact.seq)
       },
     })),
-    'searches every branch': reading('fact', (tx) => ({
+    'searches branches that are not given': reading('fact', (tx) => ({
       search: (branches, words, limit) => tx.fact.search([...branches, 'third'], words, limit),
     })),
-    'never carries a fact again': reading('fact', (tx) => ({
+    'omits a merged fact that has changed': reading('fact', (tx) => ({
       *unmerged(branch, after, limit) {
         return (yield* tx.fact.unmerged(branch, after, limit)).filter((fact) => fact.mergedTo === null)
       },
@@ -410,25 +425,25 @@ const faults: Record<string, Record<string, Spoil>> = {
     })),
   },
   'the record of memory': {
-    'forgets runs that ended in a branch': reading('consolidation', (tx) => ({
+    'omits consolidations whose target is the branch': reading('consolidation', (tx) => ({
       *list({ branch, ...filter }, limit, before) {
         const found = yield* tx.consolidation.list(filter, limit, before)
         return found.filter((run) => branch === undefined || run.sourceBranch === branch)
       },
     })),
-    'knows of two facts only the one that was decided about': reading('consolidation', () => ({
+    'finds no decisions that name a fact': reading('consolidation', () => ({
       *decisionsNaming() {
         return []
       },
     })),
-    'tells decisions in the order of their facts': reading('consolidation', (tx) => ({
+    'orders decisions by fact': reading('consolidation', (tx) => ({
       *decisions(run, limit, after) {
         return (yield* tx.consolidation.decisions(run, limit, after)).sort((a, b) => a.factId.localeCompare(b.factId))
       },
     })),
   },
   'a team': {
-    'lists the deleted': reading('team', (tx) => ({
+    'lists deleted teams': reading('team', (tx) => ({
       *list(filter, limit, offset) {
         const found = yield* tx.team.list(filter, limit, offset)
         const team = yield* tx.team.get('gone')
@@ -436,14 +451,14 @@ const faults: Record<string, Record<string, Spoil>> = {
         return team && task ? [...found, { team, task }] : found
       },
     })),
-    'closes what has failed': reading('team', (tx) => ({
+    'reports failed teams as unclosed': reading('team', (tx) => ({
       *unclosed(limit, after) {
         const failed = yield* tx.task.get('failed')
         const found = yield* tx.team.unclosed(limit, after)
         return failed ? [...found, { taskId: 'failed', seq: failed.seq }] : found
       },
     })),
-    'counts the time of what never ended': reading('team', (tx) => ({
+    'adds to the duration of completed teams': reading('team', (tx) => ({
       *countByType() {
         return (yield* tx.team.countByType()).map((count) => ({
           ...count,
@@ -451,10 +466,10 @@ const faults: Record<string, Record<string, Spoil>> = {
         }))
       },
     })),
-    'loses what was said of an objective': writingThrough('team', () => ({ saveObjective: nothing })),
+    'does not store changes of objectives': writingThrough('team', () => ({ saveObjective: nothing })),
   },
   'a stint': {
-    'forgets the first stint of an agent that comes back': reading('team', (tx) => ({
+    'omits the first stint of an agent that returns': reading('team', (tx) => ({
       *stints(taskId) {
         const all = yield* tx.team.stints(taskId)
         return all.filter(
@@ -462,21 +477,21 @@ const faults: Record<string, Record<string, Spoil>> = {
         )
       },
     })),
-    'takes a worker that works for one that has left': reading('team', (tx) => ({
+    'reports working agents as abandoned': reading('team', (tx) => ({
       *abandoned(limit) {
         return (yield* tx.team.stints('a')).filter((stint) => stint.workerId !== null).slice(0, limit)
       },
     })),
   },
   'a purge of a team task': {
-    'finds nothing more that was learned': reading('fact', () => ({
+    'finds no facts after a purge': reading('fact', () => ({
       *search() {
         return []
       },
     })),
   },
   'the tables refuse': {
-    'revives the dead': writingThrough('task', (tx) => ({
+    'ignores writes to completed tasks': writingThrough('task', (tx) => ({
       *save(task) {
         const stored = yield* tx.task.get(task.id)
         if (stored?.status === 'completed') return
@@ -486,16 +501,16 @@ const faults: Record<string, Record<string, Spoil>> = {
   },
 }
 
-const planted = Object.entries(faults).flatMap(([part, spoils]) =>
-  Object.entries(spoils).map(([title, spoil]): [string, string, Spoil] => [title, part, spoil]),
+const planted = Object.entries(faults).flatMap(([part, ofPart]) =>
+  Object.entries(ofPart).map(([title, fault]): [string, string, Fault] => [title, part, fault]),
 )
 
-describe('the contract finds a ledger that', () => {
-  it.each(planted)('%s', { timeout: 60_000 }, async (_title, part, spoil) => {
-    expect(await firstFailure(spoil, part)).not.toBe(null)
+describe('the ledger contract', () => {
+  it.each(planted)('the ledger contract finds a ledger that %s', { timeout: 60_000 }, async (_title, part, fault) => {
+    expect(await firstFailure(fault, part)).not.toBe(null)
   })
 
-  it('has no fault: nothing is found in a sound one', { timeout: 60_000 }, async () => {
+  it('the ledger contract finds no fault in a sound ledger', { timeout: 60_000 }, async () => {
     expect(await firstFailure(() => ({}))).toBe(null)
   })
 })

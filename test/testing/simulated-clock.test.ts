@@ -1,8 +1,8 @@
-// Simulated time and sequential ids: what a test sees is decided by the test alone.
+// The simulated clock and the sequential ids make time, ids and random numbers deterministic.
 import { expect, it } from 'vitest'
 import { createSequentialIds, SimulatedClock } from '../../src/testing/index.ts'
 
-it('time stands still until it is advanced, and timers fire in order, each at its own time', () => {
+it('SimulatedClock stands still until it is advanced, and fires timers in order, each at its own time', () => {
   const clock = new SimulatedClock(1_000)
   const fired: string[] = []
   const at = (name: string) => () => fired.push(`${name} ${clock.now()}`)
@@ -10,8 +10,8 @@ it('time stands still until it is advanced, and timers fire in order, each at it
   clock.setTimeout(at('first'), 10)
   clock.setTimeout(at('second'), 10)
   clock.setTimeout(() => clock.setTimeout(at('nested'), 5), 10)
-  const gone = clock.setTimeout(at('never'), 5)
-  clock.clearTimeout(gone)
+  const cleared = clock.setTimeout(at('never'), 5)
+  clock.clearTimeout(cleared)
   expect([fired, clock.now(), clock.pending]).toEqual([[], 1_000, 4])
   clock.advance(9)
   expect(fired).toEqual([])
@@ -23,7 +23,7 @@ it('time stands still until it is advanced, and timers fire in order, each at it
   expect([clock.now(), clock.pending]).toEqual([2_020, 0])
 })
 
-it('a jump of the wall clock fires nothing, and moves no timer', () => {
+it('SimulatedClock.jumpTo fires no timer and moves none', () => {
   const clock = new SimulatedClock(1_000)
   let fired = 0
   clock.setTimeout(() => (fired += 1), 50)
@@ -36,7 +36,7 @@ it('a jump of the wall clock fires nothing, and moves no timer', () => {
   expect([fired, clock.now()]).toEqual([1, 1_000_050])
 })
 
-it('ids count, and chance repeats itself under the same seed', () => {
+it('createSequentialIds counts ids, and returns the same random numbers for the same seed', () => {
   const [one, same, other] = [createSequentialIds(7), createSequentialIds(7), createSequentialIds(8)]
   expect([one.next('task'), one.next('call'), one.next('task')]).toEqual(['task-1', 'call-2', 'task-3'])
   const draw = (ids: typeof one) => Array.from({ length: 50 }, () => ids.random())

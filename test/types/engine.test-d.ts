@@ -26,8 +26,11 @@ const resize = defineExecutor({
     expectTypeOf(run.signal).toEqualTypeOf<AbortSignal>()
     expectTypeOf(await run.call('shrink', { by: 2 }, ({ by }) => `${by}`)).toEqualTypeOf<string>()
     expectTypeOf(await run.call('look', async () => 7)).toEqualTypeOf<number>()
-    expectTypeOf(await run.wait(['task-a'], { settled: true })).toEqualTypeOf<Outcome[]>()
     expectTypeOf(await run.ask<boolean>('Go on?')).toEqualTypeOf<boolean>()
+    expectTypeOf(await run.ask('Go on?')).toEqualTypeOf<unknown>()
+    expectTypeOf(await run.ask('Go on?', { type: 'boolean' })).toEqualTypeOf<unknown>()
+    expectTypeOf(await run.ask('Go on?', z.boolean())).toEqualTypeOf<boolean>()
+    expectTypeOf(await run.ask('When?', z.string().transform(Number), { default: '7' })).toEqualTypeOf<number>()
     return { count: 1 }
   },
 })
@@ -61,7 +64,70 @@ expectTypeOf(await engine.create({ executor: resize, input: { dir: 'photos' } })
 expectTypeOf(await engine.create({ executor: 'greet', input: { name: 'Ada' } })).toEqualTypeOf<Task<string>>()
 expectTypeOf(await engine.create({ executor: 'free' })).toEqualTypeOf<Task<number>>()
 expectTypeOf(await engine.create({ name: 'by hand' })).toEqualTypeOf<Task>()
-expectTypeOf(await engine.create([{ name: 'a' }, { executor: 'free' }])).toEqualTypeOf<Task[]>()
+expectTypeOf(
+  await engine.create([{ name: 'a' }, { executor: 'free' }, { executor: 'greet', input: { name: 'Ada' } }]),
+).toEqualTypeOf<[Task, Task<number>, Task<string>]>()
+expectTypeOf(
+  await engine.create({
+    name: 'album',
+    tasks: {
+      small: { executor: 'resize', input: { dir: 'small', width: 100 } },
+      rest: {
+        after: 'small',
+        tasks: { large: { executor: resize, input: { dir: 'large' } }, hello: { executor: 'free' } },
+      },
+    },
+  }),
+).toEqualTypeOf<Task>()
+
+// A list of which the length is known at run time, with names that are known now, and with any.
+const folders = ['a', 'b'].map((dir) => ({ executor: 'resize' as const, input: { dir } }))
+expectTypeOf(await engine.create(folders)).toEqualTypeOf<Array<Task<{ count: number }>>>()
+const found: string = 'resize'
+expectTypeOf(await engine.create([{ executor: found, input: 7 }])).toEqualTypeOf<[Task]>()
+expectTypeOf(await engine.create(['a'].map((name) => ({ name })))).toEqualTypeOf<Task[]>()
+
+// `input` may be missing where the executor takes none.
+const none = defineExecutor({ input: z.object({ n: z.number() }).optional(), run: () => null })
+const nullable = (task: ExecutorTask<number | null>) => task.input
+const idle = await createEngine({ executors: { none, nullable } })
+await idle.create([{ executor: 'none' }, { executor: 'nullable' }, { executor: none, input: { n: 1 } }])
+
+// What a run spawns and waits for has the types of its executors.
+export const parent = async (_task: ExecutorTask, run: Run) => {
+  const photo = await run.spawn({ executor: resize, input: { dir: 'photos' } })
+  expectTypeOf(photo).toEqualTypeOf<Task<{ count: number }>>()
+  const pair = await run.spawn([{ executor: resize, input: { dir: 'photos' } }, { name: 'by hand' }])
+  expectTypeOf(pair).toEqualTypeOf<[Task<{ count: number }>, Task]>()
+  expectTypeOf(await run.wait(photo)).toEqualTypeOf<{ count: number }>()
+  expectTypeOf(await run.wait(photo.id)).toEqualTypeOf<{ count: number }>()
+  expectTypeOf(await run.wait('task-a')).toEqualTypeOf<unknown>()
+  expectTypeOf(await run.wait([photo, 'task-a'])).toEqualTypeOf<[{ count: number }, unknown]>()
+  expectTypeOf(await run.wait(pair)).toEqualTypeOf<[{ count: number }, unknown]>()
+  expectTypeOf(await run.wait(photo, { settled: true })).toEqualTypeOf<Outcome<{ count: number }>>()
+  expectTypeOf(await run.wait(['task-a'], { settled: true, timeoutMs: 5 })).toEqualTypeOf<[Outcome]>()
+  expectTypeOf(await run.wait([photo, photo], { mode: 'any' })).toEqualTypeOf<
+    [{ count: number } | null, { count: number } | null]
+  >()
+  expectTypeOf(await run.wait(photo, { settled: true, untilMessage: true })).toEqualTypeOf<Outcome<{
+    count: number
+  }> | null>()
+  const ids: string[] = []
+  expectTypeOf(await run.wait(ids)).toEqualTypeOf<unknown[]>()
+  // Names are typed once a program declares its own.
+  expectTypeOf(await run.spawn({ executor: 'elsewhere', input: 7 })).toEqualTypeOf<Task<any>>()
+
+  // @ts-expect-error: `dir` must be a string.
+  await run.spawn({ executor: resize, input: { dir: 7 } })
+  // @ts-expect-error: `input` is required.
+  await run.spawn([{ executor: resize }])
+  // @ts-expect-error: there is no such field.
+  await run.spawn({ nmae: 'by hand' })
+  // @ts-expect-error: a child has no other parent.
+  await run.spawn({ name: 'by hand', parentId: photo.id })
+  // @ts-expect-error: there is no such option.
+  await run.wait(photo, { timoutMs: 5 })
+}
 
 for await (const item of engine.stream(task)) {
   expectTypeOf(item).toEqualTypeOf<StreamItem>()
@@ -69,12 +135,19 @@ for await (const item of engine.stream(task)) {
   if (item.type === 'message') expectTypeOf(item.content).toEqualTypeOf<string>()
 }
 
+// `test/packaging/type-errors.test.ts` says where each of these errors is, and what it says.
 // @ts-expect-error: `dir` must be a string.
 await engine.create({ executor: 'resize', input: { dir: 7 } })
+// @ts-expect-error: `input` is required.
+await engine.create({ executor: resize })
 // @ts-expect-error: there is no such executor.
 await engine.create({ executor: 'resise', input: { dir: 'photos' } })
 // @ts-expect-error: there is no such option.
 await engine.create({ name: 'a', prioritty: 3 })
+// @ts-expect-error: `dir` must be a string.
+await engine.create([{ name: 'a' }, { executor: 'resize', input: { dir: 7 } }])
+// @ts-expect-error: `input` is required.
+await engine.create({ name: 'a', tasks: { b: { tasks: { c: { executor: 'resize' } } } } })
 // @ts-expect-error: limits name executors of this engine.
 await createEngine({ executors: { free }, limits: { fre: 1 } })
 // @ts-expect-error: the result must fit what is declared.

@@ -382,7 +382,7 @@ describe('a refusal', () => {
     const refusals: Array<[() => Promise<unknown>, string]> = [
       [() => tasks.assignAgent(id, 'ann'), 'ALREADY_ACTIVE'],
       [() => tasks.completeAgent(id, 'bob'), 'NOT_ACTIVE'],
-      [() => tasks.completeAgent(id, 'nobody'), 'NOT_FOUND'],
+      [() => tasks.completeAgent(id, 'missing'), 'NOT_FOUND'],
       [() => tasks.updateObjective(id, 1, { status: 'done' }), 'NOT_FOUND'],
       [() => tasks.createTask('x', { parentBranch: 'none' }), 'NOT_FOUND'],
       [() => tasks.createTask(''), 'INVALID_INPUT'],
@@ -421,7 +421,7 @@ describe('a refusal', () => {
     const { tasks, memory } = await day1()
     const { id } = await tasks.createTask('t')
     for (const [work, code] of [
-      [() => memory.consolidateAgent(id, 'nobody'), 'NOT_FOUND'],
+      [() => memory.consolidateAgent(id, 'missing'), 'NOT_FOUND'],
       [() => memory.consolidateTask('task-none'), 'NOT_FOUND'],
       [() => memory.consolidateProject(['task-none']), 'NOT_FOUND'],
       [() => memory.consolidateSession('s', { branch: 'none' }), 'NOT_FOUND'],

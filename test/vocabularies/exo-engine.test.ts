@@ -98,7 +98,7 @@ describe('A given engine', () => {
     ['within its limit', 2, 5],
     ['within the limit of the scheduler', 5, 2],
   ] as const)(
-    "S3-035 S3-039 S3-108 a given engine runs Exo's tasks beside its others, %s",
+    "S3-035 S3-039 S3-108 a given engine runs Exo's tasks and its others, %s",
     async (_which, ofEngine, ofScheduler) => {
       const exo = createExoExecutor()
       const engine = await openEngine({ executors: { exo, other: () => 'other' }, maxConcurrent: ofEngine })

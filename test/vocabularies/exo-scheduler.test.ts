@@ -224,7 +224,7 @@ describe('pause and resume', () => {
     await first.aborted
     expect((await scheduler.resume(task.id)).id).toBe(task.id)
     await turns()
-    // The first run has not settled yet: a second one would run beside it.
+    // The first run has not settled yet: a second one would run at the same time.
     expect(work.held.length).toBe(1)
     first.resolve('too late')
     const second = await work.started(1)

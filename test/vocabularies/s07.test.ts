@@ -289,7 +289,7 @@ describe('A manager on a folder', () => {
     expect(readdirSync(join(dir, '..'))).not.toContain('.errand')
   })
 
-  it('V-02 opens no ledger that it finds, and that everybody may write', async () => {
+  it('V-02 TaskManager refuses a found ledger that all users can write', async () => {
     const dir = folder()
     const place = join(dir, '..', '.errand')
     mkdirSync(place)
@@ -297,7 +297,7 @@ describe('A manager on a folder', () => {
     const tasks = new TaskManager(dir)
     onTestFinished(() => tasks.close())
     const refusal = await refusalOf(tasks.create('A'), 'LEDGER_UNTRUSTED')
-    expect(refusal.message).toContain('everybody may write')
+    expect(refusal.message).toContain('all users can write')
     expect(readdirSync(place)).toEqual([])
   })
 })

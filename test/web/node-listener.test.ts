@@ -69,7 +69,7 @@ describe('A request through the node listener', () => {
       address,
     })
 
-  it('has its method, path, headers, body and peer address', async () => {
+  it('a request through the node listener has its method, path, headers, body and peer address', async () => {
     const { url, port } = await serve(mirrored)
     const response = await fetch(`${url}/a/b?c=d%2Fe`, { method: 'PUT', headers: { 'x-one': '1' }, body: 'ümlaut' })
     expect(await response.json()).toEqual({
@@ -94,7 +94,7 @@ describe('A request through the node listener', () => {
     expect(await heard(socket)).toContain(`"url":"${url}"`)
   })
 
-  it('with a Host that forms no URL gets localhost as its URL and keeps its header', async () => {
+  it('a request through the node listener with a Host that forms no URL gets localhost as its URL and keeps its header', async () => {
     const { port } = await serve(mirrored)
     const socket = await open(port, 'GET / HTTP/1.1\r\nhost: a b/c@d\r\nconnection: close\r\n\r\n')
     const answer = await heard(socket)
@@ -118,14 +118,14 @@ describe('A request through the node listener', () => {
     expect(errors).toEqual([])
   })
 
-  it('with the method TRACE is answered with 501 and not reported', async () => {
+  it('a request through the node listener with the method TRACE is answered with 501 and not reported', async () => {
     const { port, errors } = await serve(() => new Response('asked'))
     const socket = await open(port, head('TRACE /', 'connection: close'))
     expect(await heard(socket)).toMatch(/^HTTP\/1\.1 501 /)
     expect(errors).toEqual([])
   })
 
-  it('rejects the reader of its body if the client disconnects', async () => {
+  it('a request through the node listener rejects the reader of its body if the client disconnects', async () => {
     const outcome = deferred<unknown>()
     const { port } = await serve(async (request) => {
       outcome.resolve(await request.text().catch((error: unknown) => error))
@@ -137,7 +137,7 @@ describe('A request through the node listener', () => {
     expect(await outcome.promise).toBeInstanceOf(Error)
   })
 
-  it('is read no faster than its body is consumed', async () => {
+  it('a request through the node listener is read no faster than its body is consumed', async () => {
     const reading = deferred<ReadableStreamDefaultReader<Uint8Array>>()
     const over = deferred()
     const { port } = await serve(async (request) => {
@@ -163,7 +163,7 @@ describe('A request through the node listener', () => {
 })
 
 describe('A response through the node listener', () => {
-  it('is sent with its status, headers and cookies, and without hop-by-hop headers', async () => {
+  it('a response through the node listener is sent with its status, headers and cookies, and without hop-by-hop headers', async () => {
     const { url } = await serve(() => {
       const headers = new Headers({ 'x-one': '1', connection: 'close', 'content-type': 'text/plain' })
       headers.append('set-cookie', 'a=1')
@@ -194,7 +194,7 @@ describe('A response through the node listener', () => {
     expect(errors).toEqual([new Error('the secret of the house')])
   })
 
-  it('whose body fails closes the connection, and the error is reported', async () => {
+  it('a response whose body fails closes the connection, and the error is reported', async () => {
     const { url, errors } = await serve(
       () =>
         new Response(
@@ -214,7 +214,7 @@ describe('A response through the node listener', () => {
     expect(errors).toEqual([new Error('broken')])
   })
 
-  it('of many megabytes arrives in full', async () => {
+  it('a response through the node listener of many megabytes arrives in full', async () => {
     const bytes = Buffer.alloc(20 * 1024 * 1024, 'abcdefghij')
     const { url } = await serve(() => new Response(bytes))
     expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(bytes)).toBe(true)
@@ -239,7 +239,7 @@ describe('A response through the node listener', () => {
     return { body, made: () => made, canceled: canceled.promise }
   }
 
-  it('is produced no faster than its client reads, and a client that does not read is disconnected', async () => {
+  it('a response through the node listener is produced no faster than its client reads, and a client that does not read is disconnected', async () => {
     const clock = new SimulatedClock()
     const stream = endless()
     const { port, errors } = await serve(() => new Response(stream.body), { clock, stallMs: 30_000 })
@@ -263,7 +263,7 @@ describe('A response through the node listener', () => {
     expect(errors).toEqual([])
   })
 
-  it('is canceled when its client disconnects', async () => {
+  it('a response through the node listener is canceled when its client disconnects', async () => {
     const stream = endless()
     const { port } = await serve(() => new Response(stream.body))
     const socket = await open(port, head('GET /'))
@@ -272,7 +272,7 @@ describe('A response through the node listener', () => {
     await stream.canceled
   })
 
-  it('reaches a client that is still sending its request, and the connection can be reused', async () => {
+  it('a response through the node listener reaches a client that is still sending its request, and the connection can be reused', async () => {
     const { port, errors } = await serve(() => new Response('no', { status: 413 }))
     const size = 10 * 1024 * 1024
     const socket = await open(port, head('POST /', `content-length: ${size}`))
@@ -283,7 +283,7 @@ describe('A response through the node listener', () => {
     expect(errors).toEqual([])
   })
 
-  it('ends an endless request after a while', async () => {
+  it('a response through the node listener ends an endless request after a while', async () => {
     const clock = new SimulatedClock()
     const { port } = await serve(() => new Response('no', { status: 413 }), { clock, lingerMs: 1_000 })
     const socket = await open(port, head('POST /', 'transfer-encoding: chunked'))
@@ -296,7 +296,7 @@ describe('A response through the node listener', () => {
 })
 
 describe('The node server', () => {
-  it('completes responses in progress and closes endless streams when it closes', async () => {
+  it('the node server completes responses in progress and closes endless streams when it closes', async () => {
     const begun = deferred()
     const go = deferred()
     const server = await listen({
@@ -333,7 +333,7 @@ describe('The node server', () => {
     expect(await ended).toBe('aborted')
   })
 
-  it('closes connections that send nothing, or not enough, in time', async () => {
+  it('the node server closes connections that send nothing, or not enough, in time', async () => {
     const echo: FetchFunction = async (request) => new Response(await request.text().catch(() => 'broken off'))
     const { port } = await serve(echo, {}, { headersTimeoutMs: 200, requestTimeoutMs: 400, keepAliveMs: 200 })
     const [silent, slow, endless, idle] = await Promise.all([
@@ -368,7 +368,7 @@ describe('The connections of the node server', () => {
 
   const get = head('GET /', 'connection: close')
 
-  it('V-09 that are idle are closed for new ones: the oldest first', async () => {
+  it('V-09 the connections of the node server that are idle are closed for new ones: the oldest first', async () => {
     const { port } = await serve(() => new Response('hello'), {}, { connections: 2 })
     const silent = await open(port, '')
     const half = await open(port, 'GET / HTTP/1.1\r\nhost: test\r\n')
@@ -381,7 +381,7 @@ describe('The connections of the node server', () => {
     half.destroy()
   })
 
-  it('that are busy are kept, and a connection beyond the limit is closed', async () => {
+  it('the connections of the node server that are busy are kept, and a connection beyond the limit is closed', async () => {
     const { fetch, begun, go } = slow(2)
     const { port } = await serve(fetch, {}, { connections: 2 })
     const answers = [heard(await open(port, get)), heard(await open(port, get))]
@@ -391,7 +391,7 @@ describe('The connections of the node server', () => {
     expect((await Promise.all(answers)).map((answer) => answer.includes('told'))).toEqual([true, true])
   })
 
-  it('are idle again after their responses', async () => {
+  it('the connections of the node server are idle again after their responses', async () => {
     const { port } = await serve(() => new Response('hello'), {}, { connections: 1 })
     const kept = await open(port, head('GET /'))
     const closed = heard(kept)
@@ -401,7 +401,7 @@ describe('The connections of the node server', () => {
   })
 
   it.runIf(process.platform === 'linux')(
-    'V-09 are taken from the address that has most idle ones, and no address has more than its own',
+    'V-09 the connections of the node server are taken from the address that has most idle ones, and no address has more than its own',
     async () => {
       const { port } = await serve(() => new Response('hello'), {}, { connections: 4, connectionsPerAddress: 3 })
       const patient = await open(port, '', second)
@@ -419,7 +419,7 @@ describe('The connections of the node server', () => {
   )
 
   it.runIf(process.platform === 'linux')(
-    'V-09 of one address are bounded though all of them are used, and others have theirs',
+    'V-09 the connections of the node server of one address are bounded though all of them are used, and others have theirs',
     async () => {
       const { fetch, begun, go } = slow(3)
       const { port } = await serve(fetch, {}, { connectionsPerAddress: 2 })

@@ -28,7 +28,7 @@ import {
 
 const { name: subject, description, priority, role, tags, executor, input } = fieldsFor('board')
 
-/** The fields with which a task of the board is created and updated. The board calls the name of a task its subject. */
+/** The fields with which a task of the board is created and updated; `subject` is the name of the task. */
 const boardFields = {
   subject,
   description,
@@ -131,7 +131,7 @@ export function boardDelete(host: AbilityHost) {
   })
 }
 
-/** An existing board is returned unchanged; with another parent it is a KEY_CONFLICT. Not for models. */
+/** Returns an existing board unchanged; with another parent it throws KEY_CONFLICT. Not for models. */
 export function boardOpen(host: AbilityHost) {
   return defineAbility({
     id: 'board:open',

@@ -1,6 +1,7 @@
 // The abilities for claims on a board: claim a task, renew the lease, release it, complete it.
 import { z } from 'zod'
 import { claimNext, claimOnBoard } from '../../board/claim-task.ts'
+import { explainNoClaim, noClaimSchema } from '../../board/explain-no-claim.ts'
 import { completeOnBoard, heartbeatOnBoard, releaseOnBoard } from '../../board/hold-task.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import { boardRefSchema } from '../../entities/board.ts'
@@ -38,19 +39,20 @@ export function boardClaim(host: AbilityHost) {
   })
 }
 
-/** Highest priority first, then the oldest. `task` is null if there is none. */
+/** Highest priority first, then the oldest. Without one `task` is null, and `why` explains it. */
 export function boardClaimNext(host: AbilityHost) {
   return defineAbility({
     id: 'board:claim_next',
     access: 'control',
     description:
-      'Claims the available task with the highest priority, optionally by role, tags or parent; null if there is none.',
+      'Claims the available task with the highest priority, optionally by role, tags or parent. task is null if there is none, and why says what the open tasks wait for.',
     input: z.strictObject({ ...nextClaimShape, board: boardSchema }),
-    output: z.object({ task: boardTaskSchema.nullable() }),
+    output: z.object({ task: boardTaskSchema.nullable(), why: noClaimSchema.optional() }),
     scope: ({ parent }) => idsAmong(parent),
     handle: async ({ board, as, ...options }, { caller }) => {
       const next = { ...options, as: requireName(caller, as), source: caller.surface }
-      return { task: await claimNext(host, { board, caller }, next) }
+      const task = await claimNext(host, { board, caller }, next)
+      return task === null ? { task, why: await explainNoClaim(host, { board, caller }, next) } : { task }
     },
   })
 }

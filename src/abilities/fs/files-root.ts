@@ -81,7 +81,7 @@ export class FilesRoot {
     if (real !== undefined && this.#isVisible(real)) return
     throw new ErrandError(
       'FORBIDDEN',
-      `${path} may not be read: only what lies inside the folder that was given, and is not hidden, is. Paths begin at that folder, like "notes/plan.md".`,
+      `${path} may not be read: only files inside the given folder that are not hidden may be. Paths are relative to that folder, like "notes/plan.md".`,
       { path },
     )
   }
@@ -142,7 +142,7 @@ async function readWhole(file: string, path: string, isStill: () => Promise<bool
     if (found.nlink > 1) {
       throw new ErrandError(
         'FORBIDDEN',
-        `${path} may not be read: it has ${found.nlink} names (hard links), and another one may lie outside of the folder that was given. Put a copy of it there.`,
+        `${path} may not be read: it has ${found.nlink} names (hard links), and another one may be outside of the given folder. Put a copy of the file there.`,
         { path },
       )
     }

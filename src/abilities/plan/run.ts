@@ -46,7 +46,7 @@ export function planRun(host: AbilityHost, root: PlansRoot) {
     id: 'plan:run',
     access: 'admin',
     description:
-      'Runs a plan, or goes on with its round: completed tasks stay, failed ones get a new attempt. Answers when its tasks exist.',
+      'Runs a plan, or continues its round: completed tasks stay, failed ones get a new attempt. Returns when its tasks exist.',
     input: inputSchema,
     output: outputSchema,
     models: false,

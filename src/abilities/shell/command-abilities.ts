@@ -7,11 +7,9 @@ import type { Run } from '../../api/executor.ts'
 import { type AbilityContext, defineAbility } from '../../bus/ability.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { ErrandError } from '../../core/errors.ts'
+import { once } from '../../core/once.ts'
 import { parse, requireText } from '../../core/parse.ts'
-import { abbreviated, type Exit, gateCommand, type StartCommand } from '../../executors/command.ts'
-import { commandEnvironment } from '../../executors/command-environment.ts'
-import { createCommandOutput, endOfText, type OutputStream } from '../../executors/command-output.ts'
-import { markOf } from '../../executors/process-mark.ts'
+import { abbreviated } from '../../executors/command-output.ts'
 import { createShell } from '../../executors/shell.ts'
 
 /** Options of `commandAbilities`. */
@@ -57,17 +55,19 @@ interface CommandSettings extends Required<CommandAbilityOptions> {
 }
 
 const timeoutSchema = z.number().positive().max(86_400_000)
-const optionsSchema = z.strictObject({
-  timeoutMs: timeoutSchema.default(120_000),
-  confirm: z.union([z.boolean(), z.string().trim().min(1).max(1000)]).default(false),
-  killGraceMs: z.number().min(0).default(2000),
-  inheritEnv: z.boolean().default(false),
-  clock: z
-    .custom<Clock>((value) => typeof (value as Clock | null)?.setTimeout === 'function', 'expected a Clock')
-    .default(() => systemClock),
-})
+const optionsSchema = once(() =>
+  z.strictObject({
+    timeoutMs: timeoutSchema.default(120_000),
+    confirm: z.union([z.boolean(), z.string().trim().min(1).max(1000)]).default(false),
+    killGraceMs: z.number().min(0).default(2000),
+    inheritEnv: z.boolean().default(false),
+    clock: z
+      .custom<Clock>((value) => typeof (value as Clock | null)?.setTimeout === 'function', 'expected a Clock')
+      .default(() => systemClock),
+  }),
+)
 
-const commandSchema = z.string().trim().min(1).max(100_000).describe('The command line for the shell.')
+const commandSchema = once(() => z.string().trim().min(1).max(100_000).describe('The command line for the shell.'))
 
 /** @throws ErrandError NOT_FOUND { folder }; UNKNOWN_OPTION, INVALID_INPUT for invalid options. */
 function settingsOf(folder: string, options: CommandAbilityOptions): CommandSettings {
@@ -98,16 +98,18 @@ function isFolder(path: string): boolean {
 /** Limit for each stream, in bytes. */
 export const maxShownLength = 16 * 1024
 
-const reportSchema = z.object({
-  /** 128 plus the signal's number for a command that a signal ended. */
-  exitCode: z.number().nullable().describe('null after a time-out.'),
-  signal: z.string().nullable().describe('The signal that ended the command, if any.'),
-  stdout: z.string(),
-  stderr: z.string(),
-  truncated: z.boolean().describe('True if earlier output was omitted.'),
-  timedOut: z.boolean(),
-})
-export type CommandReport = z.output<typeof reportSchema>
+const reportSchema = once(() =>
+  z.object({
+    /** 128 plus the signal's number for a command that a signal ended. */
+    exitCode: z.number().nullable().describe('null after a time-out.'),
+    signal: z.string().nullable().describe('The signal that ended the command, if any.'),
+    stdout: z.string(),
+    stderr: z.string(),
+    truncated: z.boolean().describe('True if earlier output was omitted.'),
+    timedOut: z.boolean(),
+  }),
+)
+export type CommandReport = z.output<ReturnType<typeof reportSchema>>
 
 /** @throws Failure SPAWN_FAILED if the command cannot be started. */
 function shellRun(settings: CommandSettings) {
@@ -115,80 +117,16 @@ function shellRun(settings: CommandSettings) {
     id: 'shell:run',
     description: `Runs a shell command and waits until it has ended. Gives its exit code and the last ${maxShownLength / 1024} KiB of each stream of its output. What may take long is better started with shell:background.`,
     input: z.strictObject({
-      command: commandSchema,
+      command: commandSchema(),
       timeoutMs: timeoutSchema
         .optional()
         .describe(`How long it may take, in milliseconds; then it is ended. Default ${settings.timeoutMs}.`),
     }),
-    output: reportSchema,
+    output: reportSchema(),
     confirm: settings.confirm,
-    handle: ({ command, timeoutMs = settings.timeoutMs }, context) =>
-      runCommand(command, { ...settings, timeoutMs }, context),
+    handle: async ({ command, timeoutMs = settings.timeoutMs }, context) =>
+      (await import('./run-command.ts')).runCommand(command, { ...settings, timeoutMs, maxShownLength }, context),
   })
-}
-
-/** @throws Failure SPAWN_FAILED; the reason of an aborted signal, once the command has ended. */
-async function runCommand(command: string, settings: CommandSettings, context: AbilityContext): Promise<CommandReport> {
-  const output = createCommandOutput(() => {})
-  const callId = context.callId ?? unjournaledId()
-  const { signal } = context
-  const spec = {
-    command,
-    shell: process.env['SHELL'] || '/bin/sh',
-    cwd: settings.folder,
-    environment: commandEnvironment({
-      inheritEnv: settings.inheritEnv,
-      identity: { taskId: context.caller.taskId ?? '', callId, ledger: undefined },
-    }),
-    stdin: undefined,
-    mark: markOf(callId),
-    output,
-    killGraceMs: settings.killGraceMs,
-    clock: settings.clock,
-  }
-  const start = await gateCommand(spec, { signal, note: (processGroup) => context.note?.({ processGroup }) })
-  const exit = await withTimeout(settings, signal, start)
-  const stdout = shown(output.stdout)
-  const stderr = shown(output.stderr)
-  return {
-    ...(exit === 'timed-out' ? { exitCode: null, signal: null } : exit),
-    stdout: stdout.text,
-    stderr: stderr.text,
-    truncated: stdout.truncated || stderr.truncated,
-    timedOut: exit === 'timed-out',
-  }
-}
-
-/** The exit of a command, or a time-out; in both cases the command has ended. */
-async function withTimeout(
-  { clock, timeoutMs }: CommandSettings,
-  signal: AbortSignal,
-  start: StartCommand,
-): Promise<Exit | 'timed-out'> {
-  const own = new AbortController()
-  const timeout = new ErrandError('TIMEOUT', `The command took longer than ${timeoutMs} ms.`, { timeoutMs })
-  const timer = clock.setTimeout(() => own.abort(timeout), timeoutMs)
-  try {
-    return await start(AbortSignal.any([signal, own.signal]))
-  } catch (error) {
-    if (error === timeout) return 'timed-out'
-    throw error
-  } finally {
-    clock.clearTimeout(timer)
-  }
-}
-
-function shown(stream: OutputStream): { text: string; truncated: boolean } {
-  const whole = stream.text()
-  const text = endOfText(whole, maxShownLength)
-  return { text, truncated: stream.truncated || text !== whole }
-}
-
-let unjournaled = 0
-
-/** Identifies the processes of a command that has no journal entry. */
-function unjournaledId(): string {
-  return `unjournaled-${process.pid}-${++unjournaled}`
 }
 
 // ── shell:background: a command that runs while its agent continues ──
@@ -203,7 +141,7 @@ function shellBackground({ folder, confirm, killGraceMs, inheritEnv, clock }: Co
     description:
       'Starts a shell command in the background, as a subtask, and returns at once. You receive a message when it has ended. If there is nothing else to do, wait for it with wait_for_tasks: after your final answer you receive no more messages.',
     input: z.strictObject({
-      command: commandSchema,
+      command: commandSchema(),
       name: z
         .string()
         .trim()

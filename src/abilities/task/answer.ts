@@ -1,6 +1,6 @@
 // task:answer: answers an open question of a task.
 import { z } from 'zod'
-import { fromJson, toJson } from '../../core/json.ts'
+import { faithfulImage } from '../../core/json.ts'
 import { answer } from '../../steps/answer.ts'
 import { taskChange } from './task-change.ts'
 
@@ -21,7 +21,7 @@ export const taskAnswer = taskChange({
       ...ctx,
       taskId,
       questionId: question,
-      ...(value === undefined ? {} : { value: { given: fromJson(toJson(value, 'the answer')) } }),
+      ...(value === undefined ? {} : { value: { given: faithfulImage(value, 'the answer', 'answer') } }),
       caller,
     }),
 })

@@ -13,7 +13,7 @@ import { wholeTaskSchema } from '../views/whole-task.ts'
 import type { ChangeContext } from './task-change.ts'
 import { taskIdSchema } from './task-input.ts'
 
-const { owner, leaseMs, parentId, role } = claimOptionsSchema.shape
+const { owner, leaseMs, parentId, role } = claimOptionsSchema().shape
 
 /** `task` is null if there is nothing to claim. With a lease every write must pass the `fence` of the answer. */
 export function taskClaim(host: AbilityHost) {
@@ -46,7 +46,7 @@ export function taskClaim(host: AbilityHost) {
 
 export async function claimTask(
   { host, caller }: ChangeContext,
-  options: z.output<typeof claimOptionsSchema> & { taskId: string | null },
+  options: z.output<ReturnType<typeof claimOptionsSchema>> & { taskId: string | null },
   ctx: StepContext,
 ): Promise<Task | null> {
   const named = options.taskId ?? options.parentId ?? 'the best of all tasks'

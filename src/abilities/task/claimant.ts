@@ -5,7 +5,7 @@ import { type ClaimToken, claimTokenFrom } from '../../machines/ownership.ts'
 import { nameOf } from '../board/board-input.ts'
 import type { ChangeContext } from './task-change.ts'
 
-const { owner, fence } = claimTokenOptionsSchema.shape
+const { owner, fence } = claimTokenOptionsSchema().shape
 
 export const claimantShape = {
   owner: owner.describe('Owner of the claim, if the task is claimed.'),

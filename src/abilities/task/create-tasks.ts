@@ -36,13 +36,27 @@ export async function createTasks(host: AbilityHost, caller: Caller, specs: read
     treeLimits: drafter.treeLimits,
     by: caller,
   })
-  const roots = await host.step(scope === null ? step : within(step, scope, relativesOf(trees)))
+  const creation = host.step(scope === null ? step : within(step, scope, relativesOf(trees)))
+  const executor = startedAtOnce(trees)
+  if (executor !== undefined) host.admitCreated(executor)
+  const roots = await creation
   if (scope !== null) {
     // The key may belong to a task that another caller has created.
     const ids = roots.map((root) => root.id)
     await host.read((tx) => requireWithin(tx, scope, ids))
   }
   return host.views(roots)
+}
+
+/**
+ * The executor of a task that may start in the commit that creates it: then it starts after one commit, not after two. A task below a
+ * parent starts later, because its parent would end with it, and refuse a child that is created next.
+ */
+function startedAtOnce(trees: ReadonlyArray<readonly TaskDraft[]>): string | undefined {
+  const [[draft, ...others] = [], ...more] = trees
+  if (draft === undefined || others.length > 0 || more.length > 0) return undefined
+  const { executor, parentId, blockedBy, held, notBefore } = draft
+  return parentId !== null || blockedBy.length > 0 || held || notBefore !== null ? undefined : (executor ?? undefined)
 }
 
 /** Existing tasks that the new ones refer to: their parents and blockers. */

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { deleteOptionsSchema } from '../../api/options.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import { deleteTask } from '../../steps/delete.ts'
-import { notDeletingQuestions } from '../../steps/right-to-answer.ts'
+import { guardDeletion } from '../../steps/right-to-answer.ts'
 import { requestedBy } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { applyTo } from './task-change.ts'
@@ -16,14 +16,14 @@ export function taskDelete(host: AbilityHost) {
     access: 'control',
     description:
       'Deletes a task. Its subtasks become root tasks (promote), are deleted too (cascade), or prevent the deletion (refuse).',
-    input: z.strictObject({ ...verbShape, children: deleteOptionsSchema.shape.children }),
+    input: z.strictObject({ ...verbShape, children: deleteOptionsSchema().shape.children }),
     output: z.object({ deleted: z.boolean() }),
     models: false,
     scope: ({ taskId }) => [taskId],
     handle: async ({ children, ...subject }, { caller }) => {
       const { taskId } = subject
       const deletion = deleteTask(taskId, children, requestedBy(await host.stepContext(), caller))
-      return { deleted: await applyTo({ host, caller }, subject, notDeletingQuestions(deletion, taskId, caller)) }
+      return { deleted: await applyTo({ host, caller }, subject, guardDeletion(deletion, taskId, caller)) }
     },
   })
 }

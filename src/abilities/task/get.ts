@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { type Caller, isModel } from '../../bus/caller.ts'
+import { briefError } from '../../core/errors.ts'
 import type { Task, TaskRecord } from '../../entities/task.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import { dependenciesOf } from '../../steps/explain.ts'
@@ -9,6 +10,7 @@ import { loadTask } from '../../steps/step-context.ts'
 import { viewsOf } from '../../steps/views.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { requireOwn, visibleAmong } from '../own-tasks.ts'
+import { thrownErrorSchema } from '../views/error-view.ts'
 import { taskRowSchema, toRow } from '../views/task-row.ts'
 import { wholeTaskSchema } from '../views/whole-task.ts'
 import { taskIdSchema } from './task-input.ts'
@@ -24,7 +26,9 @@ export function taskGet(host: AbilityHost) {
     description: 'Returns one task with all its fields, its blockers and its dependents.',
     input: z.strictObject({ taskId: taskIdSchema }),
     output: z.object({
-      task: wholeTaskSchema.partial({ fence: true, leaseUntil: true, key: true, input: true }),
+      task: wholeTaskSchema
+        .partial({ fence: true, leaseUntil: true, key: true, input: true })
+        .extend({ error: thrownErrorSchema.nullable() }),
       /** Memory branch that the task's team shares; null if it has none. */
       branch: z.string().nullable(),
       /** The blockers that were set, satisfied or not, in order. */
@@ -51,11 +55,11 @@ export function taskGet(host: AbilityHost) {
   })
 }
 
-/** Removes the fence of a claim, and the key and the input that a program set, for a model. */
+/** Removes the fence of a claim, the key and the input that a program set, and the stack of an error, for a model. */
 function redactedFor(caller: Caller, task: Task): Partial<Task> & Omit<Task, 'fence' | 'leaseUntil' | 'key' | 'input'> {
   if (!isModel(caller)) return task
   const { fence: _fence, leaseUntil: _leaseUntil, key: _key, input: _input, ...shown } = task
-  return shown
+  return { ...shown, error: task.error && briefError(task.error) }
 }
 
 function* dependentsOf(tx: Reads, taskId: string): Op<TaskRecord[]> {

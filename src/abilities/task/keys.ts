@@ -25,7 +25,7 @@ export function storedKey(caller: Caller, key: string): string {
   if (!stored.startsWith(planPrefix) || mayRunCommands(caller)) return stored
   throw new ErrandError(
     'FORBIDDEN',
-    `The key "${key}" is refused: keys that begin with "${planPrefix}" belong to the tasks of plans, which run commands, and this caller may have none run. Use another key.`,
+    `The key "${key}" is refused: keys that begin with "${planPrefix}" belong to the tasks of plans, which run commands, and this caller may not run commands. Use another key.`,
     { key },
   )
 }

@@ -7,7 +7,7 @@ export const taskRetry = taskChange({
   id: 'task:retry',
   description: 'Starts a new attempt of a failed task. Completed calls are not repeated.',
   input: {
-    divergence: retryOptionsSchema.shape.divergence.describe(
+    divergence: retryOptionsSchema().shape.divergence.describe(
       'allow: the attempt may make new calls even if it does not repeat all completed ones.',
     ),
   },

@@ -15,8 +15,8 @@ export function taskRoute(host: AbilityHost) {
     id: 'task:route',
     access: 'control',
     description: 'Finds the open task that a message belongs to; null if it starts something new.',
-    input: routeInputSchema,
-    output: routeOutputSchema,
+    input: routeInputSchema(),
+    output: routeOutputSchema(),
     async handle({ message }, { caller, signal }) {
       const engine = await host.engineFor(caller)
       const { taskId, confidence, reason } = await routeInEngine(asSeenBy(engine), message, {

@@ -5,7 +5,7 @@ import { requireText } from '../../core/parse.ts'
 import { send } from '../../steps/send.ts'
 import { taskChange } from './task-change.ts'
 
-const { delivery, retry } = sendOptionsSchema.shape
+const { delivery, retry } = sendOptionsSchema().shape
 
 /** A paused task stores the message and stays paused. A task that has ended refuses it with INVALID_TRANSITION. */
 export const taskSend = taskChange({
@@ -14,7 +14,7 @@ export const taskSend = taskChange({
   input: {
     message: z.string().min(1),
     delivery: delivery.describe(
-      '`steer` (default): the task reads it before its next step; `followup`: when it would end; `abort`: the task is paused at once.',
+      'When the task reads the message. `steer` (default): before its next step; `followup`: before it ends; `abort`: the task is paused at once.',
     ),
     retry: retry.describe('Start a new attempt if the task has failed. Default false.'),
   },

@@ -1,7 +1,7 @@
 // task:unblock: removes blockers from a task.
 import { z } from 'zod'
 import { unblock } from '../../steps/edges.ts'
-import { notWithoutAnswer } from '../../steps/right-to-answer.ts'
+import { guardUnblock } from '../../steps/right-to-answer.ts'
 import { taskChange } from './task-change.ts'
 import { taskIdSchema } from './task-input.ts'
 
@@ -11,6 +11,5 @@ export const taskUnblock = taskChange({
   input: { blockedBy: z.array(taskIdSchema).min(1).max(10_000) },
   models: false,
   others: ({ blockedBy }) => blockedBy,
-  step: ({ taskId, blockedBy }, ctx, { caller }) =>
-    notWithoutAnswer(unblock(taskId, blockedBy, ctx), blockedBy, caller),
+  step: ({ taskId, blockedBy }, ctx, { caller }) => guardUnblock(unblock(taskId, blockedBy, ctx), blockedBy, caller),
 })

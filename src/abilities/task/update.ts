@@ -2,11 +2,11 @@
 import type { z } from 'zod'
 import type { updateSchema } from '../../api/options.ts'
 import { type Caller, mayRunCommands } from '../../bus/caller.ts'
-import { checkText, fromJson, toJson } from '../../core/json.ts'
+import { checkText, faithfulImage } from '../../core/json.ts'
 import { executorName, refuseUnfitInput, runsCommands } from '../../drafts/known-executors.ts'
 import { updateFields, workFields } from '../../entities/task-fields.ts'
 import { type Step, step } from '../../ledger/ledger.ts'
-import { notAround, notWithoutAnswer } from '../../steps/right-to-answer.ts'
+import { guardChange, guardUnblock } from '../../steps/right-to-answer.ts'
 import { refuseCommands, refusePlanMark } from '../../steps/right-to-run.ts'
 import { loadTask, type StepContext } from '../../steps/step-context.ts'
 import { update } from '../../steps/update.ts'
@@ -14,14 +14,14 @@ import { requireAgent } from '../model-bounds.ts'
 import { claimantOf } from './claimant.ts'
 import { type ChangeContext, taskChange } from './task-change.ts'
 
-type Patch = z.output<typeof updateSchema>
+type Patch = z.output<ReturnType<typeof updateSchema>>
 
 /** Accepts what `engine.update` accepts except for the status, which other abilities change. */
 export const taskUpdate = taskChange({
   id: 'task:update',
   description:
     'Changes the fields of a task: texts, priority, tags, input, policies, dependencies. null removes a value.',
-  input: updateFields,
+  input: updateFields(),
   models: false,
   others: ({ blockedBy = [] }) => blockedBy,
   step: ({ taskId, expectedVersion: _version, ...patch }, ctx, context) => updateStep(taskId, patch, ctx, context),
@@ -42,7 +42,7 @@ export function updateStep(taskId: string, patch: Patch, ctx: StepContext, conte
     checkInput: (executor, input, name) => refuseUnfitInput(executor, input, name, drafter.context),
   })
   const changesWork = workFields.some((field) => patch[field] !== undefined)
-  const guarded = changesWork ? notAround(change, taskId, 'change', caller) : change
+  const guarded = changesWork ? guardChange(change, taskId, 'change', caller) : change
   const answered = keepingAnswers(guarded, taskId, patch, caller)
   return changesWork || patch.metadata !== undefined ? withRightToRun(answered, taskId, patch, context) : answered
 }
@@ -57,7 +57,7 @@ function keepingAnswers(change: Step, taskId: string, patch: Patch, caller: Call
     const blockers = yield* tx.dependency.blockers(taskId)
     const removed = blockers.filter((id) => ignoresFailures || blockedBy?.includes(id) === false)
     const children = endsWithout ? yield* tx.task.children(taskId) : []
-    yield* notWithoutAnswer(change, [...removed, ...children.map(({ id }) => id)], caller).decide(tx)
+    yield* guardUnblock(change, [...removed, ...children.map(({ id }) => id)], caller).decide(tx)
   })
 }
 
@@ -89,7 +89,9 @@ function storable(patch: Patch, taskId: string): Patch {
   for (const field of ['name', 'goal', 'description'] as const) {
     if (typeof patch[field] === 'string') kept[field] = checkText(patch[field], `the ${field}`)
   }
-  if (patch.metadata !== undefined) kept.metadata = fromJson(toJson(patch.metadata, 'the metadata'))
-  if (patch.input !== undefined) kept.input = fromJson(toJson(patch.input, `the input of "${taskId}"`))
+  if (patch.metadata !== undefined) {
+    kept.metadata = faithfulImage(patch.metadata, 'the metadata', 'metadata') as Record<string, unknown>
+  }
+  if (patch.input !== undefined) kept.input = faithfulImage(patch.input, `the input of "${taskId}"`, 'input')
   return kept
 }

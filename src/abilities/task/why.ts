@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { whyReasons } from '../../api/views.ts'
 import { taskStatuses } from '../../entities/task.ts'
 import { explain } from '../../steps/explain.ts'
+import { numbered } from '../../steps/explain-other-tasks.ts'
 import { taskRead } from './task-read.ts'
 
 export const taskWhy = taskRead({
@@ -18,5 +19,8 @@ export const taskWhy = taskRead({
     /** When its timer fires, in epoch milliseconds; null if it has none. */
     at: z.number().nullable(),
   }),
-  read: (tx, taskId, host) => explain(tx, taskId, host.isWorking() ? host.canRun : null),
+  *read(tx, taskId, host) {
+    const why = yield* explain(tx, taskId, host.isWorking() ? host.canRun : null)
+    return { ...why, message: yield* numbered(tx, why.message) }
+  },
 })

@@ -8,3 +8,10 @@ export const storedErrorSchema = z.object({
   /** No retry policy applies. */
   final: z.literal(true).optional(),
 })
+
+/** With the class, the stack and the chain of causes (a `StoredCause`) of what was thrown: for programs and people, not for models. */
+export const thrownErrorSchema = storedErrorSchema.extend({
+  name: z.string().optional(),
+  stack: z.string().optional(),
+  cause: z.unknown().optional(),
+})

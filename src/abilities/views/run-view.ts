@@ -9,4 +9,4 @@ const error = storedErrorSchema.nullable()
 /** Times are in epoch milliseconds. */
 export const runSchema = z.object({ ...runShape, error })
 
-export const callSchema = z.object({ ...callShape, error })
+export const callSchema = z.object({ ...callShape(), error })

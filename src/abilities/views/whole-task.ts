@@ -9,7 +9,7 @@ import { storedErrorSchema } from './error-view.ts'
 export const wholeTaskSchema = z.object({
   id: z.string(),
   seq: z.int(),
-  ...storedShape,
+  ...storedShape(),
   status: z.enum(taskStatuses),
   ready: z.boolean(),
   statusReason: z.string().nullable(),

@@ -44,6 +44,16 @@ interface SeenFile {
   mark: string
 }
 
+type EditVerdict = Extract<FileVerdict, { kind: 'edit' }>
+
+/** An edit that the board has refused so far. */
+interface RefusedEdit {
+  number: number
+  state: { text: string; mark: string; changedMs: number }
+  verdict: EditVerdict
+  why: string
+}
+
 interface OldFile {
   name: string
   number: number
@@ -180,6 +190,7 @@ export class FolderSync {
     deferIncomplete: boolean,
   ): Promise<void> {
     const fresh: NewFile[] = []
+    const refused: RefusedEdit[] = []
     const decide = !deferIncomplete || numbers === undefined
     for (const number of numbers ?? this.#listed(report)) {
       const name = nameOf(number)
@@ -196,10 +207,12 @@ export class FolderSync {
         if (verdict.kind === 'new') fresh.push(verdict.file)
         else if (verdict.kind === 'foreign')
           this.#deferUnreadable(number, state.mark, verdict.why, report, deferIncomplete, decide)
-        else await this.#take(number, state, verdict, report)
+        else if (verdict.kind === 'edit') await this.#takeEdit({ number, state, verdict }, refused, report)
+        else this.#take(number, state, verdict, report)
       }
     }
     if (fresh.length > 0) await this.#import(fresh, report)
+    await this.#retryEdits(refused, report)
   }
 
   /** The numbers that have a file, or had one. */
@@ -280,29 +293,52 @@ export class FolderSync {
     report.refused.push({ file: nameOf(number), why })
   }
 
-  /** Acts on the verdict about a file, or about an old file that was written into. */
-  async #take(
+  async #takeEdit(edit: Omit<RefusedEdit, 'why'>, refused: RefusedEdit[], report: MirrorReport): Promise<void> {
+    const { number, state, verdict } = edit
+    this.#stale.add(number)
+    // Read again if the pass fails before the edit is decided.
+    this.#seen.delete(number)
+    const why = await this.#apply(number, verdict, report)
+    if (why === undefined) this.#recordSeen(number, state)
+    else refused.push({ ...edit, why })
+  }
+
+  /**
+   * Tries refused edits again, as long as another one succeeds: one file may complete the blocker of the task that another one starts,
+   * whichever is read first. Those that are left are refused.
+   */
+  async #retryEdits(refused: readonly RefusedEdit[], report: MirrorReport): Promise<void> {
+    let left = [...refused]
+    for (let before = Number.POSITIVE_INFINITY; left.length > 0 && left.length < before; ) {
+      before = left.length
+      const tried = left.reverse()
+      left = []
+      for (const edit of tried) await this.#takeEdit(edit, left, report)
+    }
+    for (const { number, state, why } of left.sort((a, b) => a.number - b.number)) {
+      this.#recordSeen(number, state)
+      this.#refuse(number, state.text, why, report)
+    }
+  }
+
+  /** Acts on the verdict about a file that is no edit. */
+  #take(
     number: number,
     state: { text: string; mark: string; changedMs: number },
-    verdict: Exclude<FileVerdict, { kind: 'new' | 'foreign' }>,
+    verdict: Exclude<FileVerdict, { kind: 'new' | 'foreign' | 'edit' }>,
     report: MirrorReport,
-  ): Promise<void> {
+  ): void {
     this.#recordSeen(number, state)
     this.#stale.add(number)
-    if (verdict.kind === 'edit') await this.#apply(number, state.text, verdict, report)
-    else if (verdict.kind === 'refused') this.#refuse(number, state.text, verdict.why, report)
+    if (verdict.kind === 'refused') this.#refuse(number, state.text, verdict.why, report)
     else if (verdict.kind === 'deleted') {
       if (!verdict.ours && !this.#refuse(number, state.text, verdict.why, report)) return
       this.#takeAway(number, state.text, report, verdict.ours)
     }
   }
 
-  async #apply(
-    number: number,
-    text: string,
-    { edit, version }: Extract<FileVerdict, { kind: 'edit' }>,
-    report: MirrorReport,
-  ): Promise<void> {
+  /** Returns why the board refuses the edit; undefined when it is applied. */
+  async #apply(number: number, { edit, version }: EditVerdict, report: MirrorReport): Promise<string | undefined> {
     try {
       await this.#host.step(
         applyEdit(this.#target, edit, requestedBy(await this.#host.stepContext(), this.#target.caller)),
@@ -313,11 +349,11 @@ export class FolderSync {
         this.#seen.delete(number)
         throw error
       }
-      this.#refuse(number, text, error.message, report)
-      return
+      return error.message
     }
     this.#taken.set(number, { version, value: edit.edited })
     addOnce(report.imported, nameOf(number))
+    return undefined
   }
 
   /** Refuses an edit and keeps a copy. Returns false when no copy can be kept; then the file stays as it is. */
@@ -392,8 +428,10 @@ export class FolderSync {
     const verdict = await this.#judgeText(number, text)
     if (verdict.kind === 'foreign' && !isOver) return false
     this.#stale.add(number)
-    if (verdict.kind === 'edit') await this.#apply(number, text, verdict, report)
-    else if (verdict.kind === 'new') this.#refuse(number, text, 'it was replaced before it could be read', report)
+    if (verdict.kind === 'edit') {
+      const why = await this.#apply(number, verdict, report)
+      if (why !== undefined) this.#refuse(number, text, why, report)
+    } else if (verdict.kind === 'new') this.#refuse(number, text, 'it was replaced before it could be read', report)
     else if (verdict.kind !== 'ours' && !(verdict.kind === 'deleted' && verdict.ours))
       this.#refuse(number, text, verdict.why, report)
     return true

@@ -1,6 +1,7 @@
 // Waits for work for an agent that has none: mail, the next task, or neither.
 import { z } from 'zod'
 import type { Bus } from '../../bus/bus.ts'
+import { once } from '../../core/once.ts'
 import { parse } from '../../core/parse.ts'
 import type { BoardRef } from '../../entities/board.ts'
 import type { AwaitedWork } from './wait-for-work.ts'
@@ -33,18 +34,20 @@ export interface AwaitWorkOptions {
 export const maxWaitMs = 600_000
 
 /** Fields that the ability validates are passed on unchecked. */
-const optionsSchema = z.strictObject({
-  as: z.unknown().optional(),
-  role: z.unknown().optional(),
-  tags: z.unknown().optional(),
-  parent: z.unknown().optional(),
-  board: z.unknown().optional(),
-  leaseMs: z.unknown().optional(),
-  workspace: z.unknown().optional(),
-  pollMs: z.unknown().optional(),
-  idleTimeoutMs: z.union([z.number().min(0), z.literal(Infinity)]).default(60_000),
-  signal: z.instanceof(AbortSignal).optional(),
-})
+const optionsSchema = once(() =>
+  z.strictObject({
+    as: z.unknown().optional(),
+    role: z.unknown().optional(),
+    tags: z.unknown().optional(),
+    parent: z.unknown().optional(),
+    board: z.unknown().optional(),
+    leaseMs: z.unknown().optional(),
+    workspace: z.unknown().optional(),
+    pollMs: z.unknown().optional(),
+    idleTimeoutMs: z.union([z.number().min(0), z.literal(Infinity)]).default(60_000),
+    signal: z.instanceof(AbortSignal).optional(),
+  }),
+)
 
 /**
  * Waits for something to do: unread mail first (which is taken out of the inbox), else the best claimable task (which is claimed), else

@@ -13,12 +13,12 @@ export function readArguments(text: string): CallArguments {
   if (text.trim() === '') return { given: {} }
   const value = jsonObject(text)
   if (value === undefined) {
-    return { refusal: refused('The arguments are not a JSON object. Call it again with valid JSON.', text) }
+    return { refusal: refused('The arguments are not a JSON object. Call the tool again with valid JSON.', text) }
   }
   try {
     return { given: fromJson(toJson(value, 'the arguments')) }
   } catch (error) {
-    return { refusal: refused(`${(error as Error).message} Call it again without that.`, text) }
+    return { refusal: refused(`${(error as Error).message} Call the tool again without it.`, text) }
   }
 }
 

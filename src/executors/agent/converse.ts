@@ -5,7 +5,7 @@ import type { AgentRun } from '../../agent-run.ts'
 import type { ExecutorTask, Run } from '../../api/executor.ts'
 import type { ParsedAgentOptions } from '../../api/options.ts'
 import { Failure } from '../../core/errors.ts'
-import { issuesIn, issueText } from '../../core/parse.ts'
+import { issuesIn, issueText, safeParse, sentenceOf } from '../../core/parse.ts'
 import type { Conversation, TakenStep } from '../../entities/conversation.ts'
 import type { MessageRecord } from '../../entities/message.ts'
 import { openConversation } from './opening.ts'
@@ -83,14 +83,14 @@ function judgeAnswer(content: string, schema: ZodType | undefined): AnswerVerdic
   for (const text of candidates) {
     const value = text === undefined ? undefined : readJson(text)
     if (value === undefined) continue
-    const parsed = schema.safeParse(value.json)
+    const parsed = safeParse(schema, value.json)
     // The run checks and parses the result again at its end.
     if (parsed.success) return { fits: true, result: value.json }
     problem = issueText(issuesIn(parsed.error))
   }
   return {
     fits: false,
-    complaint: `Your answer cannot be used: ${problem}. Answer again with nothing but JSON that matches the schema.`,
+    complaint: `Your answer cannot be used: ${sentenceOf(problem)} Answer again with nothing but JSON that matches the schema.`,
   }
 }
 

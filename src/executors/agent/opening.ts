@@ -6,6 +6,7 @@ import type { AgentRun, TeamMembership } from '../../agent-run.ts'
 import type { ExecutorTask, Run } from '../../api/executor.ts'
 import { defined } from '../../core/defined.ts'
 import { Failure } from '../../core/errors.ts'
+import { parse } from '../../core/parse.ts'
 import { untilAborted } from '../../core/signals.ts'
 import { storableText } from '../../core/storable-text.ts'
 import { defaultSystemPrompt } from '../../drafts/agent-draft.ts'
@@ -142,7 +143,8 @@ async function askMemory<T>(
   const timer = agentRun.clock.setTimeout(() => late.abort(new Error('memory took too long')), maxRecallMs)
   try {
     const until = AbortSignal.any([signal, late.signal])
-    return schema.parse(await untilAborted(agentRun.bus.call(abilityId, input, { caller, signal: until }), until))
+    const answer = await untilAborted(agentRun.bus.call(abilityId, input, { caller, signal: until }), until)
+    return parse(schema, answer, `The output of ${abilityId}`)
   } catch (error) {
     signal.throwIfAborted()
     agentRun.report(error, abilityId === 'mem:retrieve' ? 'recall from memory' : 'read the team context')

@@ -8,7 +8,7 @@ import { failureWithin } from '../../bus/ability-error.ts'
 import { mayCall } from '../../bus/capabilities.ts'
 import { defined } from '../../core/defined.ts'
 import { ErrandError, Failure } from '../../core/errors.ts'
-import { issuesIn, issueText } from '../../core/parse.ts'
+import { issuesIn, issueText, safeParse, sentenceOf } from '../../core/parse.ts'
 import { interruptedError } from '../../entities/call.ts'
 import type { TakenStep } from '../../entities/conversation.ts'
 import type { OnInterrupt } from '../../entities/task-fields.ts'
@@ -152,7 +152,7 @@ export class ToolCalls {
     given: unknown,
     wait: (input: T) => Promise<unknown>,
   ): Promise<void> {
-    const parsed = schema.safeParse(given)
+    const parsed = safeParse(schema, given)
     if (!parsed.success) return this.#refuse(call, badInput(call.asked.ability, parsed.error))
     let outcome: () => unknown
     try {
@@ -206,5 +206,7 @@ function isOfTheLedger(error: unknown): boolean {
 
 function badInput(name: string, error: z.ZodError): ErrandError {
   const issues = issuesIn(error)
-  return new ErrandError('INVALID_INPUT', `The arguments of ${name} do not fit: ${issueText(issues)}.`, { issues })
+  return new ErrandError('INVALID_INPUT', `The arguments of ${name} do not fit: ${sentenceOf(issueText(issues))}`, {
+    issues,
+  })
 }

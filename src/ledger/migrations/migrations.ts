@@ -16,6 +16,7 @@ import { rightToRunCommands } from './0010-right-to-run-commands.ts'
 import { sources } from './0011-sources.ts'
 import { madeBelow } from './0012-made-below.ts'
 import { claimableByAssignment } from './0013-claimable-by-assignment.ts'
+import { purging } from './0014-purging.ts'
 import type { Migration, Spelling } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -32,6 +33,7 @@ export const migrations: readonly Migration[] = [
   sources,
   madeBelow,
   claimableByAssignment,
+  purging,
 ]
 
 export const ledgerVersion = migrations.length
@@ -39,7 +41,7 @@ export const ledgerVersion = migrations.length
 /** @throws ErrandError LEDGER_NEWER */
 export function requireKnownVersion(version: number, name: string, details: object): void {
   if (version <= ledgerVersion) return
-  const message = `The ledger ${name} is of version ${version}; this errand knows versions up to ${ledgerVersion}. Update errand.`
+  const message = `The ledger ${name} has version ${version}; this errand supports versions up to ${ledgerVersion}. Update errand.`
   throw new ErrandError('LEDGER_NEWER', message, { ...details, version, known: ledgerVersion })
 }
 

@@ -2,6 +2,7 @@
 import { defineTable, json, plain, statementsOf } from '../columns.ts'
 import type { BoardNeighbour, Op, Tx } from '../ledger.ts'
 import { numberOf, rows, type StatementCompiler, sliced, sql, write } from '../statement.ts'
+import { isShown, isShownTask } from './hidden.ts'
 import { tasks } from './task-row.ts'
 
 const boards = defineTable('board', {
@@ -11,6 +12,8 @@ const boards = defineTable('board', {
   seenSeq: plain,
   createdAt: plain,
 })
+
+const isShownEntry = sql<boolean>`${isShown(sql`board_task.task_id`)}`
 
 const entries = defineTable('board_task', { board: plain, number: plain, taskId: plain, fields: json })
 
@@ -27,7 +30,7 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
     const selectEnds = prepareText(
       (hole) => sql`select ${there} as "taskId", entry.number, edge.satisfied_at
         from dependency as edge
-        join task on task.id = ${there} and task.deleted_at is null
+        join task on task.id = ${there} and task.deleted_at is null and ${isShownTask}
         left join board_task as entry on entry.task_id = ${there} and entry.board = ${hole('board')}
         where ${here} = ${hole('task')} and edge.kind = 'after'
         order by ${sql.ref(order)}`,
@@ -69,10 +72,10 @@ function boardStatements(compiler: StatementCompiler) {
   const { prepare } = compiler
   const { select } = statementsOf(compiler, entries)
   const selectEntry = select((entry, hole) =>
-    entry.where('board', '=', hole('board')).where('number', '=', hole('number')),
+    entry.where('board', '=', hole('board')).where('number', '=', hole('number')).where(isShownEntry),
   )
   const selectEntryOf = select((entry, hole) =>
-    entry.where('task_id', '=', hole('task')).where('board', '=', hole('board')),
+    entry.where('task_id', '=', hole('task')).where('board', '=', hole('board')).where(isShownEntry),
   )
   const selectPage = prepare((db, hole) =>
     db
@@ -82,6 +85,7 @@ function boardStatements(compiler: StatementCompiler) {
       .where('board_task.board', '=', hole('board'))
       .where('board_task.number', '>', hole('after'))
       .where('task.deleted_at', 'is', null)
+      .where(isShownTask)
       .orderBy('board_task.number', 'asc')
       .limit(hole('limit')),
   )
@@ -92,7 +96,7 @@ function numberStatements(compiler: StatementCompiler) {
   const { prepare, prepareText } = compiler
   const selectUnnumbered = prepareText(
     (hole) => sql`select id, seq from task
-      where seq > ${hole('seq')} and deleted_at is null
+      where seq > ${hole('seq')} and deleted_at is null and ${isShownTask}
         and not exists (select 1 from board_task where board_task.task_id = task.id and board = ${hole('board')})
       order by seq limit ${hole('limit')}`,
   )

@@ -1,7 +1,9 @@
 // The event table: the audit trail and the only feed. Its `seq` is the position of each follower.
+import type { TaskEvent } from '../../entities/event.ts'
 import { defineTable, json, plain, serial, statementsOf } from '../columns.ts'
-import type { Tx } from '../ledger.ts'
-import { appendEvent, numberOf, type StatementCompiler } from '../statement.ts'
+import type { Op, Tx } from '../ledger.ts'
+import { appendEvent, column, listed, numberOf, type StatementCompiler, sliced, sql } from '../statement.ts'
+import { isShown } from './hidden.ts'
 
 export const events = defineTable('event', {
   seq: serial,
@@ -13,8 +15,18 @@ export const events = defineTable('event', {
 })
 
 export function createEventTable(compiler: StatementCompiler): Tx['event'] {
-  const { prepare } = compiler
+  const { prepare, prepareText, dialect } = compiler
   const { select, insert } = statementsOf(compiler, events)
+  const selectHiddenThrough = prepareText(() => sql`select max(through) from purging`)
+  const selectHidden = prepareText(
+    (hole) => sql`select value from ${listed(dialect, hole('tasks'))} as named where not ${isShown(sql`named.value`)}`,
+  )
+  function* withoutHidden(page: TaskEvent[], through: number): Op<TaskEvent[]> {
+    const named = new Set(page.filter(({ seq }) => seq <= through).map(({ taskId }) => taskId))
+    if (named.size === 0) return page
+    const hidden = new Set(yield* column<string>(selectHidden, { tasks: JSON.stringify([...named]) }))
+    return page.filter(({ taskId }) => !hidden.has(taskId))
+  }
   /** On one side of a position, of one task or of all. */
   const onSide = (side: '<' | '>', order: 'asc' | 'desc'): Tx['event']['after'] => {
     const selectOfAll = select((event, hole) =>
@@ -23,11 +35,24 @@ export function createEventTable(compiler: StatementCompiler): Tx['event'] {
     const selectOfTask = select((event, hole) =>
       event
         .where('task_id', '=', hole('task'))
+        .where(sql<boolean>`${isShown(hole('task'))}`)
         .where('seq', side, hole('seq'))
         .orderBy('seq', order)
         .limit(hole('limit')),
     )
-    return (seq, limit, task) => events.list(task === undefined ? selectOfAll : selectOfTask, { seq, limit, task })
+    return function* (seq, limit, task) {
+      if (task !== undefined) return yield* events.list(selectOfTask, { seq, limit, task })
+      let page = yield* events.list(selectOfAll, { seq, limit })
+      const through = page.length === 0 ? 0 : yield* numberOf(selectHiddenThrough)
+      if (through === 0) return page
+      // The events of what is being purged may be many: each statement reads as many rows as a page has.
+      const shown: TaskEvent[] = []
+      for (;;) {
+        for (const event of yield* withoutHidden(page, through)) if (shown.length < limit) shown.push(event)
+        if (page.length < limit || shown.length === limit) return shown
+        page = yield* sliced(events.list(selectOfAll, { seq: page.at(-1)?.seq, limit }))
+      }
+    }
   }
   const selectLast = prepare((db) => db.selectFrom('event').select((query) => query.fn.max('seq').as('seq')))
   const selectLastOf = prepare((db, hole) =>

@@ -1,7 +1,7 @@
 // The mail table: messages and requests between members of a team. A message is taken out of the inbox once.
 import { defineTable, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { insertSeq, type StatementCompiler, sql, write } from '../statement.ts'
+import { change, insertSeq, type StatementCompiler, sql, write } from '../statement.ts'
 
 const mails = defineTable('mail', {
   seq: serial,
@@ -53,10 +53,14 @@ export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
   )
   const saveVerdict = saves({ verdict: plain }, ['id'])
   const deleteRead = prepare((db, hole) =>
-    db
-      .deleteFrom('mail')
-      .where('read_at', '<', hole('before'))
-      .where((where) => where.or([where('verdict', 'is', null), where('verdict', '<>', 'pending')])),
+    db.deleteFrom('mail').where('seq', 'in', (old) =>
+      old
+        .selectFrom('mail')
+        .select('seq')
+        .where('read_at', '<', hole('before'))
+        .where((where) => where.or([where('verdict', 'is', null), where('verdict', '<>', 'pending')]))
+        .limit(hole('limit')),
+    ),
   )
 
   return {
@@ -67,6 +71,6 @@ export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
     insert: (mail) => insertSeq(insertMail, mail),
     markRead: (id, at) => write(updateRead, { id, at }),
     decide: (id, verdict) => saveVerdict({ id, verdict }),
-    forget: (before) => write(deleteRead, { before }),
+    forget: (before, limit) => change(deleteRead, { before, limit }),
   }
 }

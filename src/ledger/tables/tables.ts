@@ -14,6 +14,7 @@ import { createInstanceTable } from './instance.ts'
 import { createMailTable } from './mail.ts'
 import { createMessageTable } from './message.ts'
 import { createObservationTable } from './observation.ts'
+import { createPurge } from './purge.ts'
 import { createRunTable } from './run.ts'
 import { createSettingTable } from './setting.ts'
 import { createTaskTable } from './task.ts'
@@ -21,7 +22,7 @@ import { createTeamTable } from './team.ts'
 
 const made = new Map<Dialect, Tx>()
 
-/** The tables of a dialect. They hold statements only, so all ledgers of a process share them: compiling them takes milliseconds. */
+/** The tables of a dialect. They hold statements only, so all ledgers of a process share them: each is compiled once. */
 export function tablesOf(dialect: Dialect): Tx {
   let tables = made.get(dialect)
   if (tables === undefined) {
@@ -31,10 +32,10 @@ export function tablesOf(dialect: Dialect): Tx {
   return tables
 }
 
-export function createTables(dialect: Dialect): Tx {
-  const compiler = createCompiler(dialect)
+export function createTables(dialect: Dialect, compiler = createCompiler(dialect)): Tx {
+  const task = createTaskTable(compiler)
   return {
-    task: createTaskTable(compiler),
+    task,
     dependency: createDependencyTable(compiler),
     run: createRunTable(compiler),
     call: createCallTable(compiler),
@@ -51,5 +52,6 @@ export function createTables(dialect: Dialect): Tx {
     team: createTeamTable(compiler),
     mirror: createBoardMirrorTable(compiler),
     cascade: createCascadeTable(compiler),
+    purge: createPurge(compiler, task.idsBelow),
   }
 }

@@ -1,13 +1,16 @@
 // What decides whether a parent can end or move: facts about its children, each found by an index.
 import { isSettled, type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import type { Op, Reads } from '../ledger.ts'
-import { type Holes, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { type Holes, row, rows, type Statement, type StatementCompiler, sql } from '../statement.ts'
 
 const liveStatuses = taskStatuses.filter((status) => !isSettled(status))
-const brokenStatuses: TaskStatus[] = ['failed', 'canceled']
 
 export function createChildFacts(compiler: StatementCompiler): Reads['task']['childFacts'] {
-  const { anyChild, liveChild, brokenChild, movableChild, stuckParents } = childStatements(compiler)
+  const { anyChild, liveChild, failedChild, canceledChild, movableChild, stuckParents } = childStatements(compiler)
+
+  function* firstId(statement: Statement, parent: string): Op<string | null> {
+    return (yield* row<{ id: string }>(statement, { parent }))?.id ?? null
+  }
 
   /** A stuck task cannot move, but its children may. */
   function* canMoveBelow(parent: string): Op<boolean> {
@@ -21,8 +24,8 @@ export function createChildFacts(compiler: StatementCompiler): Reads['task']['ch
 
   return function* childFacts(parent) {
     if (yield* canMoveBelow(parent)) return { any: true, live: true, movable: true, stuck: null, broken: null }
-    const stuck = (yield* row<{ id: string }>(liveChild, { parent }))?.id ?? null
-    const broken = (yield* row<{ id: string }>(brokenChild, { parent }))?.id ?? null
+    const stuck = yield* firstId(liveChild, parent)
+    const broken = (yield* firstId(failedChild, parent)) ?? (yield* firstId(canceledChild, parent))
     const any = stuck !== null || broken !== null || (yield* row(anyChild, { parent })) !== undefined
     return { any, live: stuck !== null, movable: false, stuck, broken }
   }
@@ -40,7 +43,8 @@ function childStatements({ prepare, dialect }: StatementCompiler) {
     )
   const anyChild = oneChild(taskStatuses)
   const liveChild = oneChild(liveStatuses)
-  const brokenChild = oneChild(brokenStatuses)
+  const failedChild = oneChild(['failed'])
+  const canceledChild = oneChild(['canceled'])
   const movableChild = prepare((db, hole) =>
     childIds(db, hole).where('completed_at', 'is', null).where('stuck_by', 'is', null).limit(1),
   )
@@ -50,5 +54,5 @@ function childStatements({ prepare, dialect }: StatementCompiler) {
       .where('stuck_by', 'is not', null)
       .where(sql<boolean>`child_count > 0`),
   )
-  return { anyChild, liveChild, brokenChild, movableChild, stuckParents }
+  return { anyChild, liveChild, failedChild, canceledChild, movableChild, stuckParents }
 }

@@ -2,6 +2,7 @@
 import type { TaskStatus } from '../../entities/task.ts'
 import type { TaskFilter } from '../ledger.ts'
 import { type Dialect, listed, type RawSql, sql } from '../statement.ts'
+import { isShownTask } from './hidden.ts'
 import { hasTag, isQueuedBehindItsRun } from './task-row.ts'
 
 /** The conditions on a row by itself; `words` and `below` are matched apart (task-matches.ts). */
@@ -9,6 +10,7 @@ export function conditionsOf(dialect: Dialect, filter: TaskFilter): RawSql[] {
   const { statuses, parentId, executor, keyPrefix, owner, ready, released, failedWith, type, ids } = filter
   return [
     sql`deleted_at is null`,
+    isShownTask,
     ...(statuses === undefined ? [] : [isOneOf(statuses)]),
     ...(parentId === undefined ? [] : [parentId === null ? sql`parent_id is null` : sql`parent_id = ${parentId}`]),
     ...(executor === undefined ? [] : [sql`executor = ${executor}`]),

@@ -2,6 +2,7 @@
 import type { TaskRecord } from '../../entities/task.ts'
 import type { Op } from '../ledger.ts'
 import { listed, numberOf, type StatementCompiler, sql } from '../statement.ts'
+import { isShown } from './hidden.ts'
 import { byPriority, type Match, maxRowsRead, maxRowsReturned, type TaskReader } from './task-reader.ts'
 import { countOfBelow, tasks, withBelow } from './task-row.ts'
 
@@ -18,13 +19,17 @@ export class TaskFamilies {
 
   *children(parent: string): Op<TaskRecord[]> {
     const { childCount, children } = this.#statements
-    if ((yield* numberOf(childCount, { parent })) <= maxRowsRead) return yield* tasks.list(children, { parent })
+    const count = yield* numberOf(childCount, { parent })
+    if (count === 0) return []
+    if (count <= maxRowsRead) return yield* tasks.list(children, { parent })
     return yield* this.#reader.records((yield* this.#childrenOf([parent])).sort(byPriority))
   }
 
   *subtree(root: string): Op<TaskRecord[]> {
     const { belowCount, subtree } = this.#statements
-    if ((yield* numberOf(belowCount, { root })) <= maxRowsRead) return yield* tasks.list(subtree, { root })
+    const count = yield* numberOf(belowCount, { root })
+    if (count === 0) return []
+    if (count <= maxRowsRead) return yield* tasks.list(subtree, { root })
     return yield* this.#reader.records((yield* this.#below(root)).sort(byPriority))
   }
 
@@ -55,6 +60,7 @@ export class TaskFamilies {
   /** All tasks below one, deleted ones included. A cycle of parents, which errand never writes, ends here. */
   *#below(root: string): Op<Child[]> {
     const found = new Map<string, Child>()
+    if ((yield* this.#reader.rows(this.#statements.shown, { root })).length === 0) return []
     for (let parents = [root]; parents.length > 0; ) {
       const next: string[] = []
       for (let at = 0; at < parents.length; at += maxRowsReturned) {
@@ -78,7 +84,7 @@ function familyStatements(compiler: StatementCompiler) {
   const { prepareText, dialect } = compiler
   const childCount = prepareText(
     (hole) =>
-      sql`select count(*) as children from (select 1 from task where parent_id = ${hole('parent')} limit ${maxRowsRead + 1}) as counted`,
+      sql`select count(*) as children from (select 1 from task where parent_id = ${hole('parent')} and ${isShown(hole('parent'))} limit ${maxRowsRead + 1}) as counted`,
   )
   const belowCount = countOfBelow(compiler, maxRowsRead + 1)
   const children = prepareText(
@@ -100,5 +106,6 @@ function familyStatements(compiler: StatementCompiler) {
       where parent_id = ${hole('parent')} and (status, seq) > (${hole('status')}, ${hole('seq')})
       order by status, seq limit ${maxRowsRead}`,
   )
-  return { childCount, belowCount, children, subtree, someChildren, childrenOfOne }
+  const shown = prepareText((hole) => sql`select 1 as shown where ${isShown(hole('root'))}`)
+  return { shown, childCount, belowCount, children, subtree, someChildren, childrenOfOne }
 }

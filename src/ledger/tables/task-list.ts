@@ -2,6 +2,7 @@
 import { type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import type { Reads } from '../ledger.ts'
 import { type StatementCompiler, sql } from '../statement.ts'
+import { isShownTask } from './hidden.ts'
 import { conditionsOf } from './task-conditions.ts'
 import { TaskFamilies } from './task-families.ts'
 import { allOf, TaskMatches } from './task-matches.ts'
@@ -20,7 +21,7 @@ export function createTaskLists(compiler: StatementCompiler): Lists {
   const matches = new TaskMatches(compiler, reader, families)
   const countStatuses = prepareText(
     (hole) => sql`select status, count(*) as tasks ${reader.fromTask}
-      where seq > ${hole('beyond')} and seq <= ${hole('upTo')} and deleted_at is null group by status`,
+      where seq > ${hole('beyond')} and seq <= ${hole('upTo')} and deleted_at is null and ${isShownTask} group by status`,
   )
 
   return {

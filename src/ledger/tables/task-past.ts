@@ -2,6 +2,7 @@
 import type { Op, TaskAtEvent } from '../ledger.ts'
 import { queryRows, sliced, sql } from '../statement.ts'
 import { events } from './event.ts'
+import { isShownTask } from './hidden.ts'
 import { isAmong } from './task-conditions.ts'
 import type { TaskMatches } from './task-matches.ts'
 import type { TaskReader } from './task-reader.ts'
@@ -30,6 +31,7 @@ export function* tasksAsOf(
       )
       .select([tasks.columns(), events.columns('event', 'event.')] as never)
       .where('task.seq', '>', afterSeq)
+      .where(isShownTask)
       .where(sql<boolean>`(${part === undefined ? isAmong(reader.dialect, ids ?? []) : reader.isIn(part)})`)
       // The last event is not enough: the run of a deleted task closes after `task.deleted`.
       .where(

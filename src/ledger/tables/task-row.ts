@@ -2,6 +2,7 @@
 import { defineTable, flag, json, jsonOrNull, plain, type StandIns, serial } from '../columns.ts'
 import { type Dialect, listed, type RawSql, type StatementCompiler, sql } from '../statement.ts'
 import { unreadableValue } from '../unreadable.ts'
+import { isShown } from './hidden.ts'
 
 /** What `save` writes: everything that changes while a task lives. */
 export const stateFields = {
@@ -132,14 +133,16 @@ export function idsInTrees(dialect: Dialect, keys: unknown, prefixes: unknown): 
 export function countOfBelow({ prepareText }: StatementCompiler, limit: number) {
   return prepareText(
     (hole) => sql`${withBelow(hole('root'))}
-      select count(*) as tasks from (select 1 from below limit ${limit}) as counted`,
+      select count(*) as tasks from (select 1 from below where ${isShown(hole('root'))} limit ${limit}) as counted`,
   )
 }
 
+/** SQLite parses only tags in whose text the tag appears at all: a claim may compare those of all claimable tasks. */
 export function hasTag({ kind }: Dialect, tag: string) {
   return kind === 'postgres'
     ? sql<boolean>`(tags::jsonb ? ${tag})`
-    : sql<boolean>`exists (select 1 from json_each(case when json_valid(tags) then tags else '[]' end) as entry where entry.value = ${tag})`
+    : sql<boolean>`instr(tags, ${JSON.stringify(tag)}) > 0
+        and exists (select 1 from json_each(case when json_valid(tags) then tags else '[]' end) as entry where entry.value = ${tag})`
 }
 
 const isReleased = sql`coalesce(task.status_reason, '') in ('interrupted', 'released')`

@@ -2,6 +2,7 @@
 import { flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { type StatementCompiler, sql, write } from '../statement.ts'
+import { isShownTask } from './hidden.ts'
 import { ancestorsOf } from './task-ancestors.ts'
 import { anyAwake } from './task-awake.ts'
 import { createChildFacts } from './task-children.ts'
@@ -15,7 +16,7 @@ const counted = { counted: true }
 
 export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   const { dialect } = compiler
-  const { selectRow, select, finds, inserts, saves } = statementsOf(compiler, tasks)
+  const { selectRow, select, finds, inserts, saves } = statementsOf(compiler, tasks, { shown: isShownTask })
   const selectById = selectRow('id')
   const selectByPrefix = select((task, hole) =>
     task
@@ -24,7 +25,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where('deleted_at', 'is', null)
       .limit(hole('limit')),
   )
-  const { updateChildCount, updateMadeBelow, updateLanes, updateDepthBelow } = updates(compiler)
+  const { updateFreed, updateChildCount, updateMadeBelow, updateLanes, updateDepthBelow } = updates(compiler)
   const saveStuck = saves({ stuckBy: plain }, ['id'])
 
   return {
@@ -40,6 +41,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     ancestors: (id) => ancestorsOf(selectById, id),
     anyAwake: (executors, named = [], trees) => anyAwake(dialect, executors, named, trees),
     insert: inserts('id'),
+    freeKey: (key) => write(updateFreed, { key }),
     save: saves(stateFields, ['id'], counted),
     addChildren: (id, added) => write(updateChildCount, { id, added }),
     addMade: (id, made) => write(updateMadeBelow, { id, made }),
@@ -52,6 +54,9 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
 }
 
 function updates({ prepare, prepareText }: StatementCompiler) {
+  const updateFreed = prepareText(
+    (hole) => sql`update task set key = null where key = ${hole('key')} and not ${isShownTask}`,
+  )
   const updateChildCount = prepare((db, hole) =>
     db
       .updateTable('task')
@@ -75,5 +80,5 @@ function updates({ prepare, prepareText }: StatementCompiler) {
     (hole) => sql`${withBelow(hole('root'))}
       update task set depth = depth - ${hole('by')} where id in (select id from below)`,
   )
-  return { updateChildCount, updateMadeBelow, updateLanes, updateDepthBelow }
+  return { updateFreed, updateChildCount, updateMadeBelow, updateLanes, updateDepthBelow }
 }

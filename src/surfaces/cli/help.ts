@@ -1,8 +1,11 @@
-// The texts of `errand help`: an overview of all verbs, or one verb with its options.
+// The texts of `errand help`: an overview of all verbs with examples, or one verb with its options.
 import type { ParseArgsOptionsConfig } from 'node:util'
 import { commonOptions } from '../../terminal/arguments.ts'
 import type { Verb, VerbTable } from './verb.ts'
-import { verbs } from './verbs.ts'
+import { type VerbGroup, verbGroups } from './verbs.ts'
+
+/** So that the summaries of all groups are below each other. */
+const minNameWidth = 10
 
 /** All verbs, the common options and the exit codes. */
 export function overview(): string {
@@ -11,8 +14,7 @@ export function overview(): string {
     '',
     'Usage: errand VERB [ARGUMENTS]',
     '',
-    ...summaries(verbs),
-    '',
+    ...verbGroups.flatMap(describeGroup),
     "  --ledger FILE  default: ERRAND_LEDGER, else .errand/ledger.db here or in a parent folder, else the one in git's common directory",
     '  --json         print one JSON value per line',
     '',
@@ -20,6 +22,12 @@ export function overview(): string {
     'Exit codes: 0 done; 1 failed, canceled, or blocked by a failed task; 2 bad input; 3 only questions are open; 130 interrupted.',
     '"errand help VERB" describes a verb.',
   ].join('\n')
+}
+
+function describeGroup({ title, verbs, examples }: VerbGroup): string[] {
+  const width = Math.max(...examples.map(([command]) => command.length)) + 2
+  const lines = examples.map(([command, meaning]) => `    ${command.padEnd(width)}# ${meaning}`)
+  return [title, ...summaries(verbs), ...lines, '']
 }
 
 /** Usage, description, verbs and options of one verb. */
@@ -34,6 +42,6 @@ export function helpFor(verb: Verb): string {
 }
 
 function summaries(table: VerbTable): string[] {
-  const width = Math.max(...Object.keys(table).map((name) => name.length)) + 2
+  const width = Math.max(minNameWidth, ...Object.keys(table).map((name) => name.length)) + 2
   return Object.entries(table).map(([name, verb]) => `  ${name.padEnd(width)}${verb.summary}`)
 }

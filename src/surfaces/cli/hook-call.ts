@@ -17,7 +17,7 @@ import { type BoardAccess, boardOptions, boardRef, withBoard } from './board-tar
 export const hookOptions = { ...boardOptions, ...texts('as', 'timeout') }
 export const hookOptionsHelp = [
   '  --as NAME           the name of the agent on the board; default: ERRAND_AGENT, else ERRAND_OWNER',
-  '  --board NAME        another board than main',
+  '  --board NAME        a board other than main',
   '  --timeout DURATION  gives up after this time, and prints and records nothing; default 2s',
 ]
 

@@ -1,10 +1,13 @@
 // Which ledger a command uses: --ledger, else ERRAND_LEDGER, else the one found from the current folder (ledger/find-ledger.ts).
-import { existsSync, mkdirSync, realpathSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { ErrandError } from '../../core/errors.ts'
+import { defined } from '../../core/defined.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
+import { ErrandError, nearestName } from '../../core/errors.ts'
 import { messageOf } from '../../core/stored-error.ts'
 import { findLedger } from '../../ledger/find-ledger.ts'
 import { misuse } from '../../terminal/arguments.ts'
+import { type CommandIo, note } from '../../terminal/io.ts'
 
 interface ProcessContext {
   env: Readonly<Record<string, string | undefined>>
@@ -29,16 +32,48 @@ export function ledgerExists(ledger: string): boolean {
   return !isLedgerFile(ledger) || existsSync(ledger)
 }
 
-/** Creates the folder of a new ledger, readable by its owner only. */
-export function makeLedgerFolder(ledger: string): void {
-  if (!isLedgerFile(ledger)) return
-  const folder = dirname(ledger)
-  if (existsSync(folder)) return
+/**
+ * For a command that may create its ledger: says on stderr that it does (not with `--json`), and makes the folder, readable by its owner
+ * only.
+ */
+export function prepareLedger(io: CommandIo, ledger: string, { json }: { json?: boolean | undefined } = {}): void {
+  if (ledgerExists(ledger)) return
+  if (json !== true) note(io, `Creating a new ledger: ${ledger}`)
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    mkdirSync(dirname(ledger), { recursive: true, mode: 0o700 })
   } catch (error) {
     const message = `Cannot create the folder of the ledger ${ledger}: ${messageOf(error)}.`
     throw new ErrandError('LEDGER_UNAVAILABLE', message, { ledger }, error)
+  }
+}
+
+/** The refusal of a command that only reads: it creates no ledger, because a mistyped path should not look like an empty one. */
+export function missingLedger(ledger: string): ErrandError {
+  const nearest = nearestFile(ledger)
+  return new ErrandError(
+    'NOT_FOUND',
+    `There is no ledger at ${ledger}.${didYouMean(nearest)} "errand run PLAN" or "errand add" creates one; --ledger or ERRAND_LEDGER names another.`,
+    { ledger, ...defined({ nearest }) },
+  )
+}
+
+/** An existing file that differs from `file` in one name of its path; undefined if none has a similar name. */
+function nearestFile(file: string): string | undefined {
+  const missing = [basename(file)]
+  let folder = dirname(file)
+  for (; !existsSync(folder); folder = dirname(folder)) missing.unshift(basename(folder))
+  const [written, ...below] = missing as [string, ...string[]]
+  const isCandidate = (name: string) => existsSync(join(folder, name, ...below))
+  const nearest = nearestName(written, namesIn(folder).filter(isCandidate))
+  return nearest === undefined ? undefined : join(folder, nearest, ...below)
+}
+
+/** None for a folder that cannot be read. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
   }
 }
 

@@ -62,7 +62,7 @@ async function run(verb: Verb, args: string[], io: CommandIo): Promise<number> {
     print(io, helpFor(verb))
     return exitCodes.done
   }
-  return (await verb.run(io, parsed)) ?? exitCodes.done
+  return (await verb.run(io, parsed, verbs)) ?? exitCodes.done
 }
 
 async function runSilently(verb: Verb, args: string[], io: CommandIo): Promise<number> {

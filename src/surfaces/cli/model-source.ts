@@ -45,8 +45,7 @@ export async function agentsFor(
   const files = flags.files === undefined ? ofPlan.files : resolve(io.cwd, flags.files)
   const steps = flags['max-iterations']
   const maxIterations = steps === undefined ? ofPlan.maxIterations : wholeNumber('max-iterations', steps, 1)
-  const abilities =
-    files === undefined ? undefined : (await import('../../abilities/fs/file-abilities.ts')).fileAbilities(files)
+  const abilities = files === undefined ? undefined : (await import('../../index.ts')).fileAbilities(files)
   if (defaultModel === undefined && named.models.length === 0) return { abilities, maxIterations }
   const chosen = new Map<string, Promise<LanguageModelLike>>()
   const resolveModel = (id: string): Promise<LanguageModelLike> => {

@@ -1,18 +1,19 @@
 // Opens the ledger for a verb. Verbs that run no tasks use an engine with `work: false`: it never runs, recovers or fires anything;
 // a working process reads the changes from the ledger.
 import { resolve } from 'node:path'
-import { ErrandError } from '../../core/errors.ts'
 import { messageOf } from '../../core/stored-error.ts'
 import type { Engine, EngineOptions } from '../../engine-api.ts'
 import type { Task } from '../../entities/task.ts'
 import type { CommonArguments } from '../../terminal/arguments.ts'
 import { type CommandIo, note } from '../../terminal/io.ts'
-import { ledgerExists, makeLedgerFolder } from './ledger-path.ts'
+import { namingTask } from '../../terminal/named-refusal.ts'
+import { ledgerExists, missingLedger, prepareLedger } from './ledger-path.ts'
 import { findTask } from './task-ref.ts'
 import { openableLedger } from './trusted-ledger.ts'
 
 interface Flags {
   ledger?: string | undefined
+  json?: boolean | undefined
 }
 
 export interface OpenFlags extends Flags {
@@ -30,7 +31,7 @@ export function plansFolder(io: CommandIo, { plans }: { plans?: string | undefin
 /** Opens the ledger, passes the engine to `use`, and closes it afterwards. */
 export async function withLedger<T>(io: CommandIo, flags: OpenFlags, use: (engine: Engine) => Promise<T>): Promise<T> {
   const ledger = await openableLedger(io, flags)
-  if (flags.create === true) makeLedgerFolder(ledger)
+  if (flags.create === true) prepareLedger(io, ledger, flags)
   else if (!ledgerExists(ledger)) throw missingLedger(ledger)
   const { createEngine } = await import('../../index.ts')
   const engine: Engine = await createEngine({
@@ -51,21 +52,16 @@ export async function withTask<T>(
   { values, positionals: [ref = ''] }: CommonArguments,
   use: (engine: Engine, task: Task) => Promise<T>,
 ): Promise<T> {
-  return await withLedger(io, values, async (engine) => await use(engine, await findTask(engine, ref)))
+  return await withLedger(io, values, async (engine) => {
+    const task = await findTask(engine, ref)
+    return await namingTask(task, () => use(engine, task))
+  })
 }
 
 /** Opens a working engine on the ledger that the flags name, and creates a missing ledger. Its internal errors go to stderr. */
 export async function openEngine(io: CommandIo, flags: Flags, options: Omit<EngineOptions, 'ledger'>): Promise<Engine> {
   const ledger = await openableLedger(io, flags)
-  makeLedgerFolder(ledger)
+  prepareLedger(io, ledger, flags)
   const { createEngine } = await import('../../index.ts')
   return await createEngine({ onError: (error) => note(io, `errand: ${messageOf(error)}`), ...options, ledger })
-}
-
-function missingLedger(ledger: string): ErrandError {
-  return new ErrandError(
-    'NOT_FOUND',
-    `There is no ledger at ${ledger}. "errand run PLAN" or "errand add" creates one; --ledger or ERRAND_LEDGER names another.`,
-    { ledger },
-  )
 }

@@ -5,6 +5,7 @@ import { isGoal } from '../../plans/plan.ts'
 import type { Decision, KnownTask } from '../../plans/round.ts'
 import { shellCommand } from '../../terminal/shell-quote.ts'
 import { formatTable } from '../../terminal/table.ts'
+import { stateLabel } from '../../terminal/task-labels.ts'
 
 /** A table of what a run would do with each task, in an order in which they could run. */
 export function describeDecisions(decisions: readonly Decision[]): string[] {
@@ -83,5 +84,5 @@ function noteOn({ task, known, action, changed, needed }: Decision): string[] {
 
 function noteOnLeftover({ task, mark }: KnownTask, ledgerFlag: readonly string[]): string {
   const command = shellCommand('errand', 'cancel', task.id, ...ledgerFlag)
-  return `"${mark.path}" is no longer in the plan but still ${task.status}; "${command}" cancels it.`
+  return `"${mark.path}" is no longer in the plan but still ${stateLabel(task)}; "${command}" cancels it.`
 }

@@ -5,7 +5,7 @@ import { markOf } from '../../plans/round.ts'
 import { answerChoices } from '../../terminal/answer-text.ts'
 import { createPaint, type Paint } from '../../terminal/paint.ts'
 import { shellCommand } from '../../terminal/shell-quote.ts'
-import { endReason, shortId } from '../../terminal/task-labels.ts'
+import { endReason, shortId, stateLabel } from '../../terminal/task-labels.ts'
 import { cleanLine, cleanText, firstLine } from '../../terminal/terminal-text.ts'
 
 export interface SummaryOptions {
@@ -70,7 +70,7 @@ function helpLines({ asking, paused, open }: Waiting, paint: Paint, ledgerFlag: 
             `· ${planLabel(task)} waits to be claimed`,
             command('claim', task, '--as', 'NAME', ...(task.role === null ? [] : ['--role', task.role])),
           ]
-        : [`· ${planLabel(task)} is ${isQueuedTask(task) ? 'queued' : task.status}`, command('why', task)],
+        : [`· ${planLabel(task)} is ${stateLabel(task)}`, command('why', task)],
     ),
   ]
 }
@@ -115,7 +115,9 @@ function lastLineOf(
   const earlier = outcome.completed.filter((task) => before.has(task.id)).length
   const which = earlier === 0 ? '' : `, ${earlier} of them before`
   if (duration !== undefined) return paint.good(`✓ ${count(total)} completed in ${duration}${which}.`)
-  return paint.good(`✓ ${total === 1 ? 'The task was' : `All ${total} tasks were`} completed before: nothing to do.`)
+  return paint.good(
+    `✓ ${total === 1 ? 'The task was' : `All ${total} tasks were`} completed before: nothing to do. Add --again to run the plan again.`,
+  )
 }
 
 function count(total: number): string {

@@ -17,7 +17,7 @@ export async function openableLedger(io: CommandIo, flags: Flags): Promise<strin
   if (isNamed || !isLedgerFile(ledger) || trustedHere.has(ledger)) return ledger
   const trust = judgeLedger(ledger, io.env)
   if (trust.verdict !== 'trusted') {
-    const question = `The ledger ${ledger} was found, and ${trust.why}. Its tasks would run as you. Trust it?`
+    const question = `The ledger ${ledger} is not trusted yet: ${trust.why}, and its tasks would run as you. Trust it?`
     if (trust.verdict === 'refused' || !(await saysYes(io, question))) throw untrusted(ledger, trust)
     trustLedger(ledger, io.env)
   }

@@ -1,43 +1,112 @@
-// All verbs by name. A module is loaded when its verb is used, so that a command that lists tasks does not load the plan parser.
-import { verbTable } from './verb.ts'
+// All verbs by name, grouped by what one wants to do. A module is loaded when its verb is used, so that a command that lists tasks does
+// not load the plan parser.
+import { type VerbTable, verbTable } from './verb.ts'
 
-export const verbs = verbTable({
-  run: { summary: 'run a plan, or continue it', load: () => import('./verbs/run.ts') },
-  ask: { summary: 'give an agent a goal and run it here', load: () => import('./verbs/ask.ts') },
-  chat: { summary: 'talk with agents, line by line', load: () => import('./verbs/chat.ts') },
-  repl: { summary: 'commands, messages and JavaScript, line by line', load: () => import('./verbs/repl.ts') },
-  send: { summary: 'send a message to a task', load: () => import('./verbs/messages.ts') },
-  add: { summary: 'create one task', load: () => import('./verbs/add.ts') },
-  ps: { summary: 'list tasks', load: () => import('./verbs/look.ts') },
-  show: { summary: 'show everything about a task', load: () => import('./verbs/look.ts') },
-  tree: { summary: 'show tasks with their subtasks', load: () => import('./verbs/look.ts') },
-  logs: { summary: 'print the output and messages of a task', load: () => import('./verbs/logs.ts') },
-  why: { summary: 'explain why a task does not run', load: () => import('./verbs/look.ts') },
-  pause: { summary: 'stop a running task until it is resumed', load: () => import('./verbs/task-controls.ts') },
-  resume: { summary: 'let a paused task run again', load: () => import('./verbs/task-controls.ts') },
-  cancel: { summary: 'stop a task and its subtasks for good', load: () => import('./verbs/task-controls.ts') },
-  retry: { summary: 'give a failed task a new attempt', load: () => import('./verbs/task-controls.ts') },
-  answer: { summary: 'answer the question of a task', load: () => import('./verbs/messages.ts') },
-  claim: { summary: 'take a task that no executor runs', load: () => import('./verbs/claims.ts') },
-  heartbeat: { summary: 'renew the lease of a claimed task', load: () => import('./verbs/claims.ts') },
-  release: { summary: 'release a claimed task', load: () => import('./verbs/claims.ts') },
-  complete: { summary: 'complete a task that no executor runs', load: () => import('./verbs/claims.ts') },
-  fail: { summary: 'fail a task that no executor runs', load: () => import('./verbs/claims.ts') },
-  block: { summary: 'make a task wait for others', load: () => import('./verbs/blockers.ts') },
-  unblock: { summary: 'stop a task from waiting for others', load: () => import('./verbs/blockers.ts') },
-  task: { summary: 'tasks with a team of agents and a shared memory', load: () => import('./verbs/task.ts') },
-  memory: { summary: 'facts that agents found, and their sources', load: () => import('./verbs/memory.ts') },
-  board: { summary: 'one list of work for agents and people', load: () => import('./verbs/board.ts') },
-  serve: {
-    summary: 'run the tasks of a ledger, and serve it over HTTP with a page',
-    load: () => import('./verbs/serve.ts'),
+export interface VerbGroup {
+  title: string
+  verbs: VerbTable
+  /** Commands with what they do. */
+  examples: ReadonlyArray<readonly [command: string, meaning: string]>
+}
+
+export const verbGroups: readonly VerbGroup[] = [
+  {
+    title: 'Run work',
+    verbs: verbTable({
+      init: { summary: 'write a first plan and an example program', load: () => import('./verbs/init.ts') },
+      run: { summary: 'run a plan, or continue it', load: () => import('./verbs/run.ts') },
+      ask: { summary: 'give an agent a goal and run it here', load: () => import('./verbs/ask.ts') },
+      chat: { summary: 'talk with agents, line by line', load: () => import('./verbs/chat.ts') },
+      add: { summary: 'create one task', load: () => import('./verbs/add.ts') },
+      serve: {
+        summary: 'run the tasks of a ledger, and serve it over HTTP with a page',
+        load: () => import('./verbs/serve.ts'),
+      },
+    }),
+    examples: [
+      ['errand run plan.yaml', 'run a plan; after a crash the same command continues it'],
+      ['errand add --run "npm test"', 'create a task that "errand serve" runs'],
+    ],
   },
-  inspect: { summary: 'watch tasks in the browser, or with an inspector', load: () => import('./verbs/inspect.ts') },
-  mcp: { summary: 'serve the board and tasks to agents as tools', load: () => import('./verbs/mcp.ts') },
-  hook: { summary: 'session hooks for coding agents', load: () => import('./verbs/hook.ts') },
-  limit: { summary: 'limit how many tasks run at once, in all processes', load: () => import('./verbs/limit.ts') },
-  purge: { summary: 'delete tasks that were settled long ago', load: () => import('./verbs/purge.ts') },
-  trust: { summary: 'allow opening a ledger that others can write', load: () => import('./verbs/trust.ts') },
-  rm: { summary: 'delete tasks', load: () => import('./verbs/task-controls.ts') },
-  graph: { summary: 'draw tasks, a plan or a lifecycle as a Mermaid diagram', load: () => import('./verbs/graph.ts') },
-})
+  {
+    title: 'See what happens',
+    verbs: verbTable({
+      ps: { summary: 'list tasks', load: () => import('./verbs/look.ts') },
+      tree: { summary: 'show tasks with their subtasks', load: () => import('./verbs/look.ts') },
+      show: { summary: 'show everything about a task', load: () => import('./verbs/look.ts') },
+      logs: { summary: 'print the output and messages of a task', load: () => import('./verbs/logs.ts') },
+      why: { summary: 'explain why a task does not run', load: () => import('./verbs/look.ts') },
+      graph: {
+        summary: 'draw tasks, a plan or a lifecycle as a Mermaid diagram',
+        load: () => import('./verbs/graph.ts'),
+      },
+      inspect: {
+        summary: 'watch tasks in the browser, or with an inspector',
+        load: () => import('./verbs/inspect.ts'),
+      },
+    }),
+    examples: [
+      ['errand ps --watch', 'keep showing the open tasks'],
+      ['errand why "#3"', 'find out what task 3 waits for'],
+    ],
+  },
+  {
+    title: 'Answer and steer tasks',
+    verbs: verbTable({
+      answer: { summary: 'answer the question of a task', load: () => import('./verbs/messages.ts') },
+      send: { summary: 'send a message to a task', load: () => import('./verbs/messages.ts') },
+      pause: { summary: 'stop a running task until it is resumed', load: () => import('./verbs/task-controls.ts') },
+      resume: { summary: 'let a paused task run again', load: () => import('./verbs/task-controls.ts') },
+      cancel: { summary: 'stop a task and its subtasks for good', load: () => import('./verbs/task-controls.ts') },
+      retry: { summary: 'give a failed task a new attempt', load: () => import('./verbs/task-controls.ts') },
+      block: { summary: 'make a task wait for others', load: () => import('./verbs/blockers.ts') },
+      unblock: { summary: 'stop a task from waiting for others', load: () => import('./verbs/blockers.ts') },
+      limit: {
+        summary: 'limit how many tasks run at once, in all processes',
+        load: () => import('./verbs/limit.ts'),
+      },
+    }),
+    examples: [
+      ['errand answer "#4" true', 'answer the question of task 4'],
+      ['errand cancel "#3" --reason "not needed"', 'cancel task 3 and what is below it'],
+    ],
+  },
+  {
+    title: 'Work on tasks yourself',
+    verbs: verbTable({
+      claim: { summary: 'take a task that no executor runs', load: () => import('./verbs/claims.ts') },
+      heartbeat: { summary: 'renew the lease of a claimed task', load: () => import('./verbs/claims.ts') },
+      release: { summary: 'release a claimed task', load: () => import('./verbs/claims.ts') },
+      complete: { summary: 'complete a task that no executor runs', load: () => import('./verbs/claims.ts') },
+      fail: { summary: 'fail a task that no executor runs', load: () => import('./verbs/claims.ts') },
+    }),
+    examples: [['errand claim "#5" --as ada', 'take task 5 for Ada']],
+  },
+  {
+    title: 'Share work with agents',
+    verbs: verbTable({
+      board: { summary: 'one list of work for agents and people', load: () => import('./verbs/board.ts') },
+      task: { summary: 'tasks with a team of agents and a shared memory', load: () => import('./verbs/task.ts') },
+      memory: { summary: 'facts that agents found, and their sources', load: () => import('./verbs/memory.ts') },
+      mcp: { summary: 'serve the board and tasks to agents as tools', load: () => import('./verbs/mcp.ts') },
+      hook: { summary: 'session hooks for coding agents', load: () => import('./verbs/hook.ts') },
+    }),
+    examples: [['errand board', 'show the board of this folder']],
+  },
+  {
+    title: 'Look after the ledger and the shell',
+    verbs: verbTable({
+      repl: { summary: 'commands, messages and JavaScript, line by line', load: () => import('./verbs/repl.ts') },
+      purge: { summary: 'delete tasks that were settled long ago', load: () => import('./verbs/purge.ts') },
+      rm: { summary: 'delete tasks', load: () => import('./verbs/task-controls.ts') },
+      trust: { summary: 'allow opening a ledger that others can write', load: () => import('./verbs/trust.ts') },
+      completion: {
+        summary: 'print a script with which the TAB key completes errand',
+        load: () => import('./verbs/completion.ts'),
+      },
+    }),
+    examples: [['source <(errand completion bash)', 'complete verbs and options in this shell']],
+  },
+]
+
+export const verbs: VerbTable = Object.assign({}, ...verbGroups.map((group) => group.verbs))

@@ -1,4 +1,5 @@
 // Engine options of the verbs that run any ready task: commands, questions, and agents with their models.
+import { defined } from '../../core/defined.ts'
 import type { EngineOptions } from '../../engine-api.ts'
 import { wholeNumber } from '../../terminal/arguments.ts'
 import type { CommandIo } from '../../terminal/io.ts'
@@ -29,8 +30,8 @@ export const inheritEnvHelp =
 export interface PlanExecutorOptions {
   /** Commands get all variables of this process except its secrets. */
   inheritEnv: boolean
-  /** How long a question with a default waits for an answer, in milliseconds. */
-  defaultAfterMs?: number
+  /** How long a question with a default waits for an answer, in milliseconds. Default: forever. */
+  defaultAfterMs?: number | undefined
 }
 
 /** The executors that a plan can name. */
@@ -38,12 +39,9 @@ export async function planExecutors(
   ledger: string,
   { inheritEnv, defaultAfterMs }: PlanExecutorOptions,
 ): Promise<NonNullable<EngineOptions['executors']>> {
-  const [{ createShell }, { createAsk }] = await Promise.all([
-    import('../../executors/shell.ts'),
-    import('../../executors/ask.ts'),
-  ])
+  const { createShell, createAsk } = await import('../../index.ts')
   return {
     shell: createShell({ ledger: isLedgerFile(ledger) ? ledger : undefined, inheritEnv }),
-    ask: createAsk({ defaultAfterMs }),
+    ask: createAsk(defined({ defaultAfterMs })),
   }
 }

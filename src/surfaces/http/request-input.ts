@@ -1,7 +1,7 @@
 // Builds the input of an ability from the path, query, body and preconditions of a request. Only what the ability's schema cannot check
 // is validated here.
 import { hasField, type JsonSchema, propertiesOf } from '../../bus/json-schema.ts'
-import { readJsonBody } from '../../web/body.ts'
+import { readJsonBody, unreadable } from '../../web/body.ts'
 import { Refusal, refusedHeader } from '../../web/problem.ts'
 import { isJsonType } from '../../web/request-guard.ts'
 
@@ -33,8 +33,8 @@ async function isEmpty(request: Request): Promise<boolean> {
     // Leaving the loop early cancels the rest of the stream.
     for await (const chunk of request.body ?? []) if (chunk.byteLength > 0) return false
     return true
-  } catch {
-    throw new Refusal('INVALID_INPUT', 'The body could not be read.')
+  } catch (error) {
+    throw new Refusal('INVALID_INPUT', unreadable(error))
   }
 }
 

@@ -69,7 +69,7 @@ export class AgentSessions {
   }
 
   #hold(agent: string | undefined, principal: string | undefined): OpenSession {
-    if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The server has ended and accepts no more calls.')
+    if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The server is closed and accepts no more calls.')
     let held = this.#sessions.get(agent)
     if (held === undefined) {
       this.#makeRoom((each) => each.principal === principal, maxSessionsPerPrincipal)
@@ -90,7 +90,7 @@ export class AgentSessions {
     if (silent === undefined) {
       throw new ErrandError(
         'LIMIT_EXCEEDED',
-        `${max} agents have calls under way, and no more are served at once. Wait for one of these calls to end.`,
+        `${max} agents have calls in progress, which is the limit. Wait until one of these calls has ended.`,
         { limit: max },
       )
     }

@@ -92,7 +92,7 @@ export class Endpoint {
     const { principal } = client
     const engine = await this.#source.engineOf(principal)
     if (engine === null) return refusal(403, tenantNotServed)
-    if (this.#closed) return refusal(503, 'The server has ended and accepts no more calls.')
+    if (this.#closed) return refusal(503, 'The server is closed and accepts no more calls.')
     const { handler } = this.#servingOf(sdk, principal.tenant, engine)
     const authInfo = asAuthInfo(client)
     if (request.method !== 'POST') return handler.fetch(request, { authInfo })
@@ -221,5 +221,5 @@ function refusedAgent({ headers }: Request, { owner }: Principal): Response | un
     return refusal(400, `The header ${agentHeader} must be a name of at most 100 letters, digits and . _ @ : / -`)
   }
   if (owner === undefined) return undefined
-  return refusal(403, `These credentials are those of another agent than ${agentHeader} names. Leave the header out.`)
+  return refusal(403, `The header ${agentHeader} names another agent than these credentials. Omit the header.`)
 }

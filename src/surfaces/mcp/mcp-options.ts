@@ -30,9 +30,9 @@ export interface AgentSession {
 
 export interface McpOptions {
   /**
-   * The abilities offered as tools: ids, `module:*`, `*`. Abilities that are not for models, that require confirmation by a person, or that
-   * stream are never offered. `plan:run` is offered only if its own id is listed: clients then run plans, and so commands. Default: `board:*`
-   * and the `task:*` abilities for agents (create, get, list, wait, answer, cancel, send, messages).
+   * The abilities offered as tools: ids, `module:*`, `*`, and the names of toolsets, `worker`, `lead` and `observer`. Abilities that are not
+   * for models, that require confirmation by a person, or that stream are never offered. `plan:run` is offered only if its own id is listed:
+   * clients then run plans, and so commands. Default: `['worker']`.
    */
   abilities?: readonly string[] | undefined
   /**
@@ -90,18 +90,74 @@ export interface McpFetchOptions extends McpOptions, RequestGuardOptions {
 
 export interface McpHttpOptions extends McpFetchOptions, ListenAddressOptions {}
 
-/** The default of `abilities`: for agents that use tasks or share a board. */
-export const defaultAbilities: readonly string[] = [
-  'board:*',
-  'task:create',
-  'task:get',
-  'task:list',
-  'task:wait',
-  'task:answer',
-  'task:cancel',
-  'task:send',
-  'task:messages',
-]
+/**
+ * What an agent of each role needs: few tools with short schemas, because a model reads all of them in every conversation. A `worker` claims
+ * and completes tasks of the board, a `lead` plans them and has tasks run, an `observer` only reads.
+ */
+export const toolsets = {
+  worker: [
+    'board:claim_next',
+    'board:claim',
+    'board:complete',
+    'board:release',
+    'board:update',
+    'board:create',
+    'board:list',
+    'board:get',
+    'board:why',
+    'board:wait',
+  ],
+  lead: [
+    'board:create',
+    'board:update',
+    'board:list',
+    'board:get',
+    'task:create',
+    'task:get',
+    'task:list',
+    'task:wait',
+    'task:answer',
+    'task:cancel',
+  ],
+  observer: [
+    'board:list',
+    'board:get',
+    'board:ready',
+    'board:why',
+    'board:log',
+    'task:get',
+    'task:list',
+    'task:wait',
+    'task:messages',
+  ],
+} as const satisfies Record<string, readonly string[]>
+
+type ToolsetName = keyof typeof toolsets
+
+const toolsetNames = Object.keys(toolsets) as [ToolsetName, ...ToolsetName[]]
+const isToolset = (entry: string): entry is ToolsetName => Object.hasOwn(toolsets, entry)
+
+/** The default of `abilities`. */
+export const defaultAbilities: readonly string[] = ['worker']
+
+/** Toolsets become their abilities; `brief` holds these, whose tools are listed without the schemas of their outputs. */
+const offeredSchema = z
+  .array(z.string())
+  .default([...defaultAbilities])
+  .transform((list, context) => {
+    const brief = toolsetNames
+      .filter((name) => list.includes(name))
+      .flatMap((name): readonly string[] => toolsets[name])
+    const named = abilityListSchema.safeParse(list.filter((entry) => !isToolset(entry)))
+    if (named.success) return { all: [...named.data, ...brief], brief: new Set(brief) }
+    for (const { path, message } of named.error.issues)
+      context.addIssue({
+        code: 'custom',
+        path,
+        message: `${message}, or one of the toolsets ${toolsetNames.join(', ')}`,
+      })
+    return z.NEVER
+  })
 
 /** A name that is valid in a header and in the ledger. */
 export const agentNameSchema = z
@@ -109,7 +165,7 @@ export const agentNameSchema = z
   .regex(/^[A-Za-z0-9._@:/-]{1,100}$/, 'expected a name of at most 100 letters, digits and . _ @ : / -')
 
 const optionsSchema = z.strictObject({
-  abilities: abilityListSchema.default([...defaultAbilities]),
+  abilities: offeredSchema,
   as: agentNameSchema.optional(),
   bounds: creationBoundsSchema.optional(),
   session: functionOf<NonNullable<McpOptions['session']>>('(agent, engine) => session').optional(),

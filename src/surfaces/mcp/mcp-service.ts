@@ -10,6 +10,7 @@ import { packageVersion } from '../../core/package-folder.ts'
 import { listAllows } from '../../entities/ability-pattern.ts'
 import { callerOf, type Principal } from '../../web/principal.ts'
 import { AgentSessions } from './agent-sessions.ts'
+import { instructionsFor } from './instructions.ts'
 import type { Sdk } from './load-sdk.ts'
 import type { AgentSession, CheckedMcpOptions, ServedEngine } from './mcp-options.ts'
 import { boardWait, taskWait, type WaitLimits, waitForTasks, waitForWork, withProgress } from './progress.ts'
@@ -35,10 +36,6 @@ const surfaceName = 'mcp'
 
 /** Runs commands, so it becomes a tool only where the server names it. */
 const planRun = 'plan:run'
-
-const instructions =
-  'Tasks are durable: they continue when you disconnect, and are found by their id. task_create starts work and returns at ' +
-  'once; task_wait waits for a limited time and returns the current state, so call it again; task_get returns the result or the questions of a task.'
 
 /** The server side of all connections to one engine. */
 export class McpService {
@@ -77,7 +74,7 @@ export class McpService {
     const server = new sdk.Server(
       { name: 'errand', version: this.#version },
       {
-        instructions,
+        instructions: instructionsFor((id) => this.#engine.bus.has(id) && this.#lists(id)),
         capabilities: {
           tools: { listChanged: peer.reachable },
           ...(speaksTasks ? { extensions: { [tasksExtension]: {} } } : {}),
@@ -108,8 +105,10 @@ export class McpService {
       const planAbility = plans.abilityOf(name)
       const ability = bus.get(planAbility ?? (table.abilityOf(name) as string))
       if (ability === undefined || (planAbility === undefined && !this.#offers(ability))) return []
+      const tool: Tool = { name, description, inputSchema: parameters as Tool['inputSchema'] }
+      if (this.#options.abilities.brief.has(ability.id)) return [tool]
       const { $schema: _dialect, ...outputSchema } = ability.outputSchema
-      return [{ name, description, inputSchema: parameters as Tool['inputSchema'], outputSchema }]
+      return [{ ...tool, outputSchema }]
     })
   }
 
@@ -123,7 +122,11 @@ export class McpService {
 
   /** Tool calls cannot be confirmed by a person here, so abilities that require it are not offered. */
   #offers({ id, confirm, models, isStream }: Ability): boolean {
-    return models && !isStream && confirm === false && listAllows(this.#options.abilities, id)
+    return models && !isStream && confirm === false && this.#lists(id)
+  }
+
+  #lists(id: string): boolean {
+    return listAllows(this.#options.abilities.all, id)
   }
 
   /**
@@ -132,13 +135,13 @@ export class McpService {
    */
   #planTools(peer: Peer): ToolTable {
     const { bus } = this.#engine
-    const ability = this.#options.abilities.includes(planRun) ? bus.get(planRun) : undefined
+    const ability = this.#options.abilities.all.includes(planRun) ? bus.get(planRun) : undefined
     const isOffered = ability !== undefined && mayCall(ability, this.#planCaller(peer)) === true
     return toolTable(isOffered && peer.principal?.taskId === undefined ? [ability] : [])
   }
 
   #offersTasks(): boolean {
-    return ['task:create', 'task:get', 'task:list'].every((id) => listAllows(this.#options.abilities, id))
+    return ['task:create', 'task:get', 'task:list'].every((id) => this.#lists(id))
   }
 
   async #call(
@@ -191,7 +194,7 @@ export class McpService {
     return {
       ...known,
       model: true,
-      abilities: [abilities, ...(known.abilities ?? [])],
+      abilities: [abilities.all, ...(known.abilities ?? [])],
       ...(bounds === undefined ? {} : { bounds }),
       ...(owner === undefined ? {} : { owner }),
     }

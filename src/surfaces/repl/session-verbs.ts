@@ -7,8 +7,8 @@ import { messageOf } from '../../core/stored-error.ts'
 import { misuse } from '../../terminal/arguments.ts'
 import { firstLine } from '../../terminal/terminal-text.ts'
 import { changeVerbs } from './change-verbs.ts'
-import { lookVerbs } from './look-verbs.ts'
 import { takeWord } from './read-line.ts'
+import { readVerbs } from './read-verbs.ts'
 import type { ReplVerb, ReplVerbs, Session } from './session.ts'
 
 const sessionVerbs: ReplVerbs = {
@@ -81,7 +81,7 @@ const sessionVerbs: ReplVerbs = {
 }
 
 /** All commands by name. */
-export const replVerbs: ReplVerbs = { ...changeVerbs, ...lookVerbs, ...sessionVerbs }
+export const replVerbs: ReplVerbs = { ...changeVerbs, ...readVerbs, ...sessionVerbs }
 
 export function isVerb(word: string): boolean {
   return Object.hasOwn(replVerbs, word)

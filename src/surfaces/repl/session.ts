@@ -5,6 +5,7 @@ import { ErrandError } from '../../core/errors.ts'
 import type { Engine } from '../../engine-api.ts'
 import type { Task, TaskStatus } from '../../entities/task.ts'
 import { misuse } from '../../terminal/arguments.ts'
+import { namingTask } from '../../terminal/named-refusal.ts'
 import type { Printer } from './printer.ts'
 import { shownValue } from './shown-value.ts'
 
@@ -83,11 +84,11 @@ export class Session {
     return task
   }
 
-  /** Changes a task, and returns the changed one. */
+  /** Changes a task, and returns the changed one. A refusal names it by its number. */
   async change(task: Task, act: (session: Session, task: Task) => Promise<Task>): Promise<Task> {
     this.#changing.add(task.id)
     try {
-      return this.touch(await act(this, task))
+      return this.touch(await namingTask(task, () => act(this, task)))
     } finally {
       this.#changing.delete(task.id)
     }

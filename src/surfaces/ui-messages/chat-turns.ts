@@ -58,7 +58,7 @@ export class ChatTurns {
     }
     throw new ErrandError(
       'LIMIT_EXCEEDED',
-      `The message could not be said: ${maxTries} times in a row the task of the chat ended just then. Say it again.`,
+      `The message could not be sent: the task of the chat ended at the same moment, ${maxTries} times in a row. Send it again.`,
       { tries: maxTries },
     )
   }

@@ -1,8 +1,8 @@
-// Boards: numbers that are given once, what is read by them, and the edges between tasks as a board sees them.
+// Boards: numbers that are assigned once, reads by number, and the dependencies between the tasks of a board.
 import type { BoardRecord } from '../../entities/board.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
 import { edgeRow, someTime, taskRow } from '../factories.ts'
-import { idsIn, insertTasks, type Theme, write } from './contract-world.ts'
+import { idsIn, insertTasks, purged, type Theme, write } from './contract-world.ts'
 
 const boardRow = (name: string, more: Partial<BoardRecord> = {}): BoardRecord => ({
   name,
@@ -23,7 +23,7 @@ function* numbered(tx: Tx, board: string, ids: readonly string[]): Op<void> {
 
 export const boards: Theme = ({ describe, proves, expect }) => {
   describe('a board', () => {
-    proves('is kept with its counters; whose it is stays as it was made', async (ledger) => {
+    proves('a board is stored with its counters, and its parent never changes', async (ledger) => {
       expect(await ledger.read((tx) => tx.board.get('main'))).toBe(undefined)
       await write(ledger, function* (tx) {
         yield* tx.board.save(boardRow('main'))
@@ -39,32 +39,29 @@ export const boards: Theme = ({ describe, proves, expect }) => {
       ])
     })
 
-    proves(
-      'finds a task by its number and the number of a task, with the fields that are kept of it',
-      async (ledger) => {
-        await insertTasks(ledger, 'a', 'b')
-        const fields = { activeForm: 'Doing "a"', workspace: "/tmp/it's", boundIn: '1/1', extra: { deep: [1, null] } }
-        await write(ledger, function* (tx) {
-          yield* numbered(tx, 'main', ['a', 'b'])
-          yield* numbered(tx, 'part', ['b'])
-          yield* tx.board.saveFields('main', 1, fields)
-        })
-        expect(await ledger.read((tx) => tx.board.entry('main', 1))).toEqual({
-          board: 'main',
-          number: 1,
-          taskId: 'a',
-          fields,
-        })
-        expect(await ledger.read((tx) => tx.board.entryOf('part', 'b'))).toMatchObject({ number: 1, fields: {} })
-        expect(await ledger.read((tx) => tx.board.entryOf('main', 'b'))).toMatchObject({ number: 2 })
-        expect(await ledger.read((tx) => tx.board.entryOf('part', 'a'))).toBe(undefined)
-        expect(await ledger.read((tx) => tx.board.entry('main', 3))).toBe(undefined)
-        await write(ledger, (tx) => tx.board.saveFields('main', 1, {}))
-        expect(await ledger.read((tx) => tx.board.entry('main', 1))).toMatchObject({ fields: {} })
-      },
-    )
+    proves('a board finds a task by its number and the number of a task, with its stored fields', async (ledger) => {
+      await insertTasks(ledger, 'a', 'b')
+      const fields = { activeForm: 'Doing "a"', workspace: "/tmp/it's", boundIn: '1/1', extra: { deep: [1, null] } }
+      await write(ledger, function* (tx) {
+        yield* numbered(tx, 'main', ['a', 'b'])
+        yield* numbered(tx, 'part', ['b'])
+        yield* tx.board.saveFields('main', 1, fields)
+      })
+      expect(await ledger.read((tx) => tx.board.entry('main', 1))).toEqual({
+        board: 'main',
+        number: 1,
+        taskId: 'a',
+        fields,
+      })
+      expect(await ledger.read((tx) => tx.board.entryOf('part', 'b'))).toMatchObject({ number: 1, fields: {} })
+      expect(await ledger.read((tx) => tx.board.entryOf('main', 'b'))).toMatchObject({ number: 2 })
+      expect(await ledger.read((tx) => tx.board.entryOf('part', 'a'))).toBe(undefined)
+      expect(await ledger.read((tx) => tx.board.entry('main', 3))).toBe(undefined)
+      await write(ledger, (tx) => tx.board.saveFields('main', 1, {}))
+      expect(await ledger.read((tx) => tx.board.entry('main', 1))).toMatchObject({ fields: {} })
+    })
 
-    proves('gives no number twice, no task two numbers, and none to what is not there', async (ledger) => {
+    proves('a board assigns no number twice, one number per task, and none to unknown tasks', async (ledger) => {
       await insertTasks(ledger, 'a', 'b')
       await write(ledger, (tx) => numbered(tx, 'main', ['a']))
       for (const entry of [
@@ -80,7 +77,7 @@ export const boards: Theme = ({ describe, proves, expect }) => {
       expect((await ledger.read((tx) => tx.board.page('main', 0, 9))).length).toBe(1)
     })
 
-    proves('is read page by page, in the order of numbers, without what was deleted', async (ledger) => {
+    proves('a board is read page by page in the order of numbers, without deleted tasks', async (ledger) => {
       const ids = Array.from({ length: 12 }, (_, n) => `t${n + 1}`)
       await insertTasks(ledger, ...ids)
       await write(ledger, function* (tx) {
@@ -107,7 +104,7 @@ export const boards: Theme = ({ describe, proves, expect }) => {
       expect(first?.task).toEqual(await ledger.read((tx) => tx.task.get('t2')))
     })
 
-    proves('returns the tasks without a number on the board, by age', async (ledger) => {
+    proves('a board returns its tasks without a number by age', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'root' }))
         yield* tx.task.insert(taskRow({ id: 'child', parentId: 'root' }))
@@ -128,7 +125,7 @@ export const boards: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.board.lastSeq())).toBe((await ledger.read((tx) => tx.task.get('late')))?.seq)
     })
 
-    proves('sees who comes after whom, freed or not, with numbers where there are any', async (ledger) => {
+    proves('a board returns blockers and dependents, satisfied or not, with their numbers if any', async (ledger) => {
       await insertTasks(ledger, 'a', 'b', 'c', 'beside')
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'gone', deletedAt: someTime }))
@@ -156,7 +153,7 @@ export const boards: Theme = ({ describe, proves, expect }) => {
       ])
     })
 
-    proves('returns the unsettled task that has a workspace', async (ledger) => {
+    proves('a board returns the unsettled task that has a workspace', async (ledger) => {
       await insertTasks(ledger, 'a', 'b')
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'over', status: 'completed', completedAt: someTime }))
@@ -182,7 +179,7 @@ export const boards: Theme = ({ describe, proves, expect }) => {
         yield* numbered(tx, 'main', ['old', 'old-child', 'kept'])
         yield* numbered(tx, 'part', ['old-child'])
       })
-      expect((await write(ledger, (tx) => tx.cascade.purge(50, 9))).tasks).toBe(2)
+      expect((await purged(ledger, 50)).tasks).toBe(2)
       expect((await ledger.read((tx) => tx.board.page('main', 0, 9))).map(({ entry }) => entry.number)).toEqual([3])
       expect(await ledger.read((tx) => tx.board.entryOf('part', 'old-child'))).toBe(undefined)
       expect(await ledger.read((tx) => tx.board.entry('main', 1))).toBe(undefined)

@@ -1,4 +1,4 @@
-// Cascades: set statements over whole families. Each row that they change has its event, and the events are the list of these rows.
+// Cascades: set statements over whole families. Each changed row has its event, and the events list the changed rows.
 import type { Ledger } from '../../ledger/ledger.ts'
 import { callRow, edgeRow, runRow, someTime, taskRow } from '../factories.ts'
 import { type Theme, write } from './contract-world.ts'
@@ -7,7 +7,7 @@ const order = { root: 'root', at: someTime + 5, instanceId: 'engine-1' }
 const cancelOrder = { ...order, reason: 'no longer wanted' }
 const settled = { completedAt: someTime }
 
-/** A root; below it one of each kind, and more below a settled one and below a deleted one. */
+/** A root with one task of each kind below it, and tasks below a settled and a deleted one. */
 const plant = (ledger: Ledger) =>
   write(ledger, function* (tx) {
     const snapshot = (value: string) => `{"version":1,"value":"${value}","context":{"note":"submitted"}}`
@@ -40,38 +40,41 @@ const live = ['ready', 'claimable', 'working', 'below-done', 'below-gone']
 
 export const cascades: Theme = ({ describe, proves, expect }) => {
   describe('a cascade', () => {
-    proves('cancels all that is live below a task, below settled and deleted ones too, and nothing else', async (l) => {
-      await plant(l)
-      const before = await l.read((tx) => tx.task.get('working'))
-      await write(l, (tx) => tx.cascade.cancel(cancelOrder))
-      const statusOf = async (id: string) => (await l.read((tx) => tx.task.get(id)))?.status
-      for (const id of live) expect([id, await statusOf(id)]).toEqual([id, 'canceled'])
-      expect(await statusOf('root')).toBe('submitted')
-      expect(await statusOf('stranger')).toBe('submitted')
-      expect(await statusOf('done')).toBe('completed')
-      expect(await statusOf('failed')).toBe('failed')
-      // The owner stays readable; its lease, its timer and its place in queues end.
-      expect(await l.read((tx) => tx.task.get('working'))).toEqual({
-        ...before,
-        status: 'canceled',
-        statusReason: 'no longer wanted',
-        leaseUntil: null,
-        completedAt: order.at,
-        updatedAt: order.at,
-        version: 2,
-        snapshot: '{"version":1,"value":"canceled","context":{"note":"submitted"}}',
-      })
-      const ready = await l.read((tx) => tx.task.get('ready'))
-      expect([ready?.ready, ready?.snapshot]).toEqual([
-        false,
-        '{"version":1,"value":"canceled","context":{"note":"submitted"}}',
-      ])
-      const claimable = await l.read((tx) => tx.task.get('claimable'))
-      expect([claimable?.claimable, claimable?.notBefore]).toEqual([false, null])
-      expect(await l.read((tx) => tx.task.countQueued())).toEqual({ ready: 0, claimable: 0 })
-    })
+    proves(
+      'a cascade cancels all live tasks below a task, also below settled and deleted ones, and no others',
+      async (l) => {
+        await plant(l)
+        const before = await l.read((tx) => tx.task.get('working'))
+        await write(l, (tx) => tx.cascade.cancel(cancelOrder))
+        const statusOf = async (id: string) => (await l.read((tx) => tx.task.get(id)))?.status
+        for (const id of live) expect([id, await statusOf(id)]).toEqual([id, 'canceled'])
+        expect(await statusOf('root')).toBe('submitted')
+        expect(await statusOf('stranger')).toBe('submitted')
+        expect(await statusOf('done')).toBe('completed')
+        expect(await statusOf('failed')).toBe('failed')
+        // The owner is kept; the lease, the timer and the place in queues are removed.
+        expect(await l.read((tx) => tx.task.get('working'))).toEqual({
+          ...before,
+          status: 'canceled',
+          statusReason: 'no longer wanted',
+          leaseUntil: null,
+          completedAt: order.at,
+          updatedAt: order.at,
+          version: 2,
+          snapshot: '{"version":1,"value":"canceled","context":{"note":"submitted"}}',
+        })
+        const ready = await l.read((tx) => tx.task.get('ready'))
+        expect([ready?.ready, ready?.snapshot]).toEqual([
+          false,
+          '{"version":1,"value":"canceled","context":{"note":"submitted"}}',
+        ])
+        const claimable = await l.read((tx) => tx.task.get('claimable'))
+        expect([claimable?.claimable, claimable?.notBefore]).toEqual([false, null])
+        expect(await l.read((tx) => tx.task.countQueued())).toEqual({ ready: 0, claimable: 0 })
+      },
+    )
 
-    proves('leaves an event for each task that it canceled, by age, and returns their positions', async (l) => {
+    proves('a cascade appends an event for each canceled task, by age, and returns their positions', async (l) => {
       await plant(l)
       const found = await write(l, (tx) => tx.cascade.cancel(cancelOrder))
       const events = await l.read((tx) => tx.event.after((found?.first ?? 0) - 1, 99))
@@ -88,7 +91,7 @@ export const cascades: Theme = ({ describe, proves, expect }) => {
       })
     })
 
-    proves('reports its events to observers in one commit, though a set statement wrote them', async (l) => {
+    proves('a cascade reports the events of its set statement to observers in one commit', async (l) => {
       await plant(l)
       let notified = 0
       const notify = () => {
@@ -101,14 +104,14 @@ export const cascades: Theme = ({ describe, proves, expect }) => {
       expect((await l.read((tx) => tx.event.after(0, 99)))[0]?.data['reason']).toBe(null)
     })
 
-    proves('that finds nothing to do writes nothing', async (l) => {
+    proves('a cascade without live tasks writes nothing', async (l) => {
       await write(l, (tx) => tx.task.insert(taskRow({ id: 'root' })))
       expect(await write(l, (tx) => tx.cascade.cancel(cancelOrder))).toBe(undefined)
       expect(await write(l, (tx) => tx.cascade.hide(order))).toBe(undefined)
       expect(await l.read((tx) => tx.event.last())).toBe(0)
     })
 
-    proves('ends live runs and leaves their closing to the engine that owns them', async (l) => {
+    proves('a cascade ends live runs, which their engines close', async (l) => {
       await plant(l)
       await write(l, function* (tx) {
         yield* tx.run.insert(runRow({ taskId: 'working' }))
@@ -133,7 +136,7 @@ export const cascades: Theme = ({ describe, proves, expect }) => {
       expect((await l.read((tx) => tx.run.get('stranger', 1)))?.status).toBe('live')
     })
 
-    proves('names the journal entries that it left open, and whether a run still has them', async (l) => {
+    proves('a cascade returns the open journal entries of its tasks, and whether a run still has them', async (l) => {
       await plant(l)
       const entries = await write(l, function* (tx) {
         const working = yield* tx.task.get('working')
@@ -152,7 +155,7 @@ export const cascades: Theme = ({ describe, proves, expect }) => {
       ])
     })
 
-    proves('names the open edges that lead out of it, to tasks that are still there', async (l) => {
+    proves('a cascade returns the open dependencies of live tasks outside on its tasks', async (l) => {
       await plant(l)
       const edges = await write(l, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'ended', status: 'completed', ...settled }))
@@ -175,7 +178,7 @@ export const cascades: Theme = ({ describe, proves, expect }) => {
       ])
     })
 
-    proves('hides all that is below a task and not hidden yet, each with its event', async (l) => {
+    proves('a cascade hides all undeleted tasks below a task, each with its event', async (l) => {
       await plant(l)
       const found = await write(l, (tx) => tx.cascade.hide(order))
       const hidden = ['ready', 'claimable', 'working', 'done', 'failed', 'below-done', 'below-gone']
@@ -194,7 +197,7 @@ export const cascades: Theme = ({ describe, proves, expect }) => {
       })
     })
 
-    proves('goes by its own events, not by those beside them', async (l) => {
+    proves('a cascade considers only its own events', async (l) => {
       await plant(l)
       const [first, second] = await write(l, function* (tx) {
         const canceled = yield* tx.cascade.cancel({ ...cancelOrder, root: 'done' })
@@ -205,7 +208,7 @@ export const cascades: Theme = ({ describe, proves, expect }) => {
       expect((await l.read((tx) => tx.event.after(0, 1)))[0]?.taskId).toBe('below-done')
     })
 
-    proves('ends where parents go in a circle, as nothing should ever have written', async (l) => {
+    proves('a cascade ends when parents form a cycle, which no valid write creates', async (l) => {
       await write(l, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'root' }))
         yield* tx.task.insert(taskRow({ id: 'child', parentId: 'root' }))
@@ -215,7 +218,7 @@ export const cascades: Theme = ({ describe, proves, expect }) => {
       expect((await l.read((tx) => tx.task.get('child')))?.status).toBe('canceled')
     })
 
-    proves('over a thousand generations is one', async (l) => {
+    proves('a cascade covers a thousand generations', async (l) => {
       await write(l, function* (tx) {
         for (let n = 0; n <= 1_000; n++) {
           yield* tx.task.insert(taskRow({ id: `task-${n}`, parentId: n === 0 ? null : `task-${n - 1}` }))

@@ -1,61 +1,61 @@
-// Claims, leases and deadlines, lanes and limits: what admission and owners depend on.
+// Claims, leases, deadlines, lanes and limits: the reads of admission and of owners.
 import { edgeRow, runRow, someTime, taskRow } from '../factories.ts'
 import { idsIn, inserted, type Theme, write } from './contract-world.ts'
 
 const settled = { completedAt: someTime }
 
 export const claims: Theme = ({ describe, proves, expect }) => {
-  describe('what may be claimed', () => {
-    proves('is given by priority, then age, to whom it is for: its role, its tags, its parent', async (ledger) => {
-      await write(ledger, function* (tx) {
-        const add = (id: string, more = {}) => tx.task.insert(taskRow({ id, claimable: true, ...more }))
-        yield* add('young', { tags: ['a', 'b'] })
-        yield* add('parent', { claimable: false })
-        yield* add('child', { parentId: 'parent', tags: ['a'] })
-        yield* add('urgent', { priority: 5, role: 'critic' })
-        yield* add('taken', { priority: 9, claimable: false })
-        yield* add('odd', { priority: -1, tags: [`it's "b"`, 'c%'], role: 'odd' })
-      })
-      const best = async (filter: object) => (await ledger.read((tx) => tx.task.claimable(filter)))?.id
-      expect(await best({})).toBe('young')
-      expect(await best({ role: 'critic' })).toBe('urgent')
-      expect(await best({ role: 'writer' })).toBe('young')
-      expect(await best({ parentId: 'parent' })).toBe('child')
-      expect(await best({ tags: ['a'] })).toBe('young')
-      expect(await best({ tags: ['b', 'a'] })).toBe('young')
-      expect(await best({ tags: ['a', 'c%'] })).toBe(undefined)
-      expect(await best({ tags: ['c%', `it's "b"`], role: 'odd' })).toBe('odd')
-      expect(await best({ tags: ['c'], role: 'odd' })).toBe(undefined)
-      expect(await best({ parentId: 'parent', tags: ['b'] })).toBe(undefined)
-      expect(await ledger.read((tx) => tx.task.countQueued())).toEqual({ ready: 0, claimable: 4 })
-    })
-
+  describe('claimable tasks', () => {
     proves(
-      'is left out where it is meant for another owner, or is not below the task that is asked for',
+      'claimable returns the first task by priority, then age, that matches role, tags and parent',
       async (ledger) => {
         await write(ledger, function* (tx) {
           const add = (id: string, more = {}) => tx.task.insert(taskRow({ id, claimable: true, ...more }))
-          yield* add('root', { claimable: false })
-          yield* add('middle', { claimable: false, parentId: 'root' })
-          yield* add('deep', { parentId: 'middle' })
-          yield* add('anns', { owner: 'ann', priority: 5 })
-          yield* add('bobs', { owner: "bob's", parentId: 'root', priority: 9 })
-          yield* add('beside', { priority: 1 })
+          yield* add('young', { tags: ['a', 'b'] })
+          yield* add('parent', { claimable: false })
+          yield* add('child', { parentId: 'parent', tags: ['a'] })
+          yield* add('urgent', { priority: 5, role: 'critic' })
+          yield* add('taken', { priority: 9, claimable: false })
+          yield* add('odd', { priority: -1, tags: [`it's "b"`, 'c%'], role: 'odd' })
         })
         const best = async (filter: object) => (await ledger.read((tx) => tx.task.claimable(filter)))?.id
-        expect(await best({})).toBe('beside')
-        expect(await best({ owner: 'ann' })).toBe('anns')
-        expect(await best({ owner: "bob's" })).toBe('bobs')
-        expect(await best({ owner: 'carol' })).toBe('beside')
-        expect(await best({ owner: 'ann', below: 'root' })).toBe('deep')
-        expect(await best({ owner: "bob's", below: 'root' })).toBe('bobs')
-        expect(await best({ owner: "bob's", below: 'middle' })).toBe('deep')
-        expect(await best({ owner: "bob's", below: 'root', parentId: 'middle' })).toBe('deep')
-        expect(await best({ owner: 'ann', below: 'beside' })).toBe(undefined)
+        expect(await best({})).toBe('young')
+        expect(await best({ role: 'critic' })).toBe('urgent')
+        expect(await best({ role: 'writer' })).toBe('young')
+        expect(await best({ parentId: 'parent' })).toBe('child')
+        expect(await best({ tags: ['a'] })).toBe('young')
+        expect(await best({ tags: ['b', 'a'] })).toBe('young')
+        expect(await best({ tags: ['a', 'c%'] })).toBe(undefined)
+        expect(await best({ tags: ['c%', `it's "b"`], role: 'odd' })).toBe('odd')
+        expect(await best({ tags: ['c'], role: 'odd' })).toBe(undefined)
+        expect(await best({ parentId: 'parent', tags: ['b'] })).toBe(undefined)
+        expect(await ledger.read((tx) => tx.task.countQueued())).toEqual({ ready: 0, claimable: 4 })
       },
     )
 
-    proves('is found below a task that has thousands below it, whatever may be claimed beside it', async (ledger) => {
+    proves('claimable omits tasks of other owners and tasks that are not below the given one', async (ledger) => {
+      await write(ledger, function* (tx) {
+        const add = (id: string, more = {}) => tx.task.insert(taskRow({ id, claimable: true, ...more }))
+        yield* add('root', { claimable: false })
+        yield* add('middle', { claimable: false, parentId: 'root' })
+        yield* add('deep', { parentId: 'middle' })
+        yield* add('anns', { owner: 'ann', priority: 5 })
+        yield* add('bobs', { owner: "bob's", parentId: 'root', priority: 9 })
+        yield* add('beside', { priority: 1 })
+      })
+      const best = async (filter: object) => (await ledger.read((tx) => tx.task.claimable(filter)))?.id
+      expect(await best({})).toBe('beside')
+      expect(await best({ owner: 'ann' })).toBe('anns')
+      expect(await best({ owner: "bob's" })).toBe('bobs')
+      expect(await best({ owner: 'carol' })).toBe('beside')
+      expect(await best({ owner: 'ann', below: 'root' })).toBe('deep')
+      expect(await best({ owner: "bob's", below: 'root' })).toBe('bobs')
+      expect(await best({ owner: "bob's", below: 'middle' })).toBe('deep')
+      expect(await best({ owner: "bob's", below: 'root', parentId: 'middle' })).toBe('deep')
+      expect(await best({ owner: 'ann', below: 'beside' })).toBe(undefined)
+    })
+
+    proves('claimable finds a task below one that has thousands below it, among tasks elsewhere', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'root' }))
         yield* tx.task.insert(taskRow({ id: 'middle', parentId: 'root' }))
@@ -80,29 +80,43 @@ export const claims: Theme = ({ describe, proves, expect }) => {
       expect(await best({ parentId: 'middle', below: 'below-8', role: 'critic' })).toBe(undefined)
     })
 
-    proves('keeps its owner, fence and lease, and says when the lease is over', async (ledger) => {
-      const claim = { owner: 'ann', fence: 2, leaseMs: 100 }
-      await write(ledger, function* (tx) {
-        for (const [id, leaseUntil] of Object.entries({ late: 30, later: 40, soon: 20, open: null })) {
-          const seq = yield* inserted(tx, taskRow({ id, claimable: true }))
-          yield* tx.task.save({ ...taskRow({ id, status: 'working', ...claim, leaseUntil }), seq })
-        }
-      })
-      expect(await ledger.read((tx) => tx.task.get('late'))).toMatchObject({
-        ...claim,
-        leaseUntil: 30,
-        claimable: false,
-      })
-      const ids = (now: number, limit = 9) => idsIn(ledger, (tx) => tx.task.lapsed(now, limit))
-      expect(await ids(19)).toEqual([])
-      expect(await ids(30)).toEqual(['soon', 'late'])
-      expect(await ids(99, 1)).toEqual(['soon'])
-      expect(await ledger.read((tx) => tx.task.nextDue())).toBe(20)
+    proves('a task is found by tags of any characters, and not by a part of a tag', async (ledger) => {
+      const tags = ['a "quoted" tag', 'back\\slash', 'two\nlines', 'Größe 📏', '100%', '"', '']
+      await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'tagged', claimable: true, tags })))
+      const found = async (...tags: string[]) => (await ledger.read((tx) => tx.task.claimable({ tags })))?.id
+      for (const tag of tags) expect([tag, await found(tag)]).toEqual([tag, 'tagged'])
+      expect(await found(...tags)).toBe('tagged')
+      for (const tag of ['quoted', 'a', 'größe 📏', 'two', ',', '","', '[', 'back']) {
+        expect([tag, await found('100%', tag)]).toEqual([tag, undefined])
+      }
     })
+
+    proves(
+      'a claimed task keeps its owner, fence and lease, and is found when the lease has lapsed',
+      async (ledger) => {
+        const claim = { owner: 'ann', fence: 2, leaseMs: 100 }
+        await write(ledger, function* (tx) {
+          for (const [id, leaseUntil] of Object.entries({ late: 30, later: 40, soon: 20, open: null })) {
+            const seq = yield* inserted(tx, taskRow({ id, claimable: true }))
+            yield* tx.task.save({ ...taskRow({ id, status: 'working', ...claim, leaseUntil }), seq })
+          }
+        })
+        expect(await ledger.read((tx) => tx.task.get('late'))).toMatchObject({
+          ...claim,
+          leaseUntil: 30,
+          claimable: false,
+        })
+        const ids = (now: number, limit = 9) => idsIn(ledger, (tx) => tx.task.lapsed(now, limit))
+        expect(await ids(19)).toEqual([])
+        expect(await ids(30)).toEqual(['soon', 'late'])
+        expect(await ids(99, 1)).toEqual(['soon'])
+        expect(await ledger.read((tx) => tx.task.nextDue())).toBe(20)
+      },
+    )
   })
 
   describe('a deadline', () => {
-    proves('is over for tasks that have not settled', async (ledger) => {
+    proves('late returns the unsettled tasks whose deadline has passed', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'b', deadline: 20 }))
         yield* tx.task.insert(taskRow({ id: 'a', deadline: 10, status: 'paused' }))
@@ -116,7 +130,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.task.nextDue())).toBe(10)
     })
 
-    proves('competes with timers and leases for what is due next', async (ledger) => {
+    proves('nextDue returns the earliest of timers, leases and deadlines', async (ledger) => {
       const next = () => ledger.read((tx) => tx.task.nextDue())
       expect(await next()).toBe(undefined)
       await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'deadline', deadline: 30 })))
@@ -129,7 +143,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('lanes', () => {
-    proves('are separate: which tasks are ready in a lane, and how many run in it', async (ledger) => {
+    proves('each lane has its own ready tasks and its own number of open runs', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'lane-1', group: true }))
         yield* tx.task.insert(taskRow({ id: 'lane-2', group: true }))
@@ -162,13 +176,13 @@ export const claims: Theme = ({ describe, proves, expect }) => {
         const first = await ledger.read((tx) => tx.task.lanes('w', most))
         expect(first).toEqual(['free-lane', 'lane-2', 'lane-1'].slice(0, most))
       }
-      // Many tasks in one lane do not hide the next lane.
+      // Many tasks in one lane do not displace the next lane.
       expect(await ledger.read((tx) => tx.task.lanes('v', 2))).toEqual(['full', 'late'])
       expect(await ledger.read((tx) => tx.task.openInLane('lane-2'))).toBe(2)
       expect(await ledger.read((tx) => tx.task.openInLane('lane-1'))).toBe(0)
     })
 
-    proves('are given to the children that have an executor, and taken from them', async (ledger) => {
+    proves('setLanes sets and removes the lane of the children with an executor', async (ledger) => {
       const lanes = async () =>
         (await ledger.read((tx) => tx.task.list({}, 9))).map((task) => [task.id, task.lane] as const)
       await write(ledger, function* (tx) {
@@ -190,7 +204,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('numbers of a tree', () => {
-    proves('follow what is added and what is raised, however deep', async (ledger) => {
+    proves('depths and counts follow added children and raised subtrees at any depth', async (ledger) => {
       await write(ledger, function* (tx) {
         for (let n = 0; n < 5; n++) {
           yield* tx.task.insert(taskRow({ id: `t${n}`, depth: n, parentId: n === 0 ? null : `t${n - 1}` }))
@@ -216,7 +230,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('counts', () => {
-    proves('are of all tasks by state but the deleted, and of what waits', async (ledger) => {
+    proves('countByStatus counts undeleted tasks by status, and countQueued the queued ones', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a', executor: 'x', ready: true }))
         yield* tx.task.insert(taskRow({ id: 'b', claimable: true }))
@@ -230,7 +244,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.task.countQueued())).toEqual({ ready: 1, claimable: 2 })
     })
 
-    proves('of open runs are by executor, whichever engine has them', async (ledger) => {
+    proves('countOpen counts the open runs of all engines by executor', async (ledger) => {
       await write(ledger, function* (tx) {
         for (const [id, executor, instanceId] of [
           ['a', 'x', 'engine-1'],
@@ -250,7 +264,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('a setting', () => {
-    proves('is kept by name, whatever JSON it is, and replaced by the next', async (ledger) => {
+    proves('a setting stores any JSON by name, and is replaced by the next one', async (ledger) => {
       const get = (name: string) => ledger.read((tx) => tx.setting.get(name))
       expect(await get('limits')).toBe(undefined)
       for (const value of [{ deep: [1, { a: null }] }, 7, null, 'text', false]) {
@@ -262,7 +276,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('a path', () => {
-    proves('is the shortest to the nearest of several targets', async (ledger) => {
+    proves('a dependency path is the shortest to the nearest of several targets', async (ledger) => {
       await write(ledger, function* (tx) {
         for (const id of ['a', 'b', 'c', 'd', 'near']) yield* tx.task.insert(taskRow({ id }))
         for (const [taskId, blockerId] of [

@@ -1,9 +1,9 @@
-// What every theme of the contract uses: the functions of any test runner, and an empty ledger for each test.
+// Shared by the themes of the contract: the functions of any test runner, and an empty ledger for each test.
 import type { TaskRecord } from '../../entities/task.ts'
-import type { Ledger, NewEvent, NewTask, Op, Reads, Tx } from '../../ledger/ledger.ts'
+import type { Ledger, NewEvent, NewTask, Op, Purgeable, Reads, Tx } from '../../ledger/ledger.ts'
 import { taskRow } from '../factories.ts'
 
-/** What `expect` of vitest, jest and others have in common. */
+/** The matchers that `expect` of vitest, jest and others share. */
 export interface Expectation {
   toBe(expected: unknown): void
   toEqual(expected: unknown): void
@@ -54,7 +54,7 @@ export function write<R>(ledger: Ledger, work: (tx: Tx) => Op<R>): Promise<R> {
   return ledger.step({ name: 'write', decide: work })
 }
 
-/** Inserts tasks with nothing but ids. */
+/** Inserts tasks of which only the ids are given. */
 export function insertTasks(ledger: Ledger, ...ids: string[]): Promise<void> {
   return write(ledger, function* (tx) {
     for (const id of ids) yield* tx.task.insert(taskRow({ id }))
@@ -83,4 +83,24 @@ export function* inserted(tx: Tx, task: NewTask): Op<number> {
 export function* appended(tx: Tx, event: NewEvent): Op<number> {
   yield* tx.event.append(event)
   return yield* tx.event.last()
+}
+
+/** Hides the families that settled before a time. */
+export function* hidden(tx: Tx, before: number): Op<Purgeable[]> {
+  const families: Purgeable[] = []
+  for (const { id } of yield* tx.purge.roots(before, 1_000)) {
+    const family = yield* tx.purge.inspect(id, before)
+    if (family !== undefined) families.push(family)
+  }
+  for (const family of families) yield* tx.purge.hide(family)
+  return families
+}
+
+/** Removes the families that settled before a time; how many families and tasks these were. */
+export function purged(ledger: Ledger, before: number): Promise<{ families: number; tasks: number }> {
+  return write(ledger, function* (tx) {
+    const families = yield* hidden(tx, before)
+    yield* tx.purge.remove(10_000)
+    return { families: families.length, tasks: families.reduce((sum, { tasks }) => sum + tasks, 0) }
+  })
 }

@@ -5,7 +5,7 @@ import { insertTasks, type Theme, write } from './contract-world.ts'
 
 export const dependencies: Theme = ({ describe, proves, expect }) => {
   describe('dependencies', () => {
-    proves('are kept in the order in which they were named, satisfied or not', async (ledger) => {
+    proves('dependencies keep the order in which they were given, satisfied or not', async (ledger) => {
       await insertTasks(ledger, 'a', 'z', 'm', 'b')
       await write(ledger, function* (tx) {
         for (const blockerId of ['z', 'm', 'b']) yield* tx.dependency.insert(edgeRow({ taskId: 'a', blockerId }))
@@ -19,7 +19,7 @@ export const dependencies: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.dependency.blockers('a'))).toEqual(['m', 'b'])
     })
 
-    proves('of a wait are closed together, and are no blockers', async (ledger) => {
+    proves('the dependencies of a wait are satisfied together and are no blockers', async (ledger) => {
       await insertTasks(ledger, 'a', 'b', 'c')
       await write(ledger, function* (tx) {
         for (const blockerId of ['b', 'c']) {
@@ -36,7 +36,7 @@ export const dependencies: Theme = ({ describe, proves, expect }) => {
     })
 
     proves(
-      'of an open wait are open again when what they wait for is; those of a wait that is over are not',
+      'the dependencies of an open wait are open again when the awaited task is, and those of an ended wait are not',
       async (ledger) => {
         await insertTasks(ledger, 'a', 'b')
         await write(ledger, function* (tx) {
@@ -52,7 +52,7 @@ export const dependencies: Theme = ({ describe, proves, expect }) => {
       },
     )
 
-    proves('lead somewhere along open edges and along parents that wait for children', async (ledger) => {
+    proves('a dependency path follows open edges, and parents that wait for children', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'group', group: true }))
         yield* tx.task.insert(taskRow({ id: 'child', parentId: 'group' }))
@@ -77,7 +77,7 @@ export const dependencies: Theme = ({ describe, proves, expect }) => {
       expect(await path()).toBe(undefined)
     })
 
-    proves('that go in a circle are walked once', async (ledger) => {
+    proves('a dependency path visits each task of a cycle once', async (ledger) => {
       await insertTasks(ledger, 'a', 'b', 'c', 'elsewhere')
       await write(ledger, function* (tx) {
         for (const [taskId, blockerId] of [['a', 'b'] as const, ['b', 'c'] as const, ['c', 'a'] as const]) {

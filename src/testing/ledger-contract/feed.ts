@@ -1,4 +1,4 @@
-// The feed: one order for all readers, that of commits and never that of clocks.
+// The feed: all readers see events in the order of commits, regardless of clocks.
 import type { Ledger } from '../../ledger/ledger.ts'
 import { eventRow, messageRow, someTime, taskRow } from '../factories.ts'
 import { appended, idsIn, type Theme, write } from './contract-world.ts'
@@ -14,7 +14,7 @@ const eventsOf = (ledger: Ledger, ...taskIds: string[]) =>
 
 export const feed: Theme = ({ describe, proves, expect }) => {
   describe('the feed', () => {
-    proves('is read from a position on, of all tasks or of one, no more at once than asked for', async (ledger) => {
+    proves('the feed is read from a position on, for all tasks or one, up to a limit', async (ledger) => {
       const seqs = await eventsOf(ledger, 'a', 'b', 'a', 'b', 'a')
       const following = async (seq: number, limit: number, taskId?: string) =>
         (await ledger.read((tx) => tx.event.after(seq, limit, taskId))).map((event) => event.seq)
@@ -25,7 +25,7 @@ export const feed: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.event.last())).toBe(seqs[4])
     })
 
-    proves('is read backwards from a position, of all tasks or of one', async (ledger) => {
+    proves('the feed is read backwards from a position, for all tasks or one', async (ledger) => {
       const seqs = await eventsOf(ledger, 'a', 'b', 'a', 'b')
       const back = async (seq: number, limit: number, taskId?: string) =>
         (await ledger.read((tx) => tx.event.before(seq, limit, taskId))).map((event) => event.seq)
@@ -35,7 +35,7 @@ export const feed: Theme = ({ describe, proves, expect }) => {
       expect(await back(seqs[0] as number, 9)).toEqual([])
     })
 
-    proves('returns the tasks as of a position, with those that were deleted since', async (ledger) => {
+    proves('asOf returns the tasks as of a position, with those deleted since', async (ledger) => {
       const seqs = await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a', status: 'working' }))
         yield* tx.task.insert(taskRow({ id: 'b', status: 'completed', completedAt: someTime }))
@@ -76,7 +76,7 @@ export const feed: Theme = ({ describe, proves, expect }) => {
       expect((await ledger.read((tx) => tx.task.asOf(seqs[3] as number, 1, second?.task.seq ?? 0))).length).toBe(1)
     })
 
-    proves('returns the latest position of a type for a task, and 0 without one', async (ledger) => {
+    proves('lastOf returns the latest position of a type of event for a task, and 0 without one', async (ledger) => {
       const seqs = await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a' }))
         const first = yield* appended(tx, eventRow({ taskId: 'a', type: 'task.started' }))
@@ -89,26 +89,29 @@ export const feed: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.event.lastOf('b', 'task.started'))).toBe(0)
     })
 
-    proves('is empty in an empty ledger', async (ledger) => {
+    proves('the feed of an empty ledger is empty', async (ledger) => {
       expect(await ledger.read((tx) => tx.event.last())).toBe(0)
       expect(await ledger.read((tx) => tx.event.after(0, 10))).toEqual([])
     })
 
-    proves('X-041 and every list keep their order when the clock stands still or goes back', async (ledger) => {
-      const times = [someTime, someTime, someTime - 3_600_000, someTime + 1, 0]
-      for (const [n, at] of times.entries()) {
-        await write(ledger, function* (tx) {
-          yield* tx.task.insert(taskRow({ id: `task-${n}`, createdAt: at, executor: 'x', ready: true }))
-          yield* tx.event.append(eventRow({ taskId: `task-${n}`, at }))
-          yield* tx.message.append(messageRow({ id: `message-${n}`, taskId: 'task-0', timestamp: at }))
-        })
-      }
-      const expected = times.map((_, n) => `task-${n}`)
-      expect((await ledger.read((tx) => tx.event.after(0, 10))).map((event) => event.taskId)).toEqual(expected)
-      expect(await idsIn(ledger, (tx) => tx.task.list({}, 10))).toEqual(expected)
-      expect(await idsIn(ledger, (tx) => tx.task.ready('x', '', 10))).toEqual(expected)
-      const messages = await ledger.read((tx) => tx.message.list('task-0'))
-      expect(messages.map((message) => message.timestamp)).toEqual(times)
-    })
+    proves(
+      'X-041 the feed and every list keep their order when the clock stands still or goes back',
+      async (ledger) => {
+        const times = [someTime, someTime, someTime - 3_600_000, someTime + 1, 0]
+        for (const [n, at] of times.entries()) {
+          await write(ledger, function* (tx) {
+            yield* tx.task.insert(taskRow({ id: `task-${n}`, createdAt: at, executor: 'x', ready: true }))
+            yield* tx.event.append(eventRow({ taskId: `task-${n}`, at }))
+            yield* tx.message.append(messageRow({ id: `message-${n}`, taskId: 'task-0', timestamp: at }))
+          })
+        }
+        const expected = times.map((_, n) => `task-${n}`)
+        expect((await ledger.read((tx) => tx.event.after(0, 10))).map((event) => event.taskId)).toEqual(expected)
+        expect(await idsIn(ledger, (tx) => tx.task.list({}, 10))).toEqual(expected)
+        expect(await idsIn(ledger, (tx) => tx.task.ready('x', '', 10))).toEqual(expected)
+        const messages = await ledger.read((tx) => tx.message.list('task-0'))
+        expect(messages.map((message) => message.timestamp)).toEqual(times)
+      },
+    )
   })
 }

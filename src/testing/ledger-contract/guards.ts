@@ -1,4 +1,4 @@
-// Guards: what the tables refuse from any writer, so that a wrong step cannot make a wrong ledger.
+// Guards: the invalid writes that the tables refuse from any writer, so that a wrong step cannot damage a ledger.
 import type { TaskStatus } from '../../entities/task.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
 import { callRow, edgeRow, eventRow, messageRow, runRow, someTime, taskRow } from '../factories.ts'
@@ -35,7 +35,7 @@ const refused: Record<string, (tx: Tx) => Op<unknown>> = {
   'a completed task canceled': (tx) => thenSave(tx, settled('completed'), 'canceled'),
   'a canceled task in another state': (tx) => thenSave(tx, settled('canceled'), 'submitted'),
   'a canceled task completed': (tx) => thenSave(tx, settled('canceled'), 'completed'),
-  'a task in a state that there is not': (tx) => tx.task.insert(taskRow({ id: 'a', status: 'asleep' as TaskStatus })),
+  'a task in an unknown state': (tx) => tx.task.insert(taskRow({ id: 'a', status: 'asleep' as TaskStatus })),
   'a settled task without its time': (tx) => tx.task.insert(taskRow({ id: 'a', status: 'failed' })),
   'a live task with a time of its end': (tx) => tx.task.insert(taskRow({ id: 'a', completedAt: 1 })),
   'a ready task without an executor': (tx) => tx.task.insert(taskRow({ id: 'a', ready: true })),
@@ -67,8 +67,8 @@ const refused: Record<string, (tx: Tx) => Op<unknown>> = {
   'a call in progress pending again': (tx) => saveCall(tx, { status: 'in_progress' }, { status: 'pending' }),
   'a failed call without an error': (tx) => saveCall(tx, {}, { status: 'failed' }),
   'a completed call that is due': (tx) => saveCall(tx, {}, { status: 'completed', dueAt: 1 }),
-  'a call of a kind that there is not': (tx) => saveCall(tx, { kind: 'prayer' as never }, {}),
-  'a message of a role that there is not': withTask((tx) =>
+  'a call of an unknown kind': (tx) => saveCall(tx, { kind: 'prayer' as never }, {}),
+  'a message of an unknown role': withTask((tx) =>
     tx.message.append(messageRow({ id: 'm', taskId: 'a', role: 'prophet' as never })),
   ),
   'an event about an unknown task': (tx) => tx.event.append(eventRow({ taskId: 'missing' })),
@@ -77,13 +77,13 @@ const refused: Record<string, (tx: Tx) => Op<unknown>> = {
 export const guards: Theme = ({ describe, proves, expect }) => {
   describe('the tables refuse', () => {
     for (const [title, work] of Object.entries(refused)) {
-      proves(title, async (ledger) => {
+      proves(`the tables refuse ${title}`, async (ledger) => {
         await expect(write(ledger, work)).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
         expect(await ledger.read((tx) => tx.task.count({}))).toBe(0)
       })
     }
 
-    proves('S0-022 a message under an id that is taken, and the stored text stays', async (ledger) => {
+    proves('S0-022 the tables refuse a message with a used id, and the stored text stays', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a' }))
         yield* tx.message.append(messageRow({ id: 'm', taskId: 'a', content: 'first' }))
@@ -95,7 +95,7 @@ export const guards: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('the tables allow', () => {
-    proves('a failed task to be tried again, and a terminal one to be saved in its state', async (ledger) => {
+    proves('the tables allow retrying a failed task, and saving a settled one in its state', async (ledger) => {
       await write(ledger, (tx) => thenSave(tx, settled('failed'), 'submitted'))
       await write(ledger, (tx) => thenSave(tx, { ...settled('canceled'), id: 'b' }, 'canceled'))
       expect((await ledger.read((tx) => tx.task.list({}, 9))).map((task) => task.status)).toEqual([

@@ -1,4 +1,4 @@
-// The contract: what the engine relies on, whatever database lies below. One suite, run on every ledger.
+// The ledger contract: the behaviour of a ledger that the engine relies on, as one suite that runs on every database.
 import { boards } from './boards.ts'
 import { cascades } from './cascades.ts'
 import { claims } from './claims.ts'
@@ -45,7 +45,7 @@ const themes = {
 /**
  * Registers the contract's tests for one kind of ledger.
  *
- * @param open gives an empty ledger each time
+ * @param open returns an empty ledger for each test
  * @param words `describe`, `it` and `expect` of the test runner
  * @example
  * import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Lists: the heads of the queue, filters, pages, prefixes and timers.
+// Lists: the first tasks of the queue, filters, pages, prefixes and timers.
 import type { NewTask, TaskFilter } from '../../ledger/ledger.ts'
 import { isFree } from '../../machines/readiness.ts'
 import { callRow, runRow, someTime, taskRow } from '../factories.ts'
@@ -6,7 +6,7 @@ import { idsIn, idsOf, type Theme, write } from './contract-world.ts'
 
 export const lists: Theme = ({ describe, proves, expect }) => {
   describe('ready tasks', () => {
-    proves('come by priority, then age, and only those of the executor', async (ledger) => {
+    proves('ready returns the tasks of an executor by priority, then age', async (ledger) => {
       const ready = (id: string, priority: number, executor = 'x') => taskRow({ id, priority, executor, ready: true })
       await write(ledger, function* (tx) {
         yield* tx.task.insert(ready('low', -1))
@@ -24,7 +24,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
 
   describe('a filter', () => {
     const cases: Array<[string, TaskFilter, string[]]> = [
-      ['nothing, and deleted tasks are left out', {}, ['c', 'a', 'b', 'd']],
+      ['nothing, which omits deleted tasks', {}, ['c', 'a', 'b', 'd']],
       ['states', { statuses: ['failed', 'paused'] }, ['c', 'b']],
       ['no state at all', { statuses: [] }, []],
       ['a parent', { parentId: 'a' }, ['b']],
@@ -35,14 +35,14 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       ['a number in the metadata', { metadata: { team: 1 } }, ['b']],
       ['a fraction in the metadata', { metadata: { share: 0.5 } }, ['a']],
       ['a huge number in the metadata', { metadata: { share: 1e21 } }, ['b']],
-      ['a truth in the metadata', { metadata: { team: true } }, ['c']],
+      ['a boolean in the metadata', { metadata: { team: true } }, ['c']],
       ['a null in the metadata', { metadata: { team: null } }, ['d']],
       ['several entries of the metadata', { metadata: { team: 1, share: 1e21 } }, ['b']],
       ['entries that no task has together', { metadata: { team: 1, share: 0.5 } }, []],
       ['an entry that no task has', { metadata: { missing: 'x' } }, []],
       ['several things at once', { executor: 'x', parentId: null, statuses: ['failed'] }, ['c']],
-      ['standing below another', { below: 'a' }, ['b']],
-      ['below an unknown task', { below: 'b' }, []],
+      ['an ancestor', { below: 'a' }, ['b']],
+      ['an ancestor without descendants', { below: 'b' }, []],
       ['the message of a failure', { statuses: ['failed'], failedWith: 'broke' }, ['c']],
       ['the message of no failure', { statuses: ['failed'], failedWith: 'brok' }, []],
       ['the time of creation', { createdFrom: someTime + 1, createdTo: someTime + 2 }, ['b']],
@@ -51,9 +51,9 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       ['words in any of the texts, in either case', { words: ['write', 'REPORT'] }, ['b']],
       ['the beginning of an id', { words: ['d'] }, ['d']],
       ['words that no task has together', { words: ['report', 'absent'] }, []],
-      ['a sign that is none of the search', { words: ['100%'] }, ['a']],
-      ['another one', { words: ['a_b'] }, []],
-      ['having been created early', { createdTo: someTime }, ['c', 'a', 'd']],
+      ['a character that is a wildcard in SQL', { words: ['100%'] }, ['a']],
+      ['another wildcard character', { words: ['a_b'] }, []],
+      ['the latest time of creation', { createdTo: someTime }, ['c', 'a', 'd']],
     ]
     const stored: NewTask[] = [
       taskRow({ id: 'a', goal: 'at 100% axb', executor: 'x', key: 'plan/a', metadata: { team: '1', share: 0.5 } }),
@@ -81,7 +81,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       taskRow({ id: 'gone', executor: 'x', key: 'plan/z', deletedAt: someTime }),
     ]
     for (const [title, filter, found] of cases) {
-      proves(`by ${title}`, async (ledger) => {
+      proves(`a filter selects by ${title}`, async (ledger) => {
         await write(ledger, function* (tx) {
           for (const task of stored) yield* tx.task.insert(task)
         })
@@ -106,26 +106,29 @@ export const lists: Theme = ({ describe, proves, expect }) => {
         taskRow({ id: `${status}-${index}`, executor: 'x', status, run: 1, runOpen: true, ...more }),
       ),
     )
-    proves('are listed and counted as queued where nothing else is in their way', async (ledger) => {
-      await write(ledger, function* (tx) {
-        for (const task of rows) {
-          yield* tx.task.insert(task)
-          yield* tx.run.insert(runRow({ taskId: task.id, number: 1 }))
-        }
-      })
-      const listed = async (ready: boolean) => (await idsIn(ledger, (tx) => tx.task.list({ ready }, 100))).sort()
-      const shown = rows.filter(({ deletedAt }) => deletedAt === null)
-      expect(await listed(true)).toEqual(idsOf(shown.filter(isFree)).sort())
-      expect(await listed(false)).toEqual(idsOf(shown.filter((task) => !isFree(task))).sort())
-      expect(await ledger.read((tx) => tx.task.countQueued())).toEqual({
-        ready: rows.filter(isFree).length,
-        claimable: 0,
-      })
-    })
+    proves(
+      'tasks whose last run is open are listed and counted as queued if nothing else prevents their start',
+      async (ledger) => {
+        await write(ledger, function* (tx) {
+          for (const task of rows) {
+            yield* tx.task.insert(task)
+            yield* tx.run.insert(runRow({ taskId: task.id, number: 1 }))
+          }
+        })
+        const listed = async (ready: boolean) => (await idsIn(ledger, (tx) => tx.task.list({ ready }, 100))).sort()
+        const shown = rows.filter(({ deletedAt }) => deletedAt === null)
+        expect(await listed(true)).toEqual(idsOf(shown.filter(isFree)).sort())
+        expect(await listed(false)).toEqual(idsOf(shown.filter((task) => !isFree(task))).sort())
+        expect(await ledger.read((tx) => tx.task.countQueued())).toEqual({
+          ready: rows.filter(isFree).length,
+          claimable: 0,
+        })
+      },
+    )
   })
 
   describe('waiting tasks', () => {
-    proves('are filtered by whether their holder released them', async (ledger) => {
+    proves('waiting tasks are filtered by whether their run released them', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'paused', status: 'paused' }))
         yield* tx.task.insert(taskRow({ id: 'children', status: 'waiting', statusReason: 'children' }))
@@ -140,18 +143,21 @@ export const lists: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('a list', () => {
-    proves('by age has the latest first, page by page, whatever priorities and clocks say', async (ledger) => {
-      await write(ledger, function* (tx) {
-        for (let n = 0; n < 5; n++)
-          yield* tx.task.insert(taskRow({ id: `task-${n}`, priority: n % 2, createdAt: someTime - n }))
-      })
-      const ids = (limit: number, offset: number) => idsIn(ledger, (tx) => tx.task.newest({}, limit, offset))
-      expect(await ids(2, 0)).toEqual(['task-4', 'task-3'])
-      expect(await ids(9, 2)).toEqual(['task-2', 'task-1', 'task-0'])
-      expect(await ids(0, 0)).toEqual([])
-    })
+    proves(
+      'newest lists tasks from the latest on, page by page, regardless of priorities and clocks',
+      async (ledger) => {
+        await write(ledger, function* (tx) {
+          for (let n = 0; n < 5; n++)
+            yield* tx.task.insert(taskRow({ id: `task-${n}`, priority: n % 2, createdAt: someTime - n }))
+        })
+        const ids = (limit: number, offset: number) => idsIn(ledger, (tx) => tx.task.newest({}, limit, offset))
+        expect(await ids(2, 0)).toEqual(['task-4', 'task-3'])
+        expect(await ids(9, 2)).toEqual(['task-2', 'task-1', 'task-0'])
+        expect(await ids(0, 0)).toEqual([])
+      },
+    )
 
-    proves('by age from the oldest on goes on after a `seq`', async (ledger) => {
+    proves('oldest lists tasks from the oldest on, after a `seq`', async (ledger) => {
       await write(ledger, function* (tx) {
         for (let n = 0; n < 5; n++) yield* tx.task.insert(taskRow({ id: `task-${n}`, priority: n % 2 }))
       })
@@ -161,7 +167,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       expect(rest.map((task) => task.id)).toEqual(['task-2', 'task-3', 'task-4'])
     })
 
-    proves('is read page by page without gap or duplicate, whatever the priorities', async (ledger) => {
+    proves('a list is read page by page without gap or duplicate, regardless of priorities', async (ledger) => {
       await write(ledger, function* (tx) {
         for (let n = 0; n < 25; n++) yield* tx.task.insert(taskRow({ id: `task-${n}`, priority: n % 3 }))
       })
@@ -178,7 +184,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       expect(new Set(paged).size).toBe(25)
     })
 
-    proves('of ids that begin alike is as long as was asked for', async (ledger) => {
+    proves('findByPrefix returns at most the given number of tasks', async (ledger) => {
       await write(ledger, function* (tx) {
         for (const id of ['task-aa', 'task-ab', 'task-b', 'task-ac', 'Task-ab'])
           yield* tx.task.insert(taskRow({ id, deletedAt: id === 'task-ac' ? someTime : null }))
@@ -191,7 +197,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
     })
   })
 
-  describe('more tasks than one statement looks at', () => {
+  describe('more tasks than one statement reads', () => {
     const size = 2_300
     const statuses = ['submitted', 'paused', 'waiting'] as const
     const stored = Array.from({ length: size }, (_, n) => {
@@ -228,30 +234,35 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       [{ below: 'task-2250' }, ({ id }) => Number(id.slice(5)) > 2_250 && Number(id.slice(5)) % 3 === 0],
     ]
 
-    proves('are listed and counted by any filter, in every order, page by page', async (ledger) => {
-      await write(ledger, function* (tx) {
-        for (const task of stored) yield* tx.task.insert(task)
-      })
-      for (const [filter, wanted] of cases) {
-        const [aged, urgent] = [byAge(wanted), byPriority(wanted)]
-        expect(await ledger.read((tx) => tx.task.count(filter))).toBe(aged.length)
-        expect(await idsIn(ledger, (tx) => tx.task.oldest(filter, size, 0))).toEqual(aged)
-        expect(await idsIn(ledger, (tx) => tx.task.newest(filter, 50, 20))).toEqual(aged.toReversed().slice(20, 70))
-        expect(await idsIn(ledger, (tx) => tx.task.list(filter, size))).toEqual(urgent)
-        const half = Math.floor(urgent.length / 2)
-        const middle = await ledger.read((tx) => tx.task.get(urgent[half] as string))
-        expect(await idsIn(ledger, (tx) => tx.task.list(filter, 30, middle))).toEqual(urgent.slice(half + 1, half + 31))
-        expect(await idsIn(ledger, (tx) => tx.task.oldest(filter, 10, middle?.seq ?? 0))).toEqual(
-          byAge((task) => wanted(task) && Number(task.id.slice(5)) > Number(urgent[half]?.slice(5))).slice(0, 10),
+    proves(
+      'more tasks than one statement reads are listed and counted by any filter, in every order, page by page',
+      async (ledger) => {
+        await write(ledger, function* (tx) {
+          for (const task of stored) yield* tx.task.insert(task)
+        })
+        for (const [filter, wanted] of cases) {
+          const [aged, urgent] = [byAge(wanted), byPriority(wanted)]
+          expect(await ledger.read((tx) => tx.task.count(filter))).toBe(aged.length)
+          expect(await idsIn(ledger, (tx) => tx.task.oldest(filter, size, 0))).toEqual(aged)
+          expect(await idsIn(ledger, (tx) => tx.task.newest(filter, 50, 20))).toEqual(aged.toReversed().slice(20, 70))
+          expect(await idsIn(ledger, (tx) => tx.task.list(filter, size))).toEqual(urgent)
+          const half = Math.floor(urgent.length / 2)
+          const middle = await ledger.read((tx) => tx.task.get(urgent[half] as string))
+          expect(await idsIn(ledger, (tx) => tx.task.list(filter, 30, middle))).toEqual(
+            urgent.slice(half + 1, half + 31),
+          )
+          expect(await idsIn(ledger, (tx) => tx.task.oldest(filter, 10, middle?.seq ?? 0))).toEqual(
+            byAge((task) => wanted(task) && Number(task.id.slice(5)) > Number(urgent[half]?.slice(5))).slice(0, 10),
+          )
+        }
+        const counts = await ledger.read((tx) => tx.task.countByStatus())
+        expect(statuses.map((status) => counts[status])).toEqual(
+          statuses.map((wanted) => byAge(({ status }) => status === wanted).length),
         )
-      }
-      const counts = await ledger.read((tx) => tx.task.countByStatus())
-      expect(statuses.map((status) => counts[status])).toEqual(
-        statuses.map((wanted) => byAge(({ status }) => status === wanted).length),
-      )
-    })
+      },
+    )
 
-    proves('are known as children and descendants, too', async (ledger) => {
+    proves('more tasks than one statement reads are returned as children and descendants', async (ledger) => {
       await write(ledger, function* (tx) {
         for (const task of stored) yield* tx.task.insert(task)
       })
@@ -267,7 +278,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('timers', () => {
-    proves('that are due come soonest first; the next one is known', async (ledger) => {
+    proves('due returns due timers, the soonest first, and nextDue the next one', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'late', notBefore: 30 }))
         yield* tx.task.insert(taskRow({ id: 'soon', notBefore: 10 }))
@@ -288,7 +299,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.call.nextDue())).toBe(5)
     })
 
-    proves('are none in an empty ledger, and none of a run that has ended', async (ledger) => {
+    proves('an empty ledger and an ended run have no timers', async (ledger) => {
       expect(await ledger.read((tx) => tx.task.nextDue())).toBe(undefined)
       expect(await ledger.read((tx) => tx.call.nextDue())).toBe(undefined)
       const run = runRow({ taskId: 'a', dueAt: 5 })
@@ -302,7 +313,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.run.due(99, 9, own))).toEqual([])
     })
 
-    proves('of runs are those of an engine itself and of the executors that it has', async (ledger) => {
+    proves('due returns the timers of the runs of an engine and of its executors', async (ledger) => {
       await write(ledger, function* (tx) {
         for (const [id, executor, instanceId, dueAt] of [
           ['foreign', 'resize', 'engine-2', 1],
@@ -321,7 +332,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('slots', () => {
-    proves('of one engine are counted by executor, with the crashes that their tasks have seen', async (ledger) => {
+    proves('the open runs of one engine are counted by executor, with the crashes of their tasks', async (ledger) => {
       await write(ledger, function* (tx) {
         for (const [id, executor, instanceId, crashes] of [
           ['a', 'x', 'engine-1', 1],
@@ -341,7 +352,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       expect([none.perExecutor.size, none.crashes]).toEqual([0, 0])
     })
 
-    proves('are taken by tasks with few crashes apart from those with many', async (ledger) => {
+    proves('ready separates tasks with few crashes from those with many', async (ledger) => {
       await write(ledger, function* (tx) {
         for (const [id, crashes] of Object.entries({ a: 0, b: 2, c: 1, d: 3 })) {
           yield* tx.task.insert(taskRow({ id, executor: 'x', ready: true, crashes, lane: id === 'd' ? 'lane' : '' }))
@@ -355,7 +366,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       expect([await any(), await any('y'), await any('y', 'x')]).toEqual([false, false, true])
     })
 
-    proves('may be taken by tasks alone that name a model', async (ledger) => {
+    proves('ready can be limited to tasks that name a model', async (ledger) => {
       const named = { policy: { model: 'm' } }
       const none = { policy: { timeoutMs: 5 } }
       await write(ledger, function* (tx) {
@@ -389,7 +400,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('the ready tasks of some trees', () => {
-    proves('are those below roots with one of these keys or prefixes, at any depth', async (ledger) => {
+    proves('ready can be limited to trees by the key or key prefix of their roots', async (ledger) => {
       await write(ledger, function* (tx) {
         for (const [id, parentId, key, fields] of [
           ['r1', null, 'round', {}],
@@ -430,10 +441,10 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       ['a task that is ready', { ready: true }, undefined],
       ['a run that is open', { status: 'working', runOpen: true, run: 1 }, 'run'],
       ['a timer', { notBefore: someTime }, undefined],
-      ['an entry that is due some time', { status: 'waiting' }, 'call'],
+      ['a journal entry that is due later', { status: 'waiting' }, 'call'],
     ]
     for (const [title, fields, extra] of reasons) {
-      proves(`for ${title}, if it is of an executor that was asked about`, async (ledger) => {
+      proves(`anyAwake is true for ${title} of one of the given executors`, async (ledger) => {
         await write(ledger, function* (tx) {
           yield* tx.task.insert(taskRow({ id: 'idle', executor: 'x' }))
           yield* tx.task.insert(taskRow({ id: 'a', executor: 'y', ...fields }))

@@ -1,4 +1,4 @@
-// Mail: a message is taken out of an inbox once, a request is answered once.
+// Mail: a message is read once, a request is answered once.
 import type { MailRecord } from '../../entities/board.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { someTime } from '../factories.ts'
@@ -29,7 +29,7 @@ const unread = (ledger: Ledger, recipient = 'bob', limit = 9, board = 'main') =>
 
 export const mails: Theme = ({ describe, proves, expect }) => {
   describe('mail', () => {
-    proves('is unread by board and recipient, the oldest first, until it is read', async (ledger) => {
+    proves('mail is unread by board and recipient, the oldest first, until it is read', async (ledger) => {
       const seqs = await write(ledger, function* (tx) {
         const given: number[] = []
         for (const mail of [
@@ -55,7 +55,7 @@ export const mails: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.mail.get('none'))).toBe(undefined)
     })
 
-    proves('keeps a request, what was answered, and the answer', async (ledger) => {
+    proves('mail stores a request, its verdict and its answer', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* tx.mail.insert(request('a'))
         yield* tx.mail.insert(request('b', { sender: 'bob', recipient: 'alice' }))
@@ -84,7 +84,7 @@ export const mails: Theme = ({ describe, proves, expect }) => {
       expect(await requests('missing')).toEqual([])
     })
 
-    proves('takes no second answer to a request, and nothing that is neither message nor request', async (ledger) => {
+    proves('mail refuses a second answer to a request, and inconsistent fields', async (ledger) => {
       const answer = (id: string) => mailRow(id, { kind: 'response', requestId: 'request-a', verdict: 'rejected' })
       await write(ledger, function* (tx) {
         yield* tx.mail.insert(request('a'))
@@ -106,7 +106,7 @@ export const mails: Theme = ({ describe, proves, expect }) => {
       expect(await unread(ledger)).toEqual(['a', 'first'])
     })
 
-    proves('is kept byte for byte', async (ledger) => {
+    proves('mail is stored byte for byte', async (ledger) => {
       const text = `'; drop table mail; -- "\\ $1 ?1 :a 👩‍👩‍👧 \u202e \u2028 ${'é'.repeat(100_000)}`
       await write(ledger, (tx) =>
         tx.mail.insert(mailRow('odd', { body: text, topic: text.slice(0, 90), sender: text.slice(0, 90) })),

@@ -6,7 +6,7 @@ import type { FactFilter, Ledger, Op, Reads, Tx } from '../../ledger/ledger.ts'
 import { branchRow, factRow, observationRow, someTime } from '../factories.ts'
 import { idsIn, type Theme, write } from './contract-world.ts'
 
-/** Beyond every row. */
+/** Greater than every `seq`. */
 const end = Number.MAX_SAFE_INTEGER
 
 const insertBranches = (ledger: Ledger, ...names: string[]) =>
@@ -42,11 +42,11 @@ export const memories: Theme = (world) => {
   world.describe('branches', () => branches(world))
   world.describe('observations', () => observations(world))
   world.describe('facts', () => facts(world))
-  world.describe('what facts are found by', () => findings(world))
+  world.describe('searches of facts', () => findings(world))
 }
 
 const branches: Theme = ({ proves, expect }) => {
-  proves('begin with main, which is always there and stays as it is', async (ledger) => {
+  proves('branches include main from the start, which never changes', async (ledger) => {
     const main = await ledger.read((tx) => tx.branch.get('main'))
     expect(main).toMatchObject({ name: 'main', parent: null, status: 'active', taskId: null, agentId: null })
     for (const wrong of [
@@ -61,39 +61,45 @@ const branches: Theme = ({ proves, expect }) => {
     expect(await ledger.read((tx) => tx.branch.list({}, 9, 0))).toEqual([main])
   })
 
-  proves('S2-009 know their parent, description and state; only the last two can be changed', async (ledger) => {
-    const made = branchRow({ name: 'task/a b', description: `it's "so"`, taskId: 'task-gone', agentId: 'ann' })
-    const seq = await write(ledger, (tx) => tx.branch.insert(made))
-    expect(await ledger.read((tx) => tx.branch.get('task/a b'))).toEqual({ ...made, seq })
-    const changes = { status: 'merged' as const, description: 'done', updatedAt: someTime + 1 }
-    await write(ledger, (tx) => tx.branch.save({ name: 'task/a b', ...changes }))
-    expect(await ledger.read((tx) => tx.branch.get('task/a b'))).toEqual({ ...made, ...changes, seq })
-    expect(await ledger.read((tx) => tx.branch.get('task/a'))).toBe(undefined)
-  })
+  proves(
+    'S2-009 a branch has a parent, a description and a state, of which only the last two can be changed',
+    async (ledger) => {
+      const made = branchRow({ name: 'task/a b', description: `it's "so"`, taskId: 'task-gone', agentId: 'ann' })
+      const seq = await write(ledger, (tx) => tx.branch.insert(made))
+      expect(await ledger.read((tx) => tx.branch.get('task/a b'))).toEqual({ ...made, seq })
+      const changes = { status: 'merged' as const, description: 'done', updatedAt: someTime + 1 }
+      await write(ledger, (tx) => tx.branch.save({ name: 'task/a b', ...changes }))
+      expect(await ledger.read((tx) => tx.branch.get('task/a b'))).toEqual({ ...made, ...changes, seq })
+      expect(await ledger.read((tx) => tx.branch.get('task/a'))).toBe(undefined)
+    },
+  )
 
-  proves('know the way up to main, and are listed by age, by state, parent and task', async (ledger) => {
-    await write(ledger, function* (tx) {
-      yield* tx.branch.insert(branchRow({ name: 'task/x', taskId: 'x' }))
-      yield* tx.branch.insert(branchRow({ name: 'task/x/ann', parent: 'task/x', taskId: 'x', agentId: 'ann' }))
-      yield* tx.branch.insert(branchRow({ name: 'a', status: 'archived' }))
-    })
-    const lineage = async (name: string) =>
-      (await ledger.read((tx) => tx.branch.lineage(name))).map((each) => each.name)
-    expect(await lineage('task/x/ann')).toEqual(['task/x/ann', 'task/x', 'main'])
-    expect(await lineage('main')).toEqual(['main'])
-    expect(await lineage('nowhere')).toEqual([])
-    const listed = async (filter: Parameters<Reads['branch']['list']>[0], limit = 9, after = 0) =>
-      (await ledger.read((tx) => tx.branch.list(filter, limit, after))).map((each) => each.name)
-    expect(await listed({})).toEqual(['main', 'task/x', 'task/x/ann', 'a'])
-    expect(await listed({}, 2, 1)).toEqual(['task/x', 'task/x/ann'])
-    expect(await listed({ status: 'archived' })).toEqual(['a'])
-    expect(await listed({ parent: 'main' })).toEqual(['task/x', 'a'])
-    expect(await listed({ taskId: 'x', status: 'active', parent: 'task/x' })).toEqual(['task/x/ann'])
-  })
+  proves(
+    'lineage returns the branches up to main, and branches are listed by age, filtered by state, parent and task',
+    async (ledger) => {
+      await write(ledger, function* (tx) {
+        yield* tx.branch.insert(branchRow({ name: 'task/x', taskId: 'x' }))
+        yield* tx.branch.insert(branchRow({ name: 'task/x/ann', parent: 'task/x', taskId: 'x', agentId: 'ann' }))
+        yield* tx.branch.insert(branchRow({ name: 'a', status: 'archived' }))
+      })
+      const lineage = async (name: string) =>
+        (await ledger.read((tx) => tx.branch.lineage(name))).map((each) => each.name)
+      expect(await lineage('task/x/ann')).toEqual(['task/x/ann', 'task/x', 'main'])
+      expect(await lineage('main')).toEqual(['main'])
+      expect(await lineage('nowhere')).toEqual([])
+      const listed = async (filter: Parameters<Reads['branch']['list']>[0], limit = 9, after = 0) =>
+        (await ledger.read((tx) => tx.branch.list(filter, limit, after))).map((each) => each.name)
+      expect(await listed({})).toEqual(['main', 'task/x', 'task/x/ann', 'a'])
+      expect(await listed({}, 2, 1)).toEqual(['task/x', 'task/x/ann'])
+      expect(await listed({ status: 'archived' })).toEqual(['a'])
+      expect(await listed({ parent: 'main' })).toEqual(['task/x', 'a'])
+      expect(await listed({ taskId: 'x', status: 'active', parent: 'task/x' })).toEqual(['task/x/ann'])
+    },
+  )
 }
 
 const observations: Theme = ({ proves, expect }) => {
-  proves('come back as they were written, and an id that is there is written once', async (ledger) => {
+  proves('an observation is read as it was written, and an id is written once', async (ledger) => {
     const full = observationRow({
       id: 'o',
       sessionId: `s'1`,
@@ -121,42 +127,45 @@ const observations: Theme = ({ proves, expect }) => {
     }
   })
 
-  proves('that are memorable are pending by branch and session until one run takes them up', async (ledger) => {
-    await insertBranches(ledger, 'side')
-    await insertObservations(
-      ledger,
-      { id: 'late', sessionId: 'two' },
-      { id: 'a', type: 'decision', createdAt: someTime - 9 },
-      { id: 'tool', type: 'tool_use' },
-      { id: 'error', type: 'error', sessionId: 'only-errors' },
-      { id: 'aside', branch: 'side' },
-      { id: 'b', type: 'discovery' },
-    )
-    const pending = (session: string | null, limit = 9, branch = 'main') =>
-      idsIn(ledger, (tx) => tx.observation.pending(branch, session, limit))
-    expect(await pending(null)).toEqual(['late', 'a', 'b'])
-    expect(await pending(null, 2)).toEqual(['late', 'a'])
-    expect(await pending('session-1')).toEqual(['a', 'b'])
-    expect(await pending('session-1', 1)).toEqual(['a'])
-    expect(await pending('only-errors')).toEqual([])
-    expect(await pending('session-1', 9, 'side')).toEqual(['aside'])
-    expect(await ledger.read((tx) => tx.observation.pendingSessions('main'))).toEqual(['two', 'session-1'])
-    expect(await ledger.read((tx) => tx.observation.pendingBranches('session-1'))).toEqual(['main', 'side'])
-    expect(await ledger.read((tx) => tx.observation.pendingBranches('only-errors'))).toEqual([])
+  proves(
+    'memorable observations are pending by branch and session until a consolidation consumes them',
+    async (ledger) => {
+      await insertBranches(ledger, 'side')
+      await insertObservations(
+        ledger,
+        { id: 'late', sessionId: 'two' },
+        { id: 'a', type: 'decision', createdAt: someTime - 9 },
+        { id: 'tool', type: 'tool_use' },
+        { id: 'error', type: 'error', sessionId: 'only-errors' },
+        { id: 'aside', branch: 'side' },
+        { id: 'b', type: 'discovery' },
+      )
+      const pending = (session: string | null, limit = 9, branch = 'main') =>
+        idsIn(ledger, (tx) => tx.observation.pending(branch, session, limit))
+      expect(await pending(null)).toEqual(['late', 'a', 'b'])
+      expect(await pending(null, 2)).toEqual(['late', 'a'])
+      expect(await pending('session-1')).toEqual(['a', 'b'])
+      expect(await pending('session-1', 1)).toEqual(['a'])
+      expect(await pending('only-errors')).toEqual([])
+      expect(await pending('session-1', 9, 'side')).toEqual(['aside'])
+      expect(await ledger.read((tx) => tx.observation.pendingSessions('main'))).toEqual(['two', 'session-1'])
+      expect(await ledger.read((tx) => tx.observation.pendingBranches('session-1'))).toEqual(['main', 'side'])
+      expect(await ledger.read((tx) => tx.observation.pendingBranches('only-errors'))).toEqual([])
 
-    await write(ledger, function* (tx) {
-      for (const id of ['late', 'b']) yield* tx.observation.consume(id, 'run-1')
-      yield* tx.observation.consume('b', 'run-2')
-    })
-    expect(await pending(null)).toEqual(['a'])
-    expect(await pending('two')).toEqual([])
-    expect(await ledger.read((tx) => tx.observation.countPending('main', 'session-1'))).toBe(1)
-    expect(await ledger.read((tx) => tx.observation.countPending('main', 'two'))).toBe(0)
-    expect(await ledger.read((tx) => tx.observation.pendingSessions('main'))).toEqual(['session-1'])
-    expect(await ledger.read((tx) => tx.observation.get('b'))).toMatchObject({ consolidatedBy: 'run-1' })
-  })
+      await write(ledger, function* (tx) {
+        for (const id of ['late', 'b']) yield* tx.observation.consume(id, 'run-1')
+        yield* tx.observation.consume('b', 'run-2')
+      })
+      expect(await pending(null)).toEqual(['a'])
+      expect(await pending('two')).toEqual([])
+      expect(await ledger.read((tx) => tx.observation.countPending('main', 'session-1'))).toBe(1)
+      expect(await ledger.read((tx) => tx.observation.countPending('main', 'two'))).toBe(0)
+      expect(await ledger.read((tx) => tx.observation.pendingSessions('main'))).toEqual(['session-1'])
+      expect(await ledger.read((tx) => tx.observation.get('b'))).toMatchObject({ consolidatedBy: 'run-1' })
+    },
+  )
 
-  proves('are listed the latest first, by all that they may be looked for by', async (ledger) => {
+  proves('observations are listed from the latest on, by every filter', async (ledger) => {
     await insertBranches(ledger, 'side')
     await insertObservations(
       ledger,
@@ -198,7 +207,7 @@ const facts: Theme = ({ proves, expect }) => {
     updatedAt: someTime + 1,
   })
 
-  proves('come back as they were written', async (ledger) => {
+  proves('facts are read as they were written', async (ledger) => {
     const seqs = await write(ledger, function* (tx) {
       return [yield* tx.fact.insert(full), yield* tx.fact.insert(factRow({ id: 'bare' }))]
     })
@@ -208,7 +217,7 @@ const facts: Theme = ({ proves, expect }) => {
     expect(await ledger.read((tx) => tx.fact.get('none'))).toBe(undefined)
   })
 
-  proves('are found by the beginning of an id, which stands for itself alone, in order', async (ledger) => {
+  proves('facts are found by the literal beginning of an id, in order', async (ledger) => {
     await insertFacts(
       ledger,
       { id: 'fact-bc' },
@@ -227,39 +236,42 @@ const facts: Theme = ({ proves, expect }) => {
     expect((await begin('', 2)).length).toBe(2)
   })
 
-  proves('are saved in what changes while they live; what they say, and who said it, stays', async (ledger) => {
-    await insertFacts(ledger, { id: 'a' })
-    const changes: Partial<FactRecord> = {
-      confidence: 80,
-      statedBy: [{ kind: 'program' }, { kind: 'person' }],
-      status: 'superseded',
-      successorId: 'b',
-      disputed: true,
-      verdict: 'ephemeral',
-      comparedBy: 'm',
-      mergedTo: 'c',
-      mergedConfidence: 70,
-      updatedAt: someTime + 5,
-    }
-    const said = { text: 'Other words', category: 'decision', branch: 'nowhere', agentId: 'bob', createdAt: 1 }
-    await write(ledger, (tx) => saveFact(tx, 'a', { ...said, ...changes }))
-    expect(await ledger.read((tx) => tx.fact.get('a'))).toEqual({ ...factRow({ id: 'a' }), ...changes, seq: 1 })
-  })
+  proves(
+    'saving a fact changes its state and sources, and not its text, category, branch, agent and time',
+    async (ledger) => {
+      await insertFacts(ledger, { id: 'a' })
+      const changes: Partial<FactRecord> = {
+        confidence: 80,
+        statedBy: [{ kind: 'program' }, { kind: 'person' }],
+        status: 'superseded',
+        successorId: 'b',
+        disputed: true,
+        verdict: 'ephemeral',
+        comparedBy: 'm',
+        mergedTo: 'c',
+        mergedConfidence: 70,
+        updatedAt: someTime + 5,
+      }
+      const fixed = { text: 'Other words', category: 'decision', branch: 'nowhere', agentId: 'bob', createdAt: 1 }
+      await write(ledger, (tx) => saveFact(tx, 'a', { ...fixed, ...changes }))
+      expect(await ledger.read((tx) => tx.fact.get('a'))).toEqual({ ...factRow({ id: 'a' }), ...changes, seq: 1 })
+    },
+  )
 
   const refused: Record<string, (tx: Tx) => Op<unknown>> = {
-    'a fact more than certain': (tx) => tx.fact.insert(factRow({ id: 'x', confidence: 101 })),
-    'a fact less than unsure': (tx) => tx.fact.insert(factRow({ id: 'x', confidence: -1 })),
-    'a fact on no branch': (tx) => tx.fact.insert(factRow({ id: 'x', branch: 'nowhere' })),
-    'an id twice': (tx) => tx.fact.insert(factRow({ id: 'a' })),
-    'a state that there is not': (tx) => saveFact(tx, 'a', { status: 'doubtful' as 'active' }),
-    'a verdict that there is not': (tx) => saveFact(tx, 'a', { verdict: 'perhaps' as 'durable' }),
+    'a confidence above 100': (tx) => tx.fact.insert(factRow({ id: 'x', confidence: 101 })),
+    'a negative confidence': (tx) => tx.fact.insert(factRow({ id: 'x', confidence: -1 })),
+    'an unknown branch': (tx) => tx.fact.insert(factRow({ id: 'x', branch: 'nowhere' })),
+    'a used id': (tx) => tx.fact.insert(factRow({ id: 'a' })),
+    'an unknown state': (tx) => saveFact(tx, 'a', { status: 'doubtful' as 'active' }),
+    'an unknown verdict': (tx) => saveFact(tx, 'a', { verdict: 'perhaps' as 'durable' }),
     'a superseded fact without a successor': (tx) => saveFact(tx, 'a', { status: 'superseded' }),
-    'an active one with a successor': (tx) => saveFact(tx, 'a', { successorId: 'b' }),
-    'one that is its own successor': (tx) => saveFact(tx, 'a', { status: 'superseded', successorId: 'a' }),
-    'a superseded one that returns': (tx) => saveFact(tx, 'old', { status: 'active', successorId: null }),
+    'an active fact with a successor': (tx) => saveFact(tx, 'a', { successorId: 'b' }),
+    'a fact that is its own successor': (tx) => saveFact(tx, 'a', { status: 'superseded', successorId: 'a' }),
+    'a superseded fact made active': (tx) => saveFact(tx, 'old', { status: 'active', successorId: null }),
   }
 
-  proves(`are refused where they make no sense: ${Object.keys(refused).join(', ')}`, async (ledger) => {
+  proves(`invalid facts are refused: ${Object.keys(refused).join(', ')}`, async (ledger) => {
     await insertFacts(ledger, { id: 'a' }, { id: 'old' })
     await supersede(ledger, 'old', 'a')
     for (const wrong of Object.values(refused)) {
@@ -269,39 +281,36 @@ const facts: Theme = ({ proves, expect }) => {
     expect(await ledger.read((tx) => tx.fact.get('old'))).toMatchObject({ status: 'superseded' })
   })
 
-  proves(
-    'are listed the latest first, of one branch or several, by all that they may be looked for by',
-    async (ledger) => {
-      await insertBranches(ledger, 'side', 'other')
-      await insertFacts(
-        ledger,
-        { id: 'a', taskId: 't', sessionId: 's', verdict: 'durable' },
-        { id: 'b', branch: 'side', agentId: 'ann', disputed: true },
-        { id: 'c', category: 'decision', agentId: 'ann', taskId: 't' },
-        { id: 'd', branch: 'other' },
-        { id: 'e', verdict: 'ephemeral' },
-      )
-      await supersede(ledger, 'c', 'a')
-      const listed = (filter: Partial<FactFilter>, limit = 9, before = end) =>
-        idsIn(ledger, (tx) => tx.fact.list({ branches: ['main', 'side', 'side', 'nowhere'], ...filter }, limit, before))
-      expect(await listed({})).toEqual(['e', 'c', 'b', 'a'])
-      expect(await listed({}, 2, 5)).toEqual(['c', 'b'])
-      expect(await listed({ branches: ['other'] })).toEqual(['d'])
-      expect(await listed({ branches: [] })).toEqual([])
-      expect(await listed({ status: 'active' })).toEqual(['e', 'b', 'a'])
-      expect(await listed({ status: 'superseded' })).toEqual(['c'])
-      expect(await listed({ category: 'decision' })).toEqual(['c'])
-      expect(await listed({ taskId: 't' })).toEqual(['c', 'a'])
-      expect(await listed({ agentId: 'ann', status: 'active' })).toEqual(['b'])
-      expect(await listed({ sessionId: 's' })).toEqual(['a'])
-      expect(await listed({ verdict: 'durable' })).toEqual(['a'])
-      expect(await listed({ disputed: true })).toEqual(['b'])
-      expect(await listed({ disputed: false, verdict: 'ephemeral' })).toEqual(['e'])
-    },
-  )
+  proves('facts are listed from the latest on, of one branch or several, by every filter', async (ledger) => {
+    await insertBranches(ledger, 'side', 'other')
+    await insertFacts(
+      ledger,
+      { id: 'a', taskId: 't', sessionId: 's', verdict: 'durable' },
+      { id: 'b', branch: 'side', agentId: 'ann', disputed: true },
+      { id: 'c', category: 'decision', agentId: 'ann', taskId: 't' },
+      { id: 'd', branch: 'other' },
+      { id: 'e', verdict: 'ephemeral' },
+    )
+    await supersede(ledger, 'c', 'a')
+    const listed = (filter: Partial<FactFilter>, limit = 9, before = end) =>
+      idsIn(ledger, (tx) => tx.fact.list({ branches: ['main', 'side', 'side', 'nowhere'], ...filter }, limit, before))
+    expect(await listed({})).toEqual(['e', 'c', 'b', 'a'])
+    expect(await listed({}, 2, 5)).toEqual(['c', 'b'])
+    expect(await listed({ branches: ['other'] })).toEqual(['d'])
+    expect(await listed({ branches: [] })).toEqual([])
+    expect(await listed({ status: 'active' })).toEqual(['e', 'b', 'a'])
+    expect(await listed({ status: 'superseded' })).toEqual(['c'])
+    expect(await listed({ category: 'decision' })).toEqual(['c'])
+    expect(await listed({ taskId: 't' })).toEqual(['c', 'a'])
+    expect(await listed({ agentId: 'ann', status: 'active' })).toEqual(['b'])
+    expect(await listed({ sessionId: 's' })).toEqual(['a'])
+    expect(await listed({ verdict: 'durable' })).toEqual(['a'])
+    expect(await listed({ disputed: true })).toEqual(['b'])
+    expect(await listed({ disputed: false, verdict: 'ephemeral' })).toEqual(['e'])
+  })
 
   proves(
-    'that are active are read by age, page by page, without summaries; an agent has one summary',
+    'active facts are read by age, page by page, without summaries, and an agent has one summary',
     async (ledger) => {
       await insertBranches(ledger, 'side')
       await insertFacts(
@@ -337,7 +346,7 @@ const facts: Theme = ({ proves, expect }) => {
 const findings: Theme = ({ proves, expect }) => {
   const deploy = 'The deploy job flushes all caches before it restarts the workers'
 
-  proves('are the words that they share with what may be alike; no alike fact is missing', async (ledger) => {
+  proves('candidates returns the facts that share words, with every similar one', async (ledger) => {
     await insertBranches(ledger, 'side')
     await insertFacts(
       ledger,
@@ -363,57 +372,65 @@ const findings: Theme = ({ proves, expect }) => {
     expect(await candidates(ledger, deploy)).toEqual(['near'])
   })
 
-  proves('are their subject, but for those that are about nothing, and summaries', async (ledger) => {
-    await insertBranches(ledger, 'side')
-    const long = Array.from({ length: 400 }, (_, n) => `word${'x'.repeat(n % 7)}y`.repeat(n % 5)).join(' ')
-    await insertFacts(
-      ledger,
-      { id: 'thirty', text: 'The timeout is 30s' },
-      { id: 'sixty', text: 'Timeout: not 60s' },
-      { id: 'nothing', text: '42' },
-      { id: 'summary', text: 'The timeout', category: 'summary' },
-      { id: 'aside', text: 'The timeout', branch: 'side' },
-      { id: 'long', text: `${long} one` },
-      { id: 'other long', text: `${long} other` },
-    )
-    const same = (text: string, branch = 'main') => idsIn(ledger, (tx) => tx.fact.sameSubject(branch, subjectOf(text)))
-    expect(await same('a timeout of 10s')).toEqual(['thirty', 'sixty'])
-    expect(await same('a timeout of 10s', 'side')).toEqual(['aside'])
-    expect(await same('7')).toEqual([])
-    expect(await same(`one ${long}`)).toEqual(['long'])
-    await supersede(ledger, 'thirty', 'sixty')
-    expect(await same('timeout')).toEqual(['sixty'])
-  })
+  proves(
+    'sameSubject returns facts with the same subject, without summaries and facts without a subject',
+    async (ledger) => {
+      await insertBranches(ledger, 'side')
+      const long = Array.from({ length: 400 }, (_, n) => `word${'x'.repeat(n % 7)}y`.repeat(n % 5)).join(' ')
+      await insertFacts(
+        ledger,
+        { id: 'thirty', text: 'The timeout is 30s' },
+        { id: 'sixty', text: 'Timeout: not 60s' },
+        { id: 'nothing', text: '42' },
+        { id: 'summary', text: 'The timeout', category: 'summary' },
+        { id: 'aside', text: 'The timeout', branch: 'side' },
+        { id: 'long', text: `${long} one` },
+        { id: 'other long', text: `${long} other` },
+      )
+      const same = (text: string, branch = 'main') =>
+        idsIn(ledger, (tx) => tx.fact.sameSubject(branch, subjectOf(text)))
+      expect(await same('a timeout of 10s')).toEqual(['thirty', 'sixty'])
+      expect(await same('a timeout of 10s', 'side')).toEqual(['aside'])
+      expect(await same('7')).toEqual([])
+      expect(await same(`one ${long}`)).toEqual(['long'])
+      await supersede(ledger, 'thirty', 'sixty')
+      expect(await same('timeout')).toEqual(['sixty'])
+    },
+  )
 
-  proves('are what has not been compared under a measure, or not been carried as it is now, by age', async (ledger) => {
-    await insertBranches(ledger, 'side')
-    await insertFacts(
-      ledger,
-      { id: 'a', comparedBy: 'm2', mergedTo: 'x', mergedConfidence: 70 },
-      { id: 'b', comparedBy: 'm1', mergedTo: 'x', mergedConfidence: 60 },
-      { id: 'c' },
-      { id: 'summary', category: 'summary' },
-      { id: 'd', comparedBy: 'm3', mergedTo: 'x', mergedConfidence: 70 },
-      { id: 'aside', branch: 'side' },
-    )
-    const uncompared = (measure: string, limit = 9) => idsIn(ledger, (tx) => tx.fact.uncompared('main', measure, limit))
-    expect(await uncompared('m2')).toEqual(['b', 'c', 'd'])
-    expect(await uncompared('m9')).toEqual(['a', 'b', 'c', 'd'])
-    expect(await uncompared('m9', 2)).toEqual(['a', 'b'])
-    const unmerged = (after = 0, limit = 9) => idsIn(ledger, (tx) => tx.fact.unmerged('main', after, limit))
-    expect(await unmerged()).toEqual(['b', 'c'])
-    expect(await unmerged(2)).toEqual(['c'])
-    expect(await unmerged(0, 1)).toEqual(['b'])
-    await write(ledger, (tx) => saveFact(tx, 'd', { confidence: 80 }))
-    await write(ledger, (tx) => saveFact(tx, 'c', { comparedBy: 'm2', mergedTo: 'y', mergedConfidence: 70 }))
-    expect(await unmerged()).toEqual(['b', 'd'])
-    expect(await uncompared('m2')).toEqual(['b', 'd'])
-    await supersede(ledger, 'b', 'a')
-    expect(await unmerged()).toEqual(['d'])
-    expect(await uncompared('m2')).toEqual(['d'])
-  })
+  proves(
+    'uncompared and unmerged return facts by age until they are compared and merged in their present form',
+    async (ledger) => {
+      await insertBranches(ledger, 'side')
+      await insertFacts(
+        ledger,
+        { id: 'a', comparedBy: 'm2', mergedTo: 'x', mergedConfidence: 70 },
+        { id: 'b', comparedBy: 'm1', mergedTo: 'x', mergedConfidence: 60 },
+        { id: 'c' },
+        { id: 'summary', category: 'summary' },
+        { id: 'd', comparedBy: 'm3', mergedTo: 'x', mergedConfidence: 70 },
+        { id: 'aside', branch: 'side' },
+      )
+      const uncompared = (measure: string, limit = 9) =>
+        idsIn(ledger, (tx) => tx.fact.uncompared('main', measure, limit))
+      expect(await uncompared('m2')).toEqual(['b', 'c', 'd'])
+      expect(await uncompared('m9')).toEqual(['a', 'b', 'c', 'd'])
+      expect(await uncompared('m9', 2)).toEqual(['a', 'b'])
+      const unmerged = (after = 0, limit = 9) => idsIn(ledger, (tx) => tx.fact.unmerged('main', after, limit))
+      expect(await unmerged()).toEqual(['b', 'c'])
+      expect(await unmerged(2)).toEqual(['c'])
+      expect(await unmerged(0, 1)).toEqual(['b'])
+      await write(ledger, (tx) => saveFact(tx, 'd', { confidence: 80 }))
+      await write(ledger, (tx) => saveFact(tx, 'c', { comparedBy: 'm2', mergedTo: 'y', mergedConfidence: 70 }))
+      expect(await unmerged()).toEqual(['b', 'd'])
+      expect(await uncompared('m2')).toEqual(['b', 'd'])
+      await supersede(ledger, 'b', 'a')
+      expect(await unmerged()).toEqual(['d'])
+      expect(await uncompared('m2')).toEqual(['d'])
+    },
+  )
 
-  proves('are single words, by their stems and without their accents, the rarest counting most', async (ledger) => {
+  proves('search finds facts by stems of words without accents, and ranks rare words highest', async (ledger) => {
     await insertBranches(ledger, 'side', 'third')
     await insertFacts(
       ledger,
@@ -444,7 +461,7 @@ const findings: Theme = ({ proves, expect }) => {
     expect(await searched(ledger, 'migration')).toEqual([])
   })
 
-  proves('are words only: nothing that is written as a question means anything else', async (ledger) => {
+  proves('search treats every query as words, without operators', async (ledger) => {
     await insertFacts(ledger, { id: 'a', text: 'and or not' }, { id: 'b', text: `quotes ${'long'.repeat(900)}` })
     for (const odd of [
       '"',
@@ -474,7 +491,7 @@ const findings: Theme = ({ proves, expect }) => {
     expect(await candidates(ledger, `quotes ${'long'.repeat(900)}`)).toEqual(['b'])
   })
 
-  proves('are vectors, one of each model, as long as they are active', async (ledger) => {
+  proves('active facts have one vector for each model', async (ledger) => {
     await insertBranches(ledger, 'side')
     await insertFacts(ledger, { id: 'a' }, { id: 'b' }, { id: 'aside', branch: 'side' })
     await write(ledger, function* (tx) {

@@ -3,7 +3,7 @@ import { type Theme, write } from './contract-world.ts'
 
 export const mirrors: Theme = ({ describe, proves, expect }) => {
   describe('a mirrored folder', () => {
-    proves('is held by one instance at a time, which alone can release it', async (ledger) => {
+    proves('a mirrored folder is held by one instance at a time, and only that one can release it', async (ledger) => {
       const holder = () => ledger.read((tx) => tx.mirror.holder('/a "dir"'))
       expect(await holder()).toBe(undefined)
       await write(ledger, (tx) => tx.mirror.hold('/a "dir"', 'main', 'engine-1', 10))
@@ -18,7 +18,7 @@ export const mirrors: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.mirror.holder('/b'))).toMatchObject({ instanceId: 'engine-2' })
     })
 
-    proves('keeps the texts of each file by version, the newest first', async (ledger) => {
+    proves('a mirrored folder stores the texts of each file by version, the newest first', async (ledger) => {
       const text = (dir: string, number: number, version: number) => ({
         dir,
         number,
@@ -42,7 +42,7 @@ export const mirrors: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.mirror.texts('/a', 1, 1))).toMatchObject([{ version: 10, text: 'another' }])
     })
 
-    proves('forgets the texts of a file that are older than a version, or all', async (ledger) => {
+    proves('a mirrored folder forgets the texts of a file before a version, or all', async (ledger) => {
       await write(ledger, function* (tx) {
         for (const dir of ['/a', '/b'])
           for (const number of [1, 2])

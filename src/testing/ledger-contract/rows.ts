@@ -1,4 +1,4 @@
-// Rows: each is read as it was written, field by field, and each way of saving writes its own fields only.
+// Rows: each is read as it was written, field by field, and each method of saving writes only its own fields.
 
 import type { NewTask } from '../../ledger/ledger.ts'
 import { callRow, edgeRow, eventRow, messageRow, runRow, someTime, taskRow } from '../factories.ts'
@@ -6,7 +6,7 @@ import { appended, inserted, type Theme, write } from './contract-world.ts'
 
 const json = { list: [1, 2.5, -0.1, true, null, 'x'], deep: { '': {}, 'a.b': [] }, big: 2 ** 53 - 1 }
 
-/** No field has its default. */
+/** Without default values. */
 const fullTask: NewTask = taskRow({
   id: 'task-full',
   key: 'round/1',
@@ -43,8 +43,8 @@ const fullTask: NewTask = taskRow({
 })
 
 export const rows: Theme = ({ describe, proves, expect }) => {
-  describe('a row comes back as it was written:', () => {
-    proves('a task, with its state, snapshot, parent, owner and priority', async (ledger) => {
+  describe('rows', () => {
+    proves('a task is read as it was written, with its state, snapshot, parent, owner and priority', async (ledger) => {
       const seq = await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'parent' }))
         return yield* inserted(tx, fullTask)
@@ -56,12 +56,12 @@ export const rows: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.task.get('unknown'))).toBe(undefined)
     })
 
-    proves('a task of which nothing was said', async (ledger) => {
+    proves('a task with default values is read as it was written', async (ledger) => {
       const seq = await write(ledger, (tx) => inserted(tx, taskRow({ id: 'bare' })))
       expect(await ledger.read((tx) => tx.task.get('bare'))).toEqual({ ...taskRow({ id: 'bare' }), seq })
     })
 
-    proves('a run, live and closed', async (ledger) => {
+    proves('a live and a closed run are read as they were written', async (ledger) => {
       const run = runRow({ taskId: 'a', number: 2, attempt: 3, instanceId: 'engine-9', dueAt: someTime + 5 })
       const closed = {
         ...run,
@@ -80,7 +80,7 @@ export const rows: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.run.list('a'))).toEqual([closed])
     })
 
-    proves('a call, open, completed and failed', async (ledger) => {
+    proves('an open, a completed and a failed call are read as they were written', async (ledger) => {
       const open = callRow({
         id: 'call-1',
         taskId: 'a',
@@ -113,7 +113,7 @@ export const rows: Theme = ({ describe, proves, expect }) => {
       expect((await ledger.read((tx) => tx.call.get('call-2')))?.error).toEqual(error)
     })
 
-    proves('a message, numbered from 1 within its task', async (ledger) => {
+    proves('a message is read as it was written, numbered from 1 within its task', async (ledger) => {
       const first = messageRow({ id: 'm-1', taskId: 'a', role: 'assistant', content: 'one', run: 2, ident: 'k:x' })
       const second = messageRow({ id: 'm-2', taskId: 'a', announcement: true, ordinal: 3, timestamp: someTime - 5 })
       const numbers = await write(ledger, function* (tx) {
@@ -136,7 +136,7 @@ export const rows: Theme = ({ describe, proves, expect }) => {
       expect(await page(2, 9)).toEqual([])
     })
 
-    proves('an event and an edge', async (ledger) => {
+    proves('an event and an edge are read as they were written', async (ledger) => {
       const event = eventRow({ taskId: 'a', type: 'task.started', instanceId: 'engine-2', data: json })
       const edge = edgeRow({ taskId: 'a', blockerId: 'b', kind: 'wait', callId: 'call-1' })
       const seq = await write(ledger, function* (tx) {
@@ -151,7 +151,7 @@ export const rows: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('saving', () => {
-    proves('the state of a task leaves its definition alone and counts the write', async (ledger) => {
+    proves('saving the state of a task keeps its definition and increments its version', async (ledger) => {
       const live = taskRow({ id: 'a', name: 'first', executor: 'x', policy: { timeoutMs: 5 }, metadata: { k: 1 } })
       const changes = {
         status: 'completed' as const,
@@ -175,7 +175,7 @@ export const rows: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.task.get('a'))).toEqual({ ...live, seq: 1, ...changes, version: 2 })
     })
 
-    proves('the definition of a task leaves its state alone', async (ledger) => {
+    proves('saving the definition of a task keeps its state', async (ledger) => {
       const live = taskRow({ id: 'a' })
       const defined = {
         name: 'second',
@@ -198,7 +198,7 @@ export const rows: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.task.get('a'))).toEqual({ ...live, ...defined, seq: 2, version: 2 })
     })
 
-    proves('progress writes how far a task has come, and nothing else', async (ledger) => {
+    proves('saving progress changes no other field of a task', async (ledger) => {
       const live = taskRow({ id: 'a' })
       const progress = { fraction: 0.25, note: 'a quarter', at: someTime }
       await write(ledger, function* (tx) {

@@ -1,10 +1,10 @@
-// Runs and the journal: which are open, whose they are, and their order.
+// Runs and the journal: open ones, their owners, and their order.
 import { callRow, runRow, someTime, taskRow } from '../factories.ts'
 import { idsIn, type Theme, write } from './contract-world.ts'
 
 export const runsAndCalls: Theme = ({ describe, proves, expect }) => {
   describe('runs', () => {
-    proves('are found by the instance that holds them while they are open', async (ledger) => {
+    proves('open runs are found by their instance', async (ledger) => {
       await write(ledger, function* (tx) {
         for (const taskId of ['a', 'b', 'c', 'd']) yield* tx.task.insert(taskRow({ id: taskId }))
         yield* tx.run.insert(runRow({ taskId: 'a', startedAt: 2 }))
@@ -20,7 +20,7 @@ export const runsAndCalls: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.run.openOf('engine-3'))).toEqual([])
     })
 
-    proves('of one task never overlap: a second one is refused while the first is open', async (ledger) => {
+    proves('a second run of a task is refused while the first is open', async (ledger) => {
       const first = runRow({ taskId: 'a' })
       await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a' }))
@@ -43,7 +43,7 @@ export const runsAndCalls: Theme = ({ describe, proves, expect }) => {
 
   describe('the journal', () => {
     proves(
-      'the journal is read in the order in which it was written, by kind if asked for, and its open entries alone',
+      'the journal is read in the order of writing, optionally by kind or only its open entries',
       async (ledger) => {
         await write(ledger, function* (tx) {
           yield* tx.task.insert(taskRow({ id: 'a' }))

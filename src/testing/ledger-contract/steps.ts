@@ -1,9 +1,9 @@
-// Steps: judged in order on the state of the ledger, each all or nothing, together in one commit.
+// Steps: decided in order on the state of the ledger, each atomic, together in one commit.
 import type { LedgerObserver, Step } from '../../ledger/ledger.ts'
 import { eventRow, taskRow } from '../factories.ts'
 import { idsIn, inserted, type Theme, write } from './contract-world.ts'
 
-/** Inserts a task; refuses, as a step of the engine would, when its id exists. */
+/** Inserts a task; throws if its id exists, as a step of the engine would. */
 function add(id: string): Step<number> {
   return {
     name: 'add',
@@ -18,7 +18,7 @@ function add(id: string): Step<number> {
 
 export const steps: Theme = ({ describe, proves, expect }) => {
   describe('a read', () => {
-    proves('V-07 is not made for a reader that has aborted', async (ledger) => {
+    proves('V-07 a read rejects without running if its signal has aborted', async (ledger) => {
       const reason = new Error('gone')
       const reading = ledger.read((tx) => tx.task.get('a'), { principal: 'ann', signal: AbortSignal.abort(reason) })
       await expect(reading).rejects.toBe(reason)
@@ -27,12 +27,12 @@ export const steps: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('a step', () => {
-    proves('reads, judges and writes, and resolves to what it returns', async (ledger) => {
+    proves('a step reads, decides and writes, and resolves to its return value', async (ledger) => {
       expect(await ledger.step(add('a'))).toBe(1)
       expect((await ledger.read((tx) => tx.task.get('a')))?.id).toBe('a')
     })
 
-    proves('that refuses rejects with the very error that it threw, and nothing of it is kept', async (ledger) => {
+    proves('a step that throws rejects with the same error, and nothing of it is stored', async (ledger) => {
       const refusal = new Error('no')
       const refused: Step<void> = {
         name: 'refused',
@@ -45,7 +45,7 @@ export const steps: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.task.get('never'))).toBe(undefined)
     })
 
-    proves('that throws while it writes is taken back whole', async (ledger) => {
+    proves('a step that throws between writes is rolled back completely', async (ledger) => {
       const refusal = new Error('half way')
       const half = write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'half' }))
@@ -57,56 +57,56 @@ export const steps: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.event.last())).toBe(0)
     })
 
-    proves('that the tables refuse rejects with LEDGER_WRITE_FAILED and is taken back whole', async (ledger) => {
-      await ledger.step(add('a'))
-      const clash = write(ledger, function* (tx) {
-        yield* tx.task.insert(taskRow({ id: 'before' }))
-        yield* tx.task.insert(taskRow({ id: 'a' }))
-      })
-      await expect(clash).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
-      expect(await ledger.read((tx) => tx.task.get('before'))).toBe(undefined)
-    })
+    proves(
+      'a step that the tables refuse rejects with LEDGER_WRITE_FAILED and is rolled back completely',
+      async (ledger) => {
+        await ledger.step(add('a'))
+        const clash = write(ledger, function* (tx) {
+          yield* tx.task.insert(taskRow({ id: 'before' }))
+          yield* tx.task.insert(taskRow({ id: 'a' }))
+        })
+        await expect(clash).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
+        expect(await ledger.read((tx) => tx.task.get('before'))).toBe(undefined)
+      },
+    )
   })
 
   describe('steps that arrive together', () => {
-    proves('are judged in order of arrival, each on what the ones before it wrote', async (ledger) => {
+    proves('steps are decided in order of arrival, each on the writes of the ones before it', async (ledger) => {
       const outcomes = await Promise.allSettled([ledger.step(add('a')), ledger.step(add('a')), ledger.step(add('b'))])
       expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
       expect(await idsIn(ledger, (tx) => tx.task.list({}, 10))).toEqual(['a', 'b'])
     })
 
-    proves(
-      'fall one by one: one that refuses before or after it has written, or that the tables refuse, falls alone',
-      async (ledger) => {
-        const outcomes = await Promise.allSettled([
-          ledger.step(add('a')),
-          ledger.step(add('a')),
-          write(ledger, function* (tx) {
-            yield* tx.task.insert(taskRow({ id: 'half' }))
-            throw new Error('half way')
-          }),
-          ledger.step(add('b')),
-          write(ledger, function* (tx) {
-            yield* tx.task.insert(taskRow({ id: 'clash' }))
-            yield* tx.task.insert(taskRow({ id: 'b' }))
-          }),
-          ledger.step(add('c')),
-        ])
-        expect(outcomes.map((outcome) => outcome.status)).toEqual([
-          'fulfilled',
-          'rejected',
-          'rejected',
-          'fulfilled',
-          'rejected',
-          'fulfilled',
-        ])
-        expect(await idsIn(ledger, (tx) => tx.task.list({}, 10))).toEqual(['a', 'b', 'c'])
-        const events = await ledger.read((tx) => tx.event.after(0, 10))
-        expect(events.map((event) => event.taskId)).toEqual(['a', 'b', 'c'])
-      },
-    )
+    proves('a step that throws before or after its writes, or that the tables refuse, fails alone', async (ledger) => {
+      const outcomes = await Promise.allSettled([
+        ledger.step(add('a')),
+        ledger.step(add('a')),
+        write(ledger, function* (tx) {
+          yield* tx.task.insert(taskRow({ id: 'half' }))
+          throw new Error('half way')
+        }),
+        ledger.step(add('b')),
+        write(ledger, function* (tx) {
+          yield* tx.task.insert(taskRow({ id: 'clash' }))
+          yield* tx.task.insert(taskRow({ id: 'b' }))
+        }),
+        ledger.step(add('c')),
+      ])
+      expect(outcomes.map((outcome) => outcome.status)).toEqual([
+        'fulfilled',
+        'rejected',
+        'rejected',
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+      ])
+      expect(await idsIn(ledger, (tx) => tx.task.list({}, 10))).toEqual(['a', 'b', 'c'])
+      const events = await ledger.read((tx) => tx.event.after(0, 10))
+      expect(events.map((event) => event.taskId)).toEqual(['a', 'b', 'c'])
+    })
 
-    proves('are a thousand and more, and all of them are written once', async (ledger) => {
+    proves('more than a thousand steps at once are all written once', async (ledger) => {
       await Promise.all(Array.from({ length: 1_200 }, (_, n) => ledger.step(add(`task-${n}`))))
       expect(await ledger.read((tx) => tx.task.count({}))).toBe(1_200)
       const last = { priority: 0, seq: 1_199 }
@@ -115,7 +115,7 @@ export const steps: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('an observer', () => {
-    proves('receives the events of every commit, in order, once they are durable', async (ledger) => {
+    proves('an observer receives the events of every commit in order, once they are durable', async (ledger) => {
       const received: string[] = []
       const seen: Array<Promise<boolean>> = []
       ledger.observe(
@@ -135,7 +135,7 @@ export const steps: Theme = ({ describe, proves, expect }) => {
       expect(await Promise.all(seen)).toEqual([true, true, true])
     })
 
-    proves('receives nothing of a refused step, and nothing after it has stopped', async (ledger) => {
+    proves('an observer receives nothing of a refused step, and nothing after it has unsubscribed', async (ledger) => {
       const received: string[] = []
       const stop = ledger.observe(
         observing((events) => received.push(...events.map((event) => event.taskId))),
@@ -156,7 +156,7 @@ export const steps: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('closing', () => {
-    proves('writes what was asked for before, and refuses what comes after', async (ledger) => {
+    proves('closing writes the steps that arrived before, and refuses later ones', async (ledger) => {
       const before = ledger.step(add('a'))
       const closed = ledger.close()
       const after = ledger.step(add('b'))

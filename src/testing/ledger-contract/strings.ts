@@ -1,12 +1,12 @@
-// Strings: any text of people, models and files is data to the ledger, on every database.
+// Strings: every database stores any text of people, models and files unchanged.
 import type { TaskFilter } from '../../ledger/ledger.ts'
 import { callRow, eventRow, messageRow, runRow, taskRow } from '../factories.ts'
 import { idsIn, type Theme, write } from './contract-world.ts'
 
-/** Names are in indexes, where PostgreSQL keeps no more than some 2,700 bytes. */
+/** Names are indexed, and PostgreSQL indexes at most about 2,700 bytes. */
 const name = (text: string): string => text.slice(0, 1_000)
 
-/** Well-formed and without NUL, as json.ts requires. Each has broken some database. */
+/** Well-formed and without NUL, as json.ts requires. Each has caused errors in some database. */
 const hostile: Record<string, string> = {
   'a statement': `'; drop table task; --`,
   'a statement for the other database': `"; delete from "event" where '' = '`,
@@ -16,16 +16,16 @@ const hostile: Record<string, string> = {
   'a prototype key': '__proto__',
   'emoji and marks': '👩‍👩‍👧‍👦 ẗ̶̼ \u202e abc \u{10ffff}',
   'control characters': '\u0001\u0008\u001b[31m\r\n\t\u007f\u0085\u2028\ufeff',
-  nothing: '',
+  'an empty text': '',
   'a number': '0x10',
   'a word of SQL': 'null',
   'a megabyte': 'ab\u00e9'.repeat(350_000),
 }
 
 export const strings: Theme = ({ describe, proves, expect }) => {
-  describe('X-037 X-043 survives byte for byte wherever text may stand:', () => {
+  describe('hostile text', () => {
     for (const [title, text] of Object.entries(hostile)) {
-      proves(title, async (ledger) => {
+      proves(`X-037 X-043 every text column stores ${title} byte for byte`, async (ledger) => {
         const id = `task ${text.slice(0, 100)}`
         const task = taskRow({
           id,
@@ -61,7 +61,7 @@ export const strings: Theme = ({ describe, proves, expect }) => {
         expect((await ledger.read((tx) => tx.event.after(0, 9, id)))[0]?.data).toEqual({ text })
       })
 
-      proves(`${title}, in a filter too`, async (ledger) => {
+      proves(`X-037 X-043 a filter accepts ${title}`, async (ledger) => {
         await write(ledger, function* (tx) {
           yield* tx.task.insert(
             taskRow({ id: 'a', executor: name(text), key: `${name(text)}/a`, metadata: { [text]: text } }),

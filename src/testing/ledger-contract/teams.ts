@@ -13,11 +13,11 @@ import {
   taskRow,
   teamRow,
 } from '../factories.ts'
-import { idsIn, type Theme, write } from './contract-world.ts'
+import { idsIn, purged, type Theme, write } from './contract-world.ts'
 
 type NewTask = ReturnType<typeof taskRow>
 
-/** A task with a branch of its own name, and its team. */
+/** A task with a branch of the same name, and its team. */
 function* insertTeam(tx: Tx, id: string, task: Partial<NewTask> = {}, team: Partial<TeamRecord> = {}): Op<void> {
   yield* tx.task.insert(taskRow({ id, ...task }))
   yield* tx.branch.insert(branchRow({ name: id, taskId: id }))
@@ -42,7 +42,7 @@ const nameOf = ({ taskId, agentId, number }: StintRecord) => `${taskId} ${agentI
 
 export const teams: Theme = ({ describe, proves, expect }) => {
   describe('a team', () => {
-    proves('is found by its task and by its branch, and all but these two may change', async (ledger) => {
+    proves('a team is found by its task and by its branch, and all its other fields can change', async (ledger) => {
       const full = teamRow({
         taskId: 'a',
         branch: 'a',
@@ -72,7 +72,7 @@ export const teams: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.team.get('a'))).toEqual(closed)
     })
 
-    proves('has a task of its own and a branch of its own, that are there', async (ledger) => {
+    proves('a team requires an existing task and branch that no other team has', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* insertTeam(tx, 'a')
         yield* tx.task.insert(taskRow({ id: 'b' }))
@@ -90,32 +90,35 @@ export const teams: Theme = ({ describe, proves, expect }) => {
       }
     })
 
-    proves('is listed with its task, the latest first, by type and state; deleted ones are not', async (ledger) => {
-      await write(ledger, function* (tx) {
-        yield* insertTeam(tx, 'a', {}, { type: 'fix' })
-        yield* insertTeam(tx, 'b', settled('completed'), { type: 'fix' })
-        yield* insertTeam(tx, 'gone', { deletedAt: someTime })
-        yield* insertTeam(tx, 'c')
-        yield* tx.task.insert(taskRow({ id: 'alone' }))
-      })
-      const listed = async (filter: Parameters<Reads['team']['list']>[0], limit = 9, offset = 0) =>
-        (await ledger.read((tx) => tx.team.list(filter, limit, offset))).map(
-          ({ team, task }) => `${team.taskId} ${task.id}`,
-        )
-      expect(await listed({})).toEqual(['c c', 'b b', 'a a'])
-      expect(await listed({}, 1, 1)).toEqual(['b b'])
-      expect(await listed({ type: 'fix' })).toEqual(['b b', 'a a'])
-      expect(await listed({ statuses: ['completed', 'failed'] })).toEqual(['b b'])
-      expect(await listed({ statuses: [] })).toEqual([])
-      const ofType = (type: string) => idsIn(ledger, (tx) => tx.task.oldest({ type }, 9, 0))
-      expect(await ofType('fix')).toEqual(['a', 'b'])
-      expect(await ofType('other')).toEqual([])
-      const [first] = await ledger.read((tx) => tx.team.list({}, 1, 1))
-      expect(first?.team).toEqual(await ledger.read((tx) => tx.team.get('b')))
-      expect(first?.task).toEqual(await ledger.read((tx) => tx.task.get('b')))
-    })
+    proves(
+      'teams are listed with their tasks, from the latest on, by type and state, without deleted ones',
+      async (ledger) => {
+        await write(ledger, function* (tx) {
+          yield* insertTeam(tx, 'a', {}, { type: 'fix' })
+          yield* insertTeam(tx, 'b', settled('completed'), { type: 'fix' })
+          yield* insertTeam(tx, 'gone', { deletedAt: someTime })
+          yield* insertTeam(tx, 'c')
+          yield* tx.task.insert(taskRow({ id: 'alone' }))
+        })
+        const listed = async (filter: Parameters<Reads['team']['list']>[0], limit = 9, offset = 0) =>
+          (await ledger.read((tx) => tx.team.list(filter, limit, offset))).map(
+            ({ team, task }) => `${team.taskId} ${task.id}`,
+          )
+        expect(await listed({})).toEqual(['c c', 'b b', 'a a'])
+        expect(await listed({}, 1, 1)).toEqual(['b b'])
+        expect(await listed({ type: 'fix' })).toEqual(['b b', 'a a'])
+        expect(await listed({ statuses: ['completed', 'failed'] })).toEqual(['b b'])
+        expect(await listed({ statuses: [] })).toEqual([])
+        const ofType = (type: string) => idsIn(ledger, (tx) => tx.task.oldest({ type }, 9, 0))
+        expect(await ofType('fix')).toEqual(['a', 'b'])
+        expect(await ofType('other')).toEqual([])
+        const [first] = await ledger.read((tx) => tx.team.list({}, 1, 1))
+        expect(first?.team).toEqual(await ledger.read((tx) => tx.team.get('b')))
+        expect(first?.task).toEqual(await ledger.read((tx) => tx.task.get('b')))
+      },
+    )
 
-    proves('of a completed task is unclosed until it is closed, by age', async (ledger) => {
+    proves('unclosed returns the teams of completed tasks until they are closed, by age', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* insertTeam(tx, 'open')
         yield* insertTeam(tx, 'a', settled('completed'))
@@ -134,7 +137,7 @@ export const teams: Theme = ({ describe, proves, expect }) => {
       expect(await unclosed(9, 0)).toEqual([{ taskId: 'b', seq: 5 }])
     })
 
-    proves('is counted by type, with what its task came to and how long the completed ones took', async (ledger) => {
+    proves('countByType counts teams by type and outcome, with the duration of completed ones', async (ledger) => {
       await write(ledger, function* (tx) {
         yield* insertTeam(tx, 'a', settled('completed', 10), { type: 'fix' })
         yield* insertTeam(tx, 'b', settled('completed', 30), { type: 'fix' })
@@ -152,7 +155,7 @@ export const teams: Theme = ({ describe, proves, expect }) => {
       ])
     })
 
-    proves('has objectives, by number', async (ledger) => {
+    proves('the objectives of a team are listed by number', async (ledger) => {
       const second = objectiveRow({ taskId: 'a', number: 2, description: `it's "so"` })
       await write(ledger, function* (tx) {
         yield* insertTeam(tx, 'a')
@@ -187,7 +190,7 @@ export const teams: Theme = ({ describe, proves, expect }) => {
   })
 
   describe('a stint', () => {
-    proves('S2-014 is one of several that an agent may have on a task, and never two at once', async (ledger) => {
+    proves('S2-014 an agent may have several stints on a task, but only one at a time', async (ledger) => {
       const first = stintAt('a', 'ann', { role: 'lead', objectives: [1, 3], workerId: 'w', joinedAt: someTime - 1 })
       await write(ledger, function* (tx) {
         yield* insertTeam(tx, 'a')
@@ -217,59 +220,65 @@ export const teams: Theme = ({ describe, proves, expect }) => {
       }
     })
 
-    proves('is found by its worker while it is active, and is abandoned when that one has settled', async (ledger) => {
-      await write(ledger, function* (tx) {
-        yield* insertTeam(tx, 'a')
-        for (const id of ['done', 'failed', 'left', 'live']) {
-          yield* tx.task.insert(
-            taskRow({ id, ...(id === 'live' ? {} : settled(id === 'failed' ? 'failed' : 'completed')) }),
+    proves(
+      'a stint is found by its worker while it is active, and is abandoned when the worker has settled',
+      async (ledger) => {
+        await write(ledger, function* (tx) {
+          yield* insertTeam(tx, 'a')
+          for (const id of ['done', 'failed', 'left', 'live']) {
+            yield* tx.task.insert(
+              taskRow({ id, ...(id === 'live' ? {} : settled(id === 'failed' ? 'failed' : 'completed')) }),
+            )
+          }
+          yield* insertStints(
+            tx,
+            stintAt('a', 'outside'),
+            stintAt('a', 'failed', { workerId: 'failed' }),
+            stintAt('a', 'live', { workerId: 'live' }),
+            stintAt('a', 'left', { workerId: 'left', ...ended }),
+            stintAt('a', 'done', { workerId: 'done' }),
+            stintAt('a', 'purged', { workerId: 'no longer there' }),
           )
-        }
-        yield* insertStints(
-          tx,
-          stintAt('a', 'outside'),
-          stintAt('a', 'failed', { workerId: 'failed' }),
-          stintAt('a', 'live', { workerId: 'live' }),
-          stintAt('a', 'left', { workerId: 'left', ...ended }),
-          stintAt('a', 'done', { workerId: 'done' }),
-          stintAt('a', 'purged', { workerId: 'no longer there' }),
-        )
-      })
-      const agentOf = async (worker: string) => (await ledger.read((tx) => tx.team.stintOfWorker(worker)))?.agentId
-      expect(await agentOf('live')).toBe('live')
-      expect(await agentOf('left')).toBe(undefined)
-      expect(await agentOf('outside')).toBe(undefined)
-      const abandoned = async (limit: number) =>
-        (await ledger.read((tx) => tx.team.abandoned(limit))).map(({ agentId }) => agentId)
-      expect(await abandoned(9)).toEqual(['failed', 'done', 'purged'])
-      expect(await abandoned(1)).toEqual(['failed'])
-    })
+        })
+        const agentOf = async (worker: string) => (await ledger.read((tx) => tx.team.stintOfWorker(worker)))?.agentId
+        expect(await agentOf('live')).toBe('live')
+        expect(await agentOf('left')).toBe(undefined)
+        expect(await agentOf('outside')).toBe(undefined)
+        const abandoned = async (limit: number) =>
+          (await ledger.read((tx) => tx.team.abandoned(limit))).map(({ agentId }) => agentId)
+        expect(await abandoned(9)).toEqual(['failed', 'done', 'purged'])
+        expect(await abandoned(1)).toEqual(['failed'])
+      },
+    )
 
-    proves('is in the timeline of its agent, the latest first, with its task and team', async (ledger) => {
-      await write(ledger, function* (tx) {
-        for (const id of ['a', 'b']) yield* insertTeam(tx, id)
-        yield* insertTeam(tx, 'gone', { deletedAt: someTime })
-        yield* insertStints(
-          tx,
-          stintAt('a', 'ann', ended),
-          stintAt('b', 'ann', { objectives: [2], role: 'lead' }),
-          stintAt('b', 'bob'),
-          stintAt('gone', 'ann'),
-          stintAt('a', 'ann', { number: 2, joinedAt: 1 }),
-        )
-      })
-      const timeline = async (agent: string, limit = 9, offset = 0) =>
-        (await ledger.read((tx) => tx.team.timeline(agent, limit, offset))).map(({ stint }) => nameOf(stint))
-      expect(await timeline('ann')).toEqual(['a ann 2', 'b ann 1', 'a ann 1'])
-      expect(await timeline('ann', 1, 1)).toEqual(['b ann 1'])
-      expect(await timeline('missing')).toEqual([])
-      const [, second] = await ledger.read((tx) => tx.team.timeline('ann', 9, 0))
-      expect(second).toEqual({
-        stint: (await ledger.read((tx) => tx.team.stints('b')))[0],
-        task: await ledger.read((tx) => tx.task.get('b')),
-        team: await ledger.read((tx) => tx.team.get('b')),
-      })
-    })
+    proves(
+      'the timeline of an agent lists its stints from the latest on, with their tasks and teams',
+      async (ledger) => {
+        await write(ledger, function* (tx) {
+          for (const id of ['a', 'b']) yield* insertTeam(tx, id)
+          yield* insertTeam(tx, 'gone', { deletedAt: someTime })
+          yield* insertStints(
+            tx,
+            stintAt('a', 'ann', ended),
+            stintAt('b', 'ann', { objectives: [2], role: 'lead' }),
+            stintAt('b', 'bob'),
+            stintAt('gone', 'ann'),
+            stintAt('a', 'ann', { number: 2, joinedAt: 1 }),
+          )
+        })
+        const timeline = async (agent: string, limit = 9, offset = 0) =>
+          (await ledger.read((tx) => tx.team.timeline(agent, limit, offset))).map(({ stint }) => nameOf(stint))
+        expect(await timeline('ann')).toEqual(['a ann 2', 'b ann 1', 'a ann 1'])
+        expect(await timeline('ann', 1, 1)).toEqual(['b ann 1'])
+        expect(await timeline('missing')).toEqual([])
+        const [, second] = await ledger.read((tx) => tx.team.timeline('ann', 9, 0))
+        expect(second).toEqual({
+          stint: (await ledger.read((tx) => tx.team.stints('b')))[0],
+          task: await ledger.read((tx) => tx.task.get('b')),
+          team: await ledger.read((tx) => tx.team.get('b')),
+        })
+      },
+    )
   })
 
   describe('a purge of a team task', () => {
@@ -288,8 +297,7 @@ export const teams: Theme = ({ describe, proves, expect }) => {
           }
         }
       })
-      const purged = await write(ledger, (tx) => tx.cascade.purge(someTime + 50, 9))
-      expect([purged.families, purged.tasks]).toEqual([1, 2])
+      expect(await purged(ledger, someTime + 50)).toEqual({ families: 1, tasks: 2 })
       const left = (taskId: string) => ledger.read((tx) => remains(tx, taskId))
       const memory = { branch: true, observation: true, found: true, run: true, decisions: 1 }
       for (const id of ['old', 'old-child']) {
@@ -313,7 +321,7 @@ export const teams: Theme = ({ describe, proves, expect }) => {
           yield* tx.team.insertStint(stintAt('outside', 'ann'))
           yield* insertTeam(tx, 'failed', settled('failed', 0))
         })
-        const purge = () => write(ledger, (tx) => tx.cascade.purge(someTime + 50, 9))
+        const purge = () => purged(ledger, someTime + 50)
         const teams = ['unclosed', 'left', 'outside', 'failed']
         const left = () =>
           ledger.read(function* (tx) {

@@ -61,13 +61,13 @@ export interface TaskManagerState {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-const { maxConcurrent, maxIterations, ledger } = engineOptionsSchema.shape
+const { maxConcurrent, maxIterations, ledger } = engineOptionsSchema().shape
 const configSchema = z.strictObject({
   maxConcurrentTasks: maxConcurrent,
   maxIterationsPerTask: maxIterations,
   ledger,
   emitToUser: z.custom<EmitToUser>((value) => typeof value === 'function', 'expected a function (output)').optional(),
-  ...engineOptionsSchema.pick(engineOptions).shape,
+  ...engineOptionsSchema().pick(engineOptions).shape,
 })
 
 /**

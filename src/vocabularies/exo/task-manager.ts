@@ -53,7 +53,7 @@ export interface UpdateTaskOptions {
   metadata?: Record<string, unknown>
 }
 
-const { name, description, priority, metadata, status } = updateSchema.shape
+const { name, description, priority, metadata, status } = updateSchema().shape
 const createTaskSchema = z.strictObject({ description, priority, metadata, parentId: z.string().nullable().optional() })
 const updateTaskSchema = z.strictObject({ status, name, description, priority, metadata })
 const listTasksSchema = z.strictObject({ status: z.enum(taskStatuses).optional() })

@@ -33,7 +33,7 @@ const schedulerOptionsSchema = z.strictObject({
   maxConcurrent: maxConcurrentSchema.default(3),
   autoComplete: z.boolean().optional(),
   timeoutMs: z.number().positive().optional(),
-  retry: retryPolicySchema.optional(),
+  retry: retryPolicySchema().optional(),
 })
 
 /**

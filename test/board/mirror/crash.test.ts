@@ -155,7 +155,7 @@ describe('A mirror that dies', () => {
 })
 
 describe('A mirror that follows', () => {
-  it('S4-007 a mirror imports edits and writes changes within moments, whoever makes them', async () => {
+  it('S4-007 a mirror imports edits and writes changes within moments', async () => {
     const folder = createFolder()
     const [ledger, dir] = [join(folder, 'ledger.db'), join(folder, '.tasks')]
     const world = await openWorld(ledger, dir)

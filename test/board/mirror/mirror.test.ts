@@ -77,10 +77,10 @@ describe('What the files say', () => {
     await mirror.close()
     await first.engine.close()
     const second = await openWorld(ledger, dir)
-    second.edit(1, { subject: 'edited while nobody looked' })
+    second.edit(1, { subject: 'edited while no mirror ran' })
     await second.add('after')
     expect(await (await second.open()).sync()).toMatchObject({ imported: ['task_1.json'], refused: [] })
-    expect(second.read(1)).toMatchObject({ subject: 'edited while nobody looked', version: 2 })
+    expect(second.read(1)).toMatchObject({ subject: 'edited while no mirror ran', version: 2 })
     expect(second.read(2)).toMatchObject({ subject: 'after' })
   })
 
@@ -264,6 +264,51 @@ describe('An edit of a file', () => {
     expect(await world.task(1)).toMatchObject({ description: 'b' })
   })
 
+  it.each([
+    ['a lower number', [1, 2, 3]],
+    ['a higher number', [3, 2, 1]],
+  ] as const)(
+    'edits of several files at once hold together when the completed blocker has %s than the task that starts',
+    async (_which, [first, second, third]) => {
+      const world = await openWorld()
+      for (const subject of ['a', 'b', 'c']) await world.add(subject)
+      await world.call('board:update', { id: second, addBlockedBy: [first] })
+      await world.call('board:update', { id: third, addBlockedBy: [second] })
+      const mirror = await world.open()
+      await mirror.sync()
+      world.edit(first, { status: 'completed' })
+      world.edit(second, { status: 'completed' })
+      world.edit(third, { status: 'in_progress', owner: 'alice' })
+      const report = await mirror.sync()
+      expect(report.refused).toEqual([])
+      expect([...report.imported].sort()).toEqual(['task_1.json', 'task_2.json', 'task_3.json'])
+      expect(await world.task(first)).toMatchObject({ status: 'completed' })
+      expect(await world.task(third)).toMatchObject({ status: 'in_progress', owner: 'alice' })
+      expect(world.read(third)).toMatchObject({ status: 'in_progress', blockedBy: [] })
+      expect(await mirror.sync()).toEqual(nothing)
+    },
+  )
+
+  it('an edit that still does not fit after the others of its pass is refused, and its file shows the board again', async () => {
+    const world = await openWorld()
+    for (const subject of ['a', 'b', 'c']) await world.add(subject)
+    await world.call('board:update', { id: 1, addBlockedBy: [2, 3] })
+    const mirror = await world.open()
+    await mirror.sync()
+    world.edit(1, { status: 'in_progress', owner: 'alice' })
+    world.edit(3, { status: 'completed' })
+    const report = await mirror.sync()
+    expect(report.imported).toEqual(['task_3.json'])
+    expect(report.refused).toEqual([
+      expect.objectContaining({
+        file: 'task_1.json',
+        why: expect.stringContaining('blocked by [2]'),
+        copy: expect.any(String),
+      }),
+    ])
+    expect(world.read(1)).toMatchObject({ status: 'pending', blockedBy: [2] })
+  })
+
   it('changes of key order or spacing alone are ignored', async () => {
     const world = await openWorld()
     const mirror = await world.open()
@@ -294,7 +339,7 @@ describe('A forbidden edit is refused as a whole, reported, kept as a copy, and 
     ],
     ['to close a cycle', async () => [1, { blockedBy: [2] }], /each other|cannot come after/],
     ['to come after itself', async () => [1, { blockedBy: [1] }], /cannot come after/],
-    ['to come after nobody', async () => [1, { blockedBy: [99], subject: 'x' }], /Task 99 not found/],
+    ['to come after an unknown task', async () => [1, { blockedBy: [99], subject: 'x' }], /Task 99 not found/],
     ['to say a state that there is none of', async () => [1, { status: 'done' }], /status/],
     ['to have no subject', async () => [1, { subject: ' ' }], /subject/],
     ['to write the engine’s own word', async () => [1, { canonicalStatus: 'completed' }], /only the engine writes it/],
@@ -552,7 +597,7 @@ describe('Ownership of the folder', () => {
 
 describe('An edit without a change of status', () => {
   it.each(['in_progress', 'completed', 'failed', 'deleted'] as const)(
-    'leaves a task that is %s in its status',
+    'an edit without a change of status leaves a task that is %s in its status',
     async (status) => {
       const world = await openWorld()
       const mirror = await world.open()

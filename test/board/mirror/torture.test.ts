@@ -125,7 +125,7 @@ describe('Eight processes on one folder and one ledger', () => {
   const faults: Array<[Fault, string, RegExp]> = [
     ['latest', 'compares an edit with the latest text only undoes what happened meanwhile', /undone|worker/],
     ['in place', 'writes in place tears files', /torn/],
-    ['no election', 'writes whoever else does fights the others', /mirrors have written/],
+    ['no election', 'writes without being elected interferes with the others', /mirrors have written/],
   ]
   it.each(faults)(
     'the torture test detects a planted fault (%s): a mirror that %s',

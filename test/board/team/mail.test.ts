@@ -81,8 +81,8 @@ describe('The inbox of a member', () => {
     await refusalOf(send({ topic: 'x'.repeat(101) }), 'INVALID_INPUT')
     await refusalOf(bus.call('board:inbox', { as: 'bob', limit: 501 }), 'INVALID_INPUT')
     expect((await refusalOf(send({ to: '*' }), 'INVALID_INPUT')).message).toContain('each of them by name')
-    const nobody = await refusalOf(bus.call('board:send', { to: 'bob', body: 'x' }), 'INVALID_INPUT')
-    expect(nobody.message).toContain('`as`')
+    const unnamed = await refusalOf(bus.call('board:send', { to: 'bob', body: 'x' }), 'INVALID_INPUT')
+    expect(unnamed.message).toContain('`as`')
 
     for (let n = 0; n < 6; n++) await send({ body: 'x'.repeat(65_536) })
     const sizes: number[] = []

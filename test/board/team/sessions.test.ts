@@ -182,7 +182,7 @@ describe('A session', () => {
     await createAll(team.bus, 'Write')
     const ada = sessionOf(team, 'ada')
     const bob = sessionOf(team, 'bob')
-    await bob.call('board:send', { to: 'ada', body: 'hello', as: 'somebody else' })
+    await bob.call('board:send', { to: 'ada', body: 'hello', as: 'eve' })
     expect(await bob.call('board:inbox', { as: 'ada' })).toEqual({ mail: [], more: false })
     expect(await ada.call('board:wait', { as: 'bob' })).toMatchObject({ kind: 'mail', mail: [{ from: 'bob' }] })
     expect(await ada.call('board:wait', {})).toMatchObject({ kind: 'task', task: { owner: 'ada' } })

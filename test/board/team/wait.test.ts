@@ -240,7 +240,7 @@ describe('Several idle members', () => {
   it('a model waits in the name of its task, for tasks below it', async () => {
     const { bus, engine } = await openTeam()
     const own = await engine.create({ name: 'own' })
-    await createAll(bus, { subject: 'somebody else’s', priority: 9 })
+    await createAll(bus, { subject: 'elsewhere', priority: 9 })
     const part = await engine.create({ name: 'part', parentId: own.id })
     const work = await bus.call('board:wait', { as: 'lead', timeoutMs: 0 }, { caller: modelOf(own.id) })
     expect(work).toMatchObject({ kind: 'task', task: { taskId: part.id, owner: own.id } })

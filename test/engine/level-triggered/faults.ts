@@ -5,7 +5,7 @@ import { ErrandError } from '../../../src/core/errors.ts'
 import type { TaskEvent } from '../../../src/entities/event.ts'
 import type { Ledger, LedgerObserver, Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
 import { closeEndedRun } from '../../../src/steps/close-run.ts'
-import { altered } from './seat.ts'
+import { altered } from './host.ts'
 import type { Plant } from './world.ts'
 
 type Tables<T> = { [K in keyof T]?: Partial<T[K]> }

@@ -4,8 +4,8 @@ import type { TaskEvent } from '../../../src/entities/event.ts'
 import type { TaskRecord } from '../../../src/entities/task.ts'
 import { isSettled } from '../../../src/entities/task.ts'
 import type { Op, Reads } from '../../../src/ledger/ledger.ts'
+import { abortGraceMs, type Host, maxConcurrent, type Opening, shutdownTimeoutMs } from './host.ts'
 import type { Body, Execution } from './program.ts'
-import { abortGraceMs, type Host, maxConcurrent, type Opening, shutdownTimeoutMs } from './seat.ts'
 import type { World } from './world.ts'
 
 /**

@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { ErrandError } from '../../../src/core/errors.ts'
 import type { CreateOptions } from '../../../src/engine-api.ts'
 import { isSettled, type TaskRecord } from '../../../src/entities/task.ts'
+import { type FaultOfHost, faultCodes, faultKinds, type Host } from './host.ts'
 import { outcomePauseMs } from './laws.ts'
 import { type Program, programArbitrary } from './program.ts'
-import { type FaultOfHost, faultCodes, faultKinds, type Host } from './seat.ts'
 import { turns, type World } from './world.ts'
 
 const host = fc.nat({ max: 1 })

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
 import type { OnInterrupt } from '../../../src/entities/task-fields.ts'
-import type { Opening } from './seat.ts'
+import type { Opening } from './host.ts'
 import type { World } from './world.ts'
 
 type Simple =

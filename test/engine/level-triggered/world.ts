@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import type { Ledger, Op, Reads } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
 import { createSequentialIds, SimulatedClock } from '../../../src/testing/index.ts'
+import { Host } from './host.ts'
 import { Laws } from './laws.ts'
-import { Host } from './seat.ts'
 
 /** Puts a fault between an engine and its ledger. */
 export type Plant = (ledger: Ledger, host: Host) => Ledger

@@ -5,6 +5,7 @@ import { isSettled } from '../../../src/entities/task.ts'
 import type { Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
 import { moved, touched } from '../../../src/machines/task-transition.ts'
 import { eventOf } from '../../../src/steps/step-context.ts'
+import type { Sequence } from './play.ts'
 import type { Fault, Host } from './world.ts'
 
 type Tables<T> = (tx: T) => Partial<{ [K in keyof T]: Partial<T[K]> }>
@@ -18,19 +19,26 @@ function decidingThrough(step: Step, tables: Tables<Tx>): Step {
   return { name: step.name, decide: (tx) => step.decide(spoiled(tx, tables)) }
 }
 
-/** A run that another engine has closed looks open to the engine that began it. */
+/**
+ * A run that another engine has closed looks open to the engine that began it, when it settles. The first task that the step reads is that
+ * of the run. What it reads later is as it is: otherwise a parent that waits would seem to work, and miss the end of its child.
+ */
 const noFenceOfRuns: Fault = (step, host) => {
   if (step.name !== 'settle run') return step
-  return decidingThrough(step, (tx) => ({
-    task: {
-      *get(id) {
-        const task = yield* tx.task.get(id)
-        const number = latestRunOf(host, id)
-        if (task === undefined || number === undefined || (task.run === number && task.runOpen)) return task
-        return { ...task, run: number, runOpen: true, status: 'working' }
+  return decidingThrough(step, (tx) => {
+    let judged = false
+    return {
+      task: {
+        *get(id) {
+          const task = yield* tx.task.get(id)
+          const number = judged ? undefined : latestRunOf(host, id)
+          judged = true
+          if (task === undefined || number === undefined || (task.run === number && task.runOpen)) return task
+          return { ...task, run: number, runOpen: true, status: 'working' }
+        },
       },
-    },
-  }))
+    }
+  })
 }
 
 function latestRunOf({ world, number }: Host, taskId: string): number | undefined {
@@ -133,14 +141,43 @@ const forgetsTheParent: Fault = (step) =>
   decidingThrough(step, (tx) => ({
     task: {
       *childFacts(id) {
-        return { ...(yield* tx.task.childFacts(id)), live: true }
+        return { ...(yield* tx.task.childFacts(id)), live: true, movable: true }
       },
     },
   }))
 
-export const faults: Readonly<Record<string, { fault: Fault; complaint: RegExp }>> = {
+const plain = {
+  onChildFailure: undefined,
+  onDependencyFailure: undefined,
+  autoComplete: false,
+  retry: false,
+  timeout: false,
+  deadline: false,
+  held: false,
+  concurrency: false,
+  stubborn: false,
+}
+
+/** An engine hangs while an executor of it returns, and wakes after another engine has taken the task over. */
+const returnsWhileHung: Sequence = [
+  [{ do: 'create', host: 0, kind: 'run', policy: plain, priority: 0, parent: null, after: null }, 'turns'],
+  [{ do: 'executor', doing: 'return', run: 0 }, 'at once'],
+  [{ do: 'hang', host: 0 }, 'at once'],
+  [{ do: 'time', ms: 1_200 }, 'turns'],
+  [{ do: 'wake', host: 0 }, 'turns'],
+]
+
+interface PlantedFault {
+  fault: Fault
+  complaint: RegExp
+  /** A sequence that shows the fault, where random ones do so rarely. */
+  example?: Sequence
+}
+
+export const faults: Readonly<Record<string, PlantedFault>> = {
   'a taken-over run may still write': {
     fault: noFenceOfRuns,
+    example: returnsWhileHung,
     complaint:
       /by task\.\w+ \(after "settle run"\)|is at run \d|says that its run is|open run at the end|never changes its status|runs are open in one engine/,
   },

@@ -1,5 +1,6 @@
-// What a test starts as another process. `open FILE ID`: waits for a word, opens the ledger, writes one task, closes.
-// `count FILE`: prints how many tasks it sees. `hold FILE INSTANCE`: enlists an instance and stays. `lock FILE`: takes the write lock and gives it back at a word.
+// Started as another process by tests. `open FILE ID`: waits for a line, opens the ledger, writes one task and closes it. `count FILE`: prints
+// how many tasks it sees. `hold FILE INSTANCE`: registers an instance until it reads a line. `lock FILE`: holds the write lock until it reads
+// a line.
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { connect } from '../../../src/ledger/dialects/sqlite/connection.ts'
@@ -7,14 +8,14 @@ import { openLedger } from '../../../src/ledger/open-ledger.ts'
 import { taskRow } from '../../../src/testing/factories.ts'
 
 const [verb, file, name] = process.argv.slice(2) as [string, string, string]
-const words = createInterface(process.stdin)
-const word = () => once(words, 'line')
+const lines = createInterface(process.stdin)
+const nextLine = () => once(lines, 'line')
 
 switch (verb) {
   case 'open': {
-    const told = word()
+    const line = nextLine()
     console.log('ready')
-    await told
+    await line
     const ledger = await openLedger(file)
     await ledger.step({ name: 'add', decide: (tx) => tx.task.insert(taskRow({ id: name })) })
     await ledger.close()
@@ -32,18 +33,18 @@ switch (verb) {
   case 'hold': {
     const ledger = await openLedger(file)
     await ledger.register(name)
-    const told = word()
+    const line = nextLine()
     console.log('held')
-    await told
+    await line
     await ledger.close()
     break
   }
   case 'lock': {
     const connection = connect(file, { busyTimeoutMs: 1_000 })
     connection.execute('begin immediate')
-    const told = word()
+    const line = nextLine()
     console.log('locked')
-    await told
+    await line
     connection.execute('rollback')
     connection.close()
     break
@@ -51,4 +52,4 @@ switch (verb) {
   default:
     throw new Error(`unknown: ${verb}`)
 }
-words.close()
+lines.close()

@@ -1,4 +1,4 @@
-// Other processes that have a ledger open: started by node itself, told over stdin what to do next, heard over stdout.
+// Child processes that open a ledger. They read commands from stdin and report on stdout.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -8,8 +8,8 @@ export interface Child {
   readonly process: ChildProcess
   /** Resolves with the next line that it prints; rejects when it ends instead. */
   nextLine(): Promise<string>
-  say(line: string): void
-  /** Ends it as a power cut would; resolves when it is gone. */
+  send(line: string): void
+  /** Kills it without a chance to clean up; resolves when it has ended. */
   kill(): Promise<void>
   /** Resolves with its exit code. */
   ended(): Promise<number | null>
@@ -22,8 +22,8 @@ export function startChild(...parameters: string[]): Child {
   })
   const lines: string[] = []
   const waiting: Array<{ resolve(line: string): void; reject(error: Error): void }> = []
-  let complaints = ''
-  child.stderr.on('data', (chunk) => (complaints += String(chunk)))
+  let stderr = ''
+  child.stderr.on('data', (chunk) => (stderr += String(chunk)))
   createInterface(child.stdout).on('line', (line) => {
     const next = waiting.shift()
     if (next) next.resolve(line)
@@ -31,7 +31,7 @@ export function startChild(...parameters: string[]): Child {
   })
   const exit = once(child, 'close') as Promise<[number | null]>
   void exit.then(() => {
-    for (const { reject } of waiting.splice(0)) reject(new Error(`the child has ended: ${complaints}`))
+    for (const { reject } of waiting.splice(0)) reject(new Error(`the child has ended: ${stderr}`))
   })
   return {
     process: child,
@@ -40,7 +40,7 @@ export function startChild(...parameters: string[]): Child {
       if (line !== undefined) return Promise.resolve(line)
       return new Promise((resolve, reject) => waiting.push({ resolve, reject }))
     },
-    say: (line) => child.stdin.write(`${line}\n`),
+    send: (line) => child.stdin.write(`${line}\n`),
     async kill() {
       child.kill('SIGKILL')
       await exit

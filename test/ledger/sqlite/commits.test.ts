@@ -1,4 +1,4 @@
-// Commits on SQLite, seen from beside them: the connection is the real one, watched, and made to fail where a disk would.
+// Commits on SQLite: the connection is the real one, observed, and it fails where a disk would.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,13 +6,13 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import * as connections from '../../../src/ledger/dialects/sqlite/connection.ts'
 import type { Ledger, Step } from '../../../src/ledger/ledger.ts'
 import { eventRow, messageRow, openLedger, SimulatedClock, taskRow } from '../../../src/testing/index.ts'
-import { openBeside } from './beside.ts'
 import { startChild } from './child-process.ts'
+import { openSecondConnection } from './second-connection.ts'
 
 interface Watched {
   connection: connections.Connection
   executed: string[]
-  /** Called before a text is executed and after it; throwing is the disk's fault. */
+  /** Called before and after a text is executed; throws to simulate a failing disk. */
   before: ((sql: string) => void) | undefined
   after: ((sql: string) => void) | undefined
 }
@@ -20,7 +20,7 @@ interface Watched {
 const watched: Watched[] = []
 const connect = connections.connect
 
-/** The module stays what it is, with one function watched: files that run in the same process share it. */
+/** Spies on one function instead of replacing the module, because test files in the same process share it. */
 beforeEach(() => {
   const watching = vi.spyOn(connections, 'connect').mockImplementation((...parameters) => {
     const connection = connect(...parameters)
@@ -64,14 +64,14 @@ const failing = (id: string): Step => ({
   name: 'fail',
   *decide(tx) {
     yield* tx.task.insert(taskRow({ id }))
-    // A set is read, so what was drafted is written first.
+    // Reading a set writes the draft first.
     yield* tx.task.list({}, 1)
     throw new Error('half way')
   },
 })
 /** Commits a task through another connection, at once. */
-function beside(file: string) {
-  const commit = openBeside(file)
+function secondConnection(file: string) {
+  const commit = openSecondConnection(file)
   return (id: string) =>
     commit(function* (tx) {
       yield* tx.task.insert(taskRow({ id }))
@@ -82,7 +82,7 @@ const idsIn = async (ledger: Ledger) => (await ledger.read((tx) => tx.task.list(
 const ioError = () => Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })
 
 describe('steps that arrive together', () => {
-  it('share one commit, which another connection sees as one change', async () => {
+  it('steps that arrive together share one commit, which another connection sees as one change', async () => {
     const { file, ledger, disk } = await setup()
     const other = connect(file, { busyTimeoutMs: 0, readonly: true })
     const versions = new Set([other.dataVersion()])
@@ -100,7 +100,7 @@ describe('steps that arrive together', () => {
     other.close()
   })
 
-  it('pay for savepoints only when one fails after its draft was written, and then the others stand', async () => {
+  it('a group uses savepoints only when a step fails after its draft was written, and then the other steps are committed', async () => {
     const { ledger, disk } = await setup()
     const outcomes = await Promise.allSettled([ledger.step(add('a')), ledger.step(failing('b')), ledger.step(add('c'))])
     expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
@@ -111,7 +111,7 @@ describe('steps that arrive together', () => {
     expect(await idsIn(ledger)).toEqual(['a', 'c'])
   })
 
-  it('need neither rollback nor savepoint when one is refused before its draft is written', async () => {
+  it('a group needs neither rollback nor savepoint when a step is refused before its draft is written', async () => {
     const { ledger, disk } = await setup()
     const refused: Step = {
       name: 'refused',
@@ -127,20 +127,20 @@ describe('steps that arrive together', () => {
 })
 
 describe('a commit that fails', () => {
-  it('is OUTCOME_UNKNOWN to every step of its group, whether it had been kept or not', async () => {
-    for (const kept of [false, true]) {
+  it('every step of a group rejects with OUTCOME_UNKNOWN when its commit fails, whether or not it was stored', async () => {
+    for (const isStored of [false, true]) {
       const { ledger, disk } = await setup()
       let changed = 0
-      const heard: string[] = []
+      const received: string[] = []
       ledger.observe(
         {
-          committed: (events) => heard.push(...events.map((event) => event.taskId)),
+          committed: (events) => received.push(...events.map((event) => event.taskId)),
           changed: () => (changed += 1),
           failed() {},
         },
         { watchOthers: false },
       )
-      disk[kept ? 'after' : 'before'] = (sql) => {
+      disk[isStored ? 'after' : 'before'] = (sql) => {
         if (sql === 'commit') throw ioError()
       }
       const outcomes = await Promise.allSettled([ledger.step(add('a')), ledger.step(add('b'))])
@@ -148,17 +148,17 @@ describe('a commit that fails', () => {
       expect(outcomes).toMatchObject([unknown, unknown])
       disk.before = undefined
       disk.after = undefined
-      expect(await idsIn(ledger)).toEqual(kept ? ['a', 'b'] : [])
-      // Nothing is published as certain; whoever follows is told to look.
-      expect([heard, changed]).toEqual([[], 1])
+      expect(await idsIn(ledger)).toEqual(isStored ? ['a', 'b'] : [])
+      // Nothing is published as certain; observers are notified to read the ledger.
+      expect([received, changed]).toEqual([[], 1])
       await ledger.step(add('c'))
-      expect(heard).toEqual(['c'])
+      expect(received).toEqual(['c'])
     }
   })
 })
 
 describe('a full disk', () => {
-  it('refuses with LEDGER_WRITE_FAILED and keeps nothing; reads go on, and so does everything once there is space', async () => {
+  it('a full disk refuses steps with LEDGER_WRITE_FAILED and stores nothing; reads work, and steps work again once there is space', async () => {
     const { ledger, disk } = await setup()
     await ledger.step(add('a'))
     const large: Step = {
@@ -170,7 +170,7 @@ describe('a full disk', () => {
     }
     disk.connection.pragma(`max_page_count = ${Number(disk.connection.pragma('page_count')) + 10}`)
     const outcomes = await Promise.allSettled([ledger.step(add('b')), ledger.step(large)])
-    // SQLite takes the whole transaction back by itself, so the small step beside the large one falls too.
+    // SQLite rolls back the whole transaction by itself, so the small step fails with the large one.
     const refused = { status: 'rejected', reason: { code: 'LEDGER_WRITE_FAILED' } }
     expect(outcomes).toMatchObject([refused, refused])
     expect(disk.connection.inTransaction).toBe(false)
@@ -182,7 +182,7 @@ describe('a full disk', () => {
   })
 })
 
-describe('a transaction that SQLite has taken back by itself', () => {
+describe('a transaction that SQLite rolls back by itself', () => {
   const large = (id: string): Step => ({
     name: 'large',
     *decide(tx) {
@@ -191,14 +191,14 @@ describe('a transaction that SQLite has taken back by itself', () => {
     },
   })
 
-  /** Room for a few large steps and not for all of a group; pages are spilled to the disk before the commit. */
+  /** A file with space for some large steps but not for a whole group; pages are spilled to the disk before the commit. */
   async function nearlyFull() {
     const world = await setup()
     const { ledger, disk } = world
-    const heard: string[] = []
+    const received: string[] = []
     ledger.observe(
       {
-        committed: (events) => heard.push(...events.map(({ seq, taskId }) => `#${seq} ${taskId}`)),
+        committed: (events) => received.push(...events.map(({ seq, taskId }) => `#${seq} ${taskId}`)),
         changed() {},
         failed() {},
       },
@@ -208,26 +208,26 @@ describe('a transaction that SQLite has taken back by itself', () => {
     disk.connection.pragma('cache_size = 10')
     disk.connection.pragma('cache_spill = on')
     disk.connection.pragma(`max_page_count = ${Number(disk.connection.pragma('page_count')) + 12}`)
-    return { ...world, heard, makeRoom: () => disk.connection.pragma('max_page_count = 1000000') }
+    return { ...world, received, makeRoom: () => disk.connection.pragma('max_page_count = 1000000') }
   }
 
-  it('publishes nothing of its group, and observers receive what is committed later', async () => {
-    const { ledger, heard, makeRoom } = await nearlyFull()
+  it('a transaction that SQLite rolls back publishes nothing, and observers receive later commits', async () => {
+    const { ledger, received, makeRoom } = await nearlyFull()
     const outcomes = await Promise.allSettled(Array.from({ length: 12 }, (_, n) => ledger.step(large(`large-${n}`))))
     expect(new Set(outcomes.map((each) => each.status === 'rejected' && each.reason.code))).toEqual(
       new Set(['LEDGER_WRITE_FAILED']),
     )
-    expect(heard).toEqual(['#1 before'])
+    expect(received).toEqual(['#1 before'])
     makeRoom()
     await ledger.step(add('after'))
-    expect(heard).toEqual(['#1 before', '#2 after'])
+    expect(received).toEqual(['#1 before', '#2 after'])
     expect((await ledger.read((tx) => tx.event.after(0, 99))).map(({ seq, taskId }) => `#${seq} ${taskId}`)).toEqual(
-      heard,
+      received,
     )
   })
 
-  it('runs no further statement, whatever its step makes of the error: it would be durable on its own', async () => {
-    const { ledger, heard, makeRoom } = await nearlyFull()
+  it('a step runs no further statement after SQLite rolled back its transaction, even if it catches the error', async () => {
+    const { ledger, received, makeRoom } = await nearlyFull()
     const stubborn: Step = {
       name: 'stubborn',
       *decide(tx) {
@@ -243,10 +243,10 @@ describe('a transaction that SQLite has taken back by itself', () => {
     await expect(ledger.step(stubborn)).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
     makeRoom()
     expect(await idsIn(ledger)).toEqual(['before'])
-    expect(heard).toEqual(['#1 before'])
+    expect(received).toEqual(['#1 before'])
   })
 
-  it('is ended before the next one when its rollback had failed, and nothing of it is committed then', async () => {
+  it('a transaction whose rollback failed is rolled back before the next one', async () => {
     const { ledger, disk } = await setup()
     let broken = true
     disk.before = (sql) => {
@@ -266,21 +266,21 @@ describe('a transaction that SQLite has taken back by itself', () => {
 })
 
 describe('a read', () => {
-  it('sees one state in all its statements, whatever another connection commits between them', async () => {
-    // For this clock no read is a long one, which might begin twice.
+  it('a read sees one state in all its statements, even if another connection commits between them', async () => {
+    // By this clock no read is long; a long read may begin twice.
     const { file, ledger } = await setup(new SimulatedClock())
     await ledger.step(add('a'))
-    const commitBeside = beside(file)
+    const commitElsewhere = secondConnection(file)
     const seen = await ledger.read(function* (tx) {
       const before = yield* tx.task.count({})
-      commitBeside('b')
+      commitElsewhere('b')
       return [before, yield* tx.task.count({}), yield* tx.event.last()]
     })
     expect(seen).toEqual([1, 1, 1])
     expect(await ledger.read((tx) => tx.task.count({}))).toBe(2)
   })
 
-  it('that fails is LEDGER_UNAVAILABLE with its cause, leaves no transaction open, and is no damage to what follows', async () => {
+  it('a failed read throws LEDGER_UNAVAILABLE with its cause, leaves no transaction open, and does not affect later steps', async () => {
     const { ledger, disk } = await setup()
     await ledger.step(add('a'))
     const run = disk.connection.run
@@ -308,11 +308,11 @@ describe('a read', () => {
   })
 })
 
-describe('a look for commits of others that fails', () => {
-  it('ends no process, lets observers look for themselves, and misses no commit', async () => {
+describe('a failing check for commits of other processes', () => {
+  it('a failing check for commits of other processes notifies observers to read, and no commit is missed', async () => {
     const clock = new SimulatedClock()
     const { file, ledger, disk } = await setup(clock)
-    const commitBeside = beside(file)
+    const commitElsewhere = secondConnection(file)
     let changed = 0
     ledger.observe({ committed() {}, changed: () => (changed += 1), failed() {} }, { watchOthers: true })
     clock.advance(20)
@@ -321,7 +321,7 @@ describe('a look for commits of others that fails', () => {
     disk.connection.dataVersion = () => {
       throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ' })
     }
-    commitBeside('theirs')
+    commitElsewhere('theirs')
     clock.advance(60)
     expect(changed).toBe(3)
     disk.connection.dataVersion = dataVersion
@@ -333,12 +333,12 @@ describe('a look for commits of others that fails', () => {
 })
 
 describe('closing while another process holds the write lock', () => {
-  it('is over within its bound, and what could not be written is refused with LEDGER_BUSY', async () => {
+  it('close ends within its bound while another process holds the write lock, and unwritten steps are refused with LEDGER_BUSY', async () => {
     const { file, ledger } = await setup()
     const other = connect(file, { busyTimeoutMs: 0 })
     other.execute('begin immediate')
     const refused = expect(ledger.step(add('a'))).rejects.toMatchObject({ code: 'LEDGER_BUSY' })
-    // Far below the ten seconds for which a busy ledger is tried otherwise.
+    // Far below the ten seconds after which a busy ledger is given up otherwise.
     const began = performance.now()
     await ledger.close({ withinMs: 100 })
     await refused
@@ -348,8 +348,8 @@ describe('closing while another process holds the write lock', () => {
   })
 })
 
-describe('a ledger that another process is writing to', () => {
-  it('is waited for without blocking the event loop, and then written', async () => {
+describe('a ledger that another process writes', () => {
+  it('a step waits without blocking the event loop while another process holds the write lock', async () => {
     const { file, ledger, disk } = await setup()
     const child = startChild('lock', file)
     expect(await child.nextLine()).toBe('locked')
@@ -371,7 +371,7 @@ describe('a ledger that another process is writing to', () => {
     const waiting = ledger.step(add('a'))
     await attempts
     watching = false
-    child.say('go')
+    child.send('go')
     await waiting
     expect(await child.ended()).toBe(0)
     // An attempt blocks for the busy timeout of 50 ms; the rest is what a busy machine may add (the default would be 5,000).
@@ -380,7 +380,7 @@ describe('a ledger that another process is writing to', () => {
     expect(await idsIn(ledger)).toEqual(['a'])
   })
 
-  it('notifies only observers with watchOthers of commits of other processes', async () => {
+  it('a ledger notifies only observers with watchOthers of commits of other processes', async () => {
     const { file, ledger } = await setup()
     let unwatching = 0
     const changed = new Promise<void>((resolve) => {
@@ -389,7 +389,7 @@ describe('a ledger that another process is writing to', () => {
     ledger.observe({ committed() {}, changed: () => (unwatching += 1), failed() {} }, { watchOthers: false })
     const child = startChild('open', file, 'theirs')
     await child.nextLine()
-    child.say('go')
+    child.send('go')
     await changed
     expect(await child.ended()).toBe(0)
     expect(await idsIn(ledger)).toEqual(['theirs'])

@@ -1,4 +1,4 @@
-// Full text among more facts than are read: what a search finds when its words are common. The index alone is filled.
+// Full-text search among more facts than one search reads, which matters for common words. Only the index is filled.
 import { describe, expect, it } from 'vitest'
 import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
 import { createCompiler, type Request } from '../../../src/ledger/statement.ts'
@@ -8,7 +8,7 @@ import { migrated } from './migrated.ts'
 
 const many = 6_000
 
-/** Every fact has `usual`, the even ones `even`, and what else is said of some. */
+/** Every fact has the word `usual`, those with an even number `even`, and some have `special` words. */
 async function setup(special: Record<number, string[]>) {
   const { connection, tx, drive } = await migrated()
   const index = createFactSearch(createCompiler(sqliteDialect))
@@ -34,25 +34,25 @@ async function setup(special: Record<number, string[]>) {
   return { drive, index, search }
 }
 
-describe('among 6,000 facts', () => {
-  it('a rare word finds its facts however old, and those that have the common words, too, come first', async () => {
+describe('a search among 6,000 facts', () => {
+  it('fact search finds the facts with a rare word however old they are, those that also have the common words first', async () => {
     const { search } = await setup({ 3: ['rare'], 4: ['rare'], 5999: ['rare'] })
     const { found, ranks } = search(['usual', 'even', 'rare'], 5)
     expect(found.slice(0, 3)).toEqual([4, 5_999, 3])
     expect(ranks[0]!).toBeGreaterThan(ranks[1]!)
     expect(ranks[1]!).toBe(ranks[2]!)
-    // What is left are the latest that have all the others.
+    // Then follow the latest that have all other words.
     expect(found.slice(3)).toEqual([6_000, 5_998])
   })
 
-  it('common words alone find the facts that have all of them, the latest first', async () => {
+  it('fact search for common words finds the facts that have all of them, the latest first', async () => {
     const { search } = await setup(Object.fromEntries(Array.from({ length: 2_500 }, (_, n) => [n + 1, ['old']])))
     expect(search(['usual', 'old'], 3).found).toEqual([2_500, 2_499, 2_498])
     expect(search(['old', 'even', 'usual'], 3).found).toEqual([2_500, 2_498, 2_496])
     expect(search(['usual'], 2).found).toEqual([6_000, 5_999])
   })
 
-  it('reads no more than so many matches, and of each branch only its own', async () => {
+  it('fact search reads a bounded number of matches, and only those of the given branches', async () => {
     const { drive, index, search } = await setup({})
     drive(index.add({ seq: many + 1, branch: 'side', words: ['usual', 'aside'] }))
     expect(search(['usual'], 9_999).found).toHaveLength(4_000)
@@ -61,7 +61,7 @@ describe('among 6,000 facts', () => {
     expect(search(['usual', 'aside'], 2, ['main', 'side']).found).toEqual([many + 1, many])
     drive(index.remove(many + 1))
     expect(search(['usual'], 2, ['side']).found).toEqual([])
-    // Each look-up says how many rows it wants at most.
+    // Each statement has a limit.
     const limits = search(['usual', 'even'], 9).seen.flatMap(({ sql, parameters }) =>
       sql.includes('match') ? [parameters.at(-1)] : [],
     )
@@ -69,14 +69,14 @@ describe('among 6,000 facts', () => {
   })
 })
 
-describe('the rank of texts that were found', () => {
+describe('the rank of a found fact', () => {
   const ranked = (texts: string[], ...words: Array<[word: string, worth: number]>) => {
     const facts = new Map(texts.map((text, at) => [at + 1, { ...factRow({ id: `f${at + 1}`, text }), seq: at + 1 }]))
     const found = texts.map((_, at) => ({ seq: at + 1, worths: words }))
     return rankedByBm25(found, facts)
   }
 
-  it('is BM25: a word that is said twice counts more, but not twice as much', () => {
+  it('rankedByBm25 counts a word that occurs twice more, but not twice as much', () => {
     const [twice, once] = ranked(['retry later please', 'retry and retry'], ['retry', 2])
     expect([twice?.fact.text, once?.fact.text]).toEqual(['retry and retry', 'retry later please'])
     // Both are as long as the average: worth * times * 2.2 / (times + 1.2).
@@ -84,12 +84,12 @@ describe('the rank of texts that were found', () => {
     expect(twice?.rank).toBeCloseTo((2 * 2 * 2.2) / 3.2)
   })
 
-  it('is higher in a short text than in a long one, and of equals the latest comes first', () => {
+  it('rankedByBm25 ranks short texts above long ones, and the latest of equals first', () => {
     const texts = ['retry the whole upload of every file again', 'retry it', 'retry it']
     expect(ranked(texts, ['retry', 1]).map(({ fact }) => fact.seq)).toEqual([3, 2, 1])
   })
 
-  it('counts a word that was found by its stem once, and leaves out facts that were deleted', () => {
+  it('rankedByBm25 counts a word found by its stem once, and omits deleted facts', () => {
     expect(ranked(['retried uploads'], ['retry', 1])[0]?.rank).toBeCloseTo(1)
     expect(rankedByBm25([{ seq: 9, worths: [['retry', 1]] }], new Map())).toEqual([])
   })

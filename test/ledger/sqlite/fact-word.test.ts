@@ -1,5 +1,5 @@
-// The look-up of facts that may be alike, against a comparison with all of them: nothing that is alike is ever missing. The lists of
-// words alone are filled, because facts themselves would only make it slow.
+// The lookup of similar facts, compared with a scan of all facts: it never misses one. Only the lists of words are filled, because inserting
+// the facts themselves would be slow.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { likeness } from '../../../src/entities/fact-tokens.ts'
@@ -10,8 +10,8 @@ import { createFactWords } from '../../../src/ledger/tables/fact-word.ts'
 import { branchRow } from '../../../src/testing/index.ts'
 import { migrated } from './migrated.ts'
 
-/** What a planted fault makes of a statement. */
-type Spoil = (request: Request) => Request
+/** A planted fault: changes a statement. */
+type Fault = (request: Request) => Request
 
 async function setup() {
   const { connection, tx, drive } = await migrated()
@@ -23,16 +23,16 @@ async function setup() {
     for (const [index, fact] of facts.entries()) drive(words.add({ seq: index + 1, branch, words: fact }))
     connection.execute('commit')
   }
-  const candidates = (text: readonly string[], threshold: number, spoil: Spoil = (request) => request): number[] => {
+  const candidates = (text: readonly string[], threshold: number, fault: Fault = (request) => request): number[] => {
     const op: Op<number[]> = words.candidates('main', text, threshold)
     let next = op.next()
-    while (!next.done) next = op.next(connection.run(spoil(next.value as Request)))
+    while (!next.done) next = op.next(connection.run(fault(next.value as Request)))
     return next.value
   }
   return { connection, drive, words, empty, fill, candidates }
 }
 
-/** The facts that a look-up has missed, by their `seq`. */
+/** The `seq` of the facts that a lookup has missed. */
 function missing(
   facts: readonly string[][],
   text: readonly string[],
@@ -43,10 +43,10 @@ function missing(
   return facts.flatMap((fact, index) => (likeness(fact, text) > threshold && !seen.has(index + 1) ? [index + 1] : []))
 }
 
-const someWords = (vocabulary: number, least: number, most: number) =>
+const someWords = (vocabulary: number, min: number, max: number) =>
   fc.uniqueArray(
     fc.nat(vocabulary - 1).map((n) => `word${n}`),
-    { minLength: least, maxLength: most },
+    { minLength: min, maxLength: max },
   )
 
 const thresholds = fc.constantFrom(0, 0.3, 0.5, 0.85, 0.99)
@@ -59,9 +59,9 @@ const worlds = fc.integer({ min: 3, max: 20 }).chain((vocabulary) =>
   }),
 )
 
-const asksForFacts = ({ sql }: Request) => sql.startsWith('select fact from fact_word')
+const isFactLookup = ({ sql }: Request) => sql.startsWith('select fact from fact_word')
 
-/** The words looked up are the one list among the values, the least number shared the last but one. */
+/** Changes the words of a lookup: the only list among its values. (The minimum of shared words is the last value but one.) */
 const withWords = (request: Request, change: (words: string[]) => string[]): Request => ({
   ...request,
   parameters: request.parameters.map((value) =>
@@ -69,7 +69,7 @@ const withWords = (request: Request, change: (words: string[]) => string[]): Req
   ),
 })
 
-it('misses no fact that is alike, whatever the threshold and however common the words', async () => {
+it('the lookup of similar facts misses none, at any threshold and however common the words are', async () => {
   const { empty, fill, candidates } = await setup()
   fc.assert(
     fc.property(worlds, ({ facts, text, threshold }) => {
@@ -82,9 +82,9 @@ it('misses no fact that is alike, whatever the threshold and however common the 
   )
 })
 
-it('would be found to miss some if it looked up one word fewer', async () => {
+it('the check of the lookup of similar facts fails if one word fewer is looked up', async () => {
   const { empty, fill, candidates } = await setup()
-  const oneFewer: Spoil = (request) => (asksForFacts(request) ? withWords(request, (words) => words.slice(1)) : request)
+  const oneFewer: Fault = (request) => (isFactLookup(request) ? withWords(request, (words) => words.slice(1)) : request)
   const { failed } = fc.check(
     fc.property(worlds, ({ facts, text, threshold }) => {
       empty()
@@ -96,19 +96,19 @@ it('would be found to miss some if it looked up one word fewer', async () => {
   expect(failed).toBe(true)
 })
 
-/** Three thousand facts of so few words that any few of these lead to most of them. */
+/** Three thousand facts from so few words that most facts share some with every other. */
 function commonFacts(): string[][] {
   const facts = fc.sample(someWords(14, 4, 10), { numRuns: 3_000, seed: 7 })
   return [...facts, ...facts.slice(0, 20)]
 }
 
-it('misses none when so many share a word that more words are looked up', async () => {
+it('the lookup of similar facts misses none when many facts share a word and more words are looked up', async () => {
   const { fill, candidates } = await setup()
   const facts = commonFacts()
   fill('main', facts)
   let narrowed = 0
-  const counting: Spoil = (request) => {
-    if (asksForFacts(request) && request.parameters.at(-2) !== 1) narrowed++
+  const counting: Fault = (request) => {
+    if (isFactLookup(request) && request.parameters.at(-2) !== 1) narrowed++
     return request
   }
   fc.assert(
@@ -120,12 +120,12 @@ it('misses none when so many share a word that more words are looked up', async 
   expect(narrowed).toBeGreaterThan(10)
 })
 
-it('would be found to miss some if a fact had to share one more of these words', async () => {
+it('the check of the lookup of similar facts fails if a fact has to share one more word', async () => {
   const { fill, candidates } = await setup()
   const facts = commonFacts()
   fill('main', facts)
-  const oneMore: Spoil = (request) => {
-    if (!asksForFacts(request) || request.parameters.at(-2) === 1) return request
+  const oneMore: Fault = (request) => {
+    if (!isFactLookup(request) || request.parameters.at(-2) === 1) return request
     return { ...request, parameters: request.parameters.with(-2, (request.parameters.at(-2) as number) + 1) }
   }
   const { failed } = fc.check(
@@ -139,7 +139,7 @@ it('would be found to miss some if a fact had to share one more of these words',
   expect(failed).toBe(true)
 })
 
-it('leads to few of many facts: those that share rare words, of a size that can be alike', async () => {
+it('the lookup of similar facts returns only facts that share rare words and have a similar number of words', async () => {
   const { fill, candidates } = await setup()
   const facts = Array.from({ length: 4_000 }, (_, n) => [
     'the',
@@ -157,7 +157,7 @@ it('leads to few of many facts: those that share rare words, of a size that can 
   expect(candidates(['the'], 0.1)).toHaveLength(4_000)
 })
 
-it('forgets a removed fact, and leaves nothing of it', async () => {
+it('the lookup of similar facts omits a removed fact, and no word of it stays stored', async () => {
   const { connection, drive, words, fill, candidates } = await setup()
   const long = 'x'.repeat(5_000)
   fill('main', [

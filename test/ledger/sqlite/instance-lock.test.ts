@@ -1,4 +1,4 @@
-// The lock of an instance dies with its process, and only with it.
+// The lock of an instance is released when its process ends, and only then.
 import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -18,11 +18,11 @@ async function setup() {
   return { file, ledger }
 }
 
-it('an instance of another process is alive until kill -9, and dead as soon as the process has ended', async () => {
+it('isAlive reports an instance of another process as alive until kill -9, and as dead as soon as that process has ended', async () => {
   const { file, ledger } = await setup()
   const child = startChild('hold', file, 'engine-other')
   expect(await child.nextLine()).toBe('held')
-  // However often it is asked, the lock is never stolen.
+  // Checking does not take the lock.
   for (let time = 0; time < 20; time++) expect(await ledger.isAlive('engine-other')).toBe('alive')
   await child.kill()
   expect(await ledger.isAlive('engine-other')).toBe('dead')
@@ -31,17 +31,17 @@ it('an instance of another process is alive until kill -9, and dead as soon as t
   expect(existsSync(`${file}-engine-other`)).toBe(false)
 })
 
-it('an instance that closes its ledger leaves no file, and nothing to judge its life by', async () => {
+it('isAlive reports an instance that has closed its ledger as unknown, and its lock file is removed', async () => {
   const { file, ledger } = await setup()
   const child = startChild('hold', file, 'engine-other')
   await child.nextLine()
-  child.say('go')
+  child.send('go')
   expect(await child.ended()).toBe(0)
   expect(await ledger.isAlive('engine-other')).toBe('unknown')
   expect(existsSync(`${file}-engine-other`)).toBe(false)
 })
 
-it('two ledgers of one process on one file know of each other', async () => {
+it('isAlive sees the instances of another ledger of the same process on the same file', async () => {
   const { file, ledger } = await setup()
   const other = await openLedger(file)
   await other.register('engine-2')
@@ -52,7 +52,7 @@ it('two ledgers of one process on one file know of each other', async () => {
   expect(await ledger.isAlive('engine-2')).toBe('unknown')
 })
 
-it('an instance is alive whichever way leads to its file: a symbolic link too', async () => {
+it('isAlive finds an instance whose ledger was opened by a symbolic link', async () => {
   const { file, ledger } = await setup()
   const link = join(dirname(file), 'link.db')
   symlinkSync(file, link)
@@ -63,18 +63,18 @@ it('an instance is alive whichever way leads to its file: a symbolic link too', 
   expect(await ledger.isAlive('engine-2')).toBe('unknown')
 })
 
-it('a removed lock file is no proof of death: the instance is unknown, and its lease decides', async () => {
+it('isAlive reports an instance whose lock file was removed as unknown', async () => {
   const { file, ledger } = await setup()
   const child = startChild('hold', file, 'engine-other')
   await child.nextLine()
   rmSync(`${file}-engine-other`)
   expect(await ledger.isAlive('engine-other')).toBe('unknown')
-  // Looking has not made the file again.
+  // Checking has not created the file again.
   expect(existsSync(`${file}-engine-other`)).toBe(false)
   await child.kill()
 })
 
-it('an instance that could not end its row is dead to others as soon as it is discharged as dead', async () => {
+it('isAlive reports an instance as dead as soon as it was unregistered as dead', async () => {
   const { file, ledger } = await setup()
   const other = await openLedger(file)
   await ledger.register('engine-1')
@@ -85,9 +85,9 @@ it('an instance that could not end its row is dead to others as soon as it is di
   await other.close()
 })
 
-it('files of killed instances are removed by the next that enlists, unless a row still needs the proof', async () => {
+it('register removes the lock files of killed instances, unless a row still needs the proof of their death', async () => {
   const { file, ledger } = await setup()
-  const litter = () => readdirSync(dirname(file)).filter((name) => /engine|mirror/.test(name))
+  const lockFiles = () => readdirSync(dirname(file)).filter((name) => /engine|mirror/.test(name))
   const names = ['mirror-stood-by', 'mirror-wrote', 'engine-unrecovered', 'engine-alive']
   const children = names.map((name) => startChild('hold', file, name))
   for (const child of children) await child.nextLine()
@@ -101,7 +101,7 @@ it('files of killed instances are removed by the next that enlists, unless a row
   })
   for (const child of children.slice(0, 3)) await child.kill()
   await ledger.register('engine-next')
-  expect(litter().sort()).toEqual([
+  expect(lockFiles().sort()).toEqual([
     'ledger.db-engine-alive',
     'ledger.db-engine-next',
     'ledger.db-engine-unrecovered',
@@ -112,7 +112,7 @@ it('files of killed instances are removed by the next that enlists, unless a row
   await children[3]?.kill()
 })
 
-it('a lock that cannot be taken is LEDGER_UNAVAILABLE with its cause, and leaves no file behind', async () => {
+it('register throws LEDGER_UNAVAILABLE with the cause if the lock cannot be taken, and leaves no file', async () => {
   const connect = connections.connect
   for (const [code, remedy] of [
     ['SQLITE_FULL', /Free some disk space/],

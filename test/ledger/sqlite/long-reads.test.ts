@@ -1,4 +1,4 @@
-// Reads whose length grows with the ledger: they give way to other work, see one state, and end with the ledger.
+// Reads whose length grows with the ledger: they yield to other work, see one state of the ledger, and end when it is closed.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { openSqliteLedger } from '../../../src/ledger/dialects/sqlite/sqlite-led
 import type { Ledger, Op, Reads } from '../../../src/ledger/ledger.ts'
 import { eventRow, taskRow } from '../../../src/testing/index.ts'
 
-/** For this clock every statement takes longer than a slice may, and no rest takes any time. */
+/** By this clock every statement takes longer than a slice may, and pauses take no time. */
 function slowClock(): Clock {
   let now = 0
   return { ...systemClock, now: () => (now += 20), setTimeout: (work) => systemClock.setTimeout(work, 0) }
@@ -46,7 +46,7 @@ function* countTwice(tx: Reads): Op<number[]> {
   return [yield* tx.task.count({}), yield* tx.task.count({})]
 }
 
-/** A read that is under way until it is told to end. */
+/** A read that runs until `end` is called. */
 function endless(ledger: Ledger, reader: { principal?: string; signal?: AbortSignal } = {}) {
   const state = { begun: 0, ended: false }
   const reading = ledger.read(function* (tx) {
@@ -57,7 +57,7 @@ function endless(ledger: Ledger, reader: { principal?: string; signal?: AbortSig
 }
 
 describe('a long read', () => {
-  it('lets steps through while it is under way, and sees one state all the same', async () => {
+  it('a long read lets steps run meanwhile, and all its statements see one state', async () => {
     const ledger = await setup()
     const order: string[] = []
     const counted = ledger.read(countTwice).finally(() => order.push('read'))
@@ -67,7 +67,7 @@ describe('a long read', () => {
     expect(await ledger.read(countTwice)).toEqual([tasks + 1, tasks + 1])
   })
 
-  it('begins anew when it turns out to be long', async () => {
+  it('a read that proves to be long begins again', async () => {
     const ledger = await setup()
     let begun = 0
     await ledger.read(function* (tx) {
@@ -77,7 +77,7 @@ describe('a long read', () => {
     expect(begun).toBe(2)
   })
 
-  it('is followed by the next one, and one that fails keeps none from going on', async () => {
+  it('a long read that fails does not prevent the next one', async () => {
     const ledger = await setup()
     const failing = ledger.read(function* (tx) {
       yield* tx.task.count({})
@@ -88,7 +88,7 @@ describe('a long read', () => {
     expect(await following).toEqual([tasks, tasks])
   })
 
-  it('V-07 waits for one read of each other principal, however many there are', async () => {
+  it('V-07 queued long reads take turns by principal, however many one principal has', async () => {
     const ledger = await setup()
     const first = endless(ledger)
     const order: string[] = []
@@ -99,12 +99,12 @@ describe('a long read', () => {
     expect(order).toEqual(['ann', 'bob', 'cem', 'ann', 'bob', 'ann', 'ann'])
   })
 
-  it('V-07 is dropped when its signal aborts while it waits, and ends at its next slice when it is under way', async () => {
+  it('V-07 an abort removes a queued long read and ends a running one at its next slice', async () => {
     const ledger = await setup()
     const controller = new AbortController()
     const running = endless(ledger, { signal: controller.signal })
     const waiting = endless(ledger, { signal: controller.signal })
-    const reason = new Error('the client has gone')
+    const reason = new Error('the client has disconnected')
     const refused = [running, waiting].map(({ reading }) => expect(reading).rejects.toBe(reason))
     controller.abort(reason)
     await Promise.all(refused)
@@ -113,7 +113,7 @@ describe('a long read', () => {
     await expect(ledger.read(countTwice, { signal: controller.signal })).rejects.toBe(reason)
   })
 
-  it('V-07 of a principal with many that wait is refused, and those of others and of the program are not', async () => {
+  it('V-07 a long read of a principal with too many queued ones is refused, and those of others and of the program are not', async () => {
     const ledger = await setup()
     const first = endless(ledger)
     const ofAnn = Array.from({ length: maxQueuedLongReads }, () => ledger.read(countTwice, { principal: 'ann' }))
@@ -125,7 +125,7 @@ describe('a long read', () => {
     expect(await ledger.read(countTwice, { principal: 'ann' })).toEqual([tasks, tasks])
   })
 
-  it('ends with the ledger', async () => {
+  it('a long read is refused with ENGINE_CLOSED when the ledger is closed', async () => {
     const ledger = await setup()
     const counted = ledger.read(countTwice)
     const refused = expect(counted).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
@@ -133,13 +133,13 @@ describe('a long read', () => {
     await refused
   })
 
-  it('of a ledger in memory, which has one connection, is run at once', async () => {
+  it('a long read of a ledger in memory, which has one connection, runs at once', async () => {
     const ledger = await setup(':memory:')
     expect(await ledger.read(countTwice)).toEqual([tasks, tasks])
   })
 })
 
-it('a read that no list makes long is run at once, whatever the clock says', async () => {
+it('a read without lists runs at once, however much time passes by the clock', async () => {
   const ledger = await setup()
   let begun = 0
   await ledger.read(function* (tx) {

@@ -1,4 +1,4 @@
-// A migrated ledger in memory, driven by hand: its tables without steps, and the statements that they run.
+// A migrated ledger in memory whose tables are called directly, without steps, so that a test sees their statements.
 import { onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/core/clock.ts'
 import type { Connection } from '../../../src/ledger/dialects/sqlite/connection.ts'
@@ -18,7 +18,7 @@ export async function migrated() {
   return { connection, tx, rows, drive }
 }
 
-/** Runs work on a connection at once, each statement by itself. */
+/** Runs the statements of an operation on a connection, without a transaction. */
 export function driveOn<R>(connection: Connection, op: Op<R>, seen: Request[] = []): R {
   let next = op.next()
   while (!next.done) {

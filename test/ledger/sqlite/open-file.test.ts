@@ -1,4 +1,5 @@
-// Opening a ledger file: durable, private, migrated once however many open it, and refused, unchanged, when it is not ours.
+// Opening a ledger file: it is durable and private, it is migrated once even if many processes open it at a time, and a file that is not a
+// sound ledger is refused and left unchanged.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -23,6 +24,7 @@ import { systemClock } from '../../../src/core/clock.ts'
 import { connect } from '../../../src/ledger/dialects/sqlite/connection.ts'
 import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
 import { busyTimeoutMs, openFile } from '../../../src/ledger/dialects/sqlite/open-file.ts'
+import { currentSchemaDigest, schemaDigest } from '../../../src/ledger/dialects/sqlite/own-schema.ts'
 import { applicationId, ledgerVersion, migrations, migrationTexts } from '../../../src/ledger/migrations/migrations.ts'
 import { messageRow, openLedger, type Step, taskRow } from '../../../src/testing/index.ts'
 import { startChild } from './child-process.ts'
@@ -78,10 +80,10 @@ function schemaOf(file: string): unknown {
   }
 }
 
-describe('an opened ledger file', () => {
-  it('X-014 is in WAL mode, synced fully, with foreign keys and a short busy timeout, on every connection', async () => {
+describe('an open ledger file', () => {
+  it('X-014 every connection to a ledger file uses WAL mode, full sync, foreign keys and a short busy timeout', async () => {
     const { file } = setup()
-    // The second opening, too: none of these but WAL is remembered by the file.
+    // Opened twice, because the file itself stores none of these settings but WAL.
     for (let time = 0; time < 2; time++) {
       const { connection } = await open(file)
       connection.execute('begin immediate')
@@ -98,7 +100,17 @@ describe('an opened ledger file', () => {
     expect(busyTimeoutMs).toBeLessThanOrEqual(50)
   })
 
-  it('is refused by name when something else has changed its schema, and left as it is', async () => {
+  it('a ledger file whose schema the migrations made is recognized by its digest', async () => {
+    const { file } = setup()
+    await makeLedger(file, 1)
+    const connection = connect(file, { busyTimeoutMs })
+    onTestFinished(() => connection.close())
+    expect(schemaDigest(connection)).toBe(currentSchemaDigest)
+    connection.execute('create view spy as select id from task')
+    expect(schemaDigest(connection)).not.toBe(currentSchemaDigest)
+  })
+
+  it('a ledger file whose schema another program has changed is refused with the names of the changes, and left unchanged', async () => {
     const planted: Array<[sql: string, differs: string[]]> = [
       ['create trigger t after insert on task begin update task set executor = 1; end', ['trigger "t"']],
       ['create view v as select * from task', ['view "v"']],
@@ -127,7 +139,7 @@ describe('an opened ledger file', () => {
     }
   })
 
-  it('would not be synced fully without the pragma: the driver falls back to NORMAL', async () => {
+  it('a ledger file would not be synced fully without the pragma, because the driver falls back to NORMAL', async () => {
     const { file } = setup()
     await makeLedger(file, 1)
     const connection = connect(file, { busyTimeoutMs })
@@ -137,7 +149,7 @@ describe('an opened ledger file', () => {
     connection.close()
   })
 
-  it('is private to its user, as are the files beside it and the folder that it made', async () => {
+  it('a new ledger file, the files beside it and its new folder are private to the user', async () => {
     const { folder } = setup()
     const file = join(folder, 'new', 'ledger.db')
     const ledger = await openLedger(file)
@@ -151,7 +163,7 @@ describe('an opened ledger file', () => {
     await ledger.close()
   })
 
-  it('becomes private when everybody may read or write it; what a group shares stays', async () => {
+  it('opening a ledger file that all users can read or write makes it private, and one shared with a group stays shared', async () => {
     const { file } = setup()
     await makeLedger(file, 1)
     const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
@@ -185,7 +197,7 @@ describe('an opened ledger file', () => {
     other.close()
   })
 
-  it('X-015 keeps what was written, and a ledger in memory keeps nothing', async () => {
+  it('X-015 a ledger file keeps its rows when it is closed, and a ledger in memory keeps none', async () => {
     const { file } = setup()
     for (const [name, kept] of [
       [file, 1],
@@ -201,7 +213,7 @@ describe('an opened ledger file', () => {
     expect(existsSync(':memory:')).toBe(false)
   })
 
-  it('is opened while another process has it open, and closing one leaves the other at work', async () => {
+  it('a ledger file can be opened twice, and closing one connection leaves the other open', async () => {
     const { file } = setup()
     const [first, second] = [await openLedger(file), await openLedger(file)]
     await first.step(add('a'))
@@ -212,7 +224,7 @@ describe('an opened ledger file', () => {
   })
 })
 
-describe('a second opening in the same process', () => {
+describe('opening a ledger file twice in one process', () => {
   const onLinux = it.runIf(process.platform === 'linux')
   const locksOn = (file: string) =>
     readFileSync('/proc/locks', 'utf8')
@@ -220,7 +232,7 @@ describe('a second opening in the same process', () => {
       .filter((line) => line.includes(`:${statSync(file).ino} `)).length
 
   onLinux(
-    'leaves the locks that SQLite holds on the file: closing a descriptor of our own would drop them',
+    'opening a ledger file again keeps the locks that SQLite holds on it, which closing any descriptor of the file drops',
     async () => {
       const { file } = setup()
       const first = await openLedger(file)
@@ -237,34 +249,37 @@ describe('a second opening in the same process', () => {
 
   const older = spawnSync('python3', ['-c', 'import sqlite3; print(sqlite3.sqlite_version)'], { encoding: 'utf8' })
 
-  it.runIf(older.status === 0)('loses nothing that is acknowledged after an older SQLite has looked', async () => {
-    const { file } = setup()
-    const first = await openLedger(file)
-    await first.step(add('a'))
-    await (await openLedger(file)).close()
-    // The last to close the file would take the log away, under the feet of whoever still writes to it.
-    const looking = `import sqlite3, sys\nd = sqlite3.connect(sys.argv[1])\nd.execute('select count(*) from task').fetchone()\nd.close()`
-    expect(spawnSync('python3', ['-c', looking, file], { encoding: 'utf8' }).stderr).toBe('')
-    await first.step(add('b'))
-    const seen = connect(file, { busyTimeoutMs, readonly: true })
-    expect(seen.run({ sql: 'select id from task order by id', parameters: [], want: 'rows' })).toEqual([
-      { id: 'a' },
-      { id: 'b' },
-    ])
-    seen.close()
-    const child = startChild('count', file)
-    expect(await child.nextLine()).toBe('2')
-    await child.ended()
-    await first.close()
-  })
+  it.runIf(older.status === 0)(
+    'a ledger file loses no acknowledged write after an older SQLite has read it',
+    async () => {
+      const { file } = setup()
+      const first = await openLedger(file)
+      await first.step(add('a'))
+      await (await openLedger(file)).close()
+      // A connection that closes the file as the last one deletes the log, even if a newer SQLite still writes to it.
+      const reading = `import sqlite3, sys\nd = sqlite3.connect(sys.argv[1])\nd.execute('select count(*) from task').fetchone()\nd.close()`
+      expect(spawnSync('python3', ['-c', reading, file], { encoding: 'utf8' }).stderr).toBe('')
+      await first.step(add('b'))
+      const seen = connect(file, { busyTimeoutMs, readonly: true })
+      expect(seen.run({ sql: 'select id from task order by id', parameters: [], want: 'rows' })).toEqual([
+        { id: 'a' },
+        { id: 'b' },
+      ])
+      seen.close()
+      const child = startChild('count', file)
+      expect(await child.nextLine()).toBe('2')
+      await child.ended()
+      await first.close()
+    },
+  )
 })
 
 describe('migrations', () => {
-  it('X-013 of a new file run once, when ten processes open it at the same moment', { timeout: 60_000 }, async () => {
+  it('X-013 ten processes that open a new ledger file at once migrate it once', { timeout: 60_000 }, async () => {
     const { folder, file } = setup()
     const children = Array.from({ length: 10 }, (_, n) => startChild('open', file, `task-${n}`))
     await Promise.all(children.map((child) => child.nextLine()))
-    for (const child of children) child.say('go')
+    for (const child of children) child.send('go')
     expect(await Promise.all(children.map((child) => child.ended()))).toEqual(children.map(() => 0))
     const ledger = await openLedger(file)
     expect(await ledger.read((tx) => tx.task.count({}))).toBe(10)
@@ -272,7 +287,7 @@ describe('migrations', () => {
     expect(readdirSync(folder)).toEqual(['ledger.db'])
   })
 
-  it('X-013 change nothing when the file is of the present version', async () => {
+  it('X-013 opening a ledger file of the current version does not change its schema', async () => {
     const { file } = setup()
     await makeLedger(file)
     const before = schemaOf(file)
@@ -281,36 +296,39 @@ describe('migrations', () => {
     expect(before).toMatchObject({ version: ledgerVersion, application: applicationId })
   })
 
-  // Version 0 is an empty database; with each migration that is added, one more older version stands here by itself.
-  it.each(migrations.map((_, version) => version))('X-013 bring version %i to the present one', async (version) => {
-    const { folder, file } = setup()
-    const old = connect(file, { busyTimeoutMs })
-    const later = migrationTexts(sqliteDialect, version)
-    const all = migrationTexts(sqliteDialect, 0)
-    for (const text of all.slice(0, all.length - later.length)) old.execute(text)
-    if (version > 0) old.pragma(`application_id = ${applicationId}`)
-    old.pragma(`user_version = ${version}`)
-    old.close()
-    await (await openLedger(file)).close()
-    const fresh = join(folder, 'fresh.db')
-    await (await openLedger(fresh)).close()
-    expect(schemaOf(file)).toEqual(schemaOf(fresh))
-  })
+  // Version 0 is an empty database. Every new migration adds a version.
+  it.each(migrations.map((_, version) => version))(
+    'X-013 a ledger file of version %i is migrated to the current schema',
+    async (version) => {
+      const { folder, file } = setup()
+      const old = connect(file, { busyTimeoutMs })
+      const later = migrationTexts(sqliteDialect, version)
+      const all = migrationTexts(sqliteDialect, 0)
+      for (const text of all.slice(0, all.length - later.length)) old.execute(text)
+      if (version > 0) old.pragma(`application_id = ${applicationId}`)
+      old.pragma(`user_version = ${version}`)
+      old.close()
+      await (await openLedger(file)).close()
+      const fresh = join(folder, 'fresh.db')
+      await (await openLedger(fresh)).close()
+      expect(schemaOf(file)).toEqual(schemaOf(fresh))
+    },
+  )
 
-  it('leave nothing behind when they are cut off in the middle', async () => {
+  it('an interrupted migration leaves nothing in the ledger file', async () => {
     const { file } = setup()
-    const cutOff = connect(file, { busyTimeoutMs })
-    cutOff.execute('begin immediate')
-    for (const text of migrationTexts(sqliteDialect, 0).slice(0, 5)) cutOff.execute(text)
-    cutOff.close()
+    const interrupted = connect(file, { busyTimeoutMs })
+    interrupted.execute('begin immediate')
+    for (const text of migrationTexts(sqliteDialect, 0).slice(0, 5)) interrupted.execute(text)
+    interrupted.close()
     const ledger = await openLedger(file)
     await ledger.step(add('a'))
     await ledger.close()
   })
 })
 
-describe('a file is refused, and left exactly as it was,', () => {
-  it('when it is not a database', async () => {
+describe('a ledger file that is refused', () => {
+  it('opening a file that is not a database is refused and does not change it', async () => {
     const { folder, file } = setup()
     for (const garbage of ['not a database, but long enough to look like one', 'short', '\u0000'.repeat(8_192)]) {
       writeFileSync(file, garbage)
@@ -320,14 +338,14 @@ describe('a file is refused, and left exactly as it was,', () => {
     }
   })
 
-  it('when it is a folder', async () => {
+  it('opening a folder as a ledger is refused and does not change it', async () => {
     const { folder, file } = setup()
     mkdirSync(file)
     await expect(openLedger(file)).rejects.toMatchObject({ code: 'LEDGER_FOREIGN' })
     expect(readdirSync(folder)).toEqual(['ledger.db'])
   })
 
-  it('when it is a database of another program, marked or not', async () => {
+  it('opening a database of another program, with or without an application id, is refused and does not change it', async () => {
     const { folder, file } = setup()
     for (const pragma of ['user_version = 3', 'application_id = 252006673']) {
       rmSync(file, { force: true })
@@ -341,7 +359,7 @@ describe('a file is refused, and left exactly as it was,', () => {
     }
   })
 
-  it('when a newer errand wrote it', async () => {
+  it('opening a ledger file of a newer version is refused and does not change it', async () => {
     const { folder, file } = setup()
     await makeLedger(file)
     const newer = connect(file, { busyTimeoutMs })
@@ -355,7 +373,7 @@ describe('a file is refused, and left exactly as it was,', () => {
     expect(imageOf(folder)).toEqual(before)
   })
 
-  it('when it is cut short', async () => {
+  it('opening a truncated ledger file is refused and does not change it', async () => {
     const { folder, file } = setup()
     await makeLedger(file)
     truncateSync(file, Math.floor(statSync(file).size / 2 / 4_096) * 4_096)
@@ -364,7 +382,7 @@ describe('a file is refused, and left exactly as it was,', () => {
     expect(imageOf(folder)['ledger.db']).toEqual(before['ledger.db'])
   })
 
-  it('when a page of it is overwritten, wherever it lies', async () => {
+  it('opening a ledger file with an overwritten page at any position is refused and does not change it', async () => {
     const { folder, file } = setup()
     await makeLedger(file)
     const sound = readFileSync(file)
@@ -380,14 +398,14 @@ describe('a file is refused, and left exactly as it was,', () => {
     await (await openLedger(file)).close()
   })
 
-  it('when it may not be read or made', async () => {
+  it('opening a ledger file that cannot be created is refused with LEDGER_UNAVAILABLE', async () => {
     const { folder } = setup()
     writeFileSync(join(folder, 'plain'), '')
     await expect(openLedger(join(folder, 'plain', 'ledger.db'))).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
   })
 })
 
-describe('a file of more than 32 MB', () => {
+describe('a ledger file larger than 32 MB', () => {
   async function makeLarge(file: string): Promise<void> {
     const ledger = await openLedger(file)
     await ledger.step(add('a'))
@@ -402,7 +420,9 @@ describe('a file of more than 32 MB', () => {
     await ledger.close()
   }
 
-  it('is checked in a worker, and damage in it stops the engines that work on it', { timeout: 60_000 }, async () => {
+  it('a ledger file larger than 32 MB is checked in a worker, and damage stops the engines that use it', {
+    timeout: 60_000,
+  }, async () => {
     const { file } = setup()
     await makeLarge(file)
     overwritePage(file, 5_000)
@@ -415,7 +435,7 @@ describe('a file of more than 32 MB', () => {
     await ledger.close()
   })
 
-  it('that is sound is worked on at once', { timeout: 60_000 }, async () => {
+  it('a sound ledger file larger than 32 MB can be written at once', { timeout: 60_000 }, async () => {
     const { file } = setup()
     await makeLarge(file)
     const ledger = await openLedger(file)
@@ -425,14 +445,14 @@ describe('a file of more than 32 MB', () => {
   })
 })
 
-describe('a name', () => {
-  it('the URL of a PostgreSQL server is refused as not offered yet, without its secrets in the message', async () => {
+describe('the name of a ledger', () => {
+  it('openLedger refuses the URL of a PostgreSQL server with NOT_OFFERED and without its secrets in the message', async () => {
     const refused = openLedger('postgres://user:secret@host/db')
     await expect(refused).rejects.toMatchObject({ code: 'NOT_OFFERED' })
     await expect(refused).rejects.not.toThrow(/secret/)
   })
 
-  it('of another URL is refused', async () => {
+  it('openLedger refuses any other URL', async () => {
     await expect(openLedger('https://host/ledger.db')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   })
 })

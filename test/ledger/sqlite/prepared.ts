@@ -1,6 +1,6 @@
 // Every statement that the tables of the ledger can prepare, each once as text, and where in the source it is built. A recorder stands
 // between the builder and the compiler, so no list of statements has to be kept: those of the tables are compiled when the tables are
-// made, and those that are built for a single use when their verbs are called with each of their filters.
+// made (here at once, elsewhere when first used), and those that are built for a single use when their verbs are called with each of their filters.
 import { join, relative, sep } from 'node:path'
 import type { ClaimFilter, Op, TaskFilter, Tx } from '../../../src/ledger/ledger.ts'
 import type {
@@ -10,7 +10,7 @@ import type {
   ObservationFilter,
   TeamFilter,
 } from '../../../src/ledger/memory-port.ts'
-import type { Dialect } from '../../../src/ledger/statement.ts'
+import { createCompiler, type Dialect, type Statement, type StatementCompiler } from '../../../src/ledger/statement.ts'
 import { readFolder, type SourceFile } from '../../house/source.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -38,6 +38,20 @@ export function recorder({ kind, db }: Dialect): Recorder {
     transformResult: ({ result }) => Promise.resolve(result),
   }
   return { dialect: { kind, db: db.withPlugin(plugin) }, texts, lines }
+}
+
+/** Compiles each statement when it is prepared, not when it is first used. */
+export function compilingAtOnce(dialect: Dialect): StatementCompiler {
+  const compiler = createCompiler(dialect)
+  const compiled = (statement: Statement): Statement => {
+    statement()
+    return statement
+  }
+  return {
+    dialect,
+    prepare: (build) => compiled(compiler.prepare(build)),
+    prepareText: (build) => compiled(compiler.prepareText(build)),
+  }
 }
 
 function callingLines(): string[] {

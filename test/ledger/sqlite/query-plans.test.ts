@@ -5,12 +5,12 @@ import { postgresDialect } from '../../../src/ledger/dialects/postgres/dialect.t
 import type { Connection } from '../../../src/ledger/dialects/sqlite/connection.ts'
 import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
 import { openFile } from '../../../src/ledger/dialects/sqlite/open-file.ts'
-import { createCompiler, sql } from '../../../src/ledger/statement.ts'
+import { type Request, sql } from '../../../src/ledger/statement.ts'
 import { createTables } from '../../../src/ledger/tables/tables.ts'
 import { taskRow } from '../../../src/testing/index.ts'
 import { parse } from '../../house/source.ts'
 import { driveOn, migrated } from './migrated.ts'
-import { buildingLines, narrow, type Recorder, recorder, singleUses, wide } from './prepared.ts'
+import { buildingLines, compilingAtOnce, narrow, type Recorder, recorder, singleUses, wide } from './prepared.ts'
 import { indexesOf, planOf, wideLines } from './query-plans.ts'
 import { sorts, wideReads } from './wide-reads.ts'
 
@@ -18,7 +18,7 @@ import { sorts, wideReads } from './wide-reads.ts'
 async function recordAll(): Promise<Recorder> {
   const { connection } = await openFile(':memory:', systemClock, () => 0.5)
   const recorded = recorder(sqliteDialect)
-  const tx = createTables(recorded.dialect)
+  const tx = createTables(recorded.dialect, compilingAtOnce(recorded.dialect))
   const add = (row: Parameters<typeof taskRow>[0]) => driveOn(connection, tx.task.insert(taskRow(row)))
   connection.execute('begin')
   for (const id of [wide, narrow]) add({ id, group: true })
@@ -61,10 +61,20 @@ it('X-016 no statement of the ledger walks through a table, or sorts one, withou
   expect([...wideReads, ...sorts].filter((reason) => !used.has(reason))).toEqual([])
 })
 
+it('a removal of purged rows does not walk down a family to find its leaves', async () => {
+  const { tx, drive } = await migrated()
+  for (let n = 0; n < 5; n++) drive(tx.task.insert(taskRow({ id: `t${n}`, parentId: n === 0 ? null : `t${n - 1}` })))
+  drive(tx.purge.hide({ root: 't0', through: 0, outside: [], lowerRoots: [] }))
+  const seen: Request[] = []
+  // Five tasks, three of which become hidden roots first.
+  expect(drive(tx.purge.remove(100), seen)).toBe(8)
+  expect(seen.filter(({ sql }) => sql.includes('recursive'))).toEqual([])
+})
+
 it('every place in the source that builds a statement is among those whose plans are read', async () => {
   const { lines } = await allRecorded()
   const ofPostgres = recorder(postgresDialect)
-  createTables(ofPostgres.dialect)
+  createTables(ofPostgres.dialect, compilingAtOnce(ofPostgres.dialect))
   expect(buildingLines().length).toBeGreaterThan(100)
   expect(buildingLines().filter((line) => !lines.has(line) && !ofPostgres.lines.has(line))).toEqual([])
 })
@@ -80,9 +90,9 @@ it('a statement that is built and not read would be found', () => {
 it('a statement that walks through the ledger would be found', async () => {
   const { connection } = await migrated()
   const recorded = recorder(sqliteDialect)
-  createTables(recorded.dialect)
+  createTables(recorded.dialect, compilingAtOnce(recorded.dialect))
   expect(complaintsAbout(connection, recorded.texts)).toEqual([])
-  createCompiler(recorded.dialect).prepareText((hole) => sql`select id from task where name = ${hole('name')}`)
+  compilingAtOnce(recorded.dialect).prepareText((hole) => sql`select id from task where name = ${hole('name')}`)
   expect(complaintsAbout(connection, recorded.texts)).toEqual(['SCAN task, in: select id from task where name = +?'])
 })
 

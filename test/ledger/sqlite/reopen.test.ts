@@ -1,4 +1,4 @@
-// What a ledger holds when it is opened again: everything that a step wrote, together, and machines that stand where they stood.
+// The content of a ledger that is opened again: all that a step wrote together, and every task in its former state.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ function setup() {
   return join(folder, 'ledger.db')
 }
 
-it('X-008 a snapshot, its calls, messages, run and events are written together, or not at all', async () => {
+it('X-008 a step writes a snapshot with its calls, messages, run and events, or nothing', async () => {
   const file = setup()
   const task = taskRow({ id: 'a', status: 'working', run: 1, runOpen: true, snapshot: '' })
   task.snapshot = writeSnapshot(task)
@@ -43,7 +43,7 @@ it('X-008 a snapshot, its calls, messages, run and events are written together, 
     before.step(whole('a', () => undefined)),
     before.step(
       whole('b', () => {
-        throw new Error('at the very end')
+        throw new Error('after the last write')
       }),
     ),
   ])
@@ -66,7 +66,7 @@ it('X-008 a snapshot, its calls, messages, run and events are written together, 
 })
 
 it.each(taskStatuses)(
-  'X-010 a %s task stands where it stood: state, context, family, edges, owner, priority',
+  'X-010 a %s task keeps its state, context, family, edges, owner and priority when the ledger is opened again',
   async (status) => {
     const file = setup()
     const before = taskRow({
@@ -97,14 +97,14 @@ it.each(taskStatuses)(
 
     const ledger = await openLedger(file)
     const task = await ledger.read((tx) => tx.task.get('a'))
-    if (task === undefined) throw new Error('the task is gone')
+    if (task === undefined) throw new Error('the task is missing')
     expect(task).toEqual({ ...before, seq: task.seq })
     expect(snapshotFault(task)).toBe(null)
     const restored = restoreSnapshot(task)
     expect(restored.value).toBe(status)
     expect(restored.context).toEqual({ taskId: 'a', name: before.name, attempt: 2, run: 3 })
     expect((await ledger.read((tx) => tx.task.children('a'))).map((child) => child.id)).toEqual(['child-1', 'child-2'])
-    expect((await ledger.read((tx) => tx.task.ancestors('a'))).map((above) => above.id)).toEqual(['parent'])
+    expect((await ledger.read((tx) => tx.task.ancestors('a'))).map((ancestor) => ancestor.id)).toEqual(['parent'])
     expect(await ledger.read((tx) => tx.dependency.openBlockers('a'))).toEqual(['blocker'])
     await ledger.close()
   },

@@ -1,5 +1,5 @@
-// The tables of a migrated ledger: their words are those of the machines and entities, they hold against a writer that is not
-// this engine, and tasks are found at once among many (query-plans.test.ts reads the plan of every statement).
+// The tables of a migrated ledger: their enumerations are those of the machines and entities, they refuse invalid writes of other
+// programs, and tasks are found at once among many (query-plans.test.ts reads the plan of every statement).
 import { describe, expect, it } from 'vitest'
 import { callKinds, callStatuses } from '../../../src/entities/call.ts'
 import { dependencyKinds } from '../../../src/entities/dependency.ts'
@@ -31,7 +31,7 @@ import {
 } from '../../../src/testing/index.ts'
 import { migrated } from './migrated.ts'
 
-describe('the words in the tables', () => {
+describe('the enumerations in the tables', () => {
   /** The lists of quoted words after `column in`, of a table, index or trigger. */
   function listsIn(text: string, column: string): string[][] {
     const lists = text.matchAll(new RegExp(`\\b"?${column}"? in \\(([^)]*)\\)`, 'g'))
@@ -80,20 +80,20 @@ describe('the words in the tables', () => {
     ['stint', 'status', 0, stintStatuses],
   ]
 
-  it.each(lists)('are those of the code: %s.%s (%i)', async (name, column, nth, words) => {
+  it.each(lists)('the enumeration %s.%s (%i) in the ledger matches the code', async (name, column, nth, words) => {
     const { rows } = await migrated()
     const text = rows('select name, sql from sqlite_schema').find((object) => object['name'] === name)?.['sql']
     expect(drift(listsIn(text ?? '', column)[nth], words)).toBe(null)
   })
 
-  it('would be found to drift: a word too many, one too few, a list that is missing', async () => {
+  it('the comparison of enumerations finds a surplus word, a missing word and a missing list', async () => {
     expect(drift(['a', 'b', 'c'], ['a', 'b'])).toContain('surplus: c')
     expect(drift(['a'], ['a', 'b'])).toContain('missing: b')
     expect(drift(listsIn('status text', 'status')[0], ['a'])).toContain('no such list')
     expect(listsIn(`"status" in ('a', 'b') and new.status in ('c')`, 'status')).toEqual([['a', 'b'], ['c']])
   })
 
-  it('for edges that a trigger forbids are those that the machines do not have', async () => {
+  it('the triggers of the ledger forbid the transitions of calls that the machine does not have', async () => {
     const allowed = (name: 'task' | 'call', from: string, to: string): boolean => {
       const table: Record<string, object> = name === 'task' ? taskTransitions : callTransitions
       return from === to || (Object.values(table[from] as object) as string[]).includes(to)
@@ -115,7 +115,7 @@ describe('the words in the tables', () => {
         connection.execute('release try')
       }
     }
-    // Stricter than the machine only in that an outcome may not even be written twice, laxer only in skipping `in_progress`.
+    // Two differences: the ledger forbids writing an outcome twice, and allows skipping `in_progress`.
     const byMachine = callStatuses.flatMap((from) =>
       callStatuses.filter((to) => !allowed('call', from, to)).map((to) => `${from} ${to}`),
     )
@@ -124,7 +124,7 @@ describe('the words in the tables', () => {
   })
 })
 
-describe('a writer that is not this engine', () => {
+describe('a write of another program', () => {
   async function withRows() {
     const world = await migrated()
     const { tx, drive } = world
@@ -166,7 +166,7 @@ describe('a writer that is not this engine', () => {
     ['a truth that is neither', 'update task set held = 2', /CHECK/],
   ]
 
-  it.each(attempts)('is refused: %s', async (_title, sql, reason) => {
+  it.each(attempts)('the ledger refuses a write of another program: %s', async (_title, sql, reason) => {
     const { connection, rows } = await withRows()
     const tables = ['task', 'call', 'message', 'event', 'observation', 'fact', 'consolidation', 'decision', 'branch']
     const before = tables.map((table) => rows(`select * from ${table}`))
@@ -174,7 +174,7 @@ describe('a writer that is not this engine', () => {
     expect(tables.map((table) => rows(`select * from ${table}`))).toEqual(before)
   })
 
-  it('finds every table STRICT but the one that is a full-text index', async () => {
+  it('every table of the ledger is STRICT except the full-text index', async () => {
     const { rows } = await migrated()
     const tables = rows(
       `select name, strict from pragma_table_list
@@ -199,6 +199,7 @@ describe('a writer that is not this engine', () => {
       'message',
       'objective',
       'observation',
+      'purging',
       'run',
       'setting',
       'stint',
@@ -209,10 +210,10 @@ describe('a writer that is not this engine', () => {
   })
 })
 
-describe('X-016 no full-table scans on hot paths:', () => {
+describe('reads of a ledger with many rows', () => {
   const trees = { rootKeys: ['k'], rootKeyPrefixes: ['k+'] }
 
-  it('V-02 the ready tasks of one tree are found at once behind 20,000 foreign ones', async () => {
+  it('V-02 the ready tasks of one tree are found at once among 20,000 tasks of other trees', async () => {
     const { connection, tx, drive } = await migrated()
     connection.execute('begin immediate')
     drive(tx.task.insert(taskRow({ id: 'foreign', group: true })))

@@ -40,7 +40,10 @@ export const wideReads: readonly WideRead[] = [
   },
   { line: /^SEARCH event .*\(rowid[<>]\?\)/, of: /limit/, why: 'A page of the feed.' },
   { line: /^SEARCH event .*\(rowid>\?\)/, of: /min\(seq\)/, why: 'The events that the current step has written.' },
-  { line: /^SEARCH event .*\(rowid>\? AND rowid<\?\)/, why: 'The events of one cascade.' },
+  {
+    line: /^SEARCH event .*\(rowid>\? AND rowid<\?\)/,
+    why: 'The events of one cascade, or of a purge that looks at a thousand at a time.',
+  },
   {
     line: /^SEARCH task .*\(rowid>\? AND rowid<\?\)/,
     of: /not indexed/,
@@ -68,6 +71,7 @@ export const wideReads: readonly WideRead[] = [
   },
   { line: /^SCAN board\b/, why: 'The boards of a ledger are named by people.' },
   { line: /^SCAN mail$/, of: /^delete/, why: 'Read mail is forgotten once for each round of retention.' },
+  { line: /^SCAN purging\b/, why: 'The families that are being removed are few, and nearly always none.' },
   { line: /^SCAN team\b/, why: 'Lists and reports of teams begin with the teams, which are few beside the tasks.' },
 ]
 
@@ -91,6 +95,8 @@ export const sorts: ReadonlyArray<{ of: RegExp; why: string }> = [
   { of: /union select instance_id as id from run/, why: 'The engines with open runs.' },
   { of: /from dependency as edge.*order by "task"."seq"/s, why: 'The dependents of one task of a board.' },
   { of: /as "event\.seq".*\(task\.id in \(select value from json_each/s, why: 'Past states of tasks that are named.' },
+  { of: /^with recursive above .*\bfrom event where seq > /s, why: 'The tasks that a thousand events name.' },
+  { of: /from purging cross join task/, why: 'The families that are being removed are few.' },
   { of: /from stint left join task/, why: 'The active members of teams, who are few beside the tasks.' },
   { of: /from "?team"? /, why: 'The teams of a list or report.' },
 ]

@@ -110,7 +110,7 @@ it('errand ask accepts the answers of several questions one after the other', as
   const stderr = { isTTY: true, columns: 80, rows: 24, write: (_text: string): void => {} }
   const asked = new Set<string>()
   stderr.write = (text) => {
-    const question = /(One|Two)\? ›/.exec(text)?.[1]
+    const question = /\[2K\S* (One|Two)\?/.exec(text)?.[1]
     if (question === undefined || asked.has(question)) return
     asked.add(question)
     keys.write('yes\r')

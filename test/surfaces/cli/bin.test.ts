@@ -1,9 +1,9 @@
 // The program: its message on a Node that is too old, and its exit code.
-import { execFile } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { execFile, execFileSync } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { binFile, Workplace } from './workplace.ts'
 
 /** Runs the program in a process that reports another version of Node. */
@@ -29,6 +29,31 @@ it('errand reports a Node that is too old in one line, loads nothing, and exits 
 
 it('errand runs on a Node that is new enough', async () => {
   expect(await runAs({})).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+})
+
+it('errand keeps its compiled code in the cache folder of the user, unless NODE_DISABLE_COMPILE_CACHE is set', async () => {
+  const cache = mkdtempSync(join(tmpdir(), 'errand-cache-'))
+  onTestFinished(() => rmSync(cache, { recursive: true, force: true }))
+  const run = (more: object) =>
+    new Promise((resolve) => {
+      const { NODE_COMPILE_CACHE: _, NODE_DISABLE_COMPILE_CACHE: __, NODE_V8_COVERAGE: ___, ...rest } = process.env
+      const env = { ...rest, XDG_CACHE_HOME: cache, ...more }
+      execFile(process.execPath, [binFile, '--version'], { env }, (_error, _out, err) => resolve(err))
+    })
+  expect(await run({ NODE_DISABLE_COMPILE_CACHE: '1' })).toBe('')
+  expect(existsSync(join(cache, 'errand'))).toBe(false)
+  expect(await run({})).toBe('')
+  expect(existsSync(join(cache, 'errand'))).toBe(true)
+})
+
+// Only root can give a folder to another user.
+it.skipIf(process.getuid?.() !== 0)('errand keeps no compiled code in a folder of another user', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'errand-home-'))
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+  chownSync(home, 65_534, 65_534)
+  const { NODE_COMPILE_CACHE: _, NODE_V8_COVERAGE: __, XDG_CACHE_HOME: ___, ...rest } = process.env
+  execFileSync(process.execPath, [binFile, '--version'], { env: { ...rest, HOME: home } })
+  expect(existsSync(join(home, '.cache'))).toBe(false)
 })
 
 it.each([

@@ -53,7 +53,7 @@ it('errand chat sends a line to the task that it mentions, and continues after a
   place.write('script.yaml', talker)
   await place.errand('ask', 'second one', '--model', 'script:script.yaml')
   const [task] = await place.tasks()
-  const stdin = `@${task?.id} yes\n@${task?.id} yes\n@task-nobody hello\n`
+  const stdin = `@${task?.id} yes\n@${task?.id} yes\n@task-missing hello\n`
   const { code, out, err } = await call(place, ['chat', '--model', 'script:script.yaml'], { stdin }).ended
   expect({ code, out }).toEqual({ code: 0, out: 'Thank you.\n' })
   expect(err).toMatch(/· to #1 second one\n/)

@@ -332,7 +332,7 @@ it('errand ps, show, tree and why show the owner of a task', async () => {
   expect((await place.errand('show', '#1')).out).not.toMatch(/^fence/m)
   expect((await place.errand('tree')).out).toMatch(/^#1 free claimable /m)
   expect((await place.errand('why', '#2')).out).toMatch(
-    /^taken is worked on by ann \(claim 1\) since \S+Z, whose lease ends at \S+Z\.$/m,
+    /^#2 taken is worked on by ann \(claim 1\) since \S+Z, whose lease ends at \S+Z\.$/m,
   )
   expect(json(await place.errand('why', '#1', '--json'))).toMatchObject({ reason: 'claim' })
 })

@@ -380,9 +380,9 @@ it('errand hook without a name lists the hooks', async () => {
   expect(await place.errand('hook')).toMatchObject({ code: 2, err: expect.stringContaining('session-start') })
 })
 
-it('the README shows the settings that errand hook install writes', async () => {
+it('docs/board.md shows the settings that errand hook install writes', async () => {
   await using place = new Workplace()
-  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
-  const shown = /```json\n([\s\S]*?"SessionStart"[\s\S]*?)```/.exec(readme)?.[1] ?? ''
+  const page = readFileSync(new URL('../../../docs/board.md', import.meta.url), 'utf8')
+  const shown = /```json\n([\s\S]*?"SessionStart"[\s\S]*?)```/.exec(page)?.[1] ?? ''
   expect(JSON.parse(shown)).toEqual(JSON.parse((await place.errand('hook', 'install')).out))
 })

@@ -15,8 +15,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { ledgerExists, makeLedgerFolder, realLedger, resolveLedger } from '../../../src/surfaces/cli/ledger-path.ts'
+import {
+  ledgerExists,
+  missingLedger,
+  prepareLedger,
+  realLedger,
+  resolveLedger,
+} from '../../../src/surfaces/cli/ledger-path.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
+import { exitCodes } from '../../../src/terminal/exit-code.ts'
 import { fakeIo } from './fake-io.ts'
 
 let folder: string
@@ -75,11 +82,50 @@ it('an empty --ledger is refused', () => {
   expect(() => resolveLedger('', { cwd: folder, env: {} })).toThrowError(/--ledger is empty/)
 })
 
-it('the folder of a new ledger is readable by its owner only', () => {
+it('the folder of a new ledger is readable by its owner only, and the ledger is announced once', () => {
   const ledger = join(folder, '.errand', 'ledger.db')
-  makeLedgerFolder(ledger)
+  const io = fakeIo({ cwd: folder })
+  prepareLedger(io, ledger)
   expect(statSync(join(folder, '.errand')).mode & 0o777).toBe(0o700)
   expect(ledgerExists(ledger)).toBe(false)
+  expect(io.err()).toBe(`Creating a new ledger: ${ledger}\n`)
+  writeFileSync(ledger, '')
+  prepareLedger(io, ledger)
+  prepareLedger(io, ':memory:')
+  expect(io.err().split('\n')).toHaveLength(2)
+})
+
+it('a command that only reads creates neither the ledger nor its folder, and one that writes says that it creates it', async () => {
+  const io = () => fakeIo({ cwd: folder, env: { PATH: process.env['PATH'] ?? '' } })
+  for (const args of [['ps'], ['show', '1'], ['tree'], ['logs', '1'], ['board'], ['why', '1'], ['graph']]) {
+    const refused = io()
+    expect(await main([...args, '--ledger', 'data/new.db'], refused)).toBe(exitCodes.badInput)
+    expect(refused.err()).toContain(
+      `There is no ledger at ${join(folder, 'data', 'new.db')}. "errand run PLAN" or "errand add"`,
+    )
+  }
+  expect(existsSync(join(folder, 'data'))).toBe(false)
+  const [first, second] = [io(), io()]
+  expect(await main(['board', 'add', 'one', '--ledger', 'data/new.db'], first)).toBe(0)
+  expect(first.err()).toBe(`Creating a new ledger: ${join(folder, 'data', 'new.db')}\n`)
+  expect(await main(['board', 'add', 'two', '--ledger', 'data/new.db'], second)).toBe(0)
+  expect(second.err()).toBe('')
+})
+
+it('the refusal of a missing ledger names the nearest file that exists, whichever part of the path is mistyped', () => {
+  mkdirSync(join(folder, 'data'))
+  const ledger = join(folder, 'data', 'errand.db')
+  writeFileSync(ledger, '')
+  for (const typo of ['data/erand.db', 'dta/errand.db']) {
+    expect(missingLedger(join(folder, typo))).toMatchObject({
+      code: 'NOT_FOUND',
+      message: expect.stringContaining(`${typo}. Did you mean "${ledger}"?`),
+      details: { nearest: ledger },
+    })
+  }
+  for (const other of ['data/quite-another.db', 'dta/other.db', 'data/errand.db/inside.db']) {
+    expect(missingLedger(join(folder, other)).details).not.toHaveProperty('nearest')
+  }
 })
 
 it('realLedger returns the same path before and after the ledger is created', () => {
@@ -105,7 +151,7 @@ it('V-02 a found ledger that every user can write is refused, even if the user c
   chmodSync(join(folder, '.errand'), 0o777)
   const io = answering(place, 'y\n')
   expect(await main(['ps'], io)).toBe(1)
-  expect(io.err()).toContain('everybody may write')
+  expect(io.err()).toContain('all users can write')
   expect(await main(['trust'], answering(place, 'y\n'))).not.toBe(0)
   expect(await main(['ps'], answering(place, 'y\n'))).toBe(1)
 })
@@ -167,7 +213,7 @@ it('a found ledger that git tracks is confirmed once at a terminal', async () =>
   git(folder, 'add', '-f', '.errand/ledger.db')
   const refusing = answering(place, 'n\n')
   expect(await main(['ps'], refusing)).toBe(1)
-  expect(refusing.err()).toContain('git tracks it. Its tasks would run as you. Trust it? [y/N]')
+  expect(refusing.err()).toContain('git tracks it, and its tasks would run as you. Trust it? [y/N]')
   expect(await main(['ps'], answering(place, 'y\n'))).toBe(0)
   expect(await ps(place)).toEqual({ code: 0, err: '' })
 })

@@ -1,8 +1,10 @@
 // `errand mcp`, the built program, with the real client of the protocol, over stdio and over HTTP.
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect, it, onTestFinished } from 'vitest'
@@ -105,9 +107,23 @@ it('errand mcp ends with its client, and the claimed task stays open', async () 
   })
 })
 
+it('errand mcp that cannot serve says why and ends, although its client keeps the connection open', async () => {
+  await using place = new Workplace()
+  const command = [process.execPath, binFile, 'mcp', '--ledger', 'ledger.db', '--abilities', 'workers']
+  // Clients that are not Node connect with a pipe, as `cat` does here.
+  const client = spawn('sh', ['-c', 'cat | { "$@"; echo "ended with $?"; }', 'sh', ...command], { cwd: place.folder })
+  onTestFinished(() => void client.stdin.destroy())
+  client.stdin.write('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n')
+  const said = text(client.stderr)
+  const [ended] = (await once(client.stdout, 'data')) as [Buffer]
+  client.stdin.end()
+  expect(ended.toString()).toBe('ended with 2\n')
+  expect(await said).toContain('one of the toolsets worker, lead, observer')
+})
+
 it('errand mcp ends when its client disconnects without a message', async () => {
   await using place = new Workplace()
-  expect(await place.start('mcp').ended).toEqual({ code: 0, out: '', err: '' })
+  expect(await place.start('mcp').ended).toEqual({ code: 0, out: '', err: place.newLedger })
 })
 
 const urlIn = (out: string) => new URL(/^http:\S+$/m.exec(out)?.[0] ?? '')
@@ -120,7 +136,7 @@ it('errand mcp --http prints a new token once, and takes the names of clients fr
   serving.kill('SIGINT')
   const { code, out, err } = await serving.ended
   expect({ code, out }).toEqual({ code: 130, out: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/mcp\n$/) })
-  expect(err).toMatch(/^Token \(shown only once\): [a-z2-7]{52}\n$/)
+  expect(err.replace(place.newLedger, '')).toMatch(/^Token \(shown only once\): [a-z2-7]{52}\n$/)
 })
 
 it('errand mcp --http serves clients with the token of the file, under the names in their headers', async () => {
@@ -143,7 +159,7 @@ it('errand mcp --http serves clients with the token of the file, under the names
   expect(await ann('board_complete', { id: 1 })).toMatchObject({ structuredContent: { task: { owner: 'ann' } } })
   await expect(over(new StreamableHTTPClientTransport(url))).rejects.toThrow()
   serving.kill('SIGTERM')
-  expect(await serving.ended).toMatchObject({ code: 130, err: '' })
+  expect(await serving.ended).toMatchObject({ code: 130, err: place.newLedger })
 })
 
 it('errand mcp --http reports a port that is in use', async () => {
@@ -155,7 +171,7 @@ it('errand mcp --http reports a port that is in use', async () => {
   other.close()
   expect({ code, err }).toEqual({
     code: 2,
-    err: expect.stringMatching(/^errand: Cannot listen at this address: .*EADDRINUSE/),
+    err: expect.stringMatching(/errand: Cannot listen at this address: .*EADDRINUSE/),
   })
 })
 

@@ -317,5 +317,5 @@ it('S2-107 errand task types compares tasks by type, and timeline lists the work
   const latest = jsonLines(await place.errand('task', 'timeline', 'ann', '--limit', '1', '--json'))
   expect(latest.map(({ taskName }) => taskName)).toEqual(['Fix more'])
   expect((await place.errand('task', 'timeline', 'ann')).out).toMatch(/works.*implementer.*Fix auth/)
-  expect((await place.errand('task', 'timeline', 'nobody')).out).toBe('The agent has not worked on any task.\n')
+  expect((await place.errand('task', 'timeline', 'eve')).out).toBe('The agent has not worked on any task.\n')
 })

@@ -48,7 +48,20 @@ it('the example project report completes after kill -9, and a second start finds
 
   const third = await place.start('run', plan, ...ledger).ended
   expect(third.code).toBe(0)
-  expect(third.out).toContain('nothing to do')
+  expect(third.out).toContain('nothing to do. Add --again to run the plan again.')
   expect(third.out).toContain('The report is in examples/project-report/out/report.md')
   expect(execFileSync('git', ['status', '--porcelain'], { cwd: place.folder, encoding: 'utf8' })).toBe('')
+})
+
+it('the example project report, killed in the middle of its tasks, runs only those again that had not completed', async () => {
+  await using place = new Workplace()
+  makeRepository(place)
+  const first = place.start('run', plan, ...ledger, '--concurrency', '2')
+  await first.printed(/collect\/lines +completed[\s\S]*collect\/\w+ +started/)
+  first.kill('SIGKILL')
+  await first.ended
+  const { code, out } = await place.start('run', plan, ...ledger).ended
+  expect(code).toBe(0)
+  expect(out).not.toMatch(/collect\/lines +(started|goes on)/)
+  expect(out).toMatch(/collect\/\w+ +(interrupted|goes on)/)
 })

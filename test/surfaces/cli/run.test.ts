@@ -26,7 +26,7 @@ tasks:
 `,
   )
   const { code, out, err } = await place.errand('run', 'plan.yaml')
-  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect({ code, err }).toEqual({ code: 0, err: place.newLedger })
   expect(place.lines('order')).toEqual(['a', 'b', 'c', 'got a'])
   expect(out).toMatch(/^a +started$/m)
   expect(out).toMatch(/^a +\| a$/m)
@@ -89,7 +89,7 @@ it('errand run ends when a task waits for one outside of the round that does not
   place.write('plan.json', JSON.stringify({ tasks: { a: { run: 'echo a >> runs', blockedBy: [id] } } }))
   const waiting = await place.errand('run', 'plan.json')
   expect(waiting.code).not.toBe(0)
-  expect(waiting.out + waiting.err).toMatch(/a \(#\d+\) is submitted\n +errand why/)
+  expect(waiting.out + waiting.err).toMatch(/a \(#\d+\) is blocked\n +errand why/)
   expect((await place.errand('ps', '--ready')).out).toMatch(/^1 +\w{6} +queued /m)
 })
 
@@ -273,7 +273,7 @@ it('errand run refuses a ledger of an unsupported database', async () => {
   place.write('plan.yaml', 'tasks: { a: { run: x } }')
   expect(await place.errand('run', 'plan.yaml', '--ledger', 'postgres://x/y')).toMatchObject({
     code: 2,
-    err: expect.stringMatching(/not offered/i),
+    err: expect.stringMatching(/not supported yet/),
   })
 })
 

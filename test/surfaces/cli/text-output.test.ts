@@ -159,6 +159,13 @@ it('treeLines draws tasks in the order of creation, with reasons', () => {
   ])
 })
 
+it('treeLines cuts a long name for a terminal, so that its state is seen, and cuts nothing without one', () => {
+  const name = 'read every file of the archive '.repeat(4).trim()
+  const trees = [{ root: taskOf({ id: 'task-root00', seq: 1, name, status: 'working' }), below: [] }]
+  expect(treeLines(trees)).toEqual([`#1 ${name} working (root00)`])
+  expect(treeLines(trees, 100)).toEqual([`#1 ${name.slice(0, 59)}… working (root00)`])
+})
+
 it('shellCommand quotes suggested commands for the shell', () => {
   expect(shellCommand('errand', 'answer', 'abc', 'a b', "it's", '#4', '')).toBe(
     "errand answer abc 'a b' 'it'\\''s' '#4' ''",

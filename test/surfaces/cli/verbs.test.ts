@@ -2,7 +2,9 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createEngine } from '../../../src/create-engine.ts'
+import { main } from '../../../src/surfaces/cli/main.ts'
 import { history } from '../../engine/world.ts'
+import { fakeIo } from './fake-io.ts'
 import { type ErrandProcess, Workplace } from './workplace.ts'
 
 const untilFile = (file: string) => `echo waiting; while [ ! -e ${file} ]; do sleep 0.02; done`
@@ -223,4 +225,38 @@ it('errand rm deletes tasks; --children promotes, deletes or protects their chil
   expect((await place.errand('rm', '#3', '--children', 'cascade')).code).toBe(0)
   expect(await names()).toEqual(['p-child'])
   expect(await place.errand('rm', '#1')).toMatchObject({ code: 2, err: expect.stringContaining('no task #1') })
+})
+
+it('errand ps says how many tasks it leaves out and how to see them, and says so when it lists none', async () => {
+  await using place = new Workplace()
+  await place.errand('add', 'a')
+  expect(await place.errand('ps')).toMatchObject({ err: '' })
+  await place.errand('add', 'b')
+  await place.errand('cancel', '#1')
+  const one = '1 task that has ended is not shown; "errand ps --all" lists all tasks.\n'
+  expect(await place.errand('ps')).toMatchObject({ code: 0, out: expect.stringMatching(/^2 .* b$/m), err: one })
+  expect(await place.errand('ps', '--json')).toMatchObject({ err: '' })
+  await place.errand('cancel', '#2')
+  const both = one.replace('1 task that has ended is', '2 tasks that have ended are')
+  expect(await place.errand('ps')).toEqual({ code: 0, out: 'No open tasks.\n', err: both })
+  expect(await place.errand('ps', '--status', 'failed')).toEqual({ code: 0, out: 'No task matches.\n', err: '' })
+  expect((await place.errand('ps', '--all')).err).toBe('')
+})
+
+it('a table in a pipe is not cut, and one on a narrow terminal keeps the names readable', async () => {
+  await using place = new Workplace()
+  const name = `a very long name ${'x'.repeat(300)}`
+  await place.errand('add', name)
+  const list = async (columns: number | undefined) => {
+    const io = fakeIo({
+      tty: columns !== undefined,
+      cwd: place.folder,
+      env: { ERRAND_LEDGER: `${place.folder}/ledger.db` },
+    })
+    Object.assign(io.stdout, { columns })
+    expect(await main(['ps'], io)).toBe(0)
+    return io.out()
+  }
+  expect(await list(undefined)).toContain(name)
+  expect(await list(40)).toMatch(/^# +status +age +name\n1 +claimable +\d.\ds +a very long nam.*…$/m)
 })

@@ -75,6 +75,11 @@ export class Workplace implements AsyncDisposable {
     this.#env = { ...env, ERRAND_LEDGER: join(this.folder, 'ledger.db'), SHELL: '/bin/sh' }
   }
 
+  /** What a command that creates the ledger prints on stderr. */
+  get newLedger(): string {
+    return `Creating a new ledger: ${join(this.folder, 'ledger.db')}\n`
+  }
+
   write(file: string, text: string): void {
     writeFileSync(join(this.folder, file), text)
   }

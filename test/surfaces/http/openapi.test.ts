@@ -167,7 +167,7 @@ for (const agentId of ['ann', 'bob']) await api.completeAgent(taskId, agentId, {
 const done = await api.completeTask(taskId, { summary: 'fixed' }, {})
 const consolidated = await api.consolidate(taskId, { level: 'task' }, {})
 const context = await api.getContext(taskId, {})
-const missing = await api.getTask('nobody').catch((error) => error.status + ' ' + error.data?.code)
+const missing = await api.getTask('missing').catch((error) => error.status + ' ' + error.data?.code)
 console.log(JSON.stringify({ taskId, branch, joined, status: done.status, consolidated, progress: context.progress, missing }))
 `
 

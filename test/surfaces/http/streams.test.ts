@@ -121,8 +121,8 @@ it('the SSE stream of a task is answered with 204 after the client has received 
 
 it('the SSE stream of a task is refused for an unknown task, an invalid position and a missing scope with a status, not with an event', async () => {
   const world = await openWorld()
-  expect(problemIn(await world.ask('GET', '/stream/nobody')).status).toBe(404)
-  expect(problemIn(await world.ask('GET', '/stream/nobody?after=x')).status).toBe(400)
+  expect(problemIn(await world.ask('GET', '/stream/missing')).status).toBe(404)
+  expect(problemIn(await world.ask('GET', '/stream/missing?after=x')).status).toBe(400)
   expect(problemIn(await world.ask('GET', '/events', undefined, { 'last-event-id': 'x' })).status).toBe(400)
   const narrow = await openWorld({ authenticate: () => ({ scopes: ['create'] }) })
   expect(problemIn(await narrow.ask('GET', '/events')).status).toBe(403)
@@ -245,7 +245,7 @@ it('V-09 an SSE stream beyond the limit of its principal is refused without affe
 it('V-09 an SSE stream takes no slot when it is refused, and releases its slot once', async () => {
   const world = await openWorld({ maxStreams: 2, maxStreamsPerPrincipal: 2, rateLimit: false })
   for (let count = 0; count < 5; count++) {
-    expect((await world.ask('GET', '/stream/nobody')).status).toBe(404)
+    expect((await world.ask('GET', '/stream/missing')).status).toBe(404)
     const leaving = new AbortController()
     const stream = await follow(world, '/events', {}, leaving.signal)
     leaving.abort()

@@ -167,8 +167,8 @@ it('S2-057 X-032 the routes of teams answer 404 for an unknown task, 409 for an 
     const { status, code } = problemIn(await ask(method, path, body))
     return [status, code]
   }
-  expect(await refused('GET', '/tasks/nobody')).toEqual([404, 'NOT_FOUND'])
-  expect(await refused('POST', '/tasks/nobody/join', { agentId: 'ann' })).toEqual([404, 'NOT_FOUND'])
+  expect(await refused('GET', '/tasks/missing')).toEqual([404, 'NOT_FOUND'])
+  expect(await refused('POST', '/tasks/missing/join', { agentId: 'ann' })).toEqual([404, 'NOT_FOUND'])
   expect(await refused('POST', `/tasks/${taskId}/join`, { agentId: 'ann' })).toEqual([409, 'ALREADY_ACTIVE'])
   expect(await refused('POST', `/tasks/${taskId}/agents/bob/complete`)).toEqual([404, 'NOT_FOUND'])
   expect(await refused('POST', `/tasks/${taskId}/complete`)).toEqual([409, 'AGENTS_ACTIVE'])

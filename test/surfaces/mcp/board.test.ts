@@ -5,6 +5,7 @@ import type { EngineOptions } from '../../../src/engine-api.ts'
 import { type McpHttpOptions, mcpFetchHandler, serveMcpHttp } from '../../../src/surfaces/mcp/index.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
 import { ledgerFile, openEngine, turns } from '../../engine/world.ts'
+import { allTools } from './all-tools.ts'
 import {
   type Answer,
   type AnyClient,
@@ -22,7 +23,7 @@ import {
 
 async function openServer(options: Partial<McpHttpOptions> = {}, engineOptions: EngineOptions = {}) {
   const engine = await openEngine(engineOptions)
-  const server = await serveMcpHttp(engine, { token, ...options })
+  const server = await serveMcpHttp(engine, { token, abilities: allTools, ...options })
   onTestFinished(() => server.close())
   return { engine, url: server.url }
 }
@@ -52,7 +53,16 @@ describe.each(all)('For an MCP client of the $era era over $name', withProcesses
 
     const claimed = await client.call('board_update', { id: 1, status: 'in_progress', activeForm: 'Writing' })
     expect(taskIn(claimed)).toMatchObject({ id: 1, status: 'in_progress', owner: 'ada', fence: 1 })
-    expect((await client.call('board_claim_next')).structuredContent).toEqual({ task: null })
+    expect((await client.call('board_claim_next')).structuredContent).toEqual({
+      task: null,
+      why: {
+        message: 'Nothing can be claimed now. You hold: 1 (ada). Blocked by other tasks: 2.',
+        reasons: [
+          { reason: 'yours', count: 1, tasks: [1] },
+          { reason: 'blocked', count: 1, tasks: [2] },
+        ],
+      },
+    })
     expect((await client.call('board_list')).structuredContent).toMatchObject({
       total: 2,
       text: '[>] #1: Write @ada\n[ ] #2: Test (blocked by: [1])',
@@ -191,7 +201,7 @@ it('S4-057 a claim of an MCP agent is renewed while its connection is open, expi
 it('S4-057 a claim of an MCP agent over HTTP is renewed until its session has been idle for long', async () => {
   const clock = new SimulatedClock()
   const engine = await openEngine({ clock })
-  const handler = mcpFetchHandler(engine, { token, clock, sessionIdleMs: 300_000 })
+  const handler = mcpFetchHandler(engine, { token, abilities: allTools, clock, sessionIdleMs: 300_000 })
   onTestFinished(() => handler.close())
   const call = async (agent: string, name: string, args: object = {}) => {
     const message = modernRequest('tools/call', { name, arguments: args })

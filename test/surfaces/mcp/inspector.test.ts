@@ -9,8 +9,8 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { installInspector } from '../../../scripts/install-inspector.ts'
 import type { Run } from '../../../src/api/executor.ts'
 import { serveMcpHttp } from '../../../src/surfaces/mcp/index.ts'
-import { defaultAbilities } from '../../../src/surfaces/mcp/mcp-options.ts'
 import { ledgerFile, openEngine } from '../../engine/world.ts'
+import { allTools } from './all-tools.ts'
 import { type Era, eras, serverScript, token } from './world.ts'
 
 const linesScript = join(import.meta.dirname, 'inspector-lines.ts')
@@ -50,7 +50,7 @@ const resultOf = ({ out }: Inspection) => {
 }
 
 describe.each(eras)('In the %s era', (era) => {
-  it('the MCP Inspector finds every default tool portable', async () => {
+  it('the MCP Inspector finds every tool portable', async () => {
     const run = await inspect(
       [process.execPath, serverScript, ledgerFile()],
       ['--method', 'tools/list', '--strict'],
@@ -58,7 +58,7 @@ describe.each(eras)('In the %s era', (era) => {
     )
     expect({ code: run.code, errors: run.err.match(/^Error: tool.*/gm) }).toEqual({ code: 0, errors: null })
     const names = resultOf(run).tools.map(({ name }) => name)
-    const single = defaultAbilities.filter((id) => !id.endsWith('*'))
+    const single = allTools.filter((id) => !id.endsWith('*'))
     expect(names).toEqual(expect.arrayContaining(single.map((id) => id.replace(':', '_'))))
   }, 60_000)
 })
@@ -184,7 +184,7 @@ describe.each(eras)('In the %s era', (era) => {
     const asking = await engine.create({ executor: 'asks' })
     const byHand = await engine.create({ name: 'By hand' })
     await asked.promise
-    const { url, close } = await serveMcpHttp(engine, { token })
+    const { url, close } = await serveMcpHttp(engine, { token, abilities: allTools })
     onTestFinished(close)
     const headers = ['--header', `Authorization: Bearer ${token}`, 'x-errand-agent: ada']
     const { run, call, called } = openInspector(['--server-url', url, ...headers], era)

@@ -10,6 +10,7 @@ import { createScriptedModel } from '../../../src/models/scripted-model.ts'
 import { type McpStdioOptions, serveMcpHttp } from '../../../src/surfaces/mcp/index.ts'
 import { llm, tool } from '../../agent/world.ts'
 import { openEngine, reached } from '../../engine/world.ts'
+import { allTools } from './all-tools.ts'
 import { connectByHand, connectHttp, eras, modernRequest, tasksExtension, token, toolErrorOf } from './world.ts'
 
 function connect(engine: Engine, options: McpStdioOptions = {}) {
@@ -29,7 +30,7 @@ it.each(eras)(
   'I25 a question to people is not answered by an MCP client of the %s era, with the id of the question or without',
   async (era) => {
     const { engine, task } = await asking()
-    const server = await serveMcpHttp(engine, { token })
+    const server = await serveMcpHttp(engine, { token, abilities: allTools })
     onTestFinished(() => server.close())
     for (const headers of [{}, { 'x-errand-agent': 'ada' }] as Array<Record<string, string>>) {
       const client = await connectHttp(era, server.url, headers)

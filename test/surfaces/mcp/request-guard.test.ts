@@ -11,6 +11,7 @@ import {
   serveMcpHttp,
 } from '../../../src/surfaces/mcp/index.ts'
 import { openEngine, refusalOf } from '../../engine/world.ts'
+import { allTools } from './all-tools.ts'
 import { modernRequest, post, replyOf, requestOf, token } from './world.ts'
 
 const listTools = modernRequest('tools/list')
@@ -19,7 +20,7 @@ async function open(options: Partial<McpFetchOptions> = {}) {
   const engine = await openEngine()
   const calls: string[] = []
   engine.bus.onCall(({ abilityId }) => void calls.push(abilityId))
-  const handler = mcpFetchHandler(engine, { token, ...options })
+  const handler = mcpFetchHandler(engine, { token, abilities: allTools, ...options })
   onTestFinished(() => handler.close())
   return { engine, handler, calls }
 }

@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Engine } from '../../../src/engine-api.ts'
 import { serveMcpHttp } from '../../../src/surfaces/mcp/index.ts'
 import { ledgerFile, openEngine } from '../../engine/world.ts'
+import { allTools } from './all-tools.ts'
 import {
   type Answer,
   type AnyClient,
@@ -39,7 +40,7 @@ const executors = {
 
 async function overHttp(era: Era): Promise<AnyClient> {
   const engine = await openEngine({ executors })
-  const server = await serveMcpHttp(engine, { token })
+  const server = await serveMcpHttp(engine, { token, abilities: allTools })
   onTestFinished(() => server.close())
   return connectHttp(era, server.url)
 }
@@ -131,7 +132,7 @@ describe.each(eras)('For an MCP client of the %s era', withProcesses, (era) => {
     })
     const waitEnded = Promise.withResolvers<unknown>()
     engine.bus.onCall(({ abilityId, ok }) => void (abilityId === 'task:wait' && waitEnded.resolve(ok)))
-    const server = await serveMcpHttp(engine, { token })
+    const server = await serveMcpHttp(engine, { token, abilities: allTools })
     onTestFinished(() => server.close())
     const client = await connectHttp(era, server.url)
     const created = await client.call('task_create', { goal: 'Wait', executor: 'until' })

@@ -4,6 +4,7 @@ import { existsSync, watch } from 'node:fs'
 import { dirname } from 'node:path'
 import { createEngine } from '../../../src/index.ts'
 import { serveMcpStdio } from '../../../src/surfaces/mcp/index.ts'
+import { allTools } from './all-tools.ts'
 
 const [, , ledger = ':memory:', agent] = process.argv
 
@@ -38,4 +39,4 @@ await using engine = await createEngine({
     },
   },
 })
-await serveMcpStdio(engine, agent === undefined ? {} : { as: agent })
+await serveMcpStdio(engine, { abilities: allTools, ...(agent === undefined ? {} : { as: agent }) })

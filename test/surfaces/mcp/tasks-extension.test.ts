@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Run } from '../../../src/api/executor.ts'
 import { type McpFetchOptions, mcpFetchHandler } from '../../../src/surfaces/mcp/index.ts'
 import { ledgerFile, openEngine } from '../../engine/world.ts'
+import { allTools } from './all-tools.ts'
 import { modernRequest, post, type Reply, tasksExtension, token } from './world.ts'
 
 const declared = { extensions: { [tasksExtension]: {} }, elicitation: {} }
@@ -22,7 +23,7 @@ async function open(options: Partial<McpFetchOptions> = {}, ledger = ':memory:')
       asks: async (task: { input: unknown }, run: Run) => run.ask('Well?', task.input as never, { for: 'anyone' }),
     },
   })
-  const handler = mcpFetchHandler(engine, { token, ...options })
+  const handler = mcpFetchHandler(engine, { token, abilities: allTools, ...options })
   onTestFinished(() => handler.close())
   const send = (method: string, params: Record<string, unknown>, capabilities: object = declared): Promise<Reply> =>
     post(handler, modernRequest(method, params, { ...capabilities }))

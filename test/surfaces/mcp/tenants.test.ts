@@ -14,6 +14,7 @@ import {
 } from '../../../src/surfaces/mcp/index.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
 import { openEngine, refusalOf } from '../../engine/world.ts'
+import { allTools } from './all-tools.ts'
 import { connectHttp, eras, modernRequest, post, replyOf, requestOf, token } from './world.ts'
 
 const authenticate = ({ headers }: Request) => JSON.parse(headers.get('x-principal') ?? 'null') as Principal | null
@@ -34,7 +35,7 @@ async function openTenants({ engineFor, ...options }: Partial<McpFetchOptions & 
   }
   const handler = mcpFetchHandler(
     { engineFor: engineOf },
-    { authenticate, onError: (error) => errors.push(error), ...options },
+    { authenticate, abilities: allTools, onError: (error) => errors.push(error), ...options },
   )
   onTestFinished(() => handler.close())
   const call = async (principal: unknown, name: string, input: object = {}, headers: Record<string, string> = {}) => {
@@ -99,7 +100,7 @@ it('V-08 MCP tenants are required with engineFor and refused for a single engine
   }
   expect([asked, errors.length]).toEqual([[], 3])
   expect((await post(handler, listTools)).status).toBe(401)
-  const single = mcpFetchHandler(await openEngine(), { authenticate })
+  const single = mcpFetchHandler(await openEngine(), { authenticate, abilities: allTools })
   onTestFinished(() => single.close())
   expect((await post(single, listTools, bearing(ann))).status).toBe(500)
   expect((await post(single, listTools, bearing(without))).status).toBe(200)
@@ -136,7 +137,10 @@ it.each(eras)('V-08 MCP tenants are served by one server to clients of the %s er
     ['globex', await openEngine()],
   ])
   await engines.get('acme')?.create({ name: 'the merger' })
-  const server = await serveMcpHttp({ engineFor: (tenant) => engines.get(tenant) }, { authenticate })
+  const server = await serveMcpHttp(
+    { engineFor: (tenant) => engines.get(tenant) },
+    { authenticate, abilities: allTools },
+  )
   onTestFinished(() => server.close())
   const totals = [ann, otherAnn].map(async (principal) => {
     const client = await connectHttp(era, server.url, { authorization: '', ...bearing(principal) })

@@ -7,11 +7,12 @@ import type { EngineOptions } from '../../../src/engine-api.ts'
 import { type AgentSession, type McpFetchOptions, mcpFetchHandler } from '../../../src/surfaces/mcp/index.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
 import { openEngine } from '../../engine/world.ts'
+import { allTools } from './all-tools.ts'
 import { modernRequest, post, type Reply, replyOf, requestOf, token } from './world.ts'
 
 async function open(options: Partial<McpFetchOptions> = {}, engineOptions: EngineOptions = {}) {
   const engine = await openEngine(engineOptions)
-  const handler = mcpFetchHandler(engine, { token, ...options })
+  const handler = mcpFetchHandler(engine, { token, abilities: allTools, ...options })
   onTestFinished(() => handler.close())
   const call = (name: string, input: object = {}, headers: Record<string, string> = {}): Promise<Reply> =>
     post(handler, modernRequest('tools/call', { name, arguments: input }), headers)

@@ -14,6 +14,7 @@ import {
   type ServedEngine,
   serveMcpStdio,
 } from '../../../src/surfaces/mcp/index.ts'
+import { allTools } from './all-tools.ts'
 
 export const token = 'a-token-that-is-long-enough-for-the-door'
 export const revision = '2026-07-28'
@@ -82,7 +83,7 @@ export async function connectStdio(era: Era, ...args: string[]): Promise<AnyClie
 export function connectByHand(engine: ServedEngine, options: McpStdioOptions = {}) {
   const input = new PassThrough()
   const output = new PassThrough({ encoding: 'utf8' })
-  const ended = serveMcpStdio(engine, { input, output, ...options })
+  const ended = serveMcpStdio(engine, { input, output, abilities: allTools, ...options })
   const lines = output[Symbol.asyncIterator]() as AsyncIterator<string>
   let rest = ''
   /** The next message that the server writes. */

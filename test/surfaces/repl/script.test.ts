@@ -25,7 +25,7 @@ it('X-028 a REPL script runs its lines strictly in order, however long each take
   expect(await call(place, ['repl'], { stdin }).ended).toEqual({
     code: 0,
     out: expect.stringMatching(/^slow\nwaited for\n#1 the third created \(task-\w+\)\n4\n$/),
-    err: '',
+    err: place.newLedger,
   })
 })
 
@@ -34,10 +34,10 @@ it.each([
     'a refusal',
     '/pause it',
     2,
-    /^errand repl: line 3: INVALID_TRANSITION: Cannot pause task-\w+: it is submitted\..*\n$/,
+    /^errand repl: line 3: INVALID_TRANSITION: Cannot pause #\d+ \w+: it is submitted\..*\n$/,
   ],
   ['an unknown command', '/paus it', 2, /line 3: INVALID_INPUT: There is no command \/paus\. Did you mean/],
-  ['an unknown task', '@nobody hello', 2, /line 3: NOT_FOUND: There is no task nobody\./],
+  ['an unknown task', '@missing hello', 2, /line 3: NOT_FOUND: There is no task missing\./],
   ['a refusal of a method', 'await resume($)', 2, /line 3: INVALID_TRANSITION: /],
   ['an error of the line', "await Promise.reject(new Error('no'))", 1, /line 3: Uncaught Error: no\n$/],
   ['an error without an await', "throw new TypeError('no')", 1, /line 3: Uncaught TypeError: no\n$/],
@@ -94,7 +94,7 @@ it('X-028 errand repl takes several -e, or --file, and creates the ledger', asyn
     out: expect.stringMatching(/^#1 one created .*\n#.*\n1 .*claimable.*one\none\n$/),
   })
   const found = await place.errand('repl', '-e', '/ps pending', '-e', '/ps running killed')
-  expect(found.out).toMatch(/^#.*\n1 .*claimable.*one\n#.*\n$/)
+  expect(found.out).toMatch(/^#.*\n1 .*claimable.*one\nno tasks\n$/)
   expect(await place.errand('repl', '-e', '/ps runing')).toMatchObject({
     err: expect.stringContaining('Did you mean "running"?'),
   })
@@ -126,7 +126,7 @@ it('X-028 errand repl --work runs ready tasks, and follows a task without a mess
     '/inspect greet',
   ]
   const { code, out, err } = await place.errand('repl', '--work', ...lines.flatMap((line) => ['-e', line]))
-  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect({ code, err }).toEqual({ code: 0, err: place.newLedger })
   expect(out).toMatch(/^#1 greet created .*\n· calls shell .*\nhello\nthere\n\{\n +exitCode: 0,/)
   expect(out).toMatch(/^state +completed\naccepts +nothing: it is settled$/m)
 })

@@ -1,14 +1,25 @@
-// Emulates the parts of a terminal that a REPL uses: rows of characters, a cursor, and the sequences that node's readline writes. It
-// throws for other sequences, so that no test relies on a wrong screen.
+// Emulates the parts of a terminal that the REPL and the live views use: rows of cells, a cursor, and the sequences that node's readline
+// and the live views write. It throws for other sequences, so that no test relies on a wrong screen.
+import stringWidth from 'string-width'
 
 const escapeCharacter = String.fromCodePoint(27)
 const controlSequence = new RegExp(`^${escapeCharacter}\\[([?>]?)([\\d;]*)([A-Za-z])`)
 /** Matches an incomplete sequence. */
 const beginning = new RegExp(`^${escapeCharacter}(\\[[?>]?[\\d;]*)?$`)
 
+const characters = new Intl.Segmenter()
+
+function firstCharacter(text: string): string {
+  if (text.charCodeAt(0) < 0x20) return text.charAt(0)
+  return [...characters.segment(text.slice(0, 40))][0]?.segment ?? ''
+}
+
 export class TerminalScreen {
-  readonly #columns: number
-  readonly #rows: string[][] = [[]]
+  #columns: number
+  /** The cells; the second one of a wide character is an empty text. */
+  #rows: string[][] = [[]]
+  /** Indexes of the rows that continue in the next one, because a line was too long. */
+  #wrapped = new Set<number>()
   #row = 0
   #column = 0
   /** The last column has been written: the next character goes to the next row. */
@@ -46,7 +57,7 @@ export class TerminalScreen {
         this.#unread = rest
         return
       } else {
-        const character = String.fromCodePoint(rest.codePointAt(0) as number)
+        const character = firstCharacter(rest)
         this.#put(character)
         at += character.length
       }
@@ -69,15 +80,48 @@ export class TerminalScreen {
         return
     }
     if (character < ' ') throw new Error(`The screen does not support ${JSON.stringify(character)}`)
-    if (this.#full) {
+    const width = stringWidth(character)
+    if (this.#full || this.#column + width > this.#columns) {
+      this.#wrapped.add(this.#row)
       this.#down()
       this.#column = 0
     }
     const row = this.#rows[this.#row] as string[]
     while (row.length < this.#column) row.push(' ')
     row[this.#column] = character
-    if (this.#column === this.#columns - 1) this.#full = true
-    else this.#column++
+    for (let cell = 1; cell < width; cell++) row[this.#column + cell] = ''
+    this.#column += width
+    if (this.#column >= this.#columns) {
+      this.#column = this.#columns - 1
+      this.#full = true
+    }
+  }
+
+  /** Changes the width, and breaks the lines anew as most terminals do. The cursor must be at the beginning of a line. */
+  resize(columns: number): void {
+    const lines: string[] = []
+    let cursor = 0
+    for (const [index, row] of this.#rows.entries()) {
+      const text = row.join('')
+      if (this.#wrapped.has(index - 1)) lines[lines.length - 1] += text
+      else lines.push(text.trimEnd())
+      if (index === this.#row) cursor = lines.length - 1
+    }
+    this.#columns = columns
+    this.#rows = [[]]
+    this.#wrapped = new Set()
+    this.#row = 0
+    this.#column = 0
+    this.#full = false
+    let row = 0
+    for (const [index, line] of lines.entries()) {
+      if (index > 0) this.write('\r\n')
+      if (index === cursor) row = this.#row
+      this.write(line)
+    }
+    this.#row = row
+    this.#column = 0
+    this.#full = false
   }
 
   #down(): void {
@@ -112,8 +156,8 @@ export class TerminalScreen {
         this.#rows.length = this.#row + 1
         return
       case 'K':
-        if (parameters !== '' && parameters !== '0') throw new Error(`The screen does not support CSI ${parameters}K`)
-        row.length = Math.min(row.length, this.#column)
+        if (!['', '0', '2'].includes(parameters)) throw new Error(`The screen does not support CSI ${parameters}K`)
+        row.length = parameters === '2' ? 0 : Math.min(row.length, this.#column)
         return
       case 'm':
       case '?h':

@@ -99,14 +99,14 @@ it('X-028 the REPL accepts a statement over several lines', async () => {
 
 it('X-028 the REPL prints errors in one line without a stack, and continues', async () => {
   await using place = await setup()
-  await using repl = new ReplTerminal({ folder: place.folder, columns: 200 })
+  await using repl = new ReplTerminal({ folder: place.folder, columns: 300 })
   await repl.ready()
   await repl.enter('/create it --by-hand')
-  expect(await repl.enter('/pause 1')).toMatch(/^INVALID_TRANSITION: Cannot pause task-\w+: it is submitted\. .*start/)
+  expect(await repl.enter('/pause 1')).toMatch(/^INVALID_TRANSITION: Cannot pause #1 it: it is submitted\. .*start/)
   expect(await repl.enter('pause($)')).toMatch(/^INVALID_TRANSITION: [^\n]+$/)
   expect(await repl.enter('.resume 7')).toMatch(/^NOT_FOUND: There is no task 7\. [^\n]+$/)
   expect(await repl.enter('/paus 1')).toMatch(/^INVALID_INPUT: There is no command \/paus\. Did you mean "\/pause"\?/)
-  expect(await repl.enter('@nobody hello')).toMatch(/^NOT_FOUND: There is no task nobody\./)
+  expect(await repl.enter('@missing hello')).toMatch(/^NOT_FOUND: There is no task missing\./)
   expect(await repl.enter('/create --by-hand')).toMatch(/^INVALID_INPUT: The name or goal is missing/)
   expect(await repl.enter('/call task:whi {}')).toMatch(/^NOT_FOUND: .*Did you mean "task:why"\?/)
   expect(await repl.enter('/call task:why {')).toMatch(/^INVALID_INPUT: The input of an ability is JSON/)
@@ -313,4 +313,19 @@ it('X-028 /help and .help list the commands', async () => {
   expect(await repl.enter('.help')).toMatch(/^\.pause +stop a running task until it is resumed$/m)
   expect(await repl.enter('/help pause')).toBe('/pause TASK…\n  stop a running task until it is resumed')
   expect(await repl.enter('/abilities task:why')).toMatch(/^task:why: /)
+})
+
+it('X-028 the REPL says at its start which ledger it shows, whether it runs tasks, and how to find the commands', async () => {
+  await using place = await setup()
+  await using repl = new ReplTerminal({ folder: place.folder, columns: 200 })
+  await repl.ready()
+  expect(repl.screen.lines.slice(0, -1)).toEqual([
+    expect.stringMatching(/^errand \d+\.\d+\.\d+ on .*ledger\.db, running no tasks \(--work runs them\)\.$/),
+    '/help lists the commands, "@TASK text" sends a message, everything else is JavaScript. Ctrl-D ends.',
+  ])
+  await using working = new ReplTerminal({ folder: place.folder, args: ['--work'], columns: 200 })
+  await working.shows(/, running its tasks\.$/)
+  await using quiet = new ReplTerminal({ folder: place.folder, args: ['--quiet'] })
+  await quiet.ready()
+  expect(quiet.screen.lines).toEqual(['errand>'])
 })

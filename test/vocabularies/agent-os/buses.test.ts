@@ -174,8 +174,8 @@ describe('A run of a task manager', () => {
     const { taskId } = await bus.call('task:create', { goal: 'Analyze Q1' })
     await (await manager.engine).result(taskId)
     expect(queries).toEqual([{ query: 'Analyze Q1', limit: 5 }])
-    const said = model.prompts[0]?.messages.map(({ text }) => text) ?? []
-    expect(said.at(-1)).toMatch(/^Here is relevant context from past tasks:\n\n.*\n\n\{"statement":"Q1 was good\."/)
+    const texts = model.prompts[0]?.messages.map(({ text }) => text) ?? []
+    expect(texts.at(-1)).toMatch(/^Here is relevant context from past tasks:\n\n.*\n\n\{"statement":"Q1 was good\."/)
   })
 })
 

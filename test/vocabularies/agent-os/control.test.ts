@@ -25,8 +25,8 @@ describe('task:send', () => {
     expect(second.prompt.last).toBe('Focus on regions')
     second.answer.resolve({ text: 'Regions done' })
     expect(await engine.result(taskId)).toBe('Regions done')
-    const said = (await engine.messages(taskId)).map(({ role, content }) => `${role}: ${content}`)
-    expect(said.slice(2)).toEqual(['user: Focus on regions', 'assistant: Done', 'assistant: Regions done'])
+    const messages = (await engine.messages(taskId)).map(({ role, content }) => `${role}: ${content}`)
+    expect(messages.slice(2)).toEqual(['user: Focus on regions', 'assistant: Done', 'assistant: Regions done'])
   })
 
   it('S1-029 task:send lets a task that waits for the user run again', async () => {
@@ -73,7 +73,7 @@ describe('task:send', () => {
       expect(await call('task:send', { taskId, message: 'More' })).toEqual({ success: false, status: word })
       expect(await engine.messages(taskId)).toEqual([])
     }
-    const refusal = await refusalOf(call('task:send', { taskId: 'task-nobody', message: 'More' }), 'NOT_FOUND')
+    const refusal = await refusalOf(call('task:send', { taskId: 'task-missing', message: 'More' }), 'NOT_FOUND')
     expect(refusal.message).toContain('Task not found')
   })
 
@@ -121,12 +121,12 @@ describe('task:kill and task:cancel', () => {
     const { engine, held, taskId, call } = await setup()
     const step = await held.asked(0)
     await call('task:cancel', { taskId, reason: 'Enough' })
-    const said = await engine.messages(taskId)
+    const messages = await engine.messages(taskId)
     step.answer.resolve({ text: 'Too late' })
     await engine.idle()
     await turns()
     expect(await engine.get(taskId)).toMatchObject({ status: 'canceled' })
-    expect(await engine.messages(taskId)).toEqual(said)
+    expect(await engine.messages(taskId)).toEqual(messages)
   })
 
   it('S0-055 task:cancel fails calls in progress and calls that had not begun, with the reason', async () => {
@@ -168,7 +168,7 @@ describe('task:kill and task:cancel', () => {
         expect(await call(id, { taskId: task.id, reason: 'Late' })).toEqual({ success: false, previousStatus })
         expect(await engine.get(task)).toEqual(before)
       }
-      await refusalOf(call(id, { taskId: 'task-nobody', reason: 'Late' }), 'NOT_FOUND')
+      await refusalOf(call(id, { taskId: 'task-missing', reason: 'Late' }), 'NOT_FOUND')
     },
   )
 
@@ -213,7 +213,7 @@ describe('task:route', () => {
     const { engine, taskId, call } = await setup()
     expect(await call('task:route', { message: 'Also check Q2' })).toEqual({ taskId, confidence: 1 })
     expect(await call('task:route', { message: `@${taskId} go on` })).toEqual({ taskId, confidence: 1 })
-    expect(await call('task:route', { message: '@task-nobody go on' })).toMatchObject({ taskId: null, confidence: 1 })
+    expect(await call('task:route', { message: '@task-missing go on' })).toMatchObject({ taskId: null, confidence: 1 })
     await engine.cancel(taskId)
     expect(await call('task:route', { message: 'Also check Q2' })).toEqual({ taskId: null, confidence: 1 })
     await refusalOf(call('task:route', {}), 'INVALID_INPUT')

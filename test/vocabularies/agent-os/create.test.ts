@@ -65,8 +65,8 @@ describe('task:create', () => {
     expect((await call('ldg:task:get', { taskId }))['task']).toMatchObject({ parentTaskId })
     const made = async () => typesOf(await history(engine)).filter((type) => type === 'task.created').length
     const before = await made()
-    const refusal = await refusalOf(call('task:create', { goal: 'Lost', parentTaskId: 'task-nobody' }), 'NOT_FOUND')
-    expect(refusal.message).toContain('Task not found: task-nobody')
+    const refusal = await refusalOf(call('task:create', { goal: 'Lost', parentTaskId: 'task-missing' }), 'NOT_FOUND')
+    expect(refusal.message).toContain('Task not found: task-missing')
     expect(await made()).toBe(before)
   })
 

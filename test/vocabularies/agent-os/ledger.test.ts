@@ -101,7 +101,7 @@ describe('ldg:task:save', () => {
     expect(await engine.get('task-child')).toMatchObject({ parentId: parent.id })
     await save({ id: 'task-child' })
     await refusalOf(save({ id: 'task-child', parentTaskId: 'task-other' }), 'KEY_CONFLICT')
-    await refusalOf(save({ id: 'task-new', parentTaskId: 'task-nobody' }), 'NOT_FOUND')
+    await refusalOf(save({ id: 'task-new', parentTaskId: 'task-missing' }), 'NOT_FOUND')
     await refusalOf(save({ id: 'Task 1' }), 'INVALID_INPUT')
     await engine.delete('task-child')
     await refusalOf(save({ id: 'task-child' }), 'KEY_CONFLICT')
@@ -115,7 +115,7 @@ describe('ldg:task:save', () => {
 describe('ldg:task:get and ldg:task:query', () => {
   it('S0-084 S0-095 C-32 ldg:task:get returns the record of a task, and null for an unknown id', async () => {
     const { engine, read } = await setup()
-    expect(await read('task-nobody')).toBe(null)
+    expect(await read('task-missing')).toBe(null)
     const { id } = await engine.create({ name: 'left' })
     await engine.delete(id)
     expect(await read(id)).toBe(null)
@@ -183,7 +183,7 @@ describe('ldg:call:list', () => {
     await engine.result(taskId)
     const { calls } = (await call('ldg:call:list', { taskId })) as { calls: Array<Record<string, unknown>> }
     const times = { createdAt: expect.any(Number) as number, updatedAt: expect.any(Number) as number }
-    const said = { startMessageId: expect.any(String) as string, endMessageId: expect.any(String) as string }
+    const announced = { startMessageId: expect.any(String) as string, endMessageId: expect.any(String) as string }
     const id = expect.any(String) as string
     expect(calls).toEqual([
       {
@@ -194,9 +194,18 @@ describe('ldg:call:list', () => {
         status: 'completed',
         details: '"hi"',
         ...times,
-        ...said,
+        ...announced,
       },
-      { id, taskId, abilityName: 'test:broken', parameters: '{}', status: 'failed', details: id, ...times, ...said },
+      {
+        id,
+        taskId,
+        abilityName: 'test:broken',
+        parameters: '{}',
+        status: 'failed',
+        details: id,
+        ...times,
+        ...announced,
+      },
     ])
     expect(JSON.parse(calls[1]?.['details'] as string)).toEqual({
       error: 'no such file',
@@ -242,7 +251,7 @@ describe('ldg:call:list', () => {
     goOn.resolve()
     await noted.promise
     expect(await shown()).toEqual([['slow', 'in_progress', '{"page":3}', null]])
-    await refusalOf(call('ldg:call:list', { taskId: 'task-nobody' }), 'NOT_FOUND')
+    await refusalOf(call('ldg:call:list', { taskId: 'task-missing' }), 'NOT_FOUND')
     const asking = await openManager({ executors: { ask: (_task: ExecutorTask, run: Run) => run.ask('Go?') } })
     const asked = await asking.engine.create({ executor: 'ask' })
     await reached(asking.engine, asked, 'input_required')
@@ -306,7 +315,7 @@ describe('ldg:call:save', () => {
 
   it('S0-093 ldg:call:save refuses unknown tasks, foreign messages, used ids, and calls beginning in a settled task', async () => {
     const { engine, call, saveCall } = await withTask()
-    await refusalOf(saveCall({ status: 'pending', taskId: 'task-nobody' }), 'NOT_FOUND')
+    await refusalOf(saveCall({ status: 'pending', taskId: 'task-missing' }), 'NOT_FOUND')
     const other = await engine.create({ name: 'other' })
     await call('ldg:msg:save', { message: { id: 'msg-other', taskId: other.id, role: 'user', content: 'Hi' } })
     await refusalOf(saveCall({ status: 'pending', startMessageId: 'msg-other' }), 'NOT_FOUND')
@@ -401,8 +410,8 @@ describe('ldg:msg:save and ldg:msg:list', () => {
     expect(await page({})).toEqual([texts, 3])
     expect(await page({ limit: 1, offset: 1 })).toEqual([[texts[1]], 3])
     expect(await page({ offset: 5 })).toEqual([[], 3])
-    await refusalOf(call('ldg:msg:list', { taskId: 'task-nobody' }), 'NOT_FOUND')
-    await refusalOf(call('ldg:msg:save', message({ id: 'msg-x', taskId: 'task-nobody' })), 'NOT_FOUND')
+    await refusalOf(call('ldg:msg:list', { taskId: 'task-missing' }), 'NOT_FOUND')
+    await refusalOf(call('ldg:msg:save', message({ id: 'msg-x', taskId: 'task-missing' })), 'NOT_FOUND')
     await refusalOf(call('ldg:msg:save', message({ id: 'msg-y', content: 'a\u0000b' })), 'INVALID_INPUT')
   })
 

@@ -120,7 +120,7 @@ describe('task:get', () => {
   const finished = async () => {
     const model = createScriptedModel([
       { text: 'Let me see', tools: [{ name: 'task_active', input: {} }], usage: { inputTokens: 10, outputTokens: 2 } },
-      { tools: [{ name: 'nobody_there', input: {} }], usage: { inputTokens: 20, outputTokens: 3 } },
+      { tools: [{ name: 'no_such_tool', input: {} }], usage: { inputTokens: 20, outputTokens: 3 } },
       { text: 'Nothing', usage: { inputTokens: 30, outputTokens: 4 } },
     ])
     const { engine, call } = await openManager({ model })
@@ -149,7 +149,7 @@ describe('task:get', () => {
     expect(task).toMatchObject({ completionStatus: 'success', error: null, questions: [], blockedBy: [] })
   })
 
-  it('S1-003 S1-004 S1-005 C-71 task:get counts steps and tokens and shows the time of the last user message beside the given metadata', async () => {
+  it('S1-003 S1-004 S1-005 C-71 task:get counts steps and tokens and shows the time of the last user message with the given metadata', async () => {
     const { engine, call, taskId } = await finished()
     const [, goal] = await engine.messages(taskId)
     expect((await call('task:get', { taskId }))['task']).toMatchObject({
@@ -167,10 +167,10 @@ describe('task:get', () => {
       { role: 'user', content: 'Look' },
       { role: 'assistant', content: 'Let me see', tool_calls: [called('call_1_1', 'task_active')] },
       { role: 'tool', name: 'task_active', tool_call_id: 'call_1_1', content: '{"tasks":[]}' },
-      { role: 'assistant', content: '', tool_calls: [called('call_2_1', 'nobody_there')] },
+      { role: 'assistant', content: '', tool_calls: [called('call_2_1', 'no_such_tool')] },
       {
         role: 'tool',
-        name: 'nobody_there',
+        name: 'no_such_tool',
         tool_call_id: 'call_2_1',
         content: expect.stringMatching(/^Error: Ability not found/) as string,
       },
@@ -200,7 +200,7 @@ describe('task:get', () => {
 
   it('S1-041 C-32 task:get refuses an unknown task', async () => {
     const { call } = await setup()
-    const refusal = await refusalOf(call('task:get', { taskId: 'task-nobody' }), 'NOT_FOUND')
-    expect(refusal.message).toContain('Task not found: task-nobody')
+    const refusal = await refusalOf(call('task:get', { taskId: 'task-missing' }), 'NOT_FOUND')
+    expect(refusal.message).toContain('Task not found: task-missing')
   })
 })

@@ -68,12 +68,12 @@ describe('task:stream', () => {
     }
     const early = [outputOf({ bus }, taskId), outputOf({ bus }, taskId)]
     await turns()
-    const said = run.message('assistant', slowly())
+    const written = run.message('assistant', slowly())
     await turns()
     const late = outputOf({ bus }, taskId)
     await turns()
     gate.resolve()
-    await said
+    await written
     end.resolve(null)
     const outputs = await Promise.all([...early, late, outputOf({ bus }, taskId)])
     for (const output of outputs) {
@@ -123,7 +123,7 @@ describe('task:stream', () => {
     expect(bus.log({ abilityId: 'task:stream' }).map(({ ok }) => ok)).toEqual([true, false])
   })
 
-  it('S1-021 C-15 task:stream of a failed task yields the error and then one end, whatever was tried before', async () => {
+  it('S1-021 C-15 task:stream of a failed task yields the error and then one end, also after earlier attempts', async () => {
     const hands = puppet()
     const { bus, engine } = await openManager({ executors: { work: hands.executor } })
     const task = await engine.create({ executor: 'work', goal: 'Try', retry: { maxAttempts: 2 } })
@@ -203,7 +203,7 @@ describe('task:stream', () => {
     const own = await engine.create({ name: 'own' })
     const outsider = await engine.create({ name: 'outsider' })
     const stream = (taskId: string, options = {}) => bus.stream('task:stream', { taskId }, options)
-    await refusalOf(collect(stream('task-nobody')), 'NOT_FOUND')
+    await refusalOf(collect(stream('task-missing')), 'NOT_FOUND')
     await refusalOf(collect(stream(outsider.id, { caller: modelOf(own.id) })), 'FORBIDDEN')
     await refusalOf(bus.invoke('task:stream')(JSON.stringify({ taskId: own.id })), 'TYPE_MISMATCH')
   })

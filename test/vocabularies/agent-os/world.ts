@@ -1,6 +1,6 @@
 // Shared by the tests of the abilities of Agent OS: a task manager on a bus, with its engine, and the output of tasks.
 import { expect, onTestFinished } from 'vitest'
-import type { Engine, Executors } from '../../../src/engine-api.ts'
+import type { Engine, ExecutorMap } from '../../../src/engine-api.ts'
 import {
   type AgentBus,
   createAgentBus,
@@ -11,7 +11,7 @@ import {
 import { surface } from '../../abilities/world.ts'
 
 /** A task manager in memory. Without an `onError` of the test, a reported error fails the test. */
-export async function openManager<const E extends Executors = Record<never, never>>(
+export async function openManager<const E extends ExecutorMap = Record<never, never>>(
   config: TaskManagerConfig & { executors?: E } = {},
 ) {
   const reported: unknown[] = []

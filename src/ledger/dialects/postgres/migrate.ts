@@ -35,7 +35,7 @@ async function versionOf(client: PostgresClient, name: string): Promise<number> 
     if (!found.taken) return 0
     throw new ErrandError(
       'LEDGER_FOREIGN',
-      `${name} has a table "task" of another program. Name a schema of its own for the ledger (search_path).`,
+      `The schema of ${name} has a table "task" of another program. Use a separate schema for the ledger (search_path).`,
       { name },
     )
   }

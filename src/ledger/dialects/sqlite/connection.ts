@@ -90,7 +90,7 @@ export function translate(error: unknown, path: string): unknown {
   if (code === 'SQLITE_NOTADB') {
     return new ErrandError(
       'LEDGER_FOREIGN',
-      `${path} is not a SQLite database, so it is no ledger. Name another file.`,
+      `${path} is not a SQLite database. Name another file for the ledger.`,
       { path },
       error,
     )
@@ -109,7 +109,7 @@ export function unavailable(error: unknown, path: string, what: 'opened' | 'read
   if (ErrandError.isInstance(typed)) return typed
   const reason = error instanceof Error ? error.message : String(error)
   if (isBusy(error)) {
-    const text = `Another process keeps the ledger ${path} locked, so it cannot be ${what} (${reason}). Try again.`
+    const text = `The ledger ${path} cannot be ${what}: another process holds its lock (${reason}). Try again.`
     return new ErrandError('LEDGER_BUSY', text, { path }, error)
   }
   const code = (error as { code?: string } | null)?.code ?? ''

@@ -68,20 +68,20 @@ function locksBeside(ledgerPath: string): InstanceLocks {
   }
 
   /** `ifDead` runs while this process holds the lock. */
-  function look(instanceId: string, ifDead?: () => void): Life {
+  function probe(instanceId: string, ifDead?: () => void): Life {
     if (held.has(instanceId)) return 'alive'
     const file = fileOf(instanceId)
     if (!existsSync(file)) return 'unknown'
-    let probe: Connection | undefined
+    let connection: Connection | undefined
     try {
-      probe = connect(file, { busyTimeoutMs: 0, mustExist: true })
-      takeLock(probe)
+      connection = connect(file, { busyTimeoutMs: 0, mustExist: true })
+      takeLock(connection)
       ifDead?.()
       return 'dead'
     } catch (error) {
       return isBusy(error) ? 'alive' : 'unknown'
     } finally {
-      probe?.close()
+      connection?.close()
     }
   }
 
@@ -93,7 +93,7 @@ function locksBeside(ledgerPath: string): InstanceLocks {
 
   return {
     hold,
-    lifeOf: (instanceId) => look(instanceId),
+    lifeOf: (instanceId) => probe(instanceId),
     release,
     sweep(needed) {
       const beginning = `${basename(ledgerPath)}-`
@@ -101,7 +101,7 @@ function locksBeside(ledgerPath: string): InstanceLocks {
       for (const name of names) {
         const instanceId = name.slice(beginning.length)
         if (/^(wal|shm|journal)$|-journal$/.test(instanceId) || needed.has(instanceId)) continue
-        look(instanceId, () => remove(instanceId))
+        probe(instanceId, () => remove(instanceId))
       }
     },
     releaseAll() {

@@ -164,14 +164,14 @@ export class LongReads {
   }
 
   #requireOpen(): void {
-    if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The ledger was closed; open it again to read.')
+    if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The ledger is closed; open it again to read.')
   }
 }
 
 function tooManyQueued(): ErrandError {
   return new ErrandError(
     'RATE_LIMITED',
-    `${maxQueuedLongReads} reads of yours that take long are waiting, and no more are taken. Wait for one of the answers, and ask again.`,
+    `Too many long reads: this caller already has ${maxQueuedLongReads} of them queued. Retry when one of them has returned.`,
     { limit: 'maxQueuedLongReads', value: maxQueuedLongReads },
   )
 }

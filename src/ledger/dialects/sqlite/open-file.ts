@@ -39,7 +39,7 @@ export async function openFile(path: string, clock: Clock, random: () => number)
       if (waitedMs > openPatienceMs) {
         throw new ErrandError(
           'LEDGER_BUSY',
-          `Another process has kept ${path} locked for ${Math.round(waitedMs)} ms. Try again when it is done.`,
+          `The ledger ${path} cannot be opened: another process has held its lock for ${Math.round(waitedMs)} ms. Try again when that process has released it.`,
           { path },
           error,
         )
@@ -84,7 +84,7 @@ function prepareFile(path: string): number {
   try {
     const stat = statSync(path)
     if (!stat.isFile()) {
-      throw new ErrandError('LEDGER_FOREIGN', `${path} is not a file. Name the ledger's file, not its folder.`, {
+      throw new ErrandError('LEDGER_FOREIGN', `${path} is not a file. Name the ledger file, not its folder.`, {
         path,
       })
     }
@@ -119,7 +119,7 @@ function requireSqlite(connection: Connection): void {
     if (difference < 0) {
       throw new ErrandError(
         'UNSUPPORTED_RUNTIME',
-        `SQLite ${found.version} can corrupt a write-ahead log; errand needs ${oldestSqlite.join('.')} or newer. Update better-sqlite3.`,
+        `SQLite ${found.version} can corrupt a write-ahead log; errand requires ${oldestSqlite.join('.')} or later. Update better-sqlite3.`,
         { sqlite: found.version },
       )
     }
@@ -153,7 +153,7 @@ function configure(connection: Connection, path: string): void {
   if (path !== ':memory:' && mode !== 'wal') {
     throw new ErrandError(
       'LEDGER_UNAVAILABLE',
-      `${path} cannot be put into WAL mode (it stays ${String(mode)}): is it on a network file system?`,
+      `The ledger ${path} cannot use WAL mode (its journal mode stays ${String(mode)}), which network file systems do not support. Move it to a local disk.`,
       {
         path,
         mode,

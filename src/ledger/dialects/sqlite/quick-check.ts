@@ -1,8 +1,8 @@
-// A look for damage in a file, apart because a worker does it too, which needs nothing else of a ledger.
+// Checks a file for damage. A file of its own, because a worker imports it without the rest of the ledger.
 import { type Connection, damaged, translate } from './connection.ts'
 
 /**
- * Looks for damaged pages: on a damaged file an insert may succeed while reads fail.
+ * Checks for damaged pages: on a damaged file an insert may succeed while reads fail.
  * @throws ErrandError LEDGER_CORRUPT
  */
 export function quickCheck(connection: Connection): void {

@@ -7,7 +7,7 @@ import type { TaskEvent } from '../../../entities/event.ts'
 import { isSettled, type Task } from '../../../entities/task.ts'
 import { isActive, openSubtasks, openTasks, waitUntilIdle } from '../../../plans/idle.ts'
 import { knownRound } from '../../../plans/round.ts'
-import { createQuestionLine, promptAt, type QuestionLine } from '../../../terminal/answer-prompt.ts'
+import { createQuestionLine, hasQuestion, promptAt, type QuestionLine } from '../../../terminal/answer-prompt.ts'
 import { AnswerStream } from '../../../terminal/answer-stream.ts'
 import { type FlagsOf, misuse, texts } from '../../../terminal/arguments.ts'
 import { modelFailure } from '../../../terminal/event-fields.ts'
@@ -95,8 +95,8 @@ async function workOn(io: CommandIo, engine: Engine, task: Task, flags: AskFlags
       bell,
       signal: stop.signal,
       async isActive() {
-        if (await isActive(engine, await openTasks(engine, [task.id]))) return true
-        return line !== undefined && (await hasQuestion(engine, task, view))
+        const open = await openTasks(engine, [task.id])
+        return (await isActive(engine, open)) || (line !== undefined && (await hasQuestion(engine, view, open)))
       },
     })
     if (!stop.signal.aborted) await stream.caughtUp()
@@ -110,13 +110,6 @@ async function workOn(io: CommandIo, engine: Engine, task: Task, flags: AskFlags
     await stream.end()
     stop.end()
   }
-}
-
-/** Whether a question is open. Reads the tasks again, because the feed reports each of several questions only once. */
-async function hasQuestion(engine: Engine, { id }: Task, view: RoundView): Promise<boolean> {
-  const task = await engine.get(id)
-  if (task !== null) view.refresh([task, ...(await openSubtasks(engine, [task]))])
-  return view.rows.some((row) => row.question !== null)
 }
 
 /** Notes events that are not in the stream of the task: failures of its model, and changes of its subtasks. */

@@ -42,7 +42,7 @@ export const board = defineVerb({
     `  --status S    only tasks in this state (${boardStatuses.join(', ')}); may be given several times`,
     '  --owner NAME  only tasks that NAME has claimed, is meant to do, or has completed',
     '  --watch       keep showing changes until Ctrl-C: redraws the board on a terminal, else prints one line per change',
-    '  --board NAME  another board than main, created with "errand board init --board NAME --parent TASK"',
+    '  --board NAME  a board other than main, created with "errand board init --board NAME --parent TASK"',
   ].join('\n'),
   options: {
     ...boardOptions,

@@ -60,7 +60,7 @@ async function printMachine(
 ): Promise<void> {
   const name = oneOf('machine', machine, machineNames)
   const format = oneOf('format', flags.format ?? 'both', formats)
-  const { id, mermaid, config } = (await import('../../../machines/charts.ts')).machines[name]
+  const { id, mermaid, config } = (await import('../../../index.ts')).machines[name]
   const json = JSON.stringify(config, null, 2)
   if (flags.json) printJson(io, { id, mermaid, config })
   else print(io, { mermaid, json, both: `${mermaid}\n\n${json}` }[format])

@@ -3,13 +3,15 @@ import { systemClock } from '../../../core/clock.ts'
 import { statusLabels } from '../../../entities/status-filter.ts'
 import { openStatuses, taskStatuses } from '../../../entities/task.ts'
 import { allTasks } from '../../../plans/each-task.ts'
-import { lists, oneOf, switches, texts } from '../../../terminal/arguments.ts'
-import { printItems, printValue } from '../../../terminal/io.ts'
+import { type CommonArguments, lists, oneOf, switches, texts } from '../../../terminal/arguments.ts'
+import { note, printItems, printValue } from '../../../terminal/io.ts'
+import { shellCommand } from '../../../terminal/shell-quote.ts'
 import { formatTaskDetails, readTaskDetails, usageOf } from '../../../terminal/task-details.ts'
 import { whyLines } from '../../../terminal/task-labels.ts'
 import { openTasks, type TaskChoice } from '../../../terminal/task-list.ts'
-import { taskTable } from '../../../terminal/task-table.ts'
+import { hiddenNote, taskTable } from '../../../terminal/task-table.ts'
 import { readTree, readTrees, treeLines } from '../../../terminal/task-tree.ts'
+import { ledgerFlagOf } from '../ledger-path.ts'
 import { withLedger, withTask } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
 import { defineVerb } from '../verb.ts'
@@ -46,11 +48,20 @@ export const ps = defineVerb({
         const { watchTasks } = await import('../watch-tasks.ts')
         return await watchTasks(io, engine, { choice, json: values.json === true })
       }
-      const tasks = await (isNarrowed || values.all ? allTasks(engine, choice) : openTasks(engine))
-      printItems(io, values, tasks, taskTable(tasks, systemClock.now(), io.stdout.columns))
+      const isWhole = isNarrowed || values.all === true
+      const tasks = await (isWhole ? allTasks(engine, choice) : openTasks(engine))
+      const none = isNarrowed ? 'No task matches.' : values.all ? 'No tasks.' : 'No open tasks.'
+      const table = tasks.length === 0 ? none : taskTable(tasks, systemClock.now(), io.stdout.columns)
+      printItems(io, values, tasks, table)
+      const hidden = isWhole || values.json ? undefined : await hiddenNote(engine, tasks.length, psAllOf(values))
+      if (hidden !== undefined) note(io, hidden)
     })
   },
 })
+
+function psAllOf(flags: CommonArguments['values']): string {
+  return shellCommand('errand', 'ps', '--all', ...ledgerFlagOf(flags))
+}
 
 export const show = defineVerb({
   usage: 'show ID',

@@ -35,9 +35,9 @@ export const mcp = defineVerb({
     'Serves the board and the tasks of the ledger as tools of the Model Context Protocol over stdin and stdout, and ends with the client that started it. The server renews the claims of its client while it is connected; afterwards they expire, and tasks stay open.',
     '  --as NAME         the name of the client, as owner of its claims; default: ERRAND_AGENT, else the name that it sends, with four letters',
     '  --role R          its role: it may claim tasks for this role',
-    '  --board NAME      another board than main',
+    '  --board NAME      a board other than main',
     '  --lease DURATION  how long the claims of a disconnected client last; default 1m',
-    '  --abilities LIST  the abilities that are tools, separated by commas: board:*, task:get, …; default: the board and basic task abilities. Teams and memory: agent:*, objective:*, task:context, mem:*',
+    '  --abilities LIST  the tools, separated by commas: the toolset worker (default: claims and completes tasks of the board), lead (plans them and has tasks run) or observer (only reads), or abilities: board:*, task:get, … Teams and memory: agent:*, objective:*, task:context, mem:*',
     `  --max-tasks N     how many tasks clients may create below one task or root of theirs; default ${modelBounds.maxTasks}`,
     '  --plans DIR       clients may run plans, and so commands (the tool plan_run); these begin in this folder or below it',
     '  --http            serve over HTTP instead, until Ctrl-C; each client sends its name in the header x-errand-agent',
@@ -99,7 +99,13 @@ async function serveStdio(io: CommandIo, engine: Engine, flags: McpFlags, signal
   const as = givenName(io, flags) ?? `${await clientName(input, signal)}-${fourLetters()}`
   // The client has disconnected without a message: the input does not emit `end` again.
   if ((input as Readable).readableEnded) return exitCodes.done
-  await serveMcpStdio(engine, { ...sharedOptions(io, engine, flags, defaultAbilities), as, input, signal })
+  try {
+    await serveMcpStdio(engine, { ...sharedOptions(io, engine, flags, defaultAbilities), as, input, signal })
+  } catch (error) {
+    // The client keeps its end open until it gets an answer, and an open input keeps the process alive.
+    ;(input as Readable).destroy()
+    throw error
+  }
   return signal.aborted ? exitCodes.interrupted : exitCodes.done
 }
 

@@ -2,12 +2,14 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { packageVersion } from '../../../core/package-folder.ts'
 import type { Engine, EngineOptions } from '../../../engine-api.ts'
 import { type FlagsOf, misuse, switches, texts } from '../../../terminal/arguments.ts'
 import { exitCodes } from '../../../terminal/exit-code.ts'
-import type { CommandIo } from '../../../terminal/io.ts'
+import { type CommandIo, print } from '../../../terminal/io.ts'
 import { StopListener } from '../../../terminal/stop-listener.ts'
 import { endCommands } from '../end-commands.ts'
+import { resolveLedger } from '../ledger-path.ts'
 import { agentOptions, agentOptionsHelp } from '../model-source.ts'
 import { openEngine } from '../open-ledger.ts'
 import { textOf } from '../read-input.ts'
@@ -46,9 +48,7 @@ export const repl = defineVerb({
     const script = await givenScript(io, values)
     const engine = await openEngine(io, values, await engineOptions(io, values))
     try {
-      return script === undefined
-        ? await converse(io, engine, values.quiet === true)
-        : await carryOut(io, engine, script)
+      return script === undefined ? await converse(io, engine, values) : await carryOut(io, engine, script)
     } finally {
       await engine.close()
     }
@@ -85,9 +85,18 @@ async function carryOut(io: CommandIo, engine: Engine, script: string): Promise<
   return stop.signal.aborted ? exitCodes.interrupted : code
 }
 
+function banner(ledger: string, works: boolean): string[] {
+  return [
+    `errand ${packageVersion()} on ${ledger}, ${works ? 'running its tasks' : 'running no tasks (--work runs them)'}.`,
+    '/help lists the commands, "@TASK text" sends a message, everything else is JavaScript. Ctrl-D ends.',
+  ]
+}
+
 /** Installs no SIGINT listener: Ctrl-C is a key here, and a listener would prevent Node from interrupting a loop. */
-async function converse(io: CommandIo, engine: Engine, quiet: boolean): Promise<number> {
+async function converse(io: CommandIo, engine: Engine, flags: ReplFlags): Promise<number> {
+  const quiet = flags.quiet === true
   const { startRepl } = await import('../../repl/index.ts')
+  if (!quiet) print(io, banner(resolveLedger(flags.ledger, io), flags.work === true))
   const repl = startRepl(engine, {
     input: io.keyboard as NodeJS.ReadableStream,
     output: io.stdout as unknown as NodeJS.WritableStream,

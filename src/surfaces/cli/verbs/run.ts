@@ -21,7 +21,8 @@ import {
 } from '../../../plans/round.ts'
 import { chooseRound, isOfRound, planKey, treesOf } from '../../../plans/round-key.ts'
 import { roundOutcome } from '../../../plans/round-outcome.ts'
-import { promptAt } from '../../../terminal/answer-prompt.ts'
+import { hasQuestion, promptAt } from '../../../terminal/answer-prompt.ts'
+import { cliCaller } from '../../../terminal/caller.ts'
 import { exitCodes } from '../../../terminal/exit-code.ts'
 import {
   type CommandIo,
@@ -41,7 +42,7 @@ import { cleanLine } from '../../../terminal/terminal-text.ts'
 import { endCommands } from '../end-commands.ts'
 import { goalNotes, modelsOf, requireModels } from '../goal-models.ts'
 import { ledgerFileCheck } from '../ledger-file.ts'
-import { isLedgerFile, ledgerExists, ledgerFlagOf, makeLedgerFolder } from '../ledger-path.ts'
+import { isLedgerFile, ledgerExists, ledgerFlagOf, prepareLedger } from '../ledger-path.ts'
 import { agentOptionsHelp, agentsFor } from '../model-source.ts'
 import { withLedger } from '../open-ledger.ts'
 import { decisionJson, describeDecisions, notesOn } from '../round-decisions.ts'
@@ -50,25 +51,25 @@ import { lastLines, type SummaryOptions, summarize } from '../run-summary.ts'
 import { defineVerb } from '../verb.ts'
 import { planExecutors } from '../working-options.ts'
 
-/** How long a question with a default waits for an answer. Without a terminal there is no person to give one. */
-const defaultAfterMs = { terminal: 30_000, elsewhere: 0 }
+/** How long the prompt waits for a key before it takes the default of a question. */
+const defaultAfterMs = 30_000
 
 export const run = defineVerb({
   usage:
     'run PLAN [TARGET…] [--concurrency N] [--redo NAME]… [--again | --key K] [--dry-run] [--model SPEC] [--files DIR]',
   help: [
-    'Runs a plan (YAML or JSON) to its end, or goes on with it. With targets only these run, and what they come after.',
-    'Run again: completed and canceled tasks stay, failed ones get a new attempt by the present definition.',
+    'Runs a plan (YAML or JSON) to its end, or continues it. With targets, runs only these tasks and the tasks that they wait for.',
+    'When a plan runs again, completed and canceled tasks stay as they are. Failed ones get a new attempt with their present definition.',
     '  --redo NAME    run this completed task again',
-    '  --again        a new round of the whole plan',
-    '  --key K        the round of this name, new or begun: --key "$(date +%F)" runs a plan once a day',
+    '  --again        start a new round of the whole plan',
+    '  --key K        start or continue the round with this name: --key "$(date +%F)" runs a plan once a day',
     '  --concurrency  how many tasks may run at once',
-    '  --dry-run      say what would be done, and do nothing',
-    '  --json         the events of the run, one a line',
-    'Tasks with a `goal` are worked on by an agent:',
+    '  --dry-run      only print what would be done',
+    '  --json         print the events of the run, one per line',
+    'An agent works on tasks with a `goal`:',
     agentOptionsHelp,
-    'A plan can set them itself: `model`, `files` and `maxIterations` at its top (--model goes before), `model`, `system` and',
-    '`abilities` on a task (these go before all). A goal without a model waits for one.',
+    'A plan can set these itself: `model`, `files` and `maxIterations` at its top (--model overrides it), `model`, `system` and',
+    '`abilities` on a task (these override all others). Without a model, a task with a goal waits for one.',
   ].join('\n'),
   options: runOptions,
   positionals: { min: 1 },
@@ -99,7 +100,7 @@ async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promis
   const own = modelsOf(plan.byPath.values(), undefined)
   const named = { models: plan.model === undefined ? own : [...own, plan.model], folder: plan.folder }
   const agents = await agentsFor(io, flags, { defaultModel, named, ofPlan: plan, note: notes.add })
-  makeLedgerFolder(request.ledger)
+  prepareLedger(io, request.ledger, flags)
   const { openLedger } = await import('../../../ledger/open-ledger.ts')
   // Opened here and not by the engine, so that it can still be read while the engine closes.
   const ledger = await openLedger(request.ledger)
@@ -125,7 +126,8 @@ async function runRound(
 ): Promise<() => number> {
   const stop = new StopListener(io)
   const bell = new Notifier()
-  const engine = await openEngine(io, request, options, (error) => {
+  const hasPrompt = !flags.json && isLiveTerminal(io) && io.keyboard !== undefined
+  const engine = await openEngine(request, hasPrompt, options, (error) => {
     notes.add(`errand: ${messageOf(error)}`)
     bell.notify()
   })
@@ -149,6 +151,7 @@ async function runRound(
       for (const task of await openSubtasks(engine, tasksOf(known))) view.adopt(task)
       const reporter = createReporter(io, engine, view, flags)
       const runs = (task: Task) => isOfRound(engine, round, task)
+      if (!hasPrompt) await answerWithDefaults(engine, tasksOf(known))
       const following = {
         engine,
         round,
@@ -158,6 +161,7 @@ async function runRound(
         signal: stop.signal,
         runs,
         stopped,
+        mayBeAnswered: hasPrompt ? (tasks: readonly Task[]) => hasQuestion(engine, view, tasks) : undefined,
       }
       last = (await watch(following, reporter, stop, notes)) ?? known
       duration = formatDuration(systemClock.now() - startedAt)
@@ -214,9 +218,18 @@ async function watch(
   }
 }
 
+/** Answers the questions that a prompt has left open: this run has none. */
+async function answerWithDefaults(engine: Engine, tasks: readonly Task[]): Promise<void> {
+  for (const { id: taskId, executor, questions } of tasks) {
+    const [question] = executor === 'ask' ? questions : []
+    if (question === undefined || !('default' in question) || question.dueAt !== null) continue
+    await engine.bus.call('task:answer', { taskId, question: question.id }, cliCaller)
+  }
+}
+
 async function openEngine(
-  io: CommandIo,
   { ledger, maxConcurrent }: RunPlan,
+  hasPrompt: boolean,
   options: EngineOptions,
   onError: (error: unknown) => void,
 ): Promise<Engine> {
@@ -224,14 +237,17 @@ async function openEngine(
   const executors = await planExecutors(ledger, {
     // The commands of the plan have the environment of the user who starts them, like those of a makefile.
     inheritEnv: true,
-    defaultAfterMs: isLiveTerminal(io) ? defaultAfterMs.terminal : defaultAfterMs.elsewhere,
+    // A prompt counts the time itself, and stops at a key. Without one there is no person to wait for.
+    defaultAfterMs: hasPrompt ? undefined : 0,
   })
   return await createEngine({ ...options, work: false, maxConcurrent, executors, onError })
 }
 
 function createReporter(io: CommandIo, engine: Engine, view: RoundView, flags: RunFlags): Reporter {
   if (flags.json) return createJsonLines(io)
-  return isLiveTerminal(io) ? createLiveTree(io, view, { prompt: promptAt(io, engine) }) : createPlainLines(io, view)
+  return isLiveTerminal(io)
+    ? createLiveTree(io, view, { prompt: promptAt(io, engine, { defaultAfterMs }) })
+    : createPlainLines(io, view)
 }
 
 function completedBefore({ known, action }: Decision): string[] {

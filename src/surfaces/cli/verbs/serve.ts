@@ -35,7 +35,7 @@ export const serve = defineVerb({
     `  --port N          default ${defaultPort}; 0: a free port`,
     '  --host H          the address to listen at; default 127.0.0.1, reachable from this machine only',
     '  --allow-host H    accept this Host header, with its port, instead of the default ones: the name under which clients reach the server; may be given several times',
-    `  --token-file F    the file with the token that clients must send, at least 32 characters; default: ${tokenVariable}, else a new token, printed once below the address`,
+    `  --token-file F    the file with the token that clients must send, at least 32 characters; default: ${tokenVariable}, else a new token, printed once in the link to the page`,
     '  --concurrency N   how many tasks may run at once; default 10',
     '  --no-work         only serve; run no tasks',
     '  --no-page         serve no page',
@@ -103,7 +103,7 @@ async function serveUntil(
     if (isWildcard(flags.host) && flags['allow-host'] === undefined) note(io, wildcardNote)
     // Only a new token is printed: the user knows a given one.
     if (flags.json) printJson(io, { url: server.url, ...(isNew ? { token } : {}) })
-    else print(io, isNew ? `${server.url}\ntoken: ${token}` : server.url)
+    else print(io, addressOf(server.url, isNew ? token : undefined, flags['no-page'] !== true))
     await aborted(signal)
     note(io, stoppingNote)
   } finally {
@@ -111,6 +111,12 @@ async function serveUntil(
     for (const mirror of mirrors) await mirror.close()
   }
   return exitCodes.interrupted
+}
+
+/** With a new token: a link that signs in to the page or, without a page, the token below the address. */
+function addressOf(url: string, token: string | undefined, hasPage: boolean): string {
+  if (token === undefined) return url
+  return hasPage ? `${url}/#token=${token}` : `${url}\ntoken: ${token}`
 }
 
 const stoppingNote =

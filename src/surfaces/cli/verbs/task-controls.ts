@@ -3,6 +3,7 @@ import type { Engine } from '../../../engine-api.ts'
 import type { Task } from '../../../entities/task.ts'
 import { type CommonArguments, oneOf, switches, texts } from '../../../terminal/arguments.ts'
 import { type CommandIo, printValue } from '../../../terminal/io.ts'
+import { namingTask } from '../../../terminal/named-refusal.ts'
 import { changedLine, taskLabel } from '../../../terminal/task-labels.ts'
 import { childrenFates, forEachRef } from '../each-ref.ts'
 import { withLedger } from '../open-ledger.ts'
@@ -65,7 +66,7 @@ async function forEachTask(
   return await withLedger(io, values, (engine) =>
     forEachRef(io, values, positionals, async (ref) => {
       const task = await findTask(engine, ref)
-      const outcome = await act(engine, task)
+      const outcome = await namingTask(task, () => act(engine, task))
       if (typeof outcome !== 'string') printValue(io, values, outcome, changedLine(outcome))
       else printValue(io, values, { id: task.id, outcome }, `${taskLabel(task)} ${outcome}`)
     }),

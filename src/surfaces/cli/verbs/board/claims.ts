@@ -1,5 +1,6 @@
 // The claims of the tasks of a board: `errand board claim`, `done`, `release`, and `log`.
 
+import type { OutputOfAbility } from '../../../../bus/ability-types.ts'
 import { isoTime } from '../../../../core/clock.ts'
 import { ErrandError } from '../../../../core/errors.ts'
 import type { BoardTask } from '../../../../entities/board.ts'
@@ -41,22 +42,19 @@ export const claim = defineVerb({
       throw misuse('--tag and --parent choose the next task: they cannot be combined with the number of a task.')
     return await withBoard(io, values, async ({ engine, board }) => {
       const below = parent === undefined ? undefined : await boardRef(engine, parent)
-      const { task } = isNext
-        ? await engine.bus.call('board:claim_next', { ...terms, tags, parent: below, board }, cliCaller)
-        : await engine.bus.call('board:claim', { ...terms, id: await boardRef(engine, ref), board }, cliCaller)
-      if (task === null) throw nothingToClaim()
+      const task = isNext
+        ? taskOf(await engine.bus.call('board:claim_next', { ...terms, tags, parent: below, board }, cliCaller))
+        : (await engine.bus.call('board:claim', { ...terms, id: await boardRef(engine, ref), board }, cliCaller)).task
       if (values.json) printJson(io, task)
       else describe(io, task, values)
     })
   },
 })
 
-function nothingToClaim(): ErrandError {
-  return new ErrandError(
-    'NOT_CLAIMABLE',
-    'There is no task to claim: every matching task is claimed, blocked or done. "errand board" shows them.',
-    { reason: 'none' },
-  )
+/** @throws ErrandError NOT_CLAIMABLE with the reason why there is none. */
+function taskOf({ task, why }: OutputOfAbility<'board:claim_next'>): BoardTask {
+  if (task !== null) return task
+  throw new ErrandError('NOT_CLAIMABLE', `${why?.message} "errand board" shows the tasks.`, { reason: 'none' })
 }
 
 function describe(io: CommandIo, task: BoardTask, flags: { ledger?: string | undefined; board?: string | undefined }) {

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest'
 import type { Task } from '../../src/entities/task.ts'
 import { recallText } from '../../src/executors/agent/recall.ts'
 import { createPlace } from '../crash/child.ts'
-import { finding, laterTask, playTeamStory, remark, storyOptions, workers } from './team-story.ts'
+import { finding, laterTask, playTeamScenario, remark, scenarioOptions, workers } from './team-scenario.ts'
 import { closed, factsOn, observationsOf, openWithLedger, scripted, stintsOf } from './team-world.ts'
 import { gatedTool, said } from './world.ts'
 
-describe('a team of three agents', () => {
-  it('S2-046 S2-061 X-026 passes the facts of two agents to another task, whose agent is briefed on those before it', async () => {
-    const { engine, ledger } = await openWithLedger(storyOptions(createPlace().effects))
-    const { team, later } = await playTeamStory(engine)
+describe('the facts of the agents of a team', () => {
+  it('S2-046 S2-061 X-026 a team briefs each agent on the agents before it, and passes the facts of two agents on to a later task', async () => {
+    const { engine, ledger } = await openWithLedger(scenarioOptions(createPlace().effects))
+    const { team, later } = await playTeamScenario(engine)
 
     expect((await stintsOf(ledger, team)).map(({ agentId, status, summary }) => [agentId, status, summary])).toEqual([
       ['finder', 'completed', finding],
@@ -57,7 +57,7 @@ describe('a team of three agents', () => {
     ])
   })
 
-  it('S2-016 works on separate branches: an agent sees the facts of another only after that one has ended', async () => {
+  it('S2-016 agents of a team work on separate branches: an agent reads no facts of another agent that still works', async () => {
     const slow = gatedTool('test:slow')
     const observing = (content: string) =>
       scripted([
@@ -90,7 +90,7 @@ describe('a team of three agents', () => {
     expect((await texts('task/look')).filter((text) => text.startsWith('The login'))).toHaveLength(2)
   })
 
-  it('an agent of a team that comes back continues in its own branch', async () => {
+  it('an agent that gets a second task of its team continues in its own branch', async () => {
     const twice = scripted([
       { when: { goal: 'First' }, text: 'The cache has to be cleared first.' },
       { when: { goal: 'Then' }, text: 'Cleared.' },

@@ -1,19 +1,32 @@
-// The part of `why` that concerns other tasks: the children and what the policies make of them, and, for a ready task, what keeps it from a
-// slot. Its parent limits how many of its children run at once, or the ledger limits all tasks. Both are counted as admission counts them,
-// so that `why` names the actual reason.
+// The part of `why` that concerns other tasks: the children and the effect of the policies on them, and, for a ready task, the concurrency
+// limit that keeps it from starting: that of its parent, or one shared by all engines. Both are counted as admission counts them, so that
+// `why` names the actual reason.
 
 import type { Why } from '../api/views.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { isBroken } from '../machines/family.ts'
-import { isQueued } from '../machines/readiness.ts'
+import { recordStateWord } from '../machines/readiness.ts'
 import { loadSharedLimits } from './limits.ts'
 
 /** The maximum of tasks that one sentence lists. */
 const maxListed = 5
 
+/** The name and the id, which `numbered` or the board replaces by a number. */
 export function nameOf(task: Pick<TaskRecord, 'id' | 'name'>): string {
   return `${task.name} (${task.id})`
+}
+
+const taskIds = /\btask-[a-z0-9]+/g
+
+/** The text with `#12 lines` for each task that `nameOf` has named. */
+export function* numbered(tx: Reads, text: string): Op<string> {
+  let result = text
+  for (const id of new Set(text.match(taskIds))) {
+    const task = yield* tx.task.get(id)
+    if (task !== undefined) result = result.replaceAll(nameOf(task), () => `#${task.seq} ${task.name}`)
+  }
+  return result
 }
 
 export function listOf(items: readonly string[], between = ', '): string {
@@ -41,7 +54,7 @@ export function* familyText(tx: Reads, parent: TaskRecord): Op<string> {
 function openSentences(parent: TaskRecord, open: TaskRecord[], broken: TaskRecord[]): string[] {
   if (parent.group || open.length === 0) return []
   const named = listOf(
-    open.map((child) => `${nameOf(child)}, ${isQueued(child) ? 'queued' : child.status}`),
+    open.map((child) => `${nameOf(child)}, ${recordStateWord(child)}`),
     '; ',
   )
   const { autoComplete } = parent.policy
@@ -83,9 +96,9 @@ function* laneText(tx: Reads, parent: TaskRecord, open: TaskRecord[]): Op<string
   ]
 }
 
-/** What keeps a ready task from a slot; undefined when nothing does. */
-export function* explainPlace(tx: Reads, task: TaskRecord): Op<Pick<Why, 'reason' | 'message' | 'tasks'> | undefined> {
-  return (yield* explainLane(tx, task)) ?? (yield* explainLimit(tx, task.executor as string))
+/** The concurrency limit that keeps a ready task from starting; undefined when none does. */
+export function* explainLimits(tx: Reads, task: TaskRecord): Op<Pick<Why, 'reason' | 'message' | 'tasks'> | undefined> {
+  return (yield* explainLane(tx, task)) ?? (yield* explainSharedLimit(tx, task.executor as string))
 }
 
 function* explainLane(tx: Reads, task: TaskRecord): Op<Pick<Why, 'reason' | 'message' | 'tasks'> | undefined> {
@@ -105,7 +118,7 @@ function* explainLane(tx: Reads, task: TaskRecord): Op<Pick<Why, 'reason' | 'mes
   }
 }
 
-function* explainLimit(tx: Reads, executor: string): Op<Pick<Why, 'reason' | 'message' | 'tasks'> | undefined> {
+function* explainSharedLimit(tx: Reads, executor: string): Op<Pick<Why, 'reason' | 'message' | 'tasks'> | undefined> {
   const shared = yield* loadSharedLimits(tx)
   if (shared === undefined) return undefined
   const open = yield* tx.run.countOpen()

@@ -7,7 +7,7 @@ import { ErrandError } from '../../src/core/errors.ts'
 import type { Engine } from '../../src/engine-api.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 
-export const story = { key: 'story', goal: 'Write the report', metadata: { kind: 'story' } }
+export const reportTask = { key: 'report', goal: 'Write the report', metadata: { kind: 'report' } }
 export const ending = 'The report is written.'
 
 const mark = (name: string, what: string) => ({ name, input: { mark: what } })
@@ -21,7 +21,7 @@ export const script = [
   },
   {
     when: { goal: 'Write the report' },
-    text: 'Somebody else may count.',
+    text: 'Another agent may count.',
     tools: [
       { name: 'test_delegate', input: { name: 'Count the words' } },
       { name: 'no_such_tool', input: {} },
@@ -49,18 +49,18 @@ export const script = [
 ]
 
 /** The number of steps of the models in all. */
-export const stepsOfStory = script.length
+export const scriptedSteps = script.length
 
-export const createStoryModel = () => createScriptedModel(script)
+export const createScenarioModel = () => createScriptedModel(script)
 
-export interface StoryOptions {
+export interface ScenarioOptions {
   /** The file of marks. */
   effects: string
   /** The planted fault: a tool that is not idempotent is declared repeatable. */
   careless?: boolean
 }
 
-export function storyAbilities({ effects, careless = false }: StoryOptions) {
+export function scenarioAbilities({ effects, careless = false }: ScenarioOptions) {
   const input = z.strictObject({ mark: z.string() })
   const output = z.string()
   const leave = (what: string) => appendFileSync(effects, `${what}\n`)

@@ -1,5 +1,5 @@
-// What must be true at the end of the whole story, whoever was killed on the way; in complaints, so that a planted fault can be shown to
-// make it complain.
+// Checks the ledger after the end-to-end scenario, whichever processes were killed. They return complaints, so that tests can check that they
+// find planted faults.
 import Database from 'better-sqlite3'
 import type { Engine } from '../../src/engine-api.ts'
 import type { Call } from '../../src/entities/call.ts'
@@ -9,8 +9,16 @@ import { gatherTeam, teamComplaints } from '../agent/team-checks.ts'
 import { complaints as memoryComplaints } from '../memory/invariants.ts'
 import { tablesOf } from '../memory/world.ts'
 import type { Place } from './child.ts'
+import {
+  ending,
+  objectives,
+  type Played,
+  stepsOf,
+  type ToolEffect,
+  toolEffectsIn,
+  workers,
+} from './end-to-end-scenario.ts'
 import { violations } from './invariants.ts'
-import { type Deed, deedsIn, ending, objectives, type Played, stepsOf, workers } from './whole-story.ts'
 
 export async function complaintsOf(
   engine: Engine<any>,
@@ -25,14 +33,14 @@ export async function complaintsOf(
     ...(await ends(engine, parent)),
     ...(await goals(engine, parent)),
     ...(await conversations(engine, tasks)),
-    ...promises(deedsIn(place.effects), calls),
+    ...effectCounts(toolEffectsIn(place.effects), calls),
     ...teamComplaints(await gatherTeam(engine, ledger, played)),
     ...memoryComplaints(await tablesOf(ledger), 0.85),
-    ...laws(place),
+    ...ledgerViolations(place),
   ]
 }
 
-/** One message made one task, which came to its end with its parts; and one task came after. */
+/** The message created one task, which completed with its subtasks; one task came after it. */
 async function ends(engine: Engine<any>, { status, result }: Task): Promise<string[]> {
   const { total } = await engine.list({})
   return [
@@ -41,7 +49,7 @@ async function ends(engine: Engine<any>, { status, result }: Task): Promise<stri
   ]
 }
 
-/** Planned once, reached once. */
+/** Each objective was added once and done once. */
 async function goals(engine: Engine<any>, { id: taskId }: Task): Promise<string[]> {
   const { objectives: found } = await engine.bus.call('task:context', { taskId })
   const { changes } = await engine.bus.call('objective:log', { taskId })
@@ -55,11 +63,11 @@ async function goals(engine: Engine<any>, { id: taskId }: Task): Promise<string[
     ...(shown.join() === objectives.map((each) => `${each}: done`).join()
       ? []
       : [`the objectives are ${shown.join()}`]),
-    ...(moves.sort().join() === '1 todo done,2 todo done' ? [] : [`the objectives went ${moves.join()}`]),
+    ...(moves.sort().join() === '1 todo done,2 todo done' ? [] : [`the objectives changed ${moves.join()}`]),
   ]
 }
 
-/** Each step of a model stands once in its conversation, and every call has one end that its lines tell of. */
+/** Each step of a model is in its conversation once, and every call is announced and ends once there. */
 async function conversations(engine: Engine<any>, tasks: readonly Task[]): Promise<string[]> {
   const complaints: string[] = []
   for (const { id, executor, parentId } of tasks) {
@@ -81,21 +89,20 @@ async function conversations(engine: Engine<any>, tasks: readonly Task[]): Promi
   return complaints
 }
 
-/** Once for each identity: more often only as each call's policy lets an interrupted one be made again. */
-function promises(deeds: readonly Deed[], calls: readonly Call[]): string[] {
+/** Each identity has one effect, or more only where the policy of the call allows an interrupted one to be repeated. */
+function effectCounts(effects: readonly ToolEffect[], calls: readonly Call[]): string[] {
   const complaints: string[] = []
   const marks = ['one', 'two', 'three', 'four']
   const identities = new Map<string, Set<string>>(marks.map((mark) => [mark, new Set()]))
-  for (const { mark, identity } of deeds) identities.get(mark)?.add(identity)
+  for (const { mark, identity } of effects) identities.get(mark)?.add(identity)
   for (const [mark, of] of identities) {
     const own = calls.filter(({ params }) => (params as { mark?: string } | null)?.mark === mark)
     const broken = own.filter(({ error }) => error?.code === 'CALL_INTERRUPTED').length
-    const times = deeds.filter((deed) => deed.mark === mark).length
-    const isMadeAgain = mark === 'two' || mark === 'three'
+    const times = effects.filter((effect) => effect.mark === mark).length
+    const isRepeated = mark === 'two' || mark === 'three'
     if (of.size > 1) complaints.push(`${mark} was done under ${of.size} identities`)
-    if (times > (isMadeAgain ? 1 + broken : 1)) complaints.push(`${mark} was done ${times} times`)
-    if (own.length !== broken + (isMadeAgain || broken === 0 ? 1 : 0))
-      complaints.push(`${mark} has ${own.length} calls`)
+    if (times > (isRepeated ? 1 + broken : 1)) complaints.push(`${mark} was done ${times} times`)
+    if (own.length !== broken + (isRepeated || broken === 0 ? 1 : 0)) complaints.push(`${mark} has ${own.length} calls`)
     const failed = own.filter(({ status, error }) => status === 'failed' && error?.code !== 'CALL_INTERRUPTED')
     complaints.push(...failed.map(({ error }) => `${mark} failed: ${error?.message}`))
     if (times === 0 && broken === 0) complaints.push(`${mark} was never done`)
@@ -103,13 +110,13 @@ function promises(deeds: readonly Deed[], calls: readonly Call[]): string[] {
   return complaints
 }
 
-/** The laws of every ledger. Of the calls only those that mark leave something outside. */
-function laws(place: Place): string[] {
-  const leavesNothing = /^(?!story:(note|count|pay|slow) ).* was never executed$/
-  return violations(place).filter((each) => !leavesNothing.test(each))
+/** The invariants of every ledger. Only the tools that mark have effects. */
+function ledgerViolations(place: Place): string[] {
+  const hasNoEffect = /^(?!scenario:(note|count|pay|slow) ).* was never executed$/
+  return violations(place).filter((each) => !hasNoEffect.test(each))
 }
 
-/** All rows of all tables but those that say which engines live. */
+/** All rows of all tables except `instance`. */
 export function rowsOf({ ledger }: Place): Record<string, unknown[]> {
   const database = new Database(ledger, { readonly: true })
   try {

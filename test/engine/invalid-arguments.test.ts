@@ -15,7 +15,7 @@ function nested(levels: number): Record<string, unknown> {
 }
 
 describe('a tree passed to create', () => {
-  it('may be 128 levels deep, and a deeper one is refused before it is read', async () => {
+  it('create accepts a tree of 128 levels, and refuses a deeper one before it reads it', async () => {
     const engine = await openEngine()
     await engine.create(nested(maxTaskDepth) as never)
     for (const levels of [maxTaskDepth + 1, 500, 100_000]) {
@@ -28,7 +28,7 @@ describe('a tree passed to create', () => {
     expect((await engine.list()).total).toBe(maxTaskDepth)
   })
 
-  it('may be a chain of 10,000 siblings, each after the next', async () => {
+  it('create accepts a chain of 10,000 siblings, each after the next', async () => {
     const engine = await openEngine({ executors: { work: () => null }, autoStart: false })
     const last = 10_000
     const tasks = Object.fromEntries(
@@ -41,7 +41,7 @@ describe('a tree passed to create', () => {
     expect((await engine.list({ parentId: group.id, limit: 1 })).total).toBe(last)
   })
 
-  it('is refused with the path of its cycle, however long that is', async () => {
+  it('create refuses a tree with a cycle and names the path of the cycle, however long it is', async () => {
     const engine = await openEngine({ executors: { work: () => null } })
     const tasks = Object.fromEntries(
       Array.from({ length: 10_000 }, (_, n) => [`t${n}`, { executor: 'work', after: `t${n + 1}` }]),
@@ -62,7 +62,7 @@ describe('an option without effect', () => {
     [{ goal: 'tidy up', role: 'cleaner', retry: { maxAttempts: 2 } }, 'retry', 'Name an executor'],
     [{ name: 'all', timeoutMs: 5, tasks: { a: { executor: 'work' } } }, 'timeoutMs', 'tasks in the group'],
     [{ name: 'all', tasks: { a: { name: 'by hand', retry: { maxAttempts: 2 } } } }, 'retry', 'Name an executor'],
-  ])('is refused for a task without an executor: %j', async (spec, option, hint) => {
+  ])('create refuses an option that has no effect on a task without an executor: %j', async (spec, option, hint) => {
     const engine = await openEngine({ executors: { work: () => null } })
     const refusal = await refusalOf(engine.create(spec as never), 'INVALID_INPUT')
     expect(refusal.details).toMatchObject({ option })
@@ -72,7 +72,7 @@ describe('an option without effect', () => {
 })
 
 describe('the definition of an executor', () => {
-  it('is refused with the nearest name of an unknown option', async () => {
+  it('defineExecutor refuses an unknown option and names the nearest one', async () => {
     const wrong = { run: noop, retyr: { maxAttempts: 2 } } as never
     expect((await refusalOf(() => defineExecutor(wrong), 'UNKNOWN_OPTION')).details).toMatchObject({
       option: 'retyr',
@@ -87,14 +87,14 @@ describe('the definition of an executor', () => {
     [{ run: noop, input: {} }, 'input'],
     [{ run: noop, result: z.object({}), timeoutMs: -1 }, 'timeoutMs'],
     [null, ''],
-  ])('is refused with the path of an invalid value: %j', async (definition, path) => {
+  ])('defineExecutor refuses an invalid value and names its path: %j', async (definition, path) => {
     const refusal = await refusalOf(() => defineExecutor(definition as never), 'INVALID_INPUT')
     expect((refusal.details['issues'] as Array<{ path: string }>)[0]?.path).toBe(path)
   })
 })
 
 describe('the arguments of a verb', () => {
-  it('a reason must be a text', async () => {
+  it('cancel and fail refuse a reason that is not a text', async () => {
     const engine = await openEngine()
     const task = await engine.create({ name: 'a' })
     await engine.start(task)
@@ -106,7 +106,7 @@ describe('the arguments of a verb', () => {
     expect((await engine.get(task))?.status).toBe('working')
   })
 
-  it('a refusal shows what was passed instead of a task', async () => {
+  it('a verb of the engine refuses an argument that is not a task or an id, and names what it got', async () => {
     const engine = await openEngine()
     const given = async (ref: unknown) => (await refusalOf(engine.get(ref as never), 'INVALID_INPUT')).message
     expect(await given(5)).toBe('Expected a task or its id, got number.')
@@ -123,7 +123,7 @@ describe('the arguments of a verb', () => {
 })
 
 describe('the listener of subscribe', () => {
-  it('must be a function', async () => {
+  it('subscribe refuses a listener that is not a function', async () => {
     const engine = await openEngine()
     for (const listener of [5, null, undefined, {}]) {
       await refusalOf(() => engine.subscribe('*', listener as never), 'INVALID_INPUT')
@@ -133,7 +133,7 @@ describe('the listener of subscribe', () => {
 })
 
 describe('the ledger option', () => {
-  it('refuses a "file:" URI, whose options would become part of a file name', async () => {
+  it('createEngine refuses a ledger named by a "file:" URI, whose options would become part of a file name', async () => {
     for (const ledger of ['file:x.db?mode=ro', 'FILE:x.db', 'file:///tmp/x.db']) {
       await refusalOf(openEngine({ ledger }), 'INVALID_INPUT')
     }

@@ -107,7 +107,7 @@ describe('Completion statuses', () => {
 
 describe('A task in any state', () => {
   it.each(taskStatuses)(
-    'X-019 a task that is %s is shown with its canonical status beside every other status',
+    'X-019 a task that is %s is shown with its canonical status and every other status',
     async (status) => {
       const { engine, call } = await openManager()
       const task = await engine.create({ name: 'by hand' })

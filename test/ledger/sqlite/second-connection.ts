@@ -1,4 +1,4 @@
-// A connection beside a ledger, which commits in the middle of whatever the ledger does: another process, at the worst moment.
+// A second connection to the file of a ledger, which commits in the middle of a step or read as another process could.
 import { onTestFinished } from 'vitest'
 import { connect } from '../../../src/ledger/dialects/sqlite/connection.ts'
 import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
@@ -6,8 +6,8 @@ import type { Op, Tx } from '../../../src/ledger/ledger.ts'
 import { createTables } from '../../../src/ledger/tables/tables.ts'
 import { driveOn } from './migrated.ts'
 
-/** Commits work at once, without a turn of the event loop. */
-export function openBeside(file: string): (work: (tx: Tx) => Op<unknown>) => void {
+/** Returns a function that commits work at once, without a turn of the event loop. */
+export function openSecondConnection(file: string): (work: (tx: Tx) => Op<unknown>) => void {
   const connection = connect(file, { busyTimeoutMs: 0 })
   onTestFinished(() => connection.close())
   const tx = createTables(sqliteDialect)

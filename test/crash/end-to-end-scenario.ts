@@ -1,6 +1,6 @@
-// The whole story, the same in every process: a message becomes a task, its agent plans it and gives the parts to three others, who work
-// one after the other with tools that do something outside; a person halts one of them and answers another. What is told is decided by
-// the conversation alone, so that whoever goes on after a crash goes on with the same words.
+// The end-to-end scenario, the same in every process: a message becomes a task, its agent plans it and creates subtasks for three agents, which
+// work one after the other with tools that have effects outside of the ledger. A person pauses one task and answers a question of another. The
+// replies of the models depend on the conversation alone, so that a process after a crash continues with the same replies.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { type AbilityContext, defineAbility } from '../../src/bus/ability.ts'
@@ -12,61 +12,61 @@ import type { Effect } from './executors.ts'
 
 export const message = 'Please have the login repaired.'
 export const objectives = ['Find the cause', 'Repair it']
-/** What two of them find: so it is more certain, and a bug's fix is worth keeping. */
+/** Stated by two agents, which makes it more certain, so that it is kept. */
 export const finding = 'The bug is that the redirect drops the session cookie.'
-export const remark = 'Nobody has tested the logout so far.'
+export const remark = 'The logout has not been tested so far.'
 export const ending = 'The login is repaired.'
 
-/** What a tool did outside. */
-export interface Deed extends Effect {
+/** An effect of a tool. */
+export interface ToolEffect extends Effect {
   /** The same for every repetition of the call. */
   identity: string
   mark: string
 }
 
-export function deedsIn(effects: string): Deed[] {
+export function toolEffectsIn(effects: string): ToolEffect[] {
   const lines = readFileSync(effects, 'utf8').split('\n')
-  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Deed)
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as ToolEffect)
 }
 
-export interface StoryParts {
+export interface ScenarioOptions {
   /** The file of effects. */
   effects: string
-  /** Halts a task: what a person does when the slow tool has begun. */
-  halt(taskId: string): unknown
-  /** Called inside of a tool, when it has done what it does and before anybody has heard. */
+  /** Pauses a task, as a person does when the slow tool has begun. */
+  pause(taskId: string): unknown
+  /** Called inside of a tool, after its effect and before it returns. */
   inside?(mark: string): void
-  /** Called when a model has been asked for its n-th step, from 0. */
+  /** Called when a model is called for its n-th step, from 0. */
   asked?(who: string, turn: number): void
-  /** The planted fault: a tool that is not idempotent says that it may be made again. */
+  /** The planted fault: a tool that is not idempotent is declared as repeatable. */
   careless?: boolean
 }
 
-// ── what the models say ──
+// ── the replies of the models ──
 
-type Say = (prompt: ScriptedPrompt) => ScriptedTurn
+type Reply = (prompt: ScriptedPrompt) => ScriptedTurn
 
 const idIn = (text: string, pattern: RegExp): string => pattern.exec(text)?.[1] ?? ''
 
-/** Recognises the wish, and leads the work. */
+/** The model of the team: recognizes the intent of the message, and plans the work. */
 function lead(prompt: ScriptedPrompt): ScriptedTurn {
   if (prompt.tools.length === 0) {
     return { text: JSON.stringify({ action: 'create_task', confidence: 0.9, details: { name: 'Repair the login' } }) }
   }
-  const told = prompt.messages.filter(({ role }) => role === 'tool').map(({ text }) => text)
-  const taskId = idIn(told.join('\n'), /"me":"(task-\w+)"/)
-  if (taskId === '') return { text: 'Who am I?', tools: [{ name: 'story_who', input: {} }] }
-  if (!told.some((text) => text.includes(objectives[0] as string))) return plan(prompt.last, taskId)
-  const spawned = told.flatMap((text) => [...text.matchAll(/"taskId":"(task-\w+)","branch"/g)].map(([, id]) => id))
+  const results = prompt.messages.filter(({ role }) => role === 'tool').map(({ text }) => text)
+  const taskId = idIn(results.join('\n'), /"me":"(task-\w+)"/)
+  if (taskId === '') return { text: 'Who am I?', tools: [{ name: 'scenario_task', input: {} }] }
+  if (!results.some((text) => text.includes(objectives[0] as string))) return plan(prompt.last, taskId)
+  const spawned = results.flatMap((text) => [...text.matchAll(/"taskId":"(task-\w+)","branch"/g)].map(([, id]) => id))
   const next = parts[spawned.length]
-  if (next !== undefined) return give(next, taskId, spawned.at(-1))
+  if (next !== undefined) return delegate(next, taskId, spawned.at(-1))
   if (/"taskId":"task-\w+","branch":/.test(prompt.last)) {
     return { text: 'I wait for them.', tools: [{ name: 'wait_for_tasks', input: {} }] }
   }
   return { text: ending }
 }
 
-/** Broken off, it may have happened: whoever plans looks before planning again. */
+/** An interrupted call may have had its effect, so the model reads the plan before it plans again. */
 function plan(last: string, taskId: string): ScriptedTurn {
   return last.startsWith('Error')
     ? { tools: [{ name: 'task_context', input: { taskId } }] }
@@ -79,7 +79,7 @@ const parts = [
   { executor: 'checker', goal: 'Check it' },
 ] as const
 
-function give(part: (typeof parts)[number], team: string, after: string | undefined): ScriptedTurn {
+function delegate(part: (typeof parts)[number], team: string, after: string | undefined): ScriptedTurn {
   const input = { ...part, input: { team }, blockedBy: after === undefined ? [] : [after] }
   return { text: `${part.executor} is to do its part.`, tools: [{ name: 'task_create', input }] }
 }
@@ -88,80 +88,80 @@ const calls = (name: string, input: unknown): ScriptedTurn => ({ tools: [{ name,
 const done = (objectiveId: number) => (taskId: string) =>
   calls('objective_update', { taskId, objectiveId, status: 'done' })
 
-/** Turn by turn, each of the team that it works in. */
+/** The replies of each agent by turn; `team` is the id of its team. */
 const lines = {
   finder: [
-    () => calls('story_note', { mark: 'one' }),
-    () => calls('story_count', { mark: 'two' }),
+    () => calls('scenario_note', { mark: 'one' }),
+    () => calls('scenario_count', { mark: 'two' }),
     done(1),
     () => ({ text: finding }),
   ],
-  fixer: [() => calls('story_slow', { mark: 'three' }), done(2), () => ({ text: finding })],
-  checker: [() => calls('story_pay', { mark: 'four' }), () => ({ text: remark })],
+  fixer: [() => calls('scenario_slow', { mark: 'three' }), done(2), () => ({ text: finding })],
+  checker: [() => calls('scenario_pay', { mark: 'four' }), () => ({ text: remark })],
   reader: [() => ({ text: 'It dropped it.' })],
 } satisfies Record<string, Array<(team: string) => ScriptedTurn>>
 
 export const workers = ['finder', 'fixer', 'checker'] as const
 
-/** How many steps each model of the team takes, whatever is broken off on the way. */
+/** The number of steps of each model of the team, including interrupted ones. */
 export const stepsOf = Object.fromEntries(Object.entries(lines).map(([who, turns]) => [who, turns.length]))
 
-function speaker(turns: ReadonlyArray<(team: string) => ScriptedTurn>): Say {
+function replyBy(turns: ReadonlyArray<(team: string) => ScriptedTurn>): Reply {
   return ({ goal, turn }) => (turns[turn] as (team: string) => ScriptedTurn)(idIn(goal, /"(task-\w+)"/))
 }
 
-// ── what the tools do ──
+// ── the tools ──
 
 const markSchema = z.strictObject({ mark: z.string() })
 
-function tools({ effects, halt, inside = () => {}, careless = false }: StoryParts) {
+function tools({ effects, pause, inside = () => {}, careless = false }: ScenarioOptions) {
   const act = (name: string, mark: string, { callId = '', identity = '', caller }: AbilityContext) => {
-    const before = deedsIn(effects).filter((deed) => deed.identity === identity).length
-    const deed: Deed = { callId, identity, taskId: caller.taskId ?? '', name, mark }
-    appendFileSync(effects, `${JSON.stringify(deed)}\n`)
+    const before = toolEffectsIn(effects).filter((each) => each.identity === identity).length
+    const effect: ToolEffect = { callId, identity, taskId: caller.taskId ?? '', name, mark }
+    appendFileSync(effects, `${JSON.stringify(effect)}\n`)
     inside(mark)
-    return { times: before + 1, said: `${name} ${mark}` }
+    return { times: before + 1, output: `${name} ${mark}` }
   }
   const marking = { input: markSchema, output: z.string() }
   return [
     defineAbility({
-      id: 'story:who',
-      description: 'Tells which task calls.',
+      id: 'scenario:task',
+      description: 'Returns the id of the calling task.',
       input: z.strictObject({}),
       output: z.object({ me: z.string() }),
       onInterrupt: 'rerun',
       handle: (_input, { caller }) => ({ me: caller.taskId ?? '' }),
     }),
     defineAbility({
-      id: 'story:note',
-      description: 'Leaves a mark, and must not be made twice.',
+      id: 'scenario:note',
+      description: 'Leaves a mark. Must not be repeated.',
       ...marking,
       onInterrupt: careless ? 'rerun' : 'fail',
-      handle: ({ mark }, context) => act('story:note', mark, context).said,
+      handle: ({ mark }, context) => act('scenario:note', mark, context).output,
     }),
     defineAbility({
-      id: 'story:count',
-      description: 'Leaves a mark, and may be made again.',
+      id: 'scenario:count',
+      description: 'Leaves a mark. May be repeated.',
       ...marking,
       onInterrupt: 'rerun',
-      handle: ({ mark }, context) => act('story:count', mark, context).said,
+      handle: ({ mark }, context) => act('scenario:count', mark, context).output,
     }),
     defineAbility({
-      id: 'story:pay',
-      description: 'Leaves a mark; a person says whether it is made again.',
+      id: 'scenario:pay',
+      description: 'Leaves a mark. A person decides whether it is repeated.',
       ...marking,
       onInterrupt: 'ask',
-      handle: ({ mark }, context) => act('story:pay', mark, context).said,
+      handle: ({ mark }, context) => act('scenario:pay', mark, context).output,
     }),
     defineAbility({
-      id: 'story:slow',
-      description: 'Leaves a mark and lasts until it is halted; made again it is quick.',
+      id: 'scenario:slow',
+      description: 'Leaves a mark and lasts until its task is paused. Returns at once when repeated.',
       ...marking,
       onInterrupt: 'rerun',
       async handle({ mark }, context) {
-        const { times, said } = act('story:slow', mark, context)
-        if (times > 1) return said
-        void halt(context.caller.taskId ?? '')
+        const { times, output } = act('scenario:slow', mark, context)
+        if (times > 1) return output
+        void pause(context.caller.taskId ?? '')
         return untilAborted(context.signal)
       },
     }),
@@ -176,27 +176,27 @@ function untilAborted(signal: AbortSignal): Promise<never> {
   })
 }
 
-export function storyOptions(given: StoryParts): EngineOptions<any> {
-  const modelOf = (who: string, say: Say) =>
+export function scenarioOptions(given: ScenarioOptions): EngineOptions<any> {
+  const modelOf = (who: string, reply: Reply) =>
     createScriptedModel((prompt) => {
       given.asked?.(prompt.tools.length === 0 ? 'intent' : who, prompt.turn)
-      return say(prompt)
+      return reply(prompt)
     })
-  const agents = Object.entries(lines).map(([who, turns]) => [who, agent({ model: modelOf(who, speaker(turns)) })])
+  const agents = Object.entries(lines).map(([who, turns]) => [who, agent({ model: modelOf(who, replyBy(turns)) })])
   return { model: modelOf('lead', lead), executors: Object.fromEntries(agents), abilities: tools(given) }
 }
 
-// ── what people do ──
+// ── the people ──
 
 export interface Played {
   team: string
   later: string
 }
 
-/** From the message to the task that comes after; from wherever the ledger stands. `halted` is called while one of them is paused. */
-export async function playWholeStory(engine: Engine<any>, halted: () => void = () => {}): Promise<Played> {
+/** Plays the scenario from the message to the last task, from any state of the ledger. `paused` is called while a task is paused. */
+export async function playScenario(engine: Engine<any>, paused: () => void = () => {}): Promise<Played> {
   const team = await taskOfMessage(engine)
-  await attend(engine, team, halted)
+  await attend(engine, team, paused)
   const later = await engine.create({
     key: 'later',
     executor: 'reader',
@@ -206,39 +206,39 @@ export async function playWholeStory(engine: Engine<any>, halted: () => void = (
   return { team, later: later.id }
 }
 
-/** Said again only where it was lost. */
+/** Sends the message, unless its task exists. */
 async function taskOfMessage(engine: Engine<any>): Promise<string> {
   const { tasks } = await engine.list({ parentId: null })
   const known = tasks.find(({ goal }) => goal === message)
   if (known !== undefined) return known.id
   const { task, by } = await engine.handle(message)
-  if (task === null || by !== 'intent') throw new Error(`the message was taken for something else, by ${by}`)
+  if (task === null || by !== 'intent') throw new Error(`the message was handled by ${by}`)
   return task.id
 }
 
-/** Lets go on what was halted, and answers what is asked, until the team has been closed. */
-async function attend(engine: Engine<any>, team: string, halted: () => void): Promise<void> {
+/** Resumes the paused task and answers the question, until the team has been closed. */
+async function attend(engine: Engine<any>, team: string, paused: () => void): Promise<void> {
   for await (const { type, taskId } of engine.events()) {
     if (type === 'team.closed' && taskId === team) return
     if (type === 'task.paused' && (await engine.get(taskId))?.status === 'paused') {
-      halted()
+      paused()
       await unlessOver(engine.resume(taskId))
     }
     if (type === 'question.asked') await answerOpen(engine, taskId)
   }
 }
 
-/** She has looked: what was broken off has happened, so it is not to be made again. */
+/** The interrupted call has had its effect, so the answer is not to repeat it. */
 async function answerOpen(engine: Engine<any>, taskId: string): Promise<void> {
   for (const { id } of (await engine.get(taskId))?.questions ?? []) {
     await unlessOver(engine.answer(taskId, 'fail', { question: id }))
   }
 }
 
-/** Somebody may have been faster: who died has done it, or another of the same people. */
-async function unlessOver(deed: Promise<unknown>): Promise<void> {
+/** Ignores that the change was made before, by a process that was killed. */
+async function unlessOver(change: Promise<unknown>): Promise<void> {
   try {
-    await deed
+    await change
   } catch (error) {
     if (!ErrandError.isInstance(error) || !['NO_QUESTION', 'INVALID_TRANSITION'].includes(error.code)) throw error
   }

@@ -3,12 +3,12 @@
 import type { Engine, EngineOptions } from '../../src/engine-api.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import { storyAbilities } from './kill-story.ts'
+import { scenarioAbilities } from './kill-scenario.ts'
 import { closed } from './team-world.ts'
 
 /** Found by two of them: so it is more certain, and the fix of a bug is worth keeping. */
 export const finding = 'The bug is that the redirect drops the session cookie.'
-export const remark = 'Nobody has tested the logout so far.'
+export const remark = 'The logout has not been tested so far.'
 
 export const teamTask = {
   key: 'team',
@@ -41,13 +41,13 @@ const scripts = {
 
 export const workers = ['finder', 'fixer', 'checker'] as const
 
-export function storyOptions(effects: string): EngineOptions<any> {
+export function scenarioOptions(effects: string): EngineOptions<any> {
   const agents = Object.entries(scripts).map(([name, turns]) => [name, agent({ model: createScriptedModel(turns) })])
-  return { executors: Object.fromEntries(agents), abilities: storyAbilities({ effects }) }
+  return { executors: Object.fromEntries(agents), abilities: scenarioAbilities({ effects }) }
 }
 
 /** From the first task to the last; from any state of the ledger. */
-export async function playTeamStory(engine: Engine<any>): Promise<{ team: string; later: string }> {
+export async function playTeamScenario(engine: Engine<any>): Promise<{ team: string; later: string }> {
   const team = await engine.create(teamTask)
   await closed(engine, team.id)
   const later = await engine.create(laterTask)

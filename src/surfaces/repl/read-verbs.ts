@@ -21,7 +21,7 @@ import {
 import { taskFlowchart } from '../../terminal/task-flowchart.ts'
 import { changedLine, stateLabel, taskLabel, whyLines } from '../../terminal/task-labels.ts'
 import { openTasks } from '../../terminal/task-list.ts'
-import { taskTable } from '../../terminal/task-table.ts'
+import { hiddenNote, taskTable } from '../../terminal/task-table.ts'
 import { readTree, readTrees, treeLines } from '../../terminal/task-tree.ts'
 import { cleanLine } from '../../terminal/terminal-text.ts'
 import { takeWord, wordsOf } from './read-line.ts'
@@ -50,7 +50,7 @@ function aboutTask(
   }
 }
 
-export const lookVerbs: ReplVerbs = {
+export const readVerbs: ReplVerbs = {
   ps: {
     usage: 'ps [all | STATUS…]',
     summary: 'list the tasks that are not settled, or all, or those in the given states',
@@ -58,7 +58,9 @@ export const lookVerbs: ReplVerbs = {
     async run({ engine, printer, clock }, rest) {
       const status = rest === 'all' ? [] : wordsOf(rest).map((word) => oneOf('status', word, statusLabels))
       const tasks = await (rest === '' ? openTasks(engine) : allTasks(engine, status.length === 0 ? {} : { status }))
-      printer.lines(taskTable(tasks, clock.now(), printer.columns))
+      printer.lines(tasks.length === 0 ? ['no tasks'] : taskTable(tasks, clock.now(), printer.columns))
+      const hidden = rest === '' ? await hiddenNote(engine, tasks.length, '/ps all') : undefined
+      if (hidden !== undefined) printer.line(hidden)
     },
   },
   tree: {
@@ -203,7 +205,7 @@ async function taskLines(session: Session, task: Task): Promise<string[]> {
   const openCalls = calls.filter(({ status }) => status === 'pending' || status === 'in_progress')
   return [
     `${taskLabel(task)} (${taskId}), version ${task.version}`,
-    `state    ${task.status}${task.ready ? `, ready (${stateLabel(task)})` : ''}`,
+    `state    ${stateLabel(task)}${stateLabel(task) === task.status ? '' : `, in the ledger ${task.status}`}`,
     `accepts  ${accepts.length === 0 ? 'nothing: it is settled' : accepts.join(', ')}`,
     `why      ${why.message}`,
     `run      ${run === undefined ? 'none so far' : `${run.number} of attempt ${run.attempt}, ${run.outcome ?? run.status}, in ${run.instanceId}`}`,
@@ -228,7 +230,7 @@ function statusLines({ tasks, queued, claimable, slots, running }: Status, now: 
   const counts = taskStatuses.filter((status) => tasks[status] > 0).map((status) => `${tasks[status]} ${status}`)
   return [
     `tasks    ${counts.length === 0 ? 'none' : counts.join(', ')}`,
-    `waiting  ${queued} for a slot, ${claimable} for a claim`,
+    `ready    ${queued} queued, ${claimable} claimable`,
     `slots    ${slots.used} of ${slots.maxConcurrent} used`,
     ...running.map(
       ({ taskId, name, executor, since }) =>

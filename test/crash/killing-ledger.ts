@@ -1,22 +1,25 @@
-// A ledger that ends its process with SIGKILL at the n-th step: before it is taken up, or as soon as it is durable and before
-// anybody has heard. The fault is in the port; the engine knows nothing of it.
+// A ledger that kills its process with SIGKILL at the n-th step: before the step runs, or once it is durable and before any observer is
+// notified. The fault is injected through the port, not by hooks in the engine.
 
 import type { Ledger, LedgerObserver, Op, Step } from '../../src/ledger/ledger.ts'
 import { delegateLedger } from '../../src/testing/delegate-ledger.ts'
 
-export interface Death {
+export interface KillPoint {
   step: number
   when: 'before' | 'after'
 }
 
-export function createMortalLedger(inner: Ledger, death: Death | undefined): { ledger: Ledger; steps(): string[] } {
+export function createKillingLedger(
+  inner: Ledger,
+  point: KillPoint | undefined,
+): { ledger: Ledger; steps(): string[] } {
   const steps: string[] = []
   let armed = false
-  const die = () => process.kill(process.pid, 'SIGKILL')
+  const kill = () => process.kill(process.pid, 'SIGKILL')
   const ledger = delegateLedger(inner, {
     step<R>(step: Step<R>): Promise<R> {
-      if (steps.push(step.name) !== death?.step) return inner.step(step)
-      if (death.when === 'before') die()
+      if (steps.push(step.name) !== point?.step) return inner.step(step)
+      if (point.when === 'before') kill()
       const last: Step<R> = {
         ...step,
         *decide(tx): Op<R> {
@@ -25,13 +28,13 @@ export function createMortalLedger(inner: Ledger, death: Death | undefined): { l
           return result
         },
       }
-      return inner.step(last).finally(die)
+      return inner.step(last).finally(kill)
     },
     observe: (observer: LedgerObserver, options) =>
       inner.observe(
         {
           committed(events) {
-            if (armed) die()
+            if (armed) kill()
             observer.committed(events)
           },
           changed: () => observer.changed(),

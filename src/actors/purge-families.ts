@@ -1,0 +1,69 @@
+// Runs a purge: short transactions, with room for the work of this and other processes between them. A purge that was cut off is finished
+// by the next one, of any engine.
+import type { Clock } from '../core/clock.ts'
+import type { Op, Purgeable, PurgePosition, Reads, Step } from '../ledger/ledger.ts'
+import { findFamilies, forgetMail, hideFamilies, type PurgeBatch, removeRows, unchanged } from '../steps/purge.ts'
+
+export interface PurgeHost {
+  readonly clock: Clock
+  read<R>(query: (tx: Reads) => Op<R>): Promise<R>
+  step<R>(step: Step<R>): Promise<R>
+  /** Asked between two transactions: a purge that stops is finished later. */
+  mayGoOn(): boolean
+}
+
+export interface PurgeSum {
+  tasks: number
+  families: number
+  events: number
+}
+
+/** The maximum of attempts to hide a family while others write faster than the changes can be examined: the next purge tries again. */
+const maxAttempts = 10
+/** The maximum of a pause, in milliseconds: the clock may jump by hours while a transaction runs. */
+const maxPauseMs = 1_000
+
+/** Purges the families that settled before a time. */
+export async function purgeFamilies(host: PurgeHost, before: number): Promise<PurgeSum> {
+  const sum: PurgeSum = { tasks: 0, families: 0, events: 0 }
+  await finishPurge(host)
+  await repeat(host, forgetMail(before))
+  for (let after: PurgePosition | undefined; host.mayGoOn(); ) {
+    const from = after
+    const { next, ...batch } = await host.read((tx) => findFamilies(tx, before, from))
+    for (const { tasks, events } of await hide(host, batch)) {
+      sum.families++
+      sum.tasks += tasks
+      sum.events += events
+    }
+    await finishPurge(host)
+    if (next === undefined) break
+    after = next
+  }
+  return sum
+}
+
+/** Removes what a purge has hidden and not removed yet. */
+export async function finishPurge(host: PurgeHost): Promise<void> {
+  if (await host.read((tx) => tx.purge.isHiding())) await repeat(host, removeRows)
+}
+
+async function hide(host: PurgeHost, batch: PurgeBatch): Promise<Purgeable[]> {
+  let current = batch
+  for (let attempt = 0; current.families.length > 0 && attempt < maxAttempts; attempt++) {
+    const found = current
+    const hidden = await host.step(hideFamilies(found))
+    if (hidden !== undefined) return hidden
+    current = await host.read((tx) => unchanged(tx, found))
+  }
+  return []
+}
+
+/** Pauses for as long as each transaction took, so that other processes get the write lock. */
+async function repeat(host: PurgeHost, more: Step<boolean>): Promise<void> {
+  const { clock } = host
+  for (let since = clock.now(); host.mayGoOn() && (await host.step(more)); since = clock.now()) {
+    const tookMs = clock.now() - since
+    if (tookMs > 0) await new Promise<void>((resume) => clock.setTimeout(() => resume(), Math.min(tookMs, maxPauseMs)))
+  }
+}

@@ -1,0 +1,90 @@
+// `errand completion`: the script for bash in a real bash, and that the scripts for other shells have every verb and option.
+import { execFileSync } from 'node:child_process'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { main } from '../../../src/surfaces/cli/main.ts'
+import type { Verb, VerbTable } from '../../../src/surfaces/cli/verb.ts'
+import { verbGroups, verbs } from '../../../src/surfaces/cli/verbs.ts'
+import { parseArguments } from '../../../src/terminal/arguments.ts'
+import { fakeIo } from './fake-io.ts'
+
+async function script(shell: string): Promise<string> {
+  const io = fakeIo()
+  expect(await main(['completion', shell], io)).toBe(0)
+  return io.out()
+}
+
+/** All verbs with their words, those below others included. */
+async function allVerbs(table: VerbTable, before: string[] = []): Promise<Array<[string[], Verb]>> {
+  const found: Array<[string[], Verb]> = []
+  for (const [name, entry] of Object.entries(table)) {
+    const verb = (await entry.load())[name] as Verb
+    found.push([[...before, name], verb], ...(await allVerbs(verb.verbs ?? {}, [...before, name])))
+  }
+  return found
+}
+
+describe('errand completion bash', () => {
+  let source = ''
+  beforeAll(async () => {
+    source = await script('bash')
+  })
+
+  /** What bash offers for the last of these words. */
+  const offered = (...words: string[]): string[] => {
+    const lines = ['COMP_WORDS=("$@")', 'COMP_CWORD=$(($# - 1))', '_errand', 'printf "%s\\n" "${COMPREPLY[@]}"']
+    const options = ['--noprofile', '--norc', '-c', `${source}\n${lines.join('\n')}`, 'bash', 'errand', ...words]
+    return execFileSync('bash', options, { encoding: 'utf8' })
+      .split('\n')
+      .filter((line) => line !== '')
+  }
+
+  it('completes the verbs by their beginning', () => {
+    expect(offered('')).toEqual([...Object.keys(verbs), 'help'])
+    expect(offered('pa')).toEqual(['pause'])
+    expect(offered('help', 'una')).toEqual([])
+    expect(offered('help', 'unb')).toEqual(['unblock'])
+  })
+
+  it('completes the verbs below a verb, and the options of each', () => {
+    expect(offered('board', 'cla')).toEqual(['claim'])
+    expect(offered('ps', '--a')).toEqual(['--all'])
+    expect(offered('--ledger', 'x.db', 'ps', '--status', 'failed', '--wa')).toEqual(['--watch'])
+    expect(offered('board', 'claim', '--l')).toContain('--ledger')
+  })
+
+  it('leaves the names of files to bash', () => {
+    expect(offered('run', 'plan')).toEqual([])
+    expect(source).toContain('complete -o default -F _errand errand')
+  })
+})
+
+it.each(['bash', 'zsh', 'fish'])('errand completion %s names every verb and every option', async (shell) => {
+  const source = await script(shell)
+  for (const [words, { options = {} }] of await allVerbs(verbs)) {
+    expect(source).toContain(`' ${words.join(' ')}'`)
+    for (const option of Object.keys(options))
+      expect(source).toMatch(shell === 'fish' ? new RegExp(` -l ${option}\\b`) : new RegExp(`[' (]--${option}[' )]`))
+  }
+})
+
+it('errand completion names the shells that it knows', async () => {
+  for (const args of [[], ['tcsh']]) {
+    const io = fakeIo()
+    expect(await main(['completion', ...args], io)).toBe(2)
+    expect(io.err()).toMatch(/bash.*zsh.*fish/)
+  }
+})
+
+it('every example of the help is a command with arguments that its verb takes', async () => {
+  for (const { verbs: group, examples } of verbGroups) {
+    expect(examples.length).toBeGreaterThan(0)
+    for (const [command] of examples) {
+      const [name = '', ...args] = (/errand ([^)]*)/.exec(command)?.[1]?.match(/"[^"]*"|\S+/g) ?? []).map((word) =>
+        word.replaceAll('"', ''),
+      )
+      expect(Object.keys(group)).toContain(name)
+      const verb = (await group[name]?.load())?.[name] as Verb
+      expect(() => parseArguments(verb.usage, args, verb.options ?? {}, verb.positionals)).not.toThrow()
+    }
+  }
+})
