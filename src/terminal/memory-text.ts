@@ -13,7 +13,7 @@ export const nothingKnown =
 
 /** A short id to type: "errand memory why" accepts any unique beginning. */
 export function shortFactId(id: string): string {
-  return id.replace(/^fact-/, '').slice(0, 6)
+  return id.replace(/^fact-/, '').slice(0, 8)
 }
 
 type Doubtful = Pick<FactView, 'confidence' | 'statedBy'> & Partial<Pick<FactView, 'status' | 'disputed'>>

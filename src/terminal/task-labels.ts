@@ -13,7 +13,7 @@ export function stateLabel(task: Pick<Task, 'status' | 'ready' | 'blockedBy' | '
 
 /** A short id to type: the ledger finds tasks by any unique beginning. */
 export function shortId(id: string): string {
-  return id.replace(/^task-/, '').slice(0, 6)
+  return id.replace(/^task-/, '').slice(0, 8)
 }
 
 /** `#12 lines`: the name of a task in messages. @param columns most columns of the name; a longer one is cut. */
