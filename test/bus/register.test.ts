@@ -44,13 +44,13 @@ describe('the registry', () => {
   it('the registry makes what is registered before its use when it is used, and only if it is', () => {
     const bus = createBus()
     const made: string[] = []
-    const before = (id: string) =>
+    const later = (id: string) =>
       registerBeforeUse(bus, () => {
         made.push(id)
         return register(bus, id)
       })
-    const leave = before('a:b')
-    before('a:c')()
+    const leave = later('a:b')
+    later('a:c')()
     expect(made).toEqual([])
     const told: string[] = []
     bus.onRegister(({ id }) => told.push(id))
