@@ -1,5 +1,5 @@
 // Ids and random numbers as a port: the only file that draws random numbers. Tests inject a counter.
-import { hash, randomFillSync } from 'node:crypto'
+import { sha256 } from './sha256.ts'
 
 /** Makes ids and random numbers. `next('task')` must return `task-` followed by lower-case letters and digits, unique each time. */
 export interface Ids {
@@ -18,7 +18,7 @@ export function createRandomIds(): Ids {
   return {
     next(prefix) {
       if (used + idLength > pool.length) {
-        randomFillSync(pool)
+        process.getBuiltinModule('node:crypto').randomFillSync(pool)
         used = 0
       }
       let id = `${prefix}-`
@@ -31,12 +31,12 @@ export function createRandomIds(): Ids {
 
 /** An id derived from an identity: repeated after a crash, the call returns the same id. */
 export function idUnder(prefix: string, identity: string): string {
-  return `${prefix}-${hash('sha256', identity).slice(0, 26)}`
+  return `${prefix}-${sha256(identity).slice(0, 26)}`
 }
 
 /** A UUID of version 4 derived from other ids. It needs 122 random bits; two ids hold 130. */
 export function uuidOf(ids: string): string {
-  const digits = hash('sha256', ids)
+  const digits = sha256(ids)
   const variant = '89ab'[Number.parseInt(digits.charAt(16), 16) % 4] as string
   return [
     digits.slice(0, 8),
