@@ -158,6 +158,14 @@ export function createBus(options: BusOptions = {}): Bus {
   return new AbilityBus(parse(optionsSchema, options, 'createBus'))
 }
 
+/**
+ * Calls `register` before the bus is first used, and never if it is not: a program that only calls methods of the engine does not wait
+ * until a hundred abilities are made. The returned function calls what `register` returned. Only for a bus that nobody else has.
+ */
+export function registerBeforeUse(bus: Bus, register: () => () => void): () => void {
+  return (bus as AbilityBus).registerBeforeUse(register)
+}
+
 /** A call for a result, or for chunks. */
 type Wanted = 'result' | 'chunks'
 
@@ -178,7 +186,8 @@ interface Prepared {
 class AbilityBus implements Bus {
   readonly #clock: Clock
   readonly #log: CallLog
-  readonly #abilities = new Map<string, Ability>()
+  readonly #registered = new Map<string, Ability>()
+  readonly #waiting = new Set<() => void>()
   readonly #guards = new Set<{ guard: Guard }>()
   readonly #onRegister: Listeners<Ability>
   readonly #onUnregister: Listeners<Ability>
@@ -190,7 +199,26 @@ class AbilityBus implements Bus {
       onError(error, { abilityId: id, doing: 'notify a listener of registrations' })
     this.#onRegister = new Listeners(report)
     this.#onUnregister = new Listeners(report)
-    for (const ability of introspectionAbilities(this)) this.register(ability)
+    this.#waiting.add(() => {
+      for (const ability of introspectionAbilities(this)) this.register(ability)
+    })
+  }
+
+  get #abilities(): Map<string, Ability> {
+    for (const register of this.#waiting) {
+      this.#waiting.delete(register)
+      register()
+    }
+    return this.#registered
+  }
+
+  registerBeforeUse(register: () => () => void): () => void {
+    let unregister = (): void => void this.#waiting.delete(waiting)
+    const waiting = (): void => {
+      unregister = register()
+    }
+    this.#waiting.add(waiting)
+    return () => unregister()
   }
 
   register(given: Ability | AbilityDefinition | JsonAbilityMeta, handler?: JsonHandler): () => void {
@@ -216,6 +244,7 @@ class AbilityBus implements Bus {
   }
 
   onRegister(listener: (ability: Ability) => void): () => void {
+    void this.#abilities
     return this.#onRegister.add(listener)
   }
 

@@ -1,5 +1,8 @@
 // Ids and random numbers as a port: the only file that draws random numbers. Tests inject a counter.
-import { hash, randomBytes, randomFillSync } from 'node:crypto'
+import { sha256 } from './sha256.ts'
+
+/** Loaded with the first id: many commands need none. */
+const crypto = () => process.getBuiltinModule('node:crypto')
 
 /** Makes ids and random numbers. `next('task')` must return `task-` followed by lower-case letters and digits, unique each time. */
 export interface Ids {
@@ -27,7 +30,7 @@ export function createRandomIds(): Ids {
 
   function letters(count: number): string {
     if (used + count > pool.length) {
-      randomFillSync(pool)
+      crypto().randomFillSync(pool)
       used = 0
     }
     let text = ''
@@ -50,17 +53,17 @@ export function createRandomIds(): Ids {
 
 /** A random text of lower-case letters and digits, five bits each. */
 export function randomText(length: number): string {
-  return Array.from(randomBytes(length), (byte) => alphabet.charAt(byte & 31)).join('')
+  return Array.from(crypto().randomBytes(length), (byte) => alphabet.charAt(byte & 31)).join('')
 }
 
 /** An id derived from an identity: repeated after a crash, the call returns the same id. */
 export function idUnder(prefix: string, identity: string): string {
-  return `${prefix}-${hash('sha256', identity).slice(0, 26)}`
+  return `${prefix}-${sha256(identity).slice(0, 26)}`
 }
 
 /** A UUID of version 4 derived from other ids. It needs 122 random bits; three ids hold at least 150. */
 export function uuidOf(ids: string): string {
-  const digits = hash('sha256', ids)
+  const digits = sha256(ids)
   const variant = '89ab'[Number.parseInt(digits.charAt(16), 16) % 4] as string
   return [
     digits.slice(0, 8),

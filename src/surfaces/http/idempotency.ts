@@ -1,8 +1,9 @@
 // Stores the first response under each idempotency key for a while and repeats it for repeated requests. Responses are stored in this
 // process only; creations use the key of the ledger, which is permanent.
-import { hash } from 'node:crypto'
+
 import type { Clock } from '../../core/clock.ts'
 import { canonicalJson } from '../../core/json.ts'
+import { sha256 } from '../../core/sha256.ts'
 import { Refusal } from '../../web/problem.ts'
 
 interface StoredResponse {
@@ -76,7 +77,7 @@ export class StoredResponses {
 
 /** Identifies a request by method, path and body. */
 export function fingerprintOf(method: string, path: string, body: unknown): string {
-  return hash('sha256', canonicalJson([method, path, body]))
+  return sha256(canonicalJson([method, path, body]))
 }
 
 /** The refusal of a key that was used for another request. */

@@ -1,7 +1,8 @@
 // Requires that the schema of a ledger file is what the migrations made, and nothing else. A trigger, a view or a changed table in the file
 // could rewrite what the engine stores or reads, without a trace in the ledger.
-import { hash } from 'node:crypto'
+
 import { ErrandError } from '../../../core/errors.ts'
+import { sha256 } from '../../../core/sha256.ts'
 import { ledgerVersion, migrationTexts } from '../../migrations/migrations.ts'
 import { type Connection, connect } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
@@ -49,7 +50,7 @@ export function requireOwnSchema(connection: Connection, path: string): void {
 }
 
 function digestOf(parts: Parts): string {
-  return hash('sha256', JSON.stringify([...parts]))
+  return sha256(JSON.stringify([...parts]))
 }
 
 function expectedParts(version: number): Parts {
