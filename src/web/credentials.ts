@@ -6,6 +6,7 @@ import { parse } from '../core/parse.ts'
 import { type Authenticate, type Principal, principalSchema, tenantPrincipalSchema } from './principal.ts'
 import { RateLimit } from './rate-limit.ts'
 import { bearsToken } from './request-guard.ts'
+import type { ServedRequest } from './served-request.ts'
 
 export interface CredentialOptions {
   authenticate?: Authenticate | undefined
@@ -35,7 +36,7 @@ export class Credentials {
   }
 
   /** @throws Error when `authenticate` throws or does not return a principal or null. */
-  async judge(request: Request, address: string | undefined): Promise<CredentialResult> {
+  async judge(request: ServedRequest, address: string | undefined): Promise<CredentialResult> {
     const principal = await this.#principalOf(request)
     if (principal !== null) return { principal }
     const attempt = this.#attemptKind(request)
@@ -50,7 +51,7 @@ export class Credentials {
    * request, so any request may be an attempt. Requests with neither an `Authorization` header nor a cookie are counted separately, and a
    * browser that opens the page without credentials is not counted at all: it always gets the sign-in page.
    */
-  #attemptKind({ headers, method }: Request): 'credentials' | 'unknown' | undefined {
+  #attemptKind({ headers, method }: ServedRequest): 'credentials' | 'unknown' | undefined {
     if (headers.has('authorization')) return 'credentials'
     if (this.#options.authenticate === undefined) return undefined
     if (headers.has('cookie')) return 'credentials'
@@ -58,16 +59,16 @@ export class Credentials {
     return isVisit ? undefined : 'unknown'
   }
 
-  async #principalOf(request: Request): Promise<Principal | null> {
+  async #principalOf(request: ServedRequest): Promise<Principal | null> {
     const { authenticate, token } = this.#options
     if (authenticate !== undefined) return this.#authenticate(authenticate, request)
     return token === false || bearsToken(request, token as string) ? { scopes: ['admin'] } : null
   }
 
   /** An error here is not the client's fault, so it must not look like a refusal of its credentials. */
-  async #authenticate(authenticate: Authenticate, request: Request): Promise<Principal | null> {
+  async #authenticate(authenticate: Authenticate, request: ServedRequest): Promise<Principal | null> {
     try {
-      const given: unknown = await authenticate(request)
+      const given: unknown = await authenticate(request.toRequest())
       if (given === null) return null
       const schema = this.#options.hasTenants ? tenantPrincipalSchema : principalSchema
       return parse<Principal>(schema, given, 'The return value of `authenticate`')

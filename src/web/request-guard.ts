@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
 import { createRandomIds } from '../core/ids.ts'
 import { functionOf } from '../core/parse.ts'
+import type { ServedRequest } from './served-request.ts'
 
 /** Which hosts and origins a request may name. */
 export interface RequestGuardOptions {
@@ -68,7 +69,7 @@ export interface Refused {
 
 /** Returns why the request's host or origin is refused; undefined if both are allowed. */
 export function refuseRequest(
-  request: Request,
+  request: Pick<ServedRequest, 'headers' | 'url'>,
   { allowedHosts, allowedOrigins = [] }: RequestGuardOptions,
 ): Refused | undefined {
   const host = hostOf(request)
@@ -89,7 +90,7 @@ export function refuseRequest(
 }
 
 /** Compares hashes of equal length, so that the duration does not reveal how much of the token is correct. */
-export function bearsToken(request: Request, token: string): boolean {
+export function bearsToken(request: Pick<ServedRequest, 'headers'>, token: string): boolean {
   return isSameSecret(bearerIn(request.headers.get('authorization')) ?? '', token)
 }
 
@@ -147,8 +148,8 @@ export function isLoopbackAddress(host: string): boolean {
   return loopbackAddresses.includes(host.toLowerCase())
 }
 
-function hostOf(request: Request): string {
-  return (request.headers.get('host') ?? new URL(request.url).host).toLowerCase()
+function hostOf(request: Pick<ServedRequest, 'headers' | 'url'>): string {
+  return (request.headers.get('host') ?? request.url.host).toLowerCase()
 }
 
 function isLoopbackHost(host: string): boolean {

@@ -8,6 +8,7 @@ import { callerOf, limitKeyOf, type Principal } from '../../web/principal.ts'
 import { Refusal, retryAfter, unauthenticated } from '../../web/problem.ts'
 import { RateLimit } from '../../web/rate-limit.ts'
 import { refuseRequest } from '../../web/request-guard.ts'
+import type { ServedRequest } from '../../web/served-request.ts'
 import { type EngineSource, tenantNotServed } from '../../web/tenants.ts'
 import { isPreflight } from './cors.ts'
 import type { CheckedHttpOptions, HttpEngine } from './http-options.ts'
@@ -43,7 +44,7 @@ export class Admission {
    * @throws Refusal 401, 403, 429; ErrandError ENGINE_CLOSED
    */
   async admit(
-    request: Request,
+    request: ServedRequest,
     peer: Peer | undefined,
     onAnswered: { release: () => void },
   ): Promise<Admitted | undefined> {

@@ -4,13 +4,16 @@ import { hasField, type JsonSchema, propertiesOf } from '../../bus/json-schema.t
 import { readJsonBody, unreadable } from '../../web/body.ts'
 import { Refusal, refusedHeader } from '../../web/problem.ts'
 import { isJsonType } from '../../web/request-guard.ts'
+import type { ServedRequest } from '../../web/served-request.ts'
+
+type RequestHeaders = ServedRequest['headers']
 
 /** The parsed body of a request, which may have none. @throws Refusal 400, 413, 415 */
-export async function bodyOf(request: Request, limitBytes: number): Promise<unknown> {
+export async function bodyOf(request: ServedRequest, limitBytes: number): Promise<unknown> {
   const contentType = request.headers.get('content-type')
   if (contentType !== null && !isJsonType(contentType)) throw unsupported()
   const length = request.headers.get('content-length')
-  if (request.body === null || length === '0') return {}
+  if (!request.hasBody || length === '0') return {}
   // A request without a body needs no content type, but whether it has a body may only be known after reading.
   if (contentType === null) {
     if (length !== null || !(await isEmpty(request))) throw unsupported()
@@ -23,16 +26,14 @@ export async function bodyOf(request: Request, limitBytes: number): Promise<unkn
 }
 
 /** Refuses a body that would be ignored, since it may contain a precondition. @throws Refusal 400 */
-export async function refuseBody(request: Request): Promise<void> {
+export async function refuseBody(request: ServedRequest): Promise<void> {
   if (await isEmpty(request)) return
   throw new Refusal('INVALID_INPUT', `A ${request.method} request has no body: send its fields in the query.`)
 }
 
-async function isEmpty(request: Request): Promise<boolean> {
+async function isEmpty(request: ServedRequest): Promise<boolean> {
   try {
-    // Leaving the loop early cancels the rest of the stream.
-    for await (const chunk of request.body ?? []) if (chunk.byteLength > 0) return false
-    return true
+    return !request.hasBody || (await request.bytes(0)) !== undefined
   } catch (error) {
     throw new Refusal('INVALID_INPUT', unreadable(error))
   }
@@ -42,12 +43,12 @@ function unsupported(): Refusal {
   return new Refusal('UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON with the content type application/json.')
 }
 
-/** Parses the fields of a query or a path by the ability's schema. */
-export function fieldsOf(given: URLSearchParams, schema: JsonSchema): Record<string, unknown> {
-  const names = [...new Set(given.keys())]
-  return Object.fromEntries(
-    names.map((name) => [name, fieldValue(given.getAll(name), fieldSchema(schema, name), schema)]),
-  )
+/** Parses the fields of a query or a path by the ability's schema. A name may be given several times. */
+export function fieldsOf(given: Iterable<[string, string]>, schema: JsonSchema): Record<string, unknown> {
+  const texts = new Map<string, string[]>()
+  for (const [name, text] of given) texts.set(name, [...(texts.get(name) ?? []), text])
+  const fields = Array.from(texts, ([name, all]) => [name, fieldValue(all, fieldSchema(schema, name), schema)])
+  return Object.fromEntries(fields) as Record<string, unknown>
 }
 
 /**
@@ -74,7 +75,7 @@ export function withFields(
 }
 
 /** The version of `If-Match`; undefined if it is absent or `*`. @throws Refusal 400 */
-function expectedVersionOf(headers: Headers): number | undefined {
+function expectedVersionOf(headers: RequestHeaders): number | undefined {
   const given = headers.get('if-match')?.trim()
   if (given === undefined || given === '*') return undefined
   const version = /^"(\d{1,15})"$/.exec(given)?.[1]
@@ -83,7 +84,7 @@ function expectedVersionOf(headers: Headers): number | undefined {
 }
 
 /** Adds the version of `If-Match` to the input. @throws Refusal 400 if the ability has no versions. */
-export function withVersion<I>(input: I, headers: Headers, schema: JsonSchema): I | Record<string, unknown> {
+export function withVersion<I>(input: I, headers: RequestHeaders, schema: JsonSchema): I | Record<string, unknown> {
   const version = expectedVersionOf(headers)
   if (version === undefined) return input
   if (!hasField(schema, 'expectedVersion')) {
@@ -104,7 +105,7 @@ export function refuseQuery(query: URLSearchParams): void {
 }
 
 /** The last event that a reconnecting client received. @throws Refusal 400 */
-export function lastEventIdOf(headers: Headers): number | undefined {
+export function lastEventIdOf(headers: RequestHeaders): number | undefined {
   const given = headers.get('last-event-id')
   if (given === null || given === '') return undefined
   if (/^\d{1,15}$/.test(given)) return Number(given)
@@ -115,7 +116,7 @@ export function lastEventIdOf(headers: Headers): number | undefined {
 }
 
 /** The value of `Idempotency-Key`. @throws Refusal 400 */
-export function idempotencyKeyOf(headers: Headers): string | undefined {
+export function idempotencyKeyOf(headers: RequestHeaders): string | undefined {
   const key = headers.get('idempotency-key')
   if (key === null) return undefined
   if (keyPattern.test(key)) return key

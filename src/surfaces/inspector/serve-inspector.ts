@@ -152,7 +152,7 @@ function refusalOf(
     const value = request.headers[name]
     if (value !== undefined) headers.set(name, value)
   }
-  if (refuseRequest(new Request('http://nowhere.invalid', { headers }), guard) !== undefined)
+  if (refuseRequest({ headers, url: new URL('http://nowhere.invalid') }, guard) !== undefined)
     return { status: '403 Forbidden' }
   if (!isSameSecret(tokenIn(request), guard.token)) {
     const waitSeconds = guard.invalidLimit.draw(request.socket.remoteAddress ?? '')

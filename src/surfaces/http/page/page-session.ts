@@ -3,6 +3,9 @@
 // ports of the host, so the value is derived from the token with a one-way function.
 import { createHmac } from 'node:crypto'
 import { isSameSecret } from '../../../web/request-guard.ts'
+import type { ServedRequest } from '../../../web/served-request.ts'
+
+type RequestWithCookies = Pick<ServedRequest, 'headers'>
 
 export type PageSession = ReturnType<typeof createPageSession>
 
@@ -12,7 +15,7 @@ export function createPageSession(secret: string, port: number) {
   const value = createHmac('sha256', secret).update('errand page').digest('base64url')
   const attributes = 'Path=/; HttpOnly; SameSite=Strict'
   return {
-    holds: (request: Request) => cookiesOf(request, name).some((each) => isSameSecret(each, value)),
+    holds: (request: RequestWithCookies) => cookiesOf(request, name).some((each) => isSameSecret(each, value)),
     /** Value of `Set-Cookie` that sets the cookie. */
     setting: () => `${name}=${value}; ${attributes}`,
     /** Value of `Set-Cookie` that deletes the cookie. */
@@ -20,7 +23,7 @@ export function createPageSession(secret: string, port: number) {
   }
 }
 
-function cookiesOf(request: Request, name: string): string[] {
+function cookiesOf(request: RequestWithCookies, name: string): string[] {
   const pairs = (request.headers.get('cookie') ?? '').split(';').map((pair) => pair.trim())
   return pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1))
 }
