@@ -5,7 +5,7 @@ import { ErrandError } from '../core/errors.ts'
 import { parse } from '../core/parse.ts'
 import { type Authenticate, type Principal, principalSchema, tenantPrincipalSchema } from './principal.ts'
 import { RateLimit } from './rate-limit.ts'
-import { bearsToken } from './request-guard.ts'
+import { tokenCheck } from './request-guard.ts'
 import type { ServedRequest } from './served-request.ts'
 
 export interface CredentialOptions {
@@ -24,14 +24,19 @@ export function createInvalidCredentialLimit(clock: Clock): RateLimit {
   return new RateLimit({ perSecond: 1 / 3, burst: 20 }, clock)
 }
 
+/** The token grants every right. */
+const tokenPrincipal: Principal = Object.freeze({ scopes: Object.freeze(['admin'] as const) })
+
 export class Credentials {
   readonly #options: CredentialOptions
   readonly #invalidLimit: RateLimit
+  readonly #bearsToken: ReturnType<typeof tokenCheck>
 
   /** @throws ErrandError INVALID_INPUT for `engineFor` without `authenticate`: a token does not identify a tenant. */
   constructor(options: CredentialOptions) {
     if (options.hasTenants && options.authenticate === undefined) throw tokenNamesNoTenant()
     this.#options = options
+    this.#bearsToken = typeof options.token === 'string' ? tokenCheck(options.token) : () => options.token === false
     this.#invalidLimit = createInvalidCredentialLimit(options.clock)
   }
 
@@ -60,9 +65,9 @@ export class Credentials {
   }
 
   async #principalOf(request: ServedRequest): Promise<Principal | null> {
-    const { authenticate, token } = this.#options
+    const { authenticate } = this.#options
     if (authenticate !== undefined) return this.#authenticate(authenticate, request)
-    return token === false || bearsToken(request, token as string) ? { scopes: ['admin'] } : null
+    return this.#bearsToken(request) ? tokenPrincipal : null
   }
 
   /** An error here is not the client's fault, so it must not look like a refusal of its credentials. */

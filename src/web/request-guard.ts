@@ -1,7 +1,7 @@
 // Validates requests of every surface over HTTP by their headers, before the body is read. Host and origin are checked before the
 // credentials, so a page in a browser cannot even try a token (DNS rebinding, cross-site requests). Also holds the options of listening
 // addresses and tokens that all surfaces share.
-import { hash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { ErrandError } from '../core/errors.ts'
 import { createRandomIds } from '../core/ids.ts'
@@ -89,9 +89,10 @@ export function refuseRequest(
   return undefined
 }
 
-/** Compares hashes of equal length, so that the duration does not reveal how much of the token is correct. */
-export function bearsToken(request: Pick<ServedRequest, 'headers'>, token: string): boolean {
-  return isSameSecret(bearerIn(request.headers.get('authorization')) ?? '', token)
+/** Whether requests carry the token. */
+export function tokenCheck(token: string): (request: Pick<ServedRequest, 'headers'>) => boolean {
+  const isToken = secretCheck(token)
+  return ({ headers }) => isToken(bearerIn(headers.get('authorization')) ?? '')
 }
 
 /** The token of an `Authorization` header; undefined if it has none. */
@@ -99,9 +100,17 @@ export function bearerIn(authorization: string | null | undefined): string | und
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
 
-/** Compares in constant time. */
-export function isSameSecret(given: string, secret: string): boolean {
-  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', secret, 'buffer'))
+/**
+ * Compares as many bytes as the secret has, whatever is given, so that the duration does not reveal how much of it is correct. The length
+ * of a secret is not secret.
+ */
+export function secretCheck(secret: string): (given: string) => boolean {
+  const expected = Buffer.from(secret)
+  return (given) => {
+    const compared = Buffer.alloc(expected.length)
+    compared.write(given)
+    return timingSafeEqual(compared, expected) && Buffer.byteLength(given) === expected.length
+  }
 }
 
 /** A random bearer token of 52 letters and digits, more than 256 bits. */

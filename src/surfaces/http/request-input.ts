@@ -46,9 +46,14 @@ function unsupported(): Refusal {
 /** Parses the fields of a query or a path by the ability's schema. A name may be given several times. */
 export function fieldsOf(given: Iterable<[string, string]>, schema: JsonSchema): Record<string, unknown> {
   const texts = new Map<string, string[]>()
-  for (const [name, text] of given) texts.set(name, [...(texts.get(name) ?? []), text])
-  const fields = Array.from(texts, ([name, all]) => [name, fieldValue(all, fieldSchema(schema, name), schema)])
-  return Object.fromEntries(fields) as Record<string, unknown>
+  for (const [name, text] of given) {
+    const earlier = texts.get(name)
+    if (earlier === undefined) texts.set(name, [text])
+    else earlier.push(text)
+  }
+  return Object.fromEntries(
+    Array.from(texts, ([name, all]) => [name, fieldValue(all, fieldSchema(schema, name), schema)]),
+  )
 }
 
 /**
@@ -136,7 +141,7 @@ function fieldSchema(schema: JsonSchema, name: string): JsonSchema | undefined {
 
 /** Converts all texts given for a field to its value. A list may be one comma-separated text. */
 function fieldValue(texts: readonly string[], schema: JsonSchema | undefined, root: JsonSchema): unknown {
-  const forms = formsOf(schema ?? {}, root)
+  const forms = schema === undefined ? [{}] : formsOf(schema, root)
   const [text = ''] = texts
   if (texts.length === 1) {
     const single = singleValue(text, forms)
@@ -176,8 +181,19 @@ function valueAs(text: string, form: JsonSchema): unknown {
   }
 }
 
+/** The types of the fields of schemas, which are the same for every request. */
+const knownForms = new WeakMap<JsonSchema, readonly JsonSchema[]>()
+
+function formsOf(schema: JsonSchema, root: JsonSchema): readonly JsonSchema[] {
+  const known = knownForms.get(schema)
+  if (known !== undefined) return known
+  const forms = findForms(schema, root)
+  knownForms.set(schema, forms)
+  return forms
+}
+
 /** All types that a value may have. Specific ones come first: `null` and numbers before strings. */
-function formsOf(schema: JsonSchema, root: JsonSchema, depth = 0): JsonSchema[] {
+function findForms(schema: JsonSchema, root: JsonSchema, depth = 0): JsonSchema[] {
   if (depth > 8) return []
   const { $ref, anyOf, oneOf, type } = schema as {
     $ref?: string
@@ -185,9 +201,9 @@ function formsOf(schema: JsonSchema, root: JsonSchema, depth = 0): JsonSchema[] 
     oneOf?: JsonSchema[]
     type?: unknown
   }
-  if ($ref !== undefined) return formsOf(defined($ref, root), root, depth + 1)
+  if ($ref !== undefined) return findForms(defined($ref, root), root, depth + 1)
   const branches = anyOf ?? oneOf
-  if (branches !== undefined) return inOrder(branches.flatMap((each) => formsOf(each, root, depth + 1)))
+  if (branches !== undefined) return inOrder(branches.flatMap((each) => findForms(each, root, depth + 1)))
   if (Array.isArray(type)) return inOrder(type.map((each: unknown) => ({ ...schema, type: each })))
   return [schema]
 }

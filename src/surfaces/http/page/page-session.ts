@@ -2,7 +2,7 @@
 // data: data requires the token in a header that other sites cannot make a browser send. Browsers send cookies of one port to all
 // ports of the host, so the value is derived from the token with a one-way function.
 import { createHmac } from 'node:crypto'
-import { isSameSecret } from '../../../web/request-guard.ts'
+import { secretCheck } from '../../../web/request-guard.ts'
 import type { ServedRequest } from '../../../web/served-request.ts'
 
 type RequestWithCookies = Pick<ServedRequest, 'headers'>
@@ -13,9 +13,10 @@ export type PageSession = ReturnType<typeof createPageSession>
 export function createPageSession(secret: string, port: number) {
   const name = `errand-page-${port}`
   const value = createHmac('sha256', secret).update('errand page').digest('base64url')
+  const isValue = secretCheck(value)
   const attributes = 'Path=/; HttpOnly; SameSite=Strict'
   return {
-    holds: (request: RequestWithCookies) => cookiesOf(request, name).some((each) => isSameSecret(each, value)),
+    holds: (request: RequestWithCookies) => cookiesOf(request, name).some(isValue),
     /** Value of `Set-Cookie` that sets the cookie. */
     setting: () => `${name}=${value}; ${attributes}`,
     /** Value of `Set-Cookie` that deletes the cookie. */

@@ -8,10 +8,11 @@ import { type PageFiles, readPage } from '../../../../src/surfaces/http/page/pag
 import { createPageSession } from '../../../../src/surfaces/http/page/page-session.ts'
 import { createSite, type SiteOptions } from '../../../../src/surfaces/http/page/site.ts'
 import { toResponse } from '../../../../src/web/answer.ts'
-import { bearsToken } from '../../../../src/web/request-guard.ts'
+import { tokenCheck } from '../../../../src/web/request-guard.ts'
 import { FetchedRequest, type ServedRequest } from '../../../../src/web/served-request.ts'
 
 const token = 'a-token-that-is-long-enough-for-the-door'
+const bearsToken = tokenCheck(token)
 const bearer = { authorization: `Bearer ${token}` }
 const browser = { accept: 'text/html,application/xhtml+xml' }
 
@@ -31,12 +32,12 @@ async function open(options: Partial<SiteOptions> = {}) {
   const errors: unknown[] = []
   const site = createSite({
     guard: { allowedOrigins: ['https://app.example.org'] },
-    hasCredentials: async (request) => bearsToken(request, token),
+    hasCredentials: async (request) => bearsToken(request),
     session: createPageSession(token, 4711),
     page: await builtPage(),
     routes: (request) => {
       routed.push(request)
-      return { status: bearsToken(request, token) ? 200 : 401, headers: {}, body: 'routes' }
+      return { status: bearsToken(request) ? 200 : 401, headers: {}, body: 'routes' }
     },
     readable: ['/docs'],
     withSessionCredentials: (request) => new FetchedRequest(new Request(request.toRequest(), { headers: bearer })),
