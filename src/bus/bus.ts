@@ -12,7 +12,7 @@ import { type Ability, type AbilityContext, type AbilityDefinition, defineAbilit
 import { abilityError, abortedError, notFound, shownId, typeMismatch } from './ability-error.ts'
 import type { AbilityTypes, ChunkOfAbility, InputOfAbility, OutputOfAbility } from './ability-types.ts'
 import { type CallListener, CallLog, type CallLogEntry, type LogOptions } from './call-log.ts'
-import { type Caller, callerSchema, isModel, libraryCaller } from './caller.ts'
+import { type Caller, callerSchema, isChecked, isModel, libraryCaller } from './caller.ts'
 import { mayCall } from './capabilities.ts'
 import { readChunks, requireChunks } from './chunks.ts'
 import { readJson } from './input-guard.ts'
@@ -132,16 +132,20 @@ const optionsSchema = once(() =>
   }),
 )
 
-const invokeOptionsSchema = once(() =>
-  z.strictObject({
-    caller: callerSchema().optional(),
+const invokeOptionsSchema = once(() => invokeOptionsWith(callerSchema()))
+/** The options of a surface whose caller is checked. */
+const surfaceOptionsSchema = once(() => invokeOptionsWith(z.custom<Caller>()))
+
+function invokeOptionsWith(caller: z.ZodType<Caller>) {
+  return z.strictObject({
+    caller: caller.optional(),
     signal: z.instanceof(AbortSignal).optional(),
     callId: z.string().min(1).max(100).optional(),
     identity: z.string().min(1).max(500).optional(),
     note: functionOf<(details: unknown) => Promise<void>>('(details)').optional(),
     run: z.custom<Run>((value) => typeof value === 'object' && value !== null, 'expected a run').optional(),
-  }),
-)
+  })
+}
 
 const logOptionsSchema = once(() =>
   z.strictObject({
@@ -419,7 +423,9 @@ function toAbility(given: Ability | AbilityDefinition | JsonAbilityMeta, handler
 }
 
 function toInvocation(abilityId: string, wanted: Wanted, read: () => unknown, options: InvokeOptions = {}): Invocation {
-  const given = parse(invokeOptionsSchema, options, 'The options')
+  // Of null and texts, the schema says what is wrong.
+  const schema = isChecked((options as InvokeOptions | null)?.caller) ? surfaceOptionsSchema : invokeOptionsSchema
+  const given = parse(schema, options, 'The options')
   return {
     abilityId: requireText(abilityId, 'the id of an ability'),
     wanted,
