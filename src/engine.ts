@@ -59,7 +59,9 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     (each): Ability => (isAbility(each) ? each : defineAbility(each as Parameters<typeof defineAbility>[0])),
   )
   const parsed = { ...given, executors: { ...executorsOf(abilities), ...given.executors } }
-  const clock = (parsed.clock as Clock | undefined) ?? systemClock
+  let now = systemClock.now
+  // Engines of several hosts share the clock of their ledger.
+  const clock = (parsed.clock as Clock | undefined) ?? { ...systemClock, now: () => now() }
   const ids = (parsed.ids as Ids | undefined) ?? createRandomIds()
   const bus = (parsed.bus as Bus | undefined) ?? createBus({ clock })
   const runBus = runs?.bus ?? bus
@@ -157,6 +159,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
     const ledger = redaction.isOn
       ? (await import('./ledger/redacting-ledger.ts')).redactingLedger(plain, redaction)
       : plain
+    now = ledger.now ?? now
     life = new Lifecycle({
       ledger,
       ownsLedger,

@@ -17,7 +17,6 @@ describe('an option of an engine', () => {
     expect(refusal.message).toContain('Did you mean "maxConcurrent"?')
     // Not offered yet.
     await refusalOf(createEngine({ telemetry: {} } as never), 'UNKNOWN_OPTION')
-    await refusalOf(createEngine({ ledger: 'postgres://localhost/errand' }), 'NOT_OFFERED')
   })
 
   it.each([

@@ -101,7 +101,7 @@ describe('The packed package', () => {
       const all = await Promise.all(${JSON.stringify(specifiers)}.map((each) => import(each)))
       const { createEngine, ErrandError } = await import('errand')
       const { openLedger } = await import('errand/testing')
-      const error = await openLedger('postgres://nowhere').catch((error) => error)
+      const error = await openLedger('postgres://localhost/nowhere').catch((error) => error)
       console.log(all.length, error instanceof ErrandError, error.code)`
     expect(await program(text)).toBe(`${specifiers.length} true NOT_OFFERED\n`)
   })

@@ -15,7 +15,7 @@ export function overview(): string {
     'Usage: errand VERB [ARGUMENTS]',
     '',
     ...verbGroups.flatMap(describeGroup),
-    "  --ledger FILE  default: ERRAND_LEDGER, else .errand/ledger.db here or in a parent folder, else the one in git's common directory",
+    "  --ledger FILE  or postgres://USER@HOST/DATABASE; default: ERRAND_LEDGER, else .errand/ledger.db here or in a parent folder, else the one in git's common directory",
     '  --json         print one JSON value per line',
     '',
     'TASK or ID is the id of a task, any unique beginning of it, or #seq.',

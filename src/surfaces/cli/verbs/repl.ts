@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { packageVersion } from '../../../core/package-folder.ts'
 import type { Engine, EngineOptions } from '../../../engine-api.ts'
+import { shownLedger } from '../../../ledger/open-ledger.ts'
 import { type FlagsOf, misuse, switches, texts } from '../../../terminal/arguments.ts'
 import { exitCodes } from '../../../terminal/exit-code.ts'
 import { type CommandIo, print } from '../../../terminal/io.ts'
@@ -97,8 +98,8 @@ function banner(ledger: string, works: boolean): string {
 async function converse(io: CommandIo, engine: Engine, flags: ReplFlags): Promise<number> {
   const quiet = flags.quiet === true
   const { startRepl } = await import('../../repl/index.ts')
-  if (!quiet)
-    print(io, wrapIndented(banner(resolveLedger(flags.ledger, io), flags.work === true), io.stdout.columns ?? 80))
+  const shown = banner(shownLedger(resolveLedger(flags.ledger, io)), flags.work === true)
+  if (!quiet) print(io, wrapIndented(shown, io.stdout.columns ?? 80))
   const repl = startRepl(engine, {
     input: io.keyboard as NodeJS.ReadableStream,
     output: io.stdout as unknown as NodeJS.WritableStream,

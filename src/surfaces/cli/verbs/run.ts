@@ -42,7 +42,7 @@ import { cleanLine } from '../../../terminal/terminal-text.ts'
 import { endCommands } from '../end-commands.ts'
 import { goalNotes, modelsOf, requireModels } from '../goal-models.ts'
 import { ledgerFileCheck } from '../ledger-file.ts'
-import { isLedgerFile, ledgerExists, ledgerFlagOf, prepareLedger } from '../ledger-path.ts'
+import { ledgerExists, ledgerFlagOf, prepareLedger } from '../ledger-path.ts'
 import { agentOptionsHelp, agentsFor } from '../model-source.ts'
 import { withLedger } from '../open-ledger.ts'
 import { decisionJson, describeDecisions, notesOn } from '../round-decisions.ts'
@@ -82,7 +82,7 @@ export const run = defineVerb({
 async function dryRun(io: CommandIo, request: RunPlan, flags: RunFlags): Promise<number> {
   // A ledger that does not exist is not created.
   const known =
-    isLedgerFile(request.ledger) && ledgerExists(request.ledger)
+    request.ledger !== ':memory:' && ledgerExists(request.ledger)
       ? await withLedger(io, flags, async (engine) => readRound(engine, await roundOf(engine, request, flags)))
       : knownRound([])
   const decisions = decide(request.plan, known, request)
