@@ -69,7 +69,7 @@ export async function openEngine<const E extends ExecutorMap = DeclaredExecutors
   const memory = memorySettings(parsed.memory)
   const embeddingModel = parsed.embeddingModel === undefined ? null : requireEmbeddingModel(parsed.embeddingModel)
   const plansRoot = parsed.plans === undefined ? null : new PlansRoot(parsed.plans.root)
-  /** Until the abilities of the engine are on its bus, nobody has used that, so nobody has registered a model. */
+  /** Whether the abilities of the engine are on its bus: before that no program can have registered a model there. */
   let isRegistered = false
   const agents = createAgents(parsed, () => (isRegistered || isShared) && hasUserAbility(runBus, 'model:llm'))
   const { executors } = agents

@@ -164,7 +164,7 @@ export function createBus(options: BusOptions = {}): Bus {
 
 /**
  * Calls `register` before the bus is first used, and never if it is not: a program that only calls methods of the engine does not wait
- * until a hundred abilities are made. The returned function calls what `register` returned. Only for a bus that nobody else has.
+ * until a hundred abilities are made. The returned function calls what `register` returned. Only for a bus that no other code has.
  */
 export function registerBeforeUse(bus: Bus, register: () => () => void): () => void {
   return (bus as AbilityBus).registerBeforeUse(register)
