@@ -88,7 +88,7 @@ describe('a command in the background', () => {
     })
   })
 
-  it('S4-062 of several background commands, each is notified', async () => {
+  it('S4-062 an agent is notified of each of several background commands', async () => {
     const calls = ['one', 'two', 'three'].flatMap((name) => background(`echo ${name}`, name, name).toolCalls ?? [])
     const { engine, model } = await withCommands([{ toolCalls: calls }, look('1'), look('2')])
     const task = await engine.create({ goal: 'Build them' })
@@ -382,7 +382,7 @@ describe('a subtask with notifyParent', () => {
   })
 
   it.each(['settle run', 'begin wait', 'suspend'])(
-    'is read by a parent that is at its step "%s" when the notification comes',
+    'a notification of a subtask is read by a parent that is at its step "%s" when the notification comes',
     async (step) => {
       const ledger = createFaultyLedger(await openLedger(':memory:'))
       onTestFinished(() => ledger.close())

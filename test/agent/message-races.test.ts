@@ -29,7 +29,7 @@ async function awaitingChildren() {
 }
 
 describe('a message to an agent that races with its work', () => {
-  it.each(['begin wait', 'suspend'])('ends the wait for tasks when it arrives at the step "%s"', async (step) => {
+  it.each(['begin wait', 'suspend'])('a message to an agent ends the wait for tasks when it arrives at the step "%s"', async (step) => {
     const ledger = await faulty()
     const model = llm((_input, taken) => (taken === 1 ? wait : { content: 'I heard you.' }))
     const engine = await openEngine({ ledger, abilities: [model.ability] })

@@ -73,7 +73,7 @@ describe('a cancel', () => {
     )
   })
 
-  it('S3-083 aborts all runs below the task', async () => {
+  it('S3-083 a cancel aborts all runs below the task', async () => {
     const { engine, root, held, belowFailed } = await family()
     await engine.cancel(root)
     await held.aborted

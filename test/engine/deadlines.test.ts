@@ -58,7 +58,7 @@ describe('a deadline', () => {
     expect((await engine.get(gate))?.status).toBe('submitted')
   })
 
-  it('aborts the run, whose result comes too late, and leaves other tasks alone', async () => {
+  it('a deadline aborts the run, whose result comes too late, and leaves other tasks alone', async () => {
     const hands = puppet({ stubborn: true })
     const { engine, clock } = await setup({ work: hands.executor })
     const task = await engine.create({ executor: 'work', deadline: start + 100, retry: { maxAttempts: 5 } })

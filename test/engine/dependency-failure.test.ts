@@ -265,7 +265,7 @@ describe('a dependency', () => {
     expect(await engine.get(task)).toMatchObject({ blockedBy: [], ready: true, status: 'submitted' })
   })
 
-  it.each(['block', 'cancel', 'ignore'] as const)('C-53 that is deleted blocks nothing, under %s', async (policy) => {
+  it.each(['block', 'cancel', 'ignore'] as const)('C-53 a dependency on a deleted task blocks nothing, under %s', async (policy) => {
     const engine = await openEngine()
     const live = await engine.create({ name: 'live' })
     const broken = await engine.create({ name: 'broken' })

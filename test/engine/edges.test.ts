@@ -157,7 +157,7 @@ describe('an update of dependencies and status', () => {
     })
   })
 
-  it('S4-030 S4-031 to COMPLETED is refused while the task is blocked, and back from COMPLETED always', async () => {
+  it('S4-030 S4-031 an update to COMPLETED is refused while the task is blocked, and one back from COMPLETED always', async () => {
     const engine = await openEngine()
     const { task, a } = await named(engine, 'task', 'a')
     await engine.block(task, a)

@@ -157,7 +157,7 @@ describe('the process around an engine', () => {
   })
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'X-031 ends by %s as without an engine: the library handles no signal',
+    'X-031 the process of an engine ends by %s as without an engine: the library handles no signal',
     async (signal) => {
       const program = `
       import { createEngine } from 'errand'

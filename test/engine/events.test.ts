@@ -183,7 +183,7 @@ describe('engine.subscribe', () => {
     ])
   })
 
-  it('S3-070 S3-076 calls a handler once per subscription; an unsubscribe undoes one, a second one nothing', async () => {
+  it('S3-070 S3-076 engine.subscribe calls a handler once per subscription; an unsubscribe undoes one, a second one nothing', async () => {
     const engine = await openEngine()
     let received = 0
     const handler = () => void received++
@@ -199,7 +199,7 @@ describe('engine.subscribe', () => {
     expect(received).toBe(3)
   })
 
-  it('S3-076 calls no handler that was removed while an event was delivered, and none for earlier events', async () => {
+  it('S3-076 engine.subscribe calls no handler that was removed while an event was delivered, and none for earlier events', async () => {
     const engine = await openEngine()
     const log: string[] = []
     const gate = Promise.withResolvers<void>()

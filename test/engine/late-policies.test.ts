@@ -89,7 +89,7 @@ describe('a changed policy', () => {
   it.each([
     ['ignore', { status: 'completed', result: 'done' }],
     ['cancel', { status: 'canceled' }],
-  ] as const)('to %s applies to a dependency that has failed by then', async (onDependencyFailure, outcome) => {
+  ] as const)('a changed policy to %s applies to a dependency that has failed by then', async (onDependencyFailure, outcome) => {
     const engine = await openEngine({ executors: { work: () => 'done' } })
     const blocker = await engine.create({ name: 'blocker' })
     const task = await engine.create({ executor: 'work', blockedBy: [blocker.id] })

@@ -149,7 +149,7 @@ describe('the stream of a task', () => {
   })
 
   it.each([['canceled'], ['failed'], ['deleted']] as const)(
-    'has one end with the status of a task that is %s',
+    'the stream of a task has one end with the status of a task that is %s',
     async (way) => {
       const { engine, task, held } = await setup()
       const live = collect(engine.stream(task))

@@ -40,7 +40,7 @@ describe('the environment of a command', () => {
     'LOCAL_MODEL_API_KEY',
   ]
 
-  it('V-10 never contains the tokens of the engine or the keys of providers, whatever else a command inherits', () => {
+  it('V-10 the environment of a command never contains the tokens of the engine or the keys of providers, whatever else a command inherits', () => {
     for (const name of secrets) vi.stubEnv(name, 'secret')
     // A provider is also known by the variable of its address.
     vi.stubEnv('LOCAL_MODEL_BASE_URL', 'http://127.0.0.1:1/v1')
@@ -63,7 +63,7 @@ describe('the environment of a command', () => {
     expect(commandEnvironment({ inheritEnv: true, identity })).toHaveProperty('DATABASE_URL')
   })
 
-  it('does not contain the results of a command in which this engine itself runs', () => {
+  it('the environment of a command does not contain the results of a command in which this engine itself runs', () => {
     vi.stubEnv('ERRAND_RESULT_outer', 'stale')
     expect(resultsOf()).not.toHaveProperty('ERRAND_RESULT_outer')
   })

@@ -484,7 +484,7 @@ describe('a command whose engine dies', () => {
     await exited
   }
 
-  it('does not run when the engine dies before its process group is stored', async () => {
+  it('a command does not run when its engine dies before its process group is stored', async () => {
     const { folder } = setup()
     const { engine, group } = await startEngine(`touch ${folder}/ran`, false)
     expect(await isAlive(group)).toBe(true)

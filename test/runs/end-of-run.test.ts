@@ -557,7 +557,7 @@ describe('a call of a run', () => {
     expect(await world.engine.calls(task)).toHaveLength(1)
   })
 
-  it('aborts and fails with TIMEOUT when it takes longer than its timeoutMs', async () => {
+  it('a call of a run aborts and fails with TIMEOUT when it takes longer than its timeoutMs', async () => {
     const stopped = gate()
     const world = await createWorld((_task, run) =>
       run.call('slow', (_params, { signal }) => aborted(signal).then(stopped.resolve), { timeoutMs: 10 }),
