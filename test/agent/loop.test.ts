@@ -89,7 +89,7 @@ describe('a step of the model of an agent', () => {
     }
   })
 
-  it('S0-064 S0-016 collects tool calls that come in several chunks, and records one row for each', async () => {
+  it('S0-064 S0-016 an agent collects tool calls that come in several chunks, and records one row for each', async () => {
     const model = partsModel(
       [
         text('Two.'),

@@ -291,7 +291,7 @@ describe('a failed tool call', () => {
   it.each([
     ['bin\u0000ary', 'bin\uFFFDary'],
     ['half \ud83d', 'half \uFFFD'],
-  ])('S0-073 whose ability threw what no ledger stores leaves the conversation intact: %j', async (thrown, read) => {
+  ])('S0-073 a tool call whose ability threw what no ledger stores leaves the conversation intact: %j', async (thrown, read) => {
     const model = llm((_input, step) =>
       step > 1 ? { content: 'I see.' } : { toolCalls: [{ id: 'x', name: 'test_torn', arguments: {} }] },
     )

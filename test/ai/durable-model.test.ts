@@ -87,7 +87,7 @@ describe('a step of a durable model', () => {
     expect(seen[0]?.response).not.toHaveProperty('body')
   })
 
-  it('identifies a durable step by its options: another prompt is another step, an equal one the next of its kind', async () => {
+  it('a durable step is identified by its options: another prompt is another step, an equal one the next of its kind', async () => {
     let answers = 0
     const model = new MockLanguageModelV4({ doGenerate: async () => answerOf(textOf(`Answer ${++answers}`)) })
     const { seen } = await seenTwice(async (run) => {
@@ -107,7 +107,7 @@ describe('a step of a durable model', () => {
     expect(seen[1]).toEqual([1, 2, 3, 4].map((n) => textOf(`Answer ${n}`)))
   })
 
-  it('identifies a durable step by its key, n-th among equals, whatever the prompt', async () => {
+  it('a durable step is identified by its key, n-th among equals, whatever the prompt', async () => {
     let answers = 0
     const model = new MockLanguageModelV4({ doGenerate: async () => answerOf(textOf(`Answer ${++answers}`)) })
     const ask = (key?: string) => (run: Run) =>
@@ -213,7 +213,7 @@ describe('a failure of the provider of a durable model', () => {
     }
   })
 
-  it('leads a repeated run to the same fallback model', async () => {
+  it('a failure of the provider leads a repeated run to the same fallback model', async () => {
     const [broken, spare] = [failingModel([tooMany()]), modelOf([textOf('I can.')])]
     const { seen } = await seenTwice(async (run) => {
       const ask = (model: MockLanguageModelV4) =>

@@ -62,7 +62,7 @@ describe('a durable tool', () => {
     expect(result).toBe('true')
   })
 
-  it('identifies a durable tool call by its id: equal inputs are two calls, in any order', async () => {
+  it('a call of a durable tool is identified by its id: equal inputs are two calls, in any order', async () => {
     let executions = 0
     const { seen, calls } = await seenTwice(async (run) => {
       const found: Record<string, unknown> = {}
@@ -93,7 +93,7 @@ describe('a durable tool', () => {
     ])
   })
 
-  it('records a durable tool whose result cannot be stored as failed, and does not execute it again', async () => {
+  it('a durable tool whose result cannot be stored is recorded as failed, and not executed again', async () => {
     const endless: { self?: unknown } = {}
     endless.self = endless
     let executions = 0
@@ -189,7 +189,7 @@ describe('a durable tool', () => {
     }
   })
 
-  it('streams the values of a durable tool as they come; the last one is its result', async () => {
+  it('a durable tool streams its values as they come; the last one is its result', async () => {
     let executions = 0
     const steps = async function* () {
       executions++

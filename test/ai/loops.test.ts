@@ -55,7 +55,7 @@ describe.each(Object.entries(loops))('a durable %s loop', (_name, loopOf) => {
     expect(calls.every((call) => call.status === 'completed')).toBe(true)
   })
 
-  it('continues a durable loop after a pause: no step and no tool twice, the same conversation', async () => {
+  it('a durable loop continues after a pause: no step and no tool twice, the same conversation', async () => {
     const [model, noted] = [modelOf(twoCities), [] as string[]]
     const [inTool, goOn] = [deferred(), deferred()]
     const chat = (_task: ExecutorTask, run: Run) =>
@@ -85,7 +85,7 @@ describe.each(Object.entries(loops))('a durable %s loop', (_name, loopOf) => {
     expect(shown(model)).toEqual(shown(undisturbed))
   })
 
-  it('continues a durable loop in another engine after the first was closed between two steps', async () => {
+  it('a durable loop continues in another engine after the first was closed between two steps', async () => {
     const ledger = ledgerFile()
     const [first, second, noted] = [modelOf(twoCities), modelOf(twoCities), [] as string[]]
     const closing = deferred()

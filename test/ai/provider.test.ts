@@ -135,7 +135,7 @@ describe.each([
   ['generateText', false],
   ['streamText', true],
 ])('a process that is killed with SIGKILL in a durable %s loop', (_name, streams) => {
-  it('continues in the next process after a kill during the model call, without booking twice', {
+  it('a durable loop continues in the next process after a kill during the model call, without booking twice', {
     timeout: 60_000,
   }, async () => {
     const server = await startModelServer(journey)

@@ -131,7 +131,7 @@ describe('a cancel', () => {
     await inner.close()
   })
 
-  it('wakes tasks outside that wait for a canceled one, and unblocks no dependents', async () => {
+  it('a cancel wakes tasks outside that wait for a canceled one, and unblocks no dependents', async () => {
     const engine = await openEngine({
       executors: { waits: (task: ExecutorTask<string>, run: Run) => run.wait(task.input, { settled: true }) },
     })

@@ -186,7 +186,7 @@ describe('a deadline', () => {
     expect((await engine.settled(task)).status).toBe('failed')
   })
 
-  it('triggers the policies of the parent and of dependents like any failure', async () => {
+  it('a deadline triggers the policies of the parent and of dependents like any failure', async () => {
     const { engine, clock } = await setup({}, { onChildFailure: 'fail', onDependencyFailure: 'cancel' })
     const parent = await engine.start(await engine.create({ name: 'parent' }))
     const task = await engine.create({ name: 'task', parentId: parent.id, deadline: start + 100 })

@@ -162,7 +162,7 @@ describe('cancels by dependencies', () => {
     expect((await engine.get(chain[7]!))?.statusReason).toBe(`dependency ${chain[6]!.id} was canceled`)
   })
 
-  it('meet in a diamond once', async () => {
+  it('cancels by dependencies meet in a diamond once', async () => {
     const engine = await openEngine({ onDependencyFailure: 'cancel' })
     const top = await engine.create({ name: 'top' })
     const sides = [

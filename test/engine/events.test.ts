@@ -134,7 +134,7 @@ describe('engine.subscribe', () => {
     expect(all).toEqual(['task.created', 'task.started', 'task.completed'])
   })
 
-  it('S3-069 awaits handlers in the order of their subscription', async () => {
+  it('S3-069 engine.subscribe awaits handlers in the order of their subscription', async () => {
     const engine = await openEngine()
     const log: string[] = []
     const gate = Promise.withResolvers<void>()
@@ -280,7 +280,7 @@ describe('engine.events', () => {
   it.each([
     ['all tasks', false],
     ['one task', true],
-  ])('X-009 misses nothing of %s, however far and how often its reader falls behind', async (_of, single) => {
+  ])('X-009 engine.events misses nothing of %s, however far and how often its reader falls behind', async (_of, single) => {
     const engine = await openEngine()
     const { id: taskId } = await engine.create({ name: 'busy' })
     const { seq: from } = await engine.bus.call('event:list', {})

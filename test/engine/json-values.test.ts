@@ -57,7 +57,7 @@ describe('an input', () => {
     await refusing(engine, way, { what: 'the input of "work"', path: `input${path}` }, kind)
   })
 
-  it.each(carried)('may hold %s', async (_what, value, stored) => {
+  it.each(carried)('an input may hold %s', async (_what, value, stored) => {
     const engine = await open()
     expect((await engine.create({ executor: 'work', input: value })).input).toEqual(stored)
   })
@@ -103,7 +103,7 @@ describe('of a run', () => {
     ['the params of a call', (run) => run.call('look', { n: Number.NaN }, () => 1), 'params.n'],
     ['the input of an ability', (run) => run.invoke('task:get', { n: Number.NaN }), 'params.n'],
     ['the default of a question', (run) => run.ask('Well?', null, { default: { n: Number.NaN } }), 'default.n'],
-  ])('%s is refused with its path, and nothing is recorded', async (_what, ask, path) => {
+  ])('a run that passes %s is refused with the path, and nothing is recorded', async (_what, ask, path) => {
     const engine = await openEngine({
       executors: {
         work: () => null,

@@ -283,7 +283,7 @@ describe('what others do while an engine purges', () => {
     expect(await engine.get(one!)).toMatchObject({ result: 'result of one' })
   })
 
-  it('examines what was written meanwhile before it hides a family, if that is much', async () => {
+  it('a purge examines what was written meanwhile before it hides a family, if that is much', async () => {
     const ids: string[] = []
     const attempts: number[] = []
     const { engine, purge } = await setupTwo('purge', async (other, nth) => {

@@ -199,7 +199,7 @@ describe('a stuck group is reopened', () => {
     ])
   })
 
-  it('but not by the end of something that unblocks nothing in it', async () => {
+  it('a stuck group is not reopened by the end of something that unblocks nothing in it', async () => {
     const { engine, of, fail, statuses } = await plan({ ...chain, other: { after: 'build' } })
     await fail('build')
     await engine.cancel(of('other'))

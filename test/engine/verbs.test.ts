@@ -194,7 +194,7 @@ describe('engine.cancel', () => {
 })
 
 describe('engine.retry', () => {
-  it('S3-058 submits a failed task again: next attempt, no reason, no error, and it runs', async () => {
+  it('S3-058 engine.retry submits a failed task again: next attempt, no reason, no error, and it runs', async () => {
     const { engine, task, hands, held } = await setup()
     held.end.reject(new Error('broke'))
     expect((await engine.settled(task)).status).toBe('failed')

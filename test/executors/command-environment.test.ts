@@ -68,7 +68,7 @@ describe('the environment of a command', () => {
     expect(resultsOf()).not.toHaveProperty('ERRAND_RESULT_outer')
   })
 
-  it('contains the ids of the enclosing calls when this engine itself runs in a command', () => {
+  it('the environment of a command contains the ids of the enclosing calls when this engine itself runs in a command', () => {
     expect(resultsOf()).not.toHaveProperty('ERRAND_OUTER_CALL_IDS')
     vi.stubEnv('ERRAND_CALL_ID', 'call-around')
     expect(resultsOf()).toMatchObject({ ERRAND_CALL_ID: 'call-1', ERRAND_OUTER_CALL_IDS: 'call-around' })
@@ -107,7 +107,7 @@ describe('the environment of a command', () => {
     })
   })
 
-  it('truncates a long result, and results that together are too long', () => {
+  it('the environment of a command holds the beginning of a long result, and of results that together are too long', () => {
     const environment = resultsOf(
       ...Array.from({ length: 7 }, (_, index): [string, string] => [`r${index}`, 'é'.repeat(maxResultLength)]),
     )

@@ -299,7 +299,7 @@ describe('reclaim', () => {
     },
   )
 
-  it.runIf(onLinux)('reclaims many commands like one, and returns the outcome of each', async () => {
+  it.runIf(onLinux)('reclaimAll reclaims many commands like one, and returns the outcome of each', async () => {
     const [first, second] = [await startGroup('echo ready; sleep 1000'), await startGroup('echo ready; sleep 1000')]
     const outcomes = await reclaimAll([first.group, { mark: 'ERRAND_CALL_ID=call-unknown' }, second.group])
     expect(outcomes).toEqual(['ended', 'none', 'ended'])

@@ -417,7 +417,7 @@ describe('background processes of a command', () => {
 })
 
 describe('the gate of a command', () => {
-  it('notes the process group before anything runs', async () => {
+  it('the gate of a command notes the process group before anything runs', async () => {
     const seen: boolean[] = []
     const { execute, folder, group, context } = setup({ note: async () => void seen.push(existsSync(`${folder}/ran`)) })
     await execute(`touch ${folder}/ran`)

@@ -98,7 +98,7 @@ describe('a model name of the form provider:model', () => {
     await expect(registry.resolve('plain')).rejects.toMatchObject({ code: 'NO_MODEL' })
   })
 
-  it('prefers a registered model to resolving its name', async () => {
+  it('the registry of models prefers a registered model to resolving its name', async () => {
     const mine = model('mine')
     const registry = new ModelRegistry({ resolve: () => model('resolved') })
     expect((await registry.resolve('openai:mini')).modelId).toBe('resolved')

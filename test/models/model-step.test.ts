@@ -290,7 +290,7 @@ describe('toModelFailure', () => {
     )
   })
 
-  it('unwraps the last error of a wrapper that retried', () => {
+  it('toModelFailure unwraps the last error of a wrapper that retried', () => {
     const last = Object.assign(new Error('Slow down'), { statusCode: 429, responseHeaders: { 'Retry-After': '1' } })
     const wrapped = Object.assign(new Error('gave up'), { name: 'AI_RetryError', lastError: last })
     expect(judge(wrapped)).toMatchObject({ code: 'rate_limited', retryAfterMs: 1000 })

@@ -111,7 +111,7 @@ describe('a scripted model', () => {
     expect((await step(model, [user('stop')])).content).toBe('Stopped.')
   })
 
-  it('chooses a turn by the offered tools', async () => {
+  it('a scripted model chooses a turn by the offered tools', async () => {
     const model = createScriptedModel([{ when: { tools: ['look'] }, text: 'with' }, { text: 'without' }])
     expect((await step(model, [user('x')], { tools: [tool('walk'), tool('look')] })).content).toBe('with')
     expect((await step(model, [user('x')])).content).toBe('without')
@@ -221,7 +221,7 @@ describe('a script', () => {
     expect(() => createScriptedModel([{ text: 'x' }], { chunksize: 1 } as never)).toThrow(/Did you mean "chunkSize"/)
   })
 
-  it('parses a script file in YAML or JSON, with or without the key turns', async () => {
+  it('a script file is parsed as YAML or JSON, with or without the key turns', async () => {
     const yaml = `
 turns:
   - when: { goal: /^plan.*trip$/is, last: "a trip" }

@@ -23,7 +23,7 @@ const needs = (plan: Plan, ...paths: string[]) => {
 }
 
 describe('the order of a plan', () => {
-  it('orders the tasks of a plan after their blockers, groups by their tasks, and otherwise as in the file', () => {
+  it('the order of a plan puts tasks after their blockers, groups by their tasks, and otherwise as in the file', () => {
     expect(inOrder(nested.tasks).map((task) => task.path)).toEqual([
       'first',
       'group/a',

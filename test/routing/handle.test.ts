@@ -57,7 +57,7 @@ describe('a message with a mention', () => {
 })
 
 describe('a message with an intent', () => {
-  it('C-70 S3-106 executes an intent, with the open tasks in the prompt of the model', async () => {
+  it('C-70 S3-106 an intent is executed, with the open tasks in the prompt of the model', async () => {
     const { tasks, sent, model, handle } = await setup()
     const report = await tasks.create({ name: 'Q1 report' })
     await tasks.start(report.id)

@@ -78,7 +78,7 @@ describe('an intent', () => {
     expect(JSON.parse(lines.at(-1) as string)).toEqual({ id: 'task-a', name })
   })
 
-  it('S3-097 recognizes an intent by a function, a model object, or a model id on the bus', async () => {
+  it('S3-097 an intent is recognized by a function, a model object, or a model id on the bus', async () => {
     const asked: unknown[] = []
     const bus = {
       invoke: () => async (json: string) => {

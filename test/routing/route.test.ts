@@ -186,7 +186,7 @@ describe('a mention in a routed message', () => {
     },
   )
 
-  it('looks up a mentioned task that is not among the candidates', async () => {
+  it('route looks up a mentioned task that is not among the candidates', async () => {
     const find = async (id: string) => (id === 'task-q' ? candidate('task-q', { status: 'paused' }) : null)
     expect(await routing('@task-q Go on', [a], undefined, { find })).toMatchObject({ taskId: 'task-q', confidence: 1 })
   })
@@ -224,7 +224,7 @@ describe('the answer of the router', () => {
   )
 
   it.each(taskStatuses.filter((status) => !['completed', 'failed', 'canceled'].includes(status)))(
-    'S0-043 may route to a task that is %s',
+    'S0-043 route may choose a task that is %s',
     async (status) => {
       expect(await routing('Go on', [candidate('task-z', { status })])).toMatchObject({ taskId: 'task-z' })
     },

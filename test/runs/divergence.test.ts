@@ -375,7 +375,7 @@ describe("divergence: 'allow'", () => {
     expect(await world.diverged()).toMatchObject([reported])
   })
 
-  it('passed to retry applies until the next retry of the task', async () => {
+  it("divergence: 'allow' that is passed to retry applies until the next retry of the task", async () => {
     let version = 1
     const world = await setup(
       async (run, call) => {

@@ -22,7 +22,7 @@ describe('a run that only waits', () => {
     expect(await world.engine.runs(task)).toHaveLength(2)
   })
 
-  it('finishes and records its calls in flight before it is suspended', async () => {
+  it('a run that only waits finishes and records its calls in flight before it is suspended', async () => {
     const slow = gate<string>()
     const asked = gate()
     const world = await createWorld(async (_task, run) => {
@@ -647,7 +647,7 @@ describe('a failure', () => {
 })
 
 describe('a clock with fractions of a millisecond', () => {
-  it('causes no step to be refused by the tables', async () => {
+  it('a clock with fractions of a millisecond causes no step to be refused by the tables', async () => {
     const world = await createWorld(async (_task, run) => {
       await run.sleep(0.5)
       return run.ask('Well?', null, { timeoutMs: 1.5, default: 'so' })
