@@ -74,12 +74,15 @@ const refused: Array<[call: string, make: (engine: any) => unknown, accepted: st
 ]
 
 describe('a refused value', () => {
-  it.each(refused)('a refused value of %s is named with the accepted ones and the nearest', async (_call, make, accepted, nearest) => {
-    const engine = (await openEngine({ executors: { paint } })) as unknown as Engine
-    const refusal = await refusalOf((async () => make(engine))(), 'INVALID_INPUT')
-    expect(refusal.message).toContain(accepted)
-    expect(refusal.message).toMatch(new RegExp(`got "[^"]+"\\. Did you mean "${nearest}"\\?$`))
-  })
+  it.each(refused)(
+    'a refused value of %s is named with the accepted ones and the nearest',
+    async (_call, make, accepted, nearest) => {
+      const engine = (await openEngine({ executors: { paint } })) as unknown as Engine
+      const refusal = await refusalOf((async () => make(engine))(), 'INVALID_INPUT')
+      expect(refusal.message).toContain(accepted)
+      expect(refusal.message).toMatch(new RegExp(`got "[^"]+"\\. Did you mean "${nearest}"\\?$`))
+    },
+  )
 
   it('a refused value of a plan is named so with its place', async () => {
     const engine = await openEngine({ executors: { paint } })
