@@ -307,7 +307,7 @@ describe('an agent that asks its user', () => {
     expect(inShort(model.messages(2)).slice(-3)).toEqual(['tool q0: one', 'tool q1: two', 'user: Well…'])
   })
 
-  it('finishes the other tools of the turn before its question', async () => {
+  it('an agent that asks its user finishes the other tools of the turn before its question', async () => {
     const slow = gatedTool('test:slow')
     const model = llm((_input, step) =>
       step === 1

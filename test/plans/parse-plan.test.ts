@@ -149,7 +149,7 @@ describe('the hash of a definition', () => {
   })
 })
 
-it('parses a plan of 100,000 tasks in seconds', { timeout: 60_000 }, () => {
+it('parsePlanSource parses a plan of 100,000 tasks in seconds', { timeout: 60_000 }, () => {
   const lines = Array.from({ length: 100_000 }, (_, n) => `  task-${n}: { run: "true" }`)
   const since = performance.now()
   const { value } = parsePlanSource(`tasks:\n${lines.join('\n')}\n`, 'plan.yaml')
@@ -275,7 +275,7 @@ describe('a plan is refused with line and column', () => {
     ],
     ['a task that is no mapping', 'tasks:\n  a: make', 2, 6, /must be a mapping/],
     ['a plan that is no mapping', '- a', 1, 1, /must be a mapping.*a list/],
-  ])('refuses a plan with %s, with line and column', (_what, text, line, column, message) => {
+  ])('a plan with %s is refused with line and column', (_what, text, line, column, message) => {
     const error = refusalOf(text)
     expect(error.code).toBe('INVALID_PLAN')
     expect(error.message).toMatch(message)

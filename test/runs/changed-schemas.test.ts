@@ -9,7 +9,7 @@ import { createWorld } from './world.ts'
 const oneLine = /^[^\n[{]*$/
 
 describe('a schema that was changed while a task was on its way', () => {
-  it('of an input fails the task with INVALID_INPUT, the path, and what to do; a retry completes it once the schema accepts the old input', async () => {
+  it('a changed schema of an input fails the task with INVALID_INPUT, the path, and what to do; a retry completes it once the schema accepts the old input', async () => {
     const before = await createWorld(async (task) => task.input)
     const task = await before.engine.create({ executor: 'work', input: { width: '800' }, autoStart: false })
     await before.engine.close()
@@ -36,7 +36,7 @@ describe('a schema that was changed while a task was on its way', () => {
     expect(await after.engine.result(task)).toBe(800)
   })
 
-  it('of a result fails the task with INVALID_RESULT in one line', async () => {
+  it('a changed schema of a result fails the task with INVALID_RESULT in one line', async () => {
     const world = await createWorld(
       defineExecutor({ result: z.object({ count: z.number() }), run: () => ({}) as never }),
     )
@@ -48,7 +48,7 @@ describe('a schema that was changed while a task was on its way', () => {
     )
   })
 
-  it('of a question with a key fails with INVALID_ANSWER, and names the recorded answer that no longer fits', async () => {
+  it('a changed schema of a question with a key fails with INVALID_ANSWER, and names the recorded answer that no longer fits', async () => {
     let schema: z.ZodType = z.string()
     const world = await createWorld(async (_task, run) => {
       const answer = await run.ask('How many?', schema, { key: 'count' })

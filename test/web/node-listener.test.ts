@@ -108,7 +108,7 @@ describe('A request through the node listener', () => {
     ['/a/../b', 'http://test/b'],
     ['/a/..%2fb', 'http://test/a/..%2fb'],
     ['/%zz', 'http://test/%zz'],
-  ])('for %s goes nowhere else', async (path, url) => {
+  ])('a request for %s reaches no other host through the node listener', async (path, url) => {
     const { port } = await serve(mirrored)
     const socket = await open(port, head(`OPTIONS ${path}`, 'connection: close'))
     expect(await heard(socket)).toContain(`"url":"${url}"`)
@@ -122,7 +122,7 @@ describe('A request through the node listener', () => {
     expect(answer).toContain('"host":"a b/c@d"')
   })
 
-  it('aborts when its client disconnects', async () => {
+  it('a request through the node listener aborts when its client disconnects', async () => {
     const aborted = deferred()
     const begun = deferred()
     const { port, errors } = await serve(async ({ signal }) => {
@@ -209,7 +209,7 @@ describe('A response through the node listener', () => {
     expect(response.headers.get('connection')).toBe('keep-alive')
   })
 
-  it('to HEAD has no body, and its stream is canceled', async () => {
+  it('a response of the node listener to HEAD has no body, and its stream is canceled', async () => {
     const canceled = deferred()
     const { url } = await serve(() => new Response(new ReadableStream({ cancel: () => canceled.resolve() })))
     const response = await fetch(url, { method: 'HEAD' })
@@ -217,7 +217,7 @@ describe('A response through the node listener', () => {
     await canceled.promise
   })
 
-  it('to a request whose handler throws is a 500 without details, and the error is reported', async () => {
+  it('a response of the node listener is a 500 without details when the handler throws, and the error is reported', async () => {
     const { url, errors } = await serve(() => {
       throw new Error('the secret of the house')
     })
