@@ -146,12 +146,9 @@ describe('the summary', () => {
       askedAt: 0,
       dueAt: null,
     }
-    const lines = summarize(
-      judge({ a: { id: 'task-abcdefghi', seq: 7, status: 'input_required', questions: [question] } }, ['a']),
-      options,
-    )
+    const lines = summarize(judge({ a: { seq: 7, status: 'input_required', questions: [question] } }, ['a']), options)
     expect(lines).toContain('? a (#7) asks: Which?')
-    expect(lines).toContain("    errand answer abcdef 'x|y' --ledger 'it'\\''s.db'")
+    expect(lines).toContain("    errand answer '#7' 'x|y' --ledger 'it'\\''s.db'")
   })
 
   it('the summary of a run says when there was nothing to do', () => {

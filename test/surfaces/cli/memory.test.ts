@@ -194,8 +194,8 @@ it('errand memory refuses unknown branches, states and types', async () => {
 
 it('S2-009 S2-037 errand memory branches shows the tree with states, numbers of facts and owners', async () => {
   await using place = await consolidatedMemory()
-  const { id } = await place.task('Fix auth')
-  const task = `task ${id.slice('task-'.length, 'task-'.length + 6)}`
+  const { id, seq } = await place.task('Fix auth')
+  const task = `task #${seq}`
   expect(cells(await place.errand('memory', 'branches'))).toEqual([
     ['branch', 'status', 'facts', 'of'],
     ['main', 'active', '1'],

@@ -238,7 +238,7 @@ it('errand run exits with 3 for open questions with the answer command, and cont
   const asked = await place.errand('run', 'plan.yaml')
   expect(asked.code).toBe(3)
   expect(asked.out).toMatch(/\? which \(#\d+\) asks: Which one\?/)
-  const [, id] = /errand answer (\w+) 'x\|y'/.exec(asked.out) ?? []
+  const [, id] = /errand answer '(#\d+)' 'x\|y'/.exec(asked.out) ?? []
   expect(await place.errand('answer', id ?? '', 'z')).toMatchObject({
     code: 2,
     err: expect.stringContaining('Which one?'),

@@ -40,7 +40,7 @@ it('errand pause ends a command of another process, and resume runs it again', a
   expect((await place.errand('pause', id)).code).toBe(0)
   const paused = await run.ended
   expect(paused.code).toBe(3)
-  expect(paused.out).toMatch(/‖ busy \(#\d+\) is paused\n +errand resume \w+/)
+  expect(paused.out).toMatch(/‖ busy \(#\d+\) is paused\n +errand resume '#\d+'/)
   const again = place.start('run', 'plan.yaml')
   expect((await again.ended).code).toBe(3)
   expect((await place.errand('resume', id)).code).toBe(0)
