@@ -110,6 +110,17 @@ describe('a refused value', () => {
     )
   })
 
+  it('of another type is named with the expected one', () => {
+    const schema = z.strictObject({ n: z.number(), whole: z.int(), list: z.array(z.string()), named: z.object({}) })
+    const given = { whole: 1.5, list: 'a', named: null }
+    expect(() => parse(schema, given, 'it')).toThrow(
+      'it is not valid: n: expected a number, but it is missing; whole: expected a whole number, got a number; list: expected a list, got a string.',
+    )
+    expect(() => parse(schema, { ...given, n: 1, whole: 1, list: [] }, 'it')).toThrow(
+      'named: expected an object, got null.',
+    )
+  })
+
   it('is cut, and so is a long list of accepted ones', () => {
     const many = Array.from({ length: 1_000 }, (_, index) => `value ${index}`)
     const text = notOneOf(many, 'x'.repeat(10_000))

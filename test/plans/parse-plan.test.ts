@@ -216,6 +216,13 @@ describe('a plan is refused with line and column', () => {
       23,
       /a → b → c → a/,
     ],
+    [
+      'a dependency that is missing',
+      'tasks:\n  build: { run: x }\n  test: { run: y, after: biuld }',
+      3,
+      26,
+      /there is no such task at the top of the plan\. Did you mean "build"\? It may come after: build\./,
+    ],
     ['a task that comes after itself', 'tasks:\n  a: { run: x, after: a }', 2, 23, /a → a/],
     ['a bare number as time-out', 'tasks:\n  a: { run: x, timeout: 90 }', 2, 25, /90 has no unit.*90s/],
     ['a time-out that is none', 'tasks:\n  a: { run: x, timeout: soon }', 2, 25, /expected a duration/],

@@ -25,9 +25,9 @@ describe('a schema that was changed while a task was on its way', () => {
       error: {
         code: 'INVALID_INPUT',
         message:
-          'The input of the task does not match the input schema of "work": width: Invalid input: expected number, received string. ' +
+          'The input of the task does not match the input schema of "work": width: expected a number, got a string. ' +
           'If the schema has changed since the task was created, let it accept this input too and retry the task, or create the task anew.',
-        details: { issues: [{ path: 'width', message: 'Invalid input: expected number, received string' }] },
+        details: { issues: [{ path: 'width', message: 'expected a number, got a string' }] },
         final: true,
       },
     })
@@ -64,12 +64,14 @@ describe('a schema that was changed while a task was on its way', () => {
     const { error } = (await world.engine.settled(task)) as { error: { code: string; message: string } }
     expect(error).toMatchObject({ code: 'INVALID_ANSWER', message: expect.stringMatching(oneLine) })
     expect(error.message).toBe(
-      'The recorded answer to "How many?" does not match the schema of run.ask: Invalid input: expected number, received string. ' +
+      'The recorded answer to "How many?" does not match the schema of run.ask: expected a number, got a string. ' +
         'If the schema has changed since the answer was given, let it accept this answer too, or ask under another `key`.',
     )
   })
 })
 
 it('a chunk of a foreign model that has another shape is refused in one line', () => {
-  expect(() => readChunk({ content: 3 })).toThrow(/^A chunk of model:llm is not valid: content: Invalid input[^\n]*$/)
+  expect(() => readChunk({ content: 3 })).toThrow(
+    /^A chunk of model:llm is not valid: content: expected a string, got a number[^\n]*$/,
+  )
 })

@@ -52,7 +52,8 @@ it('errand suggests the nearest verb for an unknown one', async () => {
 
 it.each([
   ['an unknown option', ['run', 'plan.yaml', '--agian'], /Did you mean "--again"/],
-  ['a missing plan', ['run', 'other.yaml'], /Cannot read the plan other\.yaml/],
+  ['a missing plan', ['run', 'other.yaml'], /^errand: Cannot read the plan other\.yaml: there is no such file\.\n$/],
+  ['a misspelt plan', ['run', 'paln.yaml'], /there is no such file\. Did you mean "plan\.yaml"\?\n$/],
   ['an unknown target', ['run', 'plan.yaml', 'c'], /no task "c"/],
   ['an invalid concurrency', ['run', 'plan.yaml', '--concurrency', '0'], /at least 1/],
   ['--key beside --again', ['run', 'plan.yaml', '--key', 'k', '--again'], /only one of them/],

@@ -60,6 +60,18 @@ it.each(['answer', 'send'])('errand %s records that the answer came from the com
   expect(answered?.data).toMatchObject({ answer: 'x', answeredBy: { surface: 'cli' } })
 })
 
+it('errand answer refuses a value that does not fit, and says what does', async () => {
+  await using place = new Workplace()
+  place.write('plan.yaml', 'tasks: { sure: { ask: { question: Sure?, schema: { type: boolean } } } }')
+  expect((await place.errand('run', 'plan.yaml')).code).toBe(3)
+  expect(await place.errand('answer', '#2', 'maybe')).toEqual({
+    code: 2,
+    out: '',
+    err: 'errand: "maybe" does not fit: expected a boolean, got a string. Type one of: true, false.\n',
+  })
+  expect((await place.errand('answer', '#2', 'true')).code).toBe(0)
+})
+
 it('errand answer refuses a question that was already answered', async () => {
   await using place = new Workplace()
   place.write('plan.yaml', 'tasks: { which: { ask: Which? } }')
