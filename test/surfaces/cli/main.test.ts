@@ -41,6 +41,15 @@ it.each(Object.keys(verbs))('errand help %s prints usage and options', async (ve
   expect(await errand(verb, '--help')).toEqual(asked)
 })
 
+it.each(['', ...Object.keys(verbs)])('errand help %s breaks lines between words at a terminal', async (verb) => {
+  const io = fakeIo({ cwd, tty: true })
+  expect(await main(['help', ...(verb === '' ? [] : [verb])], io)).toBe(0)
+  const lines = io.out().split('\n')
+  expect(lines.filter((line) => line.length > 80)).toEqual([])
+  const { out } = await errand('help', ...(verb === '' ? [] : [verb]))
+  expect(lines.join(' ').split(/\s+/)).toEqual(out.split(/\s+/))
+})
+
 it('errand --version prints the version of the package', async () => {
   expect((await errand('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)
 })
