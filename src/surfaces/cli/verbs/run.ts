@@ -1,4 +1,4 @@
-// `errand run`: runs a plan to its end, or goes on with it. Killed at any moment and called again, it goes on from the ledger.
+// `errand run`: runs a plan to its end, or continues it. Killed at any moment and called again, it continues from the ledger.
 import { systemClock } from '../../../core/clock.ts'
 import { formatDuration } from '../../../core/duration.ts'
 import { Notifier } from '../../../core/notifier.ts'
@@ -197,7 +197,7 @@ function heldNotes(io: CommandIo) {
 
 type HeldNotes = ReturnType<typeof heldNotes>
 
-/** Starts the engine and reports events, until no task goes on or the user stops it. */
+/** Starts the engine and reports events, until no task continues or the user stops it. */
 async function watch(
   options: FollowOptions,
   reporter: Reporter,
@@ -257,7 +257,7 @@ function completedBefore({ known, action }: Decision): string[] {
 async function drain(io: CommandIo, engine: Engine): Promise<() => number> {
   note(
     io,
-    'Stopping: running tasks are released, and the next run goes on with them. Press Ctrl-C again to stop at once.',
+    'Stopping: running tasks are released, and the next run continues them. Press Ctrl-C again to stop at once.',
   )
   await engine.close()
   return () => exitCodes.interrupted
