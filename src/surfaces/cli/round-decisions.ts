@@ -73,7 +73,9 @@ function noteOn({ task, known, action, changed, needed }: Decision): string[] {
       return needed ? [`"${task.path}" was canceled and stays canceled; ${redo} runs it again.`] : []
     case 'working':
       return changed
-        ? [`"${task.path}" is working with its old definition. If it fails, run the plan again: then it gets the new one.`]
+        ? [
+            `"${task.path}" is working with its old definition. If it fails, run the plan again: then it gets the new one.`,
+          ]
         : []
     default:
       return changed && isGoal(task)

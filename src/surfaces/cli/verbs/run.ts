@@ -255,10 +255,7 @@ function completedBefore({ known, action }: Decision): string[] {
 }
 
 async function drain(io: CommandIo, engine: Engine): Promise<() => number> {
-  note(
-    io,
-    'Stopping: running tasks are released, and the next run continues them. Press Ctrl-C again to stop at once.',
-  )
+  note(io, 'Stopping: running tasks are released, and the next run continues them. Press Ctrl-C again to stop at once.')
   await engine.close()
   return () => exitCodes.interrupted
 }
