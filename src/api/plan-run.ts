@@ -16,7 +16,7 @@ export const planRequestShape = once(() => ({
     .regex(/\S/, 'it must not be empty')
     .max(1_000)
     .optional()
-    .describe('The round of this name, which begins where there is none. Default: the latest counted round.'),
+    .describe('Continues the round with this name, or starts it. Default: the latest counted round.'),
   again: z.boolean().optional().describe('Begins a new round of the whole plan. Not with `key`.'),
 }))
 
@@ -47,7 +47,7 @@ export interface PlanOptions {
   targets?: readonly string[]
   /** Tasks that run again although they are completed. */
   redo?: readonly string[]
-  /** The round of this name, which begins where there is none. Default: the latest counted round of the plan. */
+  /** Continues the round with this name, or starts it. Default: the latest counted round of the plan. */
   key?: string
   /** Begins a new round of the whole plan. Not with `key`. */
   again?: boolean

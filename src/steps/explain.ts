@@ -76,7 +76,7 @@ function explainExecutor({ executor, policy }: TaskRecord, canRun: CanRun): Expl
   const tasks = canRun?.(executor as string) ?? 'all'
   if (tasks === 'all' || (tasks === 'named' && policy.model !== undefined)) return undefined
   if (tasks === 'unknown') {
-    const message = `This engine has no executor "${executor}"; one that has it will run it.`
+    const message = `This engine has no executor "${executor}". An engine on this ledger that has it runs the task.`
     return { reason: 'executor', message }
   }
   const missing =

@@ -23,7 +23,7 @@ const inputSchema = once(() => {
     ...further,
     key: key.refine(
       (given) => given === undefined || !isMadeKey(given),
-      `keys that begin with ${Object.values(keyPrefixes).join(' or ')} are not given, but made`,
+      `keys that begin with ${Object.values(keyPrefixes).join(' or ')} are reserved`,
     ),
   }
   const { parentId: _parentId, ...childFields } = fields

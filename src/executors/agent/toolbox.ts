@@ -15,16 +15,16 @@ const waitAbility = 'task:wait'
 
 export const askUserSchema = once(() =>
   z.strictObject({
-    question: z.string().trim().min(1).describe('What to ask, in full.'),
-    options: z.array(z.string()).min(1).optional().describe('The answers to choose from, if only these will do.'),
+    question: z.string().trim().min(1).describe('The complete question.'),
+    options: z.array(z.string()).min(1).optional().describe('The answers to choose from, if no other is accepted.'),
   }),
 )
 
 export const waitForTasksSchema = once(() =>
   z.strictObject({
-    taskIds: z.array(z.string().min(1)).min(1).optional().describe('Ids of subtasks. Default: all that this task has.'),
-    mode: z.enum(['all', 'any']).default('all').describe('Wait for each of them, or for the first.'),
-    timeoutMs: z.number().positive().optional().describe('Give up after so many milliseconds.'),
+    taskIds: z.array(z.string().min(1)).min(1).optional().describe('Ids of subtasks. Default: all subtasks of this task.'),
+    mode: z.enum(['all', 'any']).default('all').describe('Wait for all of them (default), or for the first one.'),
+    timeoutMs: z.number().positive().optional().describe('Time-out in milliseconds. Default: none.'),
   }),
 )
 
@@ -92,6 +92,6 @@ function builtIn(name: string, description: string, schema: z.ZodType): ToolDefi
 }
 
 const builtIns = once((): readonly ToolDefinition[] => [
-  builtIn(askUser, 'Asks the user and waits for the answer. Only when you cannot go on without it.', askUserSchema()),
-  builtIn(waitForTasks, 'Waits until subtasks have ended, and gives what they came to.', waitForTasksSchema()),
+  builtIn(askUser, 'Asks the user a question and waits for the answer. Use it only if you cannot continue without the answer.', askUserSchema()),
+  builtIn(waitForTasks, 'Waits until subtasks have ended, and returns their outcomes.', waitForTasksSchema()),
 ])

@@ -114,7 +114,7 @@ async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promis
   }
 }
 
-const stopped = 'The engine has stopped in the middle of the run. What is durable stays; run again.'
+const stopped = 'The engine has stopped in the middle of the run. Everything in the ledger is kept: run the plan again.'
 
 /** Resolves to a function that prints how the round ended and returns the exit code. */
 async function runRound(
