@@ -22,7 +22,11 @@ export const askUserSchema = once(() =>
 
 export const waitForTasksSchema = once(() =>
   z.strictObject({
-    taskIds: z.array(z.string().min(1)).min(1).optional().describe('Ids of subtasks. Default: all subtasks of this task.'),
+    taskIds: z
+      .array(z.string().min(1))
+      .min(1)
+      .optional()
+      .describe('Ids of subtasks. Default: all subtasks of this task.'),
     mode: z.enum(['all', 'any']).default('all').describe('Wait for all of them (default), or for the first one.'),
     timeoutMs: z.number().positive().optional().describe('Time-out in milliseconds. Default: none.'),
   }),
@@ -92,6 +96,10 @@ function builtIn(name: string, description: string, schema: z.ZodType): ToolDefi
 }
 
 const builtIns = once((): readonly ToolDefinition[] => [
-  builtIn(askUser, 'Asks the user a question and waits for the answer. Use it only if you cannot continue without the answer.', askUserSchema()),
+  builtIn(
+    askUser,
+    'Asks the user a question and waits for the answer. Use it only if you cannot continue without the answer.',
+    askUserSchema(),
+  ),
   builtIn(waitForTasks, 'Waits until subtasks have ended, and returns their outcomes.', waitForTasksSchema()),
 ])
