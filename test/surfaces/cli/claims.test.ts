@@ -242,7 +242,7 @@ it('errand complete refuses an expired claim once another client has claimed the
     const task = await engine.create({ name: 'one' })
     await engine.claim(task, { owner: 'ann', leaseMs: 1_000 })
   }
-  expect((await place.errand('ps')).out).toMatch(/^1 +\w{6} +working +ann \(lease over\) /m)
+  expect((await place.errand('ps')).out).toMatch(/^1 +\w{8} +working +ann \(lease over\) /m)
   expect(json(await place.errand('claim', '--as', 'bob', '--json'))).toMatchObject({ owner: 'bob', fence: 2 })
   expect((await place.errand('complete', '#1', '--as', 'ann', '--fence', '1')).err).toContain(
     'bob has claimed it since (claim 2)',
@@ -322,9 +322,9 @@ it('errand ps, show, tree and why show the owner of a task', async () => {
   await place.errand('claim', '#2', '--as', 'ann', '--lease', '5m')
   const { out } = await place.errand('ps')
   expect(out).toMatch(/^# +id +status +owner +age +attempt +name$/m)
-  expect(out).toMatch(/^1 +\w{6} +claimable +\d/m)
-  expect(out).toMatch(/^2 +\w{6} +working +ann \([45]m\d\ds left\) /m)
-  expect(out).toMatch(/^3 +\w{6} +queued +\d/m)
+  expect(out).toMatch(/^1 +\w{8} +claimable +\d/m)
+  expect(out).toMatch(/^2 +\w{8} +working +ann \([45]m\d\ds left\) /m)
+  expect(out).toMatch(/^3 +\w{8} +queued +\d/m)
   const shown = (await place.errand('show', '#2')).out
   expect(shown).toMatch(/^#2 taken: working, claimed by ann \(claim 1\), lease until 20\S+Z \([45]m\d\ds left\)$/m)
   expect(shown).toMatch(/^leaseUntil +20\d\d-\S+Z$/m)

@@ -82,7 +82,7 @@ it('X-028 the REPL evaluates JavaScript with await, keeps declarations, awaits p
   )
   expect(await repl.enter('let seen = 0; for await (const task of tasks) seen += task.seq; seen')).toBe('1')
   expect(await repl.enter('engine.events({ follow: false }).next().then(({ value }) => value)')).toMatch(
-    /^\d\d:\d\d:\d\d \w{6} made task\.created$/,
+    /^\d\d:\d\d:\d\d \w{8} made task\.created$/,
   )
 })
 
