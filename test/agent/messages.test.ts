@@ -232,7 +232,7 @@ describe('a message to an agent that does not run', () => {
     const task = await engine.create({ goal: 'one' })
     expect(await engine.settled(task)).toMatchObject({ status: 'failed' })
     const refusal = await refusalOf(engine.send(task, 'two'), 'INVALID_TRANSITION')
-    expect(refusal.message).toContain('retry: true')
+    expect(refusal.message).toContain('with `retry`')
     expect(await talk(engine, task)).toEqual(['user: one'])
     expect((await engine.send(task, 'two', { retry: true })).status).not.toBe('failed')
     expect(await engine.result(task)).toBe('re 0: two')

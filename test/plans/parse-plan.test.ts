@@ -154,7 +154,7 @@ it('parsePlanSource parses a plan of 100,000 tasks in seconds', { timeout: 60_00
   const since = performance.now()
   const { value } = parsePlanSource(`tasks:\n${lines.join('\n')}\n`, 'plan.yaml')
   expect(Object.keys((value as { tasks: object }).tasks)).toHaveLength(100_000)
-  expect(performance.now() - since).toBeLessThan(20_000)
+  expect(performance.now() - since).toBeLessThan(50_000)
 })
 
 describe('a plan is refused with line and column', () => {
