@@ -247,7 +247,7 @@ turns:
 
   it.each([
     ['neither YAML nor JSON', '- text: "hi', { line: 1 }, /neither YAML nor JSON/],
-    ['no list', 'text: hi', { line: 1, column: 1, path: '' }, /expected array/],
+    ['no list', 'text: hi', { line: 1, column: 1, path: '' }, /expected a list/],
     ['an empty file', '', { line: 1 }, /not valid/],
     ['an empty list', 'turns: []', { line: 1, column: 8, path: 'turns' }, /not valid/],
     ['an unknown key', '- text: hi\n- txt: hi\n', { line: 2, path: '1' }, /Did you mean "text"\?/],
@@ -255,7 +255,7 @@ turns:
       'a value of the wrong kind',
       'turns:\n  - text: hi\n    tools:\n      - name: 7\n',
       { line: 4, column: 15, path: 'turns.0.tools.0.name' },
-      /expected string/,
+      /expected a string/,
     ],
     [
       'a pattern that is none',
@@ -263,7 +263,7 @@ turns:
       { line: 3, column: 11, path: '0.when.goal' },
       /Invalid regular expression/,
     ],
-    ['a missing name', '- tools:\n    - input: {}\n', { line: 2, path: '0.tools.0.name' }, /expected string/],
+    ['a missing name', '- tools:\n    - input: {}\n', { line: 2, path: '0.tools.0.name' }, /expected a string/],
     ['a repeated key', '- text: a\n  text: b\n', { line: 2 }, /unique/],
     [
       'aliases that grow without bound',
