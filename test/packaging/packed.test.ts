@@ -103,7 +103,7 @@ describe('The packed package', () => {
       const { openLedger } = await import('errand/testing')
       const error = await openLedger('postgres://localhost/nowhere').catch((error) => error)
       console.log(all.length, error instanceof ErrandError, error.code)`
-    expect(await program(text)).toBe(`${specifiers.length} true NOT_OFFERED\n`)
+    expect(await program(text)).toBe(`${specifiers.length} true LEDGER_UNAVAILABLE\n`)
   })
 
   it('the packed package takes schemas that the program has made with its own zod', async () => {
