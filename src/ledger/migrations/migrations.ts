@@ -17,7 +17,6 @@ import { sources } from './0011-sources.ts'
 import { madeBelow } from './0012-made-below.ts'
 import { claimableByAssignment } from './0013-claimable-by-assignment.ts'
 import { purging } from './0014-purging.ts'
-import { unreadIndexes } from './0015-unread-indexes.ts'
 import type { Migration, Spelling } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -35,7 +34,6 @@ export const migrations: readonly Migration[] = [
   madeBelow,
   claimableByAssignment,
   purging,
-  unreadIndexes,
 ]
 
 export const ledgerVersion = migrations.length
